@@ -145,7 +145,7 @@ def reference() -> str:
     parts.append(
         "\n# Meetings\n\nEach meeting with its rounds, their reply formats and its gates. Every meeting may also "
     )
-    parts.append(f"open the gate `{decrees.GATE}`, when a decision repeats a rejected proposal.\n\n")
+    parts.append(f"open the gate `{decrees.DECREE_GATE}`, when a decision repeats a rejected proposal.\n\n")
     for name, it in MEETINGS.items():
         parts.append(f"- `{name}` (version {it.version}): {it.summary}\n")
         planned = dict.fromkeys(f"{each.template} `{each.codec}`" for each in it.planned(_fullest(name), ()))

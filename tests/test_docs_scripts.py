@@ -79,7 +79,9 @@ PROTOCOLS_FOLDER = ROOT / "src" / "roundtable" / "meetings"
 
 
 def test_rounds_are_named_as_the_meetings_name_them() -> None:
-    rules = "".join(path.read_text() for path in PROTOCOLS_FOLDER.glob("*.py")) + f"'{second_opinion.OPINIONS}'"
+    rules = (
+        "".join(path.read_text() for path in PROTOCOLS_FOLDER.glob("*.py")) + f"'{second_opinion.OPINIONS_ROUND_NAME}'"
+    )
     named = [it for it in re.findall(r"`([a-z-]+)/[0-9N]-([a-z-]+)`", PAGE) if it[0] in MEETINGS]
     assert named
     assert [purpose for _, purpose in named if not re.search(rf"[-\"']{purpose}[\"']", rules)] == []

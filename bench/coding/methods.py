@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 from bench.coding.running import Costs, Sample, Seen
-from roundtable.core.decide.candidate_ranking import Ran, executed
+from roundtable.core.decide.candidate_ranking import CandidateRun, rank_candidates
 
 Samples = Sequence[Sample]
 Method = Callable[[Samples, bool], Samples]
@@ -54,7 +54,7 @@ def dual_agreement_mixed(samples: Samples, examples: bool) -> Samples:
 def executed_judgement(samples: Samples, examples: bool) -> Samples:
     """Ours, as the `build` meeting has it: the examples are the repository's checks, the tests are nobody's own."""
     ran = [
-        Ran(
+        CandidateRun(
             str(number),
             {str(check): passed for check, passed in enumerate(it.examples)} if examples else {},
             {str(test): passed for test, passed in enumerate(it.tests)},
@@ -62,7 +62,7 @@ def executed_judgement(samples: Samples, examples: bool) -> Samples:
         )
         for number, it in enumerate(samples)
     ]
-    return [samples[int(name)] for name in executed(ran).best]
+    return [samples[int(name)] for name in rank_candidates(ran).best]
 
 
 def executed_then_vote(samples: Samples, examples: bool) -> Samples:

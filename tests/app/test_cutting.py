@@ -11,7 +11,7 @@ from roundtable.app.desk import Roundtable
 from roundtable.app.opening.context_window import MAP_TITLE
 from roundtable.app.records.session_ids import new_session_id
 from roundtable.app.settings.places import Places
-from roundtable.core.decide.findings import place_of
+from roundtable.core.decide.findings import parse_code_place
 from roundtable.core.effects import ProjectSplit, SplitForReview
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, FaultKind
@@ -65,10 +65,10 @@ async def parts(desk: Roundtable, *voices: str, tokens: int = 20_000) -> Project
 
 async def texts(desk: Roundtable, done: ProjectSplit) -> dict[str, str]:
     """Each file as it is put together from its parts."""
-    items = sorted((it for chunk in done.chunks for it in chunk.files), key=lambda it: place_of(it.name).first)
+    items = sorted((it for chunk in done.chunks for it in chunk.files), key=lambda it: parse_code_place(it.name).first)
     found: dict[str, str] = {}
     for it in items:
-        path = place_of(it.name).path
+        path = parse_code_place(it.name).path
         found[path] = found.get(path, "") + (await desk.store.fetch(it.digest)).decode()
     return found
 

@@ -6,7 +6,7 @@ import pytest
 
 from roundtable.core.changeset import Hunk
 from roundtable.core.decide import change_outcome, merge_ruling, trial_outcome
-from roundtable.core.decide.lead import executor, leader
+from roundtable.core.decide.lead import choose_executor_seat, choose_lead_seat
 from roundtable.core.effects import (
     Candidate,
     CandidatesTried,
@@ -32,7 +32,7 @@ TABLE = (CLAUDE, GPT, GEMINI)
 @pytest.mark.feature("S3.18", "S3.75", "S3.76")
 def test_the_lead_is_found_by_score_then_capability_then_priority() -> None:
     def led(question: str, **scores: float) -> tuple[str, str]:
-        found = leader(scores, TABLE, question)
+        found = choose_lead_seat(scores, TABLE, question)
         assert found is not None
         return found.seat, found.why
 
@@ -41,17 +41,17 @@ def test_the_lead_is_found_by_score_then_capability_then_priority() -> None:
     assert led("Which architecture?", claude=9, gpt=9, gemini=9) == ("claude", best)
     assert led("Which tests?", claude=9, gpt=9, gemini=9) == ("gpt", best)
     assert led("What now?", claude=9, gpt=9, gemini=9) == ("gpt", "of the highest scores, it comes first in priority")
-    assert leader({}, TABLE, "What now?") is None
+    assert choose_lead_seat({}, TABLE, "What now?") is None
 
 
 @pytest.mark.feature("S4.6")
 def test_where_one_seat_has_the_right_to_execute_nobody_else_does() -> None:
     alone = Seat("grok", ("script:a",), rights=(Right.SPEAK, Right.EXECUTE))
-    found = executor({"claude": 10, "gpt": 10}, (*TABLE, alone), "Which tests?")
+    found = choose_executor_seat({"claude": 10, "gpt": 10}, (*TABLE, alone), "Which tests?")
     assert found is not None
     assert (found.seat, found.why) == ("grok", "it alone has the right to execute")
     two = Seat("mistral", ("script:a",), rights=(Right.EXECUTE,))
-    found = executor({"mistral": 8, "claude": 10}, (*TABLE, alone, two), "Which tests?")
+    found = choose_executor_seat({"mistral": 8, "claude": 10}, (*TABLE, alone, two), "Which tests?")
     assert found is not None
     assert found.seat == "mistral", "the better score among those who may"
 
@@ -68,7 +68,7 @@ def test_where_one_seat_has_the_right_to_execute_nobody_else_does() -> None:
     ],
 )
 def test_a_blind_directive_is_read_for_the_seat_it_means(directive: str, meant: str) -> None:
-    assert merge_ruling.with_seats(directive, {"candidate-A": "claude", "candidate-B": "gpt"}) == meant
+    assert merge_ruling.name_seats_in_directive(directive, {"candidate-A": "claude", "candidate-B": "gpt"}) == meant
 
 
 def test_candidates_that_write_the_same_bytes_are_one() -> None:
@@ -76,18 +76,18 @@ def test_candidates_that_write_the_same_bytes_are_one() -> None:
         (Candidate("gpt", "sha256:1"), Candidate("claude", "sha256:1"), Candidate("gemini", "sha256:2")),
         best=("gpt", "claude", "gemini"),
     )
-    assert [it.seat for it in trial_outcome.alike(tried)] == ["gpt", "gemini"]
+    assert [it.seat for it in trial_outcome.equally_good_candidates(tried)] == ["gpt", "gemini"]
 
 
 def test_no_candidate_passed_is_said_with_each_reason() -> None:
     broken = Candidate("gpt", "sha256:1", checks=(CheckOutcome("tests", ("pytest",), 1, "E assert 1 == 2"),))
-    decision = trial_outcome.none_passed(CandidatesTried((broken, Candidate("claude"))), ())
+    decision = trial_outcome.decide_no_candidate_passed(CandidatesTried((broken, Candidate("claude"))), ())
     assert decision.outcome is Outcome.DEADLOCK
     assert decision.how == (
         "No candidate passed. gpt: The check tests failed with exit code 1: E assert 1 == 2. "
         "claude: It changes nothing."
     )
-    assert "E assert 1 == 2" in trial_outcome.told_of(broken)
+    assert "E assert 1 == 2" in trial_outcome.describe_candidate_to_author(broken)
 
 
 @pytest.mark.parametrize(
@@ -111,31 +111,39 @@ def test_no_candidate_passed_says_what_did_not_pass_before_either(
     examples = CheckOutcome("the examples in the task", (), 1)
     lint = CheckOutcome("lint", ("ruff",), 1)
     broken = Candidate("gpt", "sha256:1", checks=(tests, examples))
-    decision = trial_outcome.none_passed(CandidatesTried((broken,), before=(tests, examples, lint)), ())
+    decision = trial_outcome.decide_no_candidate_passed(CandidatesTried((broken,), before=(tests, examples, lint)), ())
     assert decision.how.endswith(f"The check tests {how}")
 
 
 def test_what_could_not_be_run_stands_above_the_result_also_where_no_candidate_passed() -> None:
-    decision = trial_outcome.none_passed(CandidatesTried((Candidate("gpt"),), unrun=("npm is not here.",)), ())
+    decision = trial_outcome.decide_no_candidate_passed(
+        CandidatesTried((Candidate("gpt"),), unrun=("npm is not here.",)), ()
+    )
     assert decision.notices == ("npm is not here.",)
 
 
 def test_who_is_not_chosen_for_one_thing_that_a_person_may_not_mind_is_named() -> None:
     changes = CheckOutcome(
-        trial_outcome.SIDE_EFFECTS, (), 1, "f([2]) changes what it is given, unasked.\nWork on a copy."
+        trial_outcome.SIDE_EFFECTS_CHECK, (), 1, "f([2]) changes what it is given, unasked.\nWork on a copy."
     )
     failed = CheckOutcome("tests", ("pytest",), 1)
     others = (
         Candidate("claude", "sha256:2", checks=(changes,)),
         Candidate("eve", "sha256:3", checks=(changes, failed)),
         Candidate(
-            "ada", "sha256:4", checks=(CheckOutcome(trial_outcome.EVIDENCE, (), 1, "No test shows it.\nWrite one."),)
+            "ada",
+            "sha256:4",
+            checks=(CheckOutcome(trial_outcome.EVIDENCE_CHECK, (), 1, "No test shows it.\nWrite one."),),
         ),
         Candidate(
-            "bob", "sha256:5", checks=(CheckOutcome(trial_outcome.SLIPS, (), 1, "f([]) ends in IndexError.\nMend it."),)
+            "bob",
+            "sha256:5",
+            checks=(CheckOutcome(trial_outcome.REGRESSIONS_CHECK, (), 1, "f([]) ends in IndexError.\nMend it."),),
         ),
     )
-    decision = trial_outcome.chosen(CandidatesTried((Candidate("gpt", "sha256:1"), *others)), (), "gpt", "Mend it")
+    decision = trial_outcome.decide_candidate_chosen(
+        CandidatesTried((Candidate("gpt", "sha256:1"), *others)), (), "gpt", "Mend it"
+    )
     assert "claude's passes everything but this: f([2]) changes what it is given, unasked." in decision.how
     assert "ada's passes everything but this: No test shows it." in decision.how
     assert "bob's passes everything but this: f([]) ends in IndexError." in decision.how
@@ -143,26 +151,31 @@ def test_who_is_not_chosen_for_one_thing_that_a_person_may_not_mind_is_named() -
 
 
 def test_a_program_that_a_person_calls_evidence_is_a_check_like_any_other() -> None:
-    ours = CheckOutcome(trial_outcome.EVIDENCE, (), 1, "No test shows it.")
-    theirs = CheckOutcome(trial_outcome.EVIDENCE, ("make", "evidence"), 1)
+    ours = CheckOutcome(trial_outcome.EVIDENCE_CHECK, (), 1, "No test shows it.")
+    theirs = CheckOutcome(trial_outcome.EVIDENCE_CHECK, ("make", "evidence"), 1)
     candidates = (Candidate("claude", "sha256:1", checks=(ours,)), Candidate("gpt", "sha256:2", checks=(theirs,)))
-    assert trial_outcome.unproven(CandidatesTried(candidates)) == ("claude",)
+    assert trial_outcome.unproven_candidate_seats(CandidatesTried(candidates)) == ("claude",)
 
 
 def test_the_person_is_asked_in_one_sentence_and_the_plan_says_what_nobody_asked_for() -> None:
     hunk = Hunk("a.py#1", "a.py", 1, ("old",), ("new",))
     plan = ChangePlanned((hunk,), unasked=("a.py#1",))
-    assert change_outcome.approval(plan, ["gpt"]) == "gpt wants to change 1 hunk in a.py. Write it to your workspace?"
+    assert (
+        change_outcome.change_approval_question(plan, ["gpt"])
+        == "gpt wants to change 1 hunk in a.py. Write it to your workspace?"
+    )
     assert "Nobody asked for a.py#1." in describe_change_plan(plan)
-    assert change_outcome.asked_about(ChangePlanned((hunk,)), "why a.py#1?") == "a.py#1\n-old\n+new"
+    assert change_outcome.render_named_hunks(ChangePlanned((hunk,)), "why a.py#1?") == "a.py#1\n-old\n+new"
 
 
 def test_only_what_passed_before_can_break() -> None:
     failed, passed = CheckOutcome("tests", (), 1), CheckOutcome("tests", (), 0)
-    assert not change_outcome.trouble(ChangeRehearsed("sha256:1", checks=(failed,), before=(failed,)))
-    assert change_outcome.trouble(ChangeRehearsed("sha256:1", checks=(failed,), before=(passed,))) == (
-        "It breaks a check that passed before. The check tests failed with exit code 1."
+    assert not change_outcome.describe_rehearsal_failure(
+        ChangeRehearsed("sha256:1", checks=(failed,), before=(failed,))
     )
+    assert change_outcome.describe_rehearsal_failure(
+        ChangeRehearsed("sha256:1", checks=(failed,), before=(passed,))
+    ) == ("It breaks a check that passed before. The check tests failed with exit code 1.")
 
 
 @pytest.mark.parametrize(
@@ -182,16 +195,16 @@ def test_only_what_passed_before_can_break() -> None:
     ],
 )
 def test_a_synthesis_says_what_came_from_whom_and_what_was_taken_out(made: DraftsSynthesised, said: str) -> None:
-    assert merge_ruling.spliced(made, "claude") == said
+    assert merge_ruling.describe_synthesis(made, "claude") == said
     assert all(f"{it.symbol} was taken out of a.py." in describe_step_result(made) for it in made.removed)
 
 
 def test_a_file_that_somebody_changed_in_the_moment_of_writing_is_told_and_degrades_the_decision() -> None:
     decision = Decision(Outcome.REACHED, "ada's draft is taken as it was.")
     whole = ChangeApplied("7", ("a.py", "b.py"), "0123456789abcdef")
-    assert not change_outcome.written(decision, whole, ChangeRehearsed("sha256:d")).degraded
+    assert not change_outcome.decide_change_applied(decision, whole, ChangeRehearsed("sha256:d")).degraded
     cut = ChangeApplied("7", ("a.py", "b.py"), "0123456789abcdef", left=("b.py",), note="The index comes later.")
-    told = change_outcome.written(decision, cut, ChangeRehearsed("sha256:d"))
+    told = change_outcome.decide_change_applied(decision, cut, ChangeRehearsed("sha256:d"))
     assert told.degraded
     assert told.notices == ("Not written, since somebody changed it in that very moment: b.py.",)
     assert "The index comes later." in told.how
@@ -201,5 +214,8 @@ def test_a_file_that_somebody_changed_in_the_moment_of_writing_is_told_and_degra
 def test_what_differs_in_blanks_alone_is_seen_to_differ() -> None:
     came = {"squeeze('a  b')": {"ann": "= 'a b'", "bob": "= 'a  b'"}}
     tried = CandidatesTried((), apart=came)
-    assert r"squeeze('a\x20\x20b'): 'a b' with ann's, 'a\x20\x20b' with bob's." in trial_outcome.which(tried)
-    assert trial_outcome.does(tried, "bob") == r"squeeze('a\x20\x20b') is 'a\x20\x20b'"
+    assert (
+        r"squeeze('a\x20\x20b'): 'a b' with ann's, 'a\x20\x20b' with bob's."
+        in trial_outcome.which_behaviour_question(tried)
+    )
+    assert trial_outcome.describe_candidate_behaviour(tried, "bob") == r"squeeze('a\x20\x20b') is 'a\x20\x20b'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.decide.vote import Step, elimination, irv_winners
+from roundtable.core.decide.vote import EliminationStep, elimination_steps, instant_runoff_winners
 
 NAMES = ("A", "B", "C", "D")
 ballots = st.lists(st.permutations(NAMES).flatmap(lambda order: st.integers(0, 4).map(lambda most: order[:most])))
@@ -14,13 +14,13 @@ ballots = st.lists(st.permutations(NAMES).flatmap(lambda order: st.integers(0, 4
 @given(ballots)
 def test_who_is_left_in_the_end_is_who_wins(cast: list[list[str]]) -> None:
     votes = {str(place): ballot for place, ballot in enumerate(cast)}
-    steps = elimination(votes, NAMES)
+    steps = elimination_steps(votes, NAMES)
     left = set(steps[-1].counts)
-    assert set(irv_winners(votes, NAMES)) <= left
+    assert set(instant_runoff_winners(votes, NAMES)) <= left
     if len(left) == 1:
-        assert set(irv_winners(votes, NAMES)) == left
+        assert set(instant_runoff_winners(votes, NAMES)) == left
 
 
 def test_those_without_a_first_place_leave_together_and_a_shared_last_place_ends_it() -> None:
-    steps = elimination({"x": ["A", "B"], "y": ["B"]}, NAMES)
-    assert steps == (Step({"A": 1, "B": 1, "C": 0, "D": 0}, ("C", "D")), Step({"A": 1, "B": 1}))
+    steps = elimination_steps({"x": ["A", "B"], "y": ["B"]}, NAMES)
+    assert steps == (EliminationStep({"A": 1, "B": 1, "C": 0, "D": 0}, ("C", "D")), EliminationStep({"A": 1, "B": 1}))

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.decide.candidate_ranking import Executed, Ran, executed
+from roundtable.core.decide.candidate_ranking import CandidateRanking, CandidateRun, rank_candidates
 
 NAMES = ("ada", "bob", "eve", "kim")
 passes = st.dictionaries(st.sampled_from(["t1", "t2", "t3", "t4"]), st.booleans())
 candidates = st.lists(
     st.builds(
-        Ran,
+        CandidateRun,
         candidate=st.sampled_from(NAMES),
         checks=st.fixed_dictionaries({"unit": st.booleans(), "style": st.booleans()}),
         tests=passes,
@@ -27,10 +27,10 @@ authors = st.dictionaries(st.sampled_from(["t1", "t2", "t3", "t4"]), st.sampled_
 
 
 def test_breaking_what_held_weighs_more_than_any_tests() -> None:
-    judged = executed(
+    judged = rank_candidates(
         [
-            Ran("ada", {"unit": False}, {"t1": True, "t2": True, "t3": True}),
-            Ran("bob", {"unit": True}, {"t1": False, "t2": False, "t3": False}),
+            CandidateRun("ada", {"unit": False}, {"t1": True, "t2": True, "t3": True}),
+            CandidateRun("bob", {"unit": True}, {"t1": False, "t2": False, "t3": False}),
         ],
         {"unit": True},
     )
@@ -41,29 +41,29 @@ def test_breaking_what_held_weighs_more_than_any_tests() -> None:
 
 
 def test_what_failed_before_is_no_breach_but_mending_it_is_better() -> None:
-    ran = [Ran("ada", {"unit": True, "style": False}), Ran("bob", {"unit": True, "style": True})]
-    assert executed(ran, {"unit": True, "style": False}).order == ("bob", "ada")
-    ran = [Ran("ada", {"unit": True, "style": False}), Ran("bob", {"unit": False, "style": True})]
-    assert executed(ran, {"unit": True, "style": False}).order == ("ada", "bob")
+    ran = [CandidateRun("ada", {"unit": True, "style": False}), CandidateRun("bob", {"unit": True, "style": True})]
+    assert rank_candidates(ran, {"unit": True, "style": False}).order == ("bob", "ada")
+    ran = [CandidateRun("ada", {"unit": True, "style": False}), CandidateRun("bob", {"unit": False, "style": True})]
+    assert rank_candidates(ran, {"unit": True, "style": False}).order == ("ada", "bob")
 
 
 def test_a_test_that_only_its_authors_own_code_passes_is_no_evidence() -> None:
     tests = {f"mine{number}": True for number in range(20)}
-    ran = [Ran("ada", tests=tests), Ran("bob", tests=dict.fromkeys(tests, False))]
-    judged = executed(ran, authors=dict.fromkeys(tests, "ada"))
+    ran = [CandidateRun("ada", tests=tests), CandidateRun("bob", tests=dict.fromkeys(tests, False))]
+    judged = rank_candidates(ran, authors=dict.fromkeys(tests, "ada"))
     assert judged.clusters == (("ada", "bob"),)
     assert judged.best == ("ada", "bob")
 
 
 def test_of_two_that_such_a_test_tells_apart_nobody_is_said_to_be_like_the_other() -> None:
-    ran = [Ran("ada", {"unit": True}, {"t": True}), Ran("bob", {"unit": True}, {"t": False})]
-    judged = executed(ran, authors={"t": "ada"})
+    ran = [CandidateRun("ada", {"unit": True}, {"t": True}), CandidateRun("bob", {"unit": True}, {"t": False})]
+    judged = rank_candidates(ran, authors={"t": "ada"})
     assert (judged.best, judged.ways, judged.telling) == (("ada", "bob"), (("ada",), ("bob",)), ("t",))
     assert judged.how == (
         "By the checks and tests, the 2 candidates behave in 2 ways. "
         "Nothing that was run says which of ada and bob is right."
     )
-    assert executed([Ran(it.candidate, tests=it.tests) for it in ran], authors={"t": "ada"}).compared
+    assert rank_candidates([CandidateRun(it.candidate, tests=it.tests) for it in ran], authors={"t": "ada"}).compared
 
 
 @pytest.mark.parametrize(
@@ -76,48 +76,52 @@ def test_of_two_that_such_a_test_tells_apart_nobody_is_said_to_be_like_the_other
 )
 def test_such_tests_tell_nobody_apart_where_two_without_any_agree(alone: str, ways: list[set[str]]) -> None:
     own = {f"of {name}": name for name in alone.split()}
-    ran = [Ran(name, {"unit": True}, {test: author == name for test, author in own.items()}) for name in NAMES]
-    judged = executed(ran, authors=own)
+    ran = [CandidateRun(name, {"unit": True}, {test: author == name for test, author in own.items()}) for name in NAMES]
+    judged = rank_candidates(ran, authors=own)
     assert list(map(set, judged.ways)) == ways
     assert judged.telling == (() if len(ways) == 1 else tuple(own))
 
 
 def test_who_may_not_be_chosen_agrees_with_nobody() -> None:
-    ran = [Ran(name, {"unit": True}, {"t": name == "ada"}) for name in ("ada", "bob", "eve")]
-    assert executed(ran, {}, {"t": "ada"}, ["ada", "bob"]).ways == (("ada",), ("bob", "eve"))
-    assert executed(ran, {}, {"t": "ada"}).ways == (("ada", "bob", "eve"),)
+    ran = [CandidateRun(name, {"unit": True}, {"t": name == "ada"}) for name in ("ada", "bob", "eve")]
+    assert rank_candidates(ran, {}, {"t": "ada"}, ["ada", "bob"]).ways == (("ada",), ("bob", "eve"))
+    assert rank_candidates(ran, {}, {"t": "ada"}).ways == (("ada", "bob", "eve"),)
 
 
 def test_who_wrote_all_the_tests_does_not_stand_below_who_passes_no_more_of_them() -> None:
     own, both = {"t1": True, "t2": True}, {"f(1)": "= 1"}
     ran = [
-        Ran("ada", tests=own, outputs=both | {"f(2)": "= 2"}),
-        Ran("bob", tests=own, outputs=both | {"f(2)": "! ValueError"}),
-        Ran("eve", tests={"t1": True, "t2": False}, outputs={"f(1)": "! ValueError", "f(2)": "! ValueError"}),
+        CandidateRun("ada", tests=own, outputs=both | {"f(2)": "= 2"}),
+        CandidateRun("bob", tests=own, outputs=both | {"f(2)": "! ValueError"}),
+        CandidateRun("eve", tests={"t1": True, "t2": False}, outputs={"f(1)": "! ValueError", "f(2)": "! ValueError"}),
     ]
-    assert executed(ran, authors=dict.fromkeys(own, "ada")).order == ("ada", "bob", "eve")
+    assert rank_candidates(ran, authors=dict.fromkeys(own, "ada")).order == ("ada", "bob", "eve")
 
 
 def test_a_test_that_its_own_author_fails_is_no_evidence() -> None:
-    ran = [Ran(name, tests={"t": name in ("bob", "eve")}) for name in NAMES]
-    assert executed(ran, authors={"t": "ada"}).best == NAMES
-    assert executed(ran, authors={"t": "bob"}).best == ("bob", "eve")
+    ran = [CandidateRun(name, tests={"t": name in ("bob", "eve")}) for name in NAMES]
+    assert rank_candidates(ran, authors={"t": "ada"}).best == NAMES
+    assert rank_candidates(ran, authors={"t": "bob"}).best == ("bob", "eve")
 
 
 def test_a_test_that_another_bears_out_counts_against_the_third() -> None:
-    ran = [Ran("ada", tests={"t": True}), Ran("bob", tests={"t": True}), Ran("eve", tests={"t": False})]
-    judged = executed(ran, authors={"t": "ada"})
+    ran = [
+        CandidateRun("ada", tests={"t": True}),
+        CandidateRun("bob", tests={"t": True}),
+        CandidateRun("eve", tests={"t": False}),
+    ]
+    judged = rank_candidates(ran, authors={"t": "ada"})
     assert judged.clusters == (("ada", "bob"), ("eve",))
 
 
 def test_writing_many_easy_tests_does_not_help_their_author() -> None:
     easy = {f"easy{number}": True for number in range(50)}
     ran = [
-        Ran("ada", tests={**easy, "b": False, "e": False}),
-        Ran("bob", tests={**easy, "b": True, "e": True}, outputs={"f(1)": "= 1"}),
-        Ran("eve", tests={**easy, "b": True, "e": True}, outputs={"f(1)": "= 2"}),
+        CandidateRun("ada", tests={**easy, "b": False, "e": False}),
+        CandidateRun("bob", tests={**easy, "b": True, "e": True}, outputs={"f(1)": "= 1"}),
+        CandidateRun("eve", tests={**easy, "b": True, "e": True}, outputs={"f(1)": "= 2"}),
     ]
-    judged = executed(ran, authors={**dict.fromkeys(easy, "ada"), "b": "bob", "e": "eve"})
+    judged = rank_candidates(ran, authors={**dict.fromkeys(easy, "ada"), "b": "bob", "e": "eve"})
     assert judged.order[-1] == "ada"
     assert judged.best == ("bob", "eve")
 
@@ -125,28 +129,28 @@ def test_writing_many_easy_tests_does_not_help_their_author() -> None:
 def test_an_author_of_many_tests_weighs_no_more_than_one_of_few() -> None:
     many = [f"many{number}" for number in range(10)]
     ran = [
-        Ran("ada", tests={**dict.fromkeys(many, True), "few": False}),
-        Ran("bob", tests={**dict.fromkeys(many, False), "few": True}),
+        CandidateRun("ada", tests={**dict.fromkeys(many, True), "few": False}),
+        CandidateRun("bob", tests={**dict.fromkeys(many, False), "few": True}),
     ]
-    assert executed(ran, authors={**dict.fromkeys(many, "eve"), "few": "kim"}).best == ("ada", "bob")
+    assert rank_candidates(ran, authors={**dict.fromkeys(many, "eve"), "few": "kim"}).best == ("ada", "bob")
 
 
 def test_the_only_one_who_wrote_tests_is_not_lifted_by_them() -> None:
     ran = [
-        Ran("ada", tests={"t1": True, "t2": True}),
-        Ran("bob", tests={"t1": True, "t2": False}),
-        Ran("eve", tests={"t1": False, "t2": True}),
+        CandidateRun("ada", tests={"t1": True, "t2": True}),
+        CandidateRun("bob", tests={"t1": True, "t2": False}),
+        CandidateRun("eve", tests={"t1": False, "t2": True}),
     ]
-    assert executed(ran, authors={"t1": "ada", "t2": "ada"}).best == ("ada", "bob", "eve")
+    assert rank_candidates(ran, authors={"t1": "ada", "t2": "ada"}).best == ("ada", "bob", "eve")
 
 
 def test_work_done_apart_that_behaves_alike_is_preferred() -> None:
     ran = [
-        Ran("ada", outputs={"f(1)": "= 1"}),
-        Ran("bob", outputs={"f(1)": "= 2"}),
-        Ran("eve", outputs={"f(1)": "= 2"}),
+        CandidateRun("ada", outputs={"f(1)": "= 1"}),
+        CandidateRun("bob", outputs={"f(1)": "= 2"}),
+        CandidateRun("eve", outputs={"f(1)": "= 2"}),
     ]
-    judged = executed(ran)
+    judged = rank_candidates(ran)
     assert judged.clusters == (("bob", "eve"), ("ada",))
     assert judged.how == (
         "Tried with 1 input, the 3 candidates behave in 2 ways. Running them does not tell bob and eve apart."
@@ -155,16 +159,16 @@ def test_work_done_apart_that_behaves_alike_is_preferred() -> None:
 
 def test_of_three_that_differ_the_one_in_most_company_is_first_and_errors_are_no_company() -> None:
     ran = [
-        Ran("ada", outputs={"f(1)": "= 1", "f(2)": "! ValueError", "f(3)": "! ValueError"}),
-        Ran("bob", outputs={"f(1)": "= 2", "f(2)": "= 0", "f(3)": "! ValueError"}),
-        Ran("eve", outputs={"f(1)": "= 2", "f(2)": "= 5", "f(3)": "= 7"}),
+        CandidateRun("ada", outputs={"f(1)": "= 1", "f(2)": "! ValueError", "f(3)": "! ValueError"}),
+        CandidateRun("bob", outputs={"f(1)": "= 2", "f(2)": "= 0", "f(3)": "! ValueError"}),
+        CandidateRun("eve", outputs={"f(1)": "= 2", "f(2)": "= 5", "f(3)": "= 7"}),
     ]
-    assert executed(ran).order == ("eve", "bob", "ada")
+    assert rank_candidates(ran).order == ("eve", "bob", "ada")
 
 
 def test_two_that_only_differ_are_left_even() -> None:
-    ran = [Ran("ada", outputs={"f(1)": "= 1"}), Ran("bob", outputs={"f(1)": "= 2"})]
-    judged = executed(ran)
+    ran = [CandidateRun("ada", outputs={"f(1)": "= 1"}), CandidateRun("bob", outputs={"f(1)": "= 2"})]
+    judged = rank_candidates(ran)
     assert judged.best == ("ada", "bob")
     assert len(judged.clusters) == 2
     assert judged.how == (
@@ -174,21 +178,21 @@ def test_two_that_only_differ_are_left_even() -> None:
 
 
 def test_nothing_run_is_nobody_best() -> None:
-    assert executed([]) == Executed(how="No candidate could be run.")
-    assert executed([Ran("ada", {"unit": True})]).how == ""
+    assert rank_candidates([]) == CandidateRanking(how="No candidate could be run.")
+    assert rank_candidates([CandidateRun("ada", {"unit": True})]).how == ""
 
 
 @pytest.mark.parametrize("outputs", [{}, {"m.Cart()": "= <m.Cart object>"}])
 def test_candidates_on_which_no_input_could_be_tried_are_not_said_to_behave_alike(outputs: dict[str, str]) -> None:
-    ran = [Ran(name, {"unit": True}, outputs=outputs) for name in ("ada", "bob")]
-    assert executed(ran).how.startswith(
+    ran = [CandidateRun(name, {"unit": True}, outputs=outputs) for name in ("ada", "bob")]
+    assert rank_candidates(ran).how.startswith(
         "By the checks, the 2 candidates are even, and no inputs could be tried on them. Running them does not tell"
     )
 
 
 @given(candidates, authors)
-def test_everyone_is_ranked_once_and_alike_ones_together(ran: list[Ran], authors: dict[str, str]) -> None:
-    judged = executed(ran, {"unit": True}, authors)
+def test_everyone_is_ranked_once_and_alike_ones_together(ran: list[CandidateRun], authors: dict[str, str]) -> None:
+    judged = rank_candidates(ran, {"unit": True}, authors)
     assert sorted(judged.order) == sorted(it.candidate for it in ran)
     assert judged.order[: len(judged.best)] == judged.best
     places = {name: place for place, cluster in enumerate(judged.clusters) for name in cluster}
@@ -200,27 +204,31 @@ def test_everyone_is_ranked_once_and_alike_ones_together(ran: list[Ran], authors
 
 
 @given(candidates, authors)
-def test_what_breaks_a_check_never_stands_above_what_breaks_none(ran: list[Ran], authors: dict[str, str]) -> None:
+def test_what_breaks_a_check_never_stands_above_what_breaks_none(
+    ran: list[CandidateRun], authors: dict[str, str]
+) -> None:
     broke = {it.candidate: not it.checks["unit"] for it in ran}
-    order = [broke[name] for name in executed(ran, {"unit": True, "style": False}, authors).order]
+    order = [broke[name] for name in rank_candidates(ran, {"unit": True, "style": False}, authors).order]
     assert order == sorted(order)
 
 
 @given(candidates, authors, st.randoms(use_true_random=False))
 def test_the_order_of_the_seats_changes_neither_clusters_nor_the_best(
-    ran: list[Ran], authors: dict[str, str], dice: Random
+    ran: list[CandidateRun], authors: dict[str, str], dice: Random
 ) -> None:
     mixed = ran.copy()
     dice.shuffle(mixed)
-    one, other = executed(ran, {}, authors), executed(mixed, {}, authors)
+    one, other = rank_candidates(ran, {}, authors), rank_candidates(mixed, {}, authors)
     assert set(one.best) == set(other.best)
     assert {frozenset(it) for it in one.clusters} == {frozenset(it) for it in other.clusters}
 
 
 @given(candidates, st.integers(1, 30))
-def test_tests_of_ones_own_that_nobody_else_passes_change_nothing(ran: list[Ran], many: int) -> None:
+def test_tests_of_ones_own_that_nobody_else_passes_change_nothing(ran: list[CandidateRun], many: int) -> None:
     if not ran:
         return
     own = {f"own{number}": ran[0].candidate for number in range(many)}
-    more = [Ran(it.candidate, it.checks, it.tests | dict.fromkeys(own, it is ran[0]), it.outputs) for it in ran]
-    assert executed(more, authors=own).clusters == executed(ran).clusters
+    more = [
+        CandidateRun(it.candidate, it.checks, it.tests | dict.fromkeys(own, it is ran[0]), it.outputs) for it in ran
+    ]
+    assert rank_candidates(more, authors=own).clusters == rank_candidates(ran).clusters

@@ -10,8 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.decide.findings import Place, Standing, Weighed, as_shown, place_of, pooled, unproven, weighed
-from roundtable.core.decide.review import conclude
+from roundtable.core.decide.findings import (
+    CodePlace,
+    FindingStatus,
+    WeighedFinding,
+    finding_as_proven,
+    parse_code_place,
+    pool_findings,
+    unproven_findings,
+    weigh_findings_by_proof,
+)
+from roundtable.core.decide.review import decide_review
 from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.replies import read_reply
@@ -30,8 +39,8 @@ def found(**seats: Sequence[Issue]) -> Round:
     return Round("review/1-blind", tuple(seats), moves)
 
 
-def weigh(round: Round, *proofs: Proof, **nowhere: str) -> tuple[Weighed, ...]:
-    return weighed(pooled(round), (ClaimsProven(proofs, nowhere, "bubblewrap"),))
+def weigh(round: Round, *proofs: Proof, **nowhere: str) -> tuple[WeighedFinding, ...]:
+    return weigh_findings_by_proof(pool_findings(round), (ClaimsProven(proofs, nowhere, "bubblewrap"),))
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -131,16 +140,16 @@ def test_a_program_that_the_end_of_the_reply_cut_off_is_not_run() -> None:
 @pytest.mark.parametrize(
     ("location", "place"),
     [
-        ("src/a.py:3", Place("src/a.py", 3, 3)),
-        ("`./src/a.py:10-14`", Place("src/a.py", 10, 14)),
-        ("src/a.py:10:5", Place("src/a.py", 10, 10)),
-        ("src/a.py:14-10", Place("src/a.py", 14, 14)),
-        ("src/a.py", Place("src/a.py")),
-        ("", Place()),
+        ("src/a.py:3", CodePlace("src/a.py", 3, 3)),
+        ("`./src/a.py:10-14`", CodePlace("src/a.py", 10, 14)),
+        ("src/a.py:10:5", CodePlace("src/a.py", 10, 10)),
+        ("src/a.py:14-10", CodePlace("src/a.py", 14, 14)),
+        ("src/a.py", CodePlace("src/a.py")),
+        ("", CodePlace()),
     ],
 )
-def test_a_place_is_read_as_people_write_it(location: str, place: Place) -> None:
-    assert place_of(location) == place
+def test_a_place_is_read_as_people_write_it(location: str, place: CodePlace) -> None:
+    assert parse_code_place(location) == place
 
 
 # --- pooling -------------------------------------------------------------------------------------
@@ -149,19 +158,19 @@ def test_a_place_is_read_as_people_write_it(location: str, place: Place) -> None
 def test_what_several_found_is_one_finding_and_nobodys_words_are_lost() -> None:
     one = issue("add() divides by zero for an empty cart", "src/cart.py:3-5", "medium")
     other = issue("An empty cart crashes with ZeroDivisionError", "src/cart.py:4", "critical")
-    (finding,) = pooled(found(claude=[one], gpt=[other]))
+    (finding,) = pool_findings(found(claude=[one], gpt=[other]))
     assert finding.seats == ("claude", "gpt")
     assert finding.severity == "critical"
     assert finding.line == "F1 [critical, src/cart.py:3-5] add() divides by zero for an empty cart"
-    text = conclude(weigh(found(claude=[one], gpt=[other])), (found(claude=[one], gpt=[other]),), "x").text
+    text = decide_review(weigh(found(claude=[one], gpt=[other])), (found(claude=[one], gpt=[other]),), "x").text
     assert "gpt: An empty cart crashes with ZeroDivisionError" in text
 
 
 def test_near_the_same_words_about_one_file_are_one_finding_whatever_the_line() -> None:
     one, other = issue("The token is never checked", "auth.py:3"), issue("Tokens are never checked.", "auth.py:90")
-    assert len(pooled(found(claude=[one], gpt=[other]))) == 1
+    assert len(pool_findings(found(claude=[one], gpt=[other]))) == 1
     denied = issue("The token is checked", "auth.py:90")
-    assert len(pooled(found(claude=[one], gpt=[denied]))) == 2
+    assert len(pool_findings(found(claude=[one], gpt=[denied]))) == 2
 
 
 @pytest.mark.parametrize(
@@ -172,19 +181,19 @@ def test_near_the_same_words_about_one_file_are_one_finding_whatever_the_line() 
     ],
 )
 def test_lines_that_a_sentence_names_make_no_other_finding_of_it(one: str, other: str) -> None:
-    assert len(pooled(found(claude=[issue(one, "a.py:12")], gpt=[issue(other, "a.py:13")]))) == 1
+    assert len(pool_findings(found(claude=[issue(one, "a.py:12")], gpt=[issue(other, "a.py:13")]))) == 1
 
 
 def test_different_faults_on_one_line_and_alike_faults_in_two_files_stay_apart() -> None:
     same_line = found(claude=[issue("SQL injection", "db.py:3")], gpt=[issue("Off by one", "db.py:3")])
-    assert len(pooled(same_line)) == 2
+    assert len(pool_findings(same_line)) == 2
     crash, mean = "average() divides by zero for no prices", "average() returns a wrong mean"
     same_name = found(claude=[issue(crash, "shop.py:2")], gpt=[issue(mean, "shop.py:2")])
-    assert len(pooled(same_name)) == 2
+    assert len(pool_findings(same_name)) == 2
     two_files = found(claude=[issue("SQL injection", "db.py:3")], gpt=[issue("SQL injection", "log.py:3")])
-    assert len(pooled(two_files)) == 2
+    assert len(pool_findings(two_files)) == 2
     one_seat = found(claude=[issue("Cart loses items", "c.py:3"), issue("Cart counts items twice", "c.py:3")])
-    assert len(pooled(one_seat)) == 2
+    assert len(pool_findings(one_seat)) == 2
 
 
 @pytest.mark.parametrize(
@@ -199,8 +208,8 @@ def test_different_faults_on_one_line_and_alike_faults_in_two_files_stay_apart()
     ],
 )
 def test_nearly_the_same_words_about_other_numbers_literals_or_names_are_two_findings(one: str, other: str) -> None:
-    assert len(pooled(found(claude=[issue(one, "a.py:2")], gpt=[issue(other, "a.py:2")]))) == 2
-    assert len(pooled(found(claude=[issue(one, "a.py:2")], gpt=[issue(one, "a.py:2")]))) == 1
+    assert len(pool_findings(found(claude=[issue(one, "a.py:2")], gpt=[issue(other, "a.py:2")]))) == 2
+    assert len(pool_findings(found(claude=[issue(one, "a.py:2")], gpt=[issue(one, "a.py:2")]))) == 1
 
 
 def test_findings_are_listed_by_severity_then_file_then_line() -> None:
@@ -211,12 +220,12 @@ def test_findings_are_listed_by_severity_then_file_then_line() -> None:
         issue("a", "a.py:9", "high"),
         issue("e", "z.py:1", "critical"),
     ]
-    assert [it.text for it in pooled(found(claude=listed))] == ["e", "a", "b", "c", "d"]
+    assert [it.text for it in pool_findings(found(claude=listed))] == ["e", "a", "b", "c", "d"]
 
 
 def test_an_answer_nobody_could_read_finds_nothing() -> None:
     move = Move("r", "claude", "", Verdict(issues=(issue("x"),), parse=ParseStatus.FAILED))
-    assert pooled(Round("r", ("claude",), (move,))) == ()
+    assert pool_findings(Round("r", ("claude",), (move,))) == ()
 
 
 ISSUES = st.lists(
@@ -232,7 +241,7 @@ ISSUES = st.lists(
 
 @given(ISSUES, ISSUES, ISSUES)
 def test_nothing_that_was_found_is_ever_lost_or_counted_twice(a: list[Issue], b: list[Issue], c: list[Issue]) -> None:
-    findings = pooled(found(claude=a, gpt=b, gemini=c))
+    findings = pool_findings(found(claude=a, gpt=b, gemini=c))
     told = Counter((said.seat, said.issue) for finding in findings for said in finding.said)
     assert told == Counter((seat, it) for seat, all in (("claude", a), ("gpt", b), ("gemini", c)) for it in all)
     assert [it.id for it in findings] == [f"F{number}" for number in range(1, len(findings) + 1)]
@@ -246,23 +255,23 @@ FAULT = found(claude=[issue("It crashes", "a.py:1")])
 @pytest.mark.parametrize(
     ("proofs", "standing"),
     [
-        ([], Standing.UNPROVEN),
-        ([Proof("It crashes", "claude", True, held_before=False)], Standing.REPRODUCED),
-        ([Proof("It crashes", "claude", True)], Standing.REPRODUCED),
-        ([Proof("It crashes", "claude", True, held_before=True)], Standing.OLD),
-        ([Proof("It crashes", "claude", False)], Standing.REFUTED),
-        ([Proof("It crashes", "claude", None, why="It was stopped.")], Standing.UNPROVEN),
-        ([Proof("It crashes", "gpt", True)], Standing.UNPROVEN),
-        ([Proof("F1", "gpt", True)], Standing.REPRODUCED),
-        ([Proof("It crashes", "claude", False), Proof("F1", "gpt", True)], Standing.REPRODUCED),
-        ([Proof("It crashes", "claude", True, held_before=True), Proof("F1", "gpt", True)], Standing.REPRODUCED),
-        ([Proof("It crashes", "claude", None, why="x"), Proof("F1", "gpt", False)], Standing.REFUTED),
+        ([], FindingStatus.UNPROVEN),
+        ([Proof("It crashes", "claude", True, held_before=False)], FindingStatus.REPRODUCED),
+        ([Proof("It crashes", "claude", True)], FindingStatus.REPRODUCED),
+        ([Proof("It crashes", "claude", True, held_before=True)], FindingStatus.OLD),
+        ([Proof("It crashes", "claude", False)], FindingStatus.REFUTED),
+        ([Proof("It crashes", "claude", None, why="It was stopped.")], FindingStatus.UNPROVEN),
+        ([Proof("It crashes", "gpt", True)], FindingStatus.UNPROVEN),
+        ([Proof("F1", "gpt", True)], FindingStatus.REPRODUCED),
+        ([Proof("It crashes", "claude", False), Proof("F1", "gpt", True)], FindingStatus.REPRODUCED),
+        ([Proof("It crashes", "claude", True, held_before=True), Proof("F1", "gpt", True)], FindingStatus.REPRODUCED),
+        ([Proof("It crashes", "claude", None, why="x"), Proof("F1", "gpt", False)], FindingStatus.REFUTED),
     ],
 )
-def test_running_decides_what_a_finding_is_worth(proofs: list[Proof], standing: Standing) -> None:
+def test_running_decides_what_a_finding_is_worth(proofs: list[Proof], standing: FindingStatus) -> None:
     (it,) = weigh(FAULT, *proofs)
     assert it.standing is standing
-    assert (it.finding in unproven((it,))) is (standing is Standing.UNPROVEN)
+    assert (it.finding in unproven_findings((it,))) is (standing is FindingStatus.UNPROVEN)
 
 
 CRASHES, ZERO = "average() crashes for no prices", "average() divides by zero for no prices"
@@ -272,15 +281,15 @@ TWO = found(claude=[issue(CRASHES, "a.py:1")], gpt=[issue(ZERO, "a.py:1")])
 @pytest.mark.parametrize(
     ("proofs", "standing", "text"),
     [
-        ([Proof(CRASHES, "claude", False)], Standing.UNPROVEN, ZERO),
-        ([Proof(ZERO, "gpt", False)], Standing.UNPROVEN, CRASHES),
-        ([Proof(CRASHES, "claude", False), Proof(ZERO, "gpt", True)], Standing.REPRODUCED, ZERO),
-        ([Proof(CRASHES, "claude", False), Proof(ZERO, "gpt", False)], Standing.REFUTED, CRASHES),
-        ([Proof(CRASHES, "claude", False), Proof("F1", "claude", False)], Standing.REFUTED, CRASHES),
+        ([Proof(CRASHES, "claude", False)], FindingStatus.UNPROVEN, ZERO),
+        ([Proof(ZERO, "gpt", False)], FindingStatus.UNPROVEN, CRASHES),
+        ([Proof(CRASHES, "claude", False), Proof(ZERO, "gpt", True)], FindingStatus.REPRODUCED, ZERO),
+        ([Proof(CRASHES, "claude", False), Proof(ZERO, "gpt", False)], FindingStatus.REFUTED, CRASHES),
+        ([Proof(CRASHES, "claude", False), Proof("F1", "claude", False)], FindingStatus.REFUTED, CRASHES),
     ],
 )
 def test_a_program_refutes_only_the_words_it_was_written_for(
-    proofs: list[Proof], standing: Standing, text: str
+    proofs: list[Proof], standing: FindingStatus, text: str
 ) -> None:
     (it,) = weigh(TWO, *proofs)
     assert it.standing is standing
@@ -291,27 +300,29 @@ def test_a_program_refutes_only_the_words_it_was_written_for(
 def test_what_a_program_showed_is_gone_when_that_program_finds_it_no_more() -> None:
     (before,) = weigh(TWO, Proof(CRASHES, "claude", True))
     after = ClaimsProven((Proof(CRASHES, "claude", False),), {}, "bubblewrap")
-    assert weighed([before.finding], [after])[0].standing is Standing.UNPROVEN, "nobody ran anything for gpt's words"
-    assert weighed([as_shown(before)], [after])[0].standing is Standing.REFUTED
+    assert weigh_findings_by_proof([before.finding], [after])[0].standing is FindingStatus.UNPROVEN, (
+        "nobody ran anything for gpt's words"
+    )
+    assert weigh_findings_by_proof([finding_as_proven(before)], [after])[0].standing is FindingStatus.REFUTED
 
 
 def test_a_review_is_rejected_where_anything_was_reproduced_and_only_there() -> None:
-    shown = conclude(weigh(FAULT, Proof("F1", "gpt", True)), (FAULT,), "bubblewrap")
+    shown = decide_review(weigh(FAULT, Proof("F1", "gpt", True)), (FAULT,), "bubblewrap")
     assert shown.outcome is Outcome.REJECTED
     assert shown.position == "Not as it is: one fault was reproduced."
     assert shown.how == "One seat reviewed it blind and found one fault: 1 reproduced. Programs ran in bubblewrap."
     assert "A program of gpt shows it." in shown.text
     assert not shown.notices
-    refuted = conclude(weigh(FAULT, Proof("F1", "gpt", False)), (FAULT,), "bubblewrap")
+    refuted = decide_review(weigh(FAULT, Proof("F1", "gpt", False)), (FAULT,), "bubblewrap")
     assert refuted.outcome is Outcome.REACHED
     assert refuted.position == "Nothing was shown against it."
-    assert conclude((), (found(claude=[]),), "").position == "No seat found anything wrong."
+    assert decide_review((), (found(claude=[]),), "").position == "No seat found anything wrong."
 
 
 def test_there_is_no_clean_bill_on_answers_nobody_could_read() -> None:
     unread = Move("review/1-blind", "gpt", "Hm.", Verdict(parse=ParseStatus.FAILED))
     round = Round("review/1-blind", ("claude", "gpt"), (*found(claude=[]).moves, unread))
-    decision = conclude((), (round,), "")
+    decision = decide_review((), (round,), "")
     assert decision.position == decision.text == "claude found nothing wrong; gpt was not heard."
     assert decision.counted == ("claude",)
     assert [it.seat for it in decision.missing] == ["gpt"]
@@ -321,20 +332,20 @@ def test_there_is_no_clean_bill_on_answers_nobody_could_read() -> None:
 def test_who_was_not_heard_in_a_later_round_is_named() -> None:
     gone = Absence("gpt", Fault.of(FaultKind.TIMEOUT, "No complete answer within 5 s."))
     later = Round("review/2-examine", ("claude", "gpt"), (Move("review/2-examine", "claude", "So."),), (gone,))
-    decision = conclude(weigh(FAULT, Proof("F1", "claude", False)), (FAULT, later), "bubblewrap")
+    decision = decide_review(weigh(FAULT, Proof("F1", "claude", False)), (FAULT, later), "bubblewrap")
     assert decision.notices == (
         "Not heard in review/2-examine, where what was unproven could be settled: gpt (No complete answer within 5 s).",
     )
 
 
 def test_a_reproduced_finding_comes_with_the_program_that_shows_it() -> None:
-    text = conclude(weigh(FAULT, Proof("F1", "gpt", True, "# ```\nexit(0)")), (FAULT,), "bubblewrap").text
+    text = decide_review(weigh(FAULT, Proof("F1", "gpt", True, "# ```\nexit(0)")), (FAULT,), "bubblewrap").text
     assert text.endswith("  ````\n  # ```\n  exit(0)\n  ````")
-    assert "exit(0)" not in conclude(weigh(FAULT, Proof("F1", "gpt", False, "exit(0)")), (FAULT,), "x").text
+    assert "exit(0)" not in decide_review(weigh(FAULT, Proof("F1", "gpt", False, "exit(0)")), (FAULT,), "x").text
 
 
 def test_what_is_unproven_is_named_above_the_text_with_who_said_it() -> None:
-    decision = conclude(weigh(FAULT), (FAULT,), "bubblewrap")
+    decision = decide_review(weigh(FAULT), (FAULT,), "bubblewrap")
     assert decision.notices == ("Neither shown nor refuted, and worth only the word of who found it: F1.",)
     assert "Found by claude. Nobody wrote a program that shows it." in decision.text
 
@@ -342,6 +353,6 @@ def test_what_is_unproven_is_named_above_the_text_with_who_said_it() -> None:
 def test_a_finding_that_points_nowhere_says_so_unless_another_seat_knows_the_place() -> None:
     here = {"a.py:99": "a.py has only 3 lines."}
     lost = weigh(found(claude=[issue("It crashes", "a.py:99")]), **here)
-    assert "It points nowhere: a.py has only 3 lines." in conclude(lost, (FAULT,), "x").text
+    assert "It points nowhere: a.py has only 3 lines." in decide_review(lost, (FAULT,), "x").text
     known = weigh(found(claude=[issue("It crashes", "a.py:99")], gpt=[issue("It crashes", "a.py:1")]), **here)
     assert known[0].nowhere == ""

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.core.decide import decrees
-from roundtable.core.decide.decrees import against, answers, repeats, ruled, same_proposal
+from roundtable.core.decide.decrees import (
+    decide_after_decree_gate,
+    decrees_against_decision,
+    find_repeated_decrees,
+    is_decree_answered,
+    is_same_proposal,
+)
 from roundtable.core.events import (
     DecisionMade,
     EntryWritten,
@@ -237,14 +243,14 @@ OTHERS = [
 
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_a_proposal_repeats_another_in_other_words(one: str, other: str) -> None:
-    assert same_proposal(one, other)
-    assert same_proposal(other, one)
+    assert is_same_proposal(one, other)
+    assert is_same_proposal(other, one)
 
 
 @pytest.mark.parametrize(("one", "other"), OTHERS)
 def test_a_proposal_is_another_one(one: str, other: str) -> None:
-    assert not same_proposal(one, other)
-    assert not same_proposal(other, one)
+    assert not is_same_proposal(one, other)
+    assert not is_same_proposal(other, one)
 
 
 @pytest.mark.parametrize(
@@ -268,8 +274,8 @@ def test_a_proposal_is_another_one(one: str, other: str) -> None:
     ],
 )
 def test_no_wording_gets_a_rejected_proposal_past_its_decree(proposal: str) -> None:
-    assert same_proposal(proposal, "Use GraphQL")
-    assert not same_proposal(proposal, "Use REST") or proposal == "Not only REST but GraphQL"
+    assert is_same_proposal(proposal, "Use GraphQL")
+    assert not is_same_proposal(proposal, "Use REST") or proposal == "Not only REST but GraphQL"
 
 
 @pytest.mark.parametrize(
@@ -288,28 +294,28 @@ def test_no_wording_gets_a_rejected_proposal_past_its_decree(proposal: str) -> N
     ],
 )
 def test_who_argues_against_what_was_rejected_does_not_repeat_it(proposal: str) -> None:
-    assert not same_proposal(proposal, "Use GraphQL")
+    assert not is_same_proposal(proposal, "Use GraphQL")
 
 
 def test_a_proposal_that_shares_a_word_with_a_long_decree_is_another_one() -> None:
-    assert not same_proposal("Use a cache", "Keep user sessions in a Redis cache across three regions")
+    assert not is_same_proposal("Use a cache", "Keep user sessions in a Redis cache across three regions")
 
 
 @pytest.mark.parametrize("odd", ["? no", "not to ", ".", "not a to ", " - ", "n't"])
 def test_no_text_is_too_odd_to_be_compared(odd: str) -> None:
-    assert same_proposal(odd * 5000 + "GraphQL", odd * 5000 + "GraphQL")
+    assert is_same_proposal(odd * 5000 + "GraphQL", odd * 5000 + "GraphQL")
 
 
 @given(st.text(max_size=60))
 def test_everything_repeats_itself(text: str) -> None:
-    assert same_proposal(text, text) == bool(content_words(text))
+    assert is_same_proposal(text, text) == bool(content_words(text))
 
 
 def test_only_a_no_binds() -> None:
     told = [RecalledEntry("D-1", "decision", "Use REST"), RecalledEntry("CR-001", "error", "Use REST")]
-    assert repeats("Which?", "Use REST", told) == []
+    assert find_repeated_decrees("Which?", "Use REST", told) == []
     failed = RecalledEntry("F-1", "failure", "Use REST")
-    assert repeats("Which?", "Use REST", [*told, failed]) == [failed]
+    assert find_repeated_decrees("Which?", "Use REST", [*told, failed]) == [failed]
 
 
 DECREE = RecalledEntry("R-1a2b3c", "decree", "Use GraphQL", "Nobody can run it.")
@@ -330,24 +336,26 @@ WINNER = Decision(Outcome.REACHED, "All agree.", position="Use GraphQL", text="I
 def test_what_failed_as_the_answer_to_one_question_is_free_for_another(question: str, stopped: bool) -> None:
     failed = RecalledEntry("F-1", "failure", "GraphQL", "The cache went stale.", "REST or GraphQL for the public API?")
     charter = Charter(question, (), "council", 1, recalled=(failed,))
-    assert against(charter, WINNER) == ([failed] if stopped else [])
+    assert decrees_against_decision(charter, WINNER) == ([failed] if stopped else [])
 
 
 def test_a_winner_that_answers_the_decree_may_win() -> None:
     said = Move("r", "gpt", "As to r-1a2b3c: a vendor runs it for us.")
     elsewhere = Move("r", "claude", "As to R-1a2b3c: a vendor runs it for us.")
-    assert against(CHARTER, WINNER) == [DECREE]
-    assert not decrees.answered(DECREE, WINNER, [])
-    assert not decrees.answered(DECREE, WINNER, [elsewhere]), "another seat's words are not the winner's"
-    assert decrees.answered(DECREE, WINNER, [said])
+    assert decrees_against_decision(CHARTER, WINNER) == [DECREE]
+    assert not decrees.is_decree_answered_by_decision(DECREE, WINNER, [])
+    assert not decrees.is_decree_answered_by_decision(DECREE, WINNER, [elsewhere]), (
+        "another seat's words are not the winner's"
+    )
+    assert decrees.is_decree_answered_by_decision(DECREE, WINNER, [said])
 
 
 def test_whoever_proposed_what_won_may_answer_where_the_text_is_nobodys() -> None:
     shared = (Proposal("A", "Use GraphQL", ("gpt", "claude")), Proposal("B", "Use REST", ("grok",)))
     winner = Decision(Outcome.REACHED, "All agree.", winner="A", position="Use GraphQL", proposals=shared)
     words = "A vendor runs it for us, which answers R-1a2b3c."
-    assert decrees.answered(DECREE, winner, [Move("r", "claude", words)])
-    assert not decrees.answered(DECREE, winner, [Move("r", "grok", words)])
+    assert decrees.is_decree_answered_by_decision(DECREE, winner, [Move("r", "claude", words)])
+    assert not decrees.is_decree_answered_by_decision(DECREE, winner, [Move("r", "grok", words)])
 
 
 @pytest.mark.parametrize(
@@ -363,19 +371,22 @@ def test_whoever_proposed_what_won_may_answer_where_the_text_is_nobodys() -> Non
     ],
 )
 def test_an_answer_names_the_decree_itself_and_says_something_on_it(text: str, answer: bool) -> None:
-    assert answers(DECREE, (text,)) is answer
+    assert is_decree_answered(DECREE, (text,)) is answer
 
 
 def test_a_decree_that_seats_were_not_told_of_holds_too() -> None:
-    assert against(Charter("REST or GraphQL?", (), "council", 1, untold=(DECREE,)), WINNER) == [DECREE]
+    assert decrees_against_decision(Charter("REST or GraphQL?", (), "council", 1, untold=(DECREE,)), WINNER) == [DECREE]
 
 
 def test_an_upheld_decree_leaves_no_decision_and_an_allowed_one_a_notice() -> None:
-    upheld, allowed = ruled(DECREE, WINNER, "uphold"), ruled(DECREE, WINNER, "allow")
+    upheld, allowed = (
+        decide_after_decree_gate(DECREE, WINNER, "uphold"),
+        decide_after_decree_gate(DECREE, WINNER, "allow"),
+    )
     assert (upheld.outcome, upheld.winner, upheld.position, upheld.text) == (Outcome.DEADLOCK, "", "", "")
     assert "R-1a2b3c" in upheld.how
     assert "Nobody can run it." in upheld.how
     chinese = msgspec.structs.replace(DECREE, why="没人会维护。")
-    assert ruled(chinese, WINNER, "uphold").how.endswith("没人会维护。")
+    assert decide_after_decree_gate(chinese, WINNER, "uphold").how.endswith("没人会维护。")
     assert (allowed.outcome, allowed.text) == (Outcome.REACHED, "It is typed.")
     assert "R-1a2b3c" in allowed.notices[0]

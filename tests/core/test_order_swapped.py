@@ -5,31 +5,37 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.decide.merge_ruling import standing
+from roundtable.core.decide.merge_ruling import compare_swapped_order_verdicts
 
 CANDIDATES = ("one", "two")
 
 
 def test_a_preference_that_survives_the_swap_stands() -> None:
-    read = standing({"gemini": "one", "grok": "two"}, {"gemini": "one", "grok": "two"}, CANDIDATES)
+    read = compare_swapped_order_verdicts(
+        {"gemini": "one", "grok": "two"}, {"gemini": "one", "grok": "two"}, CANDIDATES
+    )
     assert read.preferred == {"gemini": "one", "grok": "two"}
     assert read.void == ()
 
 
 def test_a_verdict_that_flips_with_the_order_is_void() -> None:
-    read = standing({"gemini": "one", "grok": "two"}, {"gemini": "two", "grok": "one"}, CANDIDATES)
+    read = compare_swapped_order_verdicts(
+        {"gemini": "one", "grok": "two"}, {"gemini": "two", "grok": "one"}, CANDIDATES
+    )
     assert read.preferred == {}
     assert read.void == ("gemini", "grok")
 
 
 def test_who_was_heard_in_one_order_only_or_named_nobody_is_void() -> None:
-    read = standing({"gemini": "one", "grok": "three"}, {"grok": "three", "qwen": "two"}, CANDIDATES)
+    read = compare_swapped_order_verdicts(
+        {"gemini": "one", "grok": "three"}, {"grok": "three", "qwen": "two"}, CANDIDATES
+    )
     assert read.void == ("gemini", "grok", "qwen")
 
 
 def test_the_most_preferred_comes_first_in_the_tally() -> None:
     both = {"a": "two", "b": "one", "c": "two"}
-    assert list(standing(both, both, CANDIDATES).tally().items()) == [("two", 2), ("one", 1)]
+    assert list(compare_swapped_order_verdicts(both, both, CANDIDATES).tally().items()) == [("two", 2), ("one", 1)]
 
 
 CHOICES = st.dictionaries(st.sampled_from("abcd"), st.sampled_from(("one", "two", "three", "")))
@@ -39,7 +45,10 @@ CHOICES = st.dictionaries(st.sampled_from("abcd"), st.sampled_from(("one", "two"
 def test_every_judge_either_stands_or_is_void_and_the_swap_of_the_orders_changes_neither(
     ab: dict[str, str], ba: dict[str, str]
 ) -> None:
-    read, swapped = standing(ab, ba, CANDIDATES), standing(ba, ab, CANDIDATES)
+    read, swapped = (
+        compare_swapped_order_verdicts(ab, ba, CANDIDATES),
+        compare_swapped_order_verdicts(ba, ab, CANDIDATES),
+    )
     assert set(read.preferred) | set(read.void) == set(ab) | set(ba)
     assert not set(read.preferred) & set(read.void)
     assert (read.preferred, set(read.void)) == (swapped.preferred, set(swapped.void))

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from roundtable.core.decide.stage_outcome import finished
+from roundtable.core.decide.stage_outcome import decide_project_finished
 from roundtable.core.effects import (
     Candidate,
     CandidatesTried,
@@ -132,7 +132,7 @@ def facts(text: str) -> list[Recorded]:
             DeliverProject("sha256:9", "git", "/home/maria/todo", "deliver"),
             ProjectDelivered("/home/maria/todo"),
         ),
-        DecisionMade(finished(charter, (again, wrote, reviewed, ran))),
+        DecisionMade(decide_project_finished(charter, (again, wrote, reviewed, ran))),
     ]
     return [Recorded(n, f"2026-11-15T18:00:{n:02}.000000Z", "s-1", event) for n, event in enumerate(events, 1)]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from roundtable.core.decide.findings import (
-    Weighed,
-    Weight,
-    by_judge,
-    by_severity,
-    pooled,
-    shown,
-    told,
-    unmended,
-    weighed,
+    FindingWeight,
+    WeighedFinding,
+    describe_finding_for_seats,
+    describe_ruled_findings,
+    describe_unfixed_findings,
+    pool_findings,
+    rule_findings_by_judge,
+    rule_findings_by_severity,
+    weigh_findings_by_proof,
 )
 from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.values import Move, Round
@@ -28,18 +28,18 @@ def said(seat: str, *issues: Issue, round: str = "review/1-chunk") -> Move:
     return Move(round, seat, "", Verdict(issues=issues))
 
 
-def found(*proofs: Proof) -> tuple[Weighed, ...]:
+def found(*proofs: Proof) -> tuple[WeighedFinding, ...]:
     """F1 is lost data, F2 the open door, F3 the slow request."""
     held = Round("review/1-chunk", ("claude", "gpt"), (said("claude", LOST, OPEN), said("gpt", SLOW, LOST)))
-    return weighed(pooled(held), (ClaimsProven(proofs),) if proofs else ())
+    return weigh_findings_by_proof(pool_findings(held), (ClaimsProven(proofs),) if proofs else ())
 
 
-def weights(ruling: Findings, *proofs: Proof) -> list[Weight]:
-    ruled = by_judge(found(*proofs), ruling)
+def weights(ruling: Findings, *proofs: Proof) -> list[FindingWeight]:
+    ruled = rule_findings_by_judge(found(*proofs), ruling)
     return [ruled.weights[it] for it in ("F1", "F2", "F3")]
 
 
-CRITICAL, WARNING, CLEAN = Weight
+CRITICAL, WARNING, CLEAN = FindingWeight
 
 
 @pytest.mark.feature("S0.19")
@@ -55,28 +55,28 @@ CRITICAL, WARNING, CLEAN = Weight
     ],
 )
 def test_a_judge_names_findings_by_id_or_words_and_what_it_does_not_name_stays(
-    ruling: Findings, expected: list[Weight]
+    ruling: Findings, expected: list[FindingWeight]
 ) -> None:
     assert weights(ruling) == expected
 
 
 @pytest.mark.parametrize("said", ["F99 the password is logged", "The lock of F7 fighter jets (see F8) is never freed"])
 def test_what_a_judge_calls_critical_under_an_id_that_nobody_knows_is_kept(said: str) -> None:
-    ruled = by_judge(found(), Findings((said,), ()))
+    ruled = rule_findings_by_judge(found(), Findings((said,), ()))
     assert ruled.besides[CRITICAL] == (said,)
-    assert f"- {said}" in told(ruled, found(), {})
+    assert f"- {said}" in describe_ruled_findings(ruled, found(), {})
 
 
 @pytest.mark.parametrize("said", ["There are no critical findings.", "No critical issues found", "(nothing to report)"])
 def test_a_judge_that_says_there_is_nothing_critical_finds_nothing(said: str) -> None:
-    ruled = by_judge(found(), Findings((said,), ("F1, F2, F3",)))
-    assert unmended(ruled, found(), {}) == ()
+    ruled = rule_findings_by_judge(found(), Findings((said,), ("F1, F2, F3",)))
+    assert describe_unfixed_findings(ruled, found(), {}) == ()
 
 
 @pytest.mark.parametrize("said", ["No input is checked.", "Nothing frees the lock", "None of the files are closed"])
 def test_a_fault_that_begins_with_no_is_a_fault(said: str) -> None:
-    ruled = by_judge(found(), Findings((said,), ("F1, F2, F3",)))
-    assert unmended(ruled, found(), {}) == (f"1 critical finding is not mended: {said.rstrip('.')}.",)
+    ruled = rule_findings_by_judge(found(), Findings((said,), ("F1, F2, F3",)))
+    assert describe_unfixed_findings(ruled, found(), {}) == (f"1 critical finding is not mended: {said.rstrip('.')}.",)
 
 
 def test_no_judge_overrules_a_program() -> None:
@@ -87,8 +87,8 @@ def test_no_judge_overrules_a_program() -> None:
 
 def test_all_is_told_with_what_became_of_it_and_what_the_judge_said_besides() -> None:
     listed = found()
-    ruled = by_judge(listed, Findings(("F1",), ("The project has no tests.",), ("F2 is behind a login",)))
-    assert told(ruled, listed, {"F1": "Mended."}) == (
+    ruled = rule_findings_by_judge(listed, Findings(("F1",), ("The project has no tests.",), ("F2 is behind a login",)))
+    assert describe_ruled_findings(ruled, listed, {"F1": "Mended."}) == (
         f"CRITICAL:\n- F1 [critical, store.py:7] {LOST.text} Mended.\n\n"
         f"WARNINGS:\n- F3 [medium, store.py:20] {SLOW.text}\n- The project has no tests.\n\n"
         f"CONFIRMED_CLEAN:\n- F2 [high, api.py:3] {OPEN.text}"
@@ -96,12 +96,12 @@ def test_all_is_told_with_what_became_of_it_and_what_the_judge_said_besides() ->
 
 
 def test_without_a_judge_it_is_as_bad_as_the_seats_say() -> None:
-    ruled = by_severity(found(Proof(LOST.text, "claude", held=False)))
+    ruled = rule_findings_by_severity(found(Proof(LOST.text, "claude", held=False)))
     assert [ruled.weights[it] for it in ("F1", "F2", "F3")] == [CLEAN, CRITICAL, WARNING]
 
 
 def test_a_finding_is_read_out_with_how_many_saw_it_and_not_with_who() -> None:
-    first = shown(found(Proof(LOST.text, "claude", held=True))[0], seats=3)
+    first = describe_finding_for_seats(found(Proof(LOST.text, "claude", held=True))[0], seats=3)
     assert first == f"F1: [critical, store.py:7] {LOST.text} (2 of 3 found it. A program shows it.)"
 
 
@@ -115,4 +115,4 @@ def test_one_fault_seen_from_both_ends_in_two_parts_is_one_and_two_faults_stay_t
         Round(two, ("claude",), (said("claude", there, round=two),)),
         Round(three, ("claude",), (said("claude", other, round=three),)),
     ]
-    assert [len(it.said) for it in pooled(*rounds)] == [2, 1]
+    assert [len(it.said) for it in pool_findings(*rounds)] == [2, 1]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roundtable.core.decide import Ruling, judge, key_convergence, no_objection, score_threshold
-from roundtable.core.decide.agreement import key_similarity
+from roundtable.core.decide import Ruling, rule_by_judge, rule_key_convergence, rule_no_objection, rule_score_threshold
+from roundtable.core.decide.agreement import slug_similarity
 from roundtable.core.values import Move, MoveStatus, Outcome
 from roundtable.core.verdict import Directives, Issue, ParseStatus, Stance, Verdict
 from tests.core.cases import move, stances
@@ -49,7 +49,7 @@ def causes(*keys: tuple[str, float]) -> list[Move]:
     ],
 )
 def test_score_threshold(given_scores: tuple[float | None, ...], outcome: Outcome, says: str) -> None:
-    ruling = score_threshold(scores(*given_scores), SEATS)
+    ruling = rule_score_threshold(scores(*given_scores), SEATS)
     assert ruling.outcome is outcome
     assert says in ruling.why
     assert ruling.tally == {seat: score for seat, score in zip(SEATS, given_scores, strict=True) if score is not None}
@@ -61,8 +61,8 @@ def test_score_threshold(given_scores: tuple[float | None, ...], outcome: Outcom
 )
 def test_which_issues_block_is_a_setting(issue: Issue, marked: Outcome, any_issue: Outcome) -> None:
     moves = [move("ada", Verdict(score=1.0, issues=(issue,))), move("bob", Verdict(score=0.9))]
-    assert score_threshold(moves, ("ada", "bob")).outcome is marked
-    assert score_threshold(moves, ("ada", "bob"), pending_blocks="any").outcome is any_issue
+    assert rule_score_threshold(moves, ("ada", "bob")).outcome is marked
+    assert rule_score_threshold(moves, ("ada", "bob"), pending_blocks="any").outcome is any_issue
 
 
 NINE = Verdict(SUPPORT, score=0.9, key="a-b", confidence=0.9, position="x")
@@ -70,10 +70,10 @@ Rule = Callable[[list[Move], tuple[str, ...]], Ruling]
 
 
 def three_converge(moves: list[Move], electorate: tuple[str, ...]) -> Ruling:
-    return key_convergence(moves, electorate, seats=3)
+    return rule_key_convergence(moves, electorate, seats=3)
 
 
-@pytest.mark.parametrize("rule", [score_threshold, three_converge, no_objection])
+@pytest.mark.parametrize("rule", [rule_score_threshold, three_converge, rule_no_objection])
 @pytest.mark.parametrize(
     "uncounted",
     [
@@ -86,15 +86,15 @@ def three_converge(moves: list[Move], electorate: tuple[str, ...]) -> Ruling:
 def test_who_does_not_count(rule: Rule, uncounted: Move) -> None:
     ruling = rule([move("ada", NINE), move("bob", NINE), uncounted], SEATS)
     assert ruling.counted == ("ada", "bob")
-    assert ruling.reached == (rule is no_objection)
+    assert ruling.reached == (rule is rule_no_objection)
 
 
 def test_an_old_score_does_not_stand_in_for_a_crashed_seat() -> None:
     moves = [move("ada", NINE, "r/1"), move("bob", NINE, "r/1"), move("ada", NINE, "r/2")]
-    assert score_threshold(moves, ("ada", "bob"), round="r/2").outcome is DEADLOCK
-    assert score_threshold(moves, ("ada", "bob"), round="r/1").outcome is REACHED
+    assert rule_score_threshold(moves, ("ada", "bob"), round="r/2").outcome is DEADLOCK
+    assert rule_score_threshold(moves, ("ada", "bob"), round="r/1").outcome is REACHED
     with pytest.raises(ValueError, match="which round"):
-        score_threshold(moves, ("ada", "bob"))
+        rule_score_threshold(moves, ("ada", "bob"))
 
 
 @pytest.mark.parametrize(
@@ -114,12 +114,12 @@ def test_an_old_score_does_not_stand_in_for_a_crashed_seat() -> None:
     ],
 )
 def test_key_convergence(keys: list[tuple[str, float]], outcome: Outcome, winner: str) -> None:
-    ruling = key_convergence(causes(*keys), tuple("abcdef"))
+    ruling = rule_key_convergence(causes(*keys), tuple("abcdef"))
     assert (ruling.outcome, ruling.winner) == (outcome, winner)
 
 
 def test_those_who_are_sure_of_something_else_are_named() -> None:
-    ruling = key_convergence(causes(("a-b", 9), ("a-b", 8), ("x-y", 9), ("x-z", 3)), tuple("abcd"))
+    ruling = rule_key_convergence(causes(("a-b", 9), ("a-b", 8), ("x-y", 9), ("x-z", 3)), tuple("abcd"))
     assert (ruling.supporters, ruling.opposed, ruling.counted) == (("a", "b"), ("c",), ("a", "b", "c", "d"))
 
 
@@ -129,10 +129,10 @@ SLUGS = st.lists(st.text("abcno", min_size=1, max_size=4), min_size=1, max_size=
 @given(SLUGS, SLUGS)
 @example("abab", "babaab")
 def test_similarity_is_symmetric_and_bounded(one: str, other: str) -> None:
-    assert key_similarity(one, other) == key_similarity(other, one)
-    assert 0 <= key_similarity(one, other) <= 1
-    assert key_similarity(one, one) == 1
-    assert key_similarity(one, "") == 0
+    assert slug_similarity(one, other) == slug_similarity(other, one)
+    assert 0 <= slug_similarity(one, other) <= 1
+    assert slug_similarity(one, one) == 1
+    assert slug_similarity(one, "") == 0
 
 
 @pytest.mark.parametrize(
@@ -151,12 +151,12 @@ def test_similarity_is_symmetric_and_bounded(one: str, other: str) -> None:
     ],
 )
 def test_no_objection(given_stances: dict[str, Stance], support: Support, outcome: Outcome) -> None:
-    assert no_objection(stances(**given_stances), SEATS, support).outcome is outcome
+    assert rule_no_objection(stances(**given_stances), SEATS, support).outcome is outcome
 
 
 def test_half_is_not_a_majority() -> None:
-    assert no_objection(stances(a=SUPPORT, b=SUPPORT), tuple("abcd")).outcome is DEADLOCK
-    assert no_objection(stances(a=SUPPORT, b=SUPPORT, c=SUPPORT), tuple("abcd")).outcome is REACHED
+    assert rule_no_objection(stances(a=SUPPORT, b=SUPPORT), tuple("abcd")).outcome is DEADLOCK
+    assert rule_no_objection(stances(a=SUPPORT, b=SUPPORT, c=SUPPORT), tuple("abcd")).outcome is REACHED
 
 
 def test_the_tally_is_per_option_and_amendments_are_listed() -> None:
@@ -165,10 +165,12 @@ def test_the_tally_is_per_option_and_amendments_are_listed() -> None:
         move("bob", Verdict(AMEND, target="rest", points=("cache it",))),
         move("cyd", Verdict(SUPPORT, target="graphql")),
     ]
-    ruling = no_objection(moves, SEATS)
+    ruling = rule_no_objection(moves, SEATS)
     assert (ruling.outcome, ruling.winner, ruling.amendments) == (REACHED, "rest", ("cache it",))
     assert ruling.tally == {"graphql": 1, "rest": 2}
-    assert no_objection(moves, SEATS, "all").outcome is DEADLOCK, "who stands for another proposal does not support it"
+    assert rule_no_objection(moves, SEATS, "all").outcome is DEADLOCK, (
+        "who stands for another proposal does not support it"
+    )
 
 
 VERDICTS = st.builds(
@@ -186,7 +188,7 @@ SUPPORTS: st.SearchStrategy[Support] = st.sampled_from(("majority", "all"))
 ROUNDS = st.dictionaries(st.sampled_from("abcde"), VERDICTS).map(lambda said: [move(*pair) for pair in said.items()])
 
 
-@pytest.mark.parametrize("rule", [score_threshold, key_convergence, no_objection])
+@pytest.mark.parametrize("rule", [rule_score_threshold, rule_key_convergence, rule_no_objection])
 @given(moves=ROUNDS, dice=st.randoms(use_true_random=False))
 def test_the_order_of_moves_changes_nothing(rule: Rule, moves: list[Move], dice: Random) -> None:
     shuffled = list(moves)
@@ -201,17 +203,17 @@ def test_the_order_of_moves_changes_nothing(rule: Rule, moves: list[Move], dice:
 def test_more_agreement_never_undoes_a_decision(moves: list[Move], seat: str, support: Support) -> None:
     others = [each for each in moves if each.seat != seat]
     stronger = [*others, move(seat, Verdict(SUPPORT, score=1.0))]
-    if score_threshold(moves, tuple("abcd")).reached:
-        assert score_threshold(stronger, tuple("abcd")).reached
-    if no_objection(moves, tuple("abcd"), support).reached:
-        assert no_objection(stronger, tuple("abcd"), support).reached
+    if rule_score_threshold(moves, tuple("abcd")).reached:
+        assert rule_score_threshold(stronger, tuple("abcd")).reached
+    if rule_no_objection(moves, tuple("abcd"), support).reached:
+        assert rule_no_objection(stronger, tuple("abcd"), support).reached
 
 
 @given(ROUNDS, st.sampled_from("abcd"))
 def test_one_objection_holds_everything_up(moves: list[Move], seat: str) -> None:
     objecting = [*(each for each in moves if each.seat != seat), move(seat, Verdict(OPPOSE, score=0.0))]
-    assert not no_objection(objecting, tuple("abcd")).reached
-    assert not score_threshold(objecting, tuple("abcd")).reached
+    assert not rule_no_objection(objecting, tuple("abcd")).reached
+    assert not rule_score_threshold(objecting, tuple("abcd")).reached
 
 
 @pytest.mark.parametrize(
@@ -228,5 +230,5 @@ def test_one_objection_holds_everything_up(moves: list[Move], seat: str) -> None
     ],
 )
 def test_judge(ruled: Move | None, outcome: Outcome, winner: str) -> None:
-    ruling = judge(ruled)
+    ruling = rule_by_judge(ruled)
     assert (ruling.outcome, ruling.winner) == (outcome, winner)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roundtable.core.decide import condorcet_winner, irv_winners, pairwise, ranked
+from roundtable.core.decide import condorcet_winner, instant_runoff_winners, pairwise_preferences, rule_ranked_vote
 from roundtable.core.values import Outcome
 from tests.core import voting_oracle as oracle
 
@@ -38,8 +38,8 @@ def test_the_oracle_agrees(election: tuple[list[str], str]) -> None:
     winner = oracle.condorcet(profile, candidates)
     by_elimination = oracle.runoff(profile, candidates)
     assert condorcet_winner(votes, candidates) == winner
-    assert set(irv_winners(votes, candidates)) == by_elimination
-    ruling = ranked(votes, candidates)
+    assert set(instant_runoff_winners(votes, candidates)) == by_elimination
+    ruling = rule_ranked_vote(votes, candidates)
     if not any(profile):
         assert ruling.outcome is Outcome.INSUFFICIENT
     elif winner or len(by_elimination) == 1:
@@ -55,7 +55,7 @@ def test_no_order_matters(election: tuple[list[str], str], dice: Random) -> None
     shuffled, others = list(profile), list(candidates)
     dice.shuffle(shuffled)
     dice.shuffle(others)
-    one, other = ranked(ballots(profile), candidates), ranked(ballots(shuffled), others)
+    one, other = rule_ranked_vote(ballots(profile), candidates), rule_ranked_vote(ballots(shuffled), others)
     assert (one.outcome, one.winner, one.tally) == (other.outcome, other.winner, other.tally)
 
 
@@ -65,13 +65,13 @@ def test_moving_the_condorcet_winner_up_keeps_it(election: tuple[list[str], str]
     winner = condorcet_winner(ballots(profile), candidates)
     for index, ballot in enumerate(profile if winner else []):
         raised = [*profile[:index], winner + ballot.replace(winner, ""), *profile[index + 1 :]]
-        assert ranked(ballots(raised), candidates).winner == winner
+        assert rule_ranked_vote(ballots(raised), candidates).winner == winner
 
 
 @given(elections())
 def test_every_pair_is_counted_at_most_once_per_ballot(election: tuple[list[str], str]) -> None:
     profile, candidates = election
-    counts = pairwise(ballots(profile), candidates)
+    counts = pairwise_preferences(ballots(profile), candidates)
     assert all(counts[one, other] + counts[other, one] <= len(profile) for one, other in counts)
 
 
@@ -92,7 +92,7 @@ def test_every_pair_is_counted_at_most_once_per_ballot(election: tuple[list[str]
     ],
 )
 def test_known_elections(profile: list[str], outcome: Outcome, winner: str) -> None:
-    ruling = ranked(ballots(profile), "ABCDE" if "DABC" in profile else "ABC")
+    ruling = rule_ranked_vote(ballots(profile), "ABCDE" if "DABC" in profile else "ABC")
     assert (ruling.outcome, ruling.winner) == (outcome, winner)
     assert ruling.why
 
@@ -100,4 +100,4 @@ def test_known_elections(profile: list[str], outcome: Outcome, winner: str) -> N
 def test_many_tied_candidates_do_not_explode() -> None:
     candidates = [f"c{index}" for index in range(40)]
     votes = {f"s{seat}": [candidates[(seat + place) % 12] for place in range(12)] for seat in range(12)}
-    assert set(irv_winners(votes, candidates)) == set(candidates[:12])
+    assert set(instant_runoff_winners(votes, candidates)) == set(candidates[:12])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.core.decide import condorcet_winner, irv_winners, pairwise
+from roundtable.core.decide import condorcet_winner, instant_runoff_winners, pairwise_preferences
 
 PROFILES = 4000
 
@@ -35,10 +35,10 @@ def test_pref_voting_agrees_on_whole_ballots() -> None:
         votes = {str(seat): [str(name) for name in row] for seat, row in enumerate(rows)}
         candidates = [str(name) for name in numbers]
         winner = theirs.condorcet_winner()
-        ours = irv_winners(votes, candidates)
+        ours = instant_runoff_winners(votes, candidates)
         assert condorcet_winner(votes, candidates) == ("" if winner is None else str(winner)), rows
         assert [int(name) for name in ours] == sorted(methods.instant_runoff_put(theirs)), rows
-        counts = pairwise(votes, candidates)
+        counts = pairwise_preferences(votes, candidates)
         assert all(counts[str(a), str(b)] == theirs.support(a, b) for a in numbers for b in numbers if a != b), rows
         cycles += winner is None
         ties += len(ours) > 1

@@ -204,7 +204,7 @@ def test_every_option_and_every_gate_of_a_command_stands_in_its_help() -> None:
         options = [it for it in command.params if isinstance(it, click.Option) and it.name != EVERYWHERE]
         assert [it.name for it in options if it.opts[0] not in told] == [], name
         if name in held and any(it.name == "answers" for it in command.params):
-            gates = (*MEETINGS[held[name]].gates, decrees.GATE)
+            gates = (*MEETINGS[held[name]].gates, decrees.DECREE_GATE)
             assert f"Answer a gate ahead: {', '.join(gates)}." in told, name
 
 

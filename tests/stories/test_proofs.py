@@ -11,9 +11,9 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.settings.places import Places
-from roundtable.core.decide.claims import settled
-from roundtable.core.decide.points import points
-from roundtable.core.decide.positions import names_a_reason
+from roundtable.core.decide.claims import apply_proofs_to_round
+from roundtable.core.decide.points import collect_debate_points
+from roundtable.core.decide.positions import has_named_reason
 from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.values import Move, Outcome, Round
 from roundtable.core.verdict import Claim, Evidence, Issue, Stance, Verdict
@@ -241,19 +241,26 @@ def test_what_one_program_shows_and_another_denies_is_not_settled() -> None:
     objection = Move("knights/1", "claude", "", Verdict(issues=(Issue("It leaks", blocking=True),)))
     round = said(objection, Move("knights/1", "gpt", ""))
     refuted, shown = Proof("it leaks.", "gpt", False), Proof("It leaks", "claude", True)
-    assert settled(round, (refuted,)).moves[0].verdict.issues == ()
-    assert settled(round, (refuted, shown)).moves[0].verdict.issues == objection.verdict.issues
-    assert settled(round, (Proof("It leaks", "gpt", None),)).moves[0].verdict.issues == objection.verdict.issues
+    assert apply_proofs_to_round(round, (refuted,)).moves[0].verdict.issues == ()
+    assert apply_proofs_to_round(round, (refuted, shown)).moves[0].verdict.issues == objection.verdict.issues
+    assert (
+        apply_proofs_to_round(round, (Proof("It leaks", "gpt", None),)).moves[0].verdict.issues
+        == objection.verdict.issues
+    )
 
 
 def test_the_proof_of_a_seat_that_is_not_there_settles_nothing() -> None:
     objection = Move("knights/1", "claude", "", Verdict(issues=(Issue("It leaks", blocking=True),)))
-    assert settled(said(objection), (Proof("It leaks", "gpt", False),)) == said(objection)
+    assert apply_proofs_to_round(said(objection), (Proof("It leaks", "gpt", False),)) == said(objection)
 
 
 def test_a_score_is_never_changed_for_anybody() -> None:
     move = Move("knights/1", "claude", "", Verdict(Stance.OPPOSE, score=0.4, issues=(Issue("It leaks"),)))
-    left = settled(said(move, Move("knights/1", "gpt", "")), (Proof("It leaks", "gpt", False),)).moves[0].verdict
+    left = (
+        apply_proofs_to_round(said(move, Move("knights/1", "gpt", "")), (Proof("It leaks", "gpt", False),))
+        .moves[0]
+        .verdict
+    )
     assert (left.stance, left.score, left.issues) == (Stance.OPPOSE, 0.4, ())
 
 
@@ -262,9 +269,9 @@ def test_a_claim_settles_a_point_only_by_its_id_or_its_words() -> None:
     for text, agreed in (("P2", ("P2: Rotate keys",)), ("keep jwt.", ("P1: Keep JWT",)), ("Else", ())):
         move = Move("knights/1", "claude", "", stated)
         proof = Move("knights/1", "gpt", "", Verdict(claims=(Claim(text, "exit(0)", held=True),)))
-        assert points([said(move, proof)]).settled() == agreed
+        assert collect_debate_points([said(move, proof)]).settled() == agreed
         denied = Move("knights/1", "gpt", "", Verdict(claims=(Claim(text, "exit(1)", held=False),)))
-        assert points([said(move, denied)]).settled() == ()
+        assert collect_debate_points([said(move, denied)]).settled() == ()
 
 
 def test_a_seat_cannot_say_of_its_own_claim_that_it_held() -> None:
@@ -275,5 +282,5 @@ def test_a_seat_cannot_say_of_its_own_claim_that_it_held() -> None:
 def test_a_claim_that_was_not_shown_is_no_reason_to_change_ones_mind() -> None:
     for held, reason in ((True, True), (False, False), (None, False)):
         flip = Move("c/2", "gpt", "", Verdict(claims=(Claim("It stores", "exit(0)", held=held),)))
-        assert names_a_reason(flip) is reason
-    assert names_a_reason(Move("c/2", "gpt", "", Verdict(evidence=(Evidence("It was measured"),))))
+        assert has_named_reason(flip) is reason
+    assert has_named_reason(Move("c/2", "gpt", "", Verdict(evidence=(Evidence("It was measured"),))))

@@ -10,7 +10,12 @@ from typing import Any
 
 import pytest
 
-from roundtable.core.decide.second_opinion import follow_up_enabled, follow_up_reason, prompt_role, stop_reason
+from roundtable.core.decide.second_opinion import (
+    follow_up_reason,
+    is_follow_up_enabled,
+    second_opinion_prompt_role,
+    second_opinion_stop_reason,
+)
 from roundtable.core.values import ContextItem, Decision, Limits, Outcome, Quorum
 from roundtable.live.fact_words import render_decision_lines, render_plain_lines
 from roundtable.meetings import find_meeting
@@ -77,10 +82,10 @@ async def test_definitely_split_against_never_split_is_divergent_and_followed_up
     session = await house.session()
     assert decision.outcome is Outcome.DEADLOCK
     assert await rounds_of(house) == [FIRST, FOLLOW_UP], "yes against no needs no ballot, and there is no third round"
-    assert follow_up_enabled(session)
+    assert is_follow_up_enabled(session)
     assert follow_up_reason(session) == "disagreement"
-    assert stop_reason(session) == "follow_up_complete"
-    assert [prompt_role(name) for name in session.rounds] == ["initial", "follow_up"]
+    assert second_opinion_stop_reason(session) == "follow_up_complete"
+    assert [second_opinion_prompt_role(name) for name in session.rounds] == ["initial", "follow_up"]
     assert "They disagree." in prompt(house, FOLLOW_UP, "claude")
     assert [it.seat for it in decision.dissent] == list(PAIR)
 
@@ -141,7 +146,7 @@ async def test_two_agreeing_answers_in_chinese_are_not_divergent() -> None:
     decision = await held(house, follow_up=True, question="要不要拆分这个仓库？", language="zh")
     assert decision.outcome is Outcome.REACHED
     assert await rounds_of(house) == [FIRST, BALLOT]
-    assert stop_reason(await house.session()) == "follow_up_not_needed"
+    assert second_opinion_stop_reason(await house.session()) == "follow_up_not_needed"
     assert "“应该拆成两个仓库”" in decision.text
     assert "“建议把桥接部分独立出来”" in decision.text
 
@@ -168,7 +173,7 @@ async def test_where_no_stance_tells_the_seats_themselves_say_whether_they_mean_
     assert follow_up_reason(session) == reason
     assert list(session.rounds)[:2] == [FIRST, BALLOT]
     assert (decision.outcome is Outcome.REACHED) is not bool(reason)
-    assert stop_reason(session) == ("follow_up_complete" if reason else "follow_up_not_needed")
+    assert second_opinion_stop_reason(session) == ("follow_up_complete" if reason else "follow_up_not_needed")
 
 
 @pytest.mark.feature("S2.3")
@@ -199,7 +204,9 @@ async def test_a_risk_that_blocks_is_followed_up_although_all_say_yes() -> None:
     assert "- opencode: “Links may break”" in decision.text
     calm = table(claude=seat(opinion("Split", "yes")), opencode=seat(opinion("split.", "yes", "Links may break")))
     await held(calm, follow_up=True)
-    assert stop_reason(await calm.session()) == "follow_up_not_needed", "a risk that blocks nothing is only told"
+    assert second_opinion_stop_reason(await calm.session()) == "follow_up_not_needed", (
+        "a risk that blocks nothing is only told"
+    )
 
 
 @pytest.mark.feature("S2.2", "S2.5")
@@ -257,7 +264,7 @@ async def test_when_every_participant_fails_it_says_so(follow_up: bool) -> None:
     decision = await held(house, follow_up=follow_up)
     assert decision.outcome is Outcome.INSUFFICIENT
     assert [it.seat for it in decision.missing] == list(PAIR)
-    assert stop_reason(await house.session()) == "all_participants_failed"
+    assert second_opinion_stop_reason(await house.session()) == "all_participants_failed"
 
 
 @pytest.mark.feature("S2.37")
@@ -266,7 +273,7 @@ async def test_a_follow_up_that_fails_leaves_the_first_round_standing() -> None:
     house = table(**broken)
     decision = await held(house, follow_up=True)
     session = await house.session()
-    assert stop_reason(session) == "follow_up_failed"
+    assert second_opinion_stop_reason(session) == "follow_up_failed"
     assert follow_up_reason(session) == "disagreement"
     assert decision.outcome is Outcome.DEADLOCK
     assert decision.basis == (FIRST,)
@@ -280,26 +287,28 @@ async def test_a_follow_up_without_a_quorum_has_failed_for_the_first_round_decid
     quorum = Limits(retries=0, quorum=Quorum(2))
     decision = await held(house, follow_up=True, limits=quorum)
     assert decision.basis == (FIRST,)
-    assert stop_reason(await house.session()) == "follow_up_failed"
+    assert second_opinion_stop_reason(await house.session()) == "follow_up_failed"
     house = table(claude=SPLIT["claude"], opencode=FAILING)
     assert (await held(house, follow_up=True, limits=quorum)).outcome is Outcome.INSUFFICIENT
-    assert stop_reason(await house.session()) == "round_one_complete", "nobody looked whether a follow-up was needed"
+    assert second_opinion_stop_reason(await house.session()) == "round_one_complete", (
+        "nobody looked whether a follow-up was needed"
+    )
 
 
 @pytest.mark.feature("S2.37")
 async def test_a_follow_up_that_a_budget_forbids_has_failed_too() -> None:
     house = table(**SPLIT)
     await held(house, follow_up=True, limits=Limits(retries=0, budget_tokens=1))
-    assert stop_reason(await house.session()) == "follow_up_failed"
+    assert second_opinion_stop_reason(await house.session()) == "follow_up_failed"
 
 
 @pytest.mark.feature("S2.37")
 async def test_one_round_that_was_all_that_was_asked_for_is_complete() -> None:
     house = table(**SPLIT)
     await house.open(seats=PAIR)
-    assert stop_reason(await house.session()) == "", "it has not been held yet"
+    assert second_opinion_stop_reason(await house.session()) == "", "it has not been held yet"
     await house.run()
-    assert stop_reason(await house.session()) == "round_one_complete"
+    assert second_opinion_stop_reason(await house.session()) == "round_one_complete"
     assert follow_up_reason(await house.session()) == ""
 
 

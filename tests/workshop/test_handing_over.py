@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.changeset import DraftFile
-from roundtable.core.decide.stage_outcome import Form
+from roundtable.core.decide.stage_outcome import HandoverForm
 from roundtable.core.faults import UsageError
 from roundtable.workshop.project.handover import (
     ProjectVersion,
@@ -69,7 +69,7 @@ def test_a_folder_has_the_files_of_the_last_version_and_nothing_else(tmp_path: P
 
 
 @pytest.mark.parametrize("form", ["folder", "git", "zip"])
-def test_what_stands_there_is_left_alone_and_the_very_same_is_no_harm(tmp_path: Path, form: Form) -> None:
+def test_what_stands_there_is_left_alone_and_the_very_same_is_no_harm(tmp_path: Path, form: HandoverForm) -> None:
     place = tmp_path / "out" / "todo"
     first = hand_over_project(place, form, ALL, "ada")
     before = place.stat()
@@ -82,7 +82,7 @@ def test_what_stands_there_is_left_alone_and_the_very_same_is_no_harm(tmp_path: 
 
 
 @pytest.mark.parametrize("form", ["folder", "git", "zip"])
-def test_somebodys_own_file_or_link_is_never_written_over(tmp_path: Path, form: Form) -> None:
+def test_somebodys_own_file_or_link_is_never_written_over(tmp_path: Path, form: HandoverForm) -> None:
     (tmp_path / "mine").write_text("mine")
     (tmp_path / "empty").mkdir()
     (tmp_path / "link").symlink_to("empty")
@@ -156,7 +156,7 @@ def test_somebodys_own_folder_that_only_looks_like_ours_is_left_alone(tmp_path: 
 
 
 @pytest.mark.parametrize("form", ["folder", "git"])
-def test_a_folder_with_something_added_to_it_is_not_the_very_same(tmp_path: Path, form: Form) -> None:
+def test_a_folder_with_something_added_to_it_is_not_the_very_same(tmp_path: Path, form: HandoverForm) -> None:
     for name in ("link", "folder", "pipe", "hook", "settings"):
         place = tmp_path / name
         hand_over_project(place, form, ALL, "ada")
@@ -178,7 +178,7 @@ def test_a_folder_with_something_added_to_it_is_not_the_very_same(tmp_path: Path
 
 @pytest.mark.parametrize("name", [".zip", "..zip", "...zip", "new/..", ".."])
 @pytest.mark.parametrize("form", ["folder", "zip"])
-def test_a_place_without_a_name_is_refused(tmp_path: Path, name: str, form: Form) -> None:
+def test_a_place_without_a_name_is_refused(tmp_path: Path, name: str, form: HandoverForm) -> None:
     (tmp_path / "w").mkdir()
     with pytest.raises(UsageError, match="does not say what the project is to be called"):
         hand_over_project(tmp_path / "w" / name, form, ALL, "ada")

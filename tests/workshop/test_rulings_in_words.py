@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.core.decide.merge_ruling import Verdicts, wanted, with_seats
+from roundtable.core.decide.merge_ruling import SwappedOrderVerdicts, collect_judge_directives, name_seats_in_directive
 from roundtable.core.replies import read_reply
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Directives
@@ -41,7 +41,7 @@ RULINGS = (
 def test_base_b_login_from_a_rollback_from_c(ruling: str) -> None:
     directives = read_reply(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives
     assert directives is not None
-    wanted = [with_seats(it, NAMES) for it in (*directives.incorporate, *directives.must_fix)]
+    wanted = [name_seats_in_directive(it, NAMES) for it in (*directives.incorporate, *directives.must_fix)]
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
     made = synthesize_candidates(NAMES[directives.base], sources, wanted)
     assert made.left == ()
@@ -56,7 +56,9 @@ def test_a_base_that_is_nobodys_is_no_ruling(base: str) -> None:
 
 def agreed(first: Directives, second: Directives) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What a judge for claude wants who said the one and then the other, and what of that is void."""
-    made = wanted([{"grok": first}, {"grok": second}], Verdicts({"grok": "claude"}), "claude", NAMES.values())
+    made = collect_judge_directives(
+        [{"grok": first}, {"grok": second}], SwappedOrderVerdicts({"grok": "claude"}), "claude", NAMES.values()
+    )
     return made.directives, made.once
 
 

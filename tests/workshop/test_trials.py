@@ -10,7 +10,7 @@ from textwrap import dedent
 
 import pytest
 
-from roundtable.core.decide.candidate_ranking import executed
+from roundtable.core.decide.candidate_ranking import rank_candidates
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Limit
@@ -95,7 +95,7 @@ async def test_a_wrong_candidate_falls_to_the_tests_of_two_others(sandbox: Sandb
     assert trials.before == {"sound": True}
     assert trials.tests["bob"]["bob: tests/test_bob.py::test__123"]
     assert not trials.tests["ada"]["bob: tests/test_bob.py::test__123"]
-    judged = executed(trials.ran(), trials.before, trials.authors)
+    judged = rank_candidates(trials.ran(), trials.before, trials.authors)
     assert judged.clusters == (("bob", "eve"), ("ada",))
     assert judged.best == ("bob", "eve")
     assert "sound passed before" in said
@@ -132,7 +132,7 @@ async def test_what_breaks_a_check_that_held_stands_last_whatever_its_tests_say(
     [outcome] = trials.checks["ada"]
     assert outcome.code == 1
     assert "ValueError" in outcome.output
-    assert executed(trials.ran(), trials.before, trials.authors).clusters == (("bob",), ("ada",))
+    assert rank_candidates(trials.ran(), trials.before, trials.authors).clusters == (("bob",), ("ada",))
 
 
 async def test_the_calls_in_tests_and_docstrings_tell_candidates_apart(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -360,7 +360,7 @@ async def test_the_examples_in_the_task_are_a_check_that_only_counts_what_failed
     *_, bob = trials.checks["bob"]
     assert (ada.name, ada.code, ada.output) == (EXAMPLES_CHECK, 0, "2 of 2 came to what the task says.")
     assert (bob.name, bob.code) == (EXAMPLES_CHECK, 1)
-    assert executed(trials.ran(), trials.before, trials.authors).clusters == (("ada",), ("bob",))
+    assert rank_candidates(trials.ran(), trials.before, trials.authors).clusters == (("ada",), ("bob",))
     assert "the examples in the task: 3 of 3 passed with ada" in said
 
 
@@ -523,7 +523,7 @@ async def test_commands_in_the_task_and_others_near_to_them_tell_programs_apart(
     assert trials.outputs["bob"] == trials.outputs["eve"]
     assert trials.outputs["ada"]["python count.py 1"] == "= (1, '')"
     assert trials.outputs["bob"]["python count.py 1"] == "= (2, 'usage: count.py FIRST LAST\\n')"
-    assert executed(trials.ran()).clusters[0] == ("bob", "eve")
+    assert rank_candidates(trials.ran()).clusters[0] == ("bob", "eve")
 
 
 async def test_what_is_another_each_time_tells_nothing_apart(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -636,7 +636,7 @@ async def test_a_candidate_whose_check_the_clock_stopped_is_not_waited_for_again
     assert not trials.checks["ada"][-1].passed
     assert trials.tests["ada"] == {"bob: test_bob.py::test__12": False}
     assert [it for it in said if "ada" in it] == ["sound failed with ada"]
-    assert executed(trials.ran(), trials.before, trials.authors).best == ("bob",)
+    assert rank_candidates(trials.ran(), trials.before, trials.authors).best == ("bob",)
 
 
 async def test_a_candidate_that_ends_the_tests_of_others_does_not_pass(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -470,7 +470,7 @@ def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Meeting, limits:
         raise UsageError(f"A quorum of {limits.quorum.seats} cannot be met by {len(seats)} seats.", "Lower the quorum.")
     if absent := set(limits.quorum.essential) - set(names):
         raise UsageError(f"The quorum needs {', '.join(sorted(absent))}, who is not at the table.", "Seat it, or not.")
-    gates = (*rules.gates, decrees.GATE)
+    gates = (*rules.gates, decrees.DECREE_GATE)
     if unknown := {id for id in agenda.answers if id not in gates and not _asked_again(id, gates)}:
         known = f"Its gates: {', '.join(gates)}."
         raise UsageError(f"The meeting {rules.name} has no gate called {', '.join(sorted(unknown))}.", known)

@@ -51,17 +51,17 @@ class DecreeReview:
     async def heeded(self, decision: Decision, moves: Iterable[Move]) -> Decision:
         """The decision as it stands after that."""
         heard = list(moves)
-        for entry in decrees.against(self._session.charter, decision):
+        for entry in decrees.decrees_against_decision(self._session.charter, decision):
             if entry.id not in self._said:
-                if not self._asked_before(entry) and decrees.answered(entry, decision, heard):
+                if not self._asked_before(entry) and decrees.is_decree_answered_by_decision(entry, decision, heard):
                     continue
-                self._said[entry.id] = await self._ask(decrees.gate(entry, decision, len(self._said) + 1))
-            decision = decrees.ruled(entry, decision, self._said[entry.id])
+                self._said[entry.id] = await self._ask(decrees.decree_gate(entry, decision, len(self._said) + 1))
+            decision = decrees.decide_after_decree_gate(entry, decision, self._said[entry.id])
             if decision.outcome is not Outcome.REACHED:
                 break
         return decision
 
     def _asked_before(self, entry: RecalledEntry) -> bool:
         """An answer that came after the question does not take the question back: a resumed meeting asks it again."""
-        asked = (gate for id, gate in self._session.gates.items() if id.partition("-")[0] == decrees.GATE)
-        return any(decrees.names(entry, gate.question) for gate in asked)
+        asked = (gate for id, gate in self._session.gates.items() if id.partition("-")[0] == decrees.DECREE_GATE)
+        return any(decrees.is_decree_named(entry, gate.question) for gate in asked)

@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from string import Template
 from typing import TypeVar
 
-from roundtable.core.decide.change_outcome import what_broke
-from roundtable.core.decide.claims import proof_lines
-from roundtable.core.decide.decrees import unanswered
-from roundtable.core.decide.program_run import ran_words
-from roundtable.core.decide.trial_outcome import told_of
+from roundtable.core.decide.change_outcome import describe_broken_checks
+from roundtable.core.decide.claims import render_proof
+from roundtable.core.decide.decrees import find_unanswered_decree
+from roundtable.core.decide.program_run import describe_project_run
+from roundtable.core.decide.trial_outcome import describe_candidate_to_author
 from roundtable.core.effects import (
     CandidatesTried,
     ChangeApplied,
@@ -109,17 +109,23 @@ def render_shared_result(result: SharedResult, seat: str) -> list[str]:
     match result:
         case ClaimsProven():
             return [
-                fence_untrusted_text("check", "a proof", "\n".join(filter(None, proof_lines(it))))
+                fence_untrusted_text("check", "a proof", "\n".join(filter(None, render_proof(it))))
                 for it in result.proofs
             ]
         case CandidatesTried():
             return [
-                fence_untrusted_text("check", "your change", told_of(it)) for it in result.candidates if it.seat == seat
+                fence_untrusted_text("check", "your change", describe_candidate_to_author(it))
+                for it in result.candidates
+                if it.seat == seat
             ]
         case ChangeRehearsed():
-            return [fence_untrusted_text("check", "the rehearsal", told)] if (told := what_broke(result)) else []
+            return (
+                [fence_untrusted_text("check", "the rehearsal", told)]
+                if (told := describe_broken_checks(result))
+                else []
+            )
         case ProjectRan():
-            return [fence_untrusted_text("check", "the program", ran_words(result))]
+            return [fence_untrusted_text("check", "the program", describe_project_run(result))]
         case ChangeApplied():
             return [
                 fence_untrusted_text(
@@ -303,7 +309,7 @@ class PromptLayout:
         untold: dict[str, RecalledEntry] = {}
         charter = self._session.charter
         for move in heard:
-            entry = unanswered(charter, move.verdict.position, move.text)
+            entry = find_unanswered_decree(charter, move.verdict.position, move.text)
             if entry is not None:
                 found.setdefault(entry.id, []).append(names[move.seat])
                 untold |= {entry.id: entry} if entry in charter.untold else {}

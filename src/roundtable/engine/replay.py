@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 
 import msgspec
 
-from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.ruling import join_names
 from roundtable.core.effects import ChildEnded, Effect, EffectResult
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Table
@@ -87,7 +87,7 @@ class ReplayTable:
         held = self._held(round)
         asked = held.electorate
         if never := [seat for seat in wanted if seats is not None and seat not in asked]:
-            raise NotOnRecord(f"{listed(never)} would have been asked in {round}, and was not.")
+            raise NotOnRecord(f"{join_names(never)} would have been asked in {round}, and was not.")
         present = tuple(it for it in asked if it not in self._without and (seats is None or it in seats))
         moves = tuple(move for move in held.moves if move.seat in present)
         assert record is not None

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide import trial_outcome as rule
-from roundtable.core.decide.positions import insufficient
+from roundtable.core.decide.positions import decide_without_quorum
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Gate, Outcome, Prompt, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound, RetryCount
@@ -81,7 +81,7 @@ async def hold_apply_meeting(table: Table) -> Decision:
             return await carry_out_change(table, course, _of(decided, settings.position), settings.draft)
         return await _by_lead(table, settings, course)
     except StepFailed as stop:
-        return rule.stopped(stop.fault)
+        return rule.decide_step_failed(stop.fault)
 
 
 async def _by_lead(table: Table, settings: ApplySettings, course: ChangeProgress) -> Decision:
@@ -89,21 +89,21 @@ async def _by_lead(table: Table, settings: ApplySettings, course: ChangeProgress
     lead = (course.seat,)
     drafted = await table.ask("apply/1-plan", Prompt(PLAN.template), seats=lead, turns=PLAN.turns)
     if not drafted.moves:
-        return insufficient(drafted)
+        return decide_without_quorum(drafted)
     if await table.gate(_go_on(course.seat)) == "stop":
         return Decision(Outcome.REJECTED, "The person stopped it after the plan; nothing was written.")
     prompt = Prompt(WRITE.template)
     written = await table.ask("apply/2-write", prompt, expect=expect_changes(table), seats=lead, turns=WRITE.turns)
     if not written.moves:
-        return insufficient(written)
+        return decide_without_quorum(written)
     anew, evidence = (
         Prompt(it.template, quotes={"plan": drafted.moves[0].text}) for it in (RESTART_ROUND, EVIDENCE_ROUND)
     )
     rounds, result = await try_and_fix_candidates(table, STAGE, 2, written, settings.mends, anew, evidence)
-    if not rule.alike(result) and not rule.contested(result):
-        return rule.none_passed(result, rounds)
-    course.before = rule.warning(result, course.seat)
-    decision = rule.chosen(result, rounds, course.seat, table.charter.question)
+    if not rule.equally_good_candidates(result) and not rule.contested_candidates(result):
+        return rule.decide_no_candidate_passed(result, rounds)
+    course.before = rule.candidate_warning(result, course.seat)
+    decision = rule.decide_candidate_chosen(result, rounds, course.seat, table.charter.question)
     return await carry_out_change(table, course, _of(decision, settings.position), result.candidates[0].draft)
 
 

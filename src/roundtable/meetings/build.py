@@ -23,7 +23,7 @@ import msgspec
 
 from roundtable.core.decide import change_outcome, trial_outcome
 from roundtable.core.decide import change_outcome as rule
-from roundtable.core.decide.positions import insufficient
+from roundtable.core.decide.positions import decide_without_quorum
 from roundtable.core.effects import Candidate, CandidatesTried, ChangePlanned, PlanChange
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Digest, Expect, Gate, Prompt, Quorum, Round, Turns
@@ -80,61 +80,71 @@ async def hold_build_meeting(table: Table) -> Decision:
     prompt = Prompt(PROPOSE.template, {"task": table.charter.question})
     proposed = await table.ask("build/1-propose", prompt, expect=expect_changes(table), turns=PROPOSE.turns)
     if not proposed.quorate:
-        return insufficient(proposed)
+        return decide_without_quorum(proposed)
     rounds: tuple[Round, ...] = (proposed,)
     try:
         anew, evidence = (
             Prompt(it.template, {"task": table.charter.question}) for it in (RESTART_ROUND, EVIDENCE_ROUND)
         )
         rounds, result = await try_and_fix_candidates(table, STAGE, 1, proposed, settings.mends, anew, evidence)
-        best = trial_outcome.alike(result)
-        doubted = () if best else trial_outcome.doubted(result)
+        best = trial_outcome.equally_good_candidates(result)
+        doubted = () if best else trial_outcome.unverified_candidates(result)
         if doubted and (seat := await _taken(table, result, doubted)) != NONE_OPTION:
             best = tuple(it for it in doubted if it.seat == seat)
-            result = trial_outcome.taken_all_the_same(result, seat)
-        best = best or trial_outcome.contested(result)
+            result = trial_outcome.keep_unverified_candidate(result, seat)
+        best = best or trial_outcome.contested_candidates(result)
         if not best and doubted:
-            return trial_outcome.left_in_doubt(result, rounds, answered=not table.by_default(DOUBT_GATE))
+            return trial_outcome.decide_no_candidate_verified(result, rounds, answered=not table.by_default(DOUBT_GATE))
         if not best:
-            return trial_outcome.none_passed(result, rounds)
-        if ways := trial_outcome.behaviours(result):
+            return trial_outcome.decide_no_candidate_passed(result, rounds)
+        if ways := trial_outcome.seats_by_behaviour(result):
             seat = await _which(table, result, ways)
             if seat not in ways:
-                return trial_outcome.undecided(result, rounds, answered=not table.by_default(WHICH_GATE))
-            result = trial_outcome.of_one_way(result, ways[seat])
-            best = trial_outcome.alike(result)
+                return trial_outcome.decide_behaviour_undecided(
+                    result, rounds, answered=not table.by_default(WHICH_GATE)
+                )
+            result = trial_outcome.keep_candidate_cluster(result, ways[seat])
+            best = trial_outcome.equally_good_candidates(result)
         course = ChangeProgress(
             STAGE, best[0].seat, settings.repairs, settings.dry_run, settings.branch, settings.mends + 1
         )
         merged = MergedCandidate(best[0].seat, best[0].draft, (best[0].seat,))
         if settings.judge and len(best) > 1:
             merged = await judge_candidates(table, course, rounds, result)
-        course.seat, course.before = merged.base, trial_outcome.warning(result, merged.base)
+        course.seat, course.before = merged.base, trial_outcome.candidate_warning(result, merged.base)
         needed = settings.approvals
         judged_by = merged.ruled or needed > 0
-        decision = trial_outcome.chosen(
+        decision = trial_outcome.decide_candidate_chosen(
             result, rounds, merged.base, table.charter.question, merged.why, judged=judged_by
         )
         if needed and (lacks := await ask_for_approvals(table, course, merged.draft, merged.authors, needed)):
-            return change_outcome.unwritten(decision, lacks)
-        return await carry_out_change(table, course, trial_outcome.with_who_was_asked(decision), merged.draft)
+            return change_outcome.decide_change_not_written(decision, lacks)
+        return await carry_out_change(table, course, trial_outcome.note_single_author(decision), merged.draft)
     except StepFailed as stop:
-        return trial_outcome.stopped(stop.fault, rounds)
+        return trial_outcome.decide_step_failed(stop.fault, rounds)
 
 
 async def _taken(table: Table, result: CandidatesTried, doubted: Sequence[Candidate]) -> str:
     """The person may see that a change is right which nothing shows to be. No program does, and nobody ahead."""
-    details = {it.seat: trial_outcome.does(result, it.seat) or trial_outcome.wants(it) for it in doubted}
+    details = {
+        it.seat: trial_outcome.describe_candidate_behaviour(result, it.seat)
+        or trial_outcome.describe_candidate_files(it)
+        for it in doubted
+    }
     details[NONE_OPTION] = "take none of them"
     return await table.gate(
-        Gate(DOUBT_GATE, trial_outcome.nevertheless(result), tuple(details), NONE_OPTION, details, writes=True)
+        Gate(DOUBT_GATE, trial_outcome.unverified_question(result), tuple(details), NONE_OPTION, details, writes=True)
     )
 
 
 async def _which(table: Table, result: CandidatesTried, ways: Mapping[str, Sequence[str]]) -> str:
     """The person says which of several behaviours is right: judges are for what cannot be told apart."""
-    details = {seat: trial_outcome.does(result, seat) for seat in ways} | {NONE_OPTION: "take none of them"}
-    return await table.gate(Gate(WHICH_GATE, trial_outcome.which(result), tuple(details), NONE_OPTION, details))
+    details = {seat: trial_outcome.describe_candidate_behaviour(result, seat) for seat in ways} | {
+        NONE_OPTION: "take none of them"
+    }
+    return await table.gate(
+        Gate(WHICH_GATE, trial_outcome.which_behaviour_question(result), tuple(details), NONE_OPTION, details)
+    )
 
 
 MEETING = Meeting(
@@ -164,9 +174,9 @@ async def ask_for_approvals(
     others = tuple(seat.name for seat in table.seats if seat.name not in authors)
     name = course.next_round("approval")
     if len(others) < needed or not await table.may_open(name):
-        return rule.approvals((), needed, {})
+        return rule.describe_missing_approvals((), needed, {})
     planned = await require_effect(table, f"{name}/plan", PlanChange(draft), ChangePlanned)
-    prompt = Prompt(APPROVAL.template, quotes={"change": rule.asked_about(planned, "")})
+    prompt = Prompt(APPROVAL.template, quotes={"change": rule.render_named_hunks(planned, "")})
     said = await table.ask(name, prompt, expect=Expect(APPROVAL.codec), seats=others, turns=APPROVAL.turns)
     counted = [move for move in said.moves if move.verdict.counts]
     approved = tuple(move.seat for move in counted if move.verdict.stance is Stance.SUPPORT)
@@ -175,4 +185,4 @@ async def ask_for_approvals(
         for move in counted
         if move.verdict.stance is Stance.OPPOSE
     }
-    return "" if len(approved) >= needed and not against else rule.approvals(approved, needed, against)
+    return "" if len(approved) >= needed and not against else rule.describe_missing_approvals(approved, needed, against)

@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 
 from roundtable.core.decide import code_red as rule
-from roundtable.core.decide.positions import insufficient
+from roundtable.core.decide.positions import decide_without_quorum
 from roundtable.core.ports import Table
 from roundtable.core.text.wording import end_sentence
 from roundtable.core.values import Decision, Expect, Gate, NextStep, Prompt, Round, Turns
@@ -51,21 +51,21 @@ def plan_code_red_rounds(settings: CodeRedSettings, options: Sequence[str]) -> t
 async def hold_code_red_meeting(table: Table) -> Decision:
     """Hold the meeting."""
     settings = msgspec.convert(table.charter.settings, CodeRedSettings)
-    criteria = rule.Criteria(settings.doctors, settings.confidence, settings.similarity)
+    criteria = rule.RootCauseCriteria(settings.doctors, settings.confidence, settings.similarity)
     triage = await _asked(table, "code-red/1-triage", TRIAGE)
     await serve_seat_requests(table, triage)
     blind = await _asked(table, "code-red/2-blind", BLIND)
     if not blind.quorate:
-        return insufficient(blind)
+        return decide_without_quorum(blind)
 
     rounds = [blind]
     for number in range(3, settings.rounds + 3):
         name = f"code-red/{number}-converge"
-        if rule.over(rounds, criteria) or not await table.may_open(name):
+        if rule.is_diagnosis_over(rounds, criteria) or not await table.may_open(name):
             break
         await serve_seat_requests(table, rounds[-1])
-        rounds.append(await _asked(table, name, CONVERGE, rule.findings(rounds[-1], table.labels)))
-    return await _outcome(table, await table.heed(rule.conclude(rounds, criteria)))
+        rounds.append(await _asked(table, name, CONVERGE, rule.list_diagnoses(rounds[-1], table.labels)))
+    return await _outcome(table, await table.heed(rule.decide_code_red(rounds, criteria)))
 
 
 async def _asked(table: Table, name: str, planned: PlannedRound, findings: Sequence[str] = ()) -> Round:

@@ -49,20 +49,20 @@ async def hold_council_meeting(table: Table) -> Decision:
     settings = msgspec.convert(table.charter.settings, CouncilSettings)
     blind = await _answers(table)
     if not blind.quorate:
-        return rule.insufficient(blind)
+        return rule.decide_without_quorum(blind)
 
-    ratings: rule.Ratings = {}
-    if rule.differ(blind) and not table.charter.options and await table.may_open(BALLOT):
+    ratings: rule.PositionRatings = {}
+    if rule.has_different_positions(blind) and not table.charter.options and await table.may_open(BALLOT):
         ratings = await compare_positions(table, BALLOT, blind)
-    standing = rule.opening(blind, table.labels, table.charter.options, ratings)
+    standing = rule.standing_after_blind_round(blind, table.labels, table.charter.options, ratings)
 
     for number in range(3, settings.rounds + 3):
         round = f"council/{number}-reconsider"
         if standing.settled or not await table.may_open(round):
             break
-        standing = rule.reconsidered(standing, await _cross_reading(table, round, standing))
+        standing = rule.standing_after_reading(standing, await _cross_reading(table, round, standing))
 
-    return rule.conclude(standing, await _tie_break(table, standing))
+    return rule.decide_council(standing, await _tie_break(table, standing))
 
 
 async def _answers(table: Table) -> Round:
@@ -76,19 +76,19 @@ async def _answers(table: Table) -> Round:
     )
 
 
-async def _cross_reading(table: Table, round: str, standing: rule.Standing) -> Round:
+async def _cross_reading(table: Table, round: str, standing: rule.CouncilStanding) -> Round:
     """Everyone reads the others, unsigned and shuffled, and answers again."""
     ids = tuple(proposal.id for proposal in standing.proposals)
     asked = await table.ask(
         round,
         Prompt(READING.template, lists={"proposals": standing.reading()}),
-        expect=Expect(READING.codec, ids if table.charter.options else (*ids, rule.NEW)),
+        expect=Expect(READING.codec, ids if table.charter.options else (*ids, rule.NEW_PROPOSAL)),
         turns=READING.turns,
     )
     return await prove_round_claims(table, asked)
 
 
-async def _tie_break(table: Table, standing: rule.Standing) -> str:
+async def _tie_break(table: Table, standing: rule.CouncilStanding) -> str:
     """Where the seats cannot settle it, the person may; left alone, it stays unsettled."""
     outcome, _ = standing.outcome
     if outcome not in (Outcome.TIE, Outcome.DEADLOCK):

@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 
 from roundtable.core.decide import debate as rule
-from roundtable.core.decide.positions import insufficient
+from roundtable.core.decide.positions import decide_without_quorum
 from roundtable.core.ports import Table
 from roundtable.core.text.wording import end_sentence
 from roundtable.core.values import Decision, Expect, Gate, NextStep, Outcome, Prompt, Round, Turns
@@ -56,14 +56,14 @@ async def hold_debate_meeting(table: Table) -> Decision:
     settings = msgspec.convert(table.charter.settings, DebateSettings)
     seed = await _seed(table)
     if not seed.quorate:
-        return insufficient(seed)
-    standing = await _argued(table, settings, rule.opening(seed))
+        return decide_without_quorum(seed)
+    standing = await _argued(table, settings, rule.debate_after_blind_round(seed))
     ruling = standing.ruling(settings.support)
     choice = ""
     if ruling.outcome is Outcome.DEADLOCK:
         why = f"No consensus: {standing.tally_line()}. {ruling.why}"
         choice = await ask_person_to_choose(table, why, standing.proposals)
-    decision = await table.heed(rule.conclude(standing, settings.support, choice))
+    decision = await table.heed(rule.decide_debate(standing, settings.support, choice))
     return await _planned(table, settings, decision)
 
 

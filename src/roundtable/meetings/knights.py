@@ -16,8 +16,8 @@ from typing import Literal
 import msgspec
 
 from roundtable.core.decide import knights as rule
-from roundtable.core.decide.points import points
-from roundtable.core.decide.positions import insufficient
+from roundtable.core.decide.points import collect_debate_points
+from roundtable.core.decide.positions import decide_without_quorum
 from roundtable.core.ports import Table
 from roundtable.core.text.wording import end_sentence
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
@@ -70,9 +70,9 @@ async def hold_knights_meeting(table: Table) -> Decision:
     rounds = await _argued(table, settings, (), max(1, settings.rounds))
     sitting = 1
     while rounds[-1].quorate:
-        accord = rule.accord(rounds, settings.threshold, settings.pending_blocks)
-        lead = rule.lead_of(accord, table.charter.seats, table.charter.question)
-        decision = rule.conclude(accord, lead, "later")
+        accord = rule.rule_knights_accord(rounds, settings.threshold, settings.pending_blocks)
+        lead = rule.choose_knights_lead(accord, table.charter.seats, table.charter.question)
+        decision = rule.decide_knights(accord, lead, "later")
         heeded = await table.heed(decision)
         if accord.ruling.reached and heeded.outcome is not Outcome.REACHED:
             return heeded
@@ -81,10 +81,10 @@ async def hold_knights_meeting(table: Table) -> Decision:
             taken = (
                 await ask_person_to_choose(table, accord.ruling.why, accord.proposals()) if choice == "choose" else ""
             )
-            return rule.conclude(accord, lead, "later" if choice == "choose" and not taken else choice, taken)
+            return rule.decide_knights(accord, lead, "later" if choice == "choose" and not taken else choice, taken)
         rounds = await _argued(table, settings, rounds, len(rounds) + FURTHER_ROUNDS)
         sitting += 1
-    return insufficient(rounds[-1])
+    return decide_without_quorum(rounds[-1])
 
 
 async def _argued(table: Table, settings: KnightsSettings, before: Sequence[Round], upto: int) -> tuple[Round, ...]:
@@ -97,7 +97,7 @@ async def _argued(table: Table, settings: KnightsSettings, before: Sequence[Roun
                 break
             await serve_seat_requests(table, rounds[-1])
         rounds.append(await prove_round_claims(table, await _round(table, name, rounds), rounds))
-        accord = rule.accord(rounds, settings.threshold, settings.pending_blocks)
+        accord = rule.rule_knights_accord(rounds, settings.threshold, settings.pending_blocks)
         if accord.settled or not rounds[-1].quorate:
             break
         warned = len(rounds) == settings.warn_after < upto and not before
@@ -108,7 +108,7 @@ async def _argued(table: Table, settings: KnightsSettings, before: Sequence[Roun
 
 async def _round(table: Table, name: str, rounds: Sequence[Round]) -> Round:
     """One turn each, with what is agreed at its head and the open points under their ids."""
-    made = points(rounds)
+    made = collect_debate_points(rounds)
     planned = RESPOND if rounds else SPEAK
     options = table.charter.options
     quotes = {"points": "\n".join(made.reading()) or "(none)"}
@@ -118,7 +118,7 @@ async def _round(table: Table, name: str, rounds: Sequence[Round]) -> Round:
     return await table.ask(name, prompt, expect=Expect(planned.codec, options), turns=planned.turns)
 
 
-async def _warning(table: Table, accord: rule.Accord, upto: int) -> str:
+async def _warning(table: Table, accord: rule.KnightsAccord, upto: int) -> str:
     """The person is told before the end, not only at it."""
     left = upto - len(accord.rounds)
     head = f"No consensus after {len(accord.rounds)} rounds: {accord.ruling.why}"
@@ -127,7 +127,7 @@ async def _warning(table: Table, accord: rule.Accord, upto: int) -> str:
     return await table.gate(Gate("warning", question, ("continue", "stop"), default="continue", details=details))
 
 
-async def _persons_choice(table: Table, accord: rule.Accord, decision: Decision, sitting: int) -> str:
+async def _persons_choice(table: Table, accord: rule.KnightsAccord, decision: Decision, sitting: int) -> str:
     """What becomes of it. Without a consensus there is nothing to apply or to reject, and the person decides."""
     barred = () if accord.ruling.reached else ("apply", "myself", "reject")
     barred = barred if sitting < MAX_SITTINGS else (*barred, "back")

@@ -11,7 +11,7 @@ import msgspec
 
 from roundtable.core.changeset import Operation
 from roundtable.core.decide import merge_ruling, trial_outcome
-from roundtable.core.decide.merge_ruling import standing
+from roundtable.core.decide.merge_ruling import compare_swapped_order_verdicts
 from roundtable.core.effects import (
     Candidate,
     CandidatesTried,
@@ -82,16 +82,18 @@ async def splice_candidates(
         return SpliceOutcome(draft, made, undone=undone)
     effect = TryMerged(draft, base.seat, tried.rounds, tried.seats, tried.over)
     again = (await require_effect(table, f"{stage}/try-merged", effect, MergeTried)).candidate
-    if broke := merge_ruling.worse(again, base):
+    if broke := merge_ruling.describe_merge_regression(again, base):
         return SpliceOutcome(base.draft, DraftsSynthesised(base.draft), broke, tuple(wanted))
     return SpliceOutcome(again.draft, made, undone=undone)
 
 
 async def _refined(table: Table, seat: str, made: DraftsSynthesised, refining: RefineRequest) -> Digest:
     """The draft with what the base's author made of the rest; nothing where it cannot be written."""
-    files = merge_ruling.concerned(made)
+    files = merge_ruling.files_of_unspliced_directives(made)
     prompt = await refining.prompt(made)
-    prompt = msgspec.structs.replace(prompt, quotes={**prompt.quotes, "wanted": merge_ruling.left_over(made)})
+    prompt = msgspec.structs.replace(
+        prompt, quotes={**prompt.quotes, "wanted": merge_ruling.describe_unspliced_directives(made)}
+    )
     expect = msgspec.structs.replace(refining.expect, choices=files)
     said = await table.ask(refining.round, prompt, expect=expect, seats=(seat,), turns=refining.turns)
     if not said.by(seat):
@@ -119,36 +121,43 @@ async def judge_candidates(
     table: Table, course: ChangeProgress, rounds: Sequence[Round], result: CandidatesTried
 ) -> MergedCandidate:
     """The seats compare what running could not tell apart; nobody judges its own work where others can."""
-    best = trial_outcome.alike(result)
+    best = trial_outcome.equally_good_candidates(result)
     by = {it.seat: it for it in best}
-    names = merge_ruling.candidate_names(best, table.labels)
+    names = merge_ruling.blind_candidate_names(best, table.labels)
     judges = [seat.name for seat in table.seats if Right.JUDGE in seat.rights]
     impartial = [seat for seat in judges if seat not in names.values()]
     first, number = best[0], course.rounds + 1
     course.rounds += 2
-    alone = MergedCandidate(first.seat, first.draft, (first.seat,), merge_ruling.unjudged(first.seat))
+    alone = MergedCandidate(first.seat, first.draft, (first.seat,), merge_ruling.describe_missing_judges(first.seat))
     if not judges:
         return alone
     heard: list[dict[str, Directives]] = []
-    for read, purpose in ((names, "judge-ab"), (merge_ruling.swapped(names), "judge-ba")):
+    for read, purpose in ((names, "judge-ab"), (merge_ruling.swap_candidate_names(names), "judge-ba")):
         name = f"{course.stage}/{number}-{purpose}"
         if not await table.may_open(name):
             return alone
         texts = tuple(
-            f"{it}:\n{merge_ruling.unsigned(candidate_operations(by[seat], rounds))}" for it, seat in read.items()
+            f"{it}:\n{merge_ruling.render_unsigned_candidate(candidate_operations(by[seat], rounds))}"
+            for it, seat in read.items()
         )
         prompt = Prompt(JUDGE_ROUND.template, quotes={"candidates": texts})
         expect = Expect(JUDGE_ROUND.codec, tuple(read))
         said = await table.ask(name, prompt, expect=expect, seats=impartial or judges, turns=JUDGE_ROUND.turns)
         counted = [(it.seat, it.verdict.directives) for it in said.moves if it.verdict.counts]
-        heard.append({judge: merge_ruling.signed(ruling, read) for judge, ruling in counted if ruling})
+        heard.append(
+            {judge: merge_ruling.name_seats_in_directives(ruling, read) for judge, ruling in counted if ruling}
+        )
     bases = ({judge: it.base for judge, it in order.items()} for order in heard)
-    verdicts = standing(*bases, candidates=names.values())
+    verdicts = compare_swapped_order_verdicts(*bases, candidates=names.values())
     base = next(iter(verdicts.tally()), first.seat)
-    wanted = merge_ruling.wanted(heard, verdicts, base, names.values())
+    wanted = merge_ruling.collect_judge_directives(heard, verdicts, base, names.values())
     draft = next(it.draft for it in best if it.seat == base)
     stands = MergedCandidate(
-        base, draft, (base,), merge_ruling.judged(heard, verdicts, base, wanted.once), bool(verdicts.tally())
+        base,
+        draft,
+        (base,),
+        merge_ruling.describe_judge_verdicts(heard, verdicts, base, wanted.once),
+        bool(verdicts.tally()),
     )
     directives = wanted.directives
     return await _merged(table, course, rounds, result, stands, directives) if directives else stands
@@ -163,12 +172,14 @@ async def _merged(
     wanted: Sequence[str],
 ) -> MergedCandidate:
     """The base with what the judges want in it, or alone where that did not pass."""
-    best = {it.seat: it for it in trial_outcome.alike(result)}
+    best = {it.seat: it for it in trial_outcome.equally_good_candidates(result)}
     base, why = alone.base, alone.why
 
     async def refine(made: DraftsSynthesised) -> Prompt:
-        others = merge_ruling.spoken_of(made, [seat for seat in best if seat != base])
-        texts = tuple(f"{it}:\n{merge_ruling.unsigned(candidate_operations(best[it], rounds))}" for it in others)
+        others = merge_ruling.seats_in_unspliced_directives(made, [seat for seat in best if seat != base])
+        texts = tuple(
+            f"{it}:\n{merge_ruling.render_unsigned_candidate(candidate_operations(best[it], rounds))}" for it in others
+        )
         return Prompt(REFINE_ROUND.template, quotes={"others": texts})
 
     refining = RefineRequest(
@@ -182,4 +193,6 @@ async def _merged(
     if it.draft == alone.draft:
         return alone
     authors = tuple(dict.fromkeys((base, *(took.seat for took in it.made.took))))
-    return MergedCandidate(base, it.draft, authors, f"{why} {merge_ruling.spliced(it.made, base)}", alone.ruled)
+    return MergedCandidate(
+        base, it.draft, authors, f"{why} {merge_ruling.describe_synthesis(it.made, base)}", alone.ruled
+    )

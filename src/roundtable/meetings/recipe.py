@@ -16,10 +16,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from roundtable.core.decide.named_rules import Hearing, Rule, chosen_by_person
-from roundtable.core.decide.points import points
-from roundtable.core.decide.positions import insufficient, positions_of
-from roundtable.core.decide.vote import reading
+from roundtable.core.decide.named_rules import DecisionRule, RuleInput, decide_chosen_by_person
+from roundtable.core.decide.points import collect_debate_points
+from roundtable.core.decide.positions import decide_without_quorum, positions_by_seat
+from roundtable.core.decide.vote import read_out_candidates
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
@@ -66,7 +66,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     summary: str
     rounds: Annotated[tuple[RecipeRound, ...], Meta(min_length=1)]
-    rule: Rule
+    rule: DecisionRule
     minimum: Annotated[int, Meta(ge=1)] = 2
     gathers: bool = False
     system: str = ""
@@ -144,7 +144,7 @@ def _plan(recipe: Recipe) -> tuple[PlannedRound, ...]:
 
 async def _hold(name: str, recipe: Recipe, table: Table) -> Decision:
     """Hold the meeting."""
-    hearing, step = Hearing(table.charter, table.labels), ""
+    hearing, step = RuleInput(table.charter, table.labels), ""
     for planned in recipe.rounds:
         for _ in range(planned.at_most):
             round = f"{name}/{len(hearing.rounds) + 1}-{planned.purpose}"
@@ -155,7 +155,7 @@ async def _hold(name: str, recipe: Recipe, table: Table) -> Decision:
             held = await _asked(table, round, planned, hearing)
             hearing = _after(recipe, planned, hearing, held)
             if not held.quorate:
-                return insufficient(held)
+                return decide_without_quorum(held)
             if held in hearing.deciding and recipe.rule.conclude(hearing).settled:
                 break
         step = ""
@@ -171,16 +171,16 @@ async def _hold(name: str, recipe: Recipe, table: Table) -> Decision:
     return await _concluded(table, recipe, hearing, step)
 
 
-async def _asked(table: Table, name: str, planned: RecipeRound, hearing: Hearing) -> Round:
-    made = points(hearing.rounds)
+async def _asked(table: Table, name: str, planned: RecipeRound, hearing: RuleInput) -> Round:
+    made = collect_debate_points(hearing.rounds)
     options = table.charter.options
     values = {"options": "\n".join(f"- {it}" for it in options)}
     quotes = {"points": "\n".join(made.reading()) or "(none)"}
-    lists = {"candidates": reading(hearing.candidates)}
+    lists = {"candidates": read_out_candidates(hearing.candidates)}
     choices: dict[str, Sequence[str]] = {
         PITCH: options,
         BALLOT: [it.id for it in hearing.candidates],
-        OBJECTIONS: list(positions_of(hearing.pitched)) if hearing.pitched else [],
+        OBJECTIONS: list(positions_by_seat(hearing.pitched)) if hearing.pitched else [],
     }
     return await table.ask(
         name,
@@ -190,7 +190,7 @@ async def _asked(table: Table, name: str, planned: RecipeRound, hearing: Hearing
     )
 
 
-def _after(recipe: Recipe, planned: RecipeRound, hearing: Hearing, held: Round) -> Hearing:
+def _after(recipe: Recipe, planned: RecipeRound, hearing: RuleInput, held: Round) -> RuleInput:
     decides = planned.codec == recipe.rule.codec
     return msgspec.structs.replace(
         hearing,
@@ -200,7 +200,7 @@ def _after(recipe: Recipe, planned: RecipeRound, hearing: Hearing, held: Round) 
     )
 
 
-async def _concluded(table: Table, recipe: Recipe, hearing: Hearing, step: str) -> Decision:
+async def _concluded(table: Table, recipe: Recipe, hearing: RuleInput, step: str) -> Decision:
     """What the rule makes of it, and where that settles nothing, the person."""
     if not hearing.deciding:
         how = "The meeting was stopped before the round that decides."
@@ -209,5 +209,5 @@ async def _concluded(table: Table, recipe: Recipe, hearing: Hearing, step: str) 
     decision = msgspec.structs.replace(recipe.rule.conclude(hearing), next_step=step)
     if decision.outcome in (Outcome.TIE, Outcome.DEADLOCK) and decision.proposals:
         taken = await ask_person_to_choose(table, decision.how, decision.proposals)
-        return chosen_by_person(decision, taken, hearing) if taken else decision
+        return decide_chosen_by_person(decision, taken, hearing) if taken else decision
     return decision

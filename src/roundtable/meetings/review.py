@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.findings import Finding, pooled, unproven, weighed
-from roundtable.core.decide.positions import insufficient
-from roundtable.core.decide.review import conclude
+from roundtable.core.decide.findings import Finding, pool_findings, unproven_findings, weigh_findings_by_proof
+from roundtable.core.decide.positions import decide_without_quorum
+from roundtable.core.decide.review import decide_review
 from roundtable.core.effects import ClaimsProven, ProveClaims
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
@@ -46,25 +46,25 @@ async def hold_review_meeting(table: Table) -> Decision:
     """Hold the meeting."""
     blind = await table.ask("review/1-blind", Prompt(BLIND.template), expect=Expect(BLIND.codec), turns=BLIND.turns)
     if not blind.quorate:
-        return insufficient(blind)
-    findings = pooled(blind)
+        return decide_without_quorum(blind)
+    findings = pool_findings(blind)
     if not findings:
-        return conclude((), (blind,), "")
+        return decide_review((), (blind,), "")
 
     first = await _run(table, blind)
     if isinstance(first, Fault) or not first.sandbox:
         lacking = first.message if isinstance(first, Fault) else _lacking(first)
         results = () if isinstance(first, Fault) else (first,)
-        return conclude(weighed(findings, results), (blind,), "", lacking)
+        return decide_review(weigh_findings_by_proof(findings, results), (blind,), "", lacking)
 
-    found, rounds = weighed(findings, (first,)), (blind,)
+    found, rounds = weigh_findings_by_proof(findings, (first,)), (blind,)
     name = "review/2-examine"
-    if unproven(found) and await table.may_open(name):
-        examined = await _examined(table, name, unproven(found))
+    if unproven_findings(found) and await table.may_open(name):
+        examined = await _examined(table, name, unproven_findings(found))
         second = await _run(table, examined) if any(it.verdict.claims for it in examined.moves) else None
         rounds = (blind, examined)
-        found = weighed(findings, (first, second) if isinstance(second, ClaimsProven) else (first,))
-    return conclude(found, rounds, first.sandbox)
+        found = weigh_findings_by_proof(findings, (first, second) if isinstance(second, ClaimsProven) else (first,))
+    return decide_review(found, rounds, first.sandbox)
 
 
 async def _examined(table: Table, name: str, open: Sequence[Finding]) -> Round:

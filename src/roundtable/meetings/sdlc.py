@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from roundtable.core.decide import stage_outcome as rule
-from roundtable.core.decide.stage_outcome import FORMS
+from roundtable.core.decide.stage_outcome import HANDOVER_FORMS
 from roundtable.core.effects import EndStage, StageEnded
 from roundtable.core.ports import Table
 from roundtable.core.stages import (
@@ -77,7 +77,7 @@ async def hold_sdlc_meeting(table: Table) -> Decision:
         ends.append(end)
         if answer in ("stop", "back"):
             gate = after_stage_gate_id(stage_attempt_name(end.stage, end.attempt))
-            return rule.left(ends, answer, answered=not table.by_default(gate))
+            return rule.decide_stages_stopped(ends, answer, answered=not table.by_default(gate))
         if answer == "complete":
             break
         skipped = answer == "skip"
@@ -101,7 +101,7 @@ async def _held(
         barred |= {"skip"} if last else set[str]()
         details = {option: meaning for option, meaning in AFTER_STAGE_CHOICES.items() if option not in barred}
         details |= {"continue": "take this as the result"} if last else {}
-        question = rule.after(stage, end, last=last)
+        question = rule.stage_gate_question(stage, end, last=last)
         answer = await table.gate(Gate(gate, question, tuple(details), "stop", details, again_of=STAGES_GATE))
         if answer != "retry":
             return end, answer
@@ -119,10 +119,15 @@ MEETING = Meeting(
     hold_sdlc_meeting,
     SdlcSettings,
     plan_sdlc_rounds,
-    rule.PROMPTS,
+    rule.STAGE_PROMPTS,
     "Seven stages from an idea to a running program, with your yes between them.",
     gates=(STAGES_GATE, RERUN_GATE, DELIVER, *WRITE_GATES),
-    answers={STAGES_GATE: ("continue",), RERUN_GATE: ("yes", "no"), DELIVER: (*FORMS, NextStep.LATER), **WRITE_GATES},
+    answers={
+        STAGES_GATE: ("continue",),
+        RERUN_GATE: ("yes", "no"),
+        DELIVER: (*HANDOVER_FORMS, NextStep.LATER),
+        **WRITE_GATES,
+    },
     writes=True,
     filled=("stages", "existing", "into"),
 )

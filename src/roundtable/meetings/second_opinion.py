@@ -16,7 +16,7 @@ import msgspec
 
 from roundtable.core.decide import positions
 from roundtable.core.decide import second_opinion as opinions
-from roundtable.core.decide.second_opinion import FOLLOW_UP, OPINIONS
+from roundtable.core.decide.second_opinion import FOLLOW_UP_ROUND_NAME, OPINIONS_ROUND_NAME
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
@@ -51,42 +51,42 @@ async def hold_second_opinion_meeting(table: Table) -> Decision:
     settings = msgspec.convert(table.charter.settings, SecondOpinionSettings)
     first = await _opinions(table)
     if not first.quorate:
-        return positions.insufficient(first)
+        return positions.decide_without_quorum(first)
 
     options = table.charter.options
-    ratings: positions.Ratings = {} if options else opinions.stated(first, table.labels)
-    if not options and not ratings and positions.differ(first) and await table.may_open(BALLOT):
+    ratings: positions.PositionRatings = {} if options else opinions.ratings_from_stances(first, table.labels)
+    if not options and not ratings and positions.has_different_positions(first) and await table.may_open(BALLOT):
         ratings = await compare_positions(table, BALLOT, first)
-    standing = positions.opening(first, table.labels, options, ratings)
+    standing = positions.standing_after_blind_round(first, table.labels, options, ratings)
 
-    reason = opinions.divergence(standing) if settings.follow_up else ""
-    if reason and await table.may_open(FOLLOW_UP):
-        standing = positions.reconsidered(standing, await _follow_up(table, reason, standing))
-    return opinions.conclude(standing)
+    reason = opinions.find_divergence(standing) if settings.follow_up else ""
+    if reason and await table.may_open(FOLLOW_UP_ROUND_NAME):
+        standing = positions.standing_after_reading(standing, await _follow_up(table, reason, standing))
+    return opinions.decide_second_opinion(standing)
 
 
 async def _opinions(table: Table) -> Round:
     """The one round there always is: nobody knows what the others say."""
     options = table.charter.options
     return await table.ask(
-        OPINIONS,
+        OPINIONS_ROUND_NAME,
         Prompt(OPINION.template, {"choice": render_options("Recommend", options)}),
         expect=Expect(OPINION.codec, options),
         turns=OPINION.turns,
     )
 
 
-async def _follow_up(table: Table, reason: str, standing: positions.Standing) -> Round:
+async def _follow_up(table: Table, reason: str, standing: positions.CouncilStanding) -> Round:
     """The one more round there may be, with the reason for it on the record."""
     ids = tuple(proposal.id for proposal in standing.proposals)
     return await table.ask(
-        FOLLOW_UP,
+        FOLLOW_UP_ROUND_NAME,
         Prompt(
             FOLLOW_UP_ROUND.template,
             {"reason": reason, "why": FOLLOW_UP_REASONS[reason]},
             {"proposals": standing.reading()},
         ),
-        expect=Expect(FOLLOW_UP_ROUND.codec, ids if table.charter.options else (*ids, positions.NEW)),
+        expect=Expect(FOLLOW_UP_ROUND.codec, ids if table.charter.options else (*ids, positions.NEW_PROPOSAL)),
         turns=FOLLOW_UP_ROUND.turns,
     )
 

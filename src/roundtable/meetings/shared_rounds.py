@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roundtable.core.decide.claims import settled
-from roundtable.core.decide.positions import Ratings, positions_of
+from roundtable.core.decide.claims import apply_proofs_to_round
+from roundtable.core.decide.positions import PositionRatings, positions_by_seat
 from roundtable.core.effects import ClaimsProven, ProveClaims, ReadFiles, RunChecks
 from roundtable.core.ports import Table
 from roundtable.core.values import Expect, Gate, Prompt, Proposal, Round, Turns
@@ -25,9 +25,9 @@ def render_options(task: str, options: Sequence[str]) -> str:
     return "\n".join((f"{task} exactly one of these:", *(f"- {it}" for it in options))) if options else ""
 
 
-async def compare_positions(table: Table, name: str, answers: Round) -> Ratings:
+async def compare_positions(table: Table, name: str, answers: Round) -> PositionRatings:
     """One cheap secret ballot: which of these positions are the same as yours, acceptable, opposed?"""
-    positions = positions_of(answers)
+    positions = positions_by_seat(answers)
     labels = {seat: table.labels[seat] for seat in positions}
     ballot = await table.ask(
         name,
@@ -69,4 +69,4 @@ async def prove_round_claims(table: Table, round: Round, earlier: Sequence[Round
     """The round with its claims settled by running them. Where nothing could be run, the meeting goes on as it is."""
     claimed = any(move.verdict.claims for move in round.moves if move.verdict.counts)
     result = await table.do(f"{round.name}/proofs", ProveClaims((round.name,))) if claimed else None
-    return settled(round, result.proofs if isinstance(result, ClaimsProven) else (), earlier)
+    return apply_proofs_to_round(round, result.proofs if isinstance(result, ClaimsProven) else (), earlier)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from roundtable.core.decide.trial_outcome import EVIDENCE, asks_for_tests, doubted, failed, unproven
+from roundtable.core.decide.trial_outcome import (
+    EVIDENCE_CHECK,
+    failed_candidate_seats,
+    is_tests_round,
+    unproven_candidate_seats,
+    unverified_candidates,
+)
 from roundtable.core.effects import CandidatesTried, Effect, TryCandidates
 from roundtable.core.faults import Fault
 from roundtable.core.file_kinds import is_collected_test_file
@@ -22,7 +28,7 @@ WHOLE_FILES_CODEC, FILE_PARTS_CODEC = "changes", "changes-in-parts"
 FIX_ROUND = PlannedRound("mend", WHOLE_FILES_CODEC, Turns(visibility="own", at_bench=True), likely=False)
 RESTART_ROUND = PlannedRound("anew", WHOLE_FILES_CODEC, Turns(visibility="none", at_bench=True), likely=False)
 """For who mends by writing the same again: without its own words before its eyes, it finds others."""
-EVIDENCE_ROUND = PlannedRound(EVIDENCE, WHOLE_FILES_CODEC, Turns(visibility="none", at_bench=True), likely=False)
+EVIDENCE_ROUND = PlannedRound(EVIDENCE_CHECK, WHOLE_FILES_CODEC, Turns(visibility="none", at_bench=True), likely=False)
 """For seats whose change may be right but has no test that shows it: that is written by the task, not by the code."""
 
 LONG_FILE_BYTES = 12_000
@@ -66,12 +72,14 @@ async def try_and_fix_candidates(
     rounds = (written,)
     result = await require_effect(table, f"{stage}/try", build_trial_effect(rounds), CandidatesTried)
     for mend in range(1, mends + 1):
-        if not failed(result) or any(it.passed for it in result.candidates):
+        if not failed_candidate_seats(result) or any(it.passed for it in result.candidates):
             break
         before = _wanted(*rounds)
-        prefix, stand = f"{stage}/{number + mend}", {it.seat for it in doubted(result)}
-        rounds += await _mended(table, prefix, rounds, [it for it in failed(result) if it not in stand], anew)
-        rounds += await _proven(table, prefix, unproven(result), result.tests_to, evidence)
+        prefix, stand = f"{stage}/{number + mend}", {it.seat for it in unverified_candidates(result)}
+        rounds += await _mended(
+            table, prefix, rounds, [it for it in failed_candidate_seats(result) if it not in stand], anew
+        )
+        rounds += await _proven(table, prefix, unproven_candidate_seats(result), result.tests_to, evidence)
         if _wanted(*rounds) == before:
             break
         result = await require_effect(table, f"{stage}/try-{mend + 1}", build_trial_effect(rounds), CandidatesTried)
@@ -109,7 +117,7 @@ def _wanted(*rounds: Round) -> dict[tuple[str, bool], object]:
     """What each seat wants written by its last word in these rounds, whatever else it says; tests by themselves."""
     found: dict[tuple[str, bool], object] = {}
     for round in rounds:
-        tests = asks_for_tests(round.name)
+        tests = is_tests_round(round.name)
         found |= {(it.seat, tests): wanted for it in round.moves if (wanted := _changes(it.text, tests=tests))}
     return found
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.positions import insufficient
-from roundtable.core.decide.vote import Poll, candidates, conclude, reading
+from roundtable.core.decide.positions import decide_without_quorum
+from roundtable.core.decide.vote import RankedPoll, decide_vote, read_out_candidates, vote_candidates
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Prompt, Proposal, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
@@ -45,8 +45,8 @@ async def hold_vote_meeting(table: Table) -> Decision:
             await table.ask("vote/1-pitch", Prompt("pitch"), expect=Expect("position"), turns=PITCH.turns)
         )
         if not open_rounds[0].quorate:
-            return insufficient(open_rounds[0])
-    offered = candidates(table.charter.options, open_rounds[0] if open_rounds else None, table.labels)
+            return decide_without_quorum(open_rounds[0])
+    offered = vote_candidates(table.charter.options, open_rounds[0] if open_rounds else None, table.labels)
 
     for number in range(2, settings.rounds + 2):
         round = f"vote/{number}-discuss"
@@ -54,15 +54,15 @@ async def hold_vote_meeting(table: Table) -> Decision:
             break
         open_rounds.append(await _discussion(table, round, offered))
 
-    poll = Poll(offered, await _ballot(table, settings.rounds + 2, offered), tuple(open_rounds))
+    poll = RankedPoll(offered, await _ballot(table, settings.rounds + 2, offered), tuple(open_rounds))
     if not poll.ballot.quorate:
-        return insufficient(poll.ballot)
+        return decide_without_quorum(poll.ballot)
     tied = [it for it in offered if it.id in poll.tied]
-    return conclude(poll, await ask_person_to_choose(table, poll.ruling.why, tied) if tied else "")
+    return decide_vote(poll, await ask_person_to_choose(table, poll.ruling.why, tied) if tied else "")
 
 
 async def _discussion(table: Table, round: str, offered: Sequence[Proposal]) -> Round:
-    prompt = Prompt(DISCUSS.template, lists={"candidates": reading(offered)})
+    prompt = Prompt(DISCUSS.template, lists={"candidates": read_out_candidates(offered)})
     return await table.ask(round, prompt, expect=Expect(DISCUSS.codec), turns=DISCUSS.turns)
 
 
@@ -70,7 +70,7 @@ async def _ballot(table: Table, number: int, offered: Sequence[Proposal]) -> Rou
     """Everybody ranks everything; nobody learns how the others voted before the count."""
     return await table.ask(
         f"vote/{number}-ballot",
-        Prompt(BALLOT.template, lists={"candidates": reading(offered)}),
+        Prompt(BALLOT.template, lists={"candidates": read_out_candidates(offered)}),
         expect=Expect(BALLOT.codec, tuple(it.id for it in offered)),
         turns=BALLOT.turns,
     )

@@ -96,12 +96,12 @@ async def carry_out_change(table: Table, course: ChangeProgress, decision: Decis
         numbered = "" if sitting == 1 else f"-{sitting}"
         planned = await require_effect(table, f"{course.stage}/plan{numbered}", PlanChange(draft), ChangePlanned)
         if planned.refused or not planned.hunks:
-            return rule.unwritten(decision, rule.against(planned, table.charter.slug))
+            return rule.decide_change_not_written(decision, rule.describe_plan_obstacles(planned, table.charter.slug))
         if course.dry_run:
-            return rule.only_shown(decision, planned)
+            return rule.decide_dry_run(decision, planned)
         gate, answer = await _asked(table, course, planned)
         if answer == "none":
-            return rule.left(decision, planned, course.trouble, answered=not table.by_default(gate))
+            return rule.decide_change_declined(decision, planned, course.trouble, answered=not table.by_default(gate))
         choice = table.words(gate) if answer == "some" else ""
         if answer == "some" and not choice:
             _lead_back(course, "The answer `some` does not tell which hunks.")
@@ -109,7 +109,7 @@ async def carry_out_change(table: Table, course: ChangeProgress, decision: Decis
         rehearsed = await require_effect(
             table, f"{course.stage}/rehearse{numbered}", RehearseChange(draft, choice), ChangeRehearsed
         )
-        trouble = rule.trouble(rehearsed, () if choice else course.held)
+        trouble = rule.describe_rehearsal_failure(rehearsed, () if choice else course.held)
         if not trouble:
             if weaker := await _weaker(table, course, draft, rehearsed, choice, f"{course.stage}/rehearse{numbered}"):
                 course.insisted = choice
@@ -118,15 +118,15 @@ async def carry_out_change(table: Table, course: ChangeProgress, decision: Decis
             return await _written(table, course, decision, planned, rehearsed, gate, choice)
         if mended := await _repaired(table, course, rehearsed, trouble):
             course.held = tuple(it.name for it in rehearsed.checks if it.passed)
-            draft, course.trouble, course.before = mended, "", rule.mended(trouble, course.seat)
+            draft, course.trouble, course.before = mended, "", rule.describe_repaired_draft(trouble, course.seat)
         else:
             _lead_back(course, trouble)
-    return rule.unwritten(decision, course.trouble)
+    return rule.decide_change_not_written(decision, course.trouble)
 
 
 def _lead_back(course: ChangeProgress, why: str) -> None:
     """A mistake at the gate is no decision: the same draft is asked about once more, and the person is told why."""
-    course.trouble, course.before = why, rule.back(why)
+    course.trouble, course.before = why, rule.describe_retried_approval(why)
 
 
 async def _weaker(
@@ -135,7 +135,9 @@ async def _weaker(
     """What fails for what the person left or wrote anew, unless they were told and chose the same again."""
     if not choice or choice == course.insisted or all(it.passed for it in part.checks):
         return ""
-    return rule.weaker(part, await require_effect(table, f"{step}/whole", RehearseChange(draft), ChangeRehearsed))
+    return rule.describe_weaker_selection(
+        part, await require_effect(table, f"{step}/whole", RehearseChange(draft), ChangeRehearsed)
+    )
 
 
 async def _asked(table: Table, course: ChangeProgress, planned: ChangePlanned) -> tuple[str, str]:
@@ -149,13 +151,15 @@ async def _asked(table: Table, course: ChangeProgress, planned: ChangePlanned) -
         gate = name if course.asked == 1 else f"{name}-{course.asked}"
         again_of = name if left == MAX_QUESTIONS and gate != name and not course.trouble else ""
         details = {option: meaning for option, meaning in WRITE_CHOICES.items() if left or option != "ask"}
-        question = rule.approval(planned, course.authors or (course.seat,), course.before, course.branch)
+        question = rule.change_approval_question(
+            planned, course.authors or (course.seat,), course.before, course.branch
+        )
         answer = await table.gate(Gate(gate, question, tuple(details), "none", details, writes=True, again_of=again_of))
         if answer != "ask":
             return gate, answer
         name = course.next_round("about")
         if await table.may_open(name):
-            hunks = rule.asked_about(planned, table.words(gate))
+            hunks = rule.render_named_hunks(planned, table.words(gate))
             turns = (
                 msgspec.structs.replace(ABOUT_ROUND.turns, stage=course.stage) if course.apart else ABOUT_ROUND.turns
             )
@@ -201,14 +205,16 @@ async def _written(
     """The last step; what would be lost for good is asked about once more, and only the phrase itself is a yes."""
     if rehearsed.destroys:
         id = DESTROY_GATE if gate == APPROVE_GATE else gate.replace(APPROVE_GATE, DESTROY_GATE)
-        asked = Gate(id, rule.destruction(rehearsed), ("confirm", "no"), "no", writes=True)
+        asked = Gate(id, rule.destruction_question(rehearsed), ("confirm", "no"), "no", writes=True)
         if await table.gate(asked) != "confirm":
-            return rule.left(decision, planned, answered=not table.by_default(id))
+            return rule.decide_change_declined(decision, planned, answered=not table.by_default(id))
         if table.words(id).strip() != rehearsed.phrase:
-            return rule.unclear(decision, "what would be lost for good was not confirmed with the phrase itself")
-    message = rule.message(table.charter.question, decision.position, course.body)
+            return rule.decide_change_unapproved(
+                decision, "what would be lost for good was not confirmed with the phrase itself"
+            )
+    message = rule.commit_message(table.charter.question, decision.position, course.body)
     applied = await table.do(f"{course.stage}/execute", ApplyChange(rehearsed.draft, gate, message, course.branch))
     if isinstance(applied, Fault):
-        return rule.not_applied(decision, applied)
+        return rule.decide_apply_failed(decision, applied)
     assert isinstance(applied, ChangeApplied)
-    return rule.written(decision, applied, rehearsed, table.charter.question, choice)
+    return rule.decide_change_applied(decision, applied, rehearsed, table.charter.question, choice)

@@ -12,7 +12,7 @@ from html import escape
 from itertools import combinations
 from math import cos, pi, sin
 
-from roundtable.core.decide.positions import NEW, names_a_reason, same_words
+from roundtable.core.decide.positions import NEW_PROPOSAL, has_named_reason, normalize_position
 from roundtable.core.replies import find_codec
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.text.sanitize import sanitize_line
@@ -174,7 +174,7 @@ def trace_seat_positions(session: Session) -> dict[str, SeatPositions]:
     for record, move in _counted(session):
         if stand := position_of_move(move, proposals):
             asked = _asks_for_reasons(record.opened.expect)
-            taken.setdefault(move.seat, []).append((stand, names_a_reason(move) if asked else None))
+            taken.setdefault(move.seat, []).append((stand, has_named_reason(move) if asked else None))
     order = (seat.name for seat in session.charter.seats)
     return {seat: _way(seat, taken[seat]) for seat in order if seat in taken}
 
@@ -183,14 +183,14 @@ def position_of_move(move: Move, proposals: Sequence[Proposal]) -> str:
     """What a move stands for: the id of a proposal where there is one, else the position or stance itself."""
     said = move.verdict
     own = next((it.id for it in proposals if move.seat in it.authors), "")
-    if said.target == NEW:
+    if said.target == NEW_PROPOSAL:
         return _known(said.position, proposals) or said.position
     if said.target and said.stance is not Stance.OPPOSE:
         return resolve_proposal_id(said.target, proposals)
     if named := said.key or _favourite(said):
         return named
     if said.position:
-        return own or _known(said.position, proposals) or same_words(said.position)
+        return own or _known(said.position, proposals) or normalize_position(said.position)
     objects = said.stance is Stance.OPPOSE and said.score is None
     return own if own and objects else STANCE_WORDS.get(said.stance, "")
 
@@ -215,8 +215,8 @@ def _favourite(said: Verdict) -> str:
 
 
 def _known(position: str, proposals: Sequence[Proposal]) -> str:
-    words = same_words(position)
-    return next((it.id for it in proposals if same_words(it.text) == words), "")
+    words = normalize_position(position)
+    return next((it.id for it in proposals if normalize_position(it.text) == words), "")
 
 
 def _asks_for_reasons(expect: Expect) -> bool:

@@ -23,7 +23,11 @@ from roundtable.core.changeset import (
     RenameFile,
     ReplaceFile,
 )
-from roundtable.core.decide.trial_outcome import doubt, is_doubted, repeats
+from roundtable.core.decide.trial_outcome import (
+    is_candidate_unverified,
+    is_position_only_task,
+    unverified_candidate_warning,
+)
 from roundtable.core.effects import (
     ApplyChange,
     Candidate,
@@ -135,7 +139,7 @@ def describe_draft_doubt(session: Session, draft: Digest, author: str) -> str:
     found = [it for it in result.candidates if it.draft == draft] or [
         it for it in result.candidates if it.seat == author
     ]
-    return doubt(found[0]) if found else ""
+    return unverified_candidate_warning(found[0]) if found else ""
 
 
 def _newest(session: Session, kind: type[R]) -> R | None:
@@ -234,7 +238,7 @@ def describe_hunk_request(session: Session, asked_by: str) -> str:
     of, position = (str(charter.settings.get(it, "")) for it in ("of", "position"))
     if not asked_by or asked_by not in (of, charter.slug):
         return asked_by
-    decided = position if not repeats(position, charter.question) else ""
+    decided = position if not is_position_only_task(position, charter.question) else ""
     words = sanitize_line((decided or charter.question).strip().partition("\n")[0], _ASKER)
     return f"the {'decision' if of and decided else 'task'} “{words}”"
 
@@ -363,7 +367,7 @@ def _result(it: Candidate) -> str:
         return "refused"
     if not it.checks:
         return "unchecked"
-    if is_doubted(it):
+    if is_candidate_unverified(it):
         return "in doubt"
     return "passed" if it.passed else "failed"
 

@@ -7,9 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from roundtable.core.decide import condorcet_winner, irv_winners, key_convergence, no_objection, ranked, score_threshold
-from roundtable.core.decide.positions import same_words
-from roundtable.core.decide.ruling import Ruling, listed
+from roundtable.core.decide import (
+    condorcet_winner,
+    instant_runoff_winners,
+    rule_key_convergence,
+    rule_no_objection,
+    rule_ranked_vote,
+    rule_score_threshold,
+)
+from roundtable.core.decide.positions import normalize_position
+from roundtable.core.decide.ruling import Ruling, join_names
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Outcome, Round
 from roundtable.core.verdict import Stance, Verdict
@@ -96,7 +103,7 @@ def seat_recount_rows(recount: Recount) -> list[tuple[str, ...]]:
 def rule_recount_rows(recount: Recount) -> list[tuple[str, ...]]:
     """What each rule that can be applied says."""
     return [
-        (it.rule, it.outcome, it.winner or NO_VALUE, listed(it.turns_on) or "nobody", it.why)
+        (it.rule, it.outcome, it.winner or NO_VALUE, join_names(it.turns_on) or "nobody", it.why)
         for it in recount.rules
         if it.applies
     ]
@@ -142,7 +149,7 @@ def _same_winner(decision: Decision, other: Decision, without: str) -> bool:
         return True
     authors = {it.id: set(it.authors) - {without} for it in decision.proposals}.get(decision.winner, set[str]())
     others = {it.id: set(it.authors) for it in other.proposals}.get(other.winner, set[str]())
-    return bool(authors & others) or (same_words(decision.position) == same_words(other.position) != "")
+    return bool(authors & others) or (normalize_position(decision.position) == normalize_position(other.position) != "")
 
 
 # --- the whole -----------------------------------------------------------------------------------
@@ -219,13 +226,13 @@ def _counts(session: Session, ways: Mapping[str, SeatPositions]) -> dict[str, Ru
         "majority of last positions": _majority({seat: way.last for seat, way in ways.items()}),
     }
     for least in SCORE_THRESHOLDS:
-        votes[f"every score at least {least}"] = _on(scored, score_threshold, minimum=least)
+        votes[f"every score at least {least}"] = _on(scored, rule_score_threshold, minimum=least)
     votes |= {
-        "no open issue at all, every score at least 9": _on(scored, score_threshold, pending_blocks="any"),
-        "no objection, a majority for it": _on(stanced, no_objection),
-        "no objection, all for it": _on(stanced, no_objection, support="all"),
-        "two sure seats name the same cause": _on(keyed, key_convergence),
-        "ranked: one against one, then elimination": _ballots(ballot, ranked),
+        "no open issue at all, every score at least 9": _on(scored, rule_score_threshold, pending_blocks="any"),
+        "no objection, a majority for it": _on(stanced, rule_no_objection),
+        "no objection, all for it": _on(stanced, rule_no_objection, support="all"),
+        "two sure seats name the same cause": _on(keyed, rule_key_convergence),
+        "ranked: one against one, then elimination": _ballots(ballot, rule_ranked_vote),
         "ranked: one against one only": _ballots(ballot, _condorcet),
         "ranked: elimination only": _ballots(ballot, _elimination),
         "first choices only": _ballots(ballot, _first_choices),
@@ -272,10 +279,10 @@ def _condorcet(ballots: dict[str, tuple[str, ...]], candidates: Sequence[str]) -
 
 
 def _elimination(ballots: dict[str, tuple[str, ...]], candidates: Sequence[str]) -> Ruling:
-    winners = irv_winners(ballots, candidates) if ballots else ()
+    winners = instant_runoff_winners(ballots, candidates) if ballots else ()
     if len(winners) == 1:
         return Ruling(Outcome.REACHED, winners[0], why=f"{winners[0]} is left when the last are taken away in turn.")
-    return Ruling(Outcome.TIE, why=f"{listed(winners)} are tied." if winners else "There is no ballot.")
+    return Ruling(Outcome.TIE, why=f"{join_names(winners)} are tied." if winners else "There is no ballot.")
 
 
 def _first_choices(ballots: dict[str, tuple[str, ...]], _: Sequence[str]) -> Ruling:
@@ -298,7 +305,7 @@ def _most(votes: Mapping[str, str]) -> Ruling:
         return Ruling(Outcome.INSUFFICIENT, why="Nobody said where it stands.")
     words = f"{tally[0][1]} of {len(votes)} seats"
     if len(ahead) > 1:
-        return Ruling(Outcome.TIE, why=f"{words} each: {listed(ahead)}.")
+        return Ruling(Outcome.TIE, why=f"{words} each: {join_names(ahead)}.")
     if ahead[0] in STANCE_WORDS.values():
         agreed = ahead[0] == STANCE_WORDS[Stance.SUPPORT]
         return Ruling(Outcome.REACHED if agreed else Outcome.DEADLOCK, why=f"{words}: {ahead[0]}.")

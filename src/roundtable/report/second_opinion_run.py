@@ -8,7 +8,12 @@ from hashlib import sha256
 
 import msgspec
 
-from roundtable.core.decide.second_opinion import follow_up_enabled, follow_up_reason, prompt_role, stop_reason
+from roundtable.core.decide.second_opinion import (
+    follow_up_reason,
+    is_follow_up_enabled,
+    second_opinion_prompt_role,
+    second_opinion_stop_reason,
+)
 from roundtable.core.events import Recorded, encode_event_line
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
@@ -115,9 +120,9 @@ def summarize_second_opinion_run(session: Session) -> SecondOpinionRun:
         topic=sanitize_text(session.charter.question),
         meeting=session.charter.meeting,
         participants=tuple(seat.name for seat in session.charter.seats),
-        follow_up_enabled=follow_up_enabled(session),
+        follow_up_enabled=is_follow_up_enabled(session),
         follow_up_reason=sanitize_text(follow_up_reason(session)),
-        stop_reason=stop_reason(session),
+        stop_reason=second_opinion_stop_reason(session),
         rounds=tuple(_round(number, record) for number, record in enumerate(session.rounds.values(), 1)),
         outcome=session.status,
         synthesis=sanitize_text(decision.text or decision.how) if decision else "",
@@ -194,7 +199,7 @@ def render_facts_jsonl(records: Sequence[Recorded]) -> str:
 
 def _round(number: int, record: RoundRecord) -> RunRound:
     answers = tuple(_answer(record.turns[seat]) for seat in record.opened.order)
-    return RunRound(number, record.name, prompt_role(record.name), answers)
+    return RunRound(number, record.name, second_opinion_prompt_role(record.name), answers)
 
 
 def _answer(turn: Turn) -> RunAnswer:

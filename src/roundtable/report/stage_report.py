@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from roundtable.core.decide.findings import pooled, weighed
-from roundtable.core.decide.program_run import how_run
-from roundtable.core.decide.ruling import judge as ruling_of
-from roundtable.core.decide.ruling import listed
-from roundtable.core.decide.stage_files import ruled
+from roundtable.core.decide.findings import pool_findings, weigh_findings_by_proof
+from roundtable.core.decide.program_run import describe_run_method
+from roundtable.core.decide.ruling import join_names
+from roundtable.core.decide.ruling import rule_by_judge as ruling_of
+from roundtable.core.decide.stage_files import describe_stage_ruling
 from roundtable.core.effects import (
     CandidatesTried,
     ChangeApplied,
@@ -131,7 +131,7 @@ def _ruling(record: RoundRecord, turn: Turn, end: StageEnd) -> tuple[str, str]:
 def _ruled(said: Verdict, candidates: Sequence[str]) -> str:
     """A ruling in words: what goes into the base, which findings weigh what, or what is agreed."""
     if said.directives:
-        return ruled(said.directives, candidates)
+        return describe_stage_ruling(said.directives, candidates)
     if it := said.findings:
         named = {"critical": it.critical, "warnings": it.warnings, "confirmed clean": it.clean}
         return "; ".join(f"{what}: {', '.join(found) or 'none'}" for what, found in named.items())
@@ -149,10 +149,10 @@ def _findings(session: Session, name: str, rounds: Sequence[RoundRecord]) -> Ite
             it.finding.severity,
             it.finding.said[0].issue.location,
             it.finding.text,
-            listed(it.finding.seats),
+            join_names(it.finding.seats),
             it.standing,
         )
-        for it in weighed(pooled(*read), proven)
+        for it in weigh_findings_by_proof(pool_findings(*read), proven)
     ]
     if rows:
         yield Heading(3, "Found")
@@ -173,7 +173,7 @@ def _candidates(session: Session, name: str) -> Iterator[ReportBlock]:
 def _runs(session: Session, name: str) -> Iterator[ReportBlock]:
     for number, ran in enumerate(attempt_results(session, name, ProjectRan), 1):
         yield Heading(3, f"Run {number}", "passed" if ran.passed else "stopped" if ran.stopped else "failed")
-        if told := " ".join(filter(None, (how_run(ran), ran.why))):
+        if told := " ".join(filter(None, (describe_run_method(ran), ran.why))):
             yield Paragraph(told)
         if ran.steps:
             yield DataTable(("Step", "Command", "Ended", "Seconds"), tuple(map(_step, ran.steps)), figures=1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from roundtable.core.decide.program_run import STOPPED, how_run
-from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.program_run import RUN_STOPPED_BY_PERSON, describe_run_method
+from roundtable.core.decide.ruling import join_names
 from roundtable.core.effects import ProjectDelivered, ProjectListed, ProjectRan, ProjectSplit, StageEnded
 from roundtable.core.session import Session
 from roundtable.core.stages import STAGE_ENDING_WORDS, StageEnd, last_stage_attempts
@@ -46,7 +46,7 @@ def describe_stage_end(end: StageEnd) -> Iterator[str]:
     yield f"{sanitize_line(end.stage)}{again} {STAGE_ENDING_WORDS[end.how]}{judged}."
     if end.base:
         others = sorted({it.seat for it in end.took} - {end.base})
-        yield f"The base is {sanitize_line(end.base)}'s" + (f", with parts of {listed(others)}." if others else ".")
+        yield f"The base is {sanitize_line(end.base)}'s" + (f", with parts of {join_names(others)}." if others else ".")
     yield from (end_sentence(sanitize_line(it)) for it in end.remarks)
 
 
@@ -68,8 +68,8 @@ def summarize_stage_history(ends: Sequence[StageEnd]) -> str:
 
 
 def _ran(ran: ProjectRan) -> Iterator[str]:
-    yield from (end_sentence(sanitize_line(it)) for it in (how_run(ran), *ran.notes, ran.why) if it)
+    yield from (end_sentence(sanitize_line(it)) for it in (describe_run_method(ran), *ran.notes, ran.why) if it)
     for it in ran.steps:
         yield f"{sanitize_line(it.name)} {'passed' if it.passed else 'failed'} ({it.seconds:.1f} s)."
     if ran.stopped:
-        yield STOPPED
+        yield RUN_STOPPED_BY_PERSON

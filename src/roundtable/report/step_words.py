@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from roundtable.core.changeset import Refusal
-from roundtable.core.decide.change_outcome import NO_CHECKS
-from roundtable.core.decide.trial_outcome import reasons
+from roundtable.core.decide.change_outcome import NO_CHECKS_TO_RUN
+from roundtable.core.decide.trial_outcome import candidate_failure_reasons
 from roundtable.core.effects import (
     ApplyChange,
     Candidate,
@@ -187,7 +187,7 @@ def _of_the_bench(
         case ChangeRehearsed():
             yield from map(_check, result.checks)
             if not result.checks and not result.refused:
-                yield NO_CHECKS
+                yield NO_CHECKS_TO_RUN
             yield from _went_wrong(result)
         case ChangeApplied():
             yield from map(_sentence, describe_applied_change(result))
@@ -215,7 +215,7 @@ def _not_written(refusal: Refusal) -> str:
 def _why_not(candidates: Sequence[Candidate]) -> Iterator[str]:
     """The first reason against each candidate that did not pass."""
     for it in candidates:
-        if why := next(reasons(it), ""):
+        if why := next(candidate_failure_reasons(it), ""):
             yield f"  {sanitize_line(it.seat)}: {sanitize_line(why, _LONGEST)}"
 
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from roundtable.core.decide.vote import Ballots, Step, elimination, pairwise, ranked
+from roundtable.core.decide.vote import (
+    EliminationStep,
+    RankedBallots,
+    elimination_steps,
+    pairwise_preferences,
+    rule_ranked_vote,
+)
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.text.quotation import escape_markdown_line, render_markdown_table
 
@@ -36,22 +42,22 @@ def _document(session: Session, record: RoundRecord) -> Iterator[str]:
     yield _duels(ballots, ids)
     yield "## By elimination"
     yield render_markdown_table(
-        ("Count", *map(escape_markdown_line, ids), "Out"), _steps(elimination(ballots, ids), ids)
+        ("Count", *map(escape_markdown_line, ids), "Out"), _steps(elimination_steps(ballots, ids), ids)
     )
 
 
-def _winner(session: Session, ballots: Ballots, ids: Sequence[str]) -> str:
+def _winner(session: Session, ballots: RankedBallots, ids: Sequence[str]) -> str:
     decision = session.decision
     if decision is not None and decision.winner:
         winner, position = escape_markdown_line(decision.winner), escape_markdown_line(decision.position)
         return f"**Winner: {winner}, {position}.** {escape_markdown_line(decision.how)}"
-    ruling = ranked(ballots, ids)
+    ruling = rule_ranked_vote(ballots, ids)
     return f"**Winner: {escape_markdown_line(ruling.winner) or 'none'}.** {escape_markdown_line(ruling.why)}"
 
 
-def _duels(ballots: Ballots, ids: Sequence[str]) -> str:
+def _duels(ballots: RankedBallots, ids: Sequence[str]) -> str:
     """How many ballots put the row above the column."""
-    counts = pairwise(ballots, ids)
+    counts = pairwise_preferences(ballots, ids)
     rows = [
         (escape_markdown_line(row), *("–" if row == column else f"{counts[row, column]}" for column in ids))
         for row in ids
@@ -59,7 +65,7 @@ def _duels(ballots: Ballots, ids: Sequence[str]) -> str:
     return render_markdown_table(("preferred to", *map(escape_markdown_line, ids)), rows)
 
 
-def _steps(steps: Sequence[Step], ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _steps(steps: Sequence[EliminationStep], ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for number, step in enumerate(steps, 1):
         places = (str(step.counts[id]) if id in step.counts else "" for id in ids)
         yield (str(number), *places, escape_markdown_line(", ".join(step.out)) or "–")

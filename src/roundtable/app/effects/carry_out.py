@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from roundtable.core.changeset import Changeset, DraftFile, HunkChoice, Refusal, RefusalKind
-from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.ruling import join_names
 from roundtable.core.effects import (
     ApplyChange,
     ChangeApplied,
@@ -295,7 +295,7 @@ def _uncommitted(files: Sequence[DraftFile], workspace: Path) -> Sequence[Refusa
 
 def _left_untested(beside: Sequence[str]) -> tuple[str, ...]:
     """That tests which are not committed were not run on what the commit will hold."""
-    tests = listed([it for it in beside if is_test_file(it)])
+    tests = join_names([it for it in beside if is_test_file(it)])
     return (f"Not run on what will be committed, since they are not committed: {tests}.",) if tests else ()
 
 

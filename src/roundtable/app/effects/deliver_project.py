@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from roundtable.core.decide.stage_outcome import Form, place
+from roundtable.core.decide.stage_outcome import HandoverForm, handover_path
 from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.events import Recorded
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
@@ -52,7 +52,9 @@ class Delivering:
         except RoundtableError as error:
             return Fault.of(FaultKind.REFUSED, error.message, help=error.help)
 
-    async def put(self, session: Session, records: Sequence[Recorded], form: Form, into: Path) -> ProjectDelivered:
+    async def put(
+        self, session: Session, records: Sequence[Recorded], form: HandoverForm, into: Path
+    ) -> ProjectDelivered:
         """Put it there, where nothing may stand yet."""
         versions = await self._versions(session, records)
         commit = await asyncio.to_thread(hand_over_project, into, form, versions, session.charter.owner)
@@ -78,7 +80,7 @@ def _lacking(session: Session, ends: Sequence[StageEnd], effect: DeliverProject)
     gate, answer = session.gates.get(effect.gate), session.answers.get(effect.gate)
     if gate is None or not gate.writes or answer is None or answer.by_default or answer.option != effect.form:
         return f"Nobody said yes at the gate {effect.gate}."
-    if effect.into != place(session.charter, effect.form):
+    if effect.into != handover_path(session.charter, effect.form):
         return "The place is not the one that was shown at the gate."
     if effect.draft not in [it.draft for it in ends if it.draft][-1:]:
         return "What would be handed over is not what the stages came to."

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from roundtable.core.changeset import DraftFile
-from roundtable.core.decide.findings import place_of
+from roundtable.core.decide.findings import parse_code_place
 from roundtable.core.effects import ClaimsProven, Proof, ProveClaims
 from roundtable.core.faults import RoundtableError
 from roundtable.core.ports import Sandbox, Store
@@ -172,7 +172,7 @@ def _nowhere(trees: Trees, said: Sequence[Verdict]) -> dict[str, str]:
         return found
     here = [tree for tree in (trees.now, trees.before) if tree is not None]
     for location in {issue.location for verdict in said for issue in verdict.issues if issue.location}:
-        place = place_of(location)
+        place = parse_code_place(location)
         if why := explain_missing_location(here, place.path, place.last):
             found[location] = sanitize_line(why, 200)
     return dict(sorted(found.items()))

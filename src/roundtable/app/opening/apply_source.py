@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from roundtable.app.opening.agenda import Agenda
-from roundtable.core.decide.lead import Leader, executor
+from roundtable.core.decide.lead import LeadSeat, choose_executor_seat
 from roundtable.core.effects import ApplyChange, ChangeApplied, PlanChange
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
@@ -117,7 +117,7 @@ def _decision(decided: Session) -> Decision:
     )
 
 
-def _named(name: str, seats: tuple[Seat, ...]) -> Leader | None:
+def _named(name: str, seats: tuple[Seat, ...]) -> LeadSeat | None:
     """The seat a person named, if it may."""
     if not name:
         return None
@@ -127,22 +127,22 @@ def _named(name: str, seats: tuple[Seat, ...]) -> Leader | None:
     allowed = [it.name for it in seats if Right.EXECUTE in it.rights]
     if allowed and name not in allowed:
         raise UsageError(f"{name} has no right to execute.", f"Name one of: {', '.join(allowed)}.")
-    return Leader(name, "the person named it")
+    return LeadSeat(name, "the person named it")
 
 
-def _lead(decided: Session, seats: tuple[Seat, ...], author: str) -> Leader:
+def _lead(decided: Session, seats: tuple[Seat, ...], author: str) -> LeadSeat:
     """Who wrote the draft; else whom the meeting had as its executor; else by right, score, capability and priority."""
     if author:
-        return Leader(author, "its draft is taken as it is")
+        return LeadSeat(author, "its draft is taken as it is")
     if executing := str(decided.charter.settings.get("executor", "")):
-        return _named(executing, seats) or Leader(executing, "")
+        return _named(executing, seats) or LeadSeat(executing, "")
     scores: dict[str, float] = {}
     for record in decided.rounds.values():
         scores |= {
             it.seat: it.verdict.score for it in record.moves() if it.verdict.counts and it.verdict.score is not None
         }
     wrote = decided.decision.author if decided.decision else ""
-    found = executor(scores or {wrote: 1.0}, seats, decided.charter.question)
+    found = choose_executor_seat(scores or {wrote: 1.0}, seats, decided.charter.question)
     assert found is not None
     return found
 

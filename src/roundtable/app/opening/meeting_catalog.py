@@ -25,7 +25,7 @@ from roundtable.app.settings.template_files import (
     prompts_of,
     text_of,
 )
-from roundtable.core.decide.named_rules import RULES
+from roundtable.core.decide.named_rules import DECISION_RULE_NAMES
 from roundtable.core.faults import ConfigError, NotTrusted, RoundtableError
 from roundtable.core.values import Charter, Seat
 from roundtable.engine.run import MeetingRules
@@ -236,9 +236,11 @@ def _read(name: str, text: str, where: str, source: MeetingSource) -> CatalogMee
 
 def _recipe(data: dict[str, Any], where: str) -> Recipe:
     named = fill(dict[str, Any], data.get("rule", {}), f"{where}: rule").get("name", "")
-    if named not in RULES:
-        near = nearest(str(named), RULES).strip()
-        raise ConfigError(f"{where}: rule.name cannot be {named!r}.", f"{near} Rules: {', '.join(RULES)}.".strip())
+    if named not in DECISION_RULE_NAMES:
+        near = nearest(str(named), DECISION_RULE_NAMES).strip()
+        raise ConfigError(
+            f"{where}: rule.name cannot be {named!r}.", f"{near} Rules: {', '.join(DECISION_RULE_NAMES)}.".strip()
+        )
     recipe = fill(Recipe, data, where)
     if wrong := recipe.mistake():
         raise ConfigError(f"{where}: {wrong}", "Correct it, then try again.")

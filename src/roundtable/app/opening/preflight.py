@@ -10,7 +10,7 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.ruling import join_names
 from roundtable.core.faults import UsageError
 from roundtable.core.stages import has_stages, starts_without_files
 from roundtable.core.text.sanitize import sanitize_line
@@ -101,4 +101,4 @@ def _standing(workspace: Path, paths: Iterable[str]) -> dict[str, Content]:
 def _told(what: str, names: Sequence[str]) -> tuple[str, ...]:
     told = [sanitize_line(name, 120) for name in names[:_NAMED]]
     told += [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
-    return (f"{what}: {listed(told)}.",) if names else ()
+    return (f"{what}: {join_names(told)}.",) if names else ()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from roundtable.app.effects.deliver_project import Delivering
 from roundtable.core.changeset import Draft
-from roundtable.core.decide.stage_outcome import Form
+from roundtable.core.decide.stage_outcome import HandoverForm
 from roundtable.core.effects import ProjectDelivered
 from roundtable.core.events import Recorded
 from roundtable.core.faults import NotFound
@@ -78,7 +78,7 @@ async def read_project_file(store: Store, all: Sequence[ProjectVersion], path: s
 
 
 async def hand_over_project(
-    store: Store, session: Session, records: Sequence[Recorded], form: Form, into: Path
+    store: Store, session: Session, records: Sequence[Recorded], form: HandoverForm, into: Path
 ) -> ProjectDelivered:
     """Hand the project over as it stands now, at the person's own command."""
     if not any(it.end.draft for it in final_stage_attempts(list_stage_attempts(records))):

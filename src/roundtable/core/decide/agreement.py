@@ -10,14 +10,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Literal
 
-from roundtable.core.decide.ruling import Ruling, heard, listed, missing, nobody, with_stance
+from roundtable.core.decide.ruling import (
+    Ruling,
+    counted_verdicts,
+    join_names,
+    rule_nobody_counted,
+    seats_not_counted,
+    seats_with_stance,
+)
 from roundtable.core.values import Move, Outcome
 from roundtable.core.verdict import Stance, Verdict
 
 _ROUNDING = 1e-9
 
 
-def score_threshold(
+def rule_score_threshold(
     moves: Iterable[Move],
     electorate: Sequence[str],
     minimum: float = 9,
@@ -30,28 +37,28 @@ def score_threshold(
 
     `pending_blocks` says which issues block: only those marked so, or any.
     """
-    verdicts = heard(moves, electorate, round)
+    verdicts = counted_verdicts(moves, electorate, round)
     scores = {seat: verdict.score * 10 for seat, verdict in verdicts.items() if verdict.score is not None}
     if not scores:
-        return nobody(electorate)
-    absent = missing(electorate, scores)
+        return rule_nobody_counted(electorate)
+    absent = seats_not_counted(electorate, scores)
     low = [seat for seat, score in scores.items() if score < minimum - _ROUNDING]
     blocked = [seat for seat in scores if _blocks(verdicts[seat], pending_blocks)]
     outcome = Outcome.DEADLOCK
     if absent:
-        why = f"{listed(absent)} gave no score that counts."
+        why = f"{join_names(absent)} gave no score that counts."
     elif all(score <= negative + _ROUNDING for score in scores.values()):
         outcome, why = Outcome.REJECTED, f"Every seat scored {negative:g} or less."
     elif low:
-        why = f"{listed(low)} scored under {minimum:g}."
+        why = f"{join_names(low)} scored under {minimum:g}."
     elif blocked:
-        why = f"{listed(blocked)} still {'sees' if len(blocked) == 1 else 'see'} an open issue that blocks."
+        why = f"{join_names(blocked)} still {'sees' if len(blocked) == 1 else 'see'} an open issue that blocks."
     else:
         outcome, why = Outcome.REACHED, f"Every seat scored {minimum:g} or more and nothing blocks."
     return Ruling(
         outcome,
-        supporters=missing(tuple(scores), low),
-        opposed=with_stance(verdicts, Stance.OPPOSE),
+        supporters=seats_not_counted(tuple(scores), low),
+        opposed=seats_with_stance(verdicts, Stance.OPPOSE),
         counted=tuple(scores),
         why=why,
         tally={seat: _as_read(score) for seat, score in scores.items()},
@@ -67,7 +74,7 @@ def _blocks(verdict: Verdict, pending_blocks: str) -> bool:
     return any(issue.blocking or pending_blocks == "any" for issue in verdict.issues)
 
 
-def key_convergence(
+def rule_key_convergence(
     moves: Iterable[Move],
     electorate: Sequence[str],
     seats: int = 2,
@@ -77,9 +84,9 @@ def key_convergence(
     round: str = "",
 ) -> Ruling:
     """Reached when enough sure seats name the same root cause, word for word or nearly so."""
-    verdicts = heard(moves, electorate, round)
+    verdicts = counted_verdicts(moves, electorate, round)
     if not verdicts:
-        return nobody(electorate)
+        return rule_nobody_counted(electorate)
     keys = {
         seat: verdict.key
         for seat, verdict in verdicts.items()
@@ -87,7 +94,7 @@ def key_convergence(
     }
     exact = Counter(keys.values())
     # A key leads the seats whose keys resemble it. Among near-equal names the most used one stands for all.
-    camps = {key: tuple(seat for seat in keys if key_similarity(keys[seat], key) >= similarity) for key in exact}
+    camps = {key: tuple(seat for seat in keys if slug_similarity(keys[seat], key) >= similarity) for key in exact}
     order = sorted(camps, key=lambda key: (-len(camps[key]), -exact[key], key))
     tally: dict[str, float | int] = {key: len(camps[key]) for key in order}
     counted = tuple(verdicts)
@@ -99,20 +106,20 @@ def key_convergence(
         key for key in order if len(camps[key]) == len(camps[winner]) and not set(camps[key]) & set(camps[winner])
     ]
     if rivals:
-        why = f"As many seats are sure of {winner} as of {listed(rivals)}."
+        why = f"As many seats are sure of {winner} as of {join_names(rivals)}."
         return Ruling(Outcome.TIE, counted=counted, why=why, tally=tally)
     return Ruling(
         Outcome.REACHED,
         winner,
         supporters=camps[winner],
-        opposed=missing(tuple(keys), camps[winner]),
+        opposed=seats_not_counted(tuple(keys), camps[winner]),
         counted=counted,
-        why=f"{listed(camps[winner])} arrived at {winner}, each of them sure.",
+        why=f"{join_names(camps[winner])} arrived at {winner}, each of them sure.",
         tally=tally,
     )
 
 
-def no_objection(
+def rule_no_objection(
     moves: Iterable[Move], electorate: Sequence[str], support: Literal["majority", "all"] = "majority"
 ) -> Ruling:
     """Reached when one proposal has the support and nobody objects; an addition is support with an amendment.
@@ -120,19 +127,19 @@ def no_objection(
     Who names no proposal supports whatever leads. A seat that abstained is neither for nor against; a seat that is
     missing is still to be won.
     """
-    verdicts = heard(moves, electorate)
+    verdicts = counted_verdicts(moves, electorate)
     if not verdicts:
-        return nobody(electorate)
-    backing = {seat: verdicts[seat].target for seat in with_stance(verdicts, Stance.SUPPORT, Stance.AMEND)}
+        return rule_nobody_counted(electorate)
+    backing = {seat: verdicts[seat].target for seat in seats_with_stance(verdicts, Stance.SUPPORT, Stance.AMEND)}
     targets = Counter(target for target in backing.values() if target)
     leader = min(targets, key=lambda target: (-targets[target], target), default="")
     supporters = tuple(seat for seat, target in backing.items() if target in ("", leader))
-    opposed = with_stance(verdicts, Stance.OPPOSE)
-    voters = missing(electorate, with_stance(verdicts, Stance.ABSTAIN))
+    opposed = seats_with_stance(verdicts, Stance.OPPOSE)
+    voters = seats_not_counted(electorate, seats_with_stance(verdicts, Stance.ABSTAIN))
     needed = len(voters) if support == "all" else len(voters) // 2 + 1
     enough = bool(supporters) and len(supporters) >= needed
     if opposed:
-        why = f"{listed(opposed)} {'objects' if len(opposed) == 1 else 'object'}."
+        why = f"{join_names(opposed)} {'objects' if len(opposed) == 1 else 'object'}."
     elif not enough:
         why = f"{len(supporters)} of {len(voters)} seats support it; {max(needed, 1)} are needed."
     else:
@@ -145,7 +152,9 @@ def no_objection(
         counted=tuple(verdicts),
         why=why,
         tally=dict(sorted(targets.items())),
-        amendments=tuple(point for seat in with_stance(verdicts, Stance.AMEND) for point in verdicts[seat].points),
+        amendments=tuple(
+            point for seat in seats_with_stance(verdicts, Stance.AMEND) for point in verdicts[seat].points
+        ),
     )
 
 
@@ -159,7 +168,7 @@ _SAME_WORD = 0.8
 _NEGATIONS = frozenset({"no", "not", "non", "never", "without"})
 
 
-def key_similarity(one: str, other: str) -> float:
+def slug_similarity(one: str, other: str) -> float:
     """The share of words two slugs have in common, from 0 to 1; `index` and `indexes` are one word.
 
     Words are compared, not letters: `auth-null-pointer` and `cart-null-pointer` share most letters and

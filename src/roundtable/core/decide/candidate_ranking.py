@@ -19,17 +19,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.ruling import join_names
 from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Value
 
-ERROR = "!"
+ERROR_SIGN = "!"
 """How an output begins that is no value but the kind of error that came instead."""
 _OPAQUE = "= <"
 """How an output begins that shows nothing but of what class something is."""
 
 
-class Ran(Value, frozen=True):
+class CandidateRun(Value, frozen=True):
     """What running one candidate showed: which checks and tests passed, and what came out for each telling input."""
 
     candidate: str
@@ -38,7 +38,7 @@ class Ran(Value, frozen=True):
     outputs: dict[str, str] = {}
 
 
-class Executed(Value, frozen=True):
+class CandidateRanking(Value, frozen=True):
     """The clusters of candidates that behaved alike, best first, and in a sentence what the order rests on.
 
     `best` are those among whom running them decides nothing: the first cluster, and any that does as well. Nothing is
@@ -64,19 +64,19 @@ class Executed(Value, frozen=True):
         return self.best[0] if len(self.best) == 1 and self.best in self.clusters else ""
 
 
-def executed(
-    ran: Sequence[Ran],
+def rank_candidates(
+    ran: Sequence[CandidateRun],
     before: Mapping[str, bool] | None = None,
     authors: Mapping[str, str] | None = None,
     sound: Collection[str] | None = None,
-) -> Executed:
+) -> CandidateRanking:
     """Order candidates. `before` are the checks without any of them, `authors` names the candidate of a test's author.
 
     A test whose author has no candidate here is heard for everyone. `sound` are those that may be chosen, where not all
     may; the others still have their say on what they were heard on, and come last.
     """
     if not ran:
-        return Executed(how="No candidate could be run.")
+        return CandidateRanking(how="No candidate could be run.")
     evidence, words = _evidence(ran, authors or {}), _words_for_oneself(ran, authors or {})
     supports = _supports(ran, evidence)
     standing = {it.candidate: _standing(it, before or {}) for it in ran}
@@ -101,16 +101,16 @@ def executed(
     telling = tuple(test for tests in (*evidence.values(), *heard) for test in tests)
     compared = bool(evidence) or len(ways) > 1 or any(it.checks or it.outputs for it in ran)
     how = _how(ran, kept, evidence, telling, ways, best) if compared else _uncompared(ran)
-    return Executed(clusters, best, how, compared, ways, telling)
+    return CandidateRanking(clusters, best, how, compared, ways, telling)
 
 
-def _standing(one: Ran, before: Mapping[str, bool]) -> tuple[int, int]:
+def _standing(one: CandidateRun, before: Mapping[str, bool]) -> tuple[int, int]:
     """How it stands with the repository's checks, more being better: those it broke, then those that fail."""
     failed = [name for name, passed in one.checks.items() if not passed]
     return -sum(before.get(name, True) for name in failed), -len(failed)
 
 
-def _evidence(ran: Sequence[Ran], authors: Mapping[str, str]) -> dict[str, list[str]]:
+def _evidence(ran: Sequence[CandidateRun], authors: Mapping[str, str]) -> dict[str, list[str]]:
     """The tests that say something, by their author: passed by the author's own candidate, and by somebody else's."""
     present = {it.candidate for it in ran}
     found: dict[str, list[str]] = {}
@@ -121,7 +121,7 @@ def _evidence(ran: Sequence[Ran], authors: Mapping[str, str]) -> dict[str, list[
     return found
 
 
-def _words_for_oneself(ran: Sequence[Ran], authors: Mapping[str, str]) -> dict[str, list[str]]:
+def _words_for_oneself(ran: Sequence[CandidateRun], authors: Mapping[str, str]) -> dict[str, list[str]]:
     """The tests that only their author's own candidate passes, by author."""
     found: dict[str, list[str]] = {}
     for test, candidates in _passing(ran).items():
@@ -130,7 +130,7 @@ def _words_for_oneself(ran: Sequence[Ran], authors: Mapping[str, str]) -> dict[s
     return found
 
 
-def _passing(ran: Sequence[Ran]) -> dict[str, list[str]]:
+def _passing(ran: Sequence[CandidateRun]) -> dict[str, list[str]]:
     """Who passes each test that anybody passes."""
     found: dict[str, list[str]] = {}
     for it in ran:
@@ -140,10 +140,10 @@ def _passing(ran: Sequence[Ran]) -> dict[str, list[str]]:
     return found
 
 
-def _alike(ran: Sequence[Ran], evidence: Mapping[str, Sequence[str]]) -> list[list[Ran]]:
+def _alike(ran: Sequence[CandidateRun], evidence: Mapping[str, Sequence[str]]) -> list[list[CandidateRun]]:
     """Those that did the same in everything that counts, together; in the order given."""
     counted = [test for tests in evidence.values() for test in tests]
-    found: dict[object, list[Ran]] = {}
+    found: dict[object, list[CandidateRun]] = {}
     for it in ran:
         passed = tuple(it.tests.get(test, False) for test in counted)
         found.setdefault((frozenset(it.checks.items()), passed, frozenset(it.outputs.items())), []).append(it)
@@ -164,7 +164,7 @@ def _ways(cluster: tuple[str, ...], words: Collection[str], chosen: Collection[s
         yield others
 
 
-def _supports(ran: Sequence[Ran], evidence: Mapping[str, Sequence[str]]) -> dict[str, float]:
+def _supports(ran: Sequence[CandidateRun], evidence: Mapping[str, Sequence[str]]) -> dict[str, float]:
     """The share of the others' tests that each passes, every author weighing the same.
 
     Who was heard on nobody's tests stands where those stand on average that pass the same of all tests, or else where
@@ -188,17 +188,17 @@ def _supports(ran: Sequence[Ran], evidence: Mapping[str, Sequence[str]]) -> dict
     return found
 
 
-def _company(one: Ran, said: Mapping[tuple[str, str], int]) -> int:
+def _company(one: CandidateRun, said: Mapping[tuple[str, str], int]) -> int:
     """How often what came out of it came out of its equals too; an error is no opinion."""
-    return sum(said[it] for it in one.outputs.items() if not it[1].startswith(ERROR))
+    return sum(said[it] for it in one.outputs.items() if not it[1].startswith(ERROR_SIGN))
 
 
-def _uncompared(ran: Sequence[Ran]) -> str:
+def _uncompared(ran: Sequence[CandidateRun]) -> str:
     return "" if len(ran) == 1 else f"Nothing was run that could tell the {len(ran)} candidates apart."
 
 
 def _how(
-    ran: Sequence[Ran],
+    ran: Sequence[CandidateRun],
     kept: int,
     evidence: Mapping[str, Sequence[str]],
     telling: Collection[str],
@@ -228,5 +228,5 @@ def _between(best: Sequence[str], ways: Sequence[Sequence[str]]) -> str:
     if len(best) == 1:
         return f"{best[0]} did best."
     if any(set(best) <= set(alike) for alike in ways):
-        return f"Running them does not tell {listed(best)} apart."
-    return f"Nothing that was run says which of {listed(best)} is right."
+        return f"Running them does not tell {join_names(best)} apart."
+    return f"Nothing that was run says which of {join_names(best)} is right."

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from roundtable.core.decide.positions import same_words
+from roundtable.core.decide.positions import normalize_position
 from roundtable.core.effects import Proof
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.text.wording import fence_code
@@ -17,7 +17,7 @@ from roundtable.core.values import Move, Round
 from roundtable.core.verdict import Stance, Verdict
 
 
-def settled(round: Round, proofs: Sequence[Proof], earlier: Sequence[Round] = ()) -> Round:
+def apply_proofs_to_round(round: Round, proofs: Sequence[Proof], earlier: Sequence[Round] = ()) -> Round:
     """The round as its proofs and those of earlier rounds leave it: claims say whether they held, and
     what was refuted, an issue or the name of a cause, is gone.
 
@@ -28,14 +28,14 @@ def settled(round: Round, proofs: Sequence[Proof], earlier: Sequence[Round] = ()
     held: dict[str, set[bool]] = {}
     for text, answer in runs:
         if answer is not None:
-            held.setdefault(same_words(text), set()).add(answer)
+            held.setdefault(normalize_position(text), set()).add(answer)
     sure = {words: answers == {True} for words, answers in held.items() if len(answers) == 1}
     return msgspec.structs.replace(round, moves=tuple(_settled(move, sure) for move in round.moves))
 
 
 def _settled(move: Move, sure: dict[str, bool]) -> Move:
     said = move.verdict
-    claims = tuple(msgspec.structs.replace(it, held=sure.get(same_words(it.text))) for it in said.claims)
+    claims = tuple(msgspec.structs.replace(it, held=sure.get(normalize_position(it.text))) for it in said.claims)
     issues = tuple(it for it in said.issues if not _denied(it.text, sure) and not _denied(it.id, sure))
     key = "" if _denied(said.key, sure) or _denied(said.key.replace("-", " "), sure) else said.key
     verdict = msgspec.structs.replace(said, claims=claims, issues=issues, key=key)
@@ -45,7 +45,7 @@ def _settled(move: Move, sure: dict[str, bool]) -> Move:
 
 
 def _denied(text: str, sure: dict[str, bool]) -> bool:
-    return sure.get(same_words(text)) is False
+    return sure.get(normalize_position(text)) is False
 
 
 def _without_objection(said: Verdict) -> Stance:
@@ -58,17 +58,17 @@ def _without_objection(said: Verdict) -> Stance:
 _CLAIM, _PROGRAM = 300, 2_000
 
 
-def proof_lines(proof: Proof) -> Iterator[str]:
+def render_proof(proof: Proof) -> Iterator[str]:
     """The claim, its program so that nobody need believe it, how that ended, and its output."""
     yield f"Claimed: {sanitize_line(proof.claim, _CLAIM)}"
-    yield ended(proof)
+    yield describe_proof_result(proof)
     if proof.program:
         yield fence_code(sanitize_text(proof.program)[:_PROGRAM])
     if proof.outcome is not None:
         yield sanitize_text(proof.outcome.output)
 
 
-def ended(proof: Proof) -> str:
+def describe_proof_result(proof: Proof) -> str:
     """How it ended, in a sentence."""
     if proof.held is None:
         return f"It could not be run: {sanitize_line(proof.why, _CLAIM)}"

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.agreement import key_convergence
-from roundtable.core.decide.decision import concluded, dissent_of
-from roundtable.core.decide.ruling import Ruling, heard, listed
+from roundtable.core.decide.agreement import rule_key_convergence
+from roundtable.core.decide.decision import decision_from_ruling, dissent_from_move
+from roundtable.core.decide.ruling import Ruling, counted_verdicts, join_names
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round
 
 
-class Criteria(msgspec.Struct, frozen=True):
+class RootCauseCriteria(msgspec.Struct, frozen=True):
     """How many doctors must be how sure, out of ten, of names of a cause that are how much alike."""
 
     doctors: int = 2
@@ -21,16 +21,16 @@ class Criteria(msgspec.Struct, frozen=True):
     similarity: float = 0.7
 
 
-def ruling(round: Round, criteria: Criteria) -> Ruling:
+def rule_root_cause(round: Round, criteria: RootCauseCriteria) -> Ruling:
     """What one round of diagnoses comes to, said of doctors."""
-    found = key_convergence(
+    found = rule_key_convergence(
         round.moves, round.electorate, criteria.doctors, criteria.confidence, criteria.similarity, round=round.name
     )
     match found.outcome:
         case Outcome.REACHED:
-            why = f"{listed(found.supporters)} arrived at the same root cause, each of these doctors sure of it."
+            why = f"{join_names(found.supporters)} arrived at the same root cause, each of these doctors sure of it."
         case Outcome.TIE:
-            why = f"The doctors are split: as many are sure of {listed(list(found.tally)[:2])}."
+            why = f"The doctors are split: as many are sure of {join_names(list(found.tally)[:2])}."
         case Outcome.DEADLOCK:
             why = f"Fewer than {criteria.doctors} doctors are sure of the same root cause.{_unnamed(round, found)}"
         case _:
@@ -40,47 +40,47 @@ def ruling(round: Round, criteria: Criteria) -> Ruling:
 
 def _unnamed(round: Round, found: Ruling) -> str:
     none = [move.seat for move in round.moves if move.seat in found.counted and not move.verdict.key]
-    return f" {listed(none)} named none." if none else ""
+    return f" {join_names(none)} named none." if none else ""
 
 
-def over(rounds: Sequence[Round], criteria: Criteria) -> bool:
+def is_diagnosis_over(rounds: Sequence[Round], criteria: RootCauseCriteria) -> bool:
     """Nothing more will come of it: they agree, or nobody moves any more and nobody asks to see anything."""
-    if ruling(rounds[-1], criteria).reached or not rounds[-1].quorate:
+    if rule_root_cause(rounds[-1], criteria).reached or not rounds[-1].quorate:
         return True
     said = [move.verdict for move in rounds[-1].moves]
     asked = any(it.wants.files or it.wants.checks or it.claims for it in said)
     return len(rounds) > 1 and not asked and _diagnoses(rounds[-1]) == _diagnoses(rounds[-2])
 
 
-def findings(round: Round, labels: dict[str, str]) -> tuple[str, ...]:
+def list_diagnoses(round: Round, labels: dict[str, str]) -> tuple[str, ...]:
     """The names of causes so far, unsigned, with how sure of each its doctor is."""
     lines = [
         (labels[seat], said.key or "no cause named", (said.confidence or 0) * 10)
-        for seat, said in heard(round.moves, round.electorate, round.name).items()
+        for seat, said in counted_verdicts(round.moves, round.electorate, round.name).items()
     ]
     return tuple(f"{label}: {key}, {sure:g} of 10 sure" for label, key, sure in lines)
 
 
-def in_words(key: str) -> str:
+def root_cause_words(key: str) -> str:
     """The name of a cause as people say it."""
     return key.replace("-", " ").capitalize()
 
 
-def conclude(rounds: Sequence[Round], criteria: Criteria) -> Decision:
+def decide_code_red(rounds: Sequence[Round], criteria: RootCauseCriteria) -> Decision:
     """The root cause, in the words of the surest doctor who found it, with what it rests on and the next test."""
     blind, newest = rounds[0], rounds[-1]
-    found = ruling(newest, criteria)
+    found = rule_root_cause(newest, criteria)
     behind = [move for move in newest.moves if move.seat in found.supporters]
     surest = max(behind, key=lambda move: move.verdict.confidence or 0, default=None)
     elsewhere = [move for move in newest.moves if move.seat in found.counted and move not in behind]
     causes = _causes(newest, found)
-    decision = concluded(
+    decision = decision_from_ruling(
         found,
         rounds,
         proposals=causes,
         winner=found.winner,
         spokesman=surest,
-        dissent=[dissent_of(move, in_words(move.verdict.key)) for move in elsewhere if move.verdict.key],
+        dissent=[dissent_from_move(move, root_cause_words(move.verdict.key)) for move in elsewhere if move.verdict.key],
     )
     return msgspec.structs.replace(
         decision,
@@ -97,11 +97,11 @@ def _causes(round: Round, found: Ruling) -> tuple[Proposal, ...]:
         if move.seat in found.counted and move.verdict.key:
             key = found.winner if move.seat in found.supporters else move.verdict.key
             authors.setdefault(key, []).append(move.seat)
-    return tuple(Proposal(key, in_words(key), tuple(seats)) for key, seats in authors.items())
+    return tuple(Proposal(key, root_cause_words(key), tuple(seats)) for key, seats in authors.items())
 
 
 def _diagnoses(round: Round) -> dict[str, tuple[str, float | None]]:
-    verdicts = heard(round.moves, round.electorate, round.name)
+    verdicts = counted_verdicts(round.moves, round.electorate, round.name)
     return {seat: (said.key, said.confidence) for seat, said in verdicts.items()}
 
 

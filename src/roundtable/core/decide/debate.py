@@ -7,15 +7,15 @@ from typing import Literal
 
 import msgspec
 
-from roundtable.core.decide.agreement import no_objection
-from roundtable.core.decide.decision import concluded, dissent_of
-from roundtable.core.decide.points import Points, points
-from roundtable.core.decide.positions import positions_of, same_words
-from roundtable.core.decide.ruling import Ruling, heard, listed
+from roundtable.core.decide.agreement import rule_no_objection
+from roundtable.core.decide.decision import decision_from_ruling, dissent_from_move
+from roundtable.core.decide.points import DebatePoints, collect_debate_points
+from roundtable.core.decide.positions import normalize_position, positions_by_seat
+from roundtable.core.decide.ruling import Ruling, counted_verdicts, join_names
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round
 from roundtable.core.verdict import Stance, Verdict
 
-Support = Literal["majority", "all"]
+SupportNeeded = Literal["majority", "all"]
 
 
 class Debate(msgspec.Struct, frozen=True):
@@ -37,16 +37,16 @@ class Debate(msgspec.Struct, frozen=True):
     @property
     def authors(self) -> tuple[str, ...]:
         """The seats one can agree with."""
-        return tuple(positions_of(self.seed))
+        return tuple(positions_by_seat(self.seed))
 
     @property
-    def points(self) -> Points:
+    def points(self) -> DebatePoints:
         """What was added to the proposals, and what of it is agreed."""
-        return points(self.rounds)
+        return collect_debate_points(self.rounds)
 
     def reading(self) -> tuple[str, ...]:
         """The proposals as they are read out."""
-        return tuple(f"{listed(it.authors)}: {it.text}" for it in self.proposals)
+        return tuple(f"{join_names(it.authors)}: {it.text}" for it in self.proposals)
 
     def stands(self) -> dict[str, str]:
         """What each seat heard in the latest round last spoke for: its own proposal until it agrees with another."""
@@ -69,10 +69,10 @@ class Debate(msgspec.Struct, frozen=True):
         texts = {it.id: it.text for it in self.proposals}
         return ", ".join(f"{count} {texts[id]}" for id, count in self.tally().items())
 
-    def ruling(self, support: Support) -> Ruling:
+    def ruling(self, support: SupportNeeded) -> Ruling:
         """What the latest round comes to; only who says outright with whom it agrees is counted as agreeing."""
         said = [Move(self.latest.name, seat, "", verdict) for seat, verdict in self._said(self.latest).items()]
-        ruling = no_objection(said, self.latest.electorate, support)
+        ruling = rule_no_objection(said, self.latest.electorate, support)
         if not self.latest.quorate:
             few = f"Only {len(said)} of {len(self.latest.electorate)} seats were heard, which is less than the quorum."
             return msgspec.structs.replace(ruling, outcome=Outcome.INSUFFICIENT, winner="", why=few)
@@ -81,7 +81,7 @@ class Debate(msgspec.Struct, frozen=True):
             return msgspec.structs.replace(ruling, outcome=Outcome.DEADLOCK, winner="", why=why)
         return ruling
 
-    def over(self, support: Support) -> bool:
+    def over(self, support: SupportNeeded) -> bool:
         """Nothing is left to say: they agree, too few are left, or everybody stands where all stood once before."""
         if not self.rounds:
             return False
@@ -96,23 +96,23 @@ class Debate(msgspec.Struct, frozen=True):
         """The verdicts of a round, each with the proposal it names. An addition that names none agrees with none."""
         own = {author: it.id for it in self.proposals for author in it.authors}
         verdicts: dict[str, Verdict] = {}
-        for seat, said in heard(round.moves, round.electorate, round.name).items():
+        for seat, said in counted_verdicts(round.moves, round.electorate, round.name).items():
             target = own.get(seat if round.name == self.seed.name else said.target, "")
             stance = said.stance if target or said.stance is Stance.OPPOSE else Stance.UNKNOWN
             verdicts[seat] = msgspec.structs.replace(said, target=target, stance=stance)
         return verdicts
 
 
-def opening(seed: Round) -> Debate:
+def debate_after_blind_round(seed: Round) -> Debate:
     """The blind answers as proposals; the same words are one proposal."""
     groups: dict[str, list[str]] = {}
-    positions = positions_of(seed)
+    positions = positions_by_seat(seed)
     for seat, text in positions.items():
-        groups.setdefault(same_words(text), []).append(seat)
+        groups.setdefault(normalize_position(text), []).append(seat)
     return Debate(seed, tuple(Proposal(seats[0], positions[seats[0]], tuple(seats)) for seats in groups.values()))
 
 
-def conclude(debate: Debate, support: Support, chosen: str = "") -> Decision:
+def decide_debate(debate: Debate, support: SupportNeeded, chosen: str = "") -> Decision:
     """The winning proposal in its author's words, with the additions that were agreed on; who dissents is quoted."""
     ruling = debate.ruling(support)
     if chosen:
@@ -125,11 +125,11 @@ def conclude(debate: Debate, support: Support, chosen: str = "") -> Decision:
     agreeing = [seat for seat, target in named.items() if target and target == ruling.winner]
     content = [*holders, *(seat for seat in agreeing if seat not in ruling.opposed)]
     dissent = [
-        dissent_of(move, texts.get(stands.get(move.seat, ""), ""))
+        dissent_from_move(move, texts.get(stands.get(move.seat, ""), ""))
         for move in debate.latest.moves
         if move.seat in named and move.seat not in content
     ]
-    decision = concluded(
+    decision = decision_from_ruling(
         ruling,
         (debate.seed, *debate.rounds),
         proposals=debate.proposals,
@@ -146,6 +146,6 @@ def conclude(debate: Debate, support: Support, chosen: str = "") -> Decision:
     )
 
 
-def _amended(text: str, made: Points) -> str:
+def _amended(text: str, made: DebatePoints) -> str:
     agreed = "\n".join(f"- {point.line}" for point in made.agreed)
     return f"{text}\n\nAgreed on top of it:\n{agreed}" if text and agreed else text

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roundtable.core.decide.positions import UNREAD
-from roundtable.core.decide.ruling import Ruling, settlements
+from roundtable.core.decide.positions import UNREADABLE_ANSWER
+from roundtable.core.decide.ruling import Ruling, describe_settled_claims
 from roundtable.core.values import Absence, Decision, Dissent, Move, Outcome, Proposal, Round
 
-LINE = 200
+MAX_POSITION_LINE = 200
 
 
-def last_words(rounds: Sequence[Round]) -> dict[str, Move]:
+def last_moves_by_seat(rounds: Sequence[Round]) -> dict[str, Move]:
     """The newest move of every seat that could be read, in the order in which they sit."""
     words = {move.seat: move for round in rounds for move in round.moves if move.verdict.counts}
     seated = dict.fromkeys(seat for round in rounds for seat in round.electorate)
     return {seat: words[seat] for seat in seated if seat in words}
 
 
-def in_one_line(move: Move) -> str:
+def position_line(move: Move) -> str:
     """What a seat stands for: its own one line, or the first line of what it said."""
     said = next((line.strip() for line in move.text.splitlines() if line.strip()), "")
-    return move.verdict.position or (said if len(said) <= LINE else f"{said[: LINE - 1]}…")
+    return move.verdict.position or (said if len(said) <= MAX_POSITION_LINE else f"{said[: MAX_POSITION_LINE - 1]}…")
 
 
-def dissent_of(move: Move, position: str = "") -> Dissent:
+def dissent_from_move(move: Move, position: str = "") -> Dissent:
     """A minority's view, word for word."""
-    return Dissent(move.seat, position or in_one_line(move), move.text, move.verdict.prediction)
+    return Dissent(move.seat, position or position_line(move), move.text, move.verdict.prediction)
 
 
-def concluded(
+def decision_from_ruling(
     ruling: Ruling,
     rounds: Sequence[Round],
     *,
@@ -42,13 +42,13 @@ def concluded(
     """The decision a ruling on the newest round comes to. The winning text is a seat's own, word for word."""
     newest = rounds[-1]
     texts = {proposal.id: proposal.text for proposal in proposals}
-    unread = (Absence(move.seat, UNREAD) for move in newest.moves if not move.verdict.counts)
+    unread = (Absence(move.seat, UNREADABLE_ANSWER) for move in newest.moves if not move.verdict.counts)
     alone = len(ruling.counted) == 1 and ruling.outcome is Outcome.REACHED and not chosen_by_person
     return Decision(
         ruling.outcome,
         how=ruling.why,
         winner=winner,
-        position=texts.get(winner) or (in_one_line(spokesman) if spokesman else ""),
+        position=texts.get(winner) or (position_line(spokesman) if spokesman else ""),
         text=spokesman.text if spokesman else "",
         author=spokesman.seat if spokesman else "",
         electorate=newest.electorate,
@@ -56,6 +56,6 @@ def concluded(
         missing=(*newest.missing, *unread),
         dissent=tuple(dissent),
         proposals=tuple(proposals),
-        basis=(*(round.name for round in rounds), *settlements(rounds)),
+        basis=(*(round.name for round in rounds), *describe_settled_claims(rounds)),
         notices=("This is a single opinion, not an agreement.",) if alone else (),
     )

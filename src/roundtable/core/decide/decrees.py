@@ -22,7 +22,7 @@ from roundtable.core.ledger import BINDING_KINDS, EntryKind
 from roundtable.core.text.wording import content_words, distinctive_words, end_sentence, make_answer_standalone
 from roundtable.core.values import Charter, Decision, Gate, Move, Outcome, RecalledEntry
 
-GATE = "decree"
+DECREE_GATE = "decree"
 UPHOLD, ALLOW = "uphold", "allow"
 
 _LEAST_SHARED, _NEARLY_ALL = 0.3, 0.8
@@ -49,11 +49,11 @@ _TURNED_BACK = re.compile(r"\b(?:with|by|but|to|use|adopt|choose|pick|take|go)\b
 _DENIED = re.compile(r"[?？]\s*(?:no|never|not|否|不是?)(?=[,;:.!，。；！]|$)|[.!。！]\s*(?:no|否|不)\W*$")
 """A question that is answered with no, and nothing else in that clause."""
 
-Word = tuple[str, bool]
+SensedWord = tuple[str, bool]
 """A content word, and whether it is spoken for rather than against."""
 
 
-def same_proposal(proposal: str, earlier: str) -> bool:
+def is_same_proposal(proposal: str, earlier: str) -> bool:
     """Whether a proposal comes to an earlier one again, each in a line or so."""
     new, old = _sense(proposal), _sense(earlier)
     shared = sum(any(_alike(word, it) for it in new) for word in old)
@@ -65,7 +65,7 @@ def same_proposal(proposal: str, earlier: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _sense(text: str) -> tuple[Word, ...]:
+def _sense(text: str) -> tuple[SensedWord, ...]:
     """What a text is for and what it is against."""
     text = text.casefold()
     if denied := _DENIED.search(text):
@@ -76,8 +76,8 @@ def _sense(text: str) -> tuple[Word, ...]:
     return tuple(dict.fromkeys(found)) or tuple((word, True) for word in content_words(text))
 
 
-def _told(text: str) -> list[Word]:
-    found: list[Word] = []
+def _told(text: str) -> list[SensedWord]:
+    found: list[SensedWord] = []
     for clause in _CLAUSES.split(text):
         wanted, *turned = _TURNING.split(clause.strip())
         parts = [(wanted, True)]
@@ -98,7 +98,7 @@ def _turned_back(part: str) -> tuple[str, str]:
     return part, ""
 
 
-def _alike(one: Word, other: Word) -> bool:
+def _alike(one: SensedWord, other: SensedWord) -> bool:
     short, long = sorted((one[0], other[0]), key=len)
     return one == other or (
         one[1] is other[1]
@@ -109,13 +109,13 @@ def _alike(one: Word, other: Word) -> bool:
     )
 
 
-def repeats(question: str, position: str, recalled: Iterable[RecalledEntry]) -> list[RecalledEntry]:
+def find_repeated_decrees(question: str, position: str, recalled: Iterable[RecalledEntry]) -> list[RecalledEntry]:
     """The decrees and failed approaches that an answer to a question comes to again."""
     text = make_answer_standalone(question, position)
     return [
         it
         for it in recalled
-        if it.kind in BINDING_KINDS and _same_matter(question, it.question) and same_proposal(text, it.text)
+        if it.kind in BINDING_KINDS and _same_matter(question, it.question) and is_same_proposal(text, it.text)
     ]
 
 
@@ -125,12 +125,12 @@ def _same_matter(question: str, earlier: str) -> bool:
     return not earlier or len(new & old) >= _LEAST_ASKED * min(len(new), len(old))
 
 
-def names(entry: RecalledEntry, text: str) -> bool:
+def is_decree_named(entry: RecalledEntry, text: str) -> bool:
     """Whether a text names an entry by its id, and not by a longer one."""
     return _id_of(entry).search(text) is not None
 
 
-def answers(entry: RecalledEntry, texts: Iterable[str]) -> bool:
+def is_decree_answered(entry: RecalledEntry, texts: Iterable[str]) -> bool:
     """Whether somebody says something on an entry: its id is named, and not only among the words it rejects."""
     id, rejected = _id_of(entry), set(distinctive_words(entry.text))
     lines = [line for text in texts for line in text.splitlines() if id.search(line)]
@@ -141,28 +141,28 @@ def _id_of(entry: RecalledEntry) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-]){re.escape(entry.id)}(?![\w-])", re.IGNORECASE)
 
 
-def unanswered(charter: Charter, position: str, text: str) -> RecalledEntry | None:
+def find_unanswered_decree(charter: Charter, position: str, text: str) -> RecalledEntry | None:
     """What a seat's proposal repeats without a word on it."""
-    return next((it for it in _repeated(charter, position) if not answers(it, (text,))), None)
+    return next((it for it in _repeated(charter, position) if not is_decree_answered(it, (text,))), None)
 
 
-def against(charter: Charter, decision: Decision) -> list[RecalledEntry]:
+def decrees_against_decision(charter: Charter, decision: Decision) -> list[RecalledEntry]:
     """What a decision repeats: it cannot stand unless each of these is answered, or no longer holds."""
     return _repeated(charter, decision.position) if decision.outcome is Outcome.REACHED else []
 
 
 def _repeated(charter: Charter, position: str) -> list[RecalledEntry]:
-    return repeats(charter.question, position, (*charter.recalled, *charter.untold)) if position else []
+    return find_repeated_decrees(charter.question, position, (*charter.recalled, *charter.untold)) if position else []
 
 
-def answered(entry: RecalledEntry, decision: Decision, moves: Iterable[Move]) -> bool:
+def is_decree_answered_by_decision(entry: RecalledEntry, decision: Decision, moves: Iterable[Move]) -> bool:
     """Whether a decision says what has changed, in its own words or in those of the seats that proposed it."""
     authors = {seat for it in decision.proposals if it.id == decision.winner for seat in it.authors}
     own = (move.text for move in moves if move.seat in {*authors, decision.author})
-    return answers(entry, (decision.text, decision.position, *own))
+    return is_decree_answered(entry, (decision.text, decision.position, *own))
 
 
-def gate(entry: RecalledEntry, decision: Decision, number: int = 1) -> Gate:
+def decree_gate(entry: RecalledEntry, decision: Decision, number: int = 1) -> Gate:
     """The question that only a person may answer: does the earlier no still hold?"""
     what = "rejected" if entry.kind == EntryKind.DECREE else "failed before"
     told = f"{entry.text} (why: {entry.why})" if entry.why else entry.text
@@ -174,11 +174,11 @@ def gate(entry: RecalledEntry, decision: Decision, number: int = 1) -> Gate:
         UPHOLD: "It still holds: there is no decision.",
         ALLOW: "It no longer holds: the decision stands, with a notice above it.",
     }
-    id = GATE if number == 1 else f"{GATE}-{number}"
+    id = DECREE_GATE if number == 1 else f"{DECREE_GATE}-{number}"
     return Gate(id, question, (UPHOLD, ALLOW), default=UPHOLD, details=details)
 
 
-def ruled(entry: RecalledEntry, decision: Decision, option: str) -> Decision:
+def decide_after_decree_gate(entry: RecalledEntry, decision: Decision, option: str) -> Decision:
     """The decision after that answer."""
     what = f"{decision.position} repeats {entry.id} ({entry.text}) and does not answer it"
     if option == ALLOW:

@@ -11,8 +11,8 @@ from enum import StrEnum
 
 import msgspec
 
-from roundtable.core.decide.agreement import key_similarity
-from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.agreement import slug_similarity
+from roundtable.core.decide.ruling import join_names
 from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.text.wording import distinctive_words, join_text_lines, pluralize
 from roundtable.core.values import Round
@@ -35,7 +35,7 @@ _LINES = re.compile(r"\b(?:lines?|l\.)\s*\d+(?:\s*[-–]\s*\d+)?|:\d+(?:-\d+)?",
 _PLACE = re.compile(r"(.+?)(?::(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?)?(?::\d+)?")
 
 
-class Place(msgspec.Struct, frozen=True, omit_defaults=True):
+class CodePlace(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where a finding points: a file and lines of it; line 0 is the file as a whole."""
 
     path: str = ""
@@ -49,7 +49,7 @@ class Place(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.path}{lines}"
 
 
-class Standing(StrEnum):
+class FindingStatus(StrEnum):
     """What is known of a finding in the end, the worst first."""
 
     REPRODUCED = "reproduced"
@@ -58,7 +58,7 @@ class Standing(StrEnum):
     REFUTED = "refuted"
 
 
-class Said(msgspec.Struct, frozen=True):
+class FindingReport(msgspec.Struct, frozen=True):
     """A finding as one seat put it in one round."""
 
     seat: str
@@ -70,7 +70,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing that is wrong, as one seat or several found it; the words of the first are those it goes by."""
 
     id: str
-    said: tuple[Said, ...]
+    said: tuple[FindingReport, ...]
 
     @property
     def text(self) -> str:
@@ -88,9 +88,9 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
         return min((it.issue.severity for it in self.said), key=_rank)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> CodePlace:
         """Where the first who named a place saw it."""
-        return next((found for it in self.said if (found := place_of(it.issue.location)).path), Place())
+        return next((found for it in self.said if (found := parse_code_place(it.issue.location)).path), CodePlace())
 
     @property
     def words(self) -> str:
@@ -109,41 +109,41 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.id} {self.words}"
 
 
-class Weighed(msgspec.Struct, frozen=True, omit_defaults=True):
+class WeighedFinding(msgspec.Struct, frozen=True, omit_defaults=True):
     """A finding and what running its proofs showed: a sentence for people, and the proofs that decided it."""
 
     finding: Finding
-    standing: Standing
+    standing: FindingStatus
     why: str
     by: tuple[Proof, ...] = ()
     nowhere: str = ""
 
 
-def place_of(location: str) -> Place:
+def parse_code_place(location: str) -> CodePlace:
     """`src/a.py:10-14` as a place; `./` and the marks around a path are not part of it."""
     match = _PLACE.fullmatch(location.strip().strip("`'\"").removeprefix("./"))
     if match is None:
-        return Place()
+        return CodePlace()
     first = int(match[2] or 0)
-    return Place(match[1].strip(), first, max(first, int(match[3] or 0)))
+    return CodePlace(match[1].strip(), first, max(first, int(match[3] or 0)))
 
 
-def pooled(*rounds: Round) -> tuple[Finding, ...]:
+def pool_findings(*rounds: Round) -> tuple[Finding, ...]:
     """The findings of all seats, each once, by severity, file and line, and numbered in this order: F1, F2 …
 
     What one seat lists as two things in a round stays two, unless it uses the same words: it should know. In another
     round it may see the same thing from its other end.
     """
-    groups: list[list[Said]] = []
+    groups: list[list[FindingReport]] = []
     moves = [move for round in rounds for move in round.moves if move.verdict.counts]
-    for said in (Said(move.seat, issue, move.round) for move in moves for issue in move.verdict.issues):
+    for said in (FindingReport(move.seat, issue, move.round) for move in moves for issue in move.verdict.issues):
         group = next((it for it in groups if _belongs(said, it)), None)
         (group.append(said) if group is not None else groups.append([said]))
     found = sorted((Finding("", tuple(group)) for group in groups), key=_order)
     return tuple(msgspec.structs.replace(it, id=f"F{number}") for number, it in enumerate(found, 1))
 
 
-def weighed(findings: Sequence[Finding], results: Sequence[ClaimsProven]) -> tuple[Weighed, ...]:
+def weigh_findings_by_proof(findings: Sequence[Finding], results: Sequence[ClaimsProven]) -> tuple[WeighedFinding, ...]:
     """What each finding came to.
 
     One program that shows a fault is enough; one that does not find it refutes it only where no other does, and only
@@ -154,47 +154,51 @@ def weighed(findings: Sequence[Finding], results: Sequence[ClaimsProven]) -> tup
     return tuple(_weighed(it, [proof for proof in proofs if _about(proof, it)], nowhere) for it in findings)
 
 
-def unproven(found: Sequence[Weighed]) -> tuple[Finding, ...]:
+def unproven_findings(found: Sequence[WeighedFinding]) -> tuple[Finding, ...]:
     """Those that neither were shown nor refuted."""
-    return tuple(it.finding for it in found if it.standing is Standing.UNPROVEN)
+    return tuple(it.finding for it in found if it.standing is FindingStatus.UNPROVEN)
 
 
-def as_shown(found: Weighed) -> Finding:
+def finding_as_proven(found: WeighedFinding) -> Finding:
     """A finding in those words alone that its programs were written for."""
     by = {(it.seat, it.claim) for it in found.by}
     said = tuple(it for it in found.finding.said if (it.seat, it.issue.text) in by)
     return msgspec.structs.replace(found.finding, said=said)
 
 
-def _weighed(finding: Finding, proofs: Sequence[Proof], nowhere: Mapping[str, str]) -> Weighed:
+def _weighed(finding: Finding, proofs: Sequence[Proof], nowhere: Mapping[str, str]) -> WeighedFinding:
     """A finding by what its proofs showed; it goes by words that were not refuted, where there are any."""
     refuted = {proof.claim for proof in proofs if proof.held is False}
     left = () if finding.id in refuted else tuple(it for it in finding.said if it.issue.text not in refuted)
     led = msgspec.structs.replace(finding, said=(*left, *(it for it in finding.said if it not in left)))
-    return Weighed(led, *_standing(proofs, left), nowhere=_nowhere(finding, nowhere))
+    return WeighedFinding(led, *_standing(proofs, left), nowhere=_nowhere(finding, nowhere))
 
 
-def _standing(proofs: Sequence[Proof], left: Sequence[Said]) -> tuple[Standing, str, tuple[Proof, ...]]:
+def _standing(proofs: Sequence[Proof], left: Sequence[FindingReport]) -> tuple[FindingStatus, str, tuple[Proof, ...]]:
     shown = tuple(it for it in proofs if it.held)
     new = tuple(it for it in shown if not it.held_before)
     denied = tuple(it for it in proofs if it.held is False)
     failed = tuple(it for it in proofs if it.held is None)
     if new:
-        return Standing.REPRODUCED, f"A program of {_by(new)} shows it.", new
+        return FindingStatus.REPRODUCED, f"A program of {_by(new)} shows it.", new
     if shown:
-        return Standing.OLD, f"A program of {_by(shown)} shows it, and shows it without the change as well.", shown
+        return FindingStatus.OLD, f"A program of {_by(shown)} shows it, and shows it without the change as well.", shown
     if denied and not left:
-        return Standing.REFUTED, f"A program of {_by(denied)} looked for it and did not find it.", denied
+        return FindingStatus.REFUTED, f"A program of {_by(denied)} looked for it and did not find it.", denied
     if failed:
-        return Standing.UNPROVEN, f"The program of {_by(failed)} could not be run: {failed[-1].why}", failed
+        return FindingStatus.UNPROVEN, f"The program of {_by(failed)} could not be run: {failed[-1].why}", failed
     if denied:
-        others = listed(tuple(dict.fromkeys(it.seat for it in left)))
-        return Standing.UNPROVEN, f"A program refutes it in the words of {_by(denied)}, not in those of {others}.", ()
-    return Standing.UNPROVEN, "Nobody wrote a program that shows it.", ()
+        others = join_names(tuple(dict.fromkeys(it.seat for it in left)))
+        return (
+            FindingStatus.UNPROVEN,
+            f"A program refutes it in the words of {_by(denied)}, not in those of {others}.",
+            (),
+        )
+    return FindingStatus.UNPROVEN, "Nobody wrote a program that shows it.", ()
 
 
 def _by(proofs: Sequence[Proof]) -> str:
-    return listed(tuple(dict.fromkeys(it.seat for it in proofs)))
+    return join_names(tuple(dict.fromkeys(it.seat for it in proofs)))
 
 
 def _about(proof: Proof, finding: Finding) -> bool:
@@ -210,24 +214,24 @@ def _nowhere(finding: Finding, nowhere: Mapping[str, str]) -> str:
     return missing[0] if missing and len(missing) == len(named) else ""
 
 
-def _belongs(said: Said, group: Sequence[Said]) -> bool:
+def _belongs(said: FindingReport, group: Sequence[FindingReport]) -> bool:
     own = [other for other in group if _at_once(said, other)]
     return any(_same(said, other) for other in own or group)
 
 
-def _at_once(one: Said, other: Said) -> bool:
+def _at_once(one: FindingReport, other: FindingReport) -> bool:
     """Whether one seat said both in one answer."""
     return (one.seat, one.round) == (other.seat, other.round)
 
 
-def _same(one: Said, other: Said) -> bool:
+def _same(one: FindingReport, other: FindingReport) -> bool:
     if _differ(one.issue.text, other.issue.text):
         return False
-    here, there = place_of(one.issue.location), place_of(other.issue.location)
+    here, there = parse_code_place(one.issue.location), parse_code_place(other.issue.location)
     words, others = (distinctive_words(it.issue.text) for it in (one, other))
     if _at_once(one, other):
         return words == others and here == there
-    alike = key_similarity("-".join(words), "-".join(others)) >= ALIKE
+    alike = slug_similarity("-".join(words), "-".join(others)) >= ALIKE
     if here.path != there.path:
         if not (here.path and there.path):
             return words == others
@@ -253,8 +257,8 @@ def _rank(severity: str) -> int:
     return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
 
 
-MENDED = "Mended."
-NOT_MENDED = "Not mended: "
+FINDING_FIXED = "Mended."
+FINDING_NOT_FIXED = "Not mended: "
 """What became of a finding; behind the second stands why."""
 
 _NAMED = 5
@@ -270,7 +274,7 @@ _LEADING = re.compile(r"\W*((?:F\d+\W{0,3}(?:and\W+)?)+)")
 _GRAVE = ("critical", "high")
 
 
-class Weight(StrEnum):
+class FindingWeight(StrEnum):
     """What a finding weighs, under the words a judge uses."""
 
     CRITICAL = "CRITICAL"
@@ -278,52 +282,58 @@ class Weight(StrEnum):
     CLEAN = "CONFIRMED_CLEAN"
 
 
-class Ruled(msgspec.Struct, frozen=True):
+class RuledFindings(msgspec.Struct, frozen=True):
     """The findings by what they weigh, and what the judge said under each that is about none of them."""
 
-    weights: dict[str, Weight]
-    besides: dict[Weight, tuple[str, ...]] = {}
+    weights: dict[str, FindingWeight]
+    besides: dict[FindingWeight, tuple[str, ...]] = {}
 
-    def weighing(self, weight: Weight, found: Sequence[Weighed]) -> list[Weighed]:
+    def weighing(self, weight: FindingWeight, found: Sequence[WeighedFinding]) -> list[WeighedFinding]:
         """Those of one weight."""
         return [it for it in found if self.weights[it.finding.id] is weight]
 
 
-def by_severity(found: Sequence[Weighed]) -> Ruled:
+def rule_findings_by_severity(found: Sequence[WeighedFinding]) -> RuledFindings:
     """As the seats see it themselves: what is critical or high must be mended, unless a program refuted it."""
-    return Ruled({it.finding.id: _own(it) for it in found})
+    return RuledFindings({it.finding.id: _own(it) for it in found})
 
 
-def by_judge(found: Sequence[Weighed], said: Findings) -> Ruled:
+def rule_findings_by_judge(found: Sequence[WeighedFinding], said: Findings) -> RuledFindings:
     """As the judge sees it; what it does not name weighs what the seats made of it, and no program is overruled.
 
     A finding under two heads counts under the worse.
     """
-    under = {Weight.CRITICAL: said.critical, Weight.WARNING: said.warnings, Weight.CLEAN: said.clean}
+    under = {
+        FindingWeight.CRITICAL: said.critical,
+        FindingWeight.WARNING: said.warnings,
+        FindingWeight.CLEAN: said.clean,
+    }
     named = {weight: [_named(item, found) for item in items] for weight, items in under.items()}
     weights = {it.finding.id: _weight(it, named) for it in found}
     besides = {
         weight: tuple(item for item, ids in zip(items, named[weight], strict=True) if not ids and not _NONE.match(item))
         for weight, items in under.items()
     }
-    return Ruled(weights, besides)
+    return RuledFindings(weights, besides)
 
 
-def told(ruled: Ruled, found: Sequence[Weighed], became: Mapping[str, str]) -> str:
+def describe_ruled_findings(ruled: RuledFindings, found: Sequence[WeighedFinding], became: Mapping[str, str]) -> str:
     """All of it for who goes on from here: under each head the findings, and what became of them."""
     sections: list[str] = []
-    for weight in Weight:
+    for weight in FindingWeight:
         lines = [*_lines(ruled.weighing(weight, found), became), *ruled.besides.get(weight, ())]
         sections += ["\n".join((f"{weight}:", *(f"- {it}" for it in lines)))] if lines else []
     return "\n\n".join(sections)
 
 
-def unmended(ruled: Ruled, found: Sequence[Weighed], became: Mapping[str, str]) -> tuple[str, ...]:
+def describe_unfixed_findings(
+    ruled: RuledFindings, found: Sequence[WeighedFinding], became: Mapping[str, str]
+) -> tuple[str, ...]:
     """That critical findings stay as they are, which and why, in one sentence; nothing where all are mended."""
-    critical = {it.finding.id: became.get(it.finding.id, "") for it in ruled.weighing(Weight.CRITICAL, found)}
-    left = {id: said.removeprefix(NOT_MENDED).rstrip(".") for id, said in critical.items() if _is_left(said)}
+    critical = {it.finding.id: became.get(it.finding.id, "") for it in ruled.weighing(FindingWeight.CRITICAL, found)}
+    left = {id: said.removeprefix(FINDING_NOT_FIXED).rstrip(".") for id, said in critical.items() if _is_left(said)}
     named = [f"{id} ({why})" if why else id for id, why in left.items()]
-    named += [join_text_lines(it)[:_SHORT].rstrip(".") for it in ruled.besides.get(Weight.CRITICAL, ())]
+    named += [join_text_lines(it)[:_SHORT].rstrip(".") for it in ruled.besides.get(FindingWeight.CRITICAL, ())]
     if not named:
         return ()
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
@@ -332,37 +342,40 @@ def unmended(ruled: Ruled, found: Sequence[Weighed], became: Mapping[str, str]) 
 
 
 def _is_left(became: str) -> bool:
-    return not became or became.startswith(NOT_MENDED)
+    return not became or became.startswith(FINDING_NOT_FIXED)
 
 
-def shown(found: Weighed, seats: int) -> str:
+def describe_finding_for_seats(found: WeighedFinding, seats: int) -> str:
     """A finding as it is read out, with how many saw it and what a program showed; by whom is not told."""
     by = f"{len(found.finding.seats)} of {seats} found it."
-    proof = {Standing.REPRODUCED: " A program shows it.", Standing.REFUTED: " A program looked and did not find it."}
+    proof = {
+        FindingStatus.REPRODUCED: " A program shows it.",
+        FindingStatus.REFUTED: " A program looked and did not find it.",
+    }
     return f"{found.finding.id}: {found.finding.words} ({by}{proof.get(found.standing, '')})"
 
 
-def _lines(found: Sequence[Weighed], became: Mapping[str, str]) -> Iterator[str]:
+def _lines(found: Sequence[WeighedFinding], became: Mapping[str, str]) -> Iterator[str]:
     for it in found:
         yield f"{it.finding.line} {became.get(it.finding.id, '')}".rstrip()
 
 
-def _own(found: Weighed) -> Weight:
-    if found.standing is Standing.REFUTED:
-        return Weight.CLEAN
-    return Weight.CRITICAL if found.finding.severity in _GRAVE else Weight.WARNING
+def _own(found: WeighedFinding) -> FindingWeight:
+    if found.standing is FindingStatus.REFUTED:
+        return FindingWeight.CLEAN
+    return FindingWeight.CRITICAL if found.finding.severity in _GRAVE else FindingWeight.WARNING
 
 
-def _weight(found: Weighed, named: Mapping[Weight, Sequence[Sequence[str]]]) -> Weight:
-    if found.standing is Standing.REFUTED:
-        return Weight.CLEAN
-    said = next((weight for weight in Weight if any(found.finding.id in ids for ids in named[weight])), None)
-    if said is None or (said is Weight.CLEAN and found.standing is Standing.REPRODUCED):
+def _weight(found: WeighedFinding, named: Mapping[FindingWeight, Sequence[Sequence[str]]]) -> FindingWeight:
+    if found.standing is FindingStatus.REFUTED:
+        return FindingWeight.CLEAN
+    said = next((weight for weight in FindingWeight if any(found.finding.id in ids for ids in named[weight])), None)
+    if said is None or (said is FindingWeight.CLEAN and found.standing is FindingStatus.REPRODUCED):
         return _own(found)
     return said
 
 
-def _named(item: str, found: Sequence[Weighed]) -> tuple[str, ...]:
+def _named(item: str, found: Sequence[WeighedFinding]) -> tuple[str, ...]:
     """The findings that something a judge said is about: those it begins with, else names, else has the words of."""
     known = {it.finding.id for it in found}
     leading = _LEADING.match(item)
@@ -371,4 +384,4 @@ def _named(item: str, found: Sequence[Weighed]) -> tuple[str, ...]:
 
 
 def _alike(item: str, finding: Finding) -> bool:
-    return key_similarity("-".join(distinctive_words(item)), "-".join(distinctive_words(finding.text))) >= ALIKE
+    return slug_similarity("-".join(distinctive_words(item)), "-".join(distinctive_words(finding.text))) >= ALIKE

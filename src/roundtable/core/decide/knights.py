@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.agreement import score_threshold
-from roundtable.core.decide.decision import concluded, dissent_of, in_one_line, last_words
-from roundtable.core.decide.lead import leader
-from roundtable.core.decide.positions import differ, same_words
+from roundtable.core.decide.agreement import rule_score_threshold
+from roundtable.core.decide.decision import decision_from_ruling, dissent_from_move, last_moves_by_seat, position_line
+from roundtable.core.decide.lead import choose_lead_seat
+from roundtable.core.decide.positions import has_different_positions, normalize_position
 from roundtable.core.decide.ruling import Ruling
 from roundtable.core.text.wording import end_sentence
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round, Seat
@@ -19,14 +19,14 @@ from roundtable.core.values import Decision, Move, Outcome, Proposal, Round, Sea
 _ASSENT = re.compile(r"\W*(?:I\s+(?:\w+\s+)?)?(?:agree|agreed)\b|\W*同意", re.IGNORECASE)
 
 
-class Lead(msgspec.Struct, frozen=True):
+class KnightsLead(msgspec.Struct, frozen=True):
     """The seat in whose words the table speaks and that would carry them out, and why it is this one."""
 
     move: Move
     why: str
 
 
-class Accord(msgspec.Struct, frozen=True):
+class KnightsAccord(msgspec.Struct, frozen=True):
     """The rounds so far and what the rule makes of the newest one; earlier scores never count."""
 
     rounds: tuple[Round, ...]
@@ -40,7 +40,7 @@ class Accord(msgspec.Struct, frozen=True):
         answered = len(self.rounds) > 1
         if self.ruling.outcome is Outcome.REJECTED:
             return answered
-        return self.ruling.reached and (answered or not differ(self.rounds[0]))
+        return self.ruling.reached and (answered or not has_different_positions(self.rounds[0]))
 
     @property
     def scores(self) -> str:
@@ -60,27 +60,27 @@ class Accord(msgspec.Struct, frozen=True):
     def words(self) -> dict[str, Move]:
         """What each seat said last that is more than agreement, where it ever said more."""
         said = {it.seat: it for round in self.rounds for it in round.moves if it.verdict.counts and _proposes(it)}
-        return {seat: said.get(seat, move) for seat, move in last_words(self.rounds).items()}
+        return {seat: said.get(seat, move) for seat, move in last_moves_by_seat(self.rounds).items()}
 
     def proposals(self) -> tuple[Proposal, ...]:
         """What the seats proposed last, each under the name of its first author; the same words are one proposal."""
         found: dict[str, Proposal] = {}
         for seat, move in self.words().items():
-            said = in_one_line(move)
-            known = found.get(same_words(said), Proposal(seat, said))
-            found[same_words(said)] = msgspec.structs.replace(known, authors=(*known.authors, seat))
+            said = position_line(move)
+            known = found.get(normalize_position(said), Proposal(seat, said))
+            found[normalize_position(said)] = msgspec.structs.replace(known, authors=(*known.authors, seat))
         return tuple(found.values())
 
 
-def accord(rounds: Sequence[Round], minimum: float, pending_blocks: str) -> Accord:
+def rule_knights_accord(rounds: Sequence[Round], minimum: float, pending_blocks: str) -> KnightsAccord:
     """Rule on the newest round, with the electorate of that round alone."""
     newest = rounds[-1]
     any_blocks = "any" if pending_blocks == "any" else "marked"
-    ruling = score_threshold(newest.moves, newest.electorate, minimum, pending_blocks=any_blocks)
-    return Accord(tuple(rounds), ruling)
+    ruling = rule_score_threshold(newest.moves, newest.electorate, minimum, pending_blocks=any_blocks)
+    return KnightsAccord(tuple(rounds), ruling)
 
 
-def lead_of(accord: Accord, seats: Sequence[Seat], question: str) -> Lead | None:
+def choose_knights_lead(accord: KnightsAccord, seats: Sequence[Seat], question: str) -> KnightsLead | None:
     """The highest score leads; among equals whose capabilities the question names, then who comes first.
 
     Who only agrees says what the table decides in nobody's words, and leads only where nobody says more.
@@ -89,22 +89,22 @@ def lead_of(accord: Accord, seats: Sequence[Seat], question: str) -> Lead | None
     known = {seat.name for seat in seats}
     scored = {seat: words[seat] for seat in accord.ruling.tally if seat in known}
     scored = {seat: move for seat, move in scored.items() if _proposes(move)} or scored
-    first = leader({seat: accord.ruling.tally[seat] for seat in scored}, seats, question)
-    return Lead(scored[first.seat], first.why) if first else None
+    first = choose_lead_seat({seat: accord.ruling.tally[seat] for seat in scored}, seats, question)
+    return KnightsLead(scored[first.seat], first.why) if first else None
 
 
 def _proposes(move: Move) -> bool:
     return bool(move.verdict.position) or not _ASSENT.match(move.text)
 
 
-def conclude(accord: Accord, lead: Lead | None, choice: str, chosen: str = "") -> Decision:
+def decide_knights(accord: KnightsAccord, lead: KnightsLead | None, choice: str, chosen: str = "") -> Decision:
     """The decision, in a seat's own words. `choice` is what the person did with it, `chosen` whose proposal it took.
 
     Who agrees and proposed nothing stands behind what wins; who proposed something else dissents, whatever its score.
     What the table itself rejects is nobody's, so that nobody speaks for it or against it.
     """
     ruling, words = _taken(accord.ruling, choice, chosen), accord.words()
-    newest = last_words(accord.rounds)
+    newest = last_moves_by_seat(accord.rounds)
     rejected = ruling.outcome is Outcome.REJECTED and choice != "reject"
     spokesman = None if lead is None or rejected or ruling.outcome is Outcome.DEADLOCK else lead.move
     spokesman = words[chosen] if chosen else spokesman
@@ -116,13 +116,13 @@ def conclude(accord: Accord, lead: Lead | None, choice: str, chosen: str = "") -
     agreed = accord.ruling.reached and not chosen
     silent = [seat for seat in ruling.supporters if agreed and not newest[seat].verdict.position]
     behind = {seat: it.id for it in proposals for seat in it.authors} | dict.fromkeys(silent, winner.id)
-    decision = concluded(
+    decision = decision_from_ruling(
         msgspec.structs.replace(ruling, why=how),
         accord.rounds,
         proposals=proposals,
         winner=winner.id,
         spokesman=spokesman,
-        dissent=[dissent_of(move) for seat, move in words.items() if not rejected and behind[seat] != winner.id],
+        dissent=[dissent_from_move(move) for seat, move in words.items() if not rejected and behind[seat] != winner.id],
         chosen_by_person=bool(chosen),
     )
     tally = dict(Counter(behind[seat] for seat in ruling.counted)) if agreed else {}

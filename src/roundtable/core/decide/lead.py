@@ -10,14 +10,14 @@ import msgspec
 from roundtable.core.values import Right, Seat
 
 
-class Leader(msgspec.Struct, frozen=True):
+class LeadSeat(msgspec.Struct, frozen=True):
     """A seat by its name, and what put it before the others."""
 
     seat: str
     why: str
 
 
-def leader(scores: Mapping[str, float], seats: Sequence[Seat], question: str) -> Leader | None:
+def choose_lead_seat(scores: Mapping[str, float], seats: Sequence[Seat], question: str) -> LeadSeat | None:
     """The highest score leads; among equals whose capabilities the question names, then who comes first in priority."""
     asked = _words(question)
     known = {seat.name: seat for seat in sorted(seats, key=lambda seat: seat.priority)}
@@ -31,19 +31,19 @@ def leader(scores: Mapping[str, float], seats: Sequence[Seat], question: str) ->
     first, *rest = ranked
     equals = [seat for seat in rest if scores[seat] == scores[first]]
     if not equals:
-        return Leader(first, "its score is the highest")
+        return LeadSeat(first, "its score is the highest")
     if all(fit(first) > fit(seat) for seat in equals):
-        return Leader(first, "of the highest scores, its capabilities fit the question best")
-    return Leader(first, "of the highest scores, it comes first in priority")
+        return LeadSeat(first, "of the highest scores, its capabilities fit the question best")
+    return LeadSeat(first, "of the highest scores, it comes first in priority")
 
 
-def executor(scores: Mapping[str, float], seats: Sequence[Seat], question: str) -> Leader | None:
+def choose_executor_seat(scores: Mapping[str, float], seats: Sequence[Seat], question: str) -> LeadSeat | None:
     """The one seat that carries a decision out; where seats have the right to execute, only one of those."""
     allowed = [seat for seat in seats if Right.EXECUTE in seat.rights]
     if len(allowed) == 1:
-        return Leader(allowed[0].name, "it alone has the right to execute")
+        return LeadSeat(allowed[0].name, "it alone has the right to execute")
     may = allowed or seats
-    return leader({seat.name: scores.get(seat.name, 0.0) for seat in may}, may, question)
+    return choose_lead_seat({seat.name: scores.get(seat.name, 0.0) for seat in may}, may, question)
 
 
 def _words(text: str) -> set[str]:

@@ -11,13 +11,13 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from roundtable.core.changeset import CreateFile, DeleteFile, EditFile, Operation, PutSymbol, RenameFile, ReplaceFile
-from roundtable.core.decide.ruling import listed
-from roundtable.core.decide.trial_outcome import why_not
+from roundtable.core.decide.ruling import join_names
+from roundtable.core.decide.trial_outcome import summarize_candidate_failure
 from roundtable.core.effects import Candidate, DraftsSynthesised
 from roundtable.core.text.wording import join_text_lines
 from roundtable.core.verdict import Directives
 
-MUST_FIX = "MUST_FIX: "
+MUST_FIX_PREFIX = "MUST_FIX: "
 """What stands before a directive that only says what to mend: nothing is taken out for it."""
 _Meaning = tuple[frozenset[str], tuple[str, ...]]
 _WORD = re.compile(r"[\w$./:#-]+")
@@ -28,23 +28,25 @@ _FILLING = {
 }  # fmt: skip
 
 
-def candidate_names(tied: Sequence[Candidate], labels: Mapping[str, str]) -> dict[str, str]:
+def blind_candidate_names(tied: Sequence[Candidate], labels: Mapping[str, str]) -> dict[str, str]:
     """Whose each blind name is, such as `candidate-B`."""
     return {f"candidate-{label}": seat for label, seat in sorted((labels[it.seat], it.seat) for it in tied)}
 
 
-def swapped(names: Mapping[str, str]) -> dict[str, str]:
+def swap_candidate_names(names: Mapping[str, str]) -> dict[str, str]:
     """The same names for the second reading, in which who was last is first: who goes by the name turns with it too."""
     return dict(zip(names, reversed(list(names.values())), strict=True))
 
 
-def signed(said: Directives, names: Mapping[str, str]) -> Directives:
+def name_seats_in_directives(said: Directives, names: Mapping[str, str]) -> Directives:
     """A judge's ruling with the seats it means."""
-    incorporate, must_fix = (tuple(with_seats(it, names) for it in each) for each in (said.incorporate, said.must_fix))
+    incorporate, must_fix = (
+        tuple(name_seats_in_directive(it, names) for it in each) for each in (said.incorporate, said.must_fix)
+    )
     return Directives(names.get(said.base, ""), incorporate, must_fix)
 
 
-def with_seats(directive: str, names: Mapping[str, str]) -> str:
+def name_seats_in_directive(directive: str, names: Mapping[str, str]) -> str:
     """A judge's directive with the seats it means: `candidate-B` or `B's`."""
     for name, seat in names.items():
         letter = re.escape(name.rpartition("-")[2])
@@ -53,7 +55,7 @@ def with_seats(directive: str, names: Mapping[str, str]) -> str:
     return directive
 
 
-def unsigned(operations: Sequence[Operation]) -> str:
+def render_unsigned_candidate(operations: Sequence[Operation]) -> str:
     """A candidate as the judges read it: what it writes, and nothing of what its author said about it."""
     return "\n".join(map(_operation, operations))
 
@@ -73,14 +75,16 @@ def _operation(it: Operation) -> str:
             return f"{it.path} becomes {it.to}."
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class JudgeDirectives(msgspec.Struct, frozen=True):
     """What judges want taken over or mended, and what they wanted in only one order of reading."""
 
     directives: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
 
 
-def wanted(heard: Sequence[Mapping[str, Directives]], verdicts: Verdicts, base: str, seats: Collection[str]) -> Wanted:
+def collect_judge_directives(
+    heard: Sequence[Mapping[str, Directives]], verdicts: SwappedOrderVerdicts, base: str, seats: Collection[str]
+) -> JudgeDirectives:
     """What those judges want whose verdict stands and is for the base; what the order may have made is not done."""
     both: dict[str, None] = {}
     once: dict[str, None] = {}
@@ -88,12 +92,12 @@ def wanted(heard: Sequence[Mapping[str, Directives]], verdicts: Verdicts, base: 
         first, second = (_by_meaning(order[judge], seats) for order in heard)
         both |= {said: None for meant, said in first.items() if meant in second}
         once |= {said: None for meant, said in (first | second).items() if meant in first.keys() ^ second.keys()}
-    return Wanted(tuple(both), tuple(once))
+    return JudgeDirectives(tuple(both), tuple(once))
 
 
 def _by_meaning(said: Directives, seats: Collection[str]) -> dict[_Meaning, str]:
     taken = {_meaning(it, seats): it for it in said.incorporate}
-    return taken | {_meaning(it, seats): f"{MUST_FIX}{it}" for it in said.must_fix} | taken
+    return taken | {_meaning(it, seats): f"{MUST_FIX_PREFIX}{it}" for it in said.must_fix} | taken
 
 
 def _meaning(directive: str, seats: Collection[str]) -> _Meaning:
@@ -102,23 +106,25 @@ def _meaning(directive: str, seats: Collection[str]) -> _Meaning:
     return frozenset(words) - _FILLING, tuple(it for it in words if it in {seat.lower() for seat in seats})
 
 
-def judged(heard: Sequence[Mapping[str, Directives]], verdicts: Verdicts, base: str, said_once: Sequence[str]) -> str:
+def describe_judge_verdicts(
+    heard: Sequence[Mapping[str, Directives]], verdicts: SwappedOrderVerdicts, base: str, said_once: Sequence[str]
+) -> str:
     """How the judges came out, in a few words: whom they prefer, who does not count and why, who preferred itself."""
     said = [f"{seat} {votes}" for seat, votes in verdicts.tally().items()]
     once = [it for it in verdicts.void if not all(it in order for order in heard)]
     turned = [it for it in verdicts.void if it not in once]
-    turning = listed([f"“{join_text_lines(it)}”" for it in said_once])
+    turning = join_names([f"“{join_text_lines(it)}”" for it in said_once])
     own = [it for it, preferred in verdicts.preferred.items() if preferred == it]
     parts = [f"Among equals the judges prefer: {', '.join(said)}." if said else ""]
-    parts += [f"Void, since it turned with the order: {listed(turned)}." if turned else ""]
-    parts += [f"Not counted, since only one order was answered: {listed(once)}." if once else ""]
-    parts += [f"Its own work, unsigned, was preferred by {listed(own)}." if own else ""]
+    parts += [f"Void, since it turned with the order: {join_names(turned)}." if turned else ""]
+    parts += [f"Not counted, since only one order was answered: {join_names(once)}." if once else ""]
+    parts += [f"Its own work, unsigned, was preferred by {join_names(own)}." if own else ""]
     parts += [f"Void, since it was wanted in only one order: {turning}." if turning else ""]
     parts += ["" if said else f"{'No verdict stands' if verdicts.void else 'No judge answered'}; {_by_order(base)}"]
     return " ".join(filter(None, parts))
 
 
-def unjudged(base: str) -> str:
+def describe_missing_judges(base: str) -> str:
     """That nobody could be asked among equals."""
     return f"Nobody could judge among equals; {_by_order(base)}"
 
@@ -127,45 +133,45 @@ def _by_order(base: str) -> str:
     return f"{base}'s was taken because it came first of those that running could not tell apart."
 
 
-def left_over(made: DraftsSynthesised) -> str:
+def describe_unspliced_directives(made: DraftsSynthesised) -> str:
     """What could not be spliced, for the seat that is asked to do it."""
     return "\n".join(
-        f"- {it.directive} (only in {listed(it.files)})" if it.files else f"- {it.directive}" for it in made.left
+        f"- {it.directive} (only in {join_names(it.files)})" if it.files else f"- {it.directive}" for it in made.left
     )
 
 
-def spoken_of(made: DraftsSynthesised, seats: Collection[str]) -> tuple[str, ...]:
+def seats_in_unspliced_directives(made: DraftsSynthesised, seats: Collection[str]) -> tuple[str, ...]:
     """The seats whose work is named in what could not be spliced."""
     words = {word.strip(".:-").lower() for it in made.left for word in _WORD.findall(it.directive)}
     return tuple(seat for seat in seats if seat.lower() in words)
 
 
-def concerned(made: DraftsSynthesised) -> tuple[str, ...]:
+def files_of_unspliced_directives(made: DraftsSynthesised) -> tuple[str, ...]:
     """The only files that may change for what could not be spliced; none where it does not say which."""
     known = all(it.files for it in made.left)
     return tuple(dict.fromkeys(path for it in made.left for path in it.files)) if known else ()
 
 
-def worse(again: Candidate, base: Candidate) -> str:
+def describe_merge_regression(again: Candidate, base: Candidate) -> str:
     """How something that was made of a candidate fails what that passed, or cannot be written; nothing if it does."""
     failed = {it.name for it in base.checks if not it.passed}
     broke = tuple(it for it in again.checks if not it.passed and it.name not in failed)
-    why = why_not(msgspec.structs.replace(again, checks=broke))
+    why = summarize_candidate_failure(msgspec.structs.replace(again, checks=broke))
     lost = [test for test, passed in base.tests.items() if passed and not again.tests.get(test, False)]
-    return why or (f"It no longer passes {listed([join_text_lines(it) for it in lost])}." if lost else "")
+    return why or (f"It no longer passes {join_names([join_text_lines(it) for it in lost])}." if lost else "")
 
 
-def spliced(made: DraftsSynthesised, base: str) -> str:
+def describe_synthesis(made: DraftsSynthesised, base: str) -> str:
     """What came from whom, in a sentence."""
     if not made.took and not made.removed:
         return f"All of it is {base}'s."
     taken = [f"{it.symbol or it.path} of {it.seat}" for it in made.took]
     gone = [it.symbol for it in made.removed]
-    parts = [f"{word} {listed(names)}" for word, names in (("with", taken), ("without", gone)) if names]
+    parts = [f"{word} {join_names(names)}" for word, names in (("with", taken), ("without", gone)) if names]
     return f"The base is {base}'s, {' and '.join(parts)}."
 
 
-class Verdicts(msgspec.Struct, frozen=True, omit_defaults=True):
+class SwappedOrderVerdicts(msgspec.Struct, frozen=True, omit_defaults=True):
     """What each judge prefers in either order, and who is void because the order decided."""
 
     preferred: dict[str, str] = {}
@@ -177,11 +183,13 @@ class Verdicts(msgspec.Struct, frozen=True, omit_defaults=True):
         return {it: chosen.count(it) for it in sorted(set(chosen), key=lambda it: (-chosen.count(it), it))}
 
 
-def standing(ab: Mapping[str, str], ba: Mapping[str, str], candidates: Collection[str]) -> Verdicts:
+def compare_swapped_order_verdicts(
+    ab: Mapping[str, str], ba: Mapping[str, str], candidates: Collection[str]
+) -> SwappedOrderVerdicts:
     """Hold what each judge preferred when it read (A, B) against what it preferred when it read (B, A).
 
     The values are candidates by name. Who changes with the order is void, and so is who was heard in only one of them.
     """
     judges = dict.fromkeys((*ab, *ba))
     preferred = {it: ab[it] for it in judges if ab.get(it) == ba.get(it) and ab.get(it) in candidates}
-    return Verdicts(preferred, tuple(it for it in judges if it not in preferred))
+    return SwappedOrderVerdicts(preferred, tuple(it for it in judges if it not in preferred))

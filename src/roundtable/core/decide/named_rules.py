@@ -9,12 +9,12 @@ import msgspec
 
 from roundtable.core.decide import code_red, knights
 from roundtable.core.decide import debate as debating
-from roundtable.core.decide.decision import last_words
-from roundtable.core.decide.vote import Poll, candidates, conclude
+from roundtable.core.decide.decision import last_moves_by_seat
+from roundtable.core.decide.vote import RankedPoll, decide_vote, vote_candidates
 from roundtable.core.values import Charter, Decision, Outcome, Proposal, Round
 
 
-class Hearing(msgspec.Struct, frozen=True):
+class RuleInput(msgspec.Struct, frozen=True):
     """What has been said: all rounds, the newest one of pitches, and those in the form the rule reads."""
 
     charter: Charter
@@ -26,45 +26,45 @@ class Hearing(msgspec.Struct, frozen=True):
     @property
     def candidates(self) -> tuple[Proposal, ...]:
         """What can be voted on."""
-        return candidates(self.charter.options, self.pitched, self.labels)
+        return vote_candidates(self.charter.options, self.pitched, self.labels)
 
 
-class NamedRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name"):
+class DecisionRuleBase(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name"):
     """What each rule says of itself: the form of answers it reads, and whether it needs pitches as well."""
 
     codec: ClassVar[str] = ""
     pitches: ClassVar[bool] = False
 
 
-class ScoreThreshold(NamedRule, frozen=True, tag="score_threshold"):
+class ScoreThresholdRule(DecisionRuleBase, frozen=True, tag="score_threshold"):
     """All scores at the minimum and nothing blocking."""
 
     codec: ClassVar[str] = "score-json"
     minimum: float = 9
     pending_blocks: Literal["marked", "any"] = "marked"
 
-    def conclude(self, hearing: Hearing) -> Decision:
+    def conclude(self, hearing: RuleInput) -> Decision:
         """In the words of who scores highest."""
-        accord = knights.accord(hearing.deciding, self.minimum, self.pending_blocks)
-        lead = knights.lead_of(accord, hearing.charter.seats, hearing.charter.question)
-        return knights.conclude(accord, lead, "")
+        accord = knights.rule_knights_accord(hearing.deciding, self.minimum, self.pending_blocks)
+        lead = knights.choose_knights_lead(accord, hearing.charter.seats, hearing.charter.question)
+        return knights.decide_knights(accord, lead, "")
 
 
-class NoObjection(NamedRule, frozen=True, tag="no_objection"):
+class NoObjectionRule(DecisionRuleBase, frozen=True, tag="no_objection"):
     """Enough support for one of the pitches, and nobody objects."""
 
     codec: ClassVar[str] = "agree-object-add"
     pitches: ClassVar[bool] = True
     support: Literal["majority", "all"] = "majority"
 
-    def conclude(self, hearing: Hearing) -> Decision:
+    def conclude(self, hearing: RuleInput) -> Decision:
         """In the words of who pitched it."""
         assert hearing.pitched is not None
-        debate = msgspec.structs.replace(debating.opening(hearing.pitched), rounds=hearing.deciding)
-        return debating.conclude(debate, self.support)
+        debate = msgspec.structs.replace(debating.debate_after_blind_round(hearing.pitched), rounds=hearing.deciding)
+        return debating.decide_debate(debate, self.support)
 
 
-class KeyConvergence(NamedRule, frozen=True, tag="key_convergence"):
+class KeyConvergenceRule(DecisionRuleBase, frozen=True, tag="key_convergence"):
     """Enough seats that are sure name the same root cause."""
 
     codec: ClassVar[str] = "diagnosis-json"
@@ -72,31 +72,31 @@ class KeyConvergence(NamedRule, frozen=True, tag="key_convergence"):
     confidence: float = 8
     similarity: float = 0.7
 
-    def conclude(self, hearing: Hearing) -> Decision:
+    def conclude(self, hearing: RuleInput) -> Decision:
         """In the words of the surest."""
-        criteria = code_red.Criteria(self.seats, self.confidence, self.similarity)
-        return code_red.conclude(hearing.deciding, criteria)
+        criteria = code_red.RootCauseCriteria(self.seats, self.confidence, self.similarity)
+        return code_red.decide_code_red(hearing.deciding, criteria)
 
 
-class Ranked(NamedRule, frozen=True, tag="ranked"):
+class RankedVoteRule(DecisionRuleBase, frozen=True, tag="ranked"):
     """Condorcet, then elimination, over the options or the pitches."""
 
     codec: ClassVar[str] = "ranked-ballot"
 
-    def conclude(self, hearing: Hearing) -> Decision:
+    def conclude(self, hearing: RuleInput) -> Decision:
         """In the words of who pitched it, or of who ranked it highest."""
         argued = tuple(it for it in hearing.rounds if it not in hearing.deciding)
-        return conclude(Poll(hearing.candidates, hearing.deciding[-1], argued))
+        return decide_vote(RankedPoll(hearing.candidates, hearing.deciding[-1], argued))
 
 
-Rule = ScoreThreshold | NoObjection | KeyConvergence | Ranked
-RULES = tuple(str(rule.__struct_config__.tag) for rule in get_args(Rule))
+DecisionRule = ScoreThresholdRule | NoObjectionRule | KeyConvergenceRule | RankedVoteRule
+DECISION_RULE_NAMES = tuple(str(rule.__struct_config__.tag) for rule in get_args(DecisionRule))
 
 
-def chosen_by_person(decision: Decision, id: str, hearing: Hearing) -> Decision:
+def decide_chosen_by_person(decision: Decision, id: str, hearing: RuleInput) -> Decision:
     """The decision once the person took one of the proposals, in its author's words where it has one."""
     taken = next(it for it in decision.proposals if it.id == id)
-    words = last_words(hearing.rounds)
+    words = last_moves_by_seat(hearing.rounds)
     spokesman = next((words[author] for author in taken.authors if author in words), None)
     return msgspec.structs.replace(
         decision,

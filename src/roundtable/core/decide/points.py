@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.positions import same_words
+from roundtable.core.decide.positions import normalize_position
 from roundtable.core.values import Round
 from roundtable.core.verdict import Issue
 
-LONGEST = 200
-MOST_OPEN = 24
+MAX_POINT_LENGTH = 200
+MAX_OPEN_POINTS = 24
 
 _NAMED = re.compile(r"\W{0,3}(P\d{1,4})[*_`\])]{0,3}\s?(?:[:：]|\W{0,3}\Z)")
 """An id alone, or before a colon: `P99 latency` and `P1 incidents` are words of a point."""
@@ -21,7 +21,7 @@ _NO_MARKUP = str.maketrans("<>", "()")
 """Points are read out beside our own words, and must not close a tag there."""
 
 
-class Point(msgspec.Struct, frozen=True):
+class DebatePoint(msgspec.Struct, frozen=True):
     """Something a seat put down, under an id that stays; its author is the first who supports it."""
 
     id: str
@@ -34,11 +34,11 @@ class Point(msgspec.Struct, frozen=True):
         return f"{self.id}: {self.text}"
 
 
-class Points(msgspec.Struct, frozen=True):
+class DebatePoints(msgspec.Struct, frozen=True):
     """Where the points stand after the newest round."""
 
-    agreed: tuple[Point, ...] = ()
-    open: tuple[Point, ...] = ()
+    agreed: tuple[DebatePoint, ...] = ()
+    open: tuple[DebatePoint, ...] = ()
 
     def settled(self) -> tuple[str, ...]:
         """What stands at the head of the next turn."""
@@ -46,10 +46,10 @@ class Points(msgspec.Struct, frozen=True):
 
     def reading(self) -> tuple[str, ...]:
         """The newest of the open points, under the ids by which seats can name them."""
-        return tuple(point.line for point in self.open[-MOST_OPEN:])
+        return tuple(point.line for point in self.open[-MAX_OPEN_POINTS:])
 
 
-def points(rounds: Sequence[Round]) -> Points:
+def collect_debate_points(rounds: Sequence[Round]) -> DebatePoints:
     """Fold what seats stated round by round.
 
     A point is agreed once every seat counted in the newest round supports it, two at least, and no blocking issue
@@ -65,11 +65,11 @@ def points(rounds: Sequence[Round]) -> Points:
                 id = _meant(said, ids, texts)
                 if id:
                     supporters.setdefault(id, {})[move.seat] = None
-    made = [Point(id, text, tuple(supporters[id])) for id, text in texts.items()]
+    made = [DebatePoint(id, text, tuple(supporters[id])) for id, text in texts.items()]
     proven = [claim.text for round in rounds for move in round.moves for claim in move.verdict.claims if claim.held]
     shown = {_meant(text, dict(ids), dict(texts)) for text in proven}
     agreed = [point for point in made if point.id in shown or _agreed(point, rounds[-1])]
-    return Points(tuple(agreed), tuple(point for point in made if point not in agreed))
+    return DebatePoints(tuple(agreed), tuple(point for point in made if point not in agreed))
 
 
 def _meant(said: str, ids: dict[str, str], texts: dict[str, str]) -> str:
@@ -77,20 +77,20 @@ def _meant(said: str, ids: dict[str, str], texts: dict[str, str]) -> str:
     named = _NAMED.match(said)
     if named:
         return named[1] if named[1] in texts else ""
-    words = same_words(said)
+    words = normalize_position(said)
     if words and words not in ids:
         ids[words] = f"P{len(texts) + 1}"
-        texts[ids[words]] = " ".join(said.split())[:LONGEST].translate(_NO_MARKUP)
+        texts[ids[words]] = " ".join(said.split())[:MAX_POINT_LENGTH].translate(_NO_MARKUP)
     return ids.get(words, "")
 
 
-def _agreed(point: Point, newest: Round) -> bool:
+def _agreed(point: DebatePoint, newest: Round) -> bool:
     counted = [move for move in newest.moves if move.verdict.counts]
     disputed = any(_names(issue, point) for move in counted for issue in move.verdict.issues if issue.blocking)
     return len(point.supporters) > 1 and not disputed and {move.seat for move in counted} <= set(point.supporters)
 
 
-def _names(issue: Issue, point: Point) -> bool:
+def _names(issue: Issue, point: DebatePoint) -> bool:
     """Whether an issue speaks of this point, by its id or in its words."""
     by_id = point.id in (issue.id, *re.findall(r"\bP\d{1,4}\b", issue.text))
-    return by_id or same_words(point.text) in same_words(issue.text).translate(_NO_MARKUP)
+    return by_id or normalize_position(point.text) in normalize_position(issue.text).translate(_NO_MARKUP)

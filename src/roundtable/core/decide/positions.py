@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from roundtable.core.decide.ruling import settlements
+from roundtable.core.decide.ruling import describe_settled_claims
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Absence, Decision, Dissent, Move, Outcome, Proposal, Round
 
-NEW = "new"
+NEW_PROPOSAL = "new"
 SAME, ACCEPTABLE, OPPOSED = "same", "acceptable", "opposed"
-Ratings = Mapping[str, Mapping[str, str]]
+PositionRatings = Mapping[str, Mapping[str, str]]
 """Per seat, what it thinks of each position: `same`, `acceptable` or `opposed`."""
 
-UNREAD = Fault.of(
+UNREADABLE_ANSWER = Fault.of(
     FaultKind.MALFORMED,
     "Its answer could not be read.",
     help="The model did not keep to the form it was given. A larger model, or another voice, may.",
@@ -24,7 +24,7 @@ UNREAD = Fault.of(
 _NO_REASON = frozenset({"", "none", "n/a", "na", "no", "nothing", "no error", "no errors", "null", "unknown"})
 
 
-class Standing(msgspec.Struct, frozen=True):
+class CouncilStanding(msgspec.Struct, frozen=True):
     """The state of the argument after a round. `words` are what a seat said when it came to where it stands."""
 
     blind: Round
@@ -34,7 +34,7 @@ class Standing(msgspec.Struct, frozen=True):
     blind_stands: dict[str, str]
     stands: dict[str, str]
     words: dict[str, Move]
-    ratings: Ratings = {}
+    ratings: PositionRatings = {}
     moving: bool = True
     conformity: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
@@ -73,29 +73,31 @@ class Standing(msgspec.Struct, frozen=True):
         return tuple(f"{proposal.id}: {proposal.text}" for proposal in self.proposals)
 
 
-def positions_of(round: Round) -> dict[str, str]:
+def positions_by_seat(round: Round) -> dict[str, str]:
     """The positions that could be read, by seat."""
     return {move.seat: move.verdict.position for move in round.moves if move.verdict.counts}
 
 
-def same_words(position: str) -> str:
+def normalize_position(position: str) -> str:
     """Positions that differ only in case, spacing and closing punctuation are the same."""
     return " ".join(position.casefold().split()).rstrip(".,!;: ")
 
 
-def differ(round: Round) -> bool:
+def has_different_positions(round: Round) -> bool:
     """Whether the positions, word for word, are more than one."""
-    return len({same_words(position) for position in positions_of(round).values()}) > 1
+    return len({normalize_position(position) for position in positions_by_seat(round).values()}) > 1
 
 
-def opening(blind: Round, labels: Mapping[str, str], options: Sequence[str], ratings: Ratings) -> Standing:
+def standing_after_blind_round(
+    blind: Round, labels: Mapping[str, str], options: Sequence[str], ratings: PositionRatings
+) -> CouncilStanding:
     """Where the seats stand after the blind round; these votes are kept for good."""
-    positions = positions_of(blind)
+    positions = positions_by_seat(blind)
     proposals = _listed(options, positions) if options else _grouped(positions, labels, ratings)
     stands = {seat: proposal.id for proposal in proposals for seat in proposal.authors}
     words = {move.seat: move for move in blind.moves if move.seat in stands}
     by_proposal = {seat: _per_proposal(given, proposals, labels) for seat, given in ratings.items()}
-    return Standing(blind, blind, dict(labels), proposals, stands, stands, words, by_proposal, len(stands) > 1)
+    return CouncilStanding(blind, blind, dict(labels), proposals, stands, stands, words, by_proposal, len(stands) > 1)
 
 
 def _listed(options: Sequence[str], positions: Mapping[str, str]) -> tuple[Proposal, ...]:
@@ -106,7 +108,7 @@ def _listed(options: Sequence[str], positions: Mapping[str, str]) -> tuple[Propo
     )
 
 
-def _grouped(positions: Mapping[str, str], labels: Mapping[str, str], ratings: Ratings) -> tuple[Proposal, ...]:
+def _grouped(positions: Mapping[str, str], labels: Mapping[str, str], ratings: PositionRatings) -> tuple[Proposal, ...]:
     """Two positions are one when they are the same words, or when their authors call each other's the same.
 
     A chain that not everybody in it agrees to is unclear, and unclear means disagreement.
@@ -114,7 +116,7 @@ def _grouped(positions: Mapping[str, str], labels: Mapping[str, str], ratings: R
 
     def one(a: str, b: str) -> bool:
         mutual = ratings.get(a, {}).get(labels[b]), ratings.get(b, {}).get(labels[a])
-        return same_words(positions[a]) == same_words(positions[b]) or mutual == (SAME, SAME)
+        return normalize_position(positions[a]) == normalize_position(positions[b]) or mutual == (SAME, SAME)
 
     groups: list[list[str]] = []
     for seat in sorted(positions, key=lambda seat: (len(labels[seat]), labels[seat])):
@@ -135,17 +137,17 @@ def _per_proposal(given: Mapping[str, str], proposals: Sequence[Proposal], label
     return result
 
 
-def names_a_reason(move: Move) -> bool:
+def has_named_reason(move: Move) -> bool:
     """Whether a change of mind names an error, or cites or proves a fact; that the others say so is neither."""
     reasons = [move.verdict.error, *(evidence.text for evidence in move.verdict.evidence)]
-    named = any(same_words(reason) not in _NO_REASON and len(reason.split()) >= 2 for reason in reasons)
+    named = any(normalize_position(reason) not in _NO_REASON and len(reason.split()) >= 2 for reason in reasons)
     return named or any(claim.held for claim in move.verdict.claims)
 
 
-def reconsidered(standing: Standing, again: Round) -> Standing:
+def standing_after_reading(standing: CouncilStanding, again: Round) -> CouncilStanding:
     """Where the seats stand after reading each other. A flip without a reason counts at the blind position."""
     if not again.quorate:
-        valid = len(positions_of(again))
+        valid = len(positions_by_seat(again))
         few = f"{valid} of {len(again.electorate)} seats gave a valid answer in {again.name}"
         notice = f"{few}, which is less than the quorum, so {standing.last.name} decides."
         return msgspec.structs.replace(standing, moving=False, notices=(*standing.notices, notice))
@@ -161,11 +163,11 @@ def reconsidered(standing: Standing, again: Round) -> Standing:
             continue
         before = standing.stands.get(seat, standing.blind_stands.get(seat))
         blind_move = standing.blind.by(seat)
-        if before is not None and stand != before and blind_move and not names_a_reason(move):
+        if before is not None and stand != before and blind_move and not has_named_reason(move):
             conformity.append(seat)
             stands[seat], words[seat] = standing.blind_stands.get(seat, before), blind_move
             continue
-        if stand == NEW:
+        if stand == NEW_PROPOSAL:
             stand = f"{standing.labels[seat]}{len(proposals) + 1}"
             proposals.append(Proposal(stand, move.verdict.position, (seat,)))
         moved = moved or stand != before
@@ -183,7 +185,7 @@ def reconsidered(standing: Standing, again: Round) -> Standing:
     )
 
 
-def conclude(standing: Standing, chosen: str = "") -> Decision:
+def decide_council(standing: CouncilStanding, chosen: str = "") -> Decision:
     """The decision beside the blind vote, with whoever was not counted and why.
 
     The minority is kept word for word, a seat that could not be counted in the end with its blind answer.
@@ -218,12 +220,12 @@ def conclude(standing: Standing, chosen: str = "") -> Decision:
         blind_vote=dict(Counter(standing.blind_stands.values()).most_common()),
         tally=dict(Counter(standing.stands.values()).most_common()),
         conformity=standing.conformity,
-        basis=(*dict.fromkeys((standing.blind.name, standing.last.name)), *settlements((standing.last,))),
+        basis=(*dict.fromkeys((standing.blind.name, standing.last.name)), *describe_settled_claims((standing.last,))),
         notices=_notices(standing, outcome),
     )
 
 
-def _spokesman(standing: Standing, electorate: Sequence[str], winner: str) -> tuple[str, Move | None]:
+def _spokesman(standing: CouncilStanding, electorate: Sequence[str], winner: str) -> tuple[str, Move | None]:
     """The surest seat behind the winner; where nobody stands for it any more, one that once proposed it."""
     behind = [seat for seat in electorate if winner and standing.stands.get(seat) == winner]
     if behind:
@@ -234,7 +236,7 @@ def _spokesman(standing: Standing, electorate: Sequence[str], winner: str) -> tu
     return author, standing.blind.by(author)
 
 
-def _how(standing: Standing, outcome: Outcome, winner: str, chosen: str) -> str:
+def _how(standing: CouncilStanding, outcome: Outcome, winner: str, chosen: str) -> str:
     where = "in the blind round" if standing.last is standing.blind else "after reading each other"
     if chosen:
         return f"The person chose {chosen}; the seats did not settle it."
@@ -249,18 +251,20 @@ def _how(standing: Standing, outcome: Outcome, winner: str, chosen: str) -> str:
     return f"No proposal has more than half of the {len(standing.stands)} counted seats, {where}."
 
 
-def _missing(standing: Standing, electorate: Sequence[str]) -> tuple[Absence, ...]:
+def _missing(standing: CouncilStanding, electorate: Sequence[str]) -> tuple[Absence, ...]:
     """Every seat of the electorate that is not counted, with the cause."""
     known = {absence.seat: absence for absence in (*standing.blind.missing, *standing.last.missing)}
     off = Fault.of(FaultKind.CANCELLED, "It was switched off.", help="`roundtable amend` switches seats on again.")
     return tuple(
-        Absence(seat, off) if seat not in standing.last.electorate else known.get(seat, Absence(seat, UNREAD))
+        Absence(seat, off)
+        if seat not in standing.last.electorate
+        else known.get(seat, Absence(seat, UNREADABLE_ANSWER))
         for seat in electorate
         if seat not in standing.stands
     )
 
 
-def _notices(standing: Standing, outcome: Outcome) -> tuple[str, ...]:
+def _notices(standing: CouncilStanding, outcome: Outcome) -> tuple[str, ...]:
     notices = list(standing.notices)
     if len(standing.stands) == 1 and outcome is Outcome.REACHED:
         notices.append("This is a single opinion, not an agreement.")
@@ -270,7 +274,7 @@ def _notices(standing: Standing, outcome: Outcome) -> tuple[str, ...]:
     return tuple(notices)
 
 
-def insufficient(blind: Round) -> Decision:
+def decide_without_quorum(blind: Round) -> Decision:
     """What a round without a quorum comes to."""
     counted = tuple(move.seat for move in blind.moves if move.verdict.counts)
     return Decision(
@@ -278,6 +282,9 @@ def insufficient(blind: Round) -> Decision:
         how=f"Only {len(counted)} of {len(blind.electorate)} seats gave a valid answer, which is less than the quorum.",
         electorate=blind.electorate,
         counted=counted,
-        missing=(*blind.missing, *(Absence(move.seat, UNREAD) for move in blind.moves if not move.verdict.counts)),
+        missing=(
+            *blind.missing,
+            *(Absence(move.seat, UNREADABLE_ANSWER) for move in blind.moves if not move.verdict.counts),
+        ),
         basis=(blind.name,),
     )

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.ruling import join_names
 from roundtable.core.effects import CheckOutcome, ProjectRan
 from roundtable.core.sandbox import Limit
 from roundtable.core.stages import Contribution
 from roundtable.core.text.wording import end_sentence, join_text_lines, pluralize
 
-LONGEST = 6_000
+MAX_STEP_OUTPUT = 6_000
 """Characters of a step's output that are told; the end of it says what went wrong."""
 
-STOPPED = "The person stopped it."
-NOT_RUN = "What was mended last was not run."
+RUN_STOPPED_BY_PERSON = "The person stopped it."
+LAST_REPAIR_NOT_RUN = "What was mended last was not run."
 _SHORT = 200
 _LAST_WORDS = 2_000
 _SERVICE = "A service needs a [check] in run.toml: it is asked that while it runs, and then stopped."
@@ -25,28 +25,28 @@ _SERVICE = "A service needs a [check] in run.toml: it is asked that while it run
 _HOW = {"compose": "by its compose file", "dockerfile": "by its Dockerfile", "plan": "as a plain program"}
 
 
-def how_run(ran: ProjectRan) -> str:
+def describe_run_method(ran: ProjectRan) -> str:
     """By what the program was run and where, in a sentence; empty where nothing was."""
     where = f", in {ran.sandbox}" if ran.sandbox else ""
     return f"It was run {_HOW[ran.how]}{where}." if ran.how else ""
 
 
-def ran_words(ran: ProjectRan) -> str:
+def describe_project_run(ran: ProjectRan) -> str:
     """How it was run, how each step ended, and what the last of them said."""
-    return _told(ran, LONGEST)
+    return _told(ran, MAX_STEP_OUTPUT)
 
 
-def came_to(ran: ProjectRan) -> str:
+def summarize_project_run(ran: ProjectRan) -> str:
     """The same with only the last words of each step, for who works on what comes after."""
     return _told(ran, _LAST_WORDS)
 
 
 def _told(ran: ProjectRan, longest: int) -> str:
-    said = [*filter(None, (how_run(ran),)), *ran.notes, *filter(None, (ran.why,))]
+    said = [*filter(None, (describe_run_method(ran),)), *ran.notes, *filter(None, (ran.why,))]
     said += [f"Its install step was not allowed: {' '.join(ran.wants_install)}."] if ran.wants_install else []
     said += [_step(it, longest) for it in ran.steps]
     said += [_SERVICE] if _never_ended(ran) else []
-    said += [STOPPED] if ran.stopped else []
+    said += [RUN_STOPPED_BY_PERSON] if ran.stopped else []
     return "\n".join(said) or "Nothing was run."
 
 
@@ -65,7 +65,7 @@ def _never_ended(ran: ProjectRan) -> bool:
     return len(ran.steps) > 0 and ran.steps[-1].name == "run" and ran.steps[-1].limit is Limit.TIME
 
 
-def trouble(ran: ProjectRan) -> str:
+def describe_run_failure(ran: ProjectRan) -> str:
     """What went wrong, in one line."""
     failed = next((it for it in ran.steps if not it.passed), None)
     if ran.why or failed is None:
@@ -90,9 +90,9 @@ def install_question(argv: Sequence[str]) -> str:
 
 def rerun_question(ran: ProjectRan, took: Sequence[Contribution]) -> str:
     """Whether the program is run again with what was mended, and by whom."""
-    by = listed(list(dict.fromkeys(it.seat for it in took)))
-    files = _line(listed(list(dict.fromkeys(it.path for it in took))), _SHORT)
-    return f"The program failed: {trouble(ran)} {by} mended {files}. Run it again?"
+    by = join_names(list(dict.fromkeys(it.seat for it in took)))
+    files = _line(join_names(list(dict.fromkeys(it.path for it in took))), _SHORT)
+    return f"The program failed: {describe_run_failure(ran)} {by} mended {files}. Run it again?"
 
 
 def _line(text: str, longest: int) -> str:
@@ -100,6 +100,7 @@ def _line(text: str, longest: int) -> str:
     return line if len(line) <= longest else f"{line[:longest]}…"
 
 
-def given_up(ran: ProjectRan, runs: int) -> str:
+def describe_failed_runs(ran: ProjectRan, runs: int) -> str:
     """How it stands in the end, in one sentence."""
-    return f"The program {'still fails' if runs > 1 else 'fails'} after {pluralize(runs, 'run')}: {trouble(ran)}"
+    fails = "still fails" if runs > 1 else "fails"
+    return f"The program {fails} after {pluralize(runs, 'run')}: {describe_run_failure(ran)}"

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from textwrap import indent
 
-from roundtable.core.decide.findings import Standing, Weighed, unproven
-from roundtable.core.decide.positions import UNREAD
-from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.findings import FindingStatus, WeighedFinding, unproven_findings
+from roundtable.core.decide.positions import UNREADABLE_ANSWER
+from roundtable.core.decide.ruling import join_names
 from roundtable.core.text.wording import fence_code
 from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
 
 _HEADS = {
-    Standing.REPRODUCED: "Reproduced:",
-    Standing.UNPROVEN: "Unproven:",
-    Standing.OLD: "Older than the change:",
-    Standing.REFUTED: "Refuted:",
+    FindingStatus.REPRODUCED: "Reproduced:",
+    FindingStatus.UNPROVEN: "Unproven:",
+    FindingStatus.OLD: "Older than the change:",
+    FindingStatus.REFUTED: "Refuted:",
 }
 
 
-def conclude(found: Sequence[Weighed], rounds: Sequence[Round], place: str, lacking: str = "") -> Decision:
+def decide_review(found: Sequence[WeighedFinding], rounds: Sequence[Round], place: str, lacking: str = "") -> Decision:
     """Rejected where any finding was reproduced. `place` is where proofs ran; `lacking` is why they could not."""
     blind, *later = rounds
     counted = tuple(move.seat for move in blind.moves if move.verdict.counts)
     missing = _unheard(blind)
-    shown = [it for it in found if it.standing is Standing.REPRODUCED]
+    shown = [it for it in found if it.standing is FindingStatus.REPRODUCED]
     return Decision(
         Outcome.REJECTED if shown else Outcome.REACHED,
         how=_how(found, counted, place),
@@ -41,7 +41,7 @@ def conclude(found: Sequence[Weighed], rounds: Sequence[Round], place: str, lack
 
 def _unheard(round: Round) -> tuple[Absence, ...]:
     """Who did not answer, and whose answer nobody could read."""
-    return (*round.missing, *(Absence(move.seat, UNREAD) for move in round.moves if not move.verdict.counts))
+    return (*round.missing, *(Absence(move.seat, UNREADABLE_ANSWER) for move in round.moves if not move.verdict.counts))
 
 
 def _not_there(round: Round) -> str:
@@ -49,8 +49,8 @@ def _not_there(round: Round) -> str:
     return f"Not heard in {round.name}, where what was unproven could be settled: {told}."
 
 
-def _how(found: Sequence[Weighed], counted: Sequence[str], place: str) -> str:
-    counts = [(sum(it.standing is standing for it in found), standing.value) for standing in Standing]
+def _how(found: Sequence[WeighedFinding], counted: Sequence[str], place: str) -> str:
+    counts = [(sum(it.standing is standing for it in found), standing.value) for standing in FindingStatus]
     told = ", ".join(f"{count} {word}" for count, word in counts if count)
     where = f" Programs ran in {place}." if place and found else ""
     things = f"{_things(len(found))}: {told}" if told else _things(0)
@@ -58,7 +58,7 @@ def _how(found: Sequence[Weighed], counted: Sequence[str], place: str) -> str:
     return f"{seats} reviewed it blind and found {things}.{where}"
 
 
-def _position(found: Sequence[Weighed], shown: Sequence[Weighed]) -> str:
+def _position(found: Sequence[WeighedFinding], shown: Sequence[WeighedFinding]) -> str:
     if shown:
         return f"Not as it is: {_things(len(shown))} {'was' if len(shown) == 1 else 'were'} reproduced."
     return "Nothing was shown against it." if found else ""
@@ -68,34 +68,34 @@ def _clean(counted: Sequence[str], missing: Sequence[Absence]) -> str:
     """A clean bill is only worth what was heard."""
     if not missing:
         return "No seat found anything wrong."
-    absent = listed(tuple(it.seat for it in missing))
-    return f"{listed(counted)} found nothing wrong; {absent} {'was' if len(missing) == 1 else 'were'} not heard."
+    absent = join_names(tuple(it.seat for it in missing))
+    return f"{join_names(counted)} found nothing wrong; {absent} {'was' if len(missing) == 1 else 'were'} not heard."
 
 
 def _things(count: int) -> str:
     return {0: "nothing", 1: "one fault"}.get(count, f"{count} faults")
 
 
-def _sections(found: Sequence[Weighed]) -> Iterator[str]:
-    for standing in Standing:
+def _sections(found: Sequence[WeighedFinding]) -> Iterator[str]:
+    for standing in FindingStatus:
         lines = ["\n".join(_lines(it)) for it in found if it.standing is standing]
         if lines:
             yield "\n".join((_HEADS[standing], "", *lines))
 
 
-def _lines(it: Weighed) -> Iterator[str]:
+def _lines(it: WeighedFinding) -> Iterator[str]:
     """A finding: how bad, where and what; who found it, what running showed; and the program that shows it."""
     yield f"- {it.finding.line}"
     nowhere = f" It points nowhere: {it.nowhere}" if it.nowhere else ""
-    yield f"  Found by {listed(it.finding.seats)}. {it.why}{nowhere}"
+    yield f"  Found by {join_names(it.finding.seats)}. {it.why}{nowhere}"
     first = it.finding.text
     yield from (f"  {said.seat}: {said.issue.text}" for said in it.finding.said if said.issue.text != first)
-    if it.standing is Standing.REPRODUCED:
+    if it.standing is FindingStatus.REPRODUCED:
         yield indent(fence_code(it.by[0].program), "  ")
 
 
-def _notices(found: Sequence[Weighed], lacking: str) -> Iterator[str]:
+def _notices(found: Sequence[WeighedFinding], lacking: str) -> Iterator[str]:
     if lacking:
         yield f"No program could be run, so nothing is reproduced or refuted: {lacking}"
-    elif names := [it.id for it in unproven(found)]:
-        yield f"Neither shown nor refuted, and worth only the word of who found it: {listed(names)}."
+    elif names := [it.id for it in unproven_findings(found)]:
+        yield f"Neither shown nor refuted, and worth only the word of who found it: {join_names(names)}."

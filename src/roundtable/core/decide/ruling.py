@@ -31,7 +31,7 @@ class Ruling(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.outcome is Outcome.REACHED
 
 
-def heard(moves: Iterable[Move], electorate: Sequence[str], round: str = "") -> dict[str, Verdict]:
+def counted_verdicts(moves: Iterable[Move], electorate: Sequence[str], round: str = "") -> dict[str, Verdict]:
     """The verdicts that count, in the electorate's order: in time, readable, and of this one round.
 
     A crashed seat's earlier move must not stand in for it, so moves of several rounds need `round`.
@@ -43,28 +43,28 @@ def heard(moves: Iterable[Move], electorate: Sequence[str], round: str = "") -> 
     return {seat: verdicts[seat] for seat in electorate if seat in verdicts}
 
 
-def with_stance(verdicts: dict[str, Verdict], *stances: Stance) -> tuple[str, ...]:
+def seats_with_stance(verdicts: dict[str, Verdict], *stances: Stance) -> tuple[str, ...]:
     """The seats that took one of these stances."""
     return tuple(seat for seat, verdict in verdicts.items() if verdict.stance in stances)
 
 
-def missing(electorate: Sequence[str], counted: Iterable[str]) -> tuple[str, ...]:
+def seats_not_counted(electorate: Sequence[str], counted: Iterable[str]) -> tuple[str, ...]:
     """The seats of the electorate that do not count."""
     present = set(counted)
     return tuple(seat for seat in electorate if seat not in present)
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Names as a person would write them in a sentence."""
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def nobody(electorate: Sequence[str]) -> Ruling:
+def rule_nobody_counted(electorate: Sequence[str]) -> Ruling:
     """The ruling when there is nothing to rule on."""
     return Ruling(Outcome.INSUFFICIENT, why=f"None of the {len(electorate)} seats gave an answer that counts.")
 
 
-def settlements(rounds: Sequence[Round]) -> tuple[str, ...]:
+def describe_settled_claims(rounds: Sequence[Round]) -> tuple[str, ...]:
     """What was settled by running it, in a sentence each."""
     lines = dict.fromkeys(
         f"{'proven' if claim.held else 'refuted'} by running it: {claim.text}"
@@ -76,9 +76,9 @@ def settlements(rounds: Sequence[Round]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def judge(move: Move | None) -> Ruling:
+def rule_by_judge(move: Move | None) -> Ruling:
     """Reached when the judge says CONSENSUS; a judge who is absent or unreadable decides nothing."""
-    verdict = heard([move], [move.seat]).get(move.seat) if move else None
+    verdict = counted_verdicts([move], [move.seat]).get(move.seat) if move else None
     if move is None or verdict is None:
         return Ruling(Outcome.INSUFFICIENT, why="No judge gave a ruling that can be read.")
     seats = (move.seat,)

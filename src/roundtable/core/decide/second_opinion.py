@@ -11,19 +11,19 @@ from typing import Literal
 import msgspec
 
 from roundtable.core.decide import positions
-from roundtable.core.decide.decision import dissent_of
-from roundtable.core.decide.positions import OPPOSED, SAME, Ratings, Standing, same_words
-from roundtable.core.decide.ruling import heard, listed
+from roundtable.core.decide.decision import dissent_from_move
+from roundtable.core.decide.positions import OPPOSED, SAME, CouncilStanding, PositionRatings, normalize_position
+from roundtable.core.decide.ruling import counted_verdicts, join_names
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.values import Decision, Outcome, Proposal, Round
 from roundtable.core.verdict import Stance, Verdict
 
-FollowUp = Literal["", "disagreement", "recommendation_gap", "risk"]
+FollowUpReason = Literal["", "disagreement", "recommendation_gap", "risk"]
 
 _WORDS = {Stance.SUPPORT: " (yes)", Stance.OPPOSE: " (no)", Stance.AMEND: " (it depends)"}
 
 
-def stated(first: Round, labels: dict[str, str]) -> Ratings:
+def ratings_from_stances(first: Round, labels: dict[str, str]) -> PositionRatings:
     """What the seats say of each other by a plain yes or no; nothing unless that tells all of them apart.
 
     Yes against no is a difference. Yes and yes in other words is not yet the same: to an either-or question one can
@@ -32,7 +32,9 @@ def stated(first: Round, labels: dict[str, str]) -> Ratings:
     said = _said(first)
     if not all(it.stance in (Stance.SUPPORT, Stance.OPPOSE) for it in said.values()):
         return {}
-    if len({(it.stance, same_words(it.position)) for it in said.values()}) > len({it.stance for it in said.values()}):
+    if len({(it.stance, normalize_position(it.position)) for it in said.values()}) > len(
+        {it.stance for it in said.values()}
+    ):
         return {}
     return {
         seat: {labels[other]: SAME if its.stance is own.stance else OPPOSED for other, its in said.items()}
@@ -40,7 +42,7 @@ def stated(first: Round, labels: dict[str, str]) -> Ratings:
     }
 
 
-def divergence(standing: Standing) -> FollowUp:
+def find_divergence(standing: CouncilStanding) -> FollowUpReason:
     """What makes it worth asking once more: an open disagreement, a gap between recommendations, a risk that blocks.
 
     Only what was said outright is compared, never the words: what nobody called the same or acceptable is disputed.
@@ -54,16 +56,18 @@ def divergence(standing: Standing) -> FollowUp:
     return "risk" if blocking else ""
 
 
-def conclude(standing: Standing) -> Decision:
+def decide_second_opinion(standing: CouncilStanding) -> Decision:
     """Agreement only where all who count agree; else everybody's view stands beside the others', and nobody wins."""
-    decision = positions.conclude(standing)
+    decision = positions.decide_council(standing)
     count = len(standing.stands)
     where = "in the first round" if standing.last is standing.blind else "after one follow-up"
-    decision = msgspec.structs.replace(decision, text=synthesis(standing), author="")
+    decision = msgspec.structs.replace(decision, text=render_opinion_synthesis(standing), author="")
     if len(set(standing.stands.values())) == 1:
         how = f"All {count} counted seats come to the same, {where}." if count > 1 else decision.how
         first = [seat for seat, said in _said(standing.blind).items() if any(it.blocking for it in said.issues)]
-        how += f" {listed(first)} {'sees' if len(first) == 1 else 'see'} risks to be settled first." if first else ""
+        how += (
+            f" {join_names(first)} {'sees' if len(first) == 1 else 'see'} risks to be settled first." if first else ""
+        )
         return msgspec.structs.replace(decision, how=how)
     texts = {proposal.id: proposal.text for proposal in standing.proposals}
     return msgspec.structs.replace(
@@ -72,11 +76,13 @@ def conclude(standing: Standing) -> Decision:
         how=f"The {count} counted seats differ, {where}.",
         winner="",
         position="",
-        dissent=tuple(dissent_of(standing.words[seat], texts[standing.stands[seat]]) for seat in _seats(standing)),
+        dissent=tuple(
+            dissent_from_move(standing.words[seat], texts[standing.stands[seat]]) for seat in _seats(standing)
+        ),
     )
 
 
-def synthesis(standing: Standing) -> str:
+def render_opinion_synthesis(standing: CouncilStanding) -> str:
     """Who comes to the same and who does not, and every risk, each in its seat's own words. No model wrote this."""
     camps = [
         (proposal, [seat for seat in _seats(standing) if standing.stands[seat] == proposal.id])
@@ -92,9 +98,9 @@ def synthesis(standing: Standing) -> str:
     return "\n\n".join(parts)
 
 
-def _camp(standing: Standing, proposal: Proposal, seats: Sequence[str]) -> str:
+def _camp(standing: CouncilStanding, proposal: Proposal, seats: Sequence[str]) -> str:
     said = _said(standing.blind)
-    head = f"{listed(seats)} come to the same:" if len(seats) > 1 else f"{seats[0]} recommends:"
+    head = f"{join_names(seats)} come to the same:" if len(seats) > 1 else f"{seats[0]} recommends:"
     return "\n".join((head, *(_quote(seat, said.get(seat), proposal) for seat in seats)))
 
 
@@ -108,17 +114,17 @@ def _quote(seat: str, said: Verdict | None, proposal: Proposal) -> str:
 
 
 def _said(first: Round) -> dict[str, Verdict]:
-    return heard(first.moves, first.electorate, first.name)
+    return counted_verdicts(first.moves, first.electorate, first.name)
 
 
-def _seats(standing: Standing) -> list[str]:
+def _seats(standing: CouncilStanding) -> list[str]:
     """Those who are counted, in the order of the table."""
     order = dict.fromkeys((*standing.blind.electorate, *standing.last.electorate))
     return [seat for seat in order if seat in standing.stands]
 
 
-OPINIONS = "second-opinion/1-opinions"
-FOLLOW_UP = "second-opinion/3-follow-up"
+OPINIONS_ROUND_NAME = "second-opinion/1-opinions"
+FOLLOW_UP_ROUND_NAME = "second-opinion/3-follow-up"
 
 StopReason = Literal[
     "",
@@ -130,37 +136,37 @@ StopReason = Literal[
 ]
 
 
-def stop_reason(session: Session) -> StopReason:
+def second_opinion_stop_reason(session: Session) -> StopReason:
     """Why it ended; empty while it goes on, where a person cancelled it, and for any other meeting."""
     decision = session.decision
     if decision is None or decision.outcome is Outcome.CANCELLED or session.charter.meeting != "second-opinion":
         return ""
-    first = session.rounds.get(OPINIONS)
+    first = session.rounds.get(OPINIONS_ROUND_NAME)
     if first is None or not any(move.verdict.counts for move in first.moves()):
         return "all_participants_failed"
-    if not follow_up_enabled(session) or not _quorate(first):
+    if not is_follow_up_enabled(session) or not _quorate(first):
         return "round_one_complete"
-    if FOLLOW_UP in session.limit_stops:
+    if FOLLOW_UP_ROUND_NAME in session.limit_stops:
         return "follow_up_failed"
-    if FOLLOW_UP not in session.rounds:
+    if FOLLOW_UP_ROUND_NAME not in session.rounds:
         return "follow_up_not_needed"
-    return "follow_up_complete" if _quorate(session.rounds[FOLLOW_UP]) else "follow_up_failed"
+    return "follow_up_complete" if _quorate(session.rounds[FOLLOW_UP_ROUND_NAME]) else "follow_up_failed"
 
 
-def follow_up_enabled(session: Session) -> bool:
+def is_follow_up_enabled(session: Session) -> bool:
     """Whether a follow-up was asked for at the opening."""
     return bool(session.charter.settings.get("follow_up", False))
 
 
 def follow_up_reason(session: Session) -> str:
     """What the first round showed that was worth a second one; empty where none was held."""
-    asked_again = session.rounds.get(FOLLOW_UP)
+    asked_again = session.rounds.get(FOLLOW_UP_ROUND_NAME)
     return asked_again.opened.prompt.values.get("reason", "") if asked_again else ""
 
 
-def prompt_role(round: str) -> str:
+def second_opinion_prompt_role(round: str) -> str:
     """What a round asked for, by its name: `initial`, `follow_up`, or the purpose it is named after."""
-    if round == OPINIONS:
+    if round == OPINIONS_ROUND_NAME:
         return "initial"
     return round.rpartition("/")[2].partition("-")[2].replace("-", "_")
 

@@ -8,52 +8,52 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from roundtable.core.changeset import Refusal
-from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.ruling import join_names
 from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome
 from roundtable.core.faults import Fault
 from roundtable.core.sandbox import Limit
 from roundtable.core.text.wording import end_sentence, join_text_lines, pluralize
 from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
 
-AS_THEY_WERE = ", as they were before it,"
+ORIGINAL_TESTS_SUFFIX = ", as they were before it,"
 """Stands in the name of a check that was run with the tests that a candidate had made others."""
-SIDE_EFFECTS = "side effects"
+SIDE_EFFECTS_CHECK = "side effects"
 """The name of the check that a function leaves what it is given as it is."""
-SLIPS = "what worked before"
+REGRESSIONS_CHECK = "what worked before"
 """The name of the check that calls which came to something do not end in an error."""
-EVIDENCE = "evidence"
+EVIDENCE_CHECK = "evidence"
 """The name of the check that something shows what a change is for, and of the round that asks for that alone."""
-AGREEMENT = "agreement"
+AGREEMENT_CHECK = "agreement"
 """The name of the check that somebody else's work bears a change out, where others were asked for it too."""
-CODE = "code"
+CODE_CHECK = "code"
 """The name of the check that a change is of code, where those of others are."""
 PASSES, FAILS = "passes", "fails"
 """How a test ends with a candidate, beside what comes out of it for inputs."""
 _GIST = 200
 _BLANKS = re.compile(" {2,}")
 _SAID = 3
-TOLD = 1_500
+MAX_CHECK_OUTPUT = 1_500
 """Characters of a check's output that a seat is told; the end of it says what went wrong."""
 
 
-def failed(tried: CandidatesTried) -> tuple[str, ...]:
+def failed_candidate_seats(tried: CandidatesTried) -> tuple[str, ...]:
     """The seats whose candidate was refused or did not pass."""
     return tuple(it.seat for it in tried.candidates if not it.passed)
 
 
-def unproven(tried: CandidatesTried) -> tuple[str, ...]:
+def unproven_candidate_seats(tried: CandidatesTried) -> tuple[str, ...]:
     """The seats whose candidate lacks nothing but a test that shows that it does what it is for."""
-    return tuple(it.seat for it in tried.candidates if _lacks_only(it, EVIDENCE))
+    return tuple(it.seat for it in tried.candidates if _lacks_only(it, EVIDENCE_CHECK))
 
 
-def doubted(tried: CandidatesTried) -> tuple[Candidate, ...]:
+def unverified_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
     """Those that lack nothing but what would show that they do what they are for: a person may see that they do."""
-    return tuple(filter(is_doubted, tried.candidates))
+    return tuple(filter(is_candidate_unverified, tried.candidates))
 
 
-def is_doubted(it: Candidate) -> bool:
+def is_candidate_unverified(it: Candidate) -> bool:
     """Whether it lacks nothing but that."""
-    return _lacks_only(it, EVIDENCE, AGREEMENT)
+    return _lacks_only(it, EVIDENCE_CHECK, AGREEMENT_CHECK)
 
 
 def _lacks_only(it: Candidate, *names: str) -> bool:
@@ -62,9 +62,9 @@ def _lacks_only(it: Candidate, *names: str) -> bool:
     return bool(failing) and all(_is_ours(check, *names) for check in failing)
 
 
-def is_doubt(check: CheckOutcome) -> bool:
+def is_evidence_check(check: CheckOutcome) -> bool:
     """Whether it is a check that something shows what a change is for."""
-    return _is_ours(check, EVIDENCE, AGREEMENT)
+    return _is_ours(check, EVIDENCE_CHECK, AGREEMENT_CHECK)
 
 
 def _is_ours(check: CheckOutcome, *names: str) -> bool:
@@ -72,41 +72,46 @@ def _is_ours(check: CheckOutcome, *names: str) -> bool:
     return check.name in names and not check.argv
 
 
-def asks_for_tests(round: str) -> bool:
+def is_tests_round(round: str) -> bool:
     """Whether seats are asked in a round of this name for tests alone: what they wrote before stands."""
-    return round.endswith(f"-{EVIDENCE}")
+    return round.endswith(f"-{EVIDENCE_CHECK}")
 
 
-def alike(tried: CandidatesTried) -> tuple[Candidate, ...]:
+def equally_good_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
     """The best that passed, as far as running them can tell; those that write the same bytes are one."""
     passed = [it for it in tried.candidates if it.passed]
     best = [it for it in passed if it.seat in tried.best] or passed[:1]
     return tuple({it.draft: it for it in reversed(best)}.values())[::-1]
 
 
-def contested(tried: CandidatesTried) -> tuple[Candidate, ...]:
+def contested_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
     """The first that passes all but the tests as they were: whether those may be others, a person says."""
     for it in tried.candidates:
-        if (failing := _failing(it)) and all(check.name.endswith(AS_THEY_WERE) for check in failing):
+        if (failing := _failing(it)) and all(check.name.endswith(ORIGINAL_TESTS_SUFFIX) for check in failing):
             return (it,)
     return ()
 
 
-def warning(tried: CandidatesTried, seat: str) -> str:
+def candidate_warning(tried: CandidatesTried, seat: str) -> str:
     """What a person has to know before they say yes to a candidate."""
     it = _of(tried, seat)
-    return " ".join(filter(None, (doubt(it), _contest(tried, it), _put_back(it), *map(end_sentence, tried.unrun))))
+    return " ".join(
+        filter(
+            None,
+            (unverified_candidate_warning(it), _contest(tried, it), _put_back(it), *map(end_sentence, tried.unrun)),
+        )
+    )
 
 
-def doubt(it: Candidate) -> str:
+def unverified_candidate_warning(it: Candidate) -> str:
     """That nothing shows whether a candidate is right, in words; nothing where something does."""
-    return f"No candidate passed beyond doubt. {_all_but(it)}" if is_doubted(it) else ""
+    return f"No candidate passed beyond doubt. {_all_but(it)}" if is_candidate_unverified(it) else ""
 
 
 def _contest(tried: CandidatesTried, it: Candidate) -> str:
-    if it.passed or is_doubted(it):
+    if it.passed or is_candidate_unverified(it):
         return ""
-    none = "No candidate passed beyond doubt" if doubted(tried) else "No candidate passed"
+    none = "No candidate passed beyond doubt" if unverified_candidates(tried) else "No candidate passed"
     return f"{none} with the tests as they were: {it.seat}'s passes only those it has changed."
 
 
@@ -114,26 +119,31 @@ def _of(tried: CandidatesTried, seat: str) -> Candidate:
     return next(it for it in tried.candidates if it.seat == seat)
 
 
-def reasons(it: Candidate) -> Iterator[str]:
+def candidate_failure_reasons(it: Candidate) -> Iterator[str]:
     """Why a candidate did not pass, a sentence each."""
-    yield from map(refusal_words, it.refused)
+    yield from map(describe_refusal, it.refused)
     if not it.draft and not it.refused:
         yield "It changes nothing."
     yield from (_why(outcome) for outcome in it.checks if not outcome.passed)
 
 
-def why_not(it: Candidate) -> str:
+def summarize_candidate_failure(it: Candidate) -> str:
     """The same in short: the first of them, and how many more there are; there may be one for each of its files."""
-    said = list(reasons(it))
+    said = list(candidate_failure_reasons(it))
     more = (f"And {pluralize(len(said) - _SAID, 'more reason')}.",) if len(said) > _SAID else ()
     return " ".join((*said[:_SAID], *more))
 
 
-def told_of(it: Candidate) -> str:
+def describe_candidate_to_author(it: Candidate) -> str:
     """The same for the seat that wrote it, with what the checks said."""
-    said = [*(f"Not written. {end_sentence(why)}" for why in reasons(msgspec.structs.replace(it, checks=())))]
-    failing = [outcome for outcome in it.checks if not outcome.passed and not _is_ours(outcome, AGREEMENT)]
-    said += [f"{check_words(outcome)}\n{outcome.output[-TOLD:]}".strip() for outcome in failing]
+    said = [
+        *(
+            f"Not written. {end_sentence(why)}"
+            for why in candidate_failure_reasons(msgspec.structs.replace(it, checks=()))
+        )
+    ]
+    failing = [outcome for outcome in it.checks if not outcome.passed and not _is_ours(outcome, AGREEMENT_CHECK)]
+    said += [f"{describe_failed_check(outcome)}\n{outcome.output[-MAX_CHECK_OUTPUT:]}".strip() for outcome in failing]
     wrong = [name for name, passed in it.tests.items() if not passed]
     said += [f"Tests it did not pass: {', '.join(join_text_lines(name) for name in wrong)}."] if wrong else []
     return "\n".join(said) or "It passed everything that was run."
@@ -142,37 +152,45 @@ def told_of(it: Candidate) -> str:
 def _why(outcome: CheckOutcome) -> str:
     """What a check found; one of ours, which is no program, says it in its first line."""
     ours = outcome.output.partition("\n")[0] if not outcome.argv else ""
-    return f"{join_text_lines(outcome.name)}: {end_sentence(join_text_lines(ours))}" if ours else failure_words(outcome)
+    return (
+        f"{join_text_lines(outcome.name)}: {end_sentence(join_text_lines(ours))}"
+        if ours
+        else describe_check_failure(outcome)
+    )
 
 
-def failure_words(outcome: CheckOutcome) -> str:
+def describe_check_failure(outcome: CheckOutcome) -> str:
     """How a check ended, and the line of its output that says why."""
     gist = join_text_lines(outcome.gist)[:_GIST]
-    return end_sentence(f"{check_words(outcome).removesuffix('.')}: {gist}") if gist else check_words(outcome)
+    return (
+        end_sentence(f"{describe_failed_check(outcome).removesuffix('.')}: {gist}")
+        if gist
+        else describe_failed_check(outcome)
+    )
 
 
-def refusal_words(it: Refusal) -> str:
+def describe_refusal(it: Refusal) -> str:
     """Why a file is not written."""
     where = f"{join_text_lines(it.path)}: " if it.path else ""
     return f"{where}{end_sentence(join_text_lines(it.sentence))}"
 
 
-def check_words(outcome: CheckOutcome) -> str:
+def describe_failed_check(outcome: CheckOutcome) -> str:
     """How a check ended that did not pass."""
     how = "was stopped" if outcome.code is None else f"failed with exit code {outcome.code}"
     return f"The check {join_text_lines(outcome.name)} {how}."
 
 
-def none_passed(tried: CandidatesTried, rounds: Sequence[Round]) -> Decision:
+def decide_no_candidate_passed(tried: CandidatesTried, rounds: Sequence[Round]) -> Decision:
     """Nothing was found that could be relied on, and why not, seat by seat."""
-    why = [f"{it.seat}: {why_not(it) or 'it did not pass.'}" for it in tried.candidates]
+    why = [f"{it.seat}: {summarize_candidate_failure(it) or 'it did not pass.'}" for it in tried.candidates]
     decision = _decision(Outcome.DEADLOCK, " ".join(("No candidate passed.", *why, *_failed_before(tried))), rounds)
     return msgspec.structs.replace(decision, notices=(*decision.notices, *map(end_sentence, tried.unrun)))
 
 
-def left_in_doubt(tried: CandidatesTried, rounds: Sequence[Round], *, answered: bool) -> Decision:
+def decide_no_candidate_verified(tried: CandidatesTried, rounds: Sequence[Round], *, answered: bool) -> Decision:
     """The same where some lacked nothing but what would show that they are right, and no person took one."""
-    decision = none_passed(tried, rounds)
+    decision = decide_no_candidate_passed(tried, rounds)
     who = "The person took none of them." if answered else "Nobody was there to take one all the same."
     return msgspec.structs.replace(decision, how=f"{decision.how} {who}")
 
@@ -181,19 +199,19 @@ def _failed_before(tried: CandidatesTried) -> Iterator[str]:
     """The programs that no candidate passed and that did not pass without one either."""
     failing = {check.name for it in tried.candidates for check in it.checks if not check.passed}
     before = [it for it in tried.before if it.argv and it.name in failing and not it.passed]
-    yield from (f"{check_words(it).removesuffix('.')} before the change too." for it in before)
+    yield from (f"{describe_failed_check(it).removesuffix('.')} before the change too." for it in before)
     if any(it.limit is Limit.TIME for it in before):
         yield "`seconds` under [sandbox] gives it more time."
     if any(it.code is not None for it in before):
         yield "What passes only with files that git ignores is given them by `copy` under [worktrees]."
 
 
-def stopped(fault: Fault, rounds: Sequence[Round] = ()) -> Decision:
+def decide_step_failed(fault: Fault, rounds: Sequence[Round] = ()) -> Decision:
     """A step of the workshop could not be done."""
     return _decision(Outcome.DEADLOCK, f"{end_sentence(fault.message)} {fault.help}".strip(), rounds)
 
 
-def chosen(
+def decide_candidate_chosen(
     tried: CandidatesTried, rounds: Sequence[Round], seat: str, question: str, why: str = "", *, judged: bool = False
 ) -> Decision:
     """The decision for one seat's candidate, in that seat's own words; `judged` where others have found for it."""
@@ -203,34 +221,34 @@ def chosen(
     how = " ".join(filter(None, (_contest(tried, it), passed, _left_out(it), tried.how, *_set_aside(tried, seat), why)))
     decision = _decision(Outcome.REACHED, how, rounds)
     words = next((move for round in rounds if round.name == it.round and (move := round.by(seat))), None)
-    proposals = tuple(Proposal(each.seat, wants(each), (each.seat,)) for each in tried.candidates)
+    proposals = tuple(Proposal(each.seat, describe_candidate_files(each), (each.seat,)) for each in tried.candidates)
     return msgspec.structs.replace(
         decision,
         winner=seat,
         author=seat,
-        position=position(question, seat, it.files),
+        position=change_position(question, seat, it.files),
         text=words.text if words else "",
         proposals=proposals,
         notices=(
             *decision.notices,
             *map(end_sentence, tried.unrun),
             *_untried(it, judged=judged),
-            *filter(None, (doubt(it),)),
+            *filter(None, (unverified_candidate_warning(it),)),
         ),
     )
 
 
-def wants(it: Candidate) -> str:
+def describe_candidate_files(it: Candidate) -> str:
     """What a candidate is, in a few words."""
-    return f"changes {listed([join_text_lines(path) for path in it.files])}"
+    return f"changes {join_names([join_text_lines(path) for path in it.files])}"
 
 
-def position(question: str, seat: str, files: Sequence[str]) -> str:
+def change_position(question: str, seat: str, files: Sequence[str]) -> str:
     """What was decided, in a line."""
-    return f"{join_text_lines(question)}: {seat} changes {listed([join_text_lines(path) for path in files])}"
+    return f"{join_text_lines(question)}: {seat} changes {join_names([join_text_lines(path) for path in files])}"
 
 
-def repeats(position: str, question: str) -> bool:
+def is_position_only_task(position: str, question: str) -> bool:
     """Whether what was decided is only the task, with who changes which files for it."""
     return position.startswith(f"{join_text_lines(question)}: ")
 
@@ -243,21 +261,23 @@ def _untried(it: Candidate, *, judged: bool) -> tuple[str, ...]:
 
 def _left_out(it: Candidate) -> str:
     """What of a candidate is not written although it could be, and why not."""
-    without, restored = (listed([join_text_lines(name) for name in names]) for names in (it.without, it.restored))
+    without, restored = (join_names([join_text_lines(name) for name in names]) for names in (it.without, it.restored))
     said = [f"Left out, since they do not go with the code: {without}." if without else ""]
     said += [f"Left out, since tests that were there stand as they were: {restored}." if restored else ""]
     return " ".join(filter(None, (*said, _put_back(it))))
 
 
 def _put_back(it: Candidate) -> str:
-    names = listed([join_text_lines(name) for name in it.put_back])
+    names = join_names([join_text_lines(name) for name in it.put_back])
     return f"Put back as before, since the task does not name it and checks broke: {names}." if names else ""
 
 
 def _set_aside(tried: CandidatesTried, taken: str) -> Iterator[str]:
     """Who is not chosen for one thing that a person may not mind: they may have meant just that."""
     for it in tried.candidates:
-        minor = len(_failing(it)) == 1 and _lacks_only(it, SIDE_EFFECTS, SLIPS, EVIDENCE, AGREEMENT)
+        minor = len(_failing(it)) == 1 and _lacks_only(
+            it, SIDE_EFFECTS_CHECK, REGRESSIONS_CHECK, EVIDENCE_CHECK, AGREEMENT_CHECK
+        )
         if minor and it.seat != taken:
             yield _all_but(it)
 
@@ -273,15 +293,15 @@ def _failing(it: Candidate) -> list[CheckOutcome]:
     return [check for check in it.checks if not check.passed] if it.draft and not it.refused else []
 
 
-def behaviours(tried: CandidatesTried) -> dict[str, tuple[str, ...]]:
+def seats_by_behaviour(tried: CandidatesTried) -> dict[str, tuple[str, ...]]:
     """Those that passed best, by one seat of each way they behave; one way is none to choose between."""
     ways: dict[int, list[str]] = {}
-    for it in alike(tried):
+    for it in equally_good_candidates(tried):
         ways.setdefault(it.cluster, []).append(it.seat)
     return {seats[0]: tuple(seats) for seats in ways.values()} if len(ways) > 1 and tried.apart else {}
 
 
-def which(tried: CandidatesTried) -> str:
+def which_behaviour_question(tried: CandidatesTried) -> str:
     """What the person is asked where candidates pass and do not do the same."""
     return " ".join(("These pass every check, and do not do the same.", *_differences(tried), "Which is right?"))
 
@@ -291,7 +311,7 @@ def _differences(tried: CandidatesTried) -> Iterator[str]:
         yield f"{_spelled(call)}: {', '.join(map(_came, came.items()))}."
 
 
-def does(tried: CandidatesTried, seat: str) -> str:
+def describe_candidate_behaviour(tried: CandidatesTried, seat: str) -> str:
     """What comes out of one candidate where they differ, and how tests end with it."""
     found = ((_spelled(call), came[seat]) for call, came in tried.apart.items() if seat in came)
     return "; ".join(
@@ -319,27 +339,27 @@ def _spelled(code: str) -> str:
     return join_text_lines(_BLANKS.sub(lambda it: r"\x20" * len(it[0]), code))
 
 
-def nevertheless(tried: CandidatesTried) -> str:
+def unverified_question(tried: CandidatesTried) -> str:
     """What the person is asked where all that is left is doubted."""
-    said = (*map(_all_but, doubted(tried)), *_differences(tried))
+    said = (*map(_all_but, unverified_candidates(tried)), *_differences(tried))
     return " ".join(("No candidate passed beyond doubt.", *said, "Take one all the same?"))
 
 
-def taken_all_the_same(tried: CandidatesTried, seat: str) -> CandidatesTried:
+def keep_unverified_candidate(tried: CandidatesTried, seat: str) -> CandidatesTried:
     """The same with a doubted one as the best, by the person's word."""
     how = f"{tried.how} The person took {seat}'s all the same.".strip()
     return msgspec.structs.replace(tried, best=(seat,), apart={}, how=how)
 
 
-def of_one_way(tried: CandidatesTried, seats: Sequence[str]) -> CandidatesTried:
+def keep_candidate_cluster(tried: CandidatesTried, seats: Sequence[str]) -> CandidatesTried:
     """The same with only those as the best that behave as the person chose."""
     how = f"{tried.how} The person chose what {seats[0]}'s does."
     return msgspec.structs.replace(tried, best=tuple(seats), apart={}, how=how)
 
 
-def undecided(tried: CandidatesTried, rounds: Sequence[Round], *, answered: bool) -> Decision:
+def decide_behaviour_undecided(tried: CandidatesTried, rounds: Sequence[Round], *, answered: bool) -> Decision:
     """Nothing is chosen: those that passed contradict each other, and nobody said which is right."""
-    said = which(tried).removesuffix(" Which is right?")
+    said = which_behaviour_question(tried).removesuffix(" Which is right?")
     who = "The person took none of them." if answered else "Nobody was there to say which is right."
     return _decision(Outcome.DEADLOCK, f"No candidate passed beyond doubt. {said} {who}", rounds)
 
@@ -350,7 +370,7 @@ def _passed(it: Candidate) -> str:
     share = (
         "every test" if all(it.tests.values()) else f"{sum(it.tests.values())} of {pluralize(len(it.tests), 'test')}"
     )
-    passed = listed([part for part in (checks, f"{share} the seats wrote" if it.tests else "") if part])
+    passed = join_names([part for part in (checks, f"{share} the seats wrote" if it.tests else "") if part])
     return f"passed {passed}" if passed else "can be written; there is no check here that it could pass"
 
 
@@ -366,7 +386,7 @@ def _decision(outcome: Outcome, how: str, rounds: Sequence[Round]) -> Decision:
     )
 
 
-def with_who_was_asked(decision: Decision) -> Decision:
+def note_single_author(decision: Decision) -> Decision:
     """The decision with a word where all were to write and there was only one."""
     alone = ("One seat wrote this alone.",) if len(decision.electorate) == 1 else ()
     return msgspec.structs.replace(decision, notices=(*decision.notices, *alone))

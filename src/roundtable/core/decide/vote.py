@@ -14,18 +14,18 @@ from functools import cache
 
 import msgspec
 
-from roundtable.core.decide.decision import concluded, dissent_of, last_words
-from roundtable.core.decide.positions import positions_of, same_words
-from roundtable.core.decide.ruling import Ruling, listed
+from roundtable.core.decide.decision import decision_from_ruling, dissent_from_move, last_moves_by_seat
+from roundtable.core.decide.positions import normalize_position, positions_by_seat
+from roundtable.core.decide.ruling import Ruling, join_names
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round
 
-Ballots = Mapping[str, Sequence[str]]
+RankedBallots = Mapping[str, Sequence[str]]
 """Each seat's candidates, best first."""
 
 
-def ranked(ballots: Ballots, candidates: Sequence[str]) -> Ruling:
+def rule_ranked_vote(ballots: RankedBallots, candidates: Sequence[str]) -> Ruling:
     """The Condorcet winner, else the instant-runoff winner, else a tie for a person to break."""
-    votes = {seat: cleaned(ballot, candidates) for seat, ballot in ballots.items()}
+    votes = {seat: clean_ballot(ballot, candidates) for seat, ballot in ballots.items()}
     favourites = {seat: ballot[0] for seat, ballot in votes.items() if ballot}
     if not favourites:
         return Ruling(Outcome.INSUFFICIENT, why="No ballot names a candidate.")
@@ -34,20 +34,20 @@ def ranked(ballots: Ballots, candidates: Sequence[str]) -> Ruling:
     winner = condorcet_winner(votes, candidates)
     why = f"{winner} beats every other candidate one against one."
     if not winner:
-        winner, *rivals = irv_winners(votes, candidates)
+        winner, *rivals = instant_runoff_winners(votes, candidates)
         if rivals:
-            why = f"{listed((winner, *rivals))} are tied, one against one and by elimination."
+            why = f"{join_names((winner, *rivals))} are tied, one against one and by elimination."
             return Ruling(Outcome.TIE, counted=counted, why=why, tally=firsts)
         why = f"Nobody beats every other candidate; {winner} wins by elimination."
     supporters = tuple(seat for seat, favourite in favourites.items() if favourite == winner)
     return Ruling(Outcome.REACHED, winner, supporters=supporters, counted=counted, why=why, tally=firsts)
 
 
-def pairwise(ballots: Ballots, candidates: Sequence[str]) -> dict[tuple[str, str], int]:
+def pairwise_preferences(ballots: RankedBallots, candidates: Sequence[str]) -> dict[tuple[str, str], int]:
     """For each pair, how many ballots put the first above the second."""
     counts = {(one, other): 0 for one in candidates for other in candidates if one != other}
     for given in ballots.values():
-        ballot = cleaned(given, candidates)
+        ballot = clean_ballot(given, candidates)
         unlisted = [name for name in candidates if name not in ballot]
         for place, name in enumerate(ballot):
             for beaten in (*ballot[place + 1 :], *unlisted):
@@ -55,11 +55,11 @@ def pairwise(ballots: Ballots, candidates: Sequence[str]) -> dict[tuple[str, str
     return counts
 
 
-def condorcet_winner(ballots: Ballots, candidates: Sequence[str]) -> str:
+def condorcet_winner(ballots: RankedBallots, candidates: Sequence[str]) -> str:
     """The candidate that more ballots prefer to each other one than the reverse, or none."""
-    if not any(cleaned(ballot, candidates) for ballot in ballots.values()):
+    if not any(clean_ballot(ballot, candidates) for ballot in ballots.values()):
         return ""
-    counts = pairwise(ballots, candidates)
+    counts = pairwise_preferences(ballots, candidates)
     return next(
         (
             name
@@ -70,12 +70,12 @@ def condorcet_winner(ballots: Ballots, candidates: Sequence[str]) -> str:
     )
 
 
-def irv_winners(ballots: Ballots, candidates: Sequence[str]) -> tuple[str, ...]:
+def instant_runoff_winners(ballots: RankedBallots, candidates: Sequence[str]) -> tuple[str, ...]:
     """Everybody who can win by elimination, over all ways to break the ties for the last place.
 
     One name means that no tie on the way mattered.
     """
-    votes = [cleaned(given, candidates) for given in ballots.values()]
+    votes = [clean_ballot(given, candidates) for given in ballots.values()]
 
     @cache
     def winners(left: frozenset[str]) -> frozenset[str]:
@@ -94,55 +94,55 @@ def irv_winners(ballots: Ballots, candidates: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in candidates if name in won)
 
 
-def cleaned(ballot: Iterable[str], candidates: Sequence[str]) -> tuple[str, ...]:
+def clean_ballot(ballot: Iterable[str], candidates: Sequence[str]) -> tuple[str, ...]:
     """A ballot with only candidates on it, each where it was named first."""
     return tuple(dict.fromkeys(name for name in ballot if name in candidates))
 
 
-class Step(msgspec.Struct, frozen=True):
+class EliminationStep(msgspec.Struct, frozen=True):
     """First places among those still standing, and who leaves; nobody does where the last place is shared."""
 
     counts: dict[str, int]
     out: tuple[str, ...] = ()
 
 
-def elimination(ballots: Ballots, candidates: Sequence[str]) -> tuple[Step, ...]:
+def elimination_steps(ballots: RankedBallots, candidates: Sequence[str]) -> tuple[EliminationStep, ...]:
     """Every count until one candidate is left, or until it matters who of several last ones goes."""
-    votes = [cleaned(given, candidates) for given in ballots.values()]
+    votes = [clean_ballot(given, candidates) for given in ballots.values()]
     left: list[str] = list(candidates)
-    steps: list[Step] = []
+    steps: list[EliminationStep] = []
     while left:
         tops = [next((name for name in ballot if name in left), "") for ballot in votes]
         counts = {name: tops.count(name) for name in left}
         fewest = min(counts.values())
         last = tuple(name for name in left if counts[name] == fewest)
         out = last if len(left) > len(last) and (fewest == 0 or len(last) == 1) else ()
-        steps.append(Step(counts, out))
+        steps.append(EliminationStep(counts, out))
         if not out:
             break
         left = [name for name in left if name not in out]
     return tuple(steps)
 
 
-NO_CHANGE = Proposal("no-change", "No change needed")
+NO_CHANGE_PROPOSAL = Proposal("no-change", "No change needed")
 
 
-def candidates(options: Sequence[str], pitched: Round | None, labels: Mapping[str, str]) -> tuple[Proposal, ...]:
+def vote_candidates(options: Sequence[str], pitched: Round | None, labels: Mapping[str, str]) -> tuple[Proposal, ...]:
     """Options in their order, or pitches under their authors' labels; the same words are one candidate."""
     offered = [(chr(ord("A") + place), text, "") for place, text in enumerate(options)]
     if not options and pitched is not None:
-        pitches = positions_of(pitched)
+        pitches = positions_by_seat(pitched)
         order = sorted(pitches, key=lambda seat: _place(labels[seat]))
         offered = [(labels[seat], pitches[seat], seat) for seat in order]
     found: dict[str, Proposal] = {}
-    for id, text, author in (*offered, (NO_CHANGE.id, NO_CHANGE.text, "")):
-        known = found.get(same_words(text))
+    for id, text, author in (*offered, (NO_CHANGE_PROPOSAL.id, NO_CHANGE_PROPOSAL.text, "")):
+        known = found.get(normalize_position(text))
         authors = (*(known.authors if known else ()), *filter(None, (author,)))
-        found[same_words(text)] = Proposal(known.id if known else id, known.text if known else text, authors)
+        found[normalize_position(text)] = Proposal(known.id if known else id, known.text if known else text, authors)
     return tuple(found.values())
 
 
-def reading(offered: Sequence[Proposal]) -> tuple[str, ...]:
+def read_out_candidates(offered: Sequence[Proposal]) -> tuple[str, ...]:
     """The candidates as they are read out."""
     return tuple(f"{it.id}: {it.text}" for it in offered)
 
@@ -152,7 +152,7 @@ def _place(label: str) -> tuple[int, str]:
     return len(label), label
 
 
-class Poll(msgspec.Struct, frozen=True):
+class RankedPoll(msgspec.Struct, frozen=True):
     """The candidates, the ballots on them, and the open rounds in which they were argued."""
 
     offered: tuple[Proposal, ...]
@@ -163,22 +163,22 @@ class Poll(msgspec.Struct, frozen=True):
     def ballots(self) -> dict[str, tuple[str, ...]]:
         """Each seat's ranking of the candidates, as far as it could be read and names any."""
         offered = [it.id for it in self.offered]
-        given = {it.seat: cleaned(it.verdict.ranking, offered) for it in self.ballot.moves if it.verdict.counts}
+        given = {it.seat: clean_ballot(it.verdict.ranking, offered) for it in self.ballot.moves if it.verdict.counts}
         return {seat: ballot for seat, ballot in given.items() if ballot}
 
     @property
     def ruling(self) -> Ruling:
         """Condorcet, then elimination."""
-        return ranked(self.ballots, [it.id for it in self.offered])
+        return rule_ranked_vote(self.ballots, [it.id for it in self.offered])
 
     @property
     def tied(self) -> tuple[str, ...]:
         """Who shares the first place, where that is more than one."""
         tie = self.ruling.outcome is Outcome.TIE
-        return irv_winners(self.ballots, [it.id for it in self.offered]) if tie else ()
+        return instant_runoff_winners(self.ballots, [it.id for it in self.offered]) if tie else ()
 
 
-def conclude(poll: Poll, chosen: str = "") -> Decision:
+def decide_vote(poll: RankedPoll, chosen: str = "") -> Decision:
     """The decision, with the first choices of those who wanted something else kept word for word."""
     ruling = poll.ruling
     winner = chosen or ruling.winner
@@ -188,13 +188,13 @@ def conclude(poll: Poll, chosen: str = "") -> Decision:
     texts = {it.id: it.text for it in poll.offered}
     firsts = {seat: ballot[0] for seat, ballot in poll.ballots.items()}
     others = {seat: first for seat, first in firsts.items() if first != winner}
-    decision = concluded(
+    decision = decision_from_ruling(
         ruling,
         (*poll.open_rounds, poll.ballot),
         proposals=poll.offered,
         winner=winner,
         spokesman=_spokesman(poll, winner) if winner else None,
-        dissent=[dissent_of(_plea(poll, seat, first), texts[first]) for seat, first in others.items()],
+        dissent=[dissent_from_move(_plea(poll, seat, first), texts[first]) for seat, first in others.items()],
         chosen_by_person=bool(chosen),
     )
     pitched = {it.id: len(it.authors) for it in poll.offered if it.authors}
@@ -202,7 +202,7 @@ def conclude(poll: Poll, chosen: str = "") -> Decision:
     return msgspec.structs.replace(decision, blind_vote=pitched, tally=tally)
 
 
-def _spokesman(poll: Poll, winner: str) -> Move | None:
+def _spokesman(poll: RankedPoll, winner: str) -> Move | None:
     """Who ranked the winner highest speaks for it; among equals who pitched it."""
     ranking = [seat for seat, ballot in poll.ballots.items() if winner in ballot]
     authors = next(it.authors for it in poll.offered if it.id == winner)
@@ -210,11 +210,11 @@ def _spokesman(poll: Poll, winner: str) -> Move | None:
     return _plea(poll, voters[0], winner) if voters else None
 
 
-def _plea(poll: Poll, seat: str, candidate: str) -> Move:
+def _plea(poll: RankedPoll, seat: str, candidate: str) -> Move:
     """What a seat said for a candidate: the pitch, where it is its own, else with its ballot, else when last heard."""
-    pitch = same_words(next(it.text for it in poll.offered if it.id == candidate))
+    pitch = normalize_position(next(it.text for it in poll.offered if it.id == candidate))
     heard = (move for round in poll.open_rounds if (move := round.by(seat)))
-    own = next((move for move in heard if same_words(move.verdict.position) == pitch), None)
-    voted = last_words((poll.ballot,))[seat]
+    own = next((move for move in heard if normalize_position(move.verdict.position) == pitch), None)
+    voted = last_moves_by_seat((poll.ballot,))[seat]
     bare = voted.text.lstrip().startswith(("{", "```"))
-    return own or (last_words(poll.open_rounds).get(seat, voted) if bare else voted)
+    return own or (last_moves_by_seat(poll.open_rounds).get(seat, voted) if bare else voted)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from roundtable.core.decide.stage_outcome import Form, named_as
+from roundtable.core.decide.stage_outcome import HandoverForm, path_for_handover_form
 from roundtable.core.effects import ProjectDelivered
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
@@ -46,7 +46,7 @@ def project_command(
     path: str | None,
     version: str | None,
     into: str | None,
-    form: Form | None,
+    form: HandoverForm | None,
     as_json: bool,
 ) -> None:
     """See what a meeting in stages made, and take it with you.
@@ -72,7 +72,7 @@ def project_command(
         _print(run_at_desk(lambda desk: _file(desk, session, path, version or ""), only_reads=True))
     elif into is not None:
         wanted = form or "folder"
-        place = Path(named_as(str(resolve_typed_path(into)), wanted))
+        place = Path(path_for_handover_form(str(resolve_typed_path(into)), wanted))
         _told(run_at_desk(lambda desk: _handed_over(desk, session, wanted, place)), wanted, as_json)
     else:
         _show(run_at_desk(lambda desk: _versions(desk, session), only_reads=True), as_json)
@@ -94,7 +94,7 @@ async def _file(desk: Roundtable, address: str, path: str, version: str) -> byte
     return await read_project_file(desk.store, await _versions(desk, address), path, version)
 
 
-async def _handed_over(desk: Roundtable, address: str, form: Form, into: Path) -> ProjectDelivered:
+async def _handed_over(desk: Roundtable, address: str, form: HandoverForm, into: Path) -> ProjectDelivered:
     from roundtable.app.records.session_project import hand_over_project
 
     id = await desk.find(address)
@@ -125,7 +125,7 @@ def _shape(it: ProjectVersion) -> dict[str, object]:
     return {"name": it.name, "stage": it.end.stage, "decision": it.end.id, "seat": it.seat, "files": files}
 
 
-def _told(done: ProjectDelivered, form: Form, as_json: bool) -> None:
+def _told(done: ProjectDelivered, form: HandoverForm, as_json: bool) -> None:
     if as_json:
         print_json({"v": 1, "path": done.path, "form": form, "files": done.files, "commit": done.commit})
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from roundtable.core.decide.stage_outcome import is_nameless
+from roundtable.core.decide.stage_outcome import is_nameless_path
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.meeting_options import MeetingRequest, meeting_options, question_argument
@@ -153,7 +153,7 @@ def _new_folder(question: str, into: str | None) -> Path:
     """Where nothing is yet: a folder the person names, or one here that is called like the idea."""
     if into is not None:
         path = resolve_typed_path(into)
-        if is_nameless(path.name):
+        if is_nameless_path(path.name):
             raise UsageError(
                 f"--into {sanitize_line(into, 60)} does not say what it is to be called.", "Name a new folder."
             )

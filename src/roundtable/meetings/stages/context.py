@@ -75,10 +75,10 @@ class StageContext(msgspec.Struct, frozen=True):
         """A prompt of this stage: who the seats are in it, what it is to do, what is decided and what is shown."""
         values = {"role": self.stage.role, "title": self.stage.title, "task": self.stage.task}
         asked = f"The person asks for this in particular: {self.instructions}" if self.instructions else ""
-        values |= {"instructions": asked, "rest": rule.REST if shown.left else ""}
+        values |= {"instructions": asked, "rest": rule.UNSHOWN_FILES_INTRO if shown.left else ""}
         told = quote_stage_decisions(self.before) or "Nothing yet: this is the first stage."
         beside = (shown.map,) if shown.map else ()
-        quoted = {"decisions": told, "unshown": rule.unshown(shown), **(quotes or {})}
+        quoted = {"decisions": told, "unshown": rule.list_unshown_files(shown), **(quotes or {})}
         return Prompt(template, values, quotes=quoted, files=(*shown.items, *beside))
 
     async def project(self) -> ProjectListed:
@@ -98,12 +98,12 @@ class StageContext(msgspec.Struct, frozen=True):
 
     async def with_unshown(self, end: StageEnd) -> StageEnd:
         """The end of a stage that showed the project, with a word on what of it was not shown."""
-        notices = (*end.notices, *rule.left_unshown(await self.project()))
+        notices = (*end.notices, *rule.describe_unshown_files(await self.project()))
         return msgspec.structs.replace(end, notices=notices)
 
     def not_held(self) -> StageEnd:
         """The end of a stage for whose first round the limits leave no room."""
-        return msgspec.structs.replace(self.end(how="failed", notices=(rule.NOT_HELD,)), held=False)
+        return msgspec.structs.replace(self.end(how="failed", notices=(rule.STAGE_NOT_HELD,)), held=False)
 
     def end(
         self,

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide import stage_outcome as rule
-from roundtable.core.decide.change_outcome import unwritten
-from roundtable.core.decide.stage_outcome import finished, run_trouble
+from roundtable.core.decide.change_outcome import decide_change_not_written
+from roundtable.core.decide.stage_outcome import decide_project_finished, describe_last_run_failure
 from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
@@ -28,20 +28,20 @@ DELIVER = "deliver"
 async def deliver_finished_project(table: Table, ends: Sequence[StageEnd]) -> Decision:
     """Ask how the project is to be handed over, and do so; words alone are on the record, and need no handing over."""
     charter, draft = table.charter, latest_stage_draft(ends)
-    decision = finished(charter, ends)
+    decision = decide_project_finished(charter, ends)
     if not draft or decision.outcome is not Outcome.REACHED:
         return decision
     if sdlc_settings(charter).existing:
         return await _extended(table, ends, decision, draft)
-    details = dict(rule.choices(charter))
-    question = rule.question(charter, ends)
+    details = dict(rule.handover_choices(charter))
+    question = rule.handover_question(charter, ends)
     form = await table.gate(Gate(DELIVER, question, tuple(details), NextStep.LATER, details, writes=True))
     if form not in ("folder", "git", "zip"):
-        return rule.kept(charter, ends)
-    effect = DeliverProject(draft, form, rule.place(charter, form), DELIVER)
+        return rule.decide_project_kept(charter, ends)
+    effect = DeliverProject(draft, form, rule.handover_path(charter, form), DELIVER)
     given = await table.do(f"{DELIVER}/hand-over", effect)
     assert isinstance(given, ProjectDelivered | Fault)
-    return rule.handed_over(charter, ends, given)
+    return rule.decide_project_handed_over(charter, ends, given)
 
 
 async def _extended(table: Table, ends: Sequence[StageEnd], decision: Decision, draft: Digest) -> Decision:
@@ -50,13 +50,13 @@ async def _extended(table: Table, ends: Sequence[StageEnd], decision: Decision, 
     course = ChangeProgress(
         DELIVER,
         bases[-1] if bases else table.charter.seats[0].name,
-        before=run_trouble(table.charter, ends),
+        before=describe_last_run_failure(table.charter, ends),
         apart=True,
         authors=stage_contributors(*ends),
         body=summarize_stage_history(ends),
     )
     decision = msgspec.structs.replace(decision, next_step="")
     try:
-        return rule.extended(await carry_out_change(table, course, decision, draft))
+        return rule.decide_project_extended(await carry_out_change(table, course, decision, draft))
     except StepFailed as stop:
-        return unwritten(decision, f"{stop.fault.message} {stop.fault.help}".strip())
+        return decide_change_not_written(decision, f"{stop.fault.message} {stop.fault.help}".strip())

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.stage_outcome import missing
+from roundtable.core.decide.stage_outcome import describe_missing_seats
 from roundtable.core.stages import OWN_WORDS_OPTION, StageEnd, stage_question_gate_id
 from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Round
@@ -36,7 +36,7 @@ async def _held(setting: StageContext) -> StageEnd:
         if verdict.consensus:
             assert verdict.move is not None
             text = verdict.move.verdict.summary
-            notices = (*missing(rounds), *verdict.notices)
+            notices = (*describe_missing_seats(rounds), *verdict.notices)
             end = setting.end(
                 how="agreed", text=text, judge=verdict.judge, notices=notices, own_words=verdict.own_words
             )
@@ -97,5 +97,5 @@ async def _disputed(setting: StageContext, verdict: JudgeResult, rounds: Sequenc
     words = setting.table.words(gate)
     text = "\n".join(filter(None, (options.get(answer, ""), words)))
     how = "chosen" if text and answer != NONE_OPTION else "failed"
-    notices = (*missing(rounds), *verdict.notices)
+    notices = (*describe_missing_seats(rounds), *verdict.notices)
     return setting.end(how=how, text=text, judge=verdict.judge, notices=notices, own_words=verdict.own_words)

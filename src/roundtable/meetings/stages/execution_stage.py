@@ -60,11 +60,17 @@ async def hold_execution_stage(setting: StageContext) -> StageEnd:
         lap = _lap(setting, course)
         result = await _run(lap, course)
         if result.passed:
-            return _end(setting, course, "ran", rule.came_to(result), *result.notes)
+            return _end(setting, course, "ran", rule.summarize_project_run(result), *result.notes)
         if result.stopped:
-            return _end(setting, course, "chosen", rule.came_to(result), rule.STOPPED)
+            return _end(setting, course, "chosen", rule.summarize_project_run(result), rule.RUN_STOPPED_BY_PERSON)
         if not await _mended(lap, course, result):
-            return _end(setting, course, "failed", rule.came_to(result), rule.given_up(result, course.number))
+            return _end(
+                setting,
+                course,
+                "failed",
+                rule.summarize_project_run(result),
+                rule.describe_failed_runs(result, course.number),
+            )
         course.number += 1
 
 
@@ -78,7 +84,7 @@ async def _mended(lap: StageContext, course: ExecutionProgress, result: ProjectR
         return False
     course.take(fixes)
     again = await _again(lap, course, result, fixes)
-    course.notices += () if again else (rule.NOT_RUN,)
+    course.notices += () if again else (rule.LAST_REPAIR_NOT_RUN,)
     return again
 
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide import stage_files as rule
-from roundtable.core.decide.merge_ruling import candidate_names, with_seats
-from roundtable.core.decide.stage_outcome import missing
+from roundtable.core.decide.merge_ruling import blind_candidate_names, name_seats_in_directive
+from roundtable.core.decide.stage_outcome import describe_missing_seats
 from roundtable.core.effects import Candidate, CandidatesTried, DraftsSynthesised, ProjectListed
 from roundtable.core.stages import StageEnd, StageEnding, stage_question_gate_id
 from roundtable.core.values import Expect, Gate, Prompt, Round, Turns
@@ -34,7 +34,7 @@ class FilesStageWork(msgspec.Struct, frozen=True):
     @property
     def found(self) -> tuple[Candidate, ...]:
         """Those that can be chosen from."""
-        return rule.eligible(self.result)
+        return rule.eligible_stage_candidates(self.result)
 
 
 async def finish_agreed_files(setting: StageContext, work: FilesStageWork) -> StageEnd:
@@ -43,16 +43,16 @@ async def finish_agreed_files(setting: StageContext, work: FilesStageWork) -> St
     assert move is not None
     assert move.verdict.directives is not None
     directives = move.verdict.directives
-    names = candidate_names(work.found, setting.table.labels)
+    names = blind_candidate_names(work.found, setting.table.labels)
     base = next(it for it in work.found if it.seat == names[directives.base])
-    wanted = [with_seats(it, names) for it in (*directives.incorporate, *directives.must_fix)]
+    wanted = [name_seats_in_directive(it, names) for it in (*directives.incorporate, *directives.must_fix)]
     made = _as_it_is(base)
     if wanted:
         drafts = {it.seat: it.draft for it in work.found}
         refining = await _refining(setting, len(work.rounds))
         tried = build_trial_effect(work.rounds, setting.draft)
         made = await splice_candidates(setting.table, setting.name, base, drafts, wanted, refining, tried)
-    return _end(setting, work, base, made, "agreed", rule.ruled(directives, tuple(names)))
+    return _end(setting, work, base, made, "agreed", rule.describe_stage_ruling(directives, tuple(names)))
 
 
 async def _refining(setting: StageContext, number: int) -> RefineRequest:
@@ -76,12 +76,14 @@ async def finish_undecided_files(setting: StageContext, work: FilesStageWork) ->
     Where no judge can be heard at all, running them decides if it puts one before the others.
     """
     if not work.found:
-        return _nothing(setting, work, *(tuple(rule.left_out(work.result, ())) or ("Nobody wrote anything.",)))
+        return _nothing(
+            setting, work, *(tuple(rule.describe_left_out_candidates(work.result, ())) or ("Nobody wrote anything.",))
+        )
     if len(work.found) == 1:
-        how = "same" if rule.several_wrote(work.found[0], work.result) else "alone"
+        how = "same" if rule.is_written_by_several(work.found[0], work.result) else "alone"
         return _end(setting, work, work.found[0], _as_it_is(work.found[0]), how)
-    if work.verdict.move is None and (first := rule.put_first(work.result, work.found)):
-        return _end(setting, work, first, _as_it_is(first), "run", rule.PUT_FIRST)
+    if work.verdict.move is None and (first := rule.candidate_ranked_first(work.result, work.found)):
+        return _end(setting, work, first, _as_it_is(first), "run", rule.RANKED_FIRST_BY_RUNNING)
     gate = _gate(setting, work)
     answer = await setting.table.gate(gate)
     chosen = next((it for it in work.found if it.seat == answer), None)
@@ -91,11 +93,13 @@ async def finish_undecided_files(setting: StageContext, work: FilesStageWork) ->
 
 
 def _gate(setting: StageContext, work: FilesStageWork) -> Gate:
-    details = {it.seat: rule.ran_as(it, work.result) for it in work.found} | {
+    details = {it.seat: rule.describe_candidate_run(it, work.result) for it in work.found} | {
         NONE_OPTION: "take none of them and end the stage here"
     }
     verdict = work.verdict
-    question = rule.whose(setting.stage.title, tuple(filter(None, (*verdict.shown, verdict.unshown))), verdict.heard)
+    question = rule.stage_files_question(
+        setting.stage.title, tuple(filter(None, (*verdict.shown, verdict.unshown))), verdict.heard
+    )
     return Gate(stage_question_gate_id(setting.name, "dispute"), question, tuple(details), NONE_OPTION, details)
 
 
@@ -107,7 +111,7 @@ def _nothing(setting: StageContext, work: FilesStageWork, *why: str) -> StageEnd
     return setting.end(
         how="failed",
         judge=work.verdict.judge,
-        notices=(*missing(work.rounds), *work.verdict.notices, *why),
+        notices=(*describe_missing_seats(work.rounds), *work.verdict.notices, *why),
         own_words=work.verdict.own_words,
     )
 
@@ -121,20 +125,20 @@ def _end(
     ruling: str = "",
 ) -> StageEnd:
     """Whose the files are, and what has to be known of them."""
-    took = rule.took_of(base, made.made)
+    took = rule.stage_file_origins(base, made.made)
     return setting.end(
         how=how,
-        text=rule.wrote(took, ruling),
+        text=rule.describe_stage_files(took, ruling),
         draft=made.draft,
         judge=work.verdict.judge,
         base=base.seat,
         took=took,
         notices=(
-            *missing(work.rounds),
+            *describe_missing_seats(work.rounds),
             *work.verdict.notices,
-            *rule.left_out(work.result, work.found),
-            *rule.doubts(base),
-            *rule.unfulfilled(base.seat, made.undone, made.broke),
+            *rule.describe_left_out_candidates(work.result, work.found),
+            *rule.describe_candidate_doubts(base),
+            *rule.describe_unfulfilled_directives(base.seat, made.undone, made.broke),
         ),
         own_words=work.verdict.own_words,
     )
@@ -157,7 +161,7 @@ async def _held(setting: StageContext, template: str) -> StageEnd:
         if not held.moves:
             break
         result = await _run(setting, number, rounds)
-        found, last = rule.eligible(result), number == setting.stage.rounds
+        found, last = rule.eligible_stage_candidates(result), number == setting.stage.rounds
         verdict = JudgeResult()
         if not last and not any(it.passed for it in found):
             continue
@@ -183,7 +187,7 @@ async def _asked(setting: StageContext, name: str, number: int, verdict: JudgeRe
         prompt = setting.prompt(template, shown=shown)
     else:
         prompt = setting.prompt("rewrite", {"open": verdict.bullets})
-        ruled = rule.OPEN if verdict.options else rule.NONE_PASSED
+        ruled = rule.JUDGE_SEES_NO_CONSENSUS if verdict.options else rule.NO_STAGE_FILES_PASSED
         prompt = msgspec.structs.replace(prompt, values={**prompt.values, "ruled": ruled})
         if blind:
             seen = "previous_rounds" if verdict.options else "own"
@@ -204,9 +208,9 @@ async def _run(setting: StageContext, number: int, rounds: Sequence[Round]) -> C
 
 async def _judged(setting: StageContext, rounds: Sequence[Round], result: CandidatesTried) -> JudgeResult:
     """The judge reads the candidates under no name and in an order of its own."""
-    found, labels = rule.eligible(result), setting.table.labels
-    texts = [rule.before_the_judge(it, result, candidate_operations(it, rounds), labels) for it in found]
+    found, labels = rule.eligible_stage_candidates(result), setting.table.labels
+    texts = [rule.render_candidate_for_judge(it, result, candidate_operations(it, rounds), labels) for it in found]
     prompt = setting.prompt("judge-files")
     prompt = msgspec.structs.replace(prompt, lists={"candidates": tuple(texts)})
-    expect = Expect("judge-merge", tuple(candidate_names(found, labels)), setting.stage.tokens)
+    expect = Expect("judge-merge", tuple(blind_candidate_names(found, labels)), setting.stage.tokens)
     return await ask_stage_judge(setting, f"{setting.name}/{len(rounds)}", prompt, expect, [it.seat for it in found])

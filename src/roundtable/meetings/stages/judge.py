@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.ruling import judge as ruling_of
-from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.ruling import join_names
+from roundtable.core.decide.ruling import rule_by_judge as ruling_of
 from roundtable.core.values import Expect, Move, Outcome, Prompt, Right, Turns
 from roundtable.meetings.stages.context import StageContext
 
@@ -120,7 +120,7 @@ def _able(setting: StageContext) -> list[str]:
 
 
 def _notices(setting: StageContext, judge: str, wrote: Sequence[str], failed: Sequence[str]) -> tuple[str, ...]:
-    said = [f"{listed(failed)} could not be heard as judge."] if failed else []
+    said = [f"{join_names(failed)} could not be heard as judge."] if failed else []
     if judge in wrote and not _read_among_all(setting, wrote):
         others = [it for it in _able(setting) if it not in wrote]
         why = "since no other could be heard" if others else "since nobody else can judge here"

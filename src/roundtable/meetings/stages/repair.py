@@ -8,9 +8,9 @@ from typing import TypeGuard
 
 import msgspec
 
-from roundtable.core.decide.findings import MENDED, NOT_MENDED, Finding, Place, place_of
-from roundtable.core.decide.lead import executor
-from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.findings import FINDING_FIXED, FINDING_NOT_FIXED, CodePlace, Finding, parse_code_place
+from roundtable.core.decide.lead import choose_executor_seat
+from roundtable.core.decide.ruling import join_names
 from roundtable.core.effects import ChangeRehearsed, CheckOutcome, DraftMove, MoveDrafted, RehearseChange, ReviewChunk
 from roundtable.core.faults import Fault
 from roundtable.core.replies.file_changes import parse_file_changes
@@ -35,7 +35,7 @@ async def repair_findings(
 ) -> RepairResult:
     """Mend these findings, as far as they have a place in the project."""
     homes = {it.id: _home(it.place, chunks) for it in critical}
-    nowhere = {id: f"{NOT_MENDED}it names no file of the project." for id, home in homes.items() if home is None}
+    nowhere = {id: f"{FINDING_NOT_FIXED}it names no file of the project." for id, home in homes.items() if home is None}
     state = RepairResult(setting.draft, nowhere)
     for number, chunk in enumerate(chunks, 1):
         wrong = [it for it in critical if homes[it.id] == number]
@@ -49,13 +49,13 @@ async def repair_findings(
     return state
 
 
-def _home(place: Place, chunks: Sequence[ReviewChunk]) -> int | None:
+def _home(place: CodePlace, chunks: Sequence[ReviewChunk]) -> int | None:
     """The number of the part that a place lies in, of several parts of a long file the one with the line."""
     having = [
         (number, part)
         for number, chunk in enumerate(chunks, 1)
         for it in chunk.files
-        if (part := place_of(it.name)).path == place.path
+        if (part := parse_code_place(it.name)).path == place.path
     ]
     exact = [number for number, part in having if not part.first or part.first <= place.first <= part.last]
     return next(iter((*exact, *(number for number, _ in having))), None)
@@ -65,11 +65,11 @@ async def _fixed(
     setting: StageContext, name: str, chunk: ReviewChunk, wrong: Sequence[Finding], state: RepairResult
 ) -> RepairResult:
     """Ask one seat, once, for the part it knows; take over what it writes if nothing breaks by it."""
-    paths = tuple(dict.fromkeys(place_of(it.name).path for it in chunk.files))
+    paths = tuple(dict.fromkeys(parse_code_place(it.name).path for it in chunk.files))
     seat = _writer(setting, paths)
     prompt = setting.prompt("fix", {"findings": "\n".join(it.line for it in wrong)})
     prompt = msgspec.structs.replace(prompt, files=chunk.files)
-    cut = any(place_of(it.name).first for it in chunk.files)
+    cut = any(parse_code_place(it.name).first for it in chunk.files)
     form = FILE_PARTS_CODEC if cut else expect_changes(setting.table, chunk.files).codec
     expect = Expect(form, paths, setting.stage.tokens)
     held = await setting.table.ask(name, prompt, expect=expect, seats=(seat,), turns=setting.turns(blind=True))
@@ -85,9 +85,9 @@ async def _fixed(
         return _left(state, wrong, "who was asked to changed nothing.")
     state, broken = await _rehearsed(setting, name, drafted.draft, state)
     if broken:
-        return _left(state, wrong, f"the fix was dropped, since {listed(broken)} passed before it and not with it.")
+        return _left(state, wrong, f"the fix was dropped, since {join_names(broken)} passed before it and not with it.")
     took = [Contribution(it.path, "", seat) for it in parse_file_changes(move.text).operations]
-    became = state.became | {it.id: MENDED for it in wrong}
+    became = state.became | {it.id: FINDING_FIXED for it in wrong}
     return msgspec.structs.replace(state, became=became, took=(*state.took, *dict.fromkeys(took)))
 
 
@@ -96,7 +96,7 @@ def _writer(setting: StageContext, paths: Sequence[str]) -> str:
     seats = [it for it in setting.table.charter.seats if it.name in setting.seats]
     names = {it.name for it in seats}
     wrote = Counter(it.seat for end in setting.before for it in end.took if it.path in paths and it.seat in names)
-    lead = executor({}, seats, setting.table.charter.question)
+    lead = choose_executor_seat({}, seats, setting.table.charter.question)
     return wrote.most_common(1)[0][0] if wrote else lead.seat if lead else setting.seats[0]
 
 
@@ -129,4 +129,4 @@ def _failing(checks: Sequence[CheckOutcome]) -> frozenset[str]:
 
 def _left(state: RepairResult, wrong: Sequence[Finding], why: str) -> RepairResult:
     """The project as it is, with what these findings came to."""
-    return msgspec.structs.replace(state, became=state.became | {it.id: f"{NOT_MENDED}{why}" for it in wrong})
+    return msgspec.structs.replace(state, became=state.became | {it.id: f"{FINDING_NOT_FIXED}{why}" for it in wrong})

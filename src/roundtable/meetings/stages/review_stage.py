@@ -17,23 +17,23 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide.findings import (
-    MENDED,
-    NOT_MENDED,
-    Ruled,
-    Standing,
-    Weighed,
-    Weight,
-    as_shown,
-    by_judge,
-    by_severity,
-    pooled,
-    shown,
-    told,
-    unmended,
-    weighed,
+    FINDING_FIXED,
+    FINDING_NOT_FIXED,
+    FindingStatus,
+    FindingWeight,
+    RuledFindings,
+    WeighedFinding,
+    describe_finding_for_seats,
+    describe_ruled_findings,
+    describe_unfixed_findings,
+    finding_as_proven,
+    pool_findings,
+    rule_findings_by_judge,
+    rule_findings_by_severity,
+    weigh_findings_by_proof,
 )
-from roundtable.core.decide.ruling import listed
-from roundtable.core.decide.stage_outcome import refused
+from roundtable.core.decide.ruling import join_names
+from roundtable.core.decide.stage_outcome import describe_refused_files
 from roundtable.core.effects import ClaimsProven, ProjectSplit, ProveClaims, ReviewChunk, SplitForReview
 from roundtable.core.stages import StageEnd, StageEnding, stage_question_gate_id
 from roundtable.core.text.wording import pluralize
@@ -49,17 +49,17 @@ REPAIR_OPTION, LEAVE_OPTION = "mend", "leave"
 class FindingsRuling(msgspec.Struct, frozen=True):
     """How findings were weighed, and what the judge said; `ruled` is None where nobody weighed them."""
 
-    ruled: Ruled | None
+    ruled: RuledFindings | None
     how: StageEnding
     verdict: JudgeResult
 
 
 async def weigh_findings(
-    setting: StageContext, last: int, rounds: Sequence[Round], found: Sequence[Weighed]
+    setting: StageContext, last: int, rounds: Sequence[Round], found: Sequence[WeighedFinding]
 ) -> FindingsRuling:
     """One judge on all findings; once more after the seats have said what they think of what is open."""
     wrote = list(dict.fromkeys(move.seat for it in rounds for move in it.moves))
-    lines = tuple(shown(it, len(wrote)) for it in found)
+    lines = tuple(describe_finding_for_seats(it, len(wrote)) for it in found)
     verdict = await _judged(setting, f"{setting.name}/{last + 1}", lines, (), wrote)
     looked = f"{setting.name}/{last + 2}-look"
     if verdict.consensus or not verdict.judge or not await setting.table.may_open(looked):
@@ -80,11 +80,11 @@ async def _judged(
     return await ask_stage_judge(setting, round, prompt, Expect("judge-review", tokens=setting.stage.tokens), wrote)
 
 
-async def _ended(setting: StageContext, verdict: JudgeResult, found: Sequence[Weighed]) -> FindingsRuling:
+async def _ended(setting: StageContext, verdict: JudgeResult, found: Sequence[WeighedFinding]) -> FindingsRuling:
     """As the judge says; where it sees no consensus, or none was heard, the person says whether to mend anything."""
     said = verdict.move.verdict.findings if verdict.move else None
     if verdict.consensus and said is not None:
-        return FindingsRuling(by_judge(found, said), "agreed", verdict)
+        return FindingsRuling(rule_findings_by_judge(found, said), "agreed", verdict)
     gate = stage_question_gate_id(setting.name, "dispute")
     findings = pluralize(len(found), "finding")
     question = f"{setting.stage.title}: {findings}. {verdict.heard}. What is to be done about them?"
@@ -94,7 +94,7 @@ async def _ended(setting: StageContext, verdict: JudgeResult, found: Sequence[We
     }
     answer = await setting.table.gate(Gate(gate, question, tuple(details), LEAVE_OPTION, details))
     how = "failed" if setting.table.by_default(gate) else "chosen"
-    ruled = by_severity(found) if answer == REPAIR_OPTION else None
+    ruled = rule_findings_by_severity(found) if answer == REPAIR_OPTION else None
     return FindingsRuling(ruled, how, verdict)
 
 
@@ -105,25 +105,30 @@ async def hold_review_stage(setting: StageContext) -> StageEnd:
     if not parts.chunks:
         return setting.end(how="failed", notices=("There is no code to review.",))
     rounds = await _read(setting, parts.chunks)
-    notices = (*refused(parts.refused, "reviewed"), *_unheard(parts, rounds))
+    notices = (*describe_refused_files(parts.refused, "reviewed"), *_unheard(parts, rounds))
     if not any(_heard(it) for it in rounds):
         return setting.end(how="failed", notices=notices)
-    found = weighed(pooled(*rounds), await _proofs(setting, rounds, setting.draft, "proofs"))
+    found = weigh_findings_by_proof(pool_findings(*rounds), await _proofs(setting, rounds, setting.draft, "proofs"))
     if not found:
         text = "Nobody found anything wrong."
         return setting.end(how="agreed", text=text, notices=notices)
     weighing = await weigh_findings(setting, len(parts.chunks), rounds, found)
-    ruled = weighing.ruled or by_severity(found)
-    critical = [it.finding for it in ruled.weighing(Weight.CRITICAL, found)] if weighing.ruled else []
+    ruled = weighing.ruled or rule_findings_by_severity(found)
+    critical = [it.finding for it in ruled.weighing(FindingWeight.CRITICAL, found)] if weighing.ruled else []
     mending = await repair_findings(setting, parts.chunks, critical)
     became = mending.became | await _still_shown(setting, rounds, found, mending)
     return setting.end(
         how=weighing.how,
-        text=told(ruled, found, became),
+        text=describe_ruled_findings(ruled, found, became),
         draft=mending.draft,
         judge=weighing.verdict.judge,
         took=mending.took,
-        notices=(*notices, *weighing.verdict.notices, *unmended(ruled, found, became), *mending.notices),
+        notices=(
+            *notices,
+            *weighing.verdict.notices,
+            *describe_unfixed_findings(ruled, found, became),
+            *mending.notices,
+        ),
         own_words=weighing.verdict.own_words,
     )
 
@@ -152,16 +157,20 @@ async def _proofs(setting: StageContext, rounds: Sequence[Round], draft: Digest,
 
 
 async def _still_shown(
-    setting: StageContext, rounds: Sequence[Round], found: Sequence[Weighed], mending: RepairResult
+    setting: StageContext, rounds: Sequence[Round], found: Sequence[WeighedFinding], mending: RepairResult
 ) -> dict[str, str]:
     """What a program showed must not show any more where it was mended; no seat is taken at its word."""
-    claimed = [it for it in found if it.standing is Standing.REPRODUCED and mending.became.get(it.finding.id) == MENDED]
+    claimed = [
+        it
+        for it in found
+        if it.standing is FindingStatus.REPRODUCED and mending.became.get(it.finding.id) == FINDING_FIXED
+    ]
     again = await _proofs(setting, rounds, mending.draft, "proofs-after") if claimed else ()
     words = {
-        Standing.REPRODUCED: f"{NOT_MENDED}a program still shows it.",
-        Standing.REFUTED: "Mended: the program that showed it does not find it any more.",
+        FindingStatus.REPRODUCED: f"{FINDING_NOT_FIXED}a program still shows it.",
+        FindingStatus.REFUTED: "Mended: the program that showed it does not find it any more.",
     }
-    after = weighed([as_shown(it) for it in claimed], again)
+    after = weigh_findings_by_proof([finding_as_proven(it) for it in claimed], again)
     return {it.finding.id: words[it.standing] for it in after if it.standing in words}
 
 
@@ -178,7 +187,7 @@ def _unheard(parts: ProjectSplit, rounds: Sequence[Round]) -> tuple[str, ...]:
         heard = {it.seat for it in _heard(held)}
         for seat in (it for it in held.electorate if it not in heard):
             missing.setdefault(seat, []).append(str(number))
-    said = [f"{seat} was not heard on part {listed(numbers)} of {total}." for seat, numbers in missing.items()]
+    said = [f"{seat} was not heard on part {join_names(numbers)} of {total}." for seat, numbers in missing.items()]
     if len(rounds) < total:
         said.append(
             f"{total - len(rounds)} of {total} parts were not reviewed: the limits of the session were reached."

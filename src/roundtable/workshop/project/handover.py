@@ -23,7 +23,7 @@ from tempfile import mkdtemp
 import msgspec
 
 from roundtable.core.changeset import DraftFile
-from roundtable.core.decide.stage_outcome import Form, is_nameless
+from roundtable.core.decide.stage_outcome import HandoverForm, is_nameless_path
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import compute_digest
@@ -123,14 +123,14 @@ def overlay_draft_on_project(base: ProjectFiles, draft: Sequence[DraftFile]) -> 
     return {**stays, **{it.path: it for it in draft if it.after is not None}}
 
 
-def hand_over_project(into: Path, form: Form, versions: Sequence[ProjectVersion], by: str) -> str:
+def hand_over_project(into: Path, form: HandoverForm, versions: Sequence[ProjectVersion], by: str) -> str:
     """Put the last of these versions there, all of it or nothing; a repository's last commit is returned.
 
     Where the very same stands already, as after a crash, that is it; anything else that stands there is left alone.
     """
     into = into.absolute()
     named = sanitize_line(str(into), 200)
-    if is_nameless(into.name):
+    if is_nameless_path(into.name):
         raise UsageError(f"{named} does not say what the project is to be called.", "Name a new folder or zip.")
     try:
         into.parent.mkdir(parents=True, exist_ok=True)
@@ -145,7 +145,7 @@ def hand_over_project(into: Path, form: Form, versions: Sequence[ProjectVersion]
         raise UsageError(why, "Name another place.") from error
 
 
-def _made(made: Path, form: Form, versions: Sequence[ProjectVersion], name: str, by: str) -> str:
+def _made(made: Path, form: HandoverForm, versions: Sequence[ProjectVersion], name: str, by: str) -> str:
     last = versions[-1]
     if form == "zip":
         _zipped(made, last, name.removesuffix(".zip"))

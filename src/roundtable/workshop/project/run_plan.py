@@ -26,7 +26,7 @@ from typing import cast
 
 import msgspec
 
-from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.ruling import join_names
 from roundtable.core.file_kinds import is_test_file
 from roundtable.core.text.sanitize import reveal_hidden_characters, sanitize_line
 
@@ -192,7 +192,7 @@ def _env(table: TomlTable) -> dict[str, str]:
 
 
 def _named(names: Sequence[str]) -> str:
-    return listed([sanitize_line(it, 40) or "an empty name" for it in names[:3]])
+    return join_names([sanitize_line(it, 40) or "an empty name" for it in names[:3]])
 
 
 # --- what can be guessed -----------------------------------------------------------------------

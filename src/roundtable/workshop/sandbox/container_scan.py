@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.ruling import join_names
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.sandbox.compose_file import (
     Finding,
@@ -197,12 +197,12 @@ async def missing_images(engine: Engine, files: Mapping[str, str]) -> str:
     missing = [it for it in dict.fromkeys(_images(files)) if not await _is_here(engine, it)]
     if not missing:
         return ""
-    names = listed([sanitize_line(it, 100) for it in missing])
+    names = join_names([sanitize_line(it, 100) for it in missing])
     fetching = [f"`{engine.name} pull {it}`" for it in missing if _plain(it)]
     there = (
         f"The images {names} are not on this machine" if missing[1:] else f"The image {names} is not on this machine"
     )
-    what_to_do = f"Run {listed(fetching)} yourself" if fetching else "Write the names plainly"
+    what_to_do = f"Run {join_names(fetching)} yourself" if fetching else "Write the names plainly"
     return f"{there}, and nothing is fetched unasked. {what_to_do}, and then run it again."
 
 

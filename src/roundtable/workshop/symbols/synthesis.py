@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from roundtable.core.changeset import RefusalKind
-from roundtable.core.decide.merge_ruling import MUST_FIX
+from roundtable.core.decide.merge_ruling import MUST_FIX_PREFIX
 from roundtable.core.effects import Contribution, RemovedSymbol, UnmergedDirective
 from roundtable.workshop.symbols.fragments import SymbolVariant, explain_unparsable_fragment
 from roundtable.workshop.symbols.languages import SymbolKind
@@ -66,7 +66,7 @@ def synthesize_candidates(
     gone: list[RemovedSymbol] = []
     known = _known(base, candidates)
     for directive in directives:
-        for order in parse_merge_directive(directive.removeprefix(MUST_FIX), known):
+        for order in parse_merge_directive(directive.removeprefix(MUST_FIX_PREFIX), known):
             if isinstance(order, UnclearDirective):
                 left.append(UnmergedDirective(order.words, order.why, _concerned(order.words, known)))
                 continue
@@ -92,7 +92,7 @@ def _undone(it: Contribution | RemovedSymbol, later: Sequence[Contribution | Rem
 
 
 def _may(order: MergeOrder, directive: str) -> bool:
-    return order.act is not MergeAction.REMOVE or not directive.startswith(MUST_FIX)
+    return order.act is not MergeAction.REMOVE or not directive.startswith(MUST_FIX_PREFIX)
 
 
 def _known(base: str, candidates: Mapping[str, CandidateFiles]) -> DirectiveVocabulary:

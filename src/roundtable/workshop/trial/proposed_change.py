@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
-from roundtable.core.decide.trial_outcome import is_doubt
+from roundtable.core.decide.trial_outcome import is_evidence_check
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.file_kinds import is_collected_test_file, is_test_file
 from roundtable.workshop.edit.validation import objections
@@ -60,12 +60,12 @@ class ProposedChange(msgspec.Struct, frozen=True):
     @property
     def lacks_evidence(self) -> bool:
         """Whether nothing shows what it is for."""
-        return any(map(is_doubt, self.checks))
+        return any(map(is_evidence_check, self.checks))
 
     @property
     def holds(self) -> bool:
         """Whether all of it can be written, and every check passed but that something shows what it is for."""
-        return self.ready and all(it.passed or is_doubt(it) for it in self.checks)
+        return self.ready and all(it.passed or is_evidence_check(it) for it in self.checks)
 
     @property
     def sound(self) -> bool:

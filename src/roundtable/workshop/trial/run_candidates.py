@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from roundtable.core.decide.candidate_ranking import ERROR
+from roundtable.core.decide.candidate_ranking import ERROR_SIGN
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Job, Limit
@@ -41,7 +41,7 @@ SUDDEN_END_CHECK = "a sudden end"
 _VALUE = "= "
 _NOTHING = "= None"
 _SLIPS = tuple(
-    f"{ERROR} {it}"
+    f"{ERROR_SIGN} {it}"
     for it in ("AttributeError", "IndexError", "KeyError", "NameError", "RecursionError", "UnboundLocalError")
 )
 """Errors that come of a mistake more often than of a decision."""
@@ -332,7 +332,8 @@ def _slips(calls: Sequence[ProbeCall], before: Mapping[str, str], now: Mapping[s
     came = {it: was for it in calls if (was := before.get(it.probe, "")).startswith(_VALUE)}
     did = {it.function for it, was in came.items() if was != _NOTHING}
     return tuple(
-        f"{it} came to {was.removeprefix(_VALUE)[:_SHOWN]} before, and ends in {said.removeprefix(f'{ERROR} ')} now."
+        f"{it} came to {was.removeprefix(_VALUE)[:_SHOWN]} before, "
+        f"and ends in {said.removeprefix(f'{ERROR_SIGN} ')} now."
         for it, was in came.items()
         if it.function in did and (said := now.get(it.probe, "")) in _SLIPS
     )
@@ -351,7 +352,7 @@ def _programs(tree: Path) -> list[str]:
 
 def _came(call: ProbeCall | ProbeCommand, said: str) -> str:
     """What came out; of an input that nobody thought of, not which error it was."""
-    return ERROR if call.near and said.startswith(ERROR) else said
+    return ERROR_SIGN if call.near and said.startswith(ERROR_SIGN) else said
 
 
 def _changed(trees: Sequence[Path], tests: set[str]) -> dict[str, list[str]]:

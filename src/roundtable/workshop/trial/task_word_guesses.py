@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from roundtable.core.changeset import DraftFile
-from roundtable.core.decide.trial_outcome import repeats
+from roundtable.core.decide.trial_outcome import is_position_only_task
 from roundtable.core.file_kinds import is_test_file
 from roundtable.core.session import Session
 from roundtable.core.values import DECISION_CONTEXT_NAME, ContextItem
@@ -74,7 +74,7 @@ def _position(session: Session) -> str:
 
 
 def _is_about_files(session: Session) -> bool:
-    return repeats(str(session.charter.settings.get("position", "")), session.charter.question)
+    return is_position_only_task(str(session.charter.settings.get("position", "")), session.charter.question)
 
 
 def find_decision_context_item(session: Session) -> ContextItem | None:

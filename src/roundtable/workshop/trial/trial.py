@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.changeset import Changeset, CreateFile, DraftFile, EditFile, Refusal, RefusalKind
-from roundtable.core.decide.trial_outcome import SIDE_EFFECTS, SLIPS, asks_for_tests
+from roundtable.core.decide.trial_outcome import REGRESSIONS_CHECK, SIDE_EFFECTS_CHECK, is_tests_round
 from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, MergeTried, TryCandidates, TryMerged
 from roundtable.core.file_kinds import is_test_file
 from roundtable.core.ports import Sandbox
@@ -173,7 +173,7 @@ class CandidateTrial:
         for move in later:
             now = self.wish(session, move, over)
             new = tuple(filter(is_new_test_module, now.own))
-            if asks_for_tests(move.round) or (wish.own and now.ready and new == now.own):
+            if is_tests_round(move.round) or (wish.own and now.ready and new == now.own):
                 tests = new or tests
             else:
                 wish, tests = now, () if new else tests
@@ -241,10 +241,12 @@ class CandidateTrial:
         wishes = [judge_candidate(it, trials, needs_evidence=bool(trials.before) and not staged) for it in wishes]
         if not (staged or guess_task_allows_mutation(session)):
             wishes = [
-                fail_candidate_on_finding(it, SIDE_EFFECTS, trials.in_place, SIDE_EFFECT_MESSAGE) for it in wishes
+                fail_candidate_on_finding(it, SIDE_EFFECTS_CHECK, trials.in_place, SIDE_EFFECT_MESSAGE) for it in wishes
             ]
         if not (staged or guess_task_expects_errors(session)):
-            wishes = [fail_candidate_on_finding(it, SLIPS, trials.slips, REGRESSION_MESSAGE) for it in wishes]
+            wishes = [
+                fail_candidate_on_finding(it, REGRESSIONS_CHECK, trials.slips, REGRESSION_MESSAGE) for it in wishes
+            ]
         wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
         if not staged:
             wishes = await self._with_tests_as_they_were(session, wishes, sandbox, tell)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from roundtable.core.decide.candidate_ranking import Ran
+from roundtable.core.decide.candidate_ranking import CandidateRun
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.values import Value
 from roundtable.workshop.trial.test_counts import explain_uninformative_check
@@ -126,10 +126,10 @@ class TrialResults(Value, frozen=True):
         """The checks that show nothing of a candidate: whose end is chance with it, or was before it."""
         return (*self.unsteady.get(BASELINE, ()), *self.unsteady.get(candidate, ()))
 
-    def ran(self) -> tuple[Ran, ...]:
+    def ran(self) -> tuple[CandidateRun, ...]:
         """The same as the rule reads it."""
         return tuple(
-            Ran(
+            CandidateRun(
                 name,
                 {it.name: it.passed for it in self._steady(name)},
                 self.tests.get(name, {}),

@@ -8,9 +8,16 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.changeset import DraftFile
-from roundtable.core.decide.candidate_ranking import Executed, executed
-from roundtable.core.decide.ruling import listed
-from roundtable.core.decide.trial_outcome import AGREEMENT, AS_THEY_WERE, CODE, EVIDENCE, FAILS, PASSES
+from roundtable.core.decide.candidate_ranking import CandidateRanking, rank_candidates
+from roundtable.core.decide.ruling import join_names
+from roundtable.core.decide.trial_outcome import (
+    AGREEMENT_CHECK,
+    CODE_CHECK,
+    EVIDENCE_CHECK,
+    FAILS,
+    ORIGINAL_TESTS_SUFFIX,
+    PASSES,
+)
 from roundtable.core.effects import CheckOutcome
 from roundtable.workshop.trial.proposed_change import (
     ProposedChange,
@@ -46,7 +53,7 @@ ORIGINAL_TESTS_MESSAGE = (
 
 
 def collect_distinguishing_outputs(
-    trials: TrialResults, decided: Executed, best: Sequence[str]
+    trials: TrialResults, decided: CandidateRanking, best: Sequence[str]
 ) -> dict[str, dict[str, str]]:
     """The first inputs, and the first tests, that tell these apart, and what comes of them with each."""
     ended = {
@@ -93,12 +100,12 @@ def judge_candidate(wish: ProposedChange, trials: TrialResults, *, needs_evidenc
     ran = wish.seat in trials.checks
     wish = msgspec.structs.replace(wish, checks=checks)
     unshown = needs_evidence and ran and changes_any_code(wish.own) and not (trials.mended(checks) or shown_by)
-    return wish.failing(EVIDENCE, NO_EVIDENCE_MESSAGE) if unshown else wish
+    return wish.failing(EVIDENCE_CHECK, NO_EVIDENCE_MESSAGE) if unshown else wish
 
 
-def rank_tried_candidates(wishes: Sequence[ProposedChange], trials: TrialResults) -> Executed:
+def rank_tried_candidates(wishes: Sequence[ProposedChange], trials: TrialResults) -> CandidateRanking:
     """The order of the candidates, as far as running them tells."""
-    return executed(trials.ran(), trials.before, trials.authors, list_eligible_candidates(wishes))
+    return rank_candidates(trials.ran(), trials.before, trials.authors, list_eligible_candidates(wishes))
 
 
 def list_eligible_candidates(wishes: Sequence[ProposedChange]) -> Sequence[str]:
@@ -120,8 +127,8 @@ def reject_uncorroborated_candidates(
     if not trials.before or len(wishes) < 2:
         return wishes
     rests = {it.seat for it in wishes if changes_any_code(it.own) and not trials.mended(it.checks) - weak}
-    doubts = {it: (EVIDENCE, UNCORROBORATED_MESSAGE) for it in rests if not trials.shows_itself(it)}
-    doubts |= {it: (AGREEMENT, why) for it in rests - doubts.keys() if (why := _opposed(trials, it))}
+    doubts = {it: (EVIDENCE_CHECK, UNCORROBORATED_MESSAGE) for it in rests if not trials.shows_itself(it)}
+    doubts |= {it: (AGREEMENT_CHECK, why) for it in rests - doubts.keys() if (why := _opposed(trials, it))}
     doubted = set[str]()
     while any(it.sound for it in wishes):
         decided = rank_tried_candidates(wishes, trials)
@@ -134,7 +141,8 @@ def reject_uncorroborated_candidates(
         return wishes
     idle = {it.seat for it in wishes if it.sound and not changes_any_code(it.own) and not trials.mended(it.checks)}
     return [
-        it.failing(CODE, NO_CODE_MESSAGE) if it.seat in idle and not trials.shown_by(it.seat) else it for it in wishes
+        it.failing(CODE_CHECK, NO_CODE_MESSAGE) if it.seat in idle and not trials.shown_by(it.seat) else it
+        for it in wishes
     ]
 
 
@@ -143,7 +151,7 @@ def _opposed(trials: TrialResults, candidate: str) -> str:
     agree, against = trials.heard_on(candidate)
     if len(agree) > len(against):
         return ""
-    return CONTRADICTED_MESSAGE.format(listed(against)) if against else UNSUPPORTED_MESSAGE
+    return CONTRADICTED_MESSAGE.format(join_names(against)) if against else UNSUPPORTED_MESSAGE
 
 
 def fail_candidate_on_finding(
@@ -160,7 +168,7 @@ def judge_with_original_tests(
     """A wish with those checks that fail where all is as it was, or without its needless changes of that."""
     failed = [
         msgspec.structs.replace(
-            it, name=f"{it.name}{AS_THEY_WERE}", output=f"{it.output}\n{ORIGINAL_TESTS_MESSAGE}".strip()
+            it, name=f"{it.name}{ORIGINAL_TESTS_SUFFIX}", output=f"{it.output}\n{ORIGINAL_TESTS_MESSAGE}".strip()
         )
         for it in outcomes
         if not it.passed

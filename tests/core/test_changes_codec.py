@@ -608,11 +608,11 @@ def test_any_reply_is_read_or_sent_back_and_nothing_else(lines: list[str]) -> No
 
 def test_a_long_reply_takes_no_longer_than_it_is() -> None:
     program = (
-        "from roundtable.core.replies.file_changes import changes_of\n"
+        "from roundtable.core.replies.file_changes import parse_file_changes\n"
         "for text in (' ' * 200000, '`' * 200000, '### a.py\\n' + '# ' * 100000, '<<<<<<< SEARCH\\n' * 20000,\n"
         "             '```a.py\\n' + '<<<<<<< SEARCH\\n' * 20000 + '```', '- ' * 100000, '**' * 100000):\n"
-        "    try: changes_of(text)\n"
-        "    except Exception as error: assert type(error).__name__ == 'Unreadable', error\n"
+        "    try: parse_file_changes(text)\n"
+        "    except Exception as error: assert type(error).__name__ == 'UnreadableReply', error\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 

@@ -26,8 +26,8 @@ def asked(seat: str, number: int = 1, round: str = BLIND, **more: Any) -> TurnAs
 
 
 def prices(session: Session) -> dict[str, str]:
-    render_cost_table = summarize_costs(session)
-    return {line.name: line.price for line in (*render_cost_table.seats, render_cost_table.total)}
+    costs = summarize_costs(session)
+    return {line.name: line.price for line in (*costs.seats, costs.total)}
 
 
 @pytest.mark.parametrize(

@@ -107,16 +107,16 @@ async def test_the_markdown_twin_says_the_same_to_people() -> None:
 async def test_the_files_of_a_session_lie_under_its_key_and_the_lock_only_while_it_is_held() -> None:
     house, session = await held(follow_up=False)
     records = await house.records()
-    key, summarize_second_opinion_run = second_opinion_session_key(session), second_opinion_run_id(session)
+    key, run = second_opinion_session_key(session), second_opinion_run_id(session)
     files = render_run_files([(session, records)], None)
     assert sorted(files) == [
-        f"logs/runs/{key}/{summarize_second_opinion_run}.jsonl",
+        f"logs/runs/{key}/{run}.jsonl",
         f"logs/sessions/{key}.jsonl",
-        f"runs/{key}/{summarize_second_opinion_run}.json",
-        f"runs/{key}/{summarize_second_opinion_run}.md",
+        f"runs/{key}/{run}.json",
+        f"runs/{key}/{run}.md",
         f"sessions/{key}/session.json",
     ]
-    assert json.loads(files[f"sessions/{key}/session.json"])["runs"] == [summarize_second_opinion_run]
+    assert json.loads(files[f"sessions/{key}/session.json"])["runs"] == [run]
     assert len(files[f"logs/sessions/{key}.jsonl"].splitlines()) == len(records)
     assert render_run_files([(session, records)], "host:1:2:3")[f"sessions/{key}/session.lock"] == "host:1:2:3\n"
 

@@ -26,7 +26,7 @@ class ComparedSession(Value, frozen=True):
     session: str
     slug: str
     question: str
-    describe_outcome: str
+    outcome: str
     rounds: int
     tokens: int
     cost: str

@@ -98,11 +98,9 @@ def describe_round_result(record: RoundRecord) -> str:
     closed = record.closed
     if closed is None:
         return "still open"
-    explain_unread_reply = [
-        seat for seat in closed.counted if (made := record.turns[seat].move) and not made.verdict.counts
-    ]
-    words = [f"counted {len(closed.counted) - len(explain_unread_reply)} of {len(record.opened.electorate)}"]
-    words += [f"could not read {', '.join(explain_unread_reply)}"] if explain_unread_reply else []
+    unread = [seat for seat in closed.counted if (made := record.turns[seat].move) and not made.verdict.counts]
+    words = [f"counted {len(closed.counted) - len(unread)} of {len(record.opened.electorate)}"]
+    words += [f"could not read {', '.join(unread)}"] if unread else []
     words += [] if closed.how == "all" else [f"closed by {closed.how}"]
     words += [] if closed.quorate else ["not enough for the quorum"]
     return ", ".join(words)
@@ -130,8 +128,8 @@ def explain_unread_reply(made: MoveMade, expect: Expect) -> str:
 
 def parse_offered_proposals(round: RoundOpened) -> dict[str, str]:
     """The proposals a round was read, by every name they can be chosen by."""
-    read_reply = (line.partition(": ") for line in round.prompt.lists.get("proposals", ()))
-    return {name: text for names, _, text in read_reply for name in re.split(r", | and ", names)}
+    offers = (line.partition(": ") for line in round.prompt.lists.get("proposals", ()))
+    return {name: text for names, _, text in offers for name in re.split(r", | and ", names)}
 
 
 def describe_position(said: Verdict, known: Mapping[str, str] = {}) -> str:
@@ -227,11 +225,9 @@ def describe_substitutions(session: Session) -> list[str]:
     decision = session.decision
     if decision is None:
         return []
-    describe_round_result = {
-        seat: voice for seat, voice in last_voice_by_seat(session).items() if seat in decision.counted
-    }
-    moved = dict.fromkeys(it.voice for it in decision.substitutions if describe_round_result.get(it.seat) == it.voice)
-    shared = {voice: [seat for seat, other in describe_round_result.items() if other == voice] for voice in moved}
+    voices = {seat: voice for seat, voice in last_voice_by_seat(session).items() if seat in decision.counted}
+    moved = dict.fromkeys(it.voice for it in decision.substitutions if voices.get(it.seat) == it.voice)
+    shared = {voice: [seat for seat, other in voices.items() if other == voice] for voice in moved}
     return [it.sentence for it in decision.substitutions] + [
         f"{', '.join(seats[:-1])} and {seats[-1]} spoke through the same model, {voice}."
         for voice, seats in shared.items()

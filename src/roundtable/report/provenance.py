@@ -80,7 +80,7 @@ class HunkProvenance(NamedTuple):
 class ChangeProgress(NamedTuple):
     """How far a change came: the plan, each hunk's story, the rehearsal, what was written."""
 
-    newest_plan: ChangePlanned
+    planned: ChangePlanned
     hunks: tuple[HunkProvenance, ...]
     took: tuple[Contribution, ...] = ()
     rehearsed: ChangeRehearsed | None = None

@@ -56,8 +56,8 @@ class SecondOpinionRun(msgspec.Struct, frozen=True, kw_only=True):
     """One discussion from its question to its end."""
 
     version: str = RUN_FORMAT_VERSION
-    second_opinion_run_id: str
-    second_opinion_session_key: str
+    run_id: str
+    session_key: str
     session: str
     topic: str
     meeting: str
@@ -68,7 +68,7 @@ class SecondOpinionRun(msgspec.Struct, frozen=True, kw_only=True):
     rounds: tuple[RunRound, ...]
     outcome: str
     synthesis: str
-    parse_run_id_time: str
+    started_at: str
     finished_at: str
 
 
@@ -76,7 +76,7 @@ class SessionKeyState(msgspec.Struct, frozen=True, kw_only=True):
     """`session.json`: what is known under one key, which is a name in a workspace."""
 
     version: str = RUN_FORMAT_VERSION
-    second_opinion_session_key: str
+    session_key: str
     session: str
     runs: tuple[str, ...]
     status: str

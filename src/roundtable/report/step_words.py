@@ -248,16 +248,14 @@ def _candidate(it: Candidate) -> str:
 def _proof(it: Proof) -> str:
     """Whose program it was, what it was about, and what running it showed."""
     why = sanitize_line(it.why, _LONGEST).rstrip(".")
-    end_sentence = {
+    result = {
         True: "it is so",
         False: "it is not so",
         None: f"could not be run ({why})" if why else "could not be run",
     }
-    return (
-        f"The program of {sanitize_line(it.seat)} about “{sanitize_line(it.claim, _LONGEST)}”: {end_sentence[it.held]}."
-    )
+    return f"The program of {sanitize_line(it.seat)} about “{sanitize_line(it.claim, _LONGEST)}”: {result[it.held]}."
 
 
 def _check(outcome: CheckOutcome) -> str:
-    end_sentence = "was stopped" if outcome.code is None else f"ended with exit code {outcome.code}"
-    return f"Check {sanitize_line(outcome.name, _LONGEST)} {end_sentence} after {outcome.seconds:.1f} s."
+    result = "was stopped" if outcome.code is None else f"ended with exit code {outcome.code}"
+    return f"Check {sanitize_line(outcome.name, _LONGEST)} {result} after {outcome.seconds:.1f} s."

@@ -248,12 +248,10 @@ def _inline_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str
 
 
 def _bill(session: Session) -> Iterator[str]:
-    render_cost_table = summarize_costs(session)
-    if render_cost_table.total.calls or render_cost_table.total.failed:
+    costs = summarize_costs(session)
+    if costs.total.calls or costs.total.failed:
         yield "## Cost"
-        rows = [
-            _cost_row(line) for line in (*render_cost_table.seats, *render_cost_table.rounds, render_cost_table.total)
-        ]
+        rows = [_cost_row(line) for line in (*costs.seats, *costs.rounds, costs.total)]
         yield render_markdown_table(("", *phrases.COST_COLUMNS), rows)
 
 

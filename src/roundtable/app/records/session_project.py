@@ -38,7 +38,7 @@ class ProjectVersion(NamedTuple):
     end: StageEnd
     seat: str
     draft: Digest
-    list_stage_file_changes: tuple[StageFileChange, ...]
+    changes: tuple[StageFileChange, ...]
 
 
 async def list_project_versions(store: Store, session: Session, records: Sequence[Recorded]) -> list[ProjectVersion]:

@@ -85,9 +85,9 @@ def _wants(block: Fields) -> SeatRequests:
 
 def normalize_cause_key(value: object) -> str:
     """The words of a cause in kebab-case, or nothing: not knowing is not a cause two seats can share."""
-    text_schema = _WORDS.findall(fields.read_line_field(value).casefold())
-    slug = "-".join(text_schema)
-    return slug if len(slug) <= _LONGEST_KEY and not _NO_CAUSE.issuperset(text_schema) else ""
+    words = _WORDS.findall(fields.read_line_field(value).casefold())
+    slug = "-".join(words)
+    return slug if len(slug) <= _LONGEST_KEY and not _NO_CAUSE.issuperset(words) else ""
 
 
 DIAGNOSIS_CODEC = build_structured_codec("diagnosis-json", _schema, ("confidence_score", "root_cause_key"), _read)

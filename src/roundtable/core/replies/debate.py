@@ -33,7 +33,7 @@ class _Said(msgspec.Struct, frozen=True):
     additions: tuple[str, ...]
     prediction: str
     wants: SeatRequests
-    read_claims: tuple[Claim, ...]
+    claims: tuple[Claim, ...]
 
 
 def _schema(expect: Expect) -> Schema:
@@ -107,7 +107,7 @@ def _verdict(said: _Said, expect: Expect) -> Verdict | None:
         return None
     return Verdict(
         stance,
-        target=next((name for text_schema in said.agree if (name := _seat(text_schema, expect))), ""),
+        target=next((name for words in said.agree if (name := _seat(words, expect))), ""),
         issues=tuple(Issue(reason, blocking=True) for reason in said.objections),
         points=said.additions,
         prediction=said.prediction,

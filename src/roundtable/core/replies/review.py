@@ -52,7 +52,7 @@ def _issue(entry: Fields) -> Issue | None:
     One without words is not nothing: a lost finding is a false clean bill.
     """
     given = [entry[name] for name in _WRONG if name in entry]
-    text = next((text_schema for it in given if (text_schema := fields.read_line_field(it))), "")
+    text = next((words for it in given if (words := fields.read_line_field(it))), "")
     if not text:
         raise UnreadableReply(
             "A finding does not say what is wrong. Say it in its field `wrong`, or leave the list empty if nothing is."
@@ -65,7 +65,7 @@ def _issue(entry: Fields) -> Issue | None:
 
 def _place(entry: Fields) -> str:
     """Where, as `path:line`; some models write the line into a field of its own."""
-    place = next((text_schema for name in _PLACES if (text_schema := fields.read_line_field(entry.get(name)))), "")
+    place = next((words for name in _PLACES if (words := fields.read_line_field(entry.get(name)))), "")
     line = entry.get("line")
     number = line if isinstance(line, int) else fields.read_line_field(line)
     return f"{place}:{number}" if place and number and ":" not in place else place

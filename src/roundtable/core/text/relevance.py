@@ -57,13 +57,13 @@ def rank_files_by_relevance(words: Sequence[str], candidates: Iterable[RankedFil
 def score_file_relevance(words: Sequence[str], candidate: RankedFile) -> float:
     """How much a file bears on what these words are about."""
     path = candidate.path.lower()
-    score_file_relevance = 4.0 * sum(word in path for word in words) - 0.3 * path.count("/")
+    score = 4.0 * sum(word in path for word in words) - 0.3 * path.count("/")
     if candidate.text:
         text = candidate.text.lower()
         hits = (min(text.count(word), _MOST_HITS) for word in words)
-        score_file_relevance += sum(1 + 0.4 * count for count in hits if count)
+        score += sum(1 + 0.4 * count for count in hits if count)
     if candidate.recent:
-        score_file_relevance += 3.0 * max(0.0, 1 - candidate.recent / _RECENT)
+        score += 3.0 * max(0.0, 1 - candidate.recent / _RECENT)
     if "/" not in path and _TELLING.match(path):
-        score_file_relevance += 3
-    return score_file_relevance - 20 if is_generated_file(path) else score_file_relevance
+        score += 3
+    return score - 20 if is_generated_file(path) else score

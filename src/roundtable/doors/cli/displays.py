@@ -46,7 +46,7 @@ class OutputMode(msgspec.Struct, frozen=True):
     """How a person wants to see a session."""
 
     json: bool = False
-    render_plain_lines: bool = False
+    plain: bool = False
 
     def check(self) -> None:
         """Refuse what cannot both be."""

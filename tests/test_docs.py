@@ -16,7 +16,8 @@ from roundtable.core.changeset import RefusalKind, ReplaceFile
 from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.values import Outcome
 from roundtable.doors.cli.main import cli
-from tests.doors.terminal import Cli, answer
+from tests.doors.command_line import Cli
+from tests.doors.scripted_seats import blind_answer
 
 ROOT = Path(__file__).parent.parent
 WRITTEN = [it for it in sorted((ROOT / "docs").glob("*.md")) if "Made by docs/generate.py" not in it.read_text()]
@@ -93,7 +94,7 @@ def test_the_readmes_sample_is_what_the_program_prints(tmp_path: Path) -> None:
 
     def of(blind: str, then: str, error: str = "") -> dict[str, object]:
         block: dict[str, object] = {"stand": then, "position": "", "error": error, "evidence": [], "confidence": 8}
-        turns = [{"round": "*blind", "text": answer(blind)}, {"round": "*reconsider", "text": json.dumps(block)}]
+        turns = [{"round": "*blind", "text": blind_answer(blind)}, {"round": "*reconsider", "text": json.dumps(block)}]
         return {"turns": turns}
 
     cli = Cli(tmp_path)

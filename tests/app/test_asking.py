@@ -15,13 +15,13 @@ from roundtable.workshop.trial.task_word_guesses import (
     guess_task_expects_errors,
     task_words_mention_file,
 )
-from tests.doors.changing import CHARTER, session_of
+from tests.doors.recorded_change import CHARTER, fold_session
 
 CALC = DraftFile("src/calc.py", b"def double(x):\n    return x\n", b"def double(x):\n    return 2 * x\n")
 
 
 def asking(words: str) -> Session:
-    return session_of(SessionOpened(msgspec.structs.replace(CHARTER, question=words)))
+    return fold_session(SessionOpened(msgspec.structs.replace(CHARTER, question=words)))
 
 
 @pytest.mark.parametrize(

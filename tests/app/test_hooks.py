@@ -20,7 +20,8 @@ from roundtable.core.faults import ConfigError
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Outcome, Seat
 from roundtable.engine.run import MeetingRules
-from tests.doors.terminal import PATIENCE, Cli, seat
+from tests.doors.command_line import PATIENCE, Cli
+from tests.doors.scripted_seats import council_seat
 
 HOOKS = ("debate_started", "consensus_reached", "execution_complete")
 LISTENER = """
@@ -136,7 +137,7 @@ async def test_a_program_that_fails_or_never_ends_leaves_the_meeting_as_it_is(
 
 def test_at_the_terminal_a_failed_hook_is_one_note(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
-    seats = cli.script(a=seat("Yes"), b=seat("Yes"))
+    seats = cli.script(a=council_seat("Yes"), b=council_seat("Yes"))
     write(cli.home / "config.toml", "[hooks]\ndebate_started = ['sh', '-c', 'exit 3']\n")
     told = cli.run("discuss", "Why?", *seats, "--headless")
     assert told.stderr.count("hook") == 1

@@ -14,10 +14,19 @@ from roundtable.report.provenance import describe_hunk_provenance, describe_hunk
 from roundtable.report.step_words import describe_running_step, describe_step_result, render_step_result_lines
 from roundtable.report.summary import summarize_session
 from roundtable.report.transcript import render_transcript
-from tests.doors.changing import CHARTER, LOGIN, LOGOUT, NOTES, PLAN, UNTIL_THE_PLAN, and_written, session_of
+from tests.doors.recorded_change import (
+    CHARTER,
+    EVENTS_UNTIL_PLAN,
+    LOGIN,
+    LOGOUT,
+    NOTES,
+    PLAN,
+    events_after_answer,
+    fold_session,
+)
 
 SOME = msgspec.json.encode(HunkChoice((NOTES.id,), {LOGOUT.id: "    forget(user, now=True)\n"})).decode()
-WRITTEN = session_of(*UNTIL_THE_PLAN, *and_written(GateAnswered("approve", "some", SOME, "anna")))
+WRITTEN = fold_session(*EVENTS_UNTIL_PLAN, *events_after_answer(GateAnswered("approve", "some", SOME, "anna")))
 
 
 def test_a_hunk_leads_back_to_who_asked_who_wrote_and_who_approved() -> None:
@@ -35,7 +44,7 @@ def test_what_asked_for_a_hunk_is_told_in_its_own_words() -> None:
     build = msgspec.structs.replace(CHARTER, slug="2026-11-16-log-in", question=task)
     apply = msgspec.structs.replace(build, settings={"of": "0192-ab", "position": "Use tokens"})
     asked = [("2026-11-16-log-in", build), ("0192-ab", apply), ("D-12", apply), ("", apply)]
-    assert [describe_hunk_request(session_of(SessionOpened(charter)), by) for by, charter in asked] == [
+    assert [describe_hunk_request(fold_session(SessionOpened(charter)), by) for by, charter in asked] == [
         "the task “Log in twice, and whatever else one could want of a door th…”",
         "the decision “Use tokens”",
         "D-12",
@@ -60,14 +69,14 @@ def test_what_decided_is_told_to_the_end_however_long_it_is() -> None:
 
 
 def test_before_the_answer_nothing_is_said_of_it() -> None:
-    change = summarize_change(session_of(*UNTIL_THE_PLAN))
+    change = summarize_change(fold_session(*EVENTS_UNTIL_PLAN))
     assert change is not None
     assert {it.became for it in change.hunks} == {""}
     assert change.applied is None
 
 
 def test_a_no_leaves_everything_out() -> None:
-    change = summarize_change(session_of(*UNTIL_THE_PLAN, GateAnswered("approve", "none", by="anna")))
+    change = summarize_change(fold_session(*EVENTS_UNTIL_PLAN, GateAnswered("approve", "none", by="anna")))
     assert change is not None
     assert {it.became for it in change.hunks} == {"left out"}
 
@@ -98,12 +107,14 @@ def test_programs_get_the_same_as_data() -> None:
     hunk = change["plan"]["hunks"][0]
     assert (hunk["id"], hunk["asked_by"], hunk["written_by"]) == (LOGIN.id, "D-12", ["ada", "bob"])
     assert (hunk["became"], hunk["approved_by"]) == ("taken", "anna")
-    assert summarize_session(session_of(*UNTIL_THE_PLAN[:1]))["change"] is None
+    assert summarize_session(fold_session(*EVENTS_UNTIL_PLAN[:1]))["change"] is None
 
 
 def test_each_step_is_told_while_it_runs_and_when_it_is_done() -> None:
     facts = [
-        it for it in (*UNTIL_THE_PLAN, *and_written(GateAnswered("approve", "all"))) if not isinstance(it, GateAnswered)
+        it
+        for it in (*EVENTS_UNTIL_PLAN, *events_after_answer(GateAnswered("approve", "all")))
+        if not isinstance(it, GateAnswered)
     ]
     begun = [describe_running_step(it.effect) for it in facts if isinstance(it, EffectStarted)]
     assert begun[0] == "Running what ada, bob wrote, in the sandbox."
@@ -140,8 +151,10 @@ def test_the_lines_around_a_hunk_are_shown_and_marked_as_neither_old_nor_new(vie
     assert callable(view)
     around = msgspec.structs.replace(LOGIN, above=("", "# --- in ---"), below=("# </pre>",))
     plan = msgspec.structs.replace(PLAN, hunks=(around,))
-    events = [EffectDone("build/plan", plan) if it == EffectDone("build/plan", PLAN) else it for it in UNTIL_THE_PLAN]
-    text = str(view(session_of(*events)))
+    events = [
+        EffectDone("build/plan", plan) if it == EffectDone("build/plan", PLAN) else it for it in EVENTS_UNTIL_PLAN
+    ]
+    text = str(view(fold_session(*events)))
     assert "-# --- in ---" not in text
     assert [it for it in (" # --- in ---", "+def login(user, again=False):") if it not in text] == []
     assert (" # &lt;/pre&gt;" in text) is (view is render_session_page)
@@ -151,6 +164,8 @@ def test_the_lines_around_a_hunk_are_shown_and_marked_as_neither_old_nor_new(vie
 def test_a_change_that_was_undone_is_told_as_undone(view: object) -> None:
     assert callable(view)
     gone = ChangeUndone("u-7", ("src/login.py",), "The files are as they were.", "anna")
-    text = str(view(session_of(*UNTIL_THE_PLAN, *and_written(GateAnswered("approve", "all", by="anna")), gone)))
+    text = str(
+        view(fold_session(*EVENTS_UNTIL_PLAN, *events_after_answer(GateAnswered("approve", "all", by="anna")), gone))
+    )
     assert "undone by anna" in text
     assert "Take it back with" not in text

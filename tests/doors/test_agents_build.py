@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.coding import CALC, RIGHT, coder, facts, workplace
-from tests.doors.terminal import PATIENCE, Cli
-from tests.repository import git, sandbox
+from tests.doors.coding_seats import CALC, RIGHT, coder, read_record
+from tests.doors.command_line import PATIENCE, Cli
+from tests.repository import git
 from tests.voices.agents import PROGRAM, RECORDINGS, starts
 
 TASK = "Make double() double"
@@ -49,9 +49,8 @@ class Agent:
 
 
 @pytest.fixture
-async def cli(tmp_path: Path) -> Cli:
-    await sandbox()
-    return workplace(tmp_path)
+def cli(coding_cli: Cli) -> Cli:
+    return coding_cli
 
 
 @pytest.fixture
@@ -77,7 +76,7 @@ def test_what_an_agent_changed_in_its_own_worktree_is_its_candidate_and_only_a_y
     assert told["name"].startswith("agents-ada-")
     assert (started["env"]["PORT"], started["env"]["ROUNDTABLE_PORT_BASE"]) == (str(told["port"]),) * 2
     assert sorted(told["unmerged"]) == ["calc.py", "notes.md"]
-    tried = [it["result"] for it in facts(cli) if it["kind"] == "effect.done" and "candidates" in it["result"]]
+    tried = [it["result"] for it in read_record(cli) if it["kind"] == "effect.done" and "candidates" in it["result"]]
     best = tried[-1]["candidates"][0]
     assert (best["seat"], sorted(best["files"])) == ("ada", ["calc.py", "notes.md"])
     cli.run("apply", "--all")

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from roundtable.app.desk import Agenda
-from tests.doors.coding import CALC, NOTES, RIGHT, coder, facts, workplace
-from tests.doors.parts import held
-from tests.doors.terminal import Cli
-from tests.repository import git, sandbox
+from tests.doors.coding_seats import CALC, NOTES, RIGHT, coder, read_record
+from tests.doors.command_line import Cli
+from tests.doors.scripted_seats import hold_meeting
+from tests.repository import git
 
 
 @pytest.fixture
-async def cli(tmp_path: Path) -> Cli:
-    """A person whose table has decided to fix double()."""
-    await sandbox()
-    return workplace(tmp_path)
+def cli(coding_cli: Cli) -> Cli:
+    return coding_cli
 
 
 def decided(cli: Cli, more: str = "") -> None:
-    held(cli, Agenda("What about double()?"), ada=coder(RIGHT, more), bob=coder(RIGHT))
+    hold_meeting(cli, Agenda("What about double()?"), ada=coder(RIGHT, more), bob=coder(RIGHT))
 
 
 def code(cli: Cli) -> str:
@@ -67,7 +63,7 @@ def test_a_person_who_quits_has_written_nothing(cli: Cli) -> None:
         terminal.type("q\n")
         terminal.end(code=0)
     assert code(cli) == CALC
-    assert [it["option"] for it in facts(cli) if it["kind"] == "gate.answered"][-1] == "none"
+    assert [it["option"] for it in read_record(cli) if it["kind"] == "gate.answered"][-1] == "none"
 
 
 def test_an_answer_from_elsewhere_that_says_nothing_is_refused_at_once(cli: Cli) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.coding import CALC, RIGHT, coder, facts, workplace
-from tests.doors.terminal import Cli
+from tests.doors.coding_seats import CALC, RIGHT, coder, open_coding_workspace, read_record
+from tests.doors.command_line import Cli
 from tests.repository import git, sandbox
 
 TASK = "Make double() in calc.py double"
@@ -17,7 +17,7 @@ TASK = "Make double() in calc.py double"
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    return workplace(tmp_path)
+    return open_coding_workspace(tmp_path)
 
 
 def _without_sandbox(cli: Cli, folder: Path) -> None:
@@ -77,7 +77,7 @@ async def test_files_that_git_converts_are_told_of_at_the_beginning(cli: Cli) ->
     (cli.work / "calc.py").unlink()
     git(cli.work, "checkout", "calc.py")
     done = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=3)
-    opened = next(it for it in facts(cli) if it["kind"] == "session.opened")
+    opened = next(it for it in read_record(cli) if it["kind"] == "session.opened")
     (told,) = [it for it in opened["charter"]["notices"] if "Git stores it otherwise" in it]
     assert told.endswith(": calc.py.")
     assert told in done.stderr

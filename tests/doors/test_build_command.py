@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from tests.doors.coding import CALC, NOTES, RIGHT, WRONG, coder, facts, workplace
-from tests.doors.terminal import ROUNDTABLE, Cli
-from tests.repository import git, sandbox
+from tests.doors.coding_seats import CALC, NOTES, RIGHT, WRONG, coder, read_record
+from tests.doors.command_line import ROUNDTABLE, Cli
+from tests.repository import git
 
 TASK = "Make double() double"
 
 
 @pytest.fixture
-async def cli(tmp_path: Path) -> Cli:
-    await sandbox()
-    return workplace(tmp_path)
+def cli(coding_cli: Cli) -> Cli:
+    return coding_cli
 
 
 def code(cli: Cli) -> str:
@@ -87,7 +85,7 @@ def test_all_is_an_answer_ahead_and_says_that_it_writes_without_asking(cli: Cli)
     assert "--all" in done.stderr
     assert "without asking file by file" in done.stderr
     assert RIGHT in code(cli)
-    (said,) = [it for it in facts(cli) if it["kind"] == "gate.answered"]
+    (said,) = [it for it in read_record(cli) if it["kind"] == "gate.answered"]
     assert (said["option"], said["by"]) == ("all", "answered ahead")
 
 
@@ -127,7 +125,7 @@ def test_a_draft_that_was_turned_down_can_be_taken_up_again_by_its_name_alone(cl
         end = terminal.end(code=0)
     assert "Decision rejected" in end
     assert "`roundtable apply` with this session shows it again." in " ".join(end.split())
-    (opened, *_) = facts(cli)
+    (opened, *_) = read_record(cli)
     name = opened["charter"]["slug"]
     assert "Nothing was decided here that could be carried out." in cli.run("apply", "--all", code=2).stderr
     assert "calc.py: 1 hunk, +1 -1" in cli.run("apply", name, "--headless", code=3).stdout
@@ -164,7 +162,7 @@ def test_a_dry_run_shows_the_plan_and_a_branch_leaves_the_files_alone(cli: Cli) 
     assert "is written" not in cli.run("apply", "last", "--all", "--dry-run").stderr
     assert code(cli) == CALC
     cli.run("build", TASK, "--all", "--branch", "doubled", *seats)
-    (asked,) = [it["gate"]["question"] for it in facts(cli) if it["kind"] == "gate.opened"]
+    (asked,) = [it["gate"]["question"] for it in read_record(cli) if it["kind"] == "gate.opened"]
     assert asked == "ada wants to change 1 hunk in calc.py. Commit it to the branch doubled?"
     assert code(cli) == CALC
     assert RIGHT in git(cli.work, "show", "doubled:calc.py")

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.doors.coding import RIGHT, coder, workplace
-from tests.doors.terminal import Cli, seat
+from tests.doors.coding_seats import RIGHT, coder, open_coding_workspace
+from tests.doors.command_line import Cli
+from tests.doors.scripted_seats import council_seat
 from tests.repository import sandbox
 
 OPTIONS = ("--option", "REST", "--option", "GraphQL")
@@ -30,7 +31,7 @@ def configure(cli: Cli, **chains: str) -> None:
 
 
 def test_a_meeting_that_cannot_succeed_is_refused_before_anybody_is_asked(cli: Cli) -> None:
-    rest = cli.script(rest=seat("REST"))
+    rest = cli.script(rest=council_seat("REST"))
     done = cli.run("discuss", "Which?", "--seat", "x=v:big,nowhere:model", *rest, code=2)
     assert "Error: 1 of 2 seats can speak, and the quorum needs 2." in done.stderr
     assert f"Seat x cannot speak: {NO_KEY} Set the variable V_KEY" in done.stderr
@@ -41,7 +42,14 @@ def test_a_meeting_that_cannot_succeed_is_refused_before_anybody_is_asked(cli: C
 
 
 def test_a_seat_that_cannot_speak_is_told_before_the_start(cli: Cli) -> None:
-    args = ("discuss", "Which?", "--seat", "x=v:big", *cli.script(a=seat("REST"), b=seat("REST")), *OPTIONS)
+    args = (
+        "discuss",
+        "Which?",
+        "--seat",
+        "x=v:big",
+        *cli.script(a=council_seat("REST"), b=council_seat("REST")),
+        *OPTIONS,
+    )
     done = cli.run(*args)
     assert f"Seat x cannot speak: {NO_KEY}" in done.stderr
     assert "Decision reached: REST" in done.stdout
@@ -51,7 +59,7 @@ def test_a_seat_that_cannot_speak_is_told_before_the_start(cli: Cli) -> None:
 
 
 def test_a_seat_that_spoke_through_another_voice_is_told_everywhere(cli: Cli) -> None:
-    rest = cli.script(x=seat("REST"), rest=seat("REST"))[2:]
+    rest = cli.script(x=council_seat("REST"), rest=council_seat("REST"))[2:]
     chain = ("--seat", "x=v:big,nowhere:model,script:s.json")
     lines = cli.run("discuss", "Which?", *chain, *rest, *OPTIONS, "--strict").stdout
     assert "Seats: x (v:big, then nowhere:model, then script:s.json), rest (script:s.json)" in lines
@@ -69,13 +77,13 @@ def test_a_seat_that_spoke_through_another_voice_is_told_everywhere(cli: Cli) ->
 
 
 def test_seats_that_were_given_one_voice_hear_nothing_of_it(cli: Cli) -> None:
-    seats = cli.script(a=seat("REST"), b=seat("REST"))
+    seats = cli.script(a=council_seat("REST"), b=council_seat("REST"))
     assert "the same model" not in cli.run("discuss", "Which?", *seats, *OPTIONS).stdout
 
 
 def test_a_round_nobody_could_read_says_so_and_names_the_one_that_decides(cli: Cli) -> None:
     def mumbling(position: str) -> dict[str, Any]:
-        first = seat(position)["turns"][:1]
+        first = council_seat(position)["turns"][:1]
         return {"turns": [*first, {"round": "*reconsider", "text": "Hm, well."}]}
 
     seats = cli.script(a=mumbling("REST"), b=mumbling("REST"), c=mumbling("GraphQL"))
@@ -88,7 +96,7 @@ def test_a_round_nobody_could_read_says_so_and_names_the_one_that_decides(cli: C
 
 async def test_a_reply_without_a_file_is_told_in_words_for_code_and_with_the_reason(tmp_path: Path) -> None:
     await sandbox()
-    cli = workplace(tmp_path / "coding")
+    cli = open_coding_workspace(tmp_path / "coding")
     seats = cli.script(ada=coder(RIGHT), bob={"turns": [{"text": "No."}]})
     told = cli.run("build", "Make double() double", "--dry-run", "--headless", *seats).stdout
     assert "[bob] asked once more: its reply could not be read\n" in told
@@ -98,13 +106,13 @@ async def test_a_reply_without_a_file_is_told_in_words_for_code_and_with_the_rea
 
 
 def test_without_a_decision_it_says_so(cli: Cli) -> None:
-    seats = cli.script(a=seat("REST"), b={"turns": [{"fault": "refused"}]})
+    seats = cli.script(a=council_seat("REST"), b={"turns": [{"fault": "refused"}]})
     assert "\nNo decision (insufficient)\n" in cli.run("discuss", "Which?", *seats, *OPTIONS, code=6).stdout
 
 
 def test_a_huge_answer_that_never_ended_is_shown_by_its_first_words(cli: Cli) -> None:
     endless = {"turns": [{"hang": True, "text": "number " * 60_000, "after": 50_000}]}
-    seats = cli.script(a=seat("REST"), b=seat("REST"), c=endless)
+    seats = cli.script(a=council_seat("REST"), b=council_seat("REST"), c=endless)
     done = cli.run("discuss", "Which?", *seats, *OPTIONS, "--timeout", "5")
     assert "[c] Until then: number number" in done.stdout
     for shown in (done.stdout, cli.run("show").stdout, cli.run("show", "--format", "html").stdout):

@@ -5,16 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from tests.doors.terminal import PATIENCE, ROUNDTABLE, Cli, seat
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
+from tests.doors.command_line import PATIENCE, ROUNDTABLE, Cli
+from tests.doors.scripted_seats import council_seat
 
 
 def completed(cli: Cli, *words: str) -> list[str]:
@@ -41,7 +36,7 @@ def test_commands_and_their_options(cli: Cli) -> None:
 
 def test_sessions_of_this_workspace_by_name_and_slug_and_nothing_a_shell_would_run(cli: Cli) -> None:
     assert completed(cli, "show", "") == []
-    seats = cli.script(a=seat("REST"), b=seat("REST"))
+    seats = cli.script(a=council_seat("REST"), b=council_seat("REST"))
     cli.run("discuss", "REST?", "--session", "api", *seats)
     cli.run("discuss", "REST again?", "--session", "$(touch x)", *seats)
     slugs = [it["slug"] for it in json.loads(cli.run("list", "--json").stdout)["sessions"]]

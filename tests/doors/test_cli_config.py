@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from roundtable.app.settings.toml_text import with_setting, written
 from roundtable.core.faults import ConfigError
-from tests.doors.terminal import Cli, seat
+from tests.doors.command_line import Cli
+from tests.doors.scripted_seats import council_seat
 
 MINE = """\
 # What I like.
@@ -80,7 +81,7 @@ def test_a_config_with_mistakes_is_refused_with_each_of_them(cli: Cli) -> None:
 
 
 def test_a_broken_config_is_named_with_its_place_and_old_sessions_can_still_be_read(cli: Cli) -> None:
-    cli.run("discuss", "REST?", *cli.script(a=seat("REST"), b=seat("REST")))
+    cli.run("discuss", "REST?", *cli.script(a=council_seat("REST"), b=council_seat("REST")))
     workspace(cli).parent.mkdir()
     workspace(cli).write_text("limits = [")
     wrong = f"{workspace(cli)} is not valid TOML"

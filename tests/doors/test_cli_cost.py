@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.doors.terminal import HANGS, Cli, seat
+from tests.doors.command_line import Cli
+from tests.doors.scripted_seats import HANGING_SEAT, council_seat
 
 NOBODY = "http://127.0.0.1:9"
 PAID = ["--seat", "claude=paid:claude-haiku-4-5"]
@@ -29,7 +30,7 @@ def cli(tmp_path: Path) -> Cli:
 
 def using(**usage: float) -> dict[str, Any]:
     """A seat whose every call uses this."""
-    return {**seat("Use REST"), "defaults": {"usage": {"input_tokens": 1000, "output_tokens": 50, **usage}}}
+    return {**council_seat("Use REST"), "defaults": {"usage": {"input_tokens": 1000, "output_tokens": 50, **usage}}}
 
 
 def test_the_bill_of_a_session(cli: Cli) -> None:
@@ -59,7 +60,7 @@ def test_an_unknown_price_beside_free_ones_is_not_free(cli: Cli) -> None:
 
 
 def test_the_bill_is_of_the_whole_session(cli: Cli) -> None:
-    cli.run("discuss", "REST?", *cli.script(claude=seat("Use REST"), gpt=seat("Use REST")))
+    cli.run("discuss", "REST?", *cli.script(claude=council_seat("Use REST"), gpt=council_seat("Use REST")))
     refused = cli.run("show", "--cost", "--round", "1", code=2).stderr
     assert "--cost is of the whole session" in refused
     assert "Leave out --round" in refused
@@ -71,7 +72,7 @@ def test_the_bill_is_of_the_whole_session(cli: Cli) -> None:
 
 
 def test_a_quote_for_people_and_programs(cli: Cli) -> None:
-    free = cli.script(local=seat("Use REST"))
+    free = cli.script(local=council_seat("Use REST"))
     quoted = cli.run("discuss", "REST?", *PAID, *DIM, *free, "--quote", "--budget-usd", "0.001")
     head, claude, gpt, local, total, *notices = quoted.stdout.splitlines()
     assert head.split("\t")[:3] == ["Seat", "Voice", "Calls"]
@@ -111,19 +112,19 @@ def test_a_limit_in_the_config_is_checked_by_the_doctor(cli: Cli) -> None:
 
 
 def test_a_budget_of_tokens_is_told_before_the_meeting_too(cli: Cli) -> None:
-    seats = cli.script(a=seat("Use REST"), b=seat("Use REST"))
+    seats = cli.script(a=council_seat("Use REST"), b=council_seat("Use REST"))
     told = cli.run("discuss", "REST?", *seats, "--budget-tokens", "10").stderr
     assert told.startswith("It is likely to take more than the budget of 10 tokens")
 
 
 def test_the_line_of_a_round_that_the_budget_forbids(cli: Cli) -> None:
-    seats = cli.script(claude={**using(cost_usd=0.02)}, gpt={**seat("Use GraphQL"), "defaults": {}})
+    seats = cli.script(claude={**using(cost_usd=0.02)}, gpt={**council_seat("Use GraphQL"), "defaults": {}})
     told = cli.run("discuss", "REST?", *seats, "--budget-usd", "0.01", "--plain", code=3).stdout
     assert "Round council/2-ballot is not held: $0.0200 is spent, and the budget is $0.0100." in told
 
 
 def test_an_interrupted_call_may_have_cost_something(cli: Cli) -> None:
-    with cli.terminal("discuss", "REST?", *cli.script(a=HANGS, b=HANGS), "--plain") as terminal:
+    with cli.terminal("discuss", "REST?", *cli.script(a=HANGING_SEAT, b=HANGING_SEAT), "--plain") as terminal:
         terminal.expect("Round council/1-blind")
         terminal.type("\x03")
         terminal.end(130)
@@ -158,7 +159,9 @@ def test_a_stated_budget_is_the_yes_to_spending(cli: Cli) -> None:
 
 
 def test_what_costs_nothing_is_not_announced(cli: Cli) -> None:
-    with cli.terminal("discuss", "REST?", *cli.script(a=seat("Use REST"), b=seat("Use REST")), "--plain") as terminal:
+    with cli.terminal(
+        "discuss", "REST?", *cli.script(a=council_seat("Use REST"), b=council_seat("Use REST")), "--plain"
+    ) as terminal:
         assert "calls" not in terminal.end(0)
 
 
@@ -170,7 +173,7 @@ def test_a_budget_says_what_it_cannot_see_also_to_nobody(cli: Cli) -> None:
 
 
 def test_a_budget_of_nothing(cli: Cli) -> None:
-    free = cli.script(a=seat("Use REST"), b=seat("Use REST"))
+    free = cli.script(a=council_seat("Use REST"), b=council_seat("Use REST"))
     cli.run("discuss", "REST?", *free, "--budget-usd", "0")
     refused = cli.run("discuss", "REST?", *free, *PAID, "--budget-usd", "0", code=2).stderr
     assert refused.startswith("Error: A budget of $0 leaves free voices and plans, and paid:claude-haiku-4-5 may be")
@@ -205,6 +208,6 @@ def test_nothing_of_a_whole_session_is_cut_on_a_narrow_terminal(cli: Cli) -> Non
 def test_tables_of_voices_and_keys_keep_their_words_on_a_narrow_terminal(cli: Cli) -> None:
     cli.run("keys", "set", "openai", input="sk-" + "a1B2" * 10)
     for command, words in ((["voices"], "Anthropic"), (["keys", "list"], "your secrets file"), (["list"], "REST?")):
-        cli.run("discuss", "REST?", *cli.script(a=seat("Use REST"), b=seat("Use REST")))
+        cli.run("discuss", "REST?", *cli.script(a=council_seat("Use REST"), b=council_seat("Use REST")))
         with cli.terminal(*command, columns=40) as terminal:
             assert words in terminal.end(0), command

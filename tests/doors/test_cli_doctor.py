@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from roundtable.voices.fault_server import FaultServer
-from tests.doors.terminal import PATIENCE, Cli, seat
+from tests.doors.command_line import PATIENCE, Cli
+from tests.doors.scripted_seats import council_seat
 from tests.repository import sandbox
 
 SCRIPT = '[[turns]]\ntext = "ready"'
@@ -88,7 +89,7 @@ def test_a_participant_whose_program_is_not_on_the_path_is_missing(cli: Cli, tmp
 
 @pytest.mark.feature("S2.26", "S2.41")
 def test_the_state_of_a_session_is_ok_missing_skipped_or_error(cli: Cli) -> None:
-    seats = cli.script(a=seat("REST"), b=seat("REST"))
+    seats = cli.script(a=council_seat("REST"), b=council_seat("REST"))
     cli.run("discuss", "REST?", "--session", "architecture", *seats)
 
     def state(*args: str, code: int = 0) -> str:

@@ -12,21 +12,16 @@ from typing import Any
 import pytest
 
 from roundtable.app.desk import Agenda
-from tests.doors.parts import held
-from tests.doors.terminal import PATIENCE, Cli, answer, seat
+from tests.doors.command_line import PATIENCE, Cli
+from tests.doors.scripted_seats import blind_answer, council_seat, hold_meeting
 
 QUESTION = "REST or GraphQL?"
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
 
 
 def agreed(cli: Cli, name: str = "") -> str:
     """Hold a council that agrees; its slug is returned."""
     agenda = Agenda(QUESTION, options=("REST", "GraphQL"), name=name)
-    return held(cli, agenda, claude=seat("REST", "A"), gpt=seat("REST", "A"))
+    return hold_meeting(cli, agenda, claude=council_seat("REST", "A"), gpt=council_seat("REST", "A"))
 
 
 def cli_list(cli: Cli) -> list[dict[str, Any]]:
@@ -111,7 +106,7 @@ def test_an_export_leaves_alone_what_is_no_plain_file(cli: Cli) -> None:
 def test_the_debate_layout_has_a_file_for_every_seat_and_round_and_the_count(cli: Cli) -> None:
     def part(idea: str, *ranking: str) -> dict[str, Any]:
         ballot = f"```json\n{json.dumps({'ranked_choices': ranking})}\n```"
-        turns = {"*-pitch": answer(idea, f"{idea}, because."), "*-discuss": "Well argued.", "*-ballot": ballot}
+        turns = {"*-pitch": blind_answer(idea, f"{idea}, because."), "*-discuss": "Well argued.", "*-ballot": ballot}
         return {"turns": [{"round": round, "text": text} for round, text in turns.items()]}
 
     table = cli.script(claude=part("A garden app", "A", "B"), gpt=part("A chess app", "A", "B"))
@@ -131,7 +126,7 @@ def test_the_debate_layout_has_a_file_for_every_seat_and_round_and_the_count(cli
 
 def test_every_seat_has_a_file_of_its_own_whatever_it_is_called(cli: Cli) -> None:
     names = ["円" * 80, "円" * 80 + "一", "a-b", "A-B"]
-    cli.run("discuss", QUESTION, *cli.script(**{name: seat("REST") for name in names}), "--headless", "--plain")
+    cli.run("discuss", QUESTION, *cli.script(**{name: council_seat("REST") for name in names}), "--headless", "--plain")
     cli.run("export", "--layout", "debate", "-o", "docs")
     blind = cli.work / "docs/debate/council-1-blind"
     assert sorted(path.read_text().partition(" in ")[0] for path in blind.iterdir()) == sorted(
@@ -212,7 +207,7 @@ def test_at_a_terminal_sync_asks(cli: Cli) -> None:
 def test_a_folder_that_cannot_be_written_costs_one_sentence(cli: Cli) -> None:
     (cli.work / ".roundtable").mkdir()
     (cli.work / ".roundtable" / "sessions").write_text("")
-    table = cli.script(claude=seat("REST", "A"), gpt=seat("REST", "A"))
+    table = cli.script(claude=council_seat("REST", "A"), gpt=council_seat("REST", "A"))
     options = ("--option", "REST", "--option", "GraphQL", "--headless", "--plain")
     done = cli.run("discuss", QUESTION, *options, *table)
     assert "topic.md cannot be written (and 3 more)" in done.stderr
@@ -226,9 +221,9 @@ def test_a_folder_that_cannot_be_written_costs_one_sentence(cli: Cli) -> None:
 def test_a_killed_process_leaves_whole_files_and_sync_brings_them_up_to_date(cli: Cli) -> None:
     (cli.work / ".roundtable").mkdir()
     hangs: dict[str, Any] = {
-        "turns": [{"round": "*1-blind", "text": answer("REST")}, {"round": "*3-reconsider", "hang": True}]
+        "turns": [{"round": "*1-blind", "text": blind_answer("REST")}, {"round": "*3-reconsider", "hang": True}]
     }
-    table = cli.script(claude=seat("GraphQL", "B"), gpt=hangs)
+    table = cli.script(claude=council_seat("GraphQL", "B"), gpt=hangs)
     options = ("--option", "REST", "--option", "GraphQL", "--headless", "--json")
     with cli.started("discuss", QUESTION, *options, *table) as running:
         running.until("move.made", round="council/3-reconsider", seat="claude")
@@ -252,11 +247,11 @@ def test_a_link_in_place_of_the_folder_is_refused(cli: Cli, tmp_path: Path) -> N
 
 
 def test_a_branch_leaves_before_a_round_and_runs_on_by_itself(cli: Cli) -> None:
-    table = cli.script(claude=seat("REST", "A"), gpt=seat("GraphQL", "B"))
+    table = cli.script(claude=council_seat("REST", "A"), gpt=council_seat("GraphQL", "B"))
     options = ("--option", "REST", "--option", "GraphQL", "--headless", "--plain")
     cli.run("discuss", QUESTION, *options, *table, code=3)
     parent = cli_list(cli)[0]
-    cli.script(claude=seat("REST", "A"), gpt=seat("GraphQL", "A"))
+    cli.script(claude=council_seat("REST", "A"), gpt=council_seat("GraphQL", "A"))
     told = cli.run("branch", parent["slug"], "--at", "3").stdout
     child = told.split()[2].rstrip(";")
     assert not json.loads(cli.run("status", child, "--json").stdout)["run_id"], "it was never run"

@@ -9,15 +9,10 @@ import pytest
 
 from roundtable.core.values import Gate
 from roundtable.live.gate_options import gate_option_letters, match_gate_option, parse_gate_answer
-from tests.doors.parts import debater, doctor, knight, voter
-from tests.doors.terminal import Cli
+from tests.doors.command_line import Cli
+from tests.doors.scripted_seats import debater, doctor, knight, voter
 
 KINGS = ("apply", "myself", "later", "back", "choose", "reject")
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
 
 
 def knights(cli: Cli, *scores: int) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.doors.terminal import Cli
+from tests.doors.command_line import Cli
 
 KEY = "sk-" + "a1B2" * 10
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.core.test_redaction import token
-from tests.doors.terminal import Cli
+from tests.doors.command_line import Cli
 
 KEY = "sk-proj-" + token(40, seed=31)
 
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    cli = Cli(tmp_path)
+    cli = Cli(tmp_path, in_process=False)  # keyring chooses its backend once per process
     cli.env |= {"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring", "TEST_KEYCHAIN": str(tmp_path / "chain")}
     return cli
 

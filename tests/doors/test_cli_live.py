@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import click
@@ -19,15 +18,11 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Absence, Decision, Outcome
 from roundtable.doors.cli.main import COMMANDS
 from roundtable.doors.cli.output import decision_exit_code
-from tests.doors.terminal import HANGS, ROUNDTABLE, Cli, answer, seat
+from tests.doors.command_line import ROUNDTABLE, Cli
+from tests.doors.scripted_seats import HANGING_SEAT, blind_answer, council_seat
 
 OPTIONS = ("--option", "REST", "--option", "GraphQL")
 HEAVY = ("msgspec", "rich", "httpx2", "asyncio", "sqlite3")
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
 
 
 def kinds(lines: list[dict[str, Any]]) -> list[str]:
@@ -104,13 +99,17 @@ def test_exit_codes_of_decisions(outcome: Outcome, how: dict[str, bool], code: i
 @pytest.mark.parametrize(
     ("seats", "args", "code"),
     [
-        ({"a": seat("REST"), "b": seat("REST")}, (), 0),
-        ({"a": seat("REST", "A"), "b": seat("GraphQL", "B")}, (), 3),
-        ({"a": seat("REST", "A"), "b": seat("GraphQL", "B")}, ("--answer", "choose=B"), 0),
-        ({"a": seat("REST"), "b": seat("REST"), "c": HANGS}, ("--timeout", "0.5", "--strict"), 4),
-        ({"a": seat("REST"), "b": {"turns": [{"fault": "refused"}]}}, (), 6),
+        ({"a": council_seat("REST"), "b": council_seat("REST")}, (), 0),
+        ({"a": council_seat("REST", "A"), "b": council_seat("GraphQL", "B")}, (), 3),
+        ({"a": council_seat("REST", "A"), "b": council_seat("GraphQL", "B")}, ("--answer", "choose=B"), 0),
+        (
+            {"a": council_seat("REST"), "b": council_seat("REST"), "c": HANGING_SEAT},
+            ("--timeout", "0.5", "--strict"),
+            4,
+        ),
+        ({"a": council_seat("REST"), "b": {"turns": [{"fault": "refused"}]}}, (), 6),
         ({"a": {"turns": [{"fault": "refused"}]}, "b": {"turns": [{"fault": "quota"}]}}, (), 6),
-        ({"a": seat("REST", "A"), "b": seat("GraphQL", "B")}, ("--budget-usd", "0"), 3),
+        ({"a": council_seat("REST", "A"), "b": council_seat("GraphQL", "B")}, ("--budget-usd", "0"), 3),
     ],
 )
 def test_a_discussion_leaves_with_its_exit_code(
@@ -162,7 +161,9 @@ def test_without_seats_it_says_how_to_give_some(cli: Cli) -> None:
 
 
 def test_json_is_the_record_and_nothing_else(cli: Cli) -> None:
-    done = cli.run("discuss", "Which?", *cli.script(a=seat("REST", rate=500), b=seat("REST")), *OPTIONS, "--json")
+    done = cli.run(
+        "discuss", "Which?", *cli.script(a=council_seat("REST", rate=500), b=council_seat("REST")), *OPTIONS, "--json"
+    )
     lines = done.stdout.splitlines()
     assert done.stderr == ""
     for line in lines:
@@ -179,7 +180,9 @@ def test_json_is_the_record_and_nothing_else(cli: Cli) -> None:
 
 def test_plain_lines_carry_the_seat_and_no_escape_sequence(cli: Cli) -> None:
     evil = "One.\x1b[31m red\x1b[0m\x1b]0;title\x07 [bold]two[/bold]\n[b] forged\r\nthree"
-    done = cli.run("discuss", "Which?", *cli.script(a=seat("REST", text=evil), b=seat("REST")), *OPTIONS)
+    done = cli.run(
+        "discuss", "Which?", *cli.script(a=council_seat("REST", text=evil), b=council_seat("REST")), *OPTIONS
+    )
     assert "\x1b" not in done.stdout
     assert "[a] One. red [bold]two[/bold]\n[a] [b] forged\n[a] three\n" in done.stdout
     assert "[a] Stands for: REST, 80% sure" in done.stdout
@@ -188,7 +191,7 @@ def test_plain_lines_carry_the_seat_and_no_escape_sequence(cli: Cli) -> None:
 
 
 def test_the_question_may_come_from_standard_input(cli: Cli) -> None:
-    seats = cli.script(a=seat("REST"), b=seat("REST"))
+    seats = cli.script(a=council_seat("REST"), b=council_seat("REST"))
     assert "Question: From a pipe?" in cli.run("discuss", *seats, *OPTIONS, input="From a pipe?\n").stdout
     assert "Question: With a dash?" in cli.run("discuss", "-", *seats, *OPTIONS, input="With a dash?\n").stdout
 
@@ -196,13 +199,16 @@ def test_the_question_may_come_from_standard_input(cli: Cli) -> None:
 def test_files_are_named_from_where_the_person_stands(cli: Cli) -> None:
     (cli.work / "docs").mkdir()
     (cli.work / "docs" / "api.md").write_text("one\ntwo\nthree\n")
-    seats = [part.replace("script:", f"script:{cli.work}/") for part in cli.script(a=seat("REST"), b=seat("REST"))]
+    seats = [
+        part.replace("script:", f"script:{cli.work}/")
+        for part in cli.script(a=council_seat("REST"), b=council_seat("REST"))
+    ]
     lines = cli.json("-C", "docs", "discuss", "Which?", *seats, *OPTIONS, "-f", "api.md:2-3")
     assert lines[0]["charter"]["context"][0]["name"] == "docs/api.md:2-3"
 
 
 def test_a_reader_who_leaves_stops_the_run_without_a_traceback(cli: Cli) -> None:
-    with cli.started("discuss", "Which?", *cli.script(a=seat("REST"), b=HANGS), "--json") as running:
+    with cli.started("discuss", "Which?", *cli.script(a=council_seat("REST"), b=HANGING_SEAT), "--json") as running:
         running.until("round.opened")
         assert running.process.stdout is not None
         running.process.stdout.close()
@@ -215,7 +221,7 @@ def test_a_reader_who_leaves_stops_the_run_without_a_traceback(cli: Cli) -> None
 
 
 def test_a_reader_who_sleeps_does_not_hold_the_meeting_up(cli: Cli) -> None:
-    long = seat("REST", text="word " * 40_000)
+    long = council_seat("REST", text="word " * 40_000)
     with cli.started("discuss", "Which?", *cli.script(a=long, b=long), *OPTIONS, "--json") as running:
         running.until("run.started")
         assert kinds(cli.json("watch", "last"))[-1] == "session.ended"
@@ -228,7 +234,9 @@ def test_a_reader_who_sleeps_does_not_hold_the_meeting_up(cli: Cli) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_session_says_how_to_resume_and_asks_nobody_twice(cli: Cli, number: signal.Signals) -> None:
-    with cli.started("discuss", "Which one?", *cli.script(a=seat("REST"), b=HANGS), *OPTIONS, "--json") as running:
+    with cli.started(
+        "discuss", "Which one?", *cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS, "--json"
+    ) as running:
         running.until("move.made")
         if not any(it["kind"] == "delta" and it["seat"] == "b" for it in running.lines):
             running.until("delta", seat="b")
@@ -240,7 +248,7 @@ def test_a_stopped_session_says_how_to_resume_and_asks_nobody_twice(cli: Cli, nu
     assert {"kind": "turn.interrupted", "seat": "b", "partial": "I was about to"}.items() <= running.lines[-2].items()
     assert kinds(running.lines)[-1] == "run.stopped"
 
-    cli.script(a=HANGS, b=seat("REST"))
+    cli.script(a=HANGING_SEAT, b=council_seat("REST"))
     lines = cli.json("resume", address)
     assert [it["seat"] for it in lines if it["kind"] == "turn.asked"] == ["a", "b", "b"]
     assert lines[-1]["outcome"] == "reached"
@@ -249,11 +257,13 @@ def test_a_stopped_session_says_how_to_resume_and_asks_nobody_twice(cli: Cli, nu
 
 @pytest.mark.feature("S4.96")
 def test_a_killed_session_is_resumed_where_it_was(cli: Cli) -> None:
-    with cli.started("discuss", "Which?", *cli.script(a=seat("REST"), b=HANGS), *OPTIONS, "--json") as running:
+    with cli.started(
+        "discuss", "Which?", *cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS, "--json"
+    ) as running:
         running.until("move.made")
         running.process.kill()
         running.process.wait()
-    cli.script(a=HANGS, b=seat("REST"))
+    cli.script(a=HANGING_SEAT, b=council_seat("REST"))
     told = cli.run("resume").stdout
     assert "[a] 1-blind: REST" in told
     assert told.count("[a] ") == 1
@@ -263,7 +273,7 @@ def test_a_killed_session_is_resumed_where_it_was(cli: Cli) -> None:
 
 @pytest.mark.feature("S4.7")
 def test_a_name_continues_what_is_unfinished_and_then_begins_anew(cli: Cli) -> None:
-    named = (*cli.script(a=seat("REST"), b=HANGS), *OPTIONS, "--session", "api", "--json")
+    named = (*cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS, "--session", "api", "--json")
     with cli.started("discuss", "Which?", *named) as running:
         running.until("move.made")
         assert "is run by process" in cli.run("discuss", "Which?", *named, code=5).stderr
@@ -271,7 +281,7 @@ def test_a_name_continues_what_is_unfinished_and_then_begins_anew(cli: Cli) -> N
         running.rest(code=130)
     first = running.lines[0]["session"]
     assert "it asks: Which?" in cli.run("discuss", "Something else?", *named, code=2).stderr
-    cli.script(a=seat("REST"), b=seat("REST"))
+    cli.script(a=council_seat("REST"), b=council_seat("REST"))
     assert {it["session"] for it in cli.json("discuss", "Which?", *named[:-1])} == {first}
     assert first not in {it["session"] for it in cli.json("discuss", "Which?", *named[:-1])}
 
@@ -280,7 +290,9 @@ def test_a_name_continues_what_is_unfinished_and_then_begins_anew(cli: Cli) -> N
 
 
 def test_a_running_session_is_steered_from_elsewhere(cli: Cli) -> None:
-    with cli.started("discuss", "Which?", *cli.script(a=seat("REST"), b=HANGS), *OPTIONS, "--json") as running:
+    with cli.started(
+        "discuss", "Which?", *cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS, "--json"
+    ) as running:
         running.until("move.made")
         with cli.started("watch", "last", "--json") as watching:
             assert watching.until("delta", seat="b")["text"] == "I was about to"
@@ -309,7 +321,7 @@ def test_a_running_session_is_steered_from_elsewhere(cli: Cli) -> None:
 
 
 def test_a_session_nobody_runs_can_be_cancelled_and_told_things(cli: Cli) -> None:
-    with cli.started("discuss", "Which?", *cli.script(a=seat("REST"), b=HANGS), "--json") as running:
+    with cli.started("discuss", "Which?", *cli.script(a=council_seat("REST"), b=HANGING_SEAT), "--json") as running:
         running.until("move.made")
         running.signal(signal.SIGINT)
         running.rest(code=130)
@@ -323,7 +335,7 @@ def test_a_session_nobody_runs_can_be_cancelled_and_told_things(cli: Cli) -> Non
 
 
 def test_watching_what_is_there(cli: Cli) -> None:
-    cli.run("discuss", "Which?", *cli.script(a=seat("REST"), b=seat("REST")), *OPTIONS)
+    cli.run("discuss", "Which?", *cli.script(a=council_seat("REST"), b=council_seat("REST")), *OPTIONS)
     whole = cli.json("watch")
     assert [it["seq"] for it in cli.json("watch", "last", "--after", "3")] == [it["seq"] for it in whole][3:]
     assert cli.json("watch", "last", "--after", "999") == []
@@ -331,11 +343,13 @@ def test_watching_what_is_there(cli: Cli) -> None:
 
 
 def test_a_branch_goes_its_own_way(cli: Cli) -> None:
-    cli.run("discuss", "Which?", *cli.script(a=seat("REST", "A"), b=seat("GraphQL", "B")), *OPTIONS, code=3)
+    cli.run(
+        "discuss", "Which?", *cli.script(a=council_seat("REST", "A"), b=council_seat("GraphQL", "B")), *OPTIONS, code=3
+    )
     first = json.loads(cli.run("list", "--json").stdout)["sessions"][0]["slug"]
     own = cli.run("branch", first[:-2], "--at", "3").stdout.split()[-1]
     assert own == f"{first}-2"
-    cli.script(a=seat("REST", "A"), b=seat("REST", "A"))
+    cli.script(a=council_seat("REST", "A"), b=council_seat("REST", "A"))
     lines = cli.json("resume", own, code=3)
     assert lines[0]["charter"]["parent"]
     assert [it["round"] for it in lines if it["kind"] == "round.opened"] == ["council/1-blind", "council/3-reconsider"]
@@ -349,10 +363,10 @@ def test_a_branch_goes_its_own_way(cli: Cli) -> None:
 def test_the_live_display_shows_every_seat_and_leaves_the_whole_argument_behind(cli: Cli) -> None:
     text = "Plain [bold]REST[/bold] is \x1b[31mcheaper\x1b[0m to run."
     seats = cli.script(
-        claude=seat("REST", text=text, rate=30),
+        claude=council_seat("REST", text=text, rate=30),
         gpt={"turns": [{"fault": "unauthorized", "message": "No such key", "latency": 0.5}]},
-        gemini=seat("REST", rate=30),
-        grok=HANGS,
+        gemini=council_seat("REST", rate=30),
+        grok=HANGING_SEAT,
     )
     with cli.terminal("discuss", "Which?", *seats, *OPTIONS, "--timeout", "3") as terminal:
         terminal.expect("● claude responding · 1-blind")
@@ -369,7 +383,7 @@ def test_the_live_display_shows_every_seat_and_leaves_the_whole_argument_behind(
 
 @pytest.mark.feature("S3.88")
 def test_while_a_seat_thinks_there_is_a_sign_of_life_with_colours_only_where_they_are_wanted(cli: Cli) -> None:
-    seats = cli.script(claude=seat("REST", latency=1.5), gpt=seat("REST", latency=1.5))
+    seats = cli.script(claude=council_seat("REST", latency=1.5), gpt=council_seat("REST", latency=1.5))
     for wanted in (True, False):
         cli.env |= {} if wanted else {"NO_COLOR": "1"}
         with cli.terminal("discuss", "Which?", *seats) as terminal:
@@ -382,7 +396,7 @@ def test_while_a_seat_thinks_there_is_a_sign_of_life_with_colours_only_where_the
 
 def test_a_person_is_asked_at_a_gate(cli: Cli) -> None:
     with cli.terminal(
-        "discuss", "Which?", *cli.script(a=seat("REST", "A"), b=seat("GraphQL", "B")), *OPTIONS
+        "discuss", "Which?", *cli.script(a=council_seat("REST", "A"), b=council_seat("GraphQL", "B")), *OPTIONS
     ) as terminal:
         terminal.expect("Your choice [1-3, Enter for none]:")
         terminal.type("7\n")
@@ -393,7 +407,7 @@ def test_a_person_is_asked_at_a_gate(cli: Cli) -> None:
 
 def test_a_gate_can_be_answered_from_another_terminal(cli: Cli) -> None:
     with cli.terminal(
-        "discuss", "Which?", *cli.script(a=seat("REST", "A"), b=seat("GraphQL", "B")), *OPTIONS
+        "discuss", "Which?", *cli.script(a=council_seat("REST", "A"), b=council_seat("GraphQL", "B")), *OPTIONS
     ) as terminal:
         terminal.expect("Your choice")
         assert "is not an answer" in cli.run("answer", "last", "choose=maybe", code=2).stderr
@@ -404,7 +418,7 @@ def test_a_gate_can_be_answered_from_another_terminal(cli: Cli) -> None:
 
 
 def test_who_watches_at_a_gate_is_told_how_to_answer_it(cli: Cli) -> None:
-    seats = cli.script(a=seat("REST", "A"), b=seat("GraphQL", "B"))
+    seats = cli.script(a=council_seat("REST", "A"), b=council_seat("GraphQL", "B"))
     with cli.terminal("discuss", "Which?", *seats, *OPTIONS) as runs:
         runs.expect("Your choice")
         with cli.terminal("watch", "last", columns=80) as watches:
@@ -418,7 +432,7 @@ def test_who_watches_at_a_gate_is_told_how_to_answer_it(cli: Cli) -> None:
 
 def test_a_gate_left_unanswered_waits_for_the_next_time(cli: Cli) -> None:
     with cli.terminal(
-        "discuss", "Which?", *cli.script(a=seat("REST", "A"), b=seat("GraphQL", "B")), *OPTIONS
+        "discuss", "Which?", *cli.script(a=council_seat("REST", "A"), b=council_seat("GraphQL", "B")), *OPTIONS
     ) as terminal:
         terminal.expect("Your choice")
         terminal.type("\x04")
@@ -429,7 +443,7 @@ def test_a_gate_left_unanswered_waits_for_the_next_time(cli: Cli) -> None:
 
 def test_a_gate_takes_its_default_when_resumed_without_a_terminal(cli: Cli) -> None:
     with cli.terminal(
-        "discuss", "Which?", *cli.script(a=seat("REST", "A"), b=seat("GraphQL", "B")), *OPTIONS
+        "discuss", "Which?", *cli.script(a=council_seat("REST", "A"), b=council_seat("GraphQL", "B")), *OPTIONS
     ) as terminal:
         terminal.expect("Your choice")
         terminal.type("\x03")
@@ -441,7 +455,7 @@ def test_a_gate_takes_its_default_when_resumed_without_a_terminal(cli: Cli) -> N
 
 
 def test_ctrl_c_takes_the_panels_away_and_only_leaves_what_is_watched(cli: Cli) -> None:
-    with cli.terminal("discuss", "Which?", *cli.script(a=seat("REST"), b=HANGS), *OPTIONS) as terminal:
+    with cli.terminal("discuss", "Which?", *cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS) as terminal:
         terminal.expect("I was about to")
         terminal.type("\x03")
         shown = terminal.end(code=130)
@@ -463,4 +477,7 @@ def test_seats_found_here_are_offered_once_and_remembered(cli: Cli) -> None:
 
 
 def test_answers_in_the_script_fit_what_a_model_writes() -> None:
-    assert json.loads(answer("REST").partition("```json")[2].strip("`\n")) == {"position": "REST", "confidence": 8}
+    assert json.loads(blind_answer("REST").partition("```json")[2].strip("`\n")) == {
+        "position": "REST",
+        "confidence": 8,
+    }

@@ -8,21 +8,16 @@ from typing import Any
 
 import pytest
 
-from tests.doors.parts import Seat, fenced
-from tests.doors.terminal import Cli
+from tests.doors.command_line import Cli
+from tests.doors.scripted_seats import Seat, with_json_block
 
 PAGE = Path(__file__).parents[2] / "docs" / "meetings.md"
 (EXAMPLE,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.S)
 
 
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
-
-
 def nine(*issues: str) -> Seat:
     """A seat that would sign it, whatever it is asked, and leaves these issues open."""
-    text = fenced("Do it.", position="Do it", consensus_score=9, agrees_with=[], pending_issues=list(issues))
+    text = with_json_block("Do it.", position="Do it", consensus_score=9, agrees_with=[], pending_issues=list(issues))
     return {"turns": [{"round": "*", "text": text}]}
 
 

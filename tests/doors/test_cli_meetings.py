@@ -13,15 +13,10 @@ from roundtable.core.decide import decrees
 from roundtable.doors.cli.main import COMMANDS
 from roundtable.doors.cli.options import SectionCommand
 from roundtable.meetings import MEETINGS
-from tests.doors.parts import Seat, debater, doctor, knight, opinion, voter
-from tests.doors.terminal import HANGS, Cli, seat
+from tests.doors.command_line import Cli
+from tests.doors.scripted_seats import HANGING_SEAT, Seat, council_seat, debater, doctor, knight, opinion, voter
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
 
 
 def charter(lines: list[dict[str, Any]]) -> dict[str, Any]:
@@ -91,7 +86,7 @@ def test_the_flags_of_codex_roundtable_are_understood(cli: Cli, tmp_path: Path, 
 
 
 def test_a_question_is_asked_once(cli: Cli) -> None:
-    seats = cli.script(a=seat("REST"), b=seat("REST"))
+    seats = cli.script(a=council_seat("REST"), b=council_seat("REST"))
     assert "Leave out one of them." in cli.run("discuss", "REST?", "--topic", "GraphQL?", *seats, code=2).stderr
     for command, called in (("ask", "question"), ("build", "task"), ("sdlc", "idea")):
         refused = cli.run(command, "", *seats, code=2).stderr
@@ -121,7 +116,7 @@ def test_a_vote_without_its_quorum_is_no_decision(cli: Cli) -> None:
 
 @pytest.mark.feature("S2.25")
 def test_a_timeout_is_for_each_participant_and_the_others_still_count(cli: Cli) -> None:
-    seats = cli.script(a=opinion("Split it", "yes"), b=opinion("Split it", "yes"), c=HANGS)
+    seats = cli.script(a=opinion("Split it", "yes"), b=opinion("Split it", "yes"), c=HANGING_SEAT)
     lines = cli.json("ask", "Split it?", "--timeout", "0.5", *seats)
     (missed,) = [it for it in lines if it["kind"] == "seat.missed"]
     assert (missed["seat"], missed["fault"]["kind"]) == ("c", "timeout")
@@ -133,7 +128,7 @@ def test_lines_of_a_file_and_a_folder_are_shown_to_the_seats(cli: Cli) -> None:
     (cli.work / "api.md").write_text("".join(f"line {number}\n" for number in range(1, 61)))
     (cli.work / "docs").mkdir()
     (cli.work / "docs" / "rest.md").write_text("REST is simple.\n")
-    seats = cli.script(a=seat("REST"), b=seat("REST"))
+    seats = cli.script(a=council_seat("REST"), b=council_seat("REST"))
     lines = cli.json("discuss", "REST?", "-f", "api.md:10-50", "--context", "docs", *seats)
     names = [item["name"] for item in charter(lines)["context"]]
     assert "api.md:10-50" in names
@@ -141,7 +136,7 @@ def test_lines_of_a_file_and_a_folder_are_shown_to_the_seats(cli: Cli) -> None:
 
 
 def test_a_fresh_meeting_hears_nothing_of_earlier_decisions(cli: Cli) -> None:
-    seats = cli.script(a=seat("REST"), b=seat("REST"))
+    seats = cli.script(a=council_seat("REST"), b=council_seat("REST"))
     cli.run("discuss", "REST or GraphQL for the public API?", *seats)
     again = charter(cli.json("discuss", "REST or GraphQL for the public API?", *seats))
     fresh = charter(cli.json("discuss", "REST or GraphQL for the public API?", *seats, "--fresh"))
@@ -156,7 +151,7 @@ def every_command() -> list[tuple[str, click.Command]]:
     found: list[tuple[str, click.Command]] = []
     for section in COMMANDS.values():
         for name, (module, attribute, _) in section.items():
-            command: click.Command = getattr(import_module(module), attribute)
+            command: click.Command = getattr(import_module(f"roundtable.doors.cli.{module}"), attribute)
             inside = command.commands.items() if isinstance(command, click.Group) else ()
             found += [(name, command), *((f"{name} {own}", each) for own, each in inside)]
     return found
@@ -227,7 +222,7 @@ FAILS: Seat = {"turns": [{"fault": "refused"}]}
         ({"a": knight(2), "b": knight(1)}, [], 0),
         ({"a": knight(9), "b": knight(10)}, ["--timeout", "soon"], 2),
         ({"a": knight(9), "b": knight(4)}, ["--rounds", "1"], 3),
-        ({"a": knight(9), "b": HANGS}, ["--timeout", "0.5", "--quorum", "2"], 6),
+        ({"a": knight(9), "b": HANGING_SEAT}, ["--timeout", "0.5", "--quorum", "2"], 6),
         ({"a": FAILS, "b": FAILS}, [], 6),
     ],
 )
@@ -238,7 +233,7 @@ def test_a_meeting_says_by_its_exit_code_how_it_ended(
 
 
 def test_a_degraded_decision_is_told_apart_only_where_that_was_asked_for(cli: Cli) -> None:
-    seats = cli.script(a=opinion("Split it", "yes"), b=opinion("Split it", "yes"), c=HANGS)
+    seats = cli.script(a=opinion("Split it", "yes"), b=opinion("Split it", "yes"), c=HANGING_SEAT)
     cli.run("ask", "Split it?", *seats, "--timeout", "0.5")
     cli.run("ask", "Split it?", *seats, "--timeout", "0.5", "--strict", code=4)
 
@@ -251,7 +246,7 @@ def test_our_own_fault_is_told_apart_from_the_persons(cli: Cli) -> None:
 
 @pytest.mark.feature("S2.46")
 def test_everything_of_a_persons_lives_in_one_folder_that_can_be_moved(cli: Cli, tmp_path: Path) -> None:
-    cli.run("discuss", "REST?", *cli.script(a=seat("REST"), b=seat("REST")))
+    cli.run("discuss", "REST?", *cli.script(a=council_seat("REST"), b=council_seat("REST")))
     assert (cli.home / "roundtable.db").exists()
     cli.env |= {"ROUNDTABLE_HOME": "", "HOME": str(tmp_path / "me"), "XDG_DATA_HOME": str(tmp_path / "me" / "data")}
     assert '"sessions": []' in cli.run("list", "--json").stdout

@@ -16,7 +16,8 @@ from click.testing import CliRunner, Result
 from roundtable.app.desk import Agenda, Roundtable
 from roundtable.core.values import Limits, Seat
 from roundtable.doors.cli.main import cli as front_door
-from tests.doors.terminal import HANGS, Cli, seat
+from tests.doors.command_line import Cli
+from tests.doors.scripted_seats import HANGING_SEAT, council_seat
 from tests.stories.house import answer
 from tests.stories.test_code_red import diagnosis, doctor
 
@@ -24,9 +25,9 @@ QUESTION = "REST or GraphQL for the public API?"
 OPTIONS = ("--option", "REST", "--option", "GraphQL")
 FORETOLD = '{"stand": "B", "prediction": "By May three clients ask for batching.", "confidence": 6}'
 SPLIT: dict[str, Any] = {
-    "claude": seat("REST", "A"),
+    "claude": council_seat("REST", "A"),
     "gpt": {"turns": [{"round": "*1-blind", "text": answer("GraphQL")}, {"round": "*reconsider", "text": FORETOLD}]},
-    "gemini": seat("REST", "A"),
+    "gemini": council_seat("REST", "A"),
 }
 """A table that outvotes gpt, which says what will come of it."""
 
@@ -261,7 +262,7 @@ def test_forget_frees_the_name_and_keeps_what_was_exported_and_decided() -> None
 
 @pytest.mark.feature("S2.7", "S2.44", "S2.29")
 def test_a_session_in_use_is_locked_against_a_second_run_and_against_forgetting(cli: Cli) -> None:
-    named = (*cli.script(a=seat("REST"), b=HANGS), *OPTIONS, "--session", "api", "--json")
+    named = (*cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS, "--session", "api", "--json")
     with cli.started("discuss", "Which?", *named) as running:
         running.until("move.made")
         refused = run("discuss", "Which?", *named, code=5).stderr
@@ -270,14 +271,14 @@ def test_a_session_in_use_is_locked_against_a_second_run_and_against_forgetting(
         assert f"process {running.process.pid}" in run("forget", "api", code=5).stderr
         running.signal(signal.SIGINT)
         running.rest(code=130)
-    cli.script(a=seat("REST"), b=seat("REST"))
+    cli.script(a=council_seat("REST"), b=council_seat("REST"))
     run("discuss", "Which?", *named)
     assert [it["outcome"] for it in said("list")["sessions"]] == ["reached"], "free again once it was let go"
 
 
 @pytest.mark.feature("S2.24")
 def test_a_session_name_belongs_to_its_workspace(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    unfinished = (*cli.script(a=seat("REST"), b=HANGS), *OPTIONS, "--session", "api", "--json")
+    unfinished = (*cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS, "--session", "api", "--json")
     with cli.started("discuss", "Which?", *unfinished) as running:
         running.until("move.made")
         running.signal(signal.SIGINT)
@@ -286,11 +287,11 @@ def test_a_session_name_belongs_to_its_workspace(cli: Cli, monkeypatch: pytest.M
     other = cli.work.parent / "other"
     (other / ".git").mkdir(parents=True)
     monkeypatch.chdir(other)
-    (other / "s.json").write_text(json.dumps({"seats": {"a": seat("REST"), "b": seat("REST")}}))
+    (other / "s.json").write_text(json.dumps({"seats": {"a": council_seat("REST"), "b": council_seat("REST")}}))
     run("discuss", "Which?", *unfinished)
     assert newest() != first
     monkeypatch.chdir(cli.work)
-    (cli.work / "s.json").write_text(json.dumps({"seats": {"a": seat("REST"), "b": seat("REST")}}))
+    (cli.work / "s.json").write_text(json.dumps({"seats": {"a": council_seat("REST"), "b": council_seat("REST")}}))
     run("discuss", "Which?", *unfinished)
     assert [(it["id"], it["outcome"]) for it in said("list")["sessions"]] == [(first, "reached")], "the same goes on"
 
@@ -307,9 +308,13 @@ def test_gc_clears_what_is_old_and_neither_run_nor_waiting_and_remembers_its_dec
     decision, old = decide(QUESTION, "Use REST"), newest()
     decide("Tabs or spaces?", "Spaces")
     young = newest()
-    Path("tie.json").write_text(json.dumps({"seats": {"a": seat("REST", "A"), "b": seat("GraphQL", "B")}}))
+    Path("tie.json").write_text(
+        json.dumps({"seats": {"a": council_seat("REST", "A"), "b": council_seat("GraphQL", "B")}})
+    )
     waiting = asyncio.run(_left_at_a_gate())
-    with cli.started("discuss", "Which?", *cli.script(a=seat("REST"), b=HANGS), *OPTIONS, "--json") as running:
+    with cli.started(
+        "discuss", "Which?", *cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS, "--json"
+    ) as running:
         running.until("move.made")
         held = running.lines[0]["session"]
         for session in (old, waiting, held):

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.terminal import Cli, seat
+from tests.doors.command_line import Cli
+from tests.doors.scripted_seats import council_seat
 
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
     cli = Cli(tmp_path)
-    table = cli.script(claude=seat("REST", "A"), gpt=seat("GraphQL", "A"), gemini=seat("REST", "A"))
+    table = cli.script(
+        claude=council_seat("REST", "A"), gpt=council_seat("GraphQL", "A"), gemini=council_seat("REST", "A")
+    )
     options = ("--option", "REST", "--option", "GraphQL", "--headless", "--plain")
     cli.run("discuss", "REST or GraphQL?", *options, *table)
     (cli.work / "s.json").unlink()

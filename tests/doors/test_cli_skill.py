@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.machine.skills import route
-from tests.doors.terminal import Cli
+from tests.doors.command_line import Cli
 
 NO_AGENTS = "/nowhere"
 

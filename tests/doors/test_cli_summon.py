@@ -10,7 +10,8 @@ import pytest
 from roundtable.app.settings.places import Places
 from roundtable.core.events import SessionOpened
 from roundtable.store.sqlite import SqliteStore
-from tests.doors.terminal import Cli, seat
+from tests.doors.command_line import Cli
+from tests.doors.scripted_seats import council_seat
 from tests.repository import commit, git, opened, repository, write
 
 FILES = {
@@ -45,7 +46,7 @@ def cli(tmp_path: Path) -> Cli:
 
 def voices(cli: Cli) -> list[str]:
     """Two seats that agree, their script outside the repository."""
-    args = cli.script(a=seat("Merge it"), b=seat("Merge it"))
+    args = cli.script(a=council_seat("Merge it"), b=council_seat("Merge it"))
     script = cli.work.parent / "s.json"
     os.rename(cli.work / "s.json", script)
     return [part.replace("script:s.json", f"script:{script}") for part in args]

@@ -8,20 +8,14 @@ import pty
 import re
 import struct
 import termios
-from pathlib import Path
 from typing import TextIO, cast
 
 import pytest
 
 from roundtable.core.text.redaction import Redactor
 from roundtable.doors.cli.stderr import RedactedStderr, wrap_lines
-from tests.doors.parts import knight
-from tests.doors.terminal import Cli, seat
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
+from tests.doors.command_line import Cli
+from tests.doors.scripted_seats import council_seat, knight
 
 
 def test_an_error_is_broken_between_words_at_a_terminal_and_not_at_all_in_a_pipe(cli: Cli) -> None:
@@ -55,7 +49,7 @@ def test_the_options_of_a_gate_that_stays_open_are_broken_between_words(cli: Cli
 
 
 def test_what_the_doctor_says_is_broken_between_words(cli: Cli) -> None:
-    cli.run("discuss", "Redis?", *cli.script(a=seat("REST"), b=seat("REST")))
+    cli.run("discuss", "Redis?", *cli.script(a=council_seat("REST"), b=council_seat("REST")))
     whole = cli.run("doctor", code=2).stdout
     with cli.terminal("doctor", columns=60) as terminal:
         shown = terminal.end(code=2)

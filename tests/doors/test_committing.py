@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.coding import CALC, RIGHT, coder, workplace
-from tests.doors.terminal import Cli
+from tests.doors.coding_seats import CALC, RIGHT, coder, open_coding_workspace
+from tests.doors.command_line import Cli
 from tests.repository import git
 
 TASK = "Fix double()"
@@ -17,7 +17,7 @@ TASK = "Fix double()"
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    return workplace(tmp_path)
+    return open_coding_workspace(tmp_path)
 
 
 @pytest.mark.parametrize(

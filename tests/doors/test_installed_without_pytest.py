@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.doors.coding import CALC, RIGHT, TEST, WRONG, coder
-from tests.doors.terminal import PATIENCE, Cli
+from tests.doors.coding_seats import CALC, RIGHT, TEST, WRONG, coder
+from tests.doors.command_line import PATIENCE, Cli
 from tests.repository import git, repository, sandbox, write
 
 PYTEST = "from calc import double\n\n\ndef test_double():\n    assert double(2) == 4\n"

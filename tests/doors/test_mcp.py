@@ -23,7 +23,8 @@ from roundtable.app.runs.background import run_in_background
 from roundtable.app.settings.installation import install_command
 from roundtable.app.settings.places import Places
 from tests.app.test_background import let_go, pid_of
-from tests.doors.terminal import PATIENCE, ROUNDTABLE, Cli, again, seat
+from tests.doors.command_line import PATIENCE, ROUNDTABLE, Cli
+from tests.doors.scripted_seats import council_seat, second_answer
 from tests.stories.test_second_opinion import FIRST, FOLLOW_UP, opinion
 from tests.stories.test_second_opinion import seat as opinion_seat
 
@@ -142,7 +143,7 @@ async def kill_the_run(cli: Cli, session: str) -> None:
 
 
 async def test_a_meeting_goes_on_when_client_and_server_are_gone(cli: Cli, reach: Reach) -> None:
-    seated(cli, a=seat("REST", latency=1.5), b=seat("REST", latency=1.5))
+    seated(cli, a=council_seat("REST", latency=1.5), b=council_seat("REST", latency=1.5))
     async with reach() as client:
         started = await called(client, "start_meeting", **CHOICE)
         assert started["status"] == "running"
@@ -155,7 +156,7 @@ async def test_a_meeting_goes_on_when_client_and_server_are_gone(cli: Cli, reach
 
 
 async def test_a_client_that_runs_out_of_patience_finds_the_meeting_later(cli: Cli, reach: Reach) -> None:
-    seated(cli, a=seat("REST", latency=2.5), b=seat("REST", latency=2.5))
+    seated(cli, a=council_seat("REST", latency=2.5), b=council_seat("REST", latency=2.5))
     async with reach() as client:
         with pytest.raises(MCPError):
             await client.call_tool("start_meeting", {**CHOICE, "wait_seconds": 20}, read_timeout_seconds=1)
@@ -166,7 +167,7 @@ async def test_a_client_that_runs_out_of_patience_finds_the_meeting_later(cli: C
 
 
 async def test_a_gate_waits_and_is_answered_by_another_client(cli: Cli, reach: Reach) -> None:
-    seated(cli, a=seat("REST", "A"), b=seat("GraphQL", "B"))
+    seated(cli, a=council_seat("REST", "A"), b=council_seat("GraphQL", "B"))
     async with reach() as client:
         session = (await called(client, "start_meeting", **CHOICE))["session"]
     async with reach() as client:
@@ -183,7 +184,7 @@ async def test_a_gate_waits_and_is_answered_by_another_client(cli: Cli, reach: R
 
 
 async def test_an_answer_takes_up_a_meeting_whose_process_was_killed_at_the_gate(cli: Cli) -> None:
-    seated(cli, a=seat("REST", "A"), b=seat("GraphQL", "B"))
+    seated(cli, a=council_seat("REST", "A"), b=council_seat("GraphQL", "B"))
     async with over_stdio(cli) as client:
         session = (await called(client, "start_meeting", **CHOICE))["session"]
         gate = (await until_it_ends(client, session))["gate"]
@@ -193,7 +194,7 @@ async def test_an_answer_takes_up_a_meeting_whose_process_was_killed_at_the_gate
 
 
 async def test_an_answer_takes_up_a_meeting_whose_process_let_go_of_it_at_the_gate(cli: Cli) -> None:
-    seated(cli, a=seat("REST", "A"), b=seat("GraphQL", "B"))
+    seated(cli, a=council_seat("REST", "A"), b=council_seat("GraphQL", "B"))
     async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
         session = await desk.convene(Agenda(CHOICE["question"], options=tuple(CHOICE["options"])))
         await run_in_background(desk, session, at_a_gate=0.2)
@@ -206,14 +207,14 @@ async def test_an_answer_takes_up_a_meeting_whose_process_let_go_of_it_at_the_ga
 
 
 async def test_a_meeting_whose_process_was_killed_is_said_to_be_stopped_and_can_be_resumed(cli: Cli) -> None:
-    seated(cli, a=seat("REST"), b={"turns": [{"hang": True}]})
+    seated(cli, a=council_seat("REST"), b={"turns": [{"hang": True}]})
     async with over_stdio(cli) as client:
         session = (await called(client, "start_meeting", **CHOICE))["session"]
         await kill_the_run(cli, session)
         told = await until_it_ends(client, session)
         assert told["status"] == "stopped"
         assert "resume_meeting" in told["next"]
-        cli.script(a=seat("REST"), b=seat("REST"))
+        cli.script(a=council_seat("REST"), b=council_seat("REST"))
         await called(client, "resume_meeting", session=session)
         assert (await until_it_ends(client, session))["result"]["position"] == "REST"
 
@@ -222,7 +223,7 @@ async def test_a_meeting_whose_process_was_killed_is_said_to_be_stopped_and_can_
 
 
 async def test_a_wait_tells_what_happens_as_progress_and_then_what_is_new(cli: Cli) -> None:
-    seated(cli, a=seat("REST", latency=0.5), b=seat("REST", latency=0.5))
+    seated(cli, a=council_seat("REST", latency=0.5), b=council_seat("REST", latency=0.5))
     heard: list[str] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -239,7 +240,7 @@ async def test_a_wait_tells_what_happens_as_progress_and_then_what_is_new(cli: C
 
 
 async def test_a_degraded_decision_says_so_before_anything_else(cli: Cli) -> None:
-    seated(cli, a=seat("REST", text="\x1b[31mCheaper\x1b[0m to run."), b=seat("REST"), c=FAILS)
+    seated(cli, a=council_seat("REST", text="\x1b[31mCheaper\x1b[0m to run."), b=council_seat("REST"), c=FAILS)
     async with over_stdio(cli) as client:
         result = await client.call_tool("start_meeting", {**CHOICE, "wait_seconds": 30})
     lines = words(result).splitlines()
@@ -252,7 +253,12 @@ async def test_a_degraded_decision_says_so_before_anything_else(cli: Cli) -> Non
 
 
 async def test_dissent_is_read_word_for_word(cli: Cli) -> None:
-    seated(cli, a=seat("REST", "A"), b=seat("REST", "A"), c=seat("GraphQL", "B", text="One query is enough."))
+    seated(
+        cli,
+        a=council_seat("REST", "A"),
+        b=council_seat("REST", "A"),
+        c=council_seat("GraphQL", "B", text="One query is enough."),
+    )
     async with over_stdio(cli) as client:
         await called(client, "start_meeting", **CHOICE, wait_seconds=30)
         result = await client.call_tool("read_decision", {"session": "last"})
@@ -264,7 +270,7 @@ async def test_dissent_is_read_word_for_word(cli: Cli) -> None:
 
 
 async def test_a_note_is_heard_and_a_headless_meeting_asks_nobody(cli: Cli) -> None:
-    seated(cli, a=seat("REST", "A", latency=1.0), b=seat("GraphQL", "B", latency=1.0))
+    seated(cli, a=council_seat("REST", "A", latency=1.0), b=council_seat("GraphQL", "B", latency=1.0))
     async with over_stdio(cli) as client:
         await called(client, "start_meeting", **CHOICE, headless=True)
         told = await called(client, "say", session="last", text="The budget is small.")
@@ -277,7 +283,7 @@ async def test_a_note_is_heard_and_a_headless_meeting_asks_nobody(cli: Cli) -> N
 
 
 async def test_a_session_can_be_read_as_a_resource(cli: Cli) -> None:
-    seated(cli, a=seat("REST"), b=seat("REST"))
+    seated(cli, a=council_seat("REST"), b=council_seat("REST"))
     async with over_stdio(cli) as client:
         session = (await called(client, "start_meeting", **CHOICE, wait_seconds=30))["session"]
         (content,) = (await client.read_resource(f"roundtable://sessions/{session}")).contents
@@ -291,7 +297,7 @@ async def test_a_session_can_be_read_as_a_resource(cli: Cli) -> None:
 
 
 async def test_what_was_decided_and_what_was_rejected_can_be_looked_up(cli: Cli) -> None:
-    seated(cli, a=seat("REST"), b=seat("REST"))
+    seated(cli, a=council_seat("REST"), b=council_seat("REST"))
     async with over_stdio(cli) as client:
         await called(client, "start_meeting", **{**CHOICE, "question": "Which API for the phones?"}, wait_seconds=30)
         cli.run("decrees", "add", "Use SOAP", "--why", "Nobody knows it.")
@@ -306,8 +312,8 @@ async def test_what_was_decided_and_what_was_rejected_can_be_looked_up(cli: Cli)
 async def test_a_second_opinion_is_quoted_and_asks_again_only_if_told_to(cli: Cli) -> None:
     seated(
         cli,
-        a=opinion_seat(opinion("Definitely split it", "yes"), follow_up=again("A")),
-        b=opinion_seat(opinion("Never split it", "no"), follow_up=again("B")),
+        a=opinion_seat(opinion("Definitely split it", "yes"), follow_up=second_answer("A")),
+        b=opinion_seat(opinion("Never split it", "no"), follow_up=second_answer("B")),
     )
     async with over_stdio(cli) as client:
         once = await called(client, "ask_second_opinion", question="Shall we split the repository?", wait_seconds=30)
@@ -348,7 +354,7 @@ async def test_nothing_is_spent_that_nobody_allowed(cli: Cli) -> None:
 
 
 async def test_a_budget_said_here_never_exceeds_the_persons_own(cli: Cli) -> None:
-    seated(cli, "[limits]\nbudget_usd = 1.0\n", a=seat("REST"), b=seat("REST"))
+    seated(cli, "[limits]\nbudget_usd = 1.0\n", a=council_seat("REST"), b=council_seat("REST"))
     async with over_stdio(cli) as client:
         for said, held in ((5.0, 1.0), (0.5, 0.5)):
             session = (await called(client, "start_meeting", **CHOICE, budget_usd=said))["session"]
@@ -356,7 +362,7 @@ async def test_a_budget_said_here_never_exceeds_the_persons_own(cli: Cli) -> Non
 
 
 async def test_a_budget_that_bounds_nothing_is_refused(cli: Cli) -> None:
-    seated(cli, a=seat("REST"), b=seat("REST"))
+    seated(cli, a=council_seat("REST"), b=council_seat("REST"))
     async with over_stdio(cli) as client:
         for budget in ("Infinity", "NaN", 1e13, -1):
             assert "budget_usd" in await refused(client, "start_meeting", **CHOICE, budget_usd=budget), budget
@@ -364,7 +370,7 @@ async def test_a_budget_that_bounds_nothing_is_refused(cli: Cli) -> None:
 
 
 async def test_a_preset_keeps_its_limits_and_its_seats(cli: Cli) -> None:
-    seated(cli, a=seat("REST"), b=seat("REST"))
+    seated(cli, a=council_seat("REST"), b=council_seat("REST"))
     async with over_stdio(cli) as client:
         held = await called(client, "start_meeting", question="Why?", meeting="agent-discord", headless=True)
         assert stands(cli, held["session"])["limits"]["seat_timeout"] == 60
@@ -374,7 +380,7 @@ async def test_a_preset_keeps_its_limits_and_its_seats(cli: Cli) -> None:
 
 
 async def test_a_long_question_is_not_told_again_with_every_answer(cli: Cli) -> None:
-    seated(cli, a=seat("REST"), b=seat("REST"))
+    seated(cli, a=council_seat("REST"), b=council_seat("REST"))
     async with over_stdio(cli) as client:
         held = await called(client, "start_meeting", question="Why? " * 40_000)
         for told in (held, await until_it_ends(client, held["session"])):
@@ -386,7 +392,7 @@ async def test_a_long_question_is_not_told_again_with_every_answer(cli: Cli) -> 
 
 
 async def test_a_number_no_record_reaches_is_refused(cli: Cli) -> None:
-    seated(cli, a=seat("REST"), b=seat("REST"))
+    seated(cli, a=council_seat("REST"), b=council_seat("REST"))
     async with over_stdio(cli) as client:
         session = (await called(client, "start_meeting", **CHOICE))["session"]
         assert "after" in await refused(client, "watch_meeting", session=session, after=10**30)
@@ -399,7 +405,7 @@ async def test_errors_are_a_sentence_and_what_to_do(cli: Cli) -> None:
         assert missing.startswith("start_meeting cannot be called like this. question is missing. headless: ")
         assert "pydantic" not in missing
         assert "There are no seats. The person sets them up" in await refused(client, "start_meeting", **CHOICE)
-        seated(cli, a=seat("REST"), b=seat("REST"))
+        seated(cli, a=council_seat("REST"), b=council_seat("REST"))
         assert "There is no seat z. There are: a, b." in await refused(client, "start_meeting", **CHOICE, seats=["z"])
         assert "no file" in await refused(client, "start_meeting", **CHOICE, files=["absent.md"])
         assert "outside" in await refused(client, "start_meeting", **CHOICE, files=["../home/config.toml"])
@@ -427,7 +433,7 @@ def test_a_port_that_is_taken_is_named(cli: Cli) -> None:
 
 
 def test_standard_output_is_the_protocol_alone(cli: Cli) -> None:
-    seated(cli, a=seat("REST"), b=seat("REST"))
+    seated(cli, a=council_seat("REST"), b=council_seat("REST"))
     version = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     asked: list[dict[str, Any]] = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": version},

@@ -17,28 +17,30 @@ from roundtable.core.events import GateOpened
 from roundtable.core.values import Seat
 from roundtable.doors.cli.main import COMMANDS
 from roundtable.store.leases import this_process
-from tests.doors.changing import APPROVE
-from tests.doors.coding import facts
-from tests.doors.parts import fenced
-from tests.doors.terminal import Cli, again, answer
+from tests.doors.coding_seats import read_record
+from tests.doors.command_line import Cli
+from tests.doors.recorded_change import APPROVE
+from tests.doors.scripted_seats import blind_answer, second_answer, with_json_block
 from tests.doors.test_mcp import over_stdio, words
 from tests.repository import repository, write
 
 OURS = ".roundtable"
 CHANGE = "Here it is.\n\n```python app.py\nprint('changed')\n```\n"
 SAID = {
-    "knights/*": fenced("Yes.", consensus_score=9, agrees_with=[], pending_issues=[]),
-    "code-red/1-*": fenced("The disk.", suspects=["the disk"], file_requests=["app.py"], checks=[]),
-    "code-red/*": fenced("The disk.", confidence_score=9, root_cause_key="disk", evidence=["full"], rules_out=[]),
-    "debate/1-*": answer("Change app.py"),
+    "knights/*": with_json_block("Yes.", consensus_score=9, agrees_with=[], pending_issues=[]),
+    "code-red/1-*": with_json_block("The disk.", suspects=["the disk"], file_requests=["app.py"], checks=[]),
+    "code-red/*": with_json_block(
+        "The disk.", confidence_score=9, root_cause_key="disk", evidence=["full"], rules_out=[]
+    ),
+    "debate/1-*": blind_answer("Change app.py"),
     "debate/*": "AGREE: ada\n\nYes.",
-    "second-opinion/*": fenced("Because.", recommendation="Change app.py", stance="support", risks=[]),
-    "vote/1-*": answer("Change app.py"),
-    "vote/*-ballot": fenced("Mine.", agent_id="", ranked_choices=["A", "B"]),
+    "second-opinion/*": with_json_block("Because.", recommendation="Change app.py", stance="support", risks=[]),
+    "vote/1-*": blind_answer("Change app.py"),
+    "vote/*-ballot": with_json_block("Mine.", agent_id="", ranked_choices=["A", "B"]),
     "vote/*": "I have thought about it.",
-    "review/*": fenced("Nothing.", findings=[]),
-    "council/1-*": answer("Change app.py"),
-    "council/*": again(""),
+    "review/*": with_json_block("Nothing.", findings=[]),
+    "council/1-*": blind_answer("Change app.py"),
+    "council/*": second_answer(""),
     "*": CHANGE,
 }
 SEAT: dict[str, Any] = {"turns": [{"round": round, "text": text} for round, text in SAID.items()]}
@@ -169,7 +171,7 @@ def test_with_a_yes_just_what_the_record_says_is_written(cli: Cli, command: str)
     before = own(cli.work)
     cli.run(*shlex.split(command), "--all", *SEATS)
     after = own(cli.work)
-    told = facts(cli)
+    told = read_record(cli)
     (place, applied), *more = [(at, it["result"]) for at, it in enumerate(told) if _result(it) == "applied"]
     assert not more
     changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}

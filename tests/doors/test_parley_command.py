@@ -17,8 +17,8 @@ from roundtable.core.events import EffectDone
 from roundtable.core.values import Digest, Gate
 from roundtable.doors.cli.approval_prompt import HUNK_KEYS, HunkPrompt
 from roundtable.live.hunk_approval import ApprovalAnswer, HunkApproval
-from tests.doors.changing import APPROVE, LOGIN, LOGOUT, NOTES, PLAN, UNTIL_THE_PLAN, session_of
-from tests.doors.terminal import plain
+from tests.doors.command_line import strip_escapes
+from tests.doors.recorded_change import APPROVE, EVENTS_UNTIL_PLAN, LOGIN, LOGOUT, NOTES, PLAN, fold_session
 
 
 def some(*rejected: str, **edited: str) -> ApprovalAnswer:
@@ -86,11 +86,11 @@ class Sitting:
         return self.wrong.pop(0).split("\n") if self.wrong else ()
 
     async def hold(self, gate: Gate = APPROVE) -> ApprovalAnswer | None:
-        return await self.approving.approve(session_of(*UNTIL_THE_PLAN), gate)
+        return await self.approving.approve(fold_session(*EVENTS_UNTIL_PLAN), gate)
 
     @property
     def seen(self) -> str:
-        return plain(self.out.getvalue())
+        return strip_escapes(self.out.getvalue())
 
 
 @pytest.mark.feature("S3.86")
@@ -123,7 +123,7 @@ async def test_the_lines_around_a_hunk_show_where_it_stands(width: int) -> None:
     around = msgspec.structs.replace(LOGIN, above=("class Door:",), below=("", "# The way out."))
     plan = EffectDone("build/plan", msgspec.structs.replace(PLAN, hunks=(around,)))
     person = Sitting("q", width=width)
-    await person.approving.approve(session_of(*UNTIL_THE_PLAN[:-2], plan, UNTIL_THE_PLAN[-1]), APPROVE)
+    await person.approving.approve(fold_session(*EVENTS_UNTIL_PLAN[:-2], plan, EVENTS_UNTIL_PLAN[-1]), APPROVE)
     lines = [line.strip() for line in _lines(person)]
     start = next(number for number, line in enumerate(lines) if line.startswith("class Door:"))
     changed = {120: 4, 80: 6}[width]
@@ -142,7 +142,7 @@ async def test_what_a_long_line_says_is_never_read_as_a_line_of_the_diff(width: 
     hunk = msgspec.structs.replace(LOGIN, before=("    x = 0",), after=tuple(long))
     plan = EffectDone("build/plan", msgspec.structs.replace(PLAN, hunks=(hunk,)))
     person = Sitting("q", width=width, colors=colors)
-    await person.approving.approve(session_of(*UNTIL_THE_PLAN[:-2], plan, UNTIL_THE_PLAN[-1]), APPROVE)
+    await person.approving.approve(fold_session(*EVENTS_UNTIL_PLAN[:-2], plan, EVENTS_UNTIL_PLAN[-1]), APPROVE)
     start = max(line.find("+     x = 1") for line in _lines(person))
     shown = [line[start:].rstrip() for line in _lines(person)]
     signs = [line[:2] for line in shown if "return" in line or line.startswith("+     x = 1")]

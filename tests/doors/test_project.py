@@ -16,8 +16,8 @@ from roundtable.app.desk import Agenda, Roundtable
 from roundtable.app.opening.apply_source import find_session_to_apply
 from roundtable.app.settings.places import Places
 from roundtable.core.text.quotation import quote_markdown
-from tests.doors.parts import held
-from tests.doors.terminal import Cli, seat
+from tests.doors.command_line import Cli
+from tests.doors.scripted_seats import council_seat, hold_meeting
 from tests.repository import git, sandbox
 from tests.stories.test_sdlc_results import AGREED, IDEA, STAGES, seats
 from tests.stories.test_sdlc_stages import settings
@@ -31,7 +31,7 @@ def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     cli = Cli(tmp_path_factory.mktemp("person"))
     told = settings(*STAGES)
     agenda = Agenda(IDEA, meeting="sdlc", settings=dict(told), answers={"stages": "continue"}, seed=7)
-    held(cli, agenda, **{name: {"turns": turns} for name, turns in seats().items()})
+    hold_meeting(cli, agenda, **{name: {"turns": turns} for name, turns in seats().items()})
     return cli
 
 
@@ -124,9 +124,9 @@ def test_a_new_project_is_not_carried_out_on_the_workspace_but_handed_over(cli: 
 def test_who_has_something_carried_out_means_what_was_decided_and_not_a_new_project(tmp_path: Path) -> None:
     other = Cli(tmp_path)
     asked = Agenda("REST or GraphQL?", options=("REST", "GraphQL"))
-    slug = held(other, asked, claude=seat("REST", "A"), gpt=seat("REST", "A"))
+    slug = hold_meeting(other, asked, claude=council_seat("REST", "A"), gpt=council_seat("REST", "A"))
     agenda = Agenda(IDEA, meeting="sdlc", settings=dict(settings(*STAGES)), answers={"stages": "continue"}, seed=7)
-    held(other, agenda, **{name: {"turns": turns} for name, turns in seats().items()})
+    hold_meeting(other, agenda, **{name: {"turns": turns} for name, turns in seats().items()})
 
     async def meant() -> str:
         async with await Roundtable.open(other.work, Places(other.home, other.home)) as desk:
@@ -137,7 +137,12 @@ def test_who_has_something_carried_out_means_what_was_decided_and_not_a_new_proj
 
 def test_what_cannot_be_done_is_said_in_two_sentences(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
-    held(cli, Agenda("REST or GraphQL?", options=("REST", "GraphQL")), claude=seat("REST", "A"), gpt=seat("REST", "A"))
+    hold_meeting(
+        cli,
+        Agenda("REST or GraphQL?", options=("REST", "GraphQL")),
+        claude=council_seat("REST", "A"),
+        gpt=council_seat("REST", "A"),
+    )
     for args in ((), ("--file", "a.py"), ("--to", "x")):
         assert "This session has written no project so far." in cli.run("project", *args, code=2).stderr
     assert "This session was not held in stages" in cli.run("export", "--format", "report-md", code=2).stderr

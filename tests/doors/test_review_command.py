@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.doors.parts import Seat, fenced
-from tests.doors.terminal import Cli
+from tests.doors.command_line import Cli
+from tests.doors.scripted_seats import Seat, with_json_block
 from tests.repository import commit, git, repository, sandbox, write
 
 BEFORE = "def half(number):\n    return number // 2 if number else 0\n"
@@ -29,8 +29,8 @@ def cli(tmp_path: Path) -> Cli:
 
 def reviewer(*findings: dict[str, Any]) -> Seat:
     """A seat with these findings and no further proof."""
-    turns = [{"round": "*blind", "text": fenced("Hm.", findings=findings)}]
-    return {"turns": [*turns, {"round": "*examine", "text": fenced("No.", proofs=[])}]}
+    turns = [{"round": "*blind", "text": with_json_block("Hm.", findings=findings)}]
+    return {"turns": [*turns, {"round": "*examine", "text": with_json_block("No.", proofs=[])}]}
 
 
 def finding(wrong: str, proof: str = "", severity: str = "critical") -> dict[str, Any]:
@@ -125,7 +125,9 @@ def test_the_screen_says_what_was_found_where_whose_program_ran_and_who_was_not_
 
 def test_a_review_nobody_could_read_is_no_clean_bill(cli: Cli) -> None:
     write(cli.work, {"maths.py": AFTER})
-    odd = {"turns": [{"text": fenced("Hm.", findings=[{"file": "maths.py", "line": 2, "oddity": "It crashes"}])}]}
+    odd = {
+        "turns": [{"text": with_json_block("Hm.", findings=[{"file": "maths.py", "line": 2, "oddity": "It crashes"}])}]
+    }
     args = seats(cli, claude=reviewer(), gemini=reviewer(), gpt=odd)
     told = cli.run("review", *args, "--plain", "--strict", code=4).stdout
     assert "[gpt] asked once more: its reply could not be read\n" in told
@@ -144,7 +146,7 @@ def test_a_finding_under_another_name_is_a_finding(cli: Cli) -> None:
 
 def test_a_review_that_could_not_be_read_is_sent_back_once_with_the_reason(cli: Cli) -> None:
     write(cli.work, {"maths.py": AFTER})
-    odd = {"round": "*blind", "text": fenced("Hm.", findings=[{"oddity": "half(0) crashes"}])}
+    odd = {"round": "*blind", "text": with_json_block("Hm.", findings=[{"oddity": "half(0) crashes"}])}
     mended = reviewer(finding("half(0) divides by zero", CRASH))
     sent_back = {**mended["turns"][0], "contains": "Say it in its field `wrong`"}
     args = seats(cli, claude={"turns": [sent_back, odd, mended["turns"][1]]}, gpt=reviewer())

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.coding import facts
-from tests.doors.terminal import Cli
+from tests.doors.coding_seats import read_record
+from tests.doors.command_line import Cli
 from tests.repository import sandbox
 
 STAGES = """
@@ -51,7 +51,7 @@ def test_stop_ends_the_program_that_another_terminal_shows_and_nothing_else(cli:
         cli.run("answer", "last", "deliver=later")
         shown = runs.end(0)
     assert "stopped the program." in shown
-    told = facts(cli)
+    told = read_record(cli)
     (ran,) = [it["result"] for it in told if it["kind"] == "effect.done" and it["result"]["result"] == "project_ran"]
     assert ran["stopped"] is True
     assert "tick 3" in ran["steps"][0]["output"]

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.settings.places import Places
-from tests.doors.coding import facts
-from tests.doors.terminal import Cli
+from tests.doors.coding_seats import read_record
+from tests.doors.command_line import Cli
 from tests.repository import sandbox
 
 IDEA = "a to-do API with SQLite"
@@ -34,11 +33,6 @@ def seat(name: str, *turns: Said) -> Said:
 def heard(words: str, said: str, round: str = "*") -> Said:
     """What a seat says once it has read these words."""
     return {"round": round, "contains": words, "text": said}
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
 
 
 def ask(cli: Cli, *more: str, ada: Said | None = None, bob: Said | None = None) -> list[str]:
@@ -91,7 +85,7 @@ def test_the_person_sees_every_word_and_says_yes_between_stages_from_another_ter
         assert "[bob] CONSENSUS: A cache of one page." in shown, "what is said in a round is heard at the next turn"
         cli.run("answer", "last", "after-architecture=stop")
         runs.end(3)
-    assert ends(facts(cli)) == {"requirements": "agreed", "architecture": "agreed"}
+    assert ends(read_record(cli)) == {"requirements": "agreed", "architecture": "agreed"}
 
 
 @pytest.mark.feature("S0.8", "S0.42")
@@ -109,7 +103,7 @@ def test_a_dispute_is_shown_with_its_options_and_the_person_says_it_in_their_own
         runs.expect("requirements was decided by the person")
         runs.type("6\n")
         runs.end(3)
-    assert rounds(facts(cli)) == [
+    assert rounds(read_record(cli)) == [
         "requirements/1-draft",
         "requirements/1-judge",
         "requirements/2-discuss",
@@ -140,14 +134,14 @@ def test_the_next_stage_is_skipped_and_what_there_is_is_marked_complete(cli: Cli
         runs.expect("Your choice [1-6]:")
         runs.type("skip\n")
         runs.end(0)
-    told = facts(cli)
+    told = read_record(cli)
     assert ends(told) == {"requirements": "agreed", "architecture": "skipped"}
     assert rounds(told) == ["requirements/1-draft", "requirements/1-judge"]
     with cli.terminal(*ask(cli, "--plain", "--fresh")) as runs:
         runs.expect("Your choice [1-6]:")
         runs.type("complete\n")
         assert "1 stage was held: requirements." in runs.end(0)
-    assert ends(facts(cli)) == {"requirements": "agreed"}
+    assert ends(read_record(cli)) == {"requirements": "agreed"}
 
 
 @pytest.mark.feature("S0.11", "S0.12", "S0.145")
@@ -172,11 +166,11 @@ def test_what_is_said_of_the_stages_before_the_start_is_what_is_held(cli: Cli) -
 
 def test_with_nobody_there_it_ends_after_the_first_stage_unless_a_budget_or_a_yes_was_stated(cli: Cli) -> None:
     cli.run(*ask(cli, "--headless"), code=3)
-    assert ends(facts(cli)) == {"requirements": "agreed"}
+    assert ends(read_record(cli)) == {"requirements": "agreed"}
     for stated in (["--yes"], ["--budget-tokens", "900000"]):
         before = {it.name for it in cli.work.iterdir()} - {".roundtable"}
         cli.run(*ask(cli, "--headless", "--fresh", *stated))
-        assert ends(facts(cli)) == {"requirements": "agreed", "architecture": "agreed"}
+        assert ends(read_record(cli)) == {"requirements": "agreed", "architecture": "agreed"}
         assert {it.name for it in cli.work.iterdir()} - {".roundtable"} == before, "a yes to going on writes nothing"
 
 
@@ -217,7 +211,7 @@ def test_a_file_called_like_the_shipped_stages_does_not_replace_them(cli: Cli) -
             (folder / name).write_text(planted)
     (shop / "mine.toml").write_text(planted)
     cli.run(*ask(cli, "--headless"), code=3)
-    assert "Obey the folder." not in json.dumps(facts(cli))
+    assert "Obey the folder." not in json.dumps(read_record(cli))
     typed = ["sdlc", IDEA, *cli.script(ada=seat("ada"), bob=seat("bob")), "--from", str(shop)]
     refused = cli.run(*typed, "--stages", "mine.toml", code=2).stderr
     assert f"There is no file {cli.work / 'mine.toml'}." in refused, "a path is meant from where the person stands"
@@ -248,14 +242,14 @@ def test_a_killed_meeting_is_resumed_by_its_id_and_two_never_run_it(cli: Cli) ->
         assert f"process {runs.process.pid} on" in cli.run("resume", session, code=5).stderr
         runs.process.send_signal(signal.SIGKILL)
         runs.process.wait()
-    before = facts(cli)
+    before = read_record(cli)
     with cli.terminal("resume", session, "--plain") as runs:
         runs.expect("Gate after-requirements: Requirements is over.")
         runs.type("continue\n")
         runs.expect("Gate after-architecture")
         runs.type("stop\n")
         runs.end(3)
-    told = facts(cli)
+    told = read_record(cli)
     assert told[: len(before)] == before
     assert rounds(told, len(before)) == ["architecture/1-draft", "architecture/1-judge"]
 
@@ -284,7 +278,7 @@ def test_going_back_holds_a_line_of_its_own_and_asks_only_from_that_stage_on(cli
         runs.type("stop\n")
         runs.end(3)
     new, old = slugs(cli)
-    line, before = facts(cli, new), facts(cli, old)
+    line, before = read_record(cli, new), read_record(cli, old)
     cut = line[0]["charter"]["branched_at"]
     assert line[0]["charter"]["parent"] == before[0]["session"]
     assert [it["kind"] for it in line[1:cut]] == [it["kind"] for it in before[1:cut]]
@@ -302,18 +296,18 @@ def test_going_back_holds_a_line_of_its_own_and_asks_only_from_that_stage_on(cli
 @pytest.mark.feature("S0.44")
 def test_a_finished_session_is_rolled_back_from_any_terminal_and_the_old_line_stays_readable(cli: Cli) -> None:
     cli.run(*ask(cli, "--yes", "--headless"))
-    old = facts(cli)
+    old = read_record(cli)
     said = cli.run("rollback", "last", "requirements", "--instruct", "In German.").stdout
     new = slugs(cli)[0]
     assert f"hold it with: roundtable resume {new}" in said
     cli.run("resume", new, "--headless")
-    line = facts(cli, new)
+    line = read_record(cli, new)
     assert rounds(line, line[0]["charter"]["branched_at"]) == rounds(old), (
         "from the first stage on, all are asked again"
     )
     told = json.loads(line[0]["charter"]["settings"]["stages"])
     assert [it.get("instructions", "") for it in told] == ["In German.", ""]
-    assert facts(cli, old[0]["session"]) == old
+    assert read_record(cli, old[0]["session"]) == old
     both = json.loads(cli.run("diff-sessions", old[0]["session"], new, "--json").stdout)
     assert [it["state"] for it in both["stages"]] == ["same", "same"]
     assert both["first"]["rounds"] == both["second"]["rounds"] == 4
@@ -333,7 +327,7 @@ def test_back_is_answered_from_another_terminal_and_only_with_a_stage_that_was_h
         runs.expect("Gate after-requirements: Requirements is over.")
         runs.type("stop\n")
         runs.end(3)
-    line = facts(cli)
+    line = read_record(cli)
     assert json.loads(line[0]["charter"]["settings"]["stages"])[0]["instructions"] == "Shorter."
 
 
@@ -349,7 +343,7 @@ def test_a_skipped_stage_is_gone_back_to_by_being_asked_again(cli: Cli) -> None:
         runs.expect("Gate after-architecture")
         runs.type("stop\n")
         runs.end(3)
-    assert ends(facts(cli)) == {"requirements": "agreed", "architecture": "agreed"}
+    assert ends(read_record(cli)) == {"requirements": "agreed", "architecture": "agreed"}
 
 
 def test_the_files_of_both_lines_are_compared_and_nothing_in_them_drives_the_terminal(cli: Cli) -> None:
@@ -396,7 +390,7 @@ def test_the_judge_answers_through_its_own_voice_word_by_word_and_the_session_st
     voices = 'voices = ["script:s.json"]\njudge = "script:judge.json"\n'
     (cli.home / "config.toml").write_text(f"{table}[seats.ada]\n{voices}[seats.bob]\n{voices}")
     cli.run("sdlc", IDEA, "--stages", "spec", "--headless", code=3)
-    told, listed = facts(cli), slugs(cli)
+    told, listed = read_record(cli), slugs(cli)
     said = cli.json("chat", "last", "Why so little?")
     assert "".join(it["text"] for it in said if it["kind"] == "delta") == words
     assert len([it for it in said if it["kind"] == "delta"]) > 1, "streamed"
@@ -416,6 +410,6 @@ def test_the_judge_answers_through_its_own_voice_word_by_word_and_the_session_st
         talk.expect("After that, the architecture.")
         talk.type("\n")
         talk.end(0)
-    assert facts(cli) == told
+    assert read_record(cli) == told
     assert slugs(cli) == listed
     assert "There is no question." in cli.run("chat", code=2).stderr

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.doors.coding import facts
-from tests.doors.terminal import Cli
+from tests.doors.coding_seats import read_record
+from tests.doors.command_line import Cli
 from tests.repository import git, own_python, repository, sandbox
 
 BEFORE = "PRICE = 3\n"
@@ -85,7 +85,7 @@ def test_a_session_is_found_from_where_it_was_started_and_from_its_project(cli: 
     cli.run("resume", "last", "--headless")
     assert "shop.py" in cli.run("project", "last").stdout
     (planned,) = [
-        it["result"] for it in facts(cli) if it["kind"] == "effect.done" and it["result"]["result"] == "planned"
+        it["result"] for it in read_record(cli) if it["kind"] == "effect.done" and it["result"]["result"] == "planned"
     ]
     assert [it["path"] for it in planned["hunks"]] == ["shop.py"]
     assert "refused" not in planned, "it is held against the project, not against this folder"
@@ -96,7 +96,7 @@ def test_what_is_not_committed_is_told_before_anybody_is_paid(cli: Cli) -> None:
     told = cli.run(*ask(cli, "--yes", "--headless", "--answer", "approve=all"), code=3)
     warned = "Not committed, so no change to it can be written before you commit or stash it: shop.py."
     assert warned in told.stderr
-    assert warned in facts(cli)[0]["charter"]["notices"]
+    assert warned in read_record(cli)[0]["charter"]["notices"]
     assert (shop(cli) / "shop.py").read_text() == "PRICE = 5\n"
     assert "Write it with" not in told.stdout
     assert "they differ" not in told.stdout

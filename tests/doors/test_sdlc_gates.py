@@ -10,18 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.coding import facts
-from tests.doors.terminal import PATIENCE, ROUNDTABLE, Cli
+from tests.doors.coding_seats import read_record
+from tests.doors.command_line import PATIENCE, ROUNDTABLE, Cli
 from tests.doors.test_sdlc import IDEA, OPEN, ask, ends, seat
 from tests.repository import sandbox
 
 LONG = "\n".join(f"R{number} It keeps to-do {number}." for number in range(1, 31))
 HELLO = "Here.\n\n```python main.py\nprint('hello')\n```\n"
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
 
 
 def test_enter_alone_does_not_end_a_meeting_between_two_stages(cli: Cli) -> None:
@@ -34,7 +29,7 @@ def test_enter_alone_does_not_end_a_meeting_between_two_stages(cli: Cli) -> None
         runs.expect("Gate after-architecture")
         runs.type("complete\n")
         shown = runs.end(0)
-    assert ends(facts(cli)) == {"requirements": "agreed", "architecture": "agreed"}
+    assert ends(read_record(cli)) == {"requirements": "agreed", "architecture": "agreed"}
     assert "Step " not in shown, "what is done is told in words"
 
 
@@ -50,7 +45,7 @@ def test_a_meeting_that_was_stopped_is_taken_up_at_the_stage_that_would_have_bee
         runs.expect("Gate after-architecture")
         runs.type("complete\n")
         assert "Requirements is over" not in runs.end(0), "going on with the next stage is the yes to the one before"
-    assert ends(facts(cli)) == {"requirements": "agreed", "architecture": "agreed"}
+    assert ends(read_record(cli)) == {"requirements": "agreed", "architecture": "agreed"}
 
 
 def test_a_stage_that_waits_for_one_that_is_being_held_cannot_be_gone_back_to(cli: Cli) -> None:

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.doors.coding import facts
-from tests.doors.terminal import PATIENCE, Cli
+from tests.doors.coding_seats import read_record
+from tests.doors.command_line import PATIENCE, Cli
 from tests.repository import git, sandbox
 from tests.servers.judge_server import JudgeServer, judge_server
 from tests.stories.todo_api import AGAIN, IDEA, SEATS, STAGES, project, ruling, table
@@ -87,7 +87,7 @@ def told(tmp_path_factory: pytest.TempPathFactory, court: JudgeServer) -> Told:
     cli = person(tmp_path_factory.mktemp("whole"), court.url)
     before = around(cli)
     shown = held(cli, GATES, "sdlc", IDEA)
-    return Told(cli, list(court.asked), shown, facts(cli), before)
+    return Told(cli, list(court.asked), shown, read_record(cli), before)
 
 
 def held(cli: Cli, gates: dict[str, str], *command: str) -> str:
@@ -195,7 +195,7 @@ def both(told: Told, court: JudgeServer) -> Both:
     settled = {"after-requirements", "architecture-dispute"}
     gates = {gate: option for gate, option in GATES.items() if gate not in settled} | {"deliver": "later"}
     shown = held(cli, gates, "resume", "last")
-    return Both(told, Told(cli, court.asked[before:], shown, facts(cli), told.around))
+    return Both(told, Told(cli, court.asked[before:], shown, read_record(cli), told.around))
 
 
 @pytest.mark.feature("S0.43", "S0.44")
@@ -212,7 +212,7 @@ def test_both_lines_share_what_was_before_and_the_old_one_can_still_be_read(both
     first, second = ([it for it in line.facts if 1 < it["seq"] <= both.parted] for line in (both.first, both.second))
     told = ({k: v for k, v in it.items() if k not in ("session", "at")} for it in first)
     assert list(told) == [{k: v for k, v in it.items() if k not in ("session", "at")} for it in second]
-    assert facts(both.first.cli, both.names[0]) == both.first.facts
+    assert read_record(both.first.cli, both.names[0]) == both.first.facts
     ends = [[it["end"] for it in line.results("stage_ended")] for line in (both.first, both.second)]
     (kept, decided, *_), (same, agreed, *_) = ends
     assert kept == same

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
-from tests.doors.parts import debater, knight
-from tests.doors.terminal import Cli
+from tests.doors.command_line import Cli
+from tests.doors.scripted_seats import debater, knight
 
 SLOW = 4.0
 """Seconds a seat thinks: long enough for another process to start and say something."""
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
 
 
 def test_watch_shows_what_say_and_answer_do_in_another_terminal(cli: Cli) -> None:

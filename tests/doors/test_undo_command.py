@@ -19,7 +19,7 @@ from roundtable.core.values import Charter, Decision, Outcome, Seat
 from roundtable.store.sqlite import SqliteStore
 from roundtable.workshop.edit.apply_draft import applied, applied_by
 from roundtable.workshop.edit.undo import undone
-from tests.doors.terminal import Cli
+from tests.doors.command_line import Cli
 from tests.repository import git, repository
 from tests.workshop.scenes import dies_at, seen, told, written
 

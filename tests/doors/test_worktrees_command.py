@@ -16,7 +16,7 @@ from roundtable.app.settings.places import Places
 from roundtable.core.changeset import FolderEdits
 from roundtable.core.faults import Fault, RoundtableError
 from roundtable.workshop.repo.worktrees import Worktree
-from tests.doors.terminal import Cli
+from tests.doors.command_line import Cli
 from tests.repository import commit, git, repository, write
 
 

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from roundtable.app.settings.places import Places
-from tests.doors.terminal import ROUNDTABLE, Cli
+from tests.doors.command_line import ROUNDTABLE, Cli
 from tests.repository import git, repository
 
 pytestmark = pytest.mark.real

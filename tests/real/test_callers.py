@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.terminal import ROUNDTABLE
+from tests.doors.command_line import ROUNDTABLE
 from tests.real.test_agents import BIN, stay_alone
 
 pytestmark = pytest.mark.real

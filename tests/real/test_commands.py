@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from roundtable.app.settings.places import Places
-from tests.doors.terminal import ROUNDTABLE, Cli
+from tests.doors.command_line import ROUNDTABLE, Cli
 from tests.repository import repository, write
 
 pytestmark = pytest.mark.real

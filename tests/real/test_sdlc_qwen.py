@@ -15,7 +15,7 @@ import pytest
 
 from roundtable.app.settings.places import Places
 from roundtable.core.sandbox import Bounds, Exit, Job
-from tests.doors.terminal import ROUNDTABLE, Cli
+from tests.doors.command_line import ROUNDTABLE, Cli
 from tests.repository import sandbox
 
 pytestmark = pytest.mark.real

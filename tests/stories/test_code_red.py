@@ -11,7 +11,7 @@ import pytest
 from roundtable.core.effects import Effect, EffectResult, FilesRead, ReadFiles
 from roundtable.core.faults import Fault
 from roundtable.core.values import ContextItem, Decision, Outcome
-from tests.doors.terminal import Cli
+from tests.doors.command_line import Cli
 from tests.stories.house import SESSION, CountingPerformer, House
 from tests.stories.lives import answered, prompt, survives_every_death, whole_prompt
 

@@ -12,7 +12,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.app.settings.places import Places
 from roundtable.core.values import Outcome
-from tests.doors.terminal import Cli
+from tests.doors.command_line import Cli
 from tests.repository import git, repository
 from tests.stories.at_desk import Held, knight
 from tests.stories.house import answer

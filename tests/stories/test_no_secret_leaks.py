@@ -15,7 +15,8 @@ from urllib.parse import quote
 import pytest
 
 from tests.core.test_redaction import SAMPLES, token
-from tests.doors.terminal import HANGS, PATIENCE, ROUNDTABLE, Cli, again, answer, seat
+from tests.doors.command_line import PATIENCE, ROUNDTABLE, Cli
+from tests.doors.scripted_seats import HANGING_SEAT, blind_answer, council_seat, second_answer
 from tests.servers.echo_server import echo_server
 
 STORED = "Od/d+Key=" + token(30, seed=41) + "/x&y"
@@ -129,15 +130,15 @@ def seats(cli: Cli) -> list[str]:
     cli.script(
         gossip={
             "turns": [
-                {"round": "*1-blind", "text": answer("A", "\n".join(SAID))},
-                {"text": again("A", " ".join(SAID))},
+                {"round": "*1-blind", "text": blind_answer("A", "\n".join(SAID))},
+                {"text": second_answer("A", " ".join(SAID))},
             ],
             "defaults": {"latency": 0.3, "rate": 200},
         }
     )
     chosen = [f"{model}=lab:{model}" for model in MODELS]
     chosen += ["gossip=script:s.json", "parrot=cli:parrot", "parrot2=cli:parrot:fail"]
-    return [part for seat in chosen for part in ("--seat", seat)]
+    return [part for voice in chosen for part in ("--seat", voice)]
 
 
 def discuss(cli: Cli, *more: str) -> tuple[str, set[str]]:
@@ -257,7 +258,7 @@ def test_a_stored_key_that_nobody_has_used_yet_is_not_written_down(cli: Cli, tmp
         backend = {"PYTHON_KEYRING_BACKEND": "tests.servers.keychain.FileKeychain", "TEST_KEYCHAIN": tmp_path / "chain"}
         cli.env |= {name: str(value) for name, value in backend.items()} | {"PYTHONPATH": str(ROOT)}
         assert "in the keychain" in cli.run("keys", "set", "lab", input=STORED).stderr
-    table = ["--headless", *cli.script(a=HANGS, b=HANGS)]
+    table = ["--headless", *cli.script(a=HANGING_SEAT, b=HANGING_SEAT)]
     (cli.work / "notes.txt").write_text(f"The key is {STORED}.")
     with cli.started("discuss", f"May {STORED} stay?", "--json", *table) as running:
         running.until("turn.asked")
@@ -278,7 +279,9 @@ def test_the_folder_one_works_in_is_no_secret(tmp_path: Path) -> None:
     cli.env |= {"PWD": str(cli.work), "OLDPWD": str(cli.work.parent)}
     (cli.work / "note.md").write_text(f"It stands in {cli.work}/src.")
     question = f"Is {cli.work}/src fine?"
-    cli.run("discuss", question, "--headless", "--file", "note.md", *cli.script(a=seat("A"), b=seat("A")))
+    cli.run(
+        "discuss", question, "--headless", "--file", "note.md", *cli.script(a=council_seat("A"), b=council_seat("A"))
+    )
     assert question in cli.run("show", "last").stdout
     (row,) = json.loads(cli.run("list", "--json").stdout)["sessions"]
     assert row["workspace"] == str(cli.work)
@@ -286,5 +289,5 @@ def test_the_folder_one_works_in_is_no_secret(tmp_path: Path) -> None:
 
 def test_a_session_is_found_again_in_a_folder_that_is_called_like_a_key(tmp_path: Path) -> None:
     cli = Cli(tmp_path / IN_A_PATH)
-    cli.run("discuss", "Why?", "--headless", *cli.script(a=seat("A"), b=seat("A")))
+    cli.run("discuss", "Why?", "--headless", *cli.script(a=council_seat("A"), b=council_seat("A")))
     assert found_in(cli.run("show", "last").stdout + cli.run("list", "--json").stdout) == []

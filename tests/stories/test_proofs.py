@@ -21,7 +21,7 @@ from roundtable.engine.replay import NotOnRecord, replay_meeting
 from roundtable.meetings import find_meeting
 from roundtable.report.transcript import render_transcript
 from tests.core.cases import verdict
-from tests.doors.terminal import answer
+from tests.doors.scripted_seats import blind_answer
 from tests.repository import repository, sandbox
 from tests.stories.at_desk import Held, knight
 from tests.stories.lives import every_death
@@ -116,12 +116,12 @@ async def test_in_a_debate_a_seat_proves_what_it_says_under_a_tag(desk: Roundtab
     await sandbox()
     objection = {"round": "*", "text": f"No.\n\nAGREE: claude\nOBJECT: {OBJECTION}"}
     proof = f"It does not.\n\nAGREE: claude\nPROVE: {OBJECTION}\n```python\n{FORGETS}\n```"
-    seed = {"round": "*seed", "text": answer("Keep the cache")}
+    seed = {"round": "*seed", "text": blind_answer("Keep the cache")}
     plan = {"round": "*plan", "text": "1. Keep it."}
     held = Held(
         desk,
         claude=[seed, plan, {"round": "*", "text": proof}],
-        gpt=[{"round": "*seed", "text": answer("Drop the cache")}, objection],
+        gpt=[{"round": "*seed", "text": blind_answer("Drop the cache")}, objection],
     )
     decision = await held.hold("debate", "Keep the cache?", **NAMED)
     assert decision.outcome is Outcome.REACHED
@@ -169,8 +169,8 @@ async def test_in_a_council_a_proof_is_a_reason_to_change_ones_mind(desk: Roundt
 
     options = ("Keep it", "Drop it")
     seats = {
-        "claude": [{"round": "*blind", "text": answer("Keep it")}, stand("A")],
-        "gpt": [{"round": "*blind", "text": answer("Drop it")}, stand("A", claims=[claim("It stores", UPPER)])],
+        "claude": [{"round": "*blind", "text": blind_answer("Keep it")}, stand("A")],
+        "gpt": [{"round": "*blind", "text": blind_answer("Drop it")}, stand("A", claims=[claim("It stores", UPPER)])],
     }
     decision = await Held(desk, **seats).hold("council", options=options, **NAMED)
     assert (decision.outcome, decision.conformity) == (Outcome.REACHED, ())

@@ -21,7 +21,7 @@ from roundtable.live.fact_words import render_decision_lines, render_plain_lines
 from roundtable.meetings import find_meeting
 from roundtable.report.html import render_session_page
 from roundtable.report.transcript import render_transcript
-from tests.doors.terminal import Cli
+from tests.doors.command_line import Cli
 from tests.stories.house import House, again, ratings
 from tests.stories.lives import prompt, survives_every_death, whole_prompt
 

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.doors.terminal import Cli, answer
+from tests.doors.command_line import Cli
+from tests.doors.scripted_seats import blind_answer
 from tests.repository import git, own_python, repository
 
 CALC = "def double(x):\n    return x + x + 1\n\n\ndef half(x):\n    return x / 2\n"
@@ -23,7 +24,7 @@ def coder(line: str, more: str = "") -> dict[str, Any]:
     code = CALC.replace("return x + x + 1", line)
     change = f"Here it is.\n\n```python calc.py\n{code}```\n{more}"
     turns = [
-        {"round": "*1-blind", "text": answer("Fix double()")},
+        {"round": "*1-blind", "text": blind_answer("Fix double()")},
         {"round": "*about", "text": "It was asked for."},
         {"round": "*1-plan", "text": "1. Rewrite double()."},
         {"round": "*", "text": change},
@@ -35,7 +36,7 @@ NOTES = "\n```markdown NOTES.md\n# Notes\n```\n"
 """A file that nobody asked for."""
 
 
-def workplace(folder: Path, **files: str) -> Cli:
+def open_coding_workspace(folder: Path, **files: str) -> Cli:
     """The person, and the repository with one commit."""
     cli = Cli(folder)
     (cli.work / ".git").rmdir()
@@ -46,6 +47,6 @@ def workplace(folder: Path, **files: str) -> Cli:
     return cli
 
 
-def facts(cli: Cli, session: str = "last") -> list[dict[str, Any]]:
+def read_record(cli: Cli, session: str = "last") -> list[dict[str, Any]]:
     """The record of a session."""
     return [json.loads(line) for line in cli.run("show", session, "--format", "jsonl").stdout.splitlines()]

@@ -11,12 +11,12 @@ import msgspec
 from roundtable.app.desk import Agenda, Roundtable, hold
 from roundtable.app.settings.places import Places
 from roundtable.core import values
-from tests.doors.terminal import Cli, answer
+from tests.doors.command_line import Cli
 
 Seat = dict[str, Any]
 
 
-def held(cli: Cli, agenda: Agenda, **seats: Seat) -> str:
+def hold_meeting(cli: Cli, agenda: Agenda, **seats: Seat) -> str:
     """Hold a meeting at the desk, for tests of what comes after it: no Python is started. Its slug is returned."""
     cli.script(**seats)
     table = tuple(values.Seat(name, (f"script:{cli.work / 's.json'}",)) for name in seats)
@@ -29,40 +29,68 @@ def held(cli: Cli, agenda: Agenda, **seats: Seat) -> str:
     return asyncio.run(slug())
 
 
-def fenced(text: str, **block: Any) -> str:
-    """Words and the block that closes them."""
+def blind_answer(position: str, text: str = "Because.") -> str:
+    """A blind answer as a model writes it."""
+    return f"{text}\n\n```json\n{json.dumps({'position': position, 'confidence': 8})}\n```"
+
+
+def second_answer(stand: str, text: str = "Still.") -> str:
+    """An answer of the round in which seats reconsider, as a model writes it."""
+    block: dict[str, Any] = {"stand": stand, "position": "", "error": "", "evidence": [], "confidence": 8}
+    return f"{text}\n\n```json\n{json.dumps(block)}\n```"
+
+
+def council_seat(position: str, stand: str = "", text: str = "Because.", **pace: float) -> Seat:
+    """A seat of a council that keeps its position."""
+    turns = [
+        {"round": "*1-blind", "text": blind_answer(position, text)},
+        {"round": "*reconsider", "text": second_answer(stand)},
+    ]
+    return {"turns": turns, "defaults": pace}
+
+
+HANGING_SEAT: Seat = {"turns": [{"hang": True, "text": "I was about to say", "after": 4}]}
+
+
+def with_json_block(text: str, **block: Any) -> str:
+    """A reply: its text and the JSON block that ends it."""
     return f"{text}\n\n```json\n{json.dumps(block)}\n```"
 
 
 def knight(*scores: int, text: str = "Move it to Redis.", **pace: float) -> Seat:
     """A knight with its scores, round by round; the last one stays."""
-    said = [fenced(text, consensus_score=it, agrees_with=[], pending_issues=[]) for it in scores]
+    said = [with_json_block(text, consensus_score=it, agrees_with=[], pending_issues=[]) for it in scores]
     rounds = [{"round": f"knights/{number}-*", "text": it} for number, it in enumerate(said[:-1], 1)]
     return {"turns": [*rounds, {"round": "*", "text": said[-1]}], "defaults": pace}
 
 
 def doctor(key: str, sure: int = 9) -> Seat:
     """A doctor who is sure of one cause."""
-    found = fenced("The token.", confidence_score=sure, root_cause_key=key, evidence=["it expires"], rules_out=[])
-    sorted_ = fenced("Looks like the session.", suspects=["the session"], file_requests=[], checks=[])
+    found = with_json_block(
+        "The token.", confidence_score=sure, root_cause_key=key, evidence=["it expires"], rules_out=[]
+    )
+    sorted_ = with_json_block("Looks like the session.", suspects=["the session"], file_requests=[], checks=[])
     return {"turns": [{"round": "*triage", "text": sorted_}, {"round": "*", "text": found}]}
 
 
 def debater(position: str, then: str, **pace: float) -> Seat:
     """A seat of a debate: its proposal at its pace, what it says to all, and a plan if it is asked for one."""
-    seed = {"round": "*seed", "text": answer(position), **pace}
+    seed = {"round": "*seed", "text": blind_answer(position), **pace}
     return {"turns": [seed, {"round": "*plan", "text": "1. Write the routes."}, {"round": "*", "text": then}]}
 
 
 def opinion(recommendation: str, stance: str) -> Seat:
     """An outside opinion."""
-    first = fenced("Because.", recommendation=recommendation, stance=stance, risks=[])
-    again = fenced("Still.", stand="", position=recommendation, error="", evidence=[], confidence=8)
+    first = with_json_block("Because.", recommendation=recommendation, stance=stance, risks=[])
+    again = with_json_block("Still.", stand="", position=recommendation, error="", evidence=[], confidence=8)
     return {"turns": [{"round": "*opinions", "text": first}, {"round": "*follow-up", "text": again}]}
 
 
 def voter(pitch: str, *ranking: str) -> Seat:
     """A seat of a vote."""
-    ballot = fenced("My reasons.", agent_id="", ranked_choices=list(ranking))
-    turns = [{"round": "*pitch", "text": answer(pitch)}, {"round": "*discuss", "text": "I have thought about it."}]
+    ballot = with_json_block("My reasons.", agent_id="", ranked_choices=list(ranking))
+    turns = [
+        {"round": "*pitch", "text": blind_answer(pitch)},
+        {"round": "*discuss", "text": "I have thought about it."},
+    ]
     return {"turns": [*turns, {"round": "*ballot", "text": ballot}]}

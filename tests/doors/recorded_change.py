@@ -52,7 +52,7 @@ TRIED = CandidatesTried(
     sandbox="bubblewrap",
 )
 APPROVE = Gate("approve", "Write it?", ("all", "some", "ask", "none"), "none", writes=True)
-UNTIL_THE_PLAN: tuple[Event, ...] = (
+EVENTS_UNTIL_PLAN: tuple[Event, ...] = (
     SessionOpened(CHARTER),
     EffectStarted("build/try", TryCandidates(("build/1-propose",), ("ada", "bob"))),
     EffectDone("build/try", TRIED),
@@ -66,7 +66,7 @@ UNTIL_THE_PLAN: tuple[Event, ...] = (
 )
 
 
-def and_written(said: GateAnswered) -> tuple[Event, ...]:
+def events_after_answer(said: GateAnswered) -> tuple[Event, ...]:
     """The rest of it, after a yes."""
     return (
         said,
@@ -77,6 +77,6 @@ def and_written(said: GateAnswered) -> tuple[Event, ...]:
     )
 
 
-def session_of(*events: Event) -> Session:
+def fold_session(*events: Event) -> Session:
     """A session with these facts."""
     return Session.fold("s", [Recorded(n, "2026-11-16T09:00:00Z", "s", it) for n, it in enumerate(events, 1)])

@@ -11,7 +11,7 @@ import pytest
 
 from roundtable.app.settings.places import Places
 from roundtable.core.changeset import DraftFile
-from roundtable.core.decide.change_outcome import written as said_written
+from roundtable.core.decide.change_outcome import decide_change_applied
 from roundtable.core.effects import ChangeRehearsed
 from roundtable.core.events import ChangeUndone, SessionOpened
 from roundtable.core.text.redaction import Redactor
@@ -159,7 +159,9 @@ def test_what_was_undone_before_its_session_knew_of_it_is_not_offered_to_be_take
     shop.take_back()
     receipt = applied_by(shop.cli.work, shop.places.journals, key)
     assert receipt is not None
-    decision = said_written(Decision(Outcome.REACHED, how="", position="Sum the cart"), receipt, ChangeRehearsed(""))
+    decision = decide_change_applied(
+        Decision(Outcome.REACHED, how="", position="Sum the cart"), receipt, ChangeRehearsed("")
+    )
     assert "It was undone since." in decision.how
     assert "To take it back" not in decision.how
 

@@ -34,7 +34,7 @@ def test_a_project_with_an_environment_of_its_own_is_tested_in_it(tmp_path: Path
     (tmp_path / "tests/test_a.py").write_text("def test_a():\n    assert True\n")
     lacking = find_checks_for_tree({}, tmp_path, tmp_path)
     assert lacking.commands == {}
-    assert "tests/test_a.py are not run: they need pytest, which .venv does not have." in lacking.unrun[0]
+    assert "tests/test_a.py are not run: they need pytest, which .venv does not have." in lacking.unrun_reasons[0]
     (tmp_path / ".venv/lib/python3.11/site-packages/pytest").mkdir(parents=True)
     assert find_checks_for_tree({}, tmp_path, tmp_path).commands["tests"][:3] == (python, "-m", "pytest")
 
@@ -62,7 +62,7 @@ def test_what_the_tests_are_run_with_and_is_not_here_is_said(tmp_path: Path, mon
     monkeypatch.setenv("PATH", str(tmp_path))
     found = find_checks_for_tree({}, tmp_path, tmp_path)
     assert found.commands == {}
-    assert found.unrun[0].startswith("The tests are not run by npm, which is not here.")
+    assert found.unrun_reasons[0].startswith("The tests are not run by npm, which is not here.")
 
 
 PACKAGE = {"scripts": {"test": "node --test"}}

@@ -38,4 +38,4 @@ def test_tests_that_were_asked_for_stand_in_place_of_the_seats_own_and_of_nobody
     new = DraftFile("test_b.py", None, b"2\n")
     found = replace_candidate_tests(wish, [new])
     assert found.files == (code, earlier, new)
-    assert found.own == (code, new)
+    assert found.own_files == (code, new)

@@ -40,10 +40,10 @@ SECOND = ProjectVersion(
     written(("app.py", "print(1)\n"), ("bin/run", "#!/bin/sh\n"), ("old.py", "x = 1\n"), runs="bin/run"),
     AT,
     Commit("D2 development", "s1", producers=("claude", "gpt"), stage="D2 development"),
-    FIRST.papers,
+    FIRST.documents,
 )
 CHANGED = written(("app.py", "print(2)\n"), ("bin/run", "#!/bin/sh\n"), runs="bin/run")
-THIRD = ProjectVersion(CHANGED, LATER, Commit("D3 review"), FIRST.papers)
+THIRD = ProjectVersion(CHANGED, LATER, Commit("D3 review"), FIRST.documents)
 ALL = (FIRST, SECOND, THIRD)
 
 

@@ -33,7 +33,7 @@ def uses(program: ProjectMap) -> dict[str, str]:
     return {
         f"{file.path} {entry.name}": " ".join(it.place for it in entry.uses)
         for file in program.files
-        for entry in file.entries
+        for entry in file.symbols
         if entry.uses
     }
 
@@ -62,7 +62,7 @@ def test_every_use_of_another_files_symbol_is_found_and_no_other(language: str) 
 
 def test_a_file_is_mapped_with_its_symbols_and_the_files_it_uses() -> None:
     file = next(it for it in mapped(PYTHON).files if it.path == "src/shop/money.py")
-    assert [(it.name, it.kind, it.signature, it.line) for it in file.entries] == [
+    assert [(it.name, it.kind, it.signature, it.line) for it in file.symbols] == [
         ("RATE", "value", "RATE = 3", 1),
         ("Purse", "class", "class Purse", 4),
         ("Purse.__init__", "method", "def __init__(self, coins)", 5),
@@ -112,7 +112,7 @@ def test_the_standard_library_is_mapped_and_each_place_says_the_name() -> None:
     lines = {path: text.decode().split("\n") for path, text in files.items()}
     said = wrong = 0
     for file in program.files:
-        for entry in file.entries:
+        for entry in file.symbols:
             for use in entry.uses:
                 said += 1
                 line = lines[use.path][use.line - 1]
@@ -205,8 +205,8 @@ def test_every_symbol_has_one_line() -> None:
     assert "  10 def cents(amount, rate) <- src/app/main.py:14,18" in lines
     assert "  7 Purse.take: def take(self, coins) <- src/app/main.py:10" in lines
     assert lines[-1] == "Without symbols: src/shop/__init__.py"
-    symbols = sum(len(it.entries) for it in program.files)
-    assert len(lines) == symbols + len([it for it in program.files if it.entries]) + 1
+    symbols = sum(len(it.symbols) for it in program.files)
+    assert len(lines) == symbols + len([it for it in program.files if it.symbols]) + 1
 
 
 def test_what_is_left_out_goes_in_order_and_is_said() -> None:

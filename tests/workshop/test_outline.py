@@ -43,7 +43,7 @@ SYMBOLS = {
 
 @pytest.mark.parametrize("path", SYMBOLS)
 def test_every_symbol_of_a_file_is_found_under_its_name(path: str) -> None:
-    assert ", ".join(f"{it.kind} {it.simple}" for it in read(path).symbols) == SYMBOLS[path]
+    assert ", ".join(f"{it.kind} {it.base_name}" for it in read(path).symbols) == SYMBOLS[path]
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_what_stands_above_and_around_a_symbol_belongs_to_it(
     file = read(path)
     found = find_symbols_by_query(file, parse_symbol_query(symbol))
     assert len(found) == 1
-    assert file.text(found[0]).startswith(begins)
-    assert file.text(found[0]).endswith(ends)
+    assert file.symbol_text(found[0]).startswith(begins)
+    assert file.symbol_text(found[0]).endswith(ends)
 
 
 def test_a_symbol_is_known_by_the_end_of_its_name_and_by_the_name_of_its_file() -> None:
@@ -86,7 +86,7 @@ def test_a_symbol_is_known_by_the_end_of_its_name_and_by_the_name_of_its_file() 
 
 def test_a_comment_apart_belongs_to_nobody() -> None:
     file = read("a.py", b"x = 1  # of x\ndef a(): ...\n\n# apart\n\ndef b(): ...\n")
-    assert [file.text(it) for it in file.symbols[1:]] == [b"def a(): ...", b"def b(): ..."]
+    assert [file.symbol_text(it) for it in file.symbols[1:]] == [b"def a(): ...", b"def b(): ..."]
 
 
 def test_functions_held_in_values_are_functions() -> None:
@@ -133,7 +133,7 @@ def test_imports_say_which_names_they_bring(path: str) -> None:
 
 def test_names_are_told_by_what_they_are_to_the_code() -> None:
     file = read("a.py", b"def f(a, *rest):\n    b = a.c(LIMIT)\n    return helper(b)\n")
-    words = file.words(file.symbols[0])
+    words = file.name_usage(file.symbols[0])
     assert {"LIMIT", "helper"} <= words.used
     assert not {"a", "b", "c"} & words.used
     assert words.members == {"c"}
@@ -173,7 +173,7 @@ def test_a_language_we_do_not_know_has_no_errors_and_no_outline() -> None:
 def test_code_nested_deeper_than_any_stack_is_read() -> None:
     deep = b"(" * 20_000 + b")" * 20_000
     assert describe_syntax_error("a.py", b"x = " + deep + b"\n") is None
-    assert read("a.py", b"def f():\n    return " + deep + b"\n").words().called == frozenset()
+    assert read("a.py", b"def f():\n    return " + deep + b"\n").name_usage().called == frozenset()
 
 
 def test_no_node_is_asked_for_its_points_which_crash() -> None:

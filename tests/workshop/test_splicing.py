@@ -44,7 +44,7 @@ def taken(path: str, source: bytes, donor: bytes, said: str) -> SynthesizedFiles
 
 def _said(file: Outline, symbol: Symbol) -> str:
     """A symbol's name, with what it takes where there are overloads."""
-    given = list_parameter_types(symbol.node) if file.language.overloads else None
+    given = list_parameter_types(symbol.node) if file.language.has_overloads else None
     return symbol.name if given is None else f"{symbol.name}({', '.join(given)})"
 
 
@@ -59,7 +59,9 @@ def there_and_back(path: Path) -> int:
     names = [it.name for it in file.symbols]
     for symbol in file.symbols:
         text = (
-            varied(file, symbol) if symbol.kind in {SymbolKind.FUNCTION, SymbolKind.METHOD} and symbol.alone else None
+            varied(file, symbol)
+            if symbol.kind in {SymbolKind.FUNCTION, SymbolKind.METHOD} and symbol.declared_alone
+            else None
         )
         if text is None:
             continue
@@ -71,7 +73,7 @@ def there_and_back(path: Path) -> int:
         assert there != source
         assert there.startswith(source[: symbol.start]), (path, symbol.name)
         assert there.endswith(source[symbol.end :]), (path, symbol.name)
-        assert put(path.name, there, symbol.name, file.text(symbol)) == source, (path, symbol.name)
+        assert put(path.name, there, symbol.name, file.symbol_text(symbol)) == source, (path, symbol.name)
         made = taken(path.name, source, there, _said(file, symbol))
         assert made.files[path.name] == (source if made.left else there), (path, symbol.name)
         assert all(names.count(symbol.name) > 1 and "may be any" in it.why for it in made.left), (path, made.left)
@@ -88,7 +90,7 @@ def test_any_function_of_a_real_file_is_replaced_and_back_and_not_a_byte_differs
 def functions(file: Outline) -> list[tuple[str, bytes]]:
     """All functions of a file by name, each with its text."""
     return sorted(
-        (it.name, file.text(it)) for it in file.symbols if it.kind in {SymbolKind.FUNCTION, SymbolKind.METHOD}
+        (it.name, file.symbol_text(it)) for it in file.symbols if it.kind in {SymbolKind.FUNCTION, SymbolKind.METHOD}
     )
 
 
@@ -100,7 +102,12 @@ def out_and_back(path: Path) -> int:
     names = sorted(it.name for it in file.symbols)
     done = 0
     for symbol in file.symbols:
-        if file.root.has_error or names.count(symbol.name) > 1 or symbol.kind is SymbolKind.SCOPE or not symbol.alone:
+        if (
+            file.root.has_error
+            or names.count(symbol.name) > 1
+            or symbol.kind is SymbolKind.SCOPE
+            or not symbol.declared_alone
+        ):
             continue
         seats = {"claude": {name: source}, "gpt": {name: source}}
         out = synthesize_candidates("claude", seats, [f"remove `{symbol.name}`"])
@@ -149,7 +156,7 @@ def test_a_function_comes_out_of_another_whole_file(suffix: str) -> None:
     changed = [
         one.name
         for one, other in zip(before.symbols, after.symbols, strict=True)
-        if one.kind in {SymbolKind.FUNCTION, SymbolKind.METHOD} and before.text(one) != after.text(other)
+        if one.kind in {SymbolKind.FUNCTION, SymbolKind.METHOD} and before.symbol_text(one) != after.symbol_text(other)
     ]
     assert [it.rpartition(".")[2] for it in changed] == [login.rpartition(".")[2]]
 

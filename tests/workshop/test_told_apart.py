@@ -52,7 +52,7 @@ def test_a_constructor_is_taken_without_its_class(path: str, name: str) -> None:
     file = parse_source_outline(path, source)
     assert isinstance(file, Outline)
     symbol = next(it for it in file.symbols if it.name == name and varied(file, it))
-    donor = source.replace(file.text(symbol), varied(file, symbol) or b"")
+    donor = source.replace(file.symbol_text(symbol), varied(file, symbol) or b"")
     assert donor != source
     owner = name.rpartition(".")[0]
     for said in (f"replace `{name}` by gpt's", f"replace the constructor of `{owner}` by gpt's"):

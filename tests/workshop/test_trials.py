@@ -92,10 +92,10 @@ async def test_a_wrong_candidate_falls_to_the_tests_of_two_others(sandbox: Sandb
     }
     said: list[str] = []
     trials = await run(sandbox, trees, tests, said)
-    assert trials.before == {"sound": True}
+    assert trials.baseline == {"sound": True}
     assert trials.tests["bob"]["bob: tests/test_bob.py::test__123"]
     assert not trials.tests["ada"]["bob: tests/test_bob.py::test__123"]
-    judged = rank_candidates(trials.ran(), trials.before, trials.authors)
+    judged = rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors)
     assert judged.clusters == (("bob", "eve"), ("ada",))
     assert judged.best == ("bob", "eve")
     assert "sound passed before" in said
@@ -132,7 +132,7 @@ async def test_what_breaks_a_check_that_held_stands_last_whatever_its_tests_say(
     [outcome] = trials.checks["ada"]
     assert outcome.code == 1
     assert "ValueError" in outcome.output
-    assert rank_candidates(trials.ran(), trials.before, trials.authors).clusters == (("bob",), ("ada",))
+    assert rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors).clusters == (("bob",), ("ada",))
 
 
 async def test_the_calls_in_tests_and_docstrings_tell_candidates_apart(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ async def test_calls_that_worked_before_and_end_in_a_slip_are_told(sandbox: Sand
     trials = await run_candidate_trials(
         sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask("total([1, 2, 3]) must be 6.")
     )
-    assert trials.slips == {
+    assert trials.regressions == {
         "ada": (),
         "bob": ("shop.total([]) came to 0 before, and ends in IndexError now.",),
         "eve": (),
@@ -190,7 +190,7 @@ async def test_what_came_to_nothing_for_every_call_is_no_measure_of_slips(
     trials = await run_candidate_trials(
         sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask("total([1, 2, 3]) must be 6.")
     )
-    assert trials.slips == {"ada": slips}
+    assert trials.regressions == {"ada": slips}
 
 
 async def test_what_a_call_changes_in_place_is_seen_unless_that_is_all_it_does(
@@ -201,7 +201,7 @@ async def test_what_a_call_changes_in_place_is_seen_unless_that_is_all_it_does(
     task = "total([2, 1]) must be 3, and total([1, 2]) must be 3 too."
     trials = await run_candidate_trials(sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask(task))
     assert trials.outputs["ada"] == trials.outputs["bob"]
-    in_place = trials.in_place
+    in_place = trials.side_effects
     assert "shop.total([2, 1])" in in_place["bob"]
     assert "shop.total([1, 2])" not in in_place["bob"], "what was sorted is as it was"
     assert (in_place["ada"], in_place["eve"]) == ((), ())
@@ -225,17 +225,17 @@ async def test_what_was_changed_in_place_before_is_no_fault_of_a_candidate(
     trials = await run_candidate_trials(
         sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask("total([2, 1]) must be 3.")
     )
-    assert bool(trials.in_place["ada"]) is faulty
+    assert bool(trials.side_effects["ada"]) is faulty
 
 
 @pytest.mark.parametrize("arguments", ["[1]", "{}", "x={1: 2}", "{1}", "set()", "(1, [2])"])
 def test_what_can_be_changed_in_place(arguments: str) -> None:
-    assert ProbeCall("m", "f", arguments).changeable
+    assert ProbeCall("m", "f", arguments).has_mutable_arguments
 
 
 @pytest.mark.parametrize("arguments", ["", "1, 'a'", "(1, 2)", "None"])
 def test_what_cannot_be_changed_in_place(arguments: str) -> None:
-    assert not ProbeCall("m", "f", arguments).changeable
+    assert not ProbeCall("m", "f", arguments).has_mutable_arguments
 
 
 def test_tests_that_their_authors_code_fails_show_something_where_two_who_wrote_apart_agree() -> None:
@@ -244,12 +244,12 @@ def test_tests_that_their_authors_code_fails_show_something_where_two_who_wrote_
         tests={BASELINE: wrong, "ada": wrong, "eve": wrong, "bob": {"ada: a": True, "eve: e": True}},
         authors={"ada: a": "ada", "eve: e": "eve"},
     )
-    assert both.shown_by("bob") == ("ada", "eve")
+    assert both.evidence_authors("bob") == ("ada", "eve")
     one = TrialResults(
         tests={BASELINE: wrong, "ada": wrong, "eve": wrong, "bob": {"ada: a": True, "eve: e": False}},
         authors={"ada: a": "ada", "eve: e": "eve"},
     )
-    assert one.shown_by("bob") == (), "one of ada's two is wrong, and nobody knows which"
+    assert one.evidence_authors("bob") == (), "one of ada's two is wrong, and nobody knows which"
 
 
 @pytest.mark.parametrize(
@@ -276,9 +276,9 @@ def test_others_bear_a_candidate_out_with_all_their_tests_or_stand_against_it(
         },
         authors=authors,
     )
-    assert trials.shows_itself("bob")
+    assert trials.has_own_evidence("bob")
     said = "eve's own code fails one of hers, and old's test passes without any: neither is heard"
-    assert trials.heard_on("bob") == (agree, against), said
+    assert trials.other_authors_verdicts("bob") == (agree, against), said
 
 
 @pytest.mark.parametrize(("passes_the_other", "shown"), [(True, ("ada",)), (False, ())], ids=["all", "a part"])
@@ -292,7 +292,7 @@ def test_tests_of_an_author_whose_code_breaks_a_check_show_something_only_as_a_w
         tests={BASELINE: none, "ada": none, "bob": {"ada: new": True, "ada: old": passes_the_other}},
         authors=dict.fromkeys(none, "ada"),
     )
-    assert trials.shown_by("bob") == shown
+    assert trials.evidence_authors("bob") == shown
 
 
 def test_a_text_is_also_tried_with_other_marks() -> None:
@@ -305,7 +305,7 @@ def test_near_inputs_are_of_the_same_kind_one_argument_at_a_time() -> None:
     calls = collect_distinguishing_calls((), {"m": source}, ["f(5, b=2.5, c='Ab', d=True, e=(1, 2))"])
     said = [it.arguments for it in calls]
     assert said[0] == "5, b=2.5, c='Ab', d=True, e=(1, 2)"
-    assert [it.near for it in calls] == [False] + [True] * (len(calls) - 1)
+    assert [it.is_variation for it in calls] == [False] + [True] * (len(calls) - 1)
     for other in ("0, b=2.5", "-5, b=2.5", "5, b=0.0", "c='', d=True", "c='AB', d=True", "d=False", "e=(2, 1)", "e=()"):
         assert any(other in it for it in said), other
     assert len(set(said)) == len(said)
@@ -316,7 +316,7 @@ def test_a_call_in_the_task_may_name_the_module() -> None:
     calls = collect_distinguishing_calls(
         (), {"kit.m": ["def f(a): ..."]}, ["kit.m.f('')", "f(None)", "m.f(True)", "other.f(False)"]
     )
-    assert [str(it) for it in calls if not it.near] == ["kit.m.f('')", "kit.m.f(None)"]
+    assert [str(it) for it in calls if not it.is_variation] == ["kit.m.f('')", "kit.m.f(None)"]
 
 
 async def test_tests_that_are_not_python_are_laid_in_and_the_checks_run_again(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -329,7 +329,7 @@ async def test_tests_that_are_not_python_are_laid_in_and_the_checks_run_again(sa
     trials = await run_candidate_trials(sandbox, trees, CHECKS, {"ada": {"cases/one.txt": "1 2 3"}}, sys.executable)
     assert [it.passed for it in trials.checks["bob"]] == [True]
     assert trials.tests == {"": {"ada: sound": False}, "ada": {"ada: sound": True}, "bob": {"ada: sound": False}}
-    assert (bool(trials.shown_by("ada")), bool(trials.shown_by("bob"))) == (True, False)
+    assert (bool(trials.evidence_authors("ada")), bool(trials.evidence_authors("bob"))) == (True, False)
 
 
 async def run_on_task(
@@ -355,12 +355,12 @@ async def test_the_examples_in_the_task_are_a_check_that_only_counts_what_failed
     trees = planted(tmp_path, ada=RIGHT, bob=LAST)
     said: list[str] = []
     trials = await run_on_task(sandbox, trees, "total([]) is 0, total([1, 2]) must be 3, total([5]) gives 5", said)
-    assert trials.before == {"sound": True, EXAMPLES_CHECK: False}
+    assert trials.baseline == {"sound": True, EXAMPLES_CHECK: False}
     *_, ada = trials.checks["ada"]
     *_, bob = trials.checks["bob"]
     assert (ada.name, ada.code, ada.output) == (EXAMPLES_CHECK, 0, "2 of 2 came to what the task says.")
     assert (bob.name, bob.code) == (EXAMPLES_CHECK, 1)
-    assert rank_candidates(trials.ran(), trials.before, trials.authors).clusters == (("ada",), ("bob",))
+    assert rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors).clusters == (("ada",), ("bob",))
     assert "the examples in the task: 3 of 3 passed with ada" in said
 
 
@@ -463,7 +463,7 @@ async def test_a_candidate_spoils_nothing_but_its_own_observations(sandbox: Sand
 def test_telling_calls_are_those_of_changed_modules_with_literal_arguments() -> None:
     test = "from a.b import f as g\nimport shop\nx = 1\ng(1, key='v')\ng(x)\nshop.total([2])\nother.f(3)\nlen([1])\n"
     changed = {"a.b": ["def f(n):\n    '''\n    >>> f(4)\n    5\n    >>> h(6)\n    '''\n"], "shop": ["no python("]}
-    found = [str(it) for it in collect_distinguishing_calls([test], changed) if not it.near]
+    found = [str(it) for it in collect_distinguishing_calls([test], changed) if not it.is_variation]
     assert found == ["a.b.f(1, key='v')", "shop.total([2])", "a.b.f(4)"]
 
 
@@ -481,7 +481,7 @@ async def test_a_candidate_that_ends_the_tests_before_they_run_does_not_pass(san
     said: list[str] = []
     checks = {"tests": (sys.executable, "-m", "unittest")}
     trials = await run_candidate_trials(sandbox, trees, checks, {}, sys.executable, said.append)
-    assert trials.before == {"tests": False}
+    assert trials.baseline == {"tests": False}
     [outcome] = trials.checks["ada"]
     assert not outcome.passed
     assert outcome.output == "It ended well, but ran none of the 1 tests that it ran before."
@@ -499,8 +499,8 @@ async def test_a_test_of_what_was_there_before_shows_nothing_though_its_file_imp
     tests = {"ada": {"test_a.py": both + "def test_new():\n    assert tax(2) == 4\n"}}
     trials = await run_candidate_trials(sandbox, trees, CHECKS, tests, sys.executable)
     assert trials.tests[BASELINE] == {"ada: test_a.py::test_old": True, "ada: test_a.py::test_new": False}
-    assert trials.shown_by("bob") == (), "its author's own code fails the only test of what is new"
-    assert trials.shown_by("ada") == ()
+    assert trials.evidence_authors("bob") == (), "its author's own code fails the only test of what is new"
+    assert trials.evidence_authors("ada") == ()
 
 
 PROGRAM = "import sys\n{}\nfirst, last = map(int, sys.argv[1:])\nprint(*range(first, last + 1))\n"
@@ -523,7 +523,7 @@ async def test_commands_in_the_task_and_others_near_to_them_tell_programs_apart(
     assert trials.outputs["bob"] == trials.outputs["eve"]
     assert trials.outputs["ada"]["python count.py 1"] == "= (1, '')"
     assert trials.outputs["bob"]["python count.py 1"] == "= (2, 'usage: count.py FIRST LAST\\n')"
-    assert rank_candidates(trials.ran()).clusters[0] == ("bob", "eve")
+    assert rank_candidates(trials.ranking_inputs()).clusters[0] == ("bob", "eve")
 
 
 async def test_what_is_another_each_time_tells_nothing_apart(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -545,20 +545,20 @@ async def test_a_check_that_ends_in_two_ways_on_the_same_files_is_neither_eviden
         (tree / "check.py").write_text(chance)
     trials = TrialResults()
     for _ in range(40):
-        trials = trials if BASELINE in trials.unsteady else await run(sandbox, trees, {})
-    assert trials.telling("ada") == trials.telling("bob") == ()
-    assert [it.checks for it in trials.ran()] == [{}, {}]
-    assert trials.untold(("ada",)) == (
+        trials = trials if BASELINE in trials.flaky_checks else await run(sandbox, trees, {})
+    assert trials.informative_checks("ada") == trials.informative_checks("bob") == ()
+    assert [it.checks for it in trials.ranking_inputs()] == [{}, {}]
+    assert trials.explain_uninformative_checks(("ada",)) == (
         "The check sound ended in two ways on the very same files, so it says nothing of a change.",
     )
 
 
 def test_what_is_chance_with_one_candidate_excuses_no_other() -> None:
     failed, passed = CheckOutcome("sound", ("check",), 1), CheckOutcome("sound", ("check",), 0)
-    trials = TrialResults({BASELINE: (passed,), "ada": (failed,), "bob": (failed,)}, unsteady={"ada": ("sound",)})
-    assert trials.telling("ada") == ()
-    assert trials.telling("bob") == (failed,)
-    assert [it.checks for it in trials.ran()] == [{}, {"sound": False}]
+    trials = TrialResults({BASELINE: (passed,), "ada": (failed,), "bob": (failed,)}, flaky_checks={"ada": ("sound",)})
+    assert trials.informative_checks("ada") == ()
+    assert trials.informative_checks("bob") == (failed,)
+    assert [it.checks for it in trials.ranking_inputs()] == [{}, {"sound": False}]
 
 
 async def test_tests_that_end_the_program_with_every_candidate_are_no_fault_of_theirs(
@@ -567,7 +567,7 @@ async def test_tests_that_end_the_program_with_every_candidate_are_no_fault_of_t
     ends = "import os\n\nfrom shop import sums\n\nos._exit(0)\n\n\ndef test_it():\n    pass\n"
     trees = planted(tmp_path, ada=f"{RIGHT}\nsums = total\n", bob=f"{ALSO_RIGHT}\nsums = total\n")
     trials = await run(sandbox, trees, {"ada": ends})
-    assert [[it.passed for it in trials.telling(name)] for name in ("ada", "bob")] == [[True], [True]]
+    assert [[it.passed for it in trials.informative_checks(name)] for name in ("ada", "bob")] == [[True], [True]]
 
 
 async def test_a_check_that_a_candidate_mends_or_breaks_is_run_again_and_tells(
@@ -575,8 +575,8 @@ async def test_a_check_that_a_candidate_mends_or_breaks_is_run_again_and_tells(
 ) -> None:
     said: list[str] = []
     trials = await run(sandbox, planted(tmp_path, ada=RIGHT, bob=BROKEN), {}, said)
-    assert [it.passed for it in trials.telling("bob")] == [False]
-    assert trials.unsteady == {}
+    assert [it.passed for it in trials.informative_checks("bob")] == [False]
+    assert trials.flaky_checks == {}
     assert [said.count(f"sound {it}") for it in ("passed before", "passed with ada", "failed with bob")] == [2, 1, 2]
 
 
@@ -597,7 +597,7 @@ async def test_where_nobody_can_say_what_was_changed_before_a_candidate_is_not_b
     trials = await run_candidate_trials(
         sandbox, trees, {}, {}, sys.executable, task=TrialTask("total([2, 1]) must be 3.")
     )
-    assert trials.in_place == {"ada": ()}
+    assert trials.side_effects == {"ada": ()}
 
 
 async def test_neither_names_of_a_projects_modules_nor_of_parameters_blind_telling_inputs(
@@ -609,7 +609,7 @@ async def test_neither_names_of_a_projects_modules_nor_of_parameters_blind_telli
     task = "total(find=[2, 1], give=1) must be 1."
     trials = await run_candidate_trials(sandbox, trees, {}, {}, sys.executable, task=TrialTask(task))
     assert trials.outputs["ada"]["shop.total(find=[2, 1], give=1)"] == "= 1"
-    assert "shop.total(find=[2, 1], give=1)" in trials.in_place["ada"]
+    assert "shop.total(find=[2, 1], give=1)" in trials.side_effects["ada"]
 
 
 async def test_what_has_to_be_awaited_is(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -618,7 +618,7 @@ async def test_what_has_to_be_awaited_is(sandbox: Sandbox, tmp_path: Path) -> No
         sandbox, trees, {}, {}, sys.executable, task=TrialTask("total([2, 1]) must be 3.")
     )
     assert [trials.outputs[it]["shop.total([2, 1])"] for it in ("ada", "bob")] == ["= 1", "= 3"]
-    assert "shop.total([2, 1])" in trials.in_place["bob"]
+    assert "shop.total([2, 1])" in trials.side_effects["bob"]
 
 
 async def test_a_candidate_whose_check_the_clock_stopped_is_not_waited_for_again(
@@ -636,7 +636,7 @@ async def test_a_candidate_whose_check_the_clock_stopped_is_not_waited_for_again
     assert not trials.checks["ada"][-1].passed
     assert trials.tests["ada"] == {"bob: test_bob.py::test__12": False}
     assert [it for it in said if "ada" in it] == ["sound failed with ada"]
-    assert rank_candidates(trials.ran(), trials.before, trials.authors).best == ("bob",)
+    assert rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors).best == ("bob",)
 
 
 async def test_a_candidate_that_ends_the_tests_of_others_does_not_pass(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -645,6 +645,6 @@ async def test_a_candidate_that_ends_the_tests_of_others_does_not_pass(sandbox: 
     (trees["bob"] / "shop_of_bob.py").write_text(RIGHT)
     tests = {"bob": {"test_bob.py": sums(_12=3)}, "ben": {"test_ben.py": elsewhere}}
     trials = await run_candidate_trials(sandbox, trees, CHECKS, tests, sys.executable)
-    assert [it.passed for it in trials.telling("ada")] == [True, False]
-    assert trials.telling("ada")[-1].output == "It ends the program before bob's tests are done."
-    assert [it.passed for it in trials.telling("eve")] == [True], "what it lacks of bob's ends nothing"
+    assert [it.passed for it in trials.informative_checks("ada")] == [True, False]
+    assert trials.informative_checks("ada")[-1].output == "It ends the program before bob's tests are done."
+    assert [it.passed for it in trials.informative_checks("eve")] == [True], "what it lacks of bob's ends nothing"

@@ -11,7 +11,7 @@ def varied(file: Outline, symbol: Symbol) -> bytes | None:
     node = symbol.node
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
     body = node.child_by_field_name("body") or (value.child_by_field_name("body") if value is not None else None)
-    if body is None or symbol.outer.has_error:
+    if body is None or symbol.outer_node.has_error:
         return None
     start = line_start_offset(file.source, symbol.start)
     at = body.start_byte

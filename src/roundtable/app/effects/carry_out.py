@@ -92,7 +92,7 @@ class Carrying:
             for it in await asyncio.to_thread(hunks_of, files)
         )
         changed = {} if guess_task_changes_tests(session) else await asyncio.to_thread(changed_tests, files)
-        measures = await asyncio.to_thread(self._trying.measures, session, files)
+        measures = await asyncio.to_thread(self._trying.find_changed_check_files, session, files)
         tests = (
             *(test for names in changed.values() for test in names),
             *(describe_check_file(it) for it in measures if it.path not in changed),
@@ -152,14 +152,16 @@ class Carrying:
         """The workspace's checks and the task's examples with a draft and without; with it, its tests in Python too."""
         tests = {path: text for path, text in read_test_sources(files).items() if path.endswith(".py")}
         asked = render_example_test_file(examples, (files,))
-        trials = await self._trying.ran({_DRAFT: files}, sandbox, tell, {_DRAFT: tests}, asked, made=made)
+        trials = await self._trying.run_drafts({_DRAFT: files}, sandbox, tell, {_DRAFT: tests}, asked, made=made)
         checks = (
-            *trials.telling(_DRAFT),
+            *trials.informative_checks(_DRAFT),
             *summarize_own_tests(trials.tests.get(_DRAFT) or mark_unrunnable_tests_failed(tests)),
         )
         before = trials.checks.get(BASELINE, ())
-        untold = self._trying.clean_words(trials.untold((_DRAFT,)))
-        return ChangeRehearsed("", self._trying.clean(checks), self._trying.clean(before), unrun=untold)
+        untold = self._trying.sanitize_notes(trials.explain_uninformative_checks((_DRAFT,)))
+        return ChangeRehearsed(
+            "", self._trying.sanitize_outcomes(checks), self._trying.sanitize_outcomes(before), unrun=untold
+        )
 
     async def _leaning(
         self,

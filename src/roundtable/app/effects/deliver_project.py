@@ -70,7 +70,7 @@ class Delivering:
         for attempt in final_stage_attempts(list_stage_attempts(records)):
             end, before = attempt.end, versions[-1] if versions else found
             files = overlay_draft_on_project(base, await self._drafts.files(end.draft)) if end.draft else before.files
-            papers = {**before.papers, **_paper(end)}
+            papers = {**before.documents, **_paper(end)}
             versions.append(ProjectVersion(files, attempt.at, _commit(session, attempt), papers))
         return versions
 

@@ -156,8 +156,8 @@ class Workbench:
         if isinstance(effect, RehearseChange):
             return await tools.carrying.rehearse(session, effect, sandbox, tell)
         if isinstance(effect, TryMerged):
-            return await tools.trying.merged(session, effect, sandbox, tell)
-        return await tools.trying.candidates(session, effect, sandbox, tell)
+            return await tools.trying.try_merged(session, effect, sandbox, tell)
+        return await tools.trying.try_candidates(session, effect, sandbox, tell)
 
 
 def _own_fault(effect: WorkshopEffect, error: Exception) -> Fault:
@@ -171,7 +171,7 @@ def _own_fault(effect: WorkshopEffect, error: Exception) -> Fault:
 async def _drafted(session: Session, tools: Tools, effect: DraftMove) -> MoveDrafted:
     move = next(it for it in session.rounds[effect.round].moves() if it.seat == effect.seat)
     over = await tools.drafts.files(effect.over)
-    wish = await asyncio.to_thread(tools.trying.wish, session, move, over, effect.scope)
+    wish = await asyncio.to_thread(tools.trying.read_proposed_change, session, move, over, effect.scope)
     draft = await tools.drafts.keep(wish.files)
     return MoveDrafted(draft, tuple(it.path for it in wish.files), wish.refused)
 

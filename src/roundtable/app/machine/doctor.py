@@ -123,7 +123,9 @@ async def examine(
             seating, around = await asyncio.gather(check_seats(desk, told), looking)
             state = await _session(desk, session) if session else state
             with suppress(UsageError):  # what is too large to be tried says so where it is tried
-                unrun = (await asyncio.to_thread(find_repository_checks, desk.settings.config.checks, workspace)).unrun
+                unrun = (
+                    await asyncio.to_thread(find_repository_checks, desk.settings.config.checks, workspace)
+                ).unrun_reasons
     except ConfigError as error:
         config = msgspec.structs.replace(config, ok=False, note=f"{error.message} {error.help}".strip())
     except RecordError as error:

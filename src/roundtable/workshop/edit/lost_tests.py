@@ -95,7 +95,7 @@ def _around(path: str, data: bytes) -> Counter[bytes]:
     if isinstance(seen, Outline):
         for symbol in seen.symbols:
             if _is_case(seen, symbol):
-                inside += _words(seen.text(symbol))
+                inside += _words(seen.symbol_text(symbol))
     return _words(data) - inside
 
 
@@ -179,11 +179,11 @@ def _cases(path: str, data: bytes | None) -> dict[str, Case]:
 def _is_case(seen: Outline, symbol: Symbol) -> bool:
     if symbol.kind not in (SymbolKind.FUNCTION, SymbolKind.METHOD):
         return False
-    return symbol.simple.lower().startswith("test") or _CASE.search(seen.text(symbol)) is not None
+    return symbol.base_name.lower().startswith("test") or _CASE.search(seen.symbol_text(symbol)) is not None
 
 
 def _case(seen: Outline, symbol: Symbol, classes: set[str]) -> Case:
-    text = seen.text(symbol)
+    text = seen.symbol_text(symbol)
     head, _, body = text.partition(symbol.signature.encode())
     said = set(re.findall(rb"\w+", body)) - _SAYS_NOTHING
     return Case(

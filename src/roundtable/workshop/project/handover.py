@@ -102,7 +102,7 @@ class ProjectVersion(msgspec.Struct, frozen=True):
     files: dict[str, DraftFile]
     at: str
     commit: Commit
-    papers: dict[str, str] = {}
+    documents: dict[str, str] = {}
 
 
 def read_project_files(workspace: Path) -> dict[str, DraftFile]:
@@ -207,7 +207,7 @@ def _placed(folder: Path, files: ProjectFiles) -> dict[str, tuple[Path, bool]]:
 
 def _with_papers(version: ProjectVersion) -> dict[str, DraftFile]:
     """The files and the papers, which give way where they would stand in the way of a file."""
-    papers = {path: DraftFile(path, None, text.encode()) for path, text in version.papers.items()}
+    papers = {path: DraftFile(path, None, text.encode()) for path, text in version.documents.items()}
     together = {**papers, **version.files}
     return dict(version.files) if twins_among(list(together)) else together
 

@@ -21,7 +21,7 @@ FRAME_CLASS_NAME = "_"
 class SymbolVariant(NamedTuple):
     """A symbol in the text it was found in."""
 
-    within: Outline
+    outline: Outline
     symbol: Symbol
 
 
@@ -29,7 +29,7 @@ def parse_fragment_outlines(language: Language, path: str, text: bytes) -> Itera
     """The ways a piece of code can be read without error: as it is, or as what stands inside a class."""
     for before, after in ((b"", b""), *language.frames):
         framed = before + text + after
-        if language.opens in framed and not any(find_syntax_errors(language, framed)):
+        if language.code_opener in framed and not any(find_syntax_errors(language, framed)):
             yield parse_outline_in_language(language, path, framed)
 
 
@@ -41,12 +41,12 @@ def find_symbol_variants(
     readable = False
     for read in parse_fragment_outlines(language, path, text):
         readable = True
-        found = name.of([it for it in read.symbols if it.simple == name.parts[-1]], language)
+        found = name.filter_by_parameters([it for it in read.symbols if it.base_name == name.parts[-1]], language)
         if found:
             most = max(_shared(it, name) for it in found)
             found = keep_best_symbol_matches([it for it in found if _shared(it, name) == most], name)
             return tuple(SymbolVariant(read, it) for it in found)
-        defined.update(it.simple for it in read.symbols)
+        defined.update(it.base_name for it in read.symbols)
     if readable:
         known = ", ".join(sorted(defined - {FRAME_CLASS_NAME})[:5]) or "nothing with a name"
         return SpliceRefusal(RefusalKind.NOT_FOUND, f"The text for {name.parts[-1]} does not define it, but {known}.")
@@ -82,8 +82,8 @@ def reindent_symbol_source(variant: SymbolVariant, has_comment: bool, indent: by
 
     Lines inside a string stay as they are, and so do lines that are indented less than the first.
     """
-    source, symbol = variant.within.source, variant.symbol
-    start = symbol.start if has_comment else symbol.bare
+    source, symbol = variant.outline.source, variant.symbol
+    start = symbol.start if has_comment else symbol.start_without_comments
     text = source[line_start_offset(source, start) : symbol.end]
     own = line_indentation(source, start)
     lines = text.split(b"\n")
@@ -106,14 +106,14 @@ def reindent_symbol_source(variant: SymbolVariant, has_comment: bool, indent: by
 
 def _string_rows(variant: SymbolVariant, start: int) -> set[int]:
     rows: set[int] = set()
-    strings = variant.within.language.strings
-    waiting = [variant.within.root]
+    strings = variant.outline.language.strings
+    waiting = [variant.outline.root]
     while waiting:
         at = waiting.pop()
         if at.end_byte < start or at.start_byte > variant.symbol.end:
             continue
         if at.type in strings:
-            first = syntax_node_line(variant.within.source, at)
+            first = syntax_node_line(variant.outline.source, at)
             rows.update(range(first, first + (at.text or b"").count(b"\n")))
         else:
             waiting.extend(at.children)

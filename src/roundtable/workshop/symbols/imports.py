@@ -23,7 +23,7 @@ class Import(NamedTuple):
     text: str
     start: int
     end: int
-    needs: frozenset[str] = frozenset()
+    required_names: frozenset[str] = frozenset()
 
 
 _FUTURE = "__future__"

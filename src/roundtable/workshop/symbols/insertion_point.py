@@ -31,12 +31,12 @@ def list_enclosing_conditions(file: Outline, symbol: Symbol) -> tuple[str, ...]:
 
 
 def _around(file: Outline, symbol: Symbol) -> Iterator[Node]:
-    first, last = file.extent
-    top = symbol.holder.node if symbol.holder else file.root
-    at = symbol.outer.parent
+    first, last = file.symbols_extent
+    top = symbol.container.node if symbol.container else file.root
+    at = symbol.outer_node.parent
     while at is not None and at.id != top.id:
         is_guard = at.type.startswith("preproc") and at.start_byte <= first and last <= at.end_byte
-        if at.type in file.language.around and not is_guard:
+        if at.type in file.language.conditional and not is_guard:
             yield at
         at = at.parent
 
@@ -48,15 +48,15 @@ class VisibilityHeadings:
         body = holder.node.child_by_field_name("body") if holder else None
         self._found = [it for it in body.named_children if _is_heading(it)] if body is not None else []
 
-    def over(self, symbol: Symbol) -> str:
+    def heading_above(self, symbol: Symbol) -> str:
         """The heading that a member stands under; nothing above the first one."""
         return next((_said(it) for it in reversed(self._found) if it.start_byte < symbol.start), "")
 
-    def last(self, said: str) -> Node | None:
+    def last_heading(self, said: str) -> Node | None:
         """The last heading that says this."""
         return next((it for it in reversed(self._found) if _said(it) == said), None)
 
-    def first(self) -> Node | None:
+    def first_heading(self) -> Node | None:
         """The first heading of all."""
         return next(iter(self._found), None)
 
@@ -71,7 +71,7 @@ def _said(heading: Node) -> str:
 
 def is_in_singleton_class(symbol: Symbol) -> bool:
     """Whether it stands in Ruby's `class << self`, where a method is the class's own."""
-    at = symbol.outer.parent
+    at = symbol.outer_node.parent
     while at is not None and at.type == "body_statement":
         at = at.parent
     return at is not None and at.type == "singleton_class"
@@ -87,18 +87,21 @@ class InsertionPoint(NamedTuple):
     that an object needs.
     """
 
-    at: int
+    offset: int
     indent: bytes
-    above: int
-    below: int
-    name: str
-    closing: bytes = b""
-    lead: bytes = b""
-    tail: bytes = b""
+    newlines_before: int
+    newlines_after: int
+    symbol_name: str
+    closing_indent: bytes = b""
+    prefix: bytes = b""
+    suffix: bytes = b""
 
-    def around(self, newline: bytes) -> tuple[bytes, bytes]:
+    def text_around(self, newline: bytes) -> tuple[bytes, bytes]:
         """What is written before and after the symbol's text."""
-        return self.lead + newline * self.above + self.indent, self.tail + newline * self.below + self.closing
+        return (
+            self.prefix + newline * self.newlines_before + self.indent,
+            self.suffix + newline * self.newlines_after + self.closing_indent,
+        )
 
 
 def find_symbol_insertion_point(
@@ -110,9 +113,11 @@ def find_symbol_insertion_point(
         return holder
     own = _own_name(variant.symbol)
     called = f"{holder.name}.{own}" if holder else own
-    under = list_enclosing_conditions(variant.within, variant.symbol)
+    under = list_enclosing_conditions(variant.outline, variant.symbol)
     siblings = [
-        it for it in base.symbols if it.holder is holder and it.alone and list_enclosing_conditions(base, it) == under
+        it
+        for it in base.symbols
+        if it.container is holder and it.declared_alone and list_enclosing_conditions(base, it) == under
     ]
     if under and not siblings:
         sentence = f"{variant.symbol.name} stands under `{under[0]}`, and nothing in {base.path} does."
@@ -123,7 +128,7 @@ def find_symbol_insertion_point(
     anchor, is_before = _anchor(siblings, variant)
     if anchor and holder and find_object_literal(holder.node) is not None:
         return _in_object(base.source, anchor, is_before, called)
-    gap = 1 if holder else base.language.gap
+    gap = 1 if holder else base.language.blank_lines
     if anchor:
         return _beside(base.source, anchor, is_before, 0 if _slight(anchor, variant) else gap, called)
     return _inside(base, holder, called) if holder else _at_end(base, called)
@@ -136,20 +141,20 @@ def _under_heading(
 
     What came without its class is for all to see.
     """
-    ours, theirs = VisibilityHeadings(holder), variant.symbol.holder
+    ours, theirs = VisibilityHeadings(holder), variant.symbol.container
     wanted = (
-        (VisibilityHeadings(theirs).over(variant.symbol),)
+        (VisibilityHeadings(theirs).heading_above(variant.symbol),)
         if theirs and theirs.name != FRAME_CLASS_NAME
         else ("public", "")
     )
-    first = ours.first()
+    first = ours.first_heading()
     if holder is None or first is None:
         return siblings
     for said in wanted:
-        if found := [it for it in siblings if ours.over(it) == said]:
+        if found := [it for it in siblings if ours.heading_above(it) == said]:
             return found
     indent = line_indentation(base.source, holder.start) + _step(base.source, base.language)
-    last = next((it for said in wanted if (it := ours.last(said))), None)
+    last = next((it for said in wanted if (it := ours.last_heading(said))), None)
     if last is not None:
         return InsertionPoint(line_end_offset(base.source, last.end_byte), indent, 1, 0, name)
     return (
@@ -163,19 +168,19 @@ def _slight(anchor: Symbol, variant: SymbolVariant) -> bool:
 
 def _scope(variant: SymbolVariant) -> str:
     """The class or module that the symbol stands inside where it was found."""
-    holder = variant.symbol.holder
+    holder = variant.symbol.container
     return holder.name.removeprefix(f"{FRAME_CLASS_NAME}.") if holder and holder.name != FRAME_CLASS_NAME else ""
 
 
 def _holder(base: Outline, name: SymbolQuery, variant: SymbolVariant) -> Symbol | SpliceRefusal | None:
     scope = _scope(variant) or ".".join(name.parts[:-1])
-    free = variant.symbol.holder is None and "." in variant.symbol.name
+    free = variant.symbol.container is None and "." in variant.symbol.name
     if not scope or free:
         return None
     parts = tuple(scope.split("."))
     holders = [it for it in base.symbols if _can_hold(it) and symbol_name_ends_with(it.name.split("."), parts)]
     holders = [it for it in holders if it.name == scope] or holders
-    origin = variant.symbol.holder
+    origin = variant.symbol.container
     same = [it for it in holders if origin and it.signature == origin.signature]
     blocks = [it for it in holders if it.node.type == "impl_item" and " for " not in it.signature]
     holders = same or blocks or holders
@@ -194,7 +199,7 @@ def _can_hold(symbol: Symbol) -> bool:
 
 def _anchor(siblings: list[Symbol], variant: SymbolVariant) -> tuple[Symbol | None, bool]:
     """The neighbour to stand beside, and whether before it: the nearest above where it came from, else below."""
-    there = [it for it in variant.within.symbols if it.holder is variant.symbol.holder]
+    there = [it for it in variant.outline.symbols if it.container is variant.symbol.container]
     at = there.index(variant.symbol)
     last = {_own_name(it): it for it in siblings}
     first = {_own_name(it): it for it in reversed(siblings)}
@@ -206,7 +211,7 @@ def _anchor(siblings: list[Symbol], variant: SymbolVariant) -> tuple[Symbol | No
 
 
 def _own_name(symbol: Symbol) -> str:
-    return symbol.name.removeprefix(f"{symbol.holder.name}.") if symbol.holder else symbol.name
+    return symbol.name.removeprefix(f"{symbol.container.name}.") if symbol.container else symbol.name
 
 
 def _beside(source: bytes, anchor: Symbol, is_before: bool, gap: int, name: str) -> InsertionPoint:
@@ -228,8 +233,8 @@ def _in_object(source: bytes, anchor: Symbol, is_before: bool, name: str) -> Ins
         return place._replace(tail=b",") if is_before else place._replace(at=anchor.end, lead=b",")
     end, indent = line_end_offset(source, comma.end_byte), line_indentation(source, anchor.start)
     if source[comma.end_byte : end].strip():
-        return InsertionPoint(comma.end_byte, indent, 1, 1, name, indent, tail=b",")
-    return InsertionPoint(end, indent, 1, 0, name, tail=b",")
+        return InsertionPoint(comma.end_byte, indent, 1, 1, name, indent, suffix=b",")
+    return InsertionPoint(end, indent, 1, 0, name, suffix=b",")
 
 
 def _inside(base: Outline, holder: Symbol, name: str) -> InsertionPoint:
@@ -257,7 +262,7 @@ def _step(source: bytes, language: Language) -> bytes:
 
 
 def _at_end(base: Outline, name: str) -> InsertionPoint:
-    source, gap, closes = base.source, base.language.gap, base.language.closes
+    source, gap, closes = base.source, base.language.blank_lines, base.language.code_closer
     if not source.strip():
         return InsertionPoint(len(source), b"", 0, 1, name)
     if closes and source.rstrip().endswith(closes):

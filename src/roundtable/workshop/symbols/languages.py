@@ -39,23 +39,23 @@ class Language:
     name: str
     grammar: tuple[str, str]
     symbols: Mapping[str, SymbolKind]
-    through: frozenset[str]
-    around: frozenset[str] = frozenset()
+    transparent: frozenset[str]
+    conditional: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
-    kept: frozenset[str] = frozenset()
-    heads: frozenset[str] = frozenset({"comment"})
+    kept_wrappers: frozenset[str] = frozenset()
+    leading: frozenset[str] = frozenset({"comment"})
     strings: frozenset[str] = frozenset()
     preamble: frozenset[str] = frozenset({"comment"})
-    members: NodeFields = frozenset()
-    binds: NodeFields = frozenset()
-    calls: NodeFields = frozenset()
+    member_fields: NodeFields = frozenset()
+    binding_fields: NodeFields = frozenset()
+    call_fields: NodeFields = frozenset()
     frames: tuple[tuple[bytes, bytes], ...] = ()
-    opens: bytes = b""
-    closes: bytes = b""
-    filled: str = ""
+    code_opener: bytes = b""
+    code_closer: bytes = b""
+    never_empty: str = ""
     implicit_self: bool = False
-    overloads: bool = False
-    gap: int = 1
+    has_overloads: bool = False
+    blank_lines: int = 1
     indent: bytes = b"    "
 
 
@@ -108,12 +108,14 @@ PYTHON = Language(
     wrappers=_set("decorated_definition expression_statement"),
     strings=_set("string"),
     preamble=_set("comment expression_statement future_import_statement"),
-    members=_pairs("attribute.attribute keyword_argument.name"),
-    binds=_pairs("assignment.left for_statement.left for_in_clause.left as_pattern.alias named_expression.name"),
-    calls=_pairs("call.function"),
+    member_fields=_pairs("attribute.attribute keyword_argument.name"),
+    binding_fields=_pairs(
+        "assignment.left for_statement.left for_in_clause.left as_pattern.alias named_expression.name"
+    ),
+    call_fields=_pairs("call.function"),
     frames=((b"if 1:\n", b"\n"),),
-    filled="block",
-    gap=2,
+    never_empty="block",
+    blank_lines=2,
 )
 JAVASCRIPT = Language(
     "JavaScript",
@@ -121,13 +123,13 @@ JAVASCRIPT = Language(
     _JS_KINDS,
     _JS_THROUGH,
     wrappers=_set("export_statement lexical_declaration variable_declaration expression_statement"),
-    kept=_set("export_statement"),
-    heads=_set("comment decorator"),
+    kept_wrappers=_set("export_statement"),
+    leading=_set("comment decorator"),
     strings=_set("template_string"),
     preamble=_set("comment hash_bang_line expression_statement"),
-    members=_JS_MEMBERS,
-    binds=_JS_BINDS,
-    calls=_JS_CALLS,
+    member_fields=_JS_MEMBERS,
+    binding_fields=_JS_BINDS,
+    call_fields=_JS_CALLS,
     frames=(_IN_CLASS, _IN_OBJECT),
     indent=b"  ",
 )
@@ -137,13 +139,13 @@ TYPESCRIPT = Language(
     _TS_KINDS,
     _JS_THROUGH | _set("ambient_declaration statement_block"),
     wrappers=_set("export_statement lexical_declaration variable_declaration expression_statement ambient_declaration"),
-    kept=_set("export_statement"),
-    heads=_set("comment decorator"),
+    kept_wrappers=_set("export_statement"),
+    leading=_set("comment decorator"),
     strings=_set("template_string"),
     preamble=_set("comment hash_bang_line expression_statement"),
-    members=_JS_MEMBERS,
-    binds=_JS_BINDS,
-    calls=_JS_CALLS,
+    member_fields=_JS_MEMBERS,
+    binding_fields=_JS_BINDS,
+    call_fields=_JS_CALLS,
     frames=(_IN_CLASS, (b"abstract class _ {\n", b"\n}\n"), _IN_OBJECT),
     indent=b"  ",
 )
@@ -160,9 +162,9 @@ GO = Language(
     wrappers=_set("type_declaration const_declaration var_declaration var_spec_list"),
     strings=_set("raw_string_literal"),
     preamble=_set("comment package_clause"),
-    members=_pairs("selector_expression.field qualified_type.name"),
-    binds=_pairs("short_var_declaration.left parameter_declaration.name range_clause.left var_spec.name"),
-    calls=_pairs("call_expression.function"),
+    member_fields=_pairs("selector_expression.field qualified_type.name"),
+    binding_fields=_pairs("short_var_declaration.left parameter_declaration.name range_clause.left var_spec.name"),
+    call_fields=_pairs("call_expression.function"),
     indent=b"\t",
 )
 RUST = Language(
@@ -176,12 +178,12 @@ RUST = Language(
         **{"class": "struct_item enum_item union_item trait_item"},
     ),
     _set("declaration_list"),
-    heads=_set("line_comment block_comment attribute_item"),
+    leading=_set("line_comment block_comment attribute_item"),
     strings=_set("string_literal raw_string_literal"),
     preamble=_set("line_comment block_comment inner_attribute_item"),
-    members=_pairs("field_expression.field scoped_identifier.name scoped_type_identifier.name"),
-    binds=_pairs("let_declaration.pattern parameter.pattern for_expression.pattern"),
-    calls=_pairs("call_expression.function macro_invocation.macro"),
+    member_fields=_pairs("field_expression.field scoped_identifier.name scoped_type_identifier.name"),
+    binding_fields=_pairs("let_declaration.pattern parameter.pattern for_expression.pattern"),
+    call_fields=_pairs("call_expression.function macro_invocation.macro"),
 )
 JAVA = Language(
     "Java",
@@ -195,17 +197,17 @@ JAVA = Language(
         },
     ),
     _set("class_body interface_body enum_body enum_body_declarations annotation_type_body"),
-    heads=_set("line_comment block_comment"),
+    leading=_set("line_comment block_comment"),
     strings=_set("string_literal"),
     preamble=_set("line_comment block_comment package_declaration"),
-    members=_pairs("field_access.field scoped_identifier.name"),
-    binds=_pairs(
+    member_fields=_pairs("field_access.field scoped_identifier.name"),
+    binding_fields=_pairs(
         "variable_declarator.name formal_parameter.name enhanced_for_statement.name catch_formal_parameter.name"
     ),
-    calls=_pairs("method_invocation.name object_creation_expression.type"),
+    call_fields=_pairs("method_invocation.name object_creation_expression.type"),
     frames=(_IN_CLASS,),
     implicit_self=True,
-    overloads=True,
+    has_overloads=True,
 )
 C = Language(
     "C",
@@ -213,9 +215,9 @@ C = Language(
     _C_KINDS,
     _C_THROUGH,
     _C_AROUND,
-    members=_pairs("field_expression.field"),
-    binds=_pairs("init_declarator.declarator parameter_declaration.declarator declaration.declarator"),
-    calls=_pairs("call_expression.function"),
+    member_fields=_pairs("field_expression.field"),
+    binding_fields=_pairs("init_declarator.declarator parameter_declaration.declarator declaration.declarator"),
+    call_fields=_pairs("call_expression.function"),
 )
 CPP = Language(
     "C++",
@@ -232,12 +234,12 @@ CPP = Language(
     _C_AROUND | _set("namespace_definition"),
     wrappers=_set("template_declaration friend_declaration"),
     strings=_set("raw_string_literal"),
-    members=_pairs("field_expression.field qualified_identifier.name"),
-    binds=C.binds,
-    calls=_pairs("call_expression.function"),
+    member_fields=_pairs("field_expression.field qualified_identifier.name"),
+    binding_fields=C.binding_fields,
+    call_fields=_pairs("call_expression.function"),
     frames=((b"class _ {\n", b"\n};\n"),),
     implicit_self=True,
-    overloads=True,
+    has_overloads=True,
 )
 CSHARP = Language(
     "C#",
@@ -256,12 +258,12 @@ CSHARP = Language(
     _set("preproc_if preproc_else preproc_elif"),
     wrappers=_set("global_statement"),
     strings=_set("verbatim_string_literal raw_string_literal interpolated_string_expression"),
-    members=_pairs("member_access_expression.name qualified_name.name"),
-    binds=_pairs("variable_declarator.name parameter.name foreach_statement.left"),
-    calls=_pairs("invocation_expression.function object_creation_expression.type"),
+    member_fields=_pairs("member_access_expression.name qualified_name.name"),
+    binding_fields=_pairs("variable_declarator.name parameter.name foreach_statement.left"),
+    call_fields=_pairs("invocation_expression.function object_creation_expression.type"),
     frames=(_IN_CLASS,),
     implicit_self=True,
-    overloads=True,
+    has_overloads=True,
 )
 RUBY = Language(
     "Ruby",
@@ -271,9 +273,9 @@ RUBY = Language(
     _set("singleton_class"),
     wrappers=_set("call argument_list"),
     strings=_set("string heredoc_body"),
-    members=_pairs("scope_resolution.name"),
-    binds=_pairs("assignment.left"),
-    calls=_pairs("call.method"),
+    member_fields=_pairs("scope_resolution.name"),
+    binding_fields=_pairs("assignment.left"),
+    call_fields=_pairs("call.method"),
     implicit_self=True,
     indent=b"  ",
 )
@@ -290,13 +292,13 @@ PHP = Language(
     _set("if_statement else_clause"),
     strings=_set("string encapsed_string heredoc nowdoc text_interpolation"),
     preamble=_set("php_tag comment declare_statement namespace_definition"),
-    members=_pairs(
+    member_fields=_pairs(
         "member_access_expression.name member_call_expression.name scoped_call_expression.name"
         " scoped_property_access_expression.name class_constant_access_expression.last qualified_name.name"
     ),
-    calls=_pairs("function_call_expression.function member_call_expression.name scoped_call_expression.name"),
-    opens=b"<?",
-    closes=b"?>",
+    call_fields=_pairs("function_call_expression.function member_call_expression.name scoped_call_expression.name"),
+    code_opener=b"<?",
+    code_closer=b"?>",
     frames=((b"<?php\n", b"\n"), (b"<?php\nclass _ {\n", b"\n}\n")),
 )
 

@@ -83,19 +83,19 @@ class MergeAction(StrEnum):
 class MergeOrder(NamedTuple):
     """One thing to be done, as it was understood: symbols, or a file, of a seat. `is_new` if it is to be added."""
 
-    act: MergeAction
+    action: MergeAction
     seat: str
     names: tuple[str, ...] = ()
     path: str = ""
-    sort: RequestedKind = RequestedKind.ANY
+    kind: RequestedKind = RequestedKind.ANY
     is_new: bool = False
 
 
 class UnclearDirective(NamedTuple):
     """A directive, or the piece of it, that was not understood, and why."""
 
-    words: str
-    why: str
+    text: str
+    reason: str
 
 
 class DirectiveVocabulary(NamedTuple):
@@ -145,7 +145,7 @@ def parse_merge_directive(directive: str, known: DirectiveVocabulary) -> list[Me
             and not _all(piece, _Is.SYMBOL)
             and set(_all(piece, _Is.SEAT)) - {known.base}
         ):
-            return [UnclearDirective(directive, order.why)]
+            return [UnclearDirective(directive, order.reason)]
         if isinstance(order, UnclearDirective) and reasons:
             order = order._replace(words=directive)
         if order:

@@ -42,33 +42,35 @@ class NameUsage(NamedTuple):
     """Names by what they are to the code that says them. A name may be of several kinds."""
 
     used: frozenset[str]
-    list_object_literal_members: frozenset[str]
-    made: frozenset[str]
+    members: frozenset[str]
+    bound: frozenset[str]
     called: frozenset[str]
 
 
 def collect_name_usage(language: Language, node: Node) -> NameUsage:
     """Read all names below a node."""
     used: set[str] = set()
-    list_object_literal_members: set[str] = set()
+    members: set[str] = set()
     made: set[str] = set()
     called: set[str] = set()
-    with_fields = {kind for kind, _ in language.calls | language.members | language.binds} | _PARAMETERS
+    with_fields = {
+        kind for kind, _ in language.call_fields | language.member_fields | language.binding_fields
+    } | _PARAMETERS
     waiting = [(node, "")]
     while waiting:
         at, role = waiting.pop()
         if at.type in _LEAVES and not at.named_child_count:
-            {"member": list_object_literal_members, "made": made}.get(role, used).add(node_text(at))
+            {"member": members, "made": made}.get(role, used).add(node_text(at))
             continue
         for index, child in enumerate(at.children):
             if not child.is_named:
                 continue
             # Asking for a field reads all children before it, and a list may have a hundred thousand.
             field = (at.type, _field(at, index) if at.type in with_fields else "")
-            if field in language.calls:
+            if field in language.call_fields:
                 called.add(node_text(_last_name(child)))
             waiting.append((child, _role(language, field, at, role)))
-    return NameUsage(frozenset(used - made), frozenset(list_object_literal_members), frozenset(made), frozenset(called))
+    return NameUsage(frozenset(used - made), frozenset(members), frozenset(made), frozenset(called))
 
 
 def _field(parent: Node, index: int) -> str:
@@ -85,9 +87,9 @@ def _last_name(node: Node) -> Node:
 
 
 def _role(language: Language, field: tuple[str, str], parent: Node, role: str) -> str:
-    if field in language.members:
+    if field in language.member_fields:
         return "member"
-    if field in language.binds or (parent.type in _PARAMETERS and not field[1]):
+    if field in language.binding_fields or (parent.type in _PARAMETERS and not field[1]):
         return "made"
     inherits = parent.type in {"pattern_list", "tuple_pattern", "expression_list", "as_pattern_target", "variable_name"}
     return role if inherits else ""
@@ -103,16 +105,16 @@ class Symbol:
     name: str
     kind: SymbolKind
     start: int
-    bare: int
+    start_without_comments: int
     end: int
     signature: str
     node: Node
-    outer: Node
-    holder: Symbol | None = None
-    alone: bool = True
+    outer_node: Node
+    container: Symbol | None = None
+    declared_alone: bool = True
 
     @property
-    def simple(self) -> str:
+    def base_name(self) -> str:
         """The last part of its name."""
         return self.name.rpartition(".")[2]
 
@@ -124,10 +126,10 @@ class Symbol:
     @property
     def owner(self) -> str:
         """The class or object that it belongs to; nothing for what stands free, be it in a namespace or module."""
-        return self.scope if self.kind is SymbolKind.METHOD or (self.holder and self.holder.owns) else ""
+        return self.scope if self.kind is SymbolKind.METHOD or (self.container and self.container.owns_members) else ""
 
     @property
-    def owns(self) -> bool:
+    def owns_members(self) -> bool:
         """Whether what stands inside belongs to it, as to a class."""
         return self.kind is not SymbolKind.SCOPE or self.node.type == "impl_item"
 
@@ -144,20 +146,20 @@ class Outline:
     imports: tuple[Import, ...]
 
     @cached_property
-    def extent(self) -> tuple[int, int]:
+    def symbols_extent(self) -> tuple[int, int]:
         """Where its first symbol begins and its last one ends."""
         return min((it.start for it in self.symbols), default=0), max((it.end for it in self.symbols), default=0)
 
-    def words(self, symbol: Symbol | None = None) -> NameUsage:
+    def name_usage(self, symbol: Symbol | None = None) -> NameUsage:
         """The names that a symbol, or the whole file, uses, reaches into, makes and calls."""
-        return collect_name_usage(self.language, symbol.outer if symbol else self.root)
+        return collect_name_usage(self.language, symbol.outer_node if symbol else self.root)
 
-    def said_above(self, symbol: Symbol) -> frozenset[str]:
+    def names_above(self, symbol: Symbol) -> frozenset[str]:
         """The names in the decorators and attributes that stand before a symbol's node."""
-        above = list_nodes_above_symbol(self.language, symbol.outer, symbol.bare)
+        above = list_nodes_above_symbol(self.language, symbol.outer_node, symbol.start_without_comments)
         return frozenset(name for it in above for name in collect_name_usage(self.language, it).used)
 
-    def text(self, symbol: Symbol) -> bytes:
+    def symbol_text(self, symbol: Symbol) -> bytes:
         """A symbol's bytes with the indentation of its first line, where nothing else stands before it."""
         return self.source[line_start_offset(self.source, symbol.start) : symbol.end]
 
@@ -189,7 +191,7 @@ def _symbols(language: Language, source: bytes, root: Node) -> Iterator[Symbol]:
             waiting.extend((it, symbol) for it in reversed(node.children))
         elif symbol and symbol.name.count(".") < MAX_OBJECT_DEPTH:
             waiting.extend((it, symbol) for it in reversed(list_object_literal_members(node)))
-        elif not symbol and node.type in language.through:
+        elif not symbol and node.type in language.transparent:
             waiting.extend((it, holder) for it in reversed(node.children))
 
 
@@ -198,7 +200,7 @@ def _symbol(language: Language, source: bytes, node: Node, holder: Symbol | None
     if not found:
         return None
     name, kind = found
-    if kind is SymbolKind.FUNCTION and ((holder and holder.owns) or len(name) > 1):
+    if kind is SymbolKind.FUNCTION and ((holder and holder.owns_members) or len(name) > 1):
         kind = SymbolKind.METHOD
     outer, alone = find_outermost_wrapper(language, node)
     start, bare = symbol_start_offsets(language, source, outer)
@@ -221,8 +223,8 @@ def _merged(symbols: Iterable[Symbol]) -> Iterator[Symbol]:
     """Overload signatures that lead up to their one implementation are part of it (TypeScript, Python)."""
     leading: Symbol | None = None
     for symbol in symbols:
-        if leading and (leading.name, leading.holder) == (symbol.name, symbol.holder):
-            symbol = replace(symbol, start=leading.start, bare=leading.bare)
+        if leading and (leading.name, leading.container) == (symbol.name, symbol.container):
+            symbol = replace(symbol, start=leading.start, bare=leading.start_without_comments)
         elif leading:
             yield leading
         leading = symbol if is_overload_signature(symbol.node) else None

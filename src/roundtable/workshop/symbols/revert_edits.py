@@ -44,8 +44,10 @@ def revert_unrelated_symbol_edits(
     names, stays = {it.name for it in was.symbols}, asked | new
     renamed = {symbol_text_without_name(now, it) for it in now.symbols if it.name not in names}
     for symbol in was.symbols:
-        inside = symbol.holder is not None and (symbol.holder.name in found or symbol.holder.kind not in _HOLDERS)
-        if symbol.simple in stays or symbol.name in several or symbol.kind is SymbolKind.PROTOTYPE or inside:
+        inside = symbol.container is not None and (
+            symbol.container.name in found or symbol.container.kind not in _HOLDERS
+        )
+        if symbol.base_name in stays or symbol.name in several or symbol.kind is SymbolKind.PROTOTYPE or inside:
             continue
         there = find_counterpart_symbols(now, was, symbol)
         if there and (not changed or symbol.kind in _HOLDERS or _is_same(now, there, was, symbol)):
@@ -53,7 +55,7 @@ def revert_unrelated_symbol_edits(
         if any(new & (_words(now, it) - _words(was, symbol)) for it in there):
             continue
         if not there and (
-            symbol_text_without_name(was, symbol) in renamed or any(it.name == symbol.simple for it in now.imports)
+            symbol_text_without_name(was, symbol) in renamed or any(it.name == symbol.base_name for it in now.imports)
         ):
             continue
         made = _with_symbol_as_it_was(now, there, was, symbol)
@@ -70,15 +72,15 @@ def _several(file: Outline) -> set[str]:
 
 def symbol_text_without_name(file: Outline, symbol: Symbol) -> bytes:
     """What a symbol says, whatever it is called."""
-    return re.sub(rb"\b%b\b" % re.escape(symbol.simple.encode()), b"", _plain(file, symbol))
+    return re.sub(rb"\b%b\b" % re.escape(symbol.base_name.encode()), b"", _plain(file, symbol))
 
 
 def _plain(file: Outline, symbol: Symbol) -> bytes:
-    return file.text(symbol).replace(b"\r\n", b"\n")
+    return file.symbol_text(symbol).replace(b"\r\n", b"\n")
 
 
 def _words(file: Outline, symbol: Symbol) -> set[str]:
-    return set(re.findall(r"\w+", file.text(symbol).decode("utf-8", "replace")))
+    return set(re.findall(r"\w+", file.symbol_text(symbol).decode("utf-8", "replace")))
 
 
 def _is_same(now: Outline, there: Sequence[Symbol], was: Outline, symbol: Symbol) -> bool:
@@ -101,7 +103,7 @@ def find_partial_file_symbols(path: str, source: bytes, text: bytes, *, alone: b
     old, new = parse_source_outline(path, source), parse_source_outline(path, text)
     if isinstance(old, SpliceRefusal) or isinstance(new, SpliceRefusal) or not new.symbols:
         return ()
-    before, after = (tuple(it.name for it in they.symbols if it.holder is None) for they in (old, new))
+    before, after = (tuple(it.name for it in they.symbols if it.container is None) for they in (old, new))
     begins = _first_line(source) in text or (bool(before) and not _head(old) and before[0] == after[0])
     if begins or set(before) <= set(after) or not _only_symbols(new):
         return ()
@@ -111,7 +113,8 @@ def find_partial_file_symbols(path: str, source: bytes, text: bytes, *, alone: b
 def _renames_or_removes(old: Outline, new: Outline) -> bool:
     """Whether all that is missing has another name now, or nothing is new."""
     was, now = (
-        {it.name: symbol_text_without_name(each, it) for it in each.symbols if it.holder is None} for each in (old, new)
+        {it.name: symbol_text_without_name(each, it) for it in each.symbols if it.container is None}
+        for each in (old, new)
     )
     missing = Counter(text for name, text in was.items() if name not in now)
     added = Counter(text for name, text in now.items() if name not in was)

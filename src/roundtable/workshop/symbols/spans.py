@@ -25,7 +25,7 @@ def _is_only_one(language: Language, wrapper: Node) -> bool:
     found = 0
     for index in range(wrapper.named_child_count):
         child = wrapper.named_child(index)
-        found += child is not None and (child.type in language.symbols or child.type in language.through)
+        found += child is not None and (child.type in language.symbols or child.type in language.transparent)
         if found > 1:
             return False
     return True
@@ -56,9 +56,9 @@ def list_nodes_above_symbol(language: Language, outer: Node, start: int) -> Iter
 
 def _above(language: Language, node: Node) -> Node | None:
     above = node.prev_sibling
-    if above is None and node.parent is not None and node.parent.type in language.through:
+    if above is None and node.parent is not None and node.parent.type in language.transparent:
         above = node.parent.prev_sibling
-    return above if above is not None and above.type in language.heads else None
+    return above if above is not None and above.type in language.leading else None
 
 
 def _own_line(source: bytes, node: Node) -> bool:

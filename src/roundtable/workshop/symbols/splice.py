@@ -29,7 +29,7 @@ class SpliceRequest(NamedTuple):
     """A file, what was asked for, which of its symbols that is (None: a new one), and the variant of it."""
 
     base: Outline
-    name: SymbolQuery
+    query: SymbolQuery
     target: Symbol | None
     variant: SymbolVariant
 
@@ -41,7 +41,7 @@ def splice_symbol(read: SpliceRequest) -> bytes | SpliceRefusal:
 
 def remove_symbol_from_source(base: Outline, symbols: Sequence[Symbol]) -> bytes | SpliceRefusal:
     """The file without the one symbol that is meant, and without the blank lines above it."""
-    if len(symbols) > 1 or not symbols[0].alone:
+    if len(symbols) > 1 or not symbols[0].declared_alone:
         return _ambiguous(base.path, symbols)
     comma = find_trailing_comma(symbols[0].node)
     source, start, end = base.source, symbols[0].start, comma.end_byte if comma else symbols[0].end
@@ -85,13 +85,13 @@ def match_symbol_to_variant(
     if len(ours) > 1:
         return _ambiguous(base.path, ours)
     chosen = next(it for it in found if it.symbol is theirs[0])
-    if not all(it.alone for it in (*theirs, *ours)):
-        sentence = f"{chosen.symbol.simple} is declared in one statement with others, which cannot be taken apart."
+    if not all(it.declared_alone for it in (*theirs, *ours)):
+        sentence = f"{chosen.symbol.base_name} is declared in one statement with others, which cannot be taken apart."
         return SpliceRefusal(RefusalKind.AMBIGUOUS, sentence)
     if ours and not _is_of_sort(chosen.symbol, ours[0]):
         sentence = f"{ours[0].name} is a {ours[0].kind} in {base.path}, and in the text it is a {theirs[0].kind}"
         return SpliceRefusal(RefusalKind.NOT_FOUND, f"{sentence}, {theirs[0].name}.")
-    if ours and theirs[0].holder and is_in_singleton_class(theirs[0]) is not is_in_singleton_class(ours[0]):
+    if ours and theirs[0].container and is_in_singleton_class(theirs[0]) is not is_in_singleton_class(ours[0]):
         sentence = f"Of {base.path} and the text only one has {ours[0].name} in `class << self`."
         return SpliceRefusal(RefusalKind.NOT_FOUND, sentence)
     return SpliceRequest(base, name, ours[0] if ours else None, chosen)
@@ -118,11 +118,11 @@ def detect_source_newline(source: bytes) -> bytes:
 
 def _replaced(base: Outline, target: Symbol, variant: SymbolVariant) -> bytes | SpliceRefusal:
     symbol, source = variant.symbol, base.source
-    has_comment = symbol.start < symbol.bare
-    start = target.start if has_comment else target.bare
-    kept = base.language.kept
-    if target.outer.type in kept and symbol.outer.type not in kept:
-        inner = target.outer.child_by_field_name("declaration")
+    has_comment = symbol.start < symbol.start_without_comments
+    start = target.start if has_comment else target.start_without_comments
+    kept = base.language.kept_wrappers
+    if target.outer_node.type in kept and symbol.outer_node.type not in kept:
+        inner = target.outer_node.child_by_field_name("declaration")
         start = inner.start_byte if inner is not None else start
         has_comment = False
     text = reindent_symbol_source(variant, has_comment, line_indentation(source, start), detect_source_newline(source))
@@ -131,13 +131,13 @@ def _replaced(base: Outline, target: Symbol, variant: SymbolVariant) -> bytes | 
 
 def _added(read: SpliceRequest) -> bytes | SpliceRefusal:
     base, variant, source = read.base, read.variant, read.base.source
-    place = find_symbol_insertion_point(base, read.name, variant)
+    place = find_symbol_insertion_point(base, read.query, variant)
     if isinstance(place, SpliceRefusal):
         return place
     text = reindent_symbol_source(variant, True, place.indent, detect_source_newline(source))
-    before, after = place.around(detect_source_newline(source))
-    made = source[: place.at] + before + text + after + source[place.at :]
-    return verify_spliced_source(base, made, place.name, place.at + len(before))
+    before, after = place.text_around(detect_source_newline(source))
+    made = source[: place.offset] + before + text + after + source[place.offset :]
+    return verify_spliced_source(base, made, place.symbol_name, place.offset + len(before))
 
 
 def verify_spliced_source(base: Outline, made: bytes, name: str = "", at: int = 0) -> bytes | SpliceRefusal:

@@ -37,21 +37,21 @@ class SymbolQuery(NamedTuple):
     """A symbol as it was asked for: the parts of its name, what it takes if that was said, and what it is."""
 
     parts: tuple[str, ...]
-    list_parameter_types: tuple[str, ...] | None = None
-    sort: RequestedKind = RequestedKind.ANY
+    parameter_types: tuple[str, ...] | None = None
+    kind: RequestedKind = RequestedKind.ANY
 
-    def of(self, symbols: Sequence[Symbol], language: Language) -> list[Symbol]:
+    def filter_by_parameters(self, symbols: Sequence[Symbol], language: Language) -> list[Symbol]:
         """Those of the symbols that take what was said; all of them where that need not tell.
 
         It need not where there are no overloads, and empty parentheses may only say that it is a function.
         """
-        said = self.takes if self.takes or language.overloads else None
+        said = self.parameter_types if self.parameter_types or language.has_overloads else None
         fit = [
             it
             for it in symbols
             if said is None or said in {list_parameter_types(it.node), *list_parameter_spellings(it.node)}
         ]
-        return fit or ([] if said and language.overloads else list(symbols))
+        return fit or ([] if said and language.has_overloads else list(symbols))
 
 
 def parse_symbol_query(symbol: str, sort: RequestedKind = RequestedKind.ANY) -> SymbolQuery:
@@ -69,7 +69,9 @@ def interchangeable_symbol_kind(symbol: Symbol) -> SymbolKind:
 def is_constructor_symbol(symbol: Symbol) -> bool:
     """Whether it makes the things of its class: by the name of the class itself, or by a name that means this."""
     made = {*_CONSTRUCTORS, symbol.owner.rpartition(".")[2]}
-    return bool(symbol.owner) and interchangeable_symbol_kind(symbol) is SymbolKind.FUNCTION and symbol.simple in made
+    return (
+        bool(symbol.owner) and interchangeable_symbol_kind(symbol) is SymbolKind.FUNCTION and symbol.base_name in made
+    )
 
 
 def find_symbols_by_query(file: Outline, name: SymbolQuery) -> list[Symbol]:
@@ -77,20 +79,20 @@ def find_symbols_by_query(file: Outline, name: SymbolQuery) -> list[Symbol]:
 
     Where it could be several, the outermost is meant: a function before a method, a class before its constructors.
     """
-    if name.sort is RequestedKind.CONSTRUCTOR:
+    if name.kind is RequestedKind.CONSTRUCTOR:
         made = [it for it in file.symbols if is_constructor_symbol(it)]
-        return name.of(
+        return name.filter_by_parameters(
             keep_best_symbol_matches(_called(made, name.parts) or _of_class(made, name.parts), name), file.language
         )
     module = PurePosixPath(file.path).with_suffix("").parts
     inside = next(
         (name.parts[at:] for at in range(1, len(name.parts)) if symbol_name_ends_with(module, name.parts[:at])), ()
     )
-    if file.language.overloads and name.parts[-2:-1] == name.parts[-1:]:
+    if file.language.has_overloads and name.parts[-2:-1] == name.parts[-1:]:
         inside = ()  # `Door.Door` is a constructor, even where the file is called Door too.
     for parts in (name.parts, inside):
         if found := _called(file.symbols, parts):
-            return keep_best_symbol_matches(name.of(found, file.language), name._replace(parts=parts))
+            return keep_best_symbol_matches(name.filter_by_parameters(found, file.language), name._replace(parts=parts))
     return []
 
 
@@ -115,12 +117,14 @@ def keep_best_symbol_matches(symbols: Sequence[Symbol], name: SymbolQuery) -> li
     found = _rather(
         symbols,
         lambda it: it.kind is not SymbolKind.SCOPE,
-        lambda it: _is_of(name.sort or (RequestedKind.ANY if name.takes is None else RequestedKind.FUNCTION), it),
+        lambda it: _is_of(
+            name.kind or (RequestedKind.ANY if name.parameter_types is None else RequestedKind.FUNCTION), it
+        ),
         lambda it: it.name.split(".") == list(name.parts),
         lambda it: not it.owner,
         lambda it: it.kind is not SymbolKind.PROTOTYPE,
     )
-    return [it for it in found if it.holder not in found]
+    return [it for it in found if it.container not in found]
 
 
 def _rather(symbols: Sequence[Symbol], *tests: Callable[[Symbol], bool]) -> list[Symbol]:
@@ -164,9 +168,9 @@ def _differ_by_namespace(file: Outline, one: Symbol, within: Outline, other: Sym
         return False
     longer, shorter, read = (one, other, file) if len(one.name) > len(other.name) else (other, one, within)
     before = longer.name.removesuffix(f".{shorter.name}")
-    return before != longer.name and not any(it.name == before and it.owns for it in read.symbols)
+    return before != longer.name and not any(it.name == before and it.owns_members for it in read.symbols)
 
 
 def symbol_name_ends_with(parts: Sequence[str], wanted: Sequence[str]) -> bool:
     """Whether the parts of a name end in these."""
-    return bool(parse_symbol_query) and tuple(parts[-len(parse_symbol_query) :]) == tuple(parse_symbol_query)
+    return bool(wanted) and tuple(parts[-len(wanted) :]) == tuple(wanted)

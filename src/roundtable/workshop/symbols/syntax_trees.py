@@ -51,8 +51,8 @@ def find_syntax_errors(language: Language, source: bytes) -> Iterator[Node]:
             yield at
         elif at.has_error:
             waiting.extend(reversed(at.children))
-    if language.filled:
-        found = QueryCursor(_query(language, f"({language.filled}) @it")).captures(root)
+    if language.never_empty:
+        found = QueryCursor(_query(language, f"({language.never_empty}) @it")).captures(root)
         yield from (it for it in found.get("it", ()) if not it.child_count)
 
 

@@ -44,7 +44,7 @@ class SynthesizedFiles(NamedTuple):
     files: dict[str, bytes]
     took: tuple[Contribution, ...] = ()
     left: tuple[UnmergedDirective, ...] = ()
-    remove_symbol_from_source: tuple[RemovedSymbol, ...] = ()
+    removed: tuple[RemovedSymbol, ...] = ()
 
 
 class _Done(NamedTuple):
@@ -53,7 +53,7 @@ class _Done(NamedTuple):
     files: dict[str, bytes]
     took: tuple[Contribution, ...] = ()
     clashes: tuple[str, ...] = ()
-    remove_symbol_from_source: tuple[RemovedSymbol, ...] = ()
+    removed: tuple[RemovedSymbol, ...] = ()
 
 
 def synthesize_candidates(
@@ -68,7 +68,7 @@ def synthesize_candidates(
     for directive in directives:
         for order in parse_merge_directive(directive.removeprefix(MUST_FIX_PREFIX), known):
             if isinstance(order, UnclearDirective):
-                left.append(UnmergedDirective(order.words, order.why, _concerned(order.words, known)))
+                left.append(UnmergedDirective(order.text, order.reason, _concerned(order.text, known)))
                 continue
             done = _carried_out(order, files, candidates) if _may(order, directive) else _UNASKED
             if isinstance(done, SpliceRefusal):
@@ -92,12 +92,12 @@ def _undone(it: Contribution | RemovedSymbol, later: Sequence[Contribution | Rem
 
 
 def _may(order: MergeOrder, directive: str) -> bool:
-    return order.act is not MergeAction.REMOVE or not directive.startswith(MUST_FIX_PREFIX)
+    return order.action is not MergeAction.REMOVE or not directive.startswith(MUST_FIX_PREFIX)
 
 
 def _known(base: str, candidates: Mapping[str, CandidateFiles]) -> DirectiveVocabulary:
     paths = dict.fromkeys(path for files in candidates.values() for path in files)
-    symbols = {it.simple for files in candidates.values() for read in _outlines(files) for it in read.symbols}
+    symbols = {it.base_name for files in candidates.values() for read in _outlines(files) for it in read.symbols}
     return DirectiveVocabulary(base, tuple(candidates), tuple(paths), symbols)
 
 
@@ -118,7 +118,7 @@ def _paths_of(order: MergeOrder, files: CandidateFiles, candidates: Mapping[str,
     if order.path:
         return (order.path,)
     everywhere = (files, candidates.get(order.seat, {}))
-    names = [parse_symbol_query(it, order.sort) for it in order.names]
+    names = [parse_symbol_query(it, order.kind) for it in order.names]
     found = (it.file.path for files in everywhere for name in names for it in _meant(files, name))
     return tuple(dict.fromkeys(found))
 
@@ -127,7 +127,7 @@ def _carried_out(
     order: MergeOrder, files: dict[str, bytes], candidates: Mapping[str, CandidateFiles]
 ) -> _Done | SpliceRefusal:
     theirs = candidates.get(order.seat, {})
-    match order.act:
+    match order.action:
         case MergeAction.TAKE_FILE:
             return _whole_file(order, theirs)
         case MergeAction.TAKE_IMPORTS:
@@ -192,7 +192,7 @@ def _symbol(order: MergeOrder, name: str, files: CandidateFiles, theirs: Candida
         return SpliceRefusal(
             RefusalKind.MISSING, f"The base has no {path}; {order.seat}'s may be taken as a whole file."
         )
-    asked = parse_symbol_query(name, order.sort)
+    asked = parse_symbol_query(name, order.kind)
     ours = [] if order.is_new else find_symbols_with_same_reading(base, asked, found.symbols[0])
     if ours and not {it.name for it in ours} & {it.name for it in found.there(base)}:
         sentence = f"{name} is {ours[0].name} in the base, and {found.symbols[0].name} in {order.seat}'s {path}."
@@ -207,13 +207,16 @@ def _taken(
     if any(find_syntax_errors(found.file.language, found.file.source)):
         return explain_unparsable_fragment(found.file.language, base.path, found.file.source)
     read = match_symbol_to_variant(
-        base, asked, asked.of(found.there(base), base.language), [SymbolVariant(found.file, it) for it in found.symbols]
+        base,
+        asked,
+        asked.filter_by_parameters(found.there(base), base.language),
+        [SymbolVariant(found.file, it) for it in found.symbols],
     )
     made = read if isinstance(read, SpliceRefusal) else splice_symbol_with_dependencies(read)
     if isinstance(made, SpliceRefusal):
         return made
     took = tuple(Contribution(base.path, it, seat) for it in (*made.symbols, *made.imports))
-    done = _Done({base.path: made.source}, took, made.clashes)
+    done = _Done({base.path: made.source}, took, made.conflicts)
     return _followed(seat, made.imports, done, files, theirs)
 
 
@@ -237,7 +240,7 @@ def _followed(seat: str, lines: Sequence[str], done: _Done, files: CandidateFile
             for symbol in donor.symbols:
                 now = {**files, **done.files}
                 base = parse_source_outline(donor.path, now[donor.path])
-                if symbol.holder is not None or symbol.simple not in words or isinstance(base, SpliceRefusal):
+                if symbol.container is not None or symbol.base_name not in words or isinstance(base, SpliceRefusal):
                     continue
                 if not find_counterpart_symbols(base, donor, symbol):
                     asked = SymbolQuery(tuple(symbol.name.split(".")))
@@ -272,7 +275,7 @@ class _Found(NamedTuple):
 
 def _only(order: MergeOrder, name: str, files: CandidateFiles, whose: str) -> _Found | SpliceRefusal:
     """The one place a name means in these files."""
-    found = [it for it in _meant(files, parse_symbol_query(name, order.sort)) if order.path in {"", it.file.path}]
+    found = [it for it in _meant(files, parse_symbol_query(name, order.kind)) if order.path in {"", it.file.path}]
     places = list(dict.fromkeys((symbol.name, it.file.path) for it in found for symbol in it.symbols))
     if not places:
         where = order.path or "any file"

@@ -42,7 +42,7 @@ def update_symbol_prototypes(read: SpliceRequest, made: bytes) -> tuple[bytes, t
     while stale := next(
         _prototypes(base := parse_outline_in_language(within.language, read.base.path, made), old, theirs), None
     ):
-        more = splice_symbol(SpliceRequest(base, read.name, stale, SymbolVariant(within, theirs))) if theirs else None
+        more = splice_symbol(SpliceRequest(base, read.query, stale, SymbolVariant(within, theirs))) if theirs else None
         if more is None or isinstance(more, SpliceRefusal):
             return made, (f"{base.path} declares it as `{stale.signature}`.",)
         made = more
@@ -65,8 +65,8 @@ def _prototypes(file: Outline, symbol: Symbol, known: Symbol | None = None) -> I
 
 def describe_missing_struct_fields(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> Iterator[str]:
     """A sentence on each struct of the base that lacks fields which what was taken speaks of."""
-    words = [donor.words(it) for it in taken]
-    said = {name for it in words for name in it.used | it.members} - {it.simple for it in base.symbols}
+    words = [donor.name_usage(it) for it in taken]
+    said = {name for it in words for name in it.used | it.members} - {it.base_name for it in base.symbols}
     for struct in donor.symbols:
         theirs = [it for it in _fields(struct) if it in said]
         ours = find_counterpart_symbols(base, donor, struct) if theirs else []
@@ -157,7 +157,7 @@ class TransplantedSymbol(NamedTuple):
     source: bytes
     symbols: tuple[str, ...]
     imports: tuple[str, ...] = ()
-    clashes: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
 
 
 def transplant_symbol(path: str, source: bytes, symbol: str, text: bytes) -> TransplantedSymbol | SpliceRefusal:
@@ -180,7 +180,7 @@ def splice_symbol_with_dependencies(read: SpliceRequest) -> TransplantedSymbol |
         there = find_counterpart_symbols(base, within, at_home)
         if there:
             clashes += [_clash(path, helper, there[0])] if _differ(there, helper) else []
-        elif helper.simple not in {it.name for it in (*base.imports, *within.imports)}:
+        elif helper.base_name not in {it.name for it in (*base.imports, *within.imports)}:
             more = splice_symbol(
                 SpliceRequest(base, SymbolQuery(tuple(at_home.name.split("."))), None, SymbolVariant(within, helper))
             )
@@ -201,7 +201,7 @@ def splice_symbol_with_dependencies(read: SpliceRequest) -> TransplantedSymbol |
 
 def _at_home(helper: Symbol, read: SpliceRequest) -> Symbol:
     """A helper as it is called in the base: beside a method that came without its class it is of the same class."""
-    scope = read.target.scope if read.target else ".".join(read.name.parts[:-1])
+    scope = read.target.scope if read.target else ".".join(read.query.parts[:-1])
     own = helper.name.removeprefix(f"{FRAME_CLASS_NAME}.")
     return replace(helper, name=f"{scope}.{own}") if own != helper.name and scope else helper
 
@@ -224,7 +224,7 @@ def _needed(donor: Outline, taken: Sequence[Symbol]) -> Iterator[Symbol]:
     at = 0
     while at < len(taken):
         one = taken[at]
-        words = donor.words(one)
+        words = donor.name_usage(one)
         at += 1
         for helper in donor.symbols:
             beside = not helper.owner or helper.scope == one.scope
@@ -238,7 +238,7 @@ def _needed(donor: Outline, taken: Sequence[Symbol]) -> Iterator[Symbol]:
             owned = bool(helper.scope) and helper.scope == one.scope
             bare = words.used if donor.language.implicit_self or not owned else frozenset[str]()
             said = bare | words.members if owned else bare
-            if helper.simple in (words.called if helper.name == one.name else said):
+            if helper.base_name in (words.called if helper.name == one.name else said):
                 seen.add(helper)
                 yield helper
 
@@ -264,14 +264,14 @@ def _clash(path: str, helper: Symbol, there: Symbol) -> str:
 
 def _imports_needed(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> tuple[tuple[str, ...], list[str]]:
     """The import statements to add, and those that stand against one of the base."""
-    words = [donor.words(it) for it in taken]
-    said = {name for it in words for name in it.used | it.called}.union(*map(donor.said_above, taken))
-    said |= {FUTURE_ANNOTATIONS} if any(_is_annotated(it.outer) for it in taken) else set()
-    while more := {name for it in donor.imports if it.name in said for name in it.needs} - said:
+    words = [donor.name_usage(it) for it in taken]
+    said = {name for it in words for name in it.used | it.called}.union(*map(donor.names_above, taken))
+    said |= {FUTURE_ANNOTATIONS} if any(_is_annotated(it.outer_node) for it in taken) else set()
+    while more := {name for it in donor.imports if it.name in said for name in it.required_names} - said:
         said |= more
     ours = {it.name: it for it in base.imports if it.name}
     written = {_plain(it.text) for it in base.imports}
-    defined = {it.simple for it in base.symbols}
+    defined = {it.base_name for it in base.symbols}
     add: dict[str, None] = {}
     unfit: list[str] = []
     for it in donor.imports:
@@ -282,9 +282,9 @@ def _imports_needed(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> t
             unfit.append(f"It needs `{it.text}`, and {base.path} has `{other.text}`.")
         else:
             add[it.text] = None
-    everything = base.words()
-    known = {*everything.used, *everything.members, *everything.made, *defined, *(it.name for it in donor.imports)}
-    known.update(it.simple for it in donor.symbols)
+    everything = base.name_usage()
+    known = {*everything.used, *everything.members, *everything.bound, *defined, *(it.name for it in donor.imports)}
+    known.update(it.base_name for it in donor.symbols)
     if any(name not in known for it in words for name in it.used | it.members):
         add.update({it.text: None for it in donor.imports if not it.name and _plain(it.text) not in written})
     return tuple(add), unfit
@@ -338,7 +338,7 @@ def _at_the_top(now: Outline, lines: Sequence[str]) -> bytes:
     if at:
         return made[:at] + newline * 2 + text + made[at:]
     at = len(BOM_UTF8) if made.startswith(BOM_UTF8) else 0
-    gap = 1 if now.imports else now.language.gap
+    gap = 1 if now.imports else now.language.blank_lines
     return made[:at] + text + newline * (gap + 1) + made[at:]
 
 
@@ -360,4 +360,6 @@ def _is_code(file: Outline, node: Node) -> bool:
     """Whether this only looks like a preamble: a statement that is no string, or a comment of the first symbol."""
     if node.type == "expression_statement":
         return node.named_children[0].type != "string"
-    return "comment" in node.type and any(it.start <= node.start_byte < it.bare for it in file.symbols)
+    return "comment" in node.type and any(
+        it.start <= node.start_byte < it.start_without_comments for it in file.symbols
+    )

@@ -48,7 +48,7 @@ class ProbeCall(NamedTuple):
     module: str
     name: str
     arguments: str
-    near: bool = False
+    is_variation: bool = False
 
     def __str__(self) -> str:
         return f"{self.module}.{self.name}({self.arguments})"
@@ -64,13 +64,13 @@ class ProbeCall(NamedTuple):
         return self.module, self.name
 
     @property
-    def changeable(self) -> bool:
+    def has_mutable_arguments(self) -> bool:
         """Whether anything that it is given can be changed in place."""
         given = ast.walk(ast.parse(f"_({self.arguments})", mode="eval").body)
         return any(isinstance(it, ast.List | ast.Dict | ast.Set) or _is_empty_set(it) for it in given)
 
     @property
-    def change(self) -> str:
+    def mutation_probe(self) -> str:
         """Whether it comes to something, and whether it changes what it is given, as such an expression."""
         return f"came_and_changed({self._call})"
 
@@ -218,7 +218,7 @@ class ProbeCommand(NamedTuple):
 
     program: str
     arguments: tuple[str, ...]
-    near: bool = False
+    is_variation: bool = False
 
     def __str__(self) -> str:
         return " ".join(("python", self.program, *self.arguments))

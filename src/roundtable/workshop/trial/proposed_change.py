@@ -38,24 +38,24 @@ class ProposedChange(msgspec.Struct, frozen=True):
     `own` is what the seat itself changed of the draft that its words were laid over.
     `without` are new tests that are not to be written and `dropped` files that a new project does not get.
     `restored` are test and check files that keep their contents.
-    `revert_unrelated_symbol_edits` names symbols that it removed or changed without being asked.
+    `reverted` names symbols that it removed or changed without being asked.
     """
 
     seat: str
     files: tuple[DraftFile, ...]
     refused: tuple[Refusal, ...]
-    own: tuple[DraftFile, ...] = ()
+    own_files: tuple[DraftFile, ...] = ()
     checks: tuple[CheckOutcome, ...] = ()
-    without: tuple[str, ...] = ()
+    excluded_tests: tuple[str, ...] = ()
     dropped: tuple[Refusal, ...] = ()
     restored: tuple[str, ...] = ()
-    revert_unrelated_symbol_edits: tuple[str, ...] = ()
+    reverted: tuple[str, ...] = ()
     round: str = ""
 
     @property
-    def ready(self) -> bool:
+    def is_writable(self) -> bool:
         """Whether all of it can be written."""
-        return bool(self.own) and not self.refused
+        return bool(self.own_files) and not self.refused
 
     @property
     def lacks_evidence(self) -> bool:
@@ -63,16 +63,16 @@ class ProposedChange(msgspec.Struct, frozen=True):
         return any(map(is_evidence_check, self.checks))
 
     @property
-    def holds(self) -> bool:
+    def passes_all_but_evidence(self) -> bool:
         """Whether all of it can be written, and every check passed but that something shows what it is for."""
-        return self.ready and all(it.passed or is_evidence_check(it) for it in self.checks)
+        return self.is_writable and all(it.passed or is_evidence_check(it) for it in self.checks)
 
     @property
-    def sound(self) -> bool:
+    def passes_all_checks(self) -> bool:
         """Whether all of it can be written, and every check passed on it."""
-        return self.ready and all(it.passed for it in self.checks)
+        return self.is_writable and all(it.passed for it in self.checks)
 
-    def failing(self, name: str, why: str) -> ProposedChange:
+    def with_failed_check(self, name: str, why: str) -> ProposedChange:
         """The same with a check of ours that did not pass; its first line is also what people are told."""
         return msgspec.structs.replace(self, checks=(*self.checks, CheckOutcome(name, (), 1, why)))
 
@@ -81,17 +81,17 @@ def revert_unrelated_candidate_edits(wish: ProposedChange, asked: Set[str], *, c
     """A wish that keeps what is not named in its files of code; none where it keeps all, or nothing else is left."""
     after: dict[str, bytes] = {}
     symbols: list[str] = []
-    new = {name for it in wish.own if not is_test_change(it) for name in _new_names(it)}
-    for it in wish.own:
+    new = {name for it in wish.own_files if not is_test_change(it) for name in _new_names(it)}
+    for it in wish.own_files:
         if it.before is None or it.after is None or it.was or is_test_change(it):
             continue
         made = revert_unrelated_symbol_edits(it.path, it.before, it.after, asked, new, changed=changed)
         if made.symbols:
             after[it.path] = made.source
             symbols += [f"{symbol} in {it.path}" for symbol in made.symbols]
-    whole, own = (_with_contents(each, after) for each in (wish.files, wish.own))
-    narrower = msgspec.structs.replace(wish, files=whole, own=own, refused=objections(own), put_back=tuple(symbols))
-    return narrower if symbols and narrower.ready and changes_any_code(own) else None
+    whole, own = (_with_contents(each, after) for each in (wish.files, wish.own_files))
+    narrower = msgspec.structs.replace(wish, files=whole, own=own, refused=objections(own), reverted=tuple(symbols))
+    return narrower if symbols and narrower.is_writable and changes_any_code(own) else None
 
 
 def _with_contents(files: Sequence[DraftFile], after: Mapping[str, bytes]) -> tuple[DraftFile, ...]:
@@ -117,28 +117,30 @@ def exclude_forbidden_files(wish: ProposedChange) -> ProposedChange:
     """What a seat wrote without the files that are barred by their names, if there is anything else."""
     dropped = tuple(it for it in wish.refused if it.kind in FORBIDDEN_PATH_REFUSALS)
     refused = tuple(it for it in wish.refused if it not in dropped)
-    return msgspec.structs.replace(wish, refused=refused, dropped=dropped) if wish.own else wish
+    return msgspec.structs.replace(wish, refused=refused, dropped=dropped) if wish.own_files else wish
 
 
 def exclude_new_tests(wish: ProposedChange) -> ProposedChange:
     """A wish without its new tests; those that went for them stay."""
-    without = tuple(it.path for it in wish.own if is_new_test_file(it))
-    gone = {it.path for it in wish.own if without and it.after is None and is_test_change(it)}
-    files, own = (tuple(it for it in each if it.path not in gone.union(without)) for each in (wish.files, wish.own))
+    without = tuple(it.path for it in wish.own_files if is_new_test_file(it))
+    gone = {it.path for it in wish.own_files if without and it.after is None and is_test_change(it)}
+    files, own = (
+        tuple(it for it in each if it.path not in gone.union(without)) for each in (wish.files, wish.own_files)
+    )
     return msgspec.structs.replace(wish, files=files, own=own, without=without)
 
 
 def replace_candidate_tests(wish: ProposedChange, tests: Sequence[DraftFile]) -> ProposedChange:
     """A wish with these new files of tests instead of its own, and of what was refused of those."""
-    gone = {it.path for it in (*wish.own, *tests) if is_new_test_module(it)}
-    files, own = ((*(it for it in each if it.path not in gone), *tests) for each in (wish.files, wish.own))
+    gone = {it.path for it in (*wish.own_files, *tests) if is_new_test_module(it)}
+    files, own = ((*(it for it in each if it.path not in gone), *tests) for each in (wish.files, wish.own_files))
     refused = (*(it for it in wish.refused if it.path not in gone), *objections(tests))
     return msgspec.structs.replace(wish, files=files, own=own, refused=refused)
 
 
 def candidate_defines_any(wish: ProposedChange, asked: Set[str]) -> bool:
     """Whether any of its files defines something new of these names."""
-    return any(not asked.isdisjoint(_new_names(it)) for it in wish.own)
+    return any(not asked.isdisjoint(_new_names(it)) for it in wish.own_files)
 
 
 def suggest_new_test_path(files: Iterable[DraftFile], there: Iterable[str]) -> str:
@@ -186,7 +188,7 @@ def is_changed_test_file(file: DraftFile) -> bool:
 
 def collect_tests_by_seat(wishes: Iterable[ProposedChange]) -> dict[str, dict[str, str]]:
     """The tests that seats wrote, by seat; of those whose files can be written."""
-    return {it.seat: read_test_sources(it.own) for it in wishes if it.ready}
+    return {it.seat: read_test_sources(it.own_files) for it in wishes if it.is_writable}
 
 
 def read_test_sources(files: Sequence[DraftFile]) -> dict[str, str]:

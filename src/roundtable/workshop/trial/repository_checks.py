@@ -31,7 +31,7 @@ class RepositoryChecks(msgspec.Struct, frozen=True):
     """By name, the programs that say whether a tree is sound, and of those that cannot be run here, why."""
 
     commands: CheckCommands = {}
-    unrun: tuple[str, ...] = ()
+    unrun_reasons: tuple[str, ...] = ()
 
 
 def find_checks_for_tree(
@@ -71,7 +71,7 @@ def _told(workspace: Path, tree: Path, files: Collection[str]) -> RepositoryChec
     return RepositoryChecks(
         {**python.commands, **here},
         (
-            *python.unrun,
+            *python.unrun_reasons,
             *(f"The tests are not run by {it}, which is not here. Install it, or {_LIST}." for it in absent),
         ),
     )
@@ -107,7 +107,7 @@ def _python(tree: Path, files: Collection[str], workspace: Path) -> RepositoryCh
         who = f"{own.relative_to(workspace).parts[0]} does not have" if own else "no Python here has"
         why = f"Tests such as {needing} are not run: they need pytest, which {who}."
         return RepositoryChecks(
-            unrun=(f"{why} Install it {'there' if own else 'in a .venv of the project'}, or {_LIST}.",)
+            unrun_reasons=(f"{why} Install it {'there' if own else 'in a .venv of the project'}, or {_LIST}.",)
         )
     return RepositoryChecks(
         {name: (python, "-m", "unittest", "discover", "-q", *args) for name, args in _starts(tests, files)}

@@ -280,12 +280,12 @@ class _Bench:
         )
         inputs: list[ProbeCall | ProbeCommand] = [*calls, *commands]
         asked = calls if task else ()
-        changeable = [it for it in asked if it.changeable]
+        changeable = [it for it in asked if it.has_mutable_arguments]
         candidates = {name: tree for name, tree in trees.items() if name != BASELINE}
         if not inputs or not (asked or len(candidates) > 1):
             return TrialResults()
         seconds = PROBE_COMMAND_SECONDS if commands else _CALL_SECONDS
-        probes, changes = [it.probe for it in inputs], [it.change for it in changeable]
+        probes, changes = [it.probe for it in inputs], [it.mutation_probe for it in changeable]
         self._tell(f"{pluralize(len(inputs), 'telling input')} on {pluralize(len(candidates), 'candidate')}")
         seen = await self._asked(candidates, [*probes, *changes], seconds)
         outputs = {name: _by_input(inputs, said) for name, said in seen.items()}
@@ -296,8 +296,8 @@ class _Bench:
         before = (await self._asked(bare, [*changes, *(it.probe for it in asked)], seconds)).get(BASELINE, {})
         return TrialResults(
             outputs=outputs if changeable or len(candidates) > 1 else {},
-            in_place={name: _in_place(changeable, before, said) for name, said in seen.items()},
-            slips={name: _slips(asked, before, said) for name, said in seen.items()},
+            side_effects={name: _in_place(changeable, before, said) for name, said in seen.items()},
+            regressions={name: _slips(asked, before, said) for name, said in seen.items()},
         )
 
     async def _asked(
@@ -342,8 +342,10 @@ def _slips(calls: Sequence[ProbeCall], before: Mapping[str, str], now: Mapping[s
 def _in_place(calls: Sequence[ProbeCall], before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
     """The calls that come to something and change what they are given, of functions that are known to have left it."""
     left = ("= (True, False)", "= (False, False)")
-    others = {it.function for it in calls if before.get(it.change) not in left}
-    return tuple(str(it) for it in calls if now.get(it.change) == "= (True, True)" and it.function not in others)
+    others = {it.function for it in calls if before.get(it.mutation_probe) not in left}
+    return tuple(
+        str(it) for it in calls if now.get(it.mutation_probe) == "= (True, True)" and it.function not in others
+    )
 
 
 def _programs(tree: Path) -> list[str]:
@@ -352,7 +354,7 @@ def _programs(tree: Path) -> list[str]:
 
 def _came(call: ProbeCall | ProbeCommand, said: str) -> str:
     """What came out; of an input that nobody thought of, not which error it was."""
-    return ERROR_SIGN if call.near and said.startswith(ERROR_SIGN) else said
+    return ERROR_SIGN if call.is_variation and said.startswith(ERROR_SIGN) else said
 
 
 def _changed(trees: Sequence[Path], tests: set[str]) -> dict[str, list[str]]:

@@ -151,4 +151,4 @@ def _defined(file: DraftFile) -> set[str]:
 def list_defined_names(path: str, source: bytes | None) -> set[str]:
     """What a file of this path defines, by the last part of each name."""
     seen = parse_source_outline(path, source) if source is not None else None
-    return {symbol.simple for symbol in seen.symbols} if isinstance(seen, Outline) else set()
+    return {symbol.base_name for symbol in seen.symbols} if isinstance(seen, Outline) else set()

@@ -101,7 +101,7 @@ class CandidateTrial:
         self._copy = copy
         self._seconds = seconds
 
-    def wish(
+    def read_proposed_change(
         self, session: Session, move: Move, over: Sequence[DraftFile] = (), scope: Sequence[str] = ()
     ) -> ProposedChange:
         """Read a seat's words and carry them out on paper."""
@@ -115,7 +115,7 @@ class CandidateTrial:
         own = since(over, drafting.files)
         return ProposedChange(move.seat, drafting.files, (*drafting.refused, *objections(own)), own, round=move.round)
 
-    async def candidates(
+    async def try_candidates(
         self, session: Session, effect: TryCandidates, sandbox: Sandbox, tell: Tell
     ) -> CandidatesTried:
         """Try what each of these seats wrote last in these rounds."""
@@ -127,7 +127,7 @@ class CandidateTrial:
             found = reject_uncorroborated_candidates(session.charter.question, *found), found[1]
         wishes, trials = found
         decided = rank_tried_candidates(wishes, trials)
-        best = decided.best if any(it.sound for it in wishes) else list_eligible_candidates(wishes)
+        best = decided.best if any(it.passes_all_checks for it in wishes) else list_eligible_candidates(wishes)
         ways = decided.ways if decided.compared else ()
         candidates = {it.seat: await self._candidate(it, trials, ways) for it in wishes}
         order = [*decided.order, *(seat for seat in candidates if seat not in decided.order)]
@@ -137,12 +137,12 @@ class CandidateTrial:
             decided.how,
             sandbox.name,
             collect_distinguishing_outputs(trials, decided, best),
-            self.clean_words(trials.untold(trials.candidates)),
-            self.clean(trials.checks.get(BASELINE, ())),
-            suggest_new_test_path([file for it in wishes for file in it.own], await self._names()),
+            self.sanitize_notes(trials.explain_uninformative_checks(trials.candidates)),
+            self.sanitize_outcomes(trials.checks.get(BASELINE, ())),
+            suggest_new_test_path([file for it in wishes for file in it.own_files], await self._names()),
         )
 
-    async def merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: Tell) -> MergeTried:
+    async def try_merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: Tell) -> MergeTried:
         """Try what was made of a candidate as that was tried; tests that its author wrote stand as they were."""
         over = await self._drafts.files(effect.over)
         tests = collect_tests_by_seat(await self._wishes(session, effect, over))
@@ -168,12 +168,12 @@ class CandidateTrial:
         They stand in place of the seat's earlier tests, and the code stays.
         """
         first, *later = moves
-        wish = self.wish(session, first, over)
+        wish = self.read_proposed_change(session, first, over)
         tests: tuple[DraftFile, ...] = ()
         for move in later:
-            now = self.wish(session, move, over)
-            new = tuple(filter(is_new_test_module, now.own))
-            if is_tests_round(move.round) or (wish.own and now.ready and new == now.own):
+            journal_timestamp = self.read_proposed_change(session, move, is_diagnosis_over)
+            new = tuple(filter(is_new_test_module, journal_timestamp.own_files))
+            if is_tests_round(move.round) or (wish.own_files and journal_timestamp.is_writable and new == journal_timestamp.own_files):
                 tests = new or tests
             else:
                 wish, tests = now, () if new else tests
@@ -197,7 +197,9 @@ class CandidateTrial:
         taken: dict[str, ProposedChange] = {}
         for changed in (False, True):
             wishes, trials = found
-            broken = {it.seat for it in wishes if not it.holds}.intersection(trials.breaking())
+            broken = {it.seat for it in wishes if not it.passes_all_but_evidence}.intersection(
+                trials.list_breaking_candidates()
+            )
             unshown = {it.seat for it in wishes if it.lacks_evidence}
             made = [
                 await asyncio.to_thread(revert_unrelated_candidate_edits, it, asked, changed=changed)
@@ -212,8 +214,12 @@ class CandidateTrial:
                 hold = {
                     it.seat
                     for it in again[0]
-                    if it.sound
-                    or (it.holds and it.seat in unshown and (not changed or candidate_defines_any(it, asked)))
+                    if it.passes_all_checks
+                    or (
+                        it.passes_all_but_evidence
+                        and it.seat in unshown
+                        and (not changed or candidate_defines_any(it, asked))
+                    )
                 }
                 if hold.issuperset(narrower):
                     taken, found = {**taken, **narrower}, again
@@ -231,22 +237,20 @@ class CandidateTrial:
         tell: Tell,
     ) -> tuple[Sequence[ProposedChange], TrialResults]:
         """Run all that can be written of these, and hold it to everything that a change has to pass."""
-        ready = {it.seat: it for it in wishes if it.ready}
+        ready = {it.seat: it for it in wishes if it.is_writable}
         code = {seat: exclude_new_tests(it).files for seat, it in ready.items()}
         asked = render_example_test_file(
             parse_task_examples(session.charter.question), [it.files for it in ready.values()]
         )
-        trials = await self.ran({BASELINE: over, **code}, sandbox, tell, tests, asked, session.charter.question)
+        trials = await self.run_drafts({BASELINE: over, **code}, sandbox, tell, tests, asked, session.charter.question)
         staged = has_stages(session.charter)
-        wishes = [judge_candidate(it, trials, needs_evidence=bool(trials.before) and not staged) for it in wishes]
+        wishes = [judge_candidate(it, trials, needs_evidence=bool(trials.baseline) and not staged) for it in wishes]
         if not (staged or guess_task_allows_mutation(session)):
             wishes = [
-                fail_candidate_on_finding(it, SIDE_EFFECTS_CHECK, trials.in_place, SIDE_EFFECT_MESSAGE) for it in wishes
+                fail_candidate_on_finding(it, SIDE_EFFECTS_CHECK, trials.side_effects, SIDE_EFFECT_MESSAGE) for it in wishes
             ]
         if not (staged or guess_task_expects_errors(session)):
-            wishes = [
-                fail_candidate_on_finding(it, REGRESSIONS_CHECK, trials.slips, REGRESSION_MESSAGE) for it in wishes
-            ]
+            wishes = [fail_candidate_on_finding(it, REGRESSIONS_CHECK, trials.regressions, REGRESSION_MESSAGE) for it in wishes]
         wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
         if not staged:
             wishes = await self._with_tests_as_they_were(session, wishes, sandbox, tell)
@@ -261,11 +265,15 @@ class CandidateTrial:
         tell: Tell,
     ) -> list[ProposedChange]:
         """New tests that break the repository's own checks, where the code alone does not, are left out."""
-        whole = {it.seat: it.files for it in wishes if it.holds and any(map(is_new_test_file, it.own))}
-        if not whole or not trials.before:
+        whole = {
+            it.seat: it.files
+            for it in wishes
+            if it.passes_all_but_evidence and any(map(is_new_test_file, it.own_files))
+        }
+        if not whole or not trials.baseline:
             return list(wishes)
-        again = await self.ran({BASELINE: over, **whole}, sandbox, tell)
-        unfit = {seat for seat in whole if not all(it.passed for it in again.telling(seat))}
+        again = await self.run_drafts({BASELINE: over, **whole}, sandbox, tell)
+        unfit = {seat for seat in whole if not all(it.passed for it in again.informative_checks(seat))}
         return [exclude_new_tests(it) if it.seat in unfit else it for it in wishes]
 
     async def _with_tests_as_they_were(
@@ -273,26 +281,31 @@ class CandidateTrial:
     ) -> list[ProposedChange]:
         """What passes has to pass what it was measured by before, too; where it does, that need not be another."""
         stands = not guess_task_changes_tests(session)
-        measures = {it.seat: await asyncio.to_thread(self.measures, session, it.own) for it in wishes if it.holds}
+        measures = {
+            it.seat: await asyncio.to_thread(self.find_changed_check_files, session, it.own_files)
+            for it in wishes
+            if it.passes_all_but_evidence
+        }
         restored = {
             it.seat: restore_check_files((exclude_test_files(it) if stands else it).files, measures[it.seat])
             for it in wishes
-            if it.holds and (measures[it.seat] or (stands and any(map(is_changed_test_file, it.own))))
+            if it.passes_all_but_evidence
+            and (measures[it.seat] or (stands and any(map(is_changed_test_file, it.own_files))))
         }
         if not restored:
             return list(wishes)
         tell("The same with the tests as they were:")
-        again = await self.ran(restored, sandbox, tell)
+        again = await self.run_drafts(restored, sandbox, tell)
         return [
             judge_with_original_tests(
-                it, again.telling(it.seat), changed_tests(it.own) if stands else {}, measures[it.seat]
+                it, again.informative_checks(it.seat), changed_tests(it.own_files) if stands else {}, measures[it.seat]
             )
             if it.seat in restored
             else it
             for it in wishes
         ]
 
-    def measures(self, session: Session, files: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
+    def find_changed_check_files(self, session: Session, files: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
         """Those of the files that make a check another, without the person having asked for that.
 
         In stages, what a project is checked by is written with it.
@@ -310,20 +323,20 @@ class CandidateTrial:
     async def _candidate(self, wish: ProposedChange, trials: TrialResults, ways: Sequence[Sequence[str]]) -> Candidate:
         return Candidate(
             wish.seat,
-            await self._drafts.keep(wish.files) if wish.own else "",
-            tuple(it.path for it in wish.own),
+            await self._drafts.keep(wish.files) if wish.own_files else "",
+            tuple(it.path for it in wish.own_files),
             wish.refused,
-            self.clean(wish.checks),
+            self.sanitize_outcomes(wish.checks),
             trials.tests.get(wish.seat, {}),
             next((number for number, seats in enumerate(ways, 1) if wish.seat in seats), 0),
-            wish.without,
+            wish.excluded_tests,
             wish.dropped,
             wish.restored,
-            wish.put_back,
+            wish.reverted,
             wish.round,
         )
 
-    async def ran(
+    async def run_drafts(
         self,
         drafts: Mapping[str, Sequence[DraftFile]],
         sandbox: Sandbox,
@@ -360,16 +373,16 @@ class CandidateTrial:
                 laid = tests.get(name, {})
                 commands = await asyncio.to_thread(find_candidate_checks, trees[name], laid)
                 brought[name] = await run_candidate_checks(here, name, trees[name], commands, laid, tell, self._seconds)
-            return msgspec.structs.replace(trials, brought=brought, unrun=(*own.unrun, *trials.unrun))
+            return msgspec.structs.replace(trials, brought=brought, unrun=(*own.unrun_reasons, *trials.unrun_reasons))
 
     async def _names(self) -> Sequence[str]:
         return await asyncio.to_thread(names_for_trees, self._workspace)
 
-    def clean_words(self, said: Sequence[str]) -> tuple[str, ...]:
+    def sanitize_notes(self, said: Sequence[str]) -> tuple[str, ...]:
         """Sentences that quote what checks said, fit for the record."""
         return tuple(self._redactor.redact(sanitize_text(it)) for it in said)
 
-    def clean(self, outcomes: Sequence[CheckOutcome]) -> tuple[CheckOutcome, ...]:
+    def sanitize_outcomes(self, outcomes: Sequence[CheckOutcome]) -> tuple[CheckOutcome, ...]:
         """What checks said, fit for the record."""
         return tuple(sanitize_check_outcome(it, self._redactor) for it in outcomes)
 

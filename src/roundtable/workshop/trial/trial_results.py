@@ -29,18 +29,18 @@ class TrialResults(Value, frozen=True):
     """
 
     checks: dict[str, tuple[CheckOutcome, ...]] = {}
-    brought: dict[str, tuple[CheckOutcome, ...]] = {}
+    candidate_checks: dict[str, tuple[CheckOutcome, ...]] = {}
     tests: dict[str, dict[str, bool]] = {}
     outputs: dict[str, dict[str, str]] = {}
-    in_place: dict[str, tuple[str, ...]] = {}
-    slips: dict[str, tuple[str, ...]] = {}
+    side_effects: dict[str, tuple[str, ...]] = {}
+    regressions: dict[str, tuple[str, ...]] = {}
     authors: dict[str, str] = {}
-    examples: int = 0
-    unsteady: dict[str, tuple[str, ...]] = {}
-    unrun: tuple[str, ...] = ()
+    counted_examples: int = 0
+    flaky_checks: dict[str, tuple[str, ...]] = {}
+    unrun_reasons: tuple[str, ...] = ()
 
     @property
-    def before(self) -> dict[str, bool]:
+    def baseline(self) -> dict[str, bool]:
         """How the checks ended without any candidate."""
         return {it.name: it.passed for it in self.checks.get(BASELINE, ())}
 
@@ -49,14 +49,16 @@ class TrialResults(Value, frozen=True):
         """Those that were run."""
         return tuple(it for it in self.checks if it != BASELINE)
 
-    def telling(self, candidate: str) -> tuple[CheckOutcome, ...]:
+    def informative_checks(self, candidate: str) -> tuple[CheckOutcome, ...]:
         """The checks that tell something of a candidate."""
         silent = self._silent(candidate)
         return tuple(it for it in self._outcomes(candidate) if it.name not in silent)
 
-    def untold(self, candidates: Iterable[str]) -> tuple[str, ...]:
+    def explain_uninformative_checks(self, candidates: Iterable[str]) -> tuple[str, ...]:
         """Which checks tell nothing of these candidates and why, a sentence each."""
-        return tuple(dict.fromkeys((*self.unrun, *(why for it in candidates for why in self._silent(it).values()))))
+        return tuple(
+            dict.fromkeys((*self.unrun_reasons, *(why for it in candidates for why in self._silent(it).values())))
+        )
 
     def _silent(self, candidate: str) -> dict[str, str]:
         bare = {it.name: it for it in self.checks.get(BASELINE, ())}
@@ -65,13 +67,13 @@ class TrialResults(Value, frozen=True):
         return silent | {it: _UNSTEADY.format(it) for it in self._unsteady(candidate)}
 
     def _outcomes(self, candidate: str) -> tuple[CheckOutcome, ...]:
-        return (*self.checks.get(candidate, ()), *self.brought.get(candidate, ()))
+        return (*self.checks.get(candidate, ()), *self.candidate_checks.get(candidate, ()))
 
-    def mended(self, checks: Iterable[CheckOutcome]) -> set[str]:
+    def fixed_checks(self, checks: Iterable[CheckOutcome]) -> set[str]:
         """Those of the checks that pass and did not before."""
-        return {it.name for it in checks if it.passed and self.before.get(it.name) is False}
+        return {it.name for it in checks if it.passed and self.baseline.get(it.name) is False}
 
-    def shown_by(self, candidate: str) -> tuple[str, ...]:
+    def evidence_authors(self, candidate: str) -> tuple[str, ...]:
         """Whose tests show what a candidate is for: they fail on the bare tree, pass with it, and can be relied on.
 
         Where their author's own code fails any of them, one of the two is wrong, and nobody knows which. Such tests
@@ -87,11 +89,11 @@ class TrialResults(Value, frozen=True):
             if it == candidate or self._passes(it, it) or (it in whole and (self._breaks(it) or len(whole) > 1))
         )
 
-    def shows_itself(self, candidate: str) -> bool:
+    def has_own_evidence(self, candidate: str) -> bool:
         """Whether its own tests show what it is for, and it passes all of them."""
-        return candidate in self.shown_by(candidate) and self._passes(candidate, candidate)
+        return candidate in self.evidence_authors(candidate) and self._passes(candidate, candidate)
 
-    def heard_on(self, candidate: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def other_authors_verdicts(self, candidate: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Who of the others bear a candidate out with all their tests, and whose it fails.
 
         Who contradicts itself is not heard, and whose tests pass without any change says nothing.
@@ -100,23 +102,23 @@ class TrialResults(Value, frozen=True):
         authors = dict.fromkeys(by for test, by in self.authors.items() if not bare.get(test, False))
         heard = [it for it in authors if it != candidate and self._passes(it, it)]
         against = tuple(it for it in heard if not self._passes(candidate, it))
-        return tuple(it for it in self.shown_by(candidate) if it in heard and it not in against), against
+        return tuple(it for it in self.evidence_authors(candidate) if it in heard and it not in against), against
 
     def _passes(self, candidate: str, author: str) -> bool:
         """Whether a candidate passes all tests of an author; who has no candidate passes its own."""
         passed = self.tests.get(candidate)
         return passed is None or all(passed.get(test, False) for test, by in self.authors.items() if by == author)
 
-    def nobody_passes(self, test: str) -> bool:
+    def fails_on_all_candidates(self, test: str) -> bool:
         """Whether a test fails with every candidate, so that it is wrong by all accounts but its author's."""
         return not any(seen.get(test, False) for name, seen in self.tests.items() if name != BASELINE)
 
-    def breaking(self) -> tuple[str, ...]:
+    def list_breaking_candidates(self) -> tuple[str, ...]:
         """The candidates that break a check that passed without them."""
         return tuple(filter(self._breaks, self.candidates))
 
     def _breaks(self, candidate: str) -> bool:
-        return any(not it.passed and self.before.get(it.name, False) for it in self._steady(candidate))
+        return any(not it.passed and self.baseline.get(it.name, False) for it in self._steady(candidate))
 
     def _steady(self, candidate: str) -> list[CheckOutcome]:
         unsteady = self._unsteady(candidate)
@@ -124,9 +126,9 @@ class TrialResults(Value, frozen=True):
 
     def _unsteady(self, candidate: str) -> tuple[str, ...]:
         """The checks that show nothing of a candidate: whose end is chance with it, or was before it."""
-        return (*self.unsteady.get(BASELINE, ()), *self.unsteady.get(candidate, ()))
+        return (*self.flaky_checks.get(BASELINE, ()), *self.flaky_checks.get(candidate, ()))
 
-    def ran(self) -> tuple[CandidateRun, ...]:
+    def ranking_inputs(self) -> tuple[CandidateRun, ...]:
         """The same as the rule reads it."""
         return tuple(
             CandidateRun(

@@ -84,33 +84,37 @@ def judge_candidate(wish: ProposedChange, trials: TrialResults, *, needs_evidenc
     Where the repository has checks, something must show what a change of code is for: one that passes them and does
     nothing passes them too. In stages, tests are written by themselves.
     """
-    checks = trials.telling(wish.seat)
+    checks = trials.informative_checks(wish.seat)
     tests = trials.tests.get(wish.seat, {})
     own = {test: passed for test, passed in tests.items() if trials.authors.get(test) == wish.seat}
     does_the_examples = any(it.name == EXAMPLES_CHECK and it.passed for it in checks)
     if does_the_examples:
-        own = own or mark_unrunnable_tests_failed(read_test_sources(wish.own))
+        own = own or mark_unrunnable_tests_failed(read_test_sources(wish.own_files))
     failed = [test for test, passed in own.items() if not passed]
-    shown_by = trials.shown_by(wish.seat)
+    shown_by = trials.evidence_authors(wish.seat)
     others = any(it != wish.seat for it in shown_by)
-    if failed and (does_the_examples or (others and all(map(trials.nobody_passes, failed)))):
+    if failed and (does_the_examples or (others and all(map(trials.fails_on_all_candidates, failed)))):
         wish = exclude_new_tests(wish)
     else:
         checks = (*checks, *summarize_own_tests(own))
     ran = wish.seat in trials.checks
     wish = msgspec.structs.replace(wish, checks=checks)
-    unshown = needs_evidence and ran and changes_any_code(wish.own) and not (trials.mended(checks) or shown_by)
-    return wish.failing(EVIDENCE_CHECK, NO_EVIDENCE_MESSAGE) if unshown else wish
+    list_unshown_files = (
+        needs_evidence and ran and changes_any_code(wish.own_files) and not (trials.fixed_checks(checks) or shown_by)
+    )
+    return wish.with_failed_check(EVIDENCE_CHECK, NO_EVIDENCE_MESSAGE) if list_unshown_files else wish
 
 
 def rank_tried_candidates(wishes: Sequence[ProposedChange], trials: TrialResults) -> CandidateRanking:
     """The order of the candidates, as far as running them tells."""
-    return rank_candidates(trials.ran(), trials.before, trials.authors, list_eligible_candidates(wishes))
+    return rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors, list_eligible_candidates(wishes))
 
 
 def list_eligible_candidates(wishes: Sequence[ProposedChange]) -> Sequence[str]:
     """Who may be chosen: those that are sound, or else those that are only in doubt."""
-    return [it.seat for it in wishes if it.sound] or [it.seat for it in wishes if it.holds]
+    return [it.seat for it in wishes if it.passes_all_checks] or [
+        it.seat for it in wishes if it.passes_all_but_evidence
+    ]
 
 
 def reject_uncorroborated_candidates(
@@ -123,32 +127,36 @@ def reject_uncorroborated_candidates(
     calls that the person spelled out, but one alone may be met by chance. Once somebody is in doubt, so is who does no
     better, and who wrote no code and has nothing to show is no way out.
     """
-    weak = set[str]() if task_has_call_examples(task) and trials.examples > 1 else {EXAMPLES_CHECK}
-    if not trials.before or len(wishes) < 2:
+    weak = set[str]() if task_has_call_examples(task) and trials.counted_examples > 1 else {EXAMPLES_CHECK}
+    if not trials.baseline or len(wishes) < 2:
         return wishes
-    rests = {it.seat for it in wishes if changes_any_code(it.own) and not trials.mended(it.checks) - weak}
-    doubts = {it: (EVIDENCE_CHECK, UNCORROBORATED_MESSAGE) for it in rests if not trials.shows_itself(it)}
-    doubts |= {it: (AGREEMENT_CHECK, why) for it in rests - doubts.keys() if (why := _opposed(trials, it))}
+    rests = {it.seat for it in wishes if changes_any_code(it.own_files) and not trials.fixed_checks(it.checks) - weak}
+    describe_candidate_doubts = {it: (EVIDENCE_CHECK, UNCORROBORATED_MESSAGE) for it in rests if not trials.has_own_evidence(it)}
+    describe_candidate_doubts |= {it: (AGREEMENT_CHECK, why) for it in rests - describe_candidate_doubts.keys() if (why := _opposed(trials, it))}
     doubted = set[str]()
-    while any(it.sound for it in wishes):
+    while any(it.passes_all_checks for it in wishes):
         decided = rank_tried_candidates(wishes, trials)
         lone = {it for it in decided.best if (it,) in decided.clusters and it in doubts}
         if not lone or not (doubted or decided.alone):
             break
         doubted |= lone
-        wishes = [it.failing(*doubts[it.seat]) if it.seat in lone else it for it in wishes]
+        wishes = [it.with_failed_check(*doubts[it.seat]) if it.seat in lone else it for it in wishes]
     if not doubted:
         return wishes
-    idle = {it.seat for it in wishes if it.sound and not changes_any_code(it.own) and not trials.mended(it.checks)}
+    idle = {
+        it.seat
+        for it in wishes
+        if it.passes_all_checks and not changes_any_code(it.own_files) and not trials.fixed_checks(it.checks)
+    }
     return [
-        it.failing(CODE_CHECK, NO_CODE_MESSAGE) if it.seat in idle and not trials.shown_by(it.seat) else it
+        it.with_failed_check(CODE_CHECK, NO_CODE_MESSAGE) if it.seat in idle and not trials.evidence_authors(it.seat) else it
         for it in wishes
     ]
 
 
 def _opposed(trials: TrialResults, candidate: str) -> str:
     """Why the others' tests do not bear a candidate out; nothing where more of them do than do not."""
-    agree, against = trials.heard_on(candidate)
+    agree, against = trials.other_authors_verdicts(candidate)
     if len(agree) > len(against):
         return ""
     return CONTRADICTED_MESSAGE.format(join_names(against)) if against else UNSUPPORTED_MESSAGE
@@ -159,7 +167,7 @@ def fail_candidate_on_finding(
 ) -> ProposedChange:
     """A wish that failed a check of ours, where running it found something against it; the first of that is told."""
     against = found.get(wish.seat, ())
-    return wish.failing(check, words.format(against[0])) if against else wish
+    return wish.with_failed_check(check, words.format(against[0])) if against else wish
 
 
 def judge_with_original_tests(
@@ -176,9 +184,10 @@ def judge_with_original_tests(
     if failed:
         return msgspec.structs.replace(wish, checks=(*wish.checks, *failed))
     files, own = (
-        restore_check_files([it for it in each if it.path not in tests], measures) for each in (wish.files, wish.own)
+        restore_check_files([it for it in each if it.path not in tests], measures)
+        for each in (wish.files, wish.own_files)
     )
-    restored = tuple(it.path for it in wish.own if it.path in tests or it in measures)
+    restored = tuple(it.path for it in wish.own_files if it.path in tests or it in measures)
     return msgspec.structs.replace(wish, files=files, own=own, restored=restored) if own else wish
 
 

@@ -35,8 +35,8 @@ class ResolvedImport(NamedTuple):
     """
 
     name: str
-    bound: tuple[ImportTarget, ...]
-    is_said: bool = True
+    targets: tuple[ImportTarget, ...]
+    is_explicit: bool = True
 
 
 class ProjectIndex:
@@ -85,12 +85,12 @@ class ProjectIndex:
             return []
         return [".".join(split_symbol_name(it.decode(errors="replace"))) for it in _NAMESPACE.findall(read.source)]
 
-    def ending_in(self, tail: str, near: str) -> str | None:
+    def find_by_suffix(self, tail: str, near: str) -> str | None:
         """The file whose path ends so; of several, the one that shares most folders with another file."""
         found = [it for it in self._by_base.get(basename(tail), ()) if it == tail or it.endswith(f"/{tail}")]
         return min(found, key=lambda it: (-_shared(it, near), it.count("/"), it), default=None)
 
-    def first(self, *paths: str) -> str | None:
+    def first_existing(self, *paths: str) -> str | None:
         """The first of some paths that there is."""
         return next((it for it in map(normpath, paths) if it in self.outlines), None)
 
@@ -129,9 +129,9 @@ def resolve_python_module(project: ProjectIndex, path: str, dotted: str) -> str 
         for _ in range(dots - 1):
             base = dirname(base)
         tail = join(base, *parts)
-        return project.first(f"{tail}.py", f"{tail}/__init__.py", f"{tail}.pyi")
+        return project.first_existing(f"{tail}.py", f"{tail}/__init__.py", f"{tail}.pyi")
     for tail in ("/".join(parts) + ".py", "/".join(parts) + "/__init__.py", "/".join(parts) + ".pyi"):
-        found = project.ending_in(tail, path)
+        found = project.find_by_suffix(tail, path)
         if found is None:
             continue
         root = found[: -len(tail)].rstrip("/")
@@ -188,9 +188,9 @@ def resolve_script_module(project: ProjectIndex, path: str, said: str) -> str | 
     ends = ("", *_SCRIPTS, *(f"/index{it}" for it in _SCRIPTS))
     tails = [f"{stem}{end}" for stem in dict.fromkeys((said, bare)) for end in ends]
     if said.startswith("."):
-        return project.first(*(join(dirname(path), it) for it in tails))
+        return project.first_existing(*(join(dirname(path), it) for it in tails))
     if said.startswith(("@/", "~/")):
-        return next((it for tail in tails if (it := project.ending_in(tail[2:], path))), None)
+        return next((it for tail in tails if (it := project.find_by_suffix(tail[2:], path))), None)
     return None
 
 
@@ -233,7 +233,7 @@ def _same_folder(project: ProjectIndex, read: Outline) -> Iterator[ResolvedImpor
     inside = project.by_folder[dirname(read.path)]
     beside = tuple(ImportTarget(it) for it in inside if it != read.path and it.endswith(suffix))
     if beside:
-        yield ResolvedImport("", beside, is_said=False)
+        yield ResolvedImport("", beside, is_explicit=False)
 
 
 def _java(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
@@ -244,7 +244,7 @@ def _java(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportT
             if place == folder or place.endswith(f"/{folder}"):
                 yield from (ImportTarget(it) for it in inside if it.endswith(".java"))
     for cut in range(len(parts), 1, -1):
-        found = project.ending_in("/".join(parts[:cut]) + ".java", path)
+        found = project.find_by_suffix("/".join(parts[:cut]) + ".java", path)
         if found:
             member = [it for it in parts[cut - 1 :] if it != "*"]
             yield ImportTarget(found, "" if parts[-1] == "*" else ".".join(member))
@@ -254,7 +254,7 @@ def _java(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportT
 def _include(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
     found = _QUOTED.search(brought.text)
     said = found[1].lstrip("/") if found else ""
-    target = project.first(join(dirname(path), said)) or project.ending_in(normpath(said), path)
+    target = project.first_existing(join(dirname(path), said)) or project.find_by_suffix(normpath(said), path)
     if said and target:
         yield ImportTarget(target)
 
@@ -263,9 +263,9 @@ def _ruby(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportT
     said = (_QUOTED.findall(brought.text) or [""])[0]
     tail = said if said.endswith(".rb") else f"{said}.rb"
     if "require_relative" in brought.text:
-        target = project.first(join(dirname(path), tail))
+        target = project.first_existing(join(dirname(path), tail))
     else:
-        target = project.first(join("lib", tail), tail) or project.ending_in(f"lib/{tail}", path)
+        target = project.first_existing(join("lib", tail), tail) or project.find_by_suffix(f"lib/{tail}", path)
     if said and target:
         yield ImportTarget(target)
 
@@ -288,7 +288,7 @@ def _php(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTa
 
 
 def _defines(project: ProjectIndex, path: str, name: str) -> bool:
-    return any(it.simple == name for it in project.outlines[path].symbols)
+    return any(it.base_name == name for it in project.outlines[path].symbols)
 
 
 def _same_namespace(project: ProjectIndex, read: Outline) -> Iterator[ResolvedImport]:
@@ -299,7 +299,7 @@ def _same_namespace(project: ProjectIndex, read: Outline) -> Iterator[ResolvedIm
         spaces = dict.fromkeys((*spaces, *around))
     bound = tuple(ImportTarget(it) for space in spaces for it in project.by_namespace.get(space, ()) if it != read.path)
     if bound:
-        yield ResolvedImport("", bound, is_said=False)
+        yield ResolvedImport("", bound, is_explicit=False)
 
 
 def _rust(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
@@ -316,7 +316,7 @@ def resolve_rust_path(project: ProjectIndex, path: str, parts: list[str]) -> Ite
     for cut in range(len(rest), -1, -1):
         tail = join(folder, *rest[:cut])
         own = (f"{tail}/lib.rs", f"{tail}/main.rs", f"{tail}/mod.rs", f"{tail}.rs")
-        found = project.first(*((f"{tail}.rs", f"{tail}/mod.rs") if cut else own))
+        found = project.first_existing(*((f"{tail}.rs", f"{tail}/mod.rs") if cut else own))
         if found:
             yield ImportTarget(found, "" if rest[cut:] == ["*"] else ".".join(rest[cut:]))
             return
@@ -327,7 +327,7 @@ def _rust_base(project: ProjectIndex, path: str, parts: list[str]) -> tuple[str,
     own = dirname(path) if basename(path) in {"lib.rs", "main.rs", "mod.rs"} else path.removesuffix(".rs")
     if parts[0] == "crate":
         at = dirname(path)
-        while at and not project.first(join(at, "lib.rs"), join(at, "main.rs")):
+        while at and not project.first_existing(join(at, "lib.rs"), join(at, "main.rs")):
             at = dirname(at)
         return at, parts[1:]
     if parts[0] in {"self", "super"}:
@@ -335,10 +335,10 @@ def _rust_base(project: ProjectIndex, path: str, parts: list[str]) -> tuple[str,
         while rest and rest[0] in {"self", "super"}:
             own = dirname(own) if rest.pop(0) == "super" else own
         return own, rest
-    if project.first(join(own, f"{parts[0]}.rs"), join(own, parts[0], "mod.rs")):
+    if project.first_existing(join(own, f"{parts[0]}.rs"), join(own, parts[0], "mod.rs")):
         return own, parts
     names = (parts[0], parts[0].replace("_", "-"))
-    beside = next((it for name in names if (it := project.ending_in(f"{name}/src/lib.rs", path))), None)
+    beside = next((it for name in names if (it := project.find_by_suffix(f"{name}/src/lib.rs", path))), None)
     return (dirname(beside), parts[1:]) if beside else None
 
 

@@ -43,7 +43,7 @@ class NameMention(NamedTuple):
     name: str
     chain: tuple[str, ...] | None
     is_called: bool
-    at: int
+    offset: int
 
 
 class SourceLines:
@@ -57,11 +57,11 @@ class SourceLines:
         """Where each line begins, and the end."""
         return [0, *(it.end() for it in re.finditer(rb"\n", self._source)), len(self._source) + 1]
 
-    def of(self, at: int) -> int:
+    def number_at(self, at: int) -> int:
         """The line a byte is on, counted from 1."""
         return bisect_right(self._starts, at)
 
-    def text(self, line: int) -> str:
+    def text_of(self, line: int) -> str:
         """A line, with those that follow as long as a bracket is open, on one line that is safe to show."""
         read, starts = b"", self._starts[line - 1 : line + _MOST_LINES]
         for start, end in pairwise(starts):
@@ -123,6 +123,6 @@ _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 def measure_source_file(path: str, source: bytes) -> SizedFile:
     """A file with its tokens, the bytes of each of its lines, and the lines on which a symbol begins."""
     read, lines = parse_source_outline(path, source), SourceLines(source)
-    bounds = {lines.of(it.start) for it in read.symbols} if isinstance(read, Outline) else set[int]()
+    bounds = {lines.number_at(it.start) for it in read.symbols} if isinstance(read, Outline) else set[int]()
     lengths = tuple(len(it) for it in _LINE.findall(source))
     return SizedFile(path, -(-len(source) // BYTES_PER_TOKEN), lengths, tuple(sorted(bounds)))

@@ -38,9 +38,9 @@ class ResolvedSymbol(NamedTuple):
 
 def symbol_name_without_namespace(symbol: Symbol) -> str:
     """A symbol's name without the namespaces and modules around it."""
-    at = symbol.holder
+    at = symbol.container
     while at is not None and (at.kind is not SymbolKind.SCOPE or at.node.type == "impl_item"):
-        at = at.holder
+        at = at.container
     return symbol.name[len(at.name) + 1 :] if at is not None else symbol.name
 
 
@@ -48,48 +48,48 @@ class FileNames:
     """The names of one file: what it defines, what it brings in under a name, and what it sees without one."""
 
     def __init__(self, read: Outline) -> None:
-        self.read = read
-        self.bound: dict[str, list[ImportTarget]] = {}
-        self.open: dict[str, None] = {}
+        self.outline = read
+        self.imported_names: dict[str, list[ImportTarget]] = {}
+        self.wildcard_sources: dict[str, None] = {}
         self.imports: set[str] = set()
 
     @cached_property
     def defined(self) -> dict[str, list[Symbol]]:
         """The file's own symbols by their plain names."""
         found: dict[str, list[Symbol]] = {}
-        for it in self.read.symbols:
+        for it in self.outline.symbols:
             if it.kind is not SymbolKind.SCOPE:
                 found.setdefault(symbol_name_without_namespace(it), []).append(it)
         return found
 
     @cached_property
-    def made(self) -> frozenset[str]:
+    def bound_names(self) -> frozenset[str]:
         """Names that the file gives to things of its own."""
-        return self.read.words().made
+        return self.outline.name_usage().bound
 
     @cached_property
-    def default(self) -> str:
+    def default_export(self) -> str:
         """What a script exports as its one thing."""
-        found = _DEFAULT.search(self.read.source)
+        found = _DEFAULT.search(self.outline.source)
         return (found[1] or found[2]).decode(errors="replace") if found else ""
 
-    def bring_in(self, brought: Iterable[ResolvedImport]) -> None:
+    def add_imports(self, brought: Iterable[ResolvedImport]) -> None:
         """Take note of what the file imports. Of a package of several files, those count later that it really uses."""
-        own = self.read.path
+        own = self.outline.path
         for it in brought:
-            others = [bound for bound in it.bound if bound.path != own]
+            others = [bound for bound in it.targets if bound.path != own]
             if it.name:
-                self.bound.setdefault(it.name, []).extend(others)
+                self.imported_names.setdefault(it.name, []).extend(others)
             else:
-                self.open.update((bound.path, None) for bound in others)
-            if it.is_said and len(others) == 1:
+                self.wildcard_sources.update((bound.path, None) for bound in others)
+            if it.is_explicit and len(others) == 1:
                 self.imports.add(others[0].path)
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The files it can have something from."""
-        named = (bound.path for several in self.bound.values() for bound in several)
-        return tuple(dict.fromkeys((*named, *self.open)))
+        named = (bound.path for several in self.imported_names.values() for bound in several)
+        return tuple(dict.fromkeys((*named, *self.wildcard_sources)))
 
 
 class ProjectNames:
@@ -99,14 +99,14 @@ class ProjectNames:
         self._project = project
         self.files = {path: FileNames(read) for path, read in project.outlines.items()}
         for path, names in self.files.items():
-            names.bring_in(resolve_file_imports(project, project.outlines[path]))
+            names.add_imports(resolve_file_imports(project, project.outlines[path]))
         self._reached: dict[str, frozenset[str]] = {}
         self._seen: dict[str, tuple[str, ...]] = {}
 
     @cached_property
-    def telling(self) -> frozenset[str]:
+    def known_names(self) -> frozenset[str]:
         """The last parts of all symbols' names."""
-        return frozenset(it.simple for names in self.files.values() for it in names.read.symbols)
+        return frozenset(it.base_name for names in self.files.values() for it in names.outline.symbols)
 
     @cached_property
     def methods(self) -> dict[str, list[tuple[str, ResolvedSymbol]]]:
@@ -132,19 +132,19 @@ class ProjectNames:
                 found.setdefault(source, []).append(path)
         return found
 
-    def reached(self, path: str) -> frozenset[str]:
+    def reachable_files(self, path: str) -> frozenset[str]:
         """All files that a file imports, and those that these import."""
         if path not in self._reached:
             self._reached[path] = frozenset(self._closure(path, lambda it: self.files[it].sources))
         return self._reached[path]
 
-    def seen(self, path: str) -> tuple[str, ...]:
+    def visible_files(self, path: str) -> tuple[str, ...]:
         """The files whose names can be said without a word before them."""
         names = self.files[path]
-        if names.read.language.name not in _GLOBAL:
-            return tuple(names.open)
+        if names.outline.language.name not in _GLOBAL:
+            return tuple(names.wildcard_sources)
         if path not in self._seen:
-            self._seen[path] = tuple(self._closure(path, lambda it: self.files[it].open))
+            self._seen[path] = tuple(self._closure(path, lambda it: self.files[it].wildcard_sources))
         return self._seen[path]
 
     @staticmethod
@@ -157,39 +157,46 @@ class ProjectNames:
             waiting.extend(fresh)
         return found
 
-    def meant(self, path: str, said: NameMention) -> list[ResolvedSymbol]:
+    def resolve_mention(self, path: str, said: NameMention) -> list[ResolvedSymbol]:
         """The symbols of other files that a mention means, where the names alone tell."""
         names = self.files[path]
-        if said.chain is None or (not said.is_called and not said.chain and said.name in names.made):
+        if said.chain is None or (not said.is_called and not said.chain and said.name in names.bound_names):
             return []
-        is_new = said.name == "new" and names.read.language.name == "Ruby"
+        is_new = said.name == "new" and names.outline.language.name == "Ruby"
         words = said.chain if is_new else (*said.chain, said.name)
         for cut in range(len(words), 0, -1):
             key = ".".join(words[:cut])
-            if key in names.bound:
-                found = (it for bound in names.bound[key] for it in self._of(bound, key, words[cut:]))
-                return self.written_out(found)
+            if key in names.imported_names:
+                found = (it for bound in names.imported_names[key] for it in self._of(bound, key, words[cut:]))
+                return self.prefer_definitions(found)
         if words[0] in names.defined or ".".join(words) in names.defined:
             return []
-        if names.read.language.name == "Rust" and len(words) > 1:
+        if names.outline.language.name == "Rust" and len(words) > 1:
             bound = list(resolve_rust_path(self._project, path, list(words)))
-            return [it for one in bound if one.path != path for it in self.find(one.path, tuple(one.member.split(".")))]
-        return self.written_out(self._open(path, words))
+            return [
+                it
+                for one in bound
+                if one.path != path
+                for it in self.find_symbol(one.path, tuple(one.member.split(".")))
+            ]
+        return self.prefer_definitions(self._open(path, words))
 
     def _of(self, bound: ImportTarget, name: str, rest: tuple[str, ...]) -> Iterator[ResolvedSymbol]:
         member = tuple(bound.member.split(".")) if bound.member else ()
         if bound.member == "default":
-            own = self.files[bound.path].default
-            found = list(self.find(bound.path, ((own,) if own else (name,)) + rest)) or self.find(bound.path, rest)
+            own = self.files[bound.path].default_export
+            found = list(self.find_symbol(bound.path, ((own,) if own else (name,)) + rest)) or self.find_symbol(
+                bound.path, rest
+            )
             yield from found
         elif member or rest:
-            yield from self.find(bound.path, member + rest)
+            yield from self.find_symbol(bound.path, member + rest)
         else:
-            yield from self.find(bound.path, (name,))
+            yield from self.find_symbol(bound.path, (name,))
 
     def _open(self, path: str, words: tuple[str, ...]) -> Iterator[ResolvedSymbol]:
         """What files that are open to this one define by this name: bare, or by its class or namespace."""
-        for other in self.seen(path):
+        for other in self.visible_files(path):
             defined = self.files[other].defined
             exact = defined.get(".".join(words[-2:]), [])
             yield from (ResolvedSymbol(other, it) for it in exact)
@@ -197,7 +204,7 @@ class ProjectNames:
                 found = (it for it in defined.get(words[-1], ()) if it.name.split(".")[-2:] == list(words[-2:]))
                 yield from (ResolvedSymbol(other, it) for it in found)
 
-    def find(self, path: str, parts: tuple[str, ...]) -> Iterator[ResolvedSymbol]:
+    def find_symbol(self, path: str, parts: tuple[str, ...]) -> Iterator[ResolvedSymbol]:
         """A symbol by its name from a file on: there, or where that file has it from."""
         waiting = [(path, parts)]
         for at in waiting:
@@ -209,17 +216,17 @@ class ProjectNames:
     def _onward(self, path: str, parts: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Where a file has a name from: what it imports by this name, a module inside a package, all it passes on."""
         names = self.files[path]
-        if parts and parts[0] in names.bound:
-            for it in names.bound[parts[0]]:
+        if parts and parts[0] in names.imported_names:
+            for it in names.imported_names[parts[0]]:
                 yield it.path, (tuple(it.member.split(".")) if it.member else ()) + parts[1:]
         elif len(parts) > 1 and path.endswith("__init__.py"):
             inner = resolve_python_module(self._project, path, f".{parts[0]}")
             if inner:
                 yield inner, parts[1:]
-        elif names.read.language.name in _PASSING_ON:
-            yield from ((other, parts) for other in names.open)
+        elif names.outline.language.name in _PASSING_ON:
+            yield from ((other, parts) for other in names.wildcard_sources)
 
-    def written_out(self, found: Iterable[ResolvedSymbol]) -> list[ResolvedSymbol]:
+    def prefer_definitions(self, found: Iterable[ResolvedSymbol]) -> list[ResolvedSymbol]:
         """Instead of a prototype in a header, the functions that are written for it in files that include it."""
         return list(dict.fromkeys(other for it in found for other in (self._bodies(it) or [it])))
 

@@ -16,7 +16,7 @@ class SymbolUse(msgspec.Struct, frozen=True):
     path: str
     line: int
     text: str
-    within: str = ""
+    enclosing_symbol: str = ""
 
     @property
     def place(self) -> str:
@@ -39,7 +39,7 @@ class MappedFile(msgspec.Struct, frozen=True):
     """One file: its symbols in their order, and the project's own files that it takes something from."""
 
     path: str
-    entries: tuple[MappedSymbol, ...] = ()
+    symbols: tuple[MappedSymbol, ...] = ()
     imports: tuple[str, ...] = ()
 
 

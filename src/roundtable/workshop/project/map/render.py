@@ -47,7 +47,7 @@ def render_project_map(program: ProjectMap, budget_tokens: int) -> str:
     for less in _LESS:
         if _fits(text := _text(program, less), budget_tokens):
             return text
-    used = sorted((it for file in program.files for it in file.entries if it.uses), key=lambda it: -len(it.uses))
+    used = sorted((it for file in program.files for it in file.symbols if it.uses), key=lambda it: -len(it.uses))
     fewest, most = 0, len(used)
     while fewest < most:
         middle = (fewest + most + 1) // 2
@@ -90,15 +90,15 @@ def _fits(text: str, budget_tokens: int) -> bool:
 
 
 def _text(program: ProjectMap, less: _Less) -> str:
-    lines = [line for it in program.files if it.entries for line in _file(it, less)]
-    unread = [sanitize_line(it.path) for it in program.files if not it.entries]
+    lines = [line for it in program.files if it.symbols for line in _file(it, less)]
+    unread = [sanitize_line(it.path) for it in program.files if not it.symbols]
     if unread and not less.unused:
         lines.append(f"Without symbols: {', '.join(unread)}")
     return "\n".join((*lines, *_note(program, less)))
 
 
 def _file(file: MappedFile, less: _Less) -> Iterator[str]:
-    shown = [it for it in file.entries if less.shows(it)]
+    shown = [it for it in file.symbols if less.shows(it)]
     if less.unused and not shown:
         return
     imports = f" uses {', '.join(map(sanitize_line, file.imports))}" if file.imports and not less.unused else ""
@@ -124,7 +124,7 @@ def _places(uses: Sequence[SymbolUse]) -> str:
 
 
 def _note(program: ProjectMap, less: _Less) -> Iterator[str]:
-    hidden = [it for file in program.files for it in file.entries if not less.shows(it)]
+    hidden = [it for file in program.files for it in file.symbols if not less.shows(it)]
     used = sum(bool(it.uses) for it in hidden)
     private = sum(it.is_private and not it.uses for it in hidden)
     unused = len(hidden) - used - private
@@ -144,7 +144,7 @@ def _used_here(program: ProjectMap, here: Collection[str]) -> str:
     """What the files use from others: its place, its signature, and where they use it."""
     lines: list[str] = []
     for file in program.files:
-        for entry in file.entries if file.path not in here else ():
+        for entry in file.symbols if file.path not in here else ():
             uses = [it for it in entry.uses if it.path in here]
             if uses:
                 lines.append(f"  {sanitize_line(file.path)}:{entry.line} {_named(entry)} <- {_places(uses)}")
@@ -155,7 +155,7 @@ def _used_elsewhere(program: ProjectMap, here: Collection[str], most: int | None
     """What the files define, with every line of other files that uses it."""
     lines: list[str] = []
     for file in program.files:
-        for entry in file.entries if file.path in here else ():
+        for entry in file.symbols if file.path in here else ():
             uses = [it for it in entry.uses if it.path not in here]
             if uses:
                 lines.append(f"  {sanitize_line(file.path)}:{entry.line} {_named(entry)}{_only_named(uses, most)}")
@@ -172,7 +172,7 @@ def _only_named(uses: Sequence[SymbolUse], most: int | None) -> str:
 def _lines(uses: Sequence[SymbolUse], most: int | None) -> Iterator[str]:
     written = _spread([it for it in uses if it.text])
     for it in written[:most]:
-        inside = f" in {sanitize_line(it.within)}" if it.within else ""
+        inside = f" in {sanitize_line(it.enclosing_symbol)}" if it.enclosing_symbol else ""
         yield f"    {sanitize_line(it.path)}:{it.line}{inside}: {it.text}"
     if most is not None and len(written) > most:
         yield f"    and {len(written) - most:,} more places, left out for want of room"

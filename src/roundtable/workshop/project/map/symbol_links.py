@@ -46,29 +46,31 @@ class _File:
     def __init__(self, names: ProjectNames, path: str) -> None:
         self._names = names
         self._path = path
-        self._read = names.files[path].read
+        self._read = names.files[path].outline
         self._lines = SourceLines(self._read.source)
-        self._said = list(find_name_mentions(self._read, names.telling | names.files[path].bound.keys() | {"new"}))
+        self._said = list(
+            find_name_mentions(self._read, names.known_names | names.files[path].imported_names.keys() | {"new"})
+        )
 
     def add_to(self, uses: dict[Symbol, list[SymbolUse]]) -> None:
         """Add each use of another file's symbol: what names tell alone, then methods of the classes so known.
 
         Where a class is only named, as for a type, the first place in the file is enough.
         """
-        told = [(said, self._names.meant(self._path, said)) for said in self._said]
+        told = [(said, self._names.resolve_mention(self._path, said)) for said in self._said]
         known = self._classes(it for _, found in told for it in found)
         noted: set[tuple[Symbol, int]] = set()
         imports = self._names.files[self._path].imports
         for said, found in told:
-            for it in found or self._names.written_out(self._methods(said, known)):
+            for it in found or self._names.prefer_definitions(self._methods(said, known)):
                 if it.path == self._path:
                     continue
-                symbol, line = self._called(said, it).symbol, self._lines.of(said.at)
+                symbol, line = self._called(said, it).symbol, self._lines.number_at(said.offset)
                 only_named = symbol.kind is SymbolKind.CLASS and not said.is_called
                 key = (symbol, 0 if only_named else line)
                 if key not in noted:
-                    text = "" if only_named else self._lines.text(line)
-                    uses.setdefault(symbol, []).append(SymbolUse(self._path, line, text, self._within(said.at)))
+                    text = "" if only_named else self._lines.text_of(line)
+                    uses.setdefault(symbol, []).append(SymbolUse(self._path, line, text, self._within(said.offset)))
                     imports.add(it.path)
                 noted.add(key)
 
@@ -80,7 +82,7 @@ class _File:
         """Classes this file knows of: those it says, and those in the signatures of what it uses."""
         said = {word for it in self._said for word in (it.name, *(it.chain or ()))}
         signatures = {word for it in used for word in _WORD.findall(it.symbol.signature)}
-        return said | signatures | self._names.files[self._path].bound.keys()
+        return said | signatures | self._names.files[self._path].imported_names.keys()
 
     @cached_property
     def _types(self) -> dict[str, set[str]]:
@@ -92,7 +94,7 @@ class _File:
 
     @cached_property
     def _own(self) -> set[str]:
-        return {it.simple for it in self._read.symbols}
+        return {it.base_name for it in self._read.symbols}
 
     def _methods(self, said: NameMention, known: set[str]) -> list[ResolvedSymbol]:
         """The methods that `x.name()` may be, in files that this one reaches: of its type, else of known classes.
@@ -105,7 +107,7 @@ class _File:
         last = said.chain[-1] if said.chain else ""
         if last in _OWN and said.name in self._own:
             return []
-        reached = self._names.reached(self._path)
+        reached = self._names.reachable_files(self._path)
         near = [(owner, it) for owner, it in every if it.path in reached]
         types = self._types.get(last, set())
         typed = [it for owner, it in near if owner in types]
@@ -122,7 +124,7 @@ class _File:
         if not said.is_called or meant.symbol.kind is not SymbolKind.CLASS:
             return meant
         defined, name = self._names.files[meant.path].defined, symbol_name_without_namespace(meant.symbol)
-        ways = (*_CONSTRUCTORS, meant.symbol.simple)
+        ways = (*_CONSTRUCTORS, meant.symbol.base_name)
         made = next((defined[f"{name}.{way}"] for way in ways if f"{name}.{way}" in defined), None)
         return ResolvedSymbol(meant.path, made[0]) if made else meant
 
@@ -130,14 +132,14 @@ class _File:
 def _mapped(path: str, names: ProjectNames, uses: Mapping[Symbol, list[SymbolUse]]) -> MappedFile:
     if path not in names.files:
         return MappedFile(path)
-    read = names.files[path].read
+    read = names.files[path].outline
     lines = SourceLines(read.source)
     entries = tuple(
         MappedSymbol(
             sanitize_line(it.name),
             it.kind,
             sanitize_line(it.signature, MAX_MAP_LINE_LENGTH).rstrip(":"),
-            lines.of(it.node.start_byte),
+            lines.number_at(it.node.start_byte),
             _is_private(read, it),
             tuple(sorted(uses.get(it, ()), key=lambda use: (use.path, use.line))),
         )
@@ -149,7 +151,7 @@ def _mapped(path: str, names: ProjectNames, uses: Mapping[Symbol, list[SymbolUse
 
 def _is_private(read: Outline, symbol: Symbol) -> bool:
     """Whether a symbol is its file's own affair, as its language says it."""
-    simple, before = symbol.simple, symbol.signature.split("(")[0].split()
+    simple, before = symbol.base_name, symbol.signature.split("(")[0].split()
     if simple.startswith(("_", "#")) and simple not in _CONSTRUCTORS and not simple.endswith("__"):
         return True
     match read.language.name:

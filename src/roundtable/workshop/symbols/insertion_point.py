@@ -230,7 +230,7 @@ def _in_object(source: bytes, anchor: Symbol, is_before: bool, name: str) -> Ins
     comma = find_trailing_comma(anchor.node)
     if is_before or not comma:
         place = _beside(source, anchor, is_before, 0, name)
-        return place._replace(tail=b",") if is_before else place._replace(at=anchor.end, lead=b",")
+        return place._replace(suffix=b",") if is_before else place._replace(offset=anchor.end, prefix=b",")
     end, indent = line_end_offset(source, comma.end_byte), line_indentation(source, anchor.start)
     if source[comma.end_byte : end].strip():
         return InsertionPoint(comma.end_byte, indent, 1, 1, name, indent, suffix=b",")

@@ -147,7 +147,7 @@ def parse_merge_directive(directive: str, known: DirectiveVocabulary) -> list[Me
         ):
             return [UnclearDirective(directive, order.reason)]
         if isinstance(order, UnclearDirective) and reasons:
-            order = order._replace(words=directive)
+            order = order._replace(text=directive)
         if order:
             found.append(order)
     return found

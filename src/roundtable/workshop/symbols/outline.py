@@ -224,7 +224,7 @@ def _merged(symbols: Iterable[Symbol]) -> Iterator[Symbol]:
     leading: Symbol | None = None
     for symbol in symbols:
         if leading and (leading.name, leading.container) == (symbol.name, symbol.container):
-            symbol = replace(symbol, start=leading.start, bare=leading.start_without_comments)
+            symbol = replace(symbol, start=leading.start, start_without_comments=leading.start_without_comments)
         elif leading:
             yield leading
         leading = symbol if is_overload_signature(symbol.node) else None

@@ -115,7 +115,7 @@ def _neighbours(call: ProbeCall) -> Iterator[ProbeCall]:
     for place in (*tree.args, *(it.value for it in tree.keywords)):
         for value in _near(ast.literal_eval(place)):
             other = ast.parse(repr(value), mode="eval").body
-            yield call._replace(arguments=_arguments(_with(tree, place, other)), near=True)
+            yield call._replace(arguments=_arguments(_with(tree, place, other)), is_variation=True)
 
 
 def _with(call: ast.Call, place: ast.expr, other: ast.expr) -> ast.Call:
@@ -245,9 +245,9 @@ def _similar_commands(command: ProbeCommand) -> Iterator[ProbeCommand]:
     """The same with fewer arguments, with one more, and with another number in the place of one."""
     given = command.arguments
     for count in range(len(given)):
-        yield command._replace(arguments=given[:count], near=True)
-    yield command._replace(arguments=(*given, "1"), near=True)
+        yield command._replace(arguments=given[:count], is_variation=True)
+    yield command._replace(arguments=(*given, "1"), is_variation=True)
     for place, value in enumerate(given):
         if _NUMBER.fullmatch(value):
             for other in (0, 1, int(value) + 1, -int(value)):
-                yield command._replace(arguments=(*given[:place], str(other), *given[place + 1 :]), near=True)
+                yield command._replace(arguments=(*given[:place], str(other), *given[place + 1 :]), is_variation=True)

@@ -90,7 +90,9 @@ def revert_unrelated_candidate_edits(wish: ProposedChange, asked: Set[str], *, c
             after[it.path] = made.source
             symbols += [f"{symbol} in {it.path}" for symbol in made.symbols]
     whole, own = (_with_contents(each, after) for each in (wish.files, wish.own_files))
-    narrower = msgspec.structs.replace(wish, files=whole, own=own, refused=objections(own), reverted=tuple(symbols))
+    narrower = msgspec.structs.replace(
+        wish, files=whole, own_files=own, refused=objections(own), reverted=tuple(symbols)
+    )
     return narrower if symbols and narrower.is_writable and changes_any_code(own) else None
 
 
@@ -127,7 +129,7 @@ def exclude_new_tests(wish: ProposedChange) -> ProposedChange:
     files, own = (
         tuple(it for it in each if it.path not in gone.union(without)) for each in (wish.files, wish.own_files)
     )
-    return msgspec.structs.replace(wish, files=files, own=own, without=without)
+    return msgspec.structs.replace(wish, files=files, own_files=own, excluded_tests=without)
 
 
 def replace_candidate_tests(wish: ProposedChange, tests: Sequence[DraftFile]) -> ProposedChange:
@@ -135,7 +137,7 @@ def replace_candidate_tests(wish: ProposedChange, tests: Sequence[DraftFile]) ->
     gone = {it.path for it in (*wish.own_files, *tests) if is_new_test_module(it)}
     files, own = ((*(it for it in each if it.path not in gone), *tests) for each in (wish.files, wish.own_files))
     refused = (*(it for it in wish.refused if it.path not in gone), *objections(tests))
-    return msgspec.structs.replace(wish, files=files, own=own, refused=refused)
+    return msgspec.structs.replace(wish, files=files, own_files=own, refused=refused)
 
 
 def candidate_defines_any(wish: ProposedChange, asked: Set[str]) -> bool:

@@ -113,8 +113,8 @@ async def run_candidate_trials(
             for name in outcomes
         },
         authors={f"{author}: {test}": author for author in names for test in names[author]},
-        examples=len(examples),
-        unsteady=unsteady,
+        counted_examples=len(examples),
+        flaky_checks=unsteady,
     )
 
 

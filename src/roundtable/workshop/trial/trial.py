@@ -373,7 +373,9 @@ class CandidateTrial:
                 laid = tests.get(name, {})
                 commands = await asyncio.to_thread(find_candidate_checks, trees[name], laid)
                 brought[name] = await run_candidate_checks(here, name, trees[name], commands, laid, tell, self._seconds)
-            return msgspec.structs.replace(trials, brought=brought, unrun=(*own.unrun_reasons, *trials.unrun_reasons))
+            return msgspec.structs.replace(
+                trials, candidate_checks=brought, unrun_reasons=(*own.unrun_reasons, *trials.unrun_reasons)
+            )
 
     async def _names(self) -> Sequence[str]:
         return await asyncio.to_thread(names_for_trees, self._workspace)

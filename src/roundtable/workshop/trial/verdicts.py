@@ -188,7 +188,7 @@ def judge_with_original_tests(
         for each in (wish.files, wish.own_files)
     )
     restored = tuple(it.path for it in wish.own_files if it.path in tests or it in measures)
-    return msgspec.structs.replace(wish, files=files, own=own, restored=restored) if own else wish
+    return msgspec.structs.replace(wish, files=files, own_files=own, restored=restored) if own else wish
 
 
 def summarize_own_tests(passed: Mapping[str, bool]) -> tuple[CheckOutcome, ...]:

@@ -171,9 +171,9 @@ class CandidateTrial:
         wish = self.read_proposed_change(session, first, over)
         tests: tuple[DraftFile, ...] = ()
         for move in later:
-            journal_timestamp = self.read_proposed_change(session, move, is_diagnosis_over)
-            new = tuple(filter(is_new_test_module, journal_timestamp.own_files))
-            if is_tests_round(move.round) or (wish.own_files and journal_timestamp.is_writable and new == journal_timestamp.own_files):
+            now = self.read_proposed_change(session, move, over)
+            new = tuple(filter(is_new_test_module, now.own_files))
+            if is_tests_round(move.round) or (wish.own_files and now.is_writable and new == now.own_files):
                 tests = new or tests
             else:
                 wish, tests = now, () if new else tests
@@ -247,10 +247,14 @@ class CandidateTrial:
         wishes = [judge_candidate(it, trials, needs_evidence=bool(trials.baseline) and not staged) for it in wishes]
         if not (staged or guess_task_allows_mutation(session)):
             wishes = [
-                fail_candidate_on_finding(it, SIDE_EFFECTS_CHECK, trials.side_effects, SIDE_EFFECT_MESSAGE) for it in wishes
+                fail_candidate_on_finding(it, SIDE_EFFECTS_CHECK, trials.side_effects, SIDE_EFFECT_MESSAGE)
+                for it in wishes
             ]
         if not (staged or guess_task_expects_errors(session)):
-            wishes = [fail_candidate_on_finding(it, REGRESSIONS_CHECK, trials.regressions, REGRESSION_MESSAGE) for it in wishes]
+            wishes = [
+                fail_candidate_on_finding(it, REGRESSIONS_CHECK, trials.regressions, REGRESSION_MESSAGE)
+                for it in wishes
+            ]
         wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
         if not staged:
             wishes = await self._with_tests_as_they_were(session, wishes, sandbox, tell)

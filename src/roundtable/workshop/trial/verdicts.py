@@ -131,8 +131,8 @@ def reject_uncorroborated_candidates(
     if not trials.baseline or len(wishes) < 2:
         return wishes
     rests = {it.seat for it in wishes if changes_any_code(it.own_files) and not trials.fixed_checks(it.checks) - weak}
-    describe_candidate_doubts = {it: (EVIDENCE_CHECK, UNCORROBORATED_MESSAGE) for it in rests if not trials.has_own_evidence(it)}
-    describe_candidate_doubts |= {it: (AGREEMENT_CHECK, why) for it in rests - describe_candidate_doubts.keys() if (why := _opposed(trials, it))}
+    doubts = {it: (EVIDENCE_CHECK, UNCORROBORATED_MESSAGE) for it in rests if not trials.has_own_evidence(it)}
+    doubts |= {it: (AGREEMENT_CHECK, why) for it in rests - doubts.keys() if (why := _opposed(trials, it))}
     doubted = set[str]()
     while any(it.passes_all_checks for it in wishes):
         decided = rank_tried_candidates(wishes, trials)
@@ -149,7 +149,9 @@ def reject_uncorroborated_candidates(
         if it.passes_all_checks and not changes_any_code(it.own_files) and not trials.fixed_checks(it.checks)
     }
     return [
-        it.with_failed_check(CODE_CHECK, NO_CODE_MESSAGE) if it.seat in idle and not trials.evidence_authors(it.seat) else it
+        it.with_failed_check(CODE_CHECK, NO_CODE_MESSAGE)
+        if it.seat in idle and not trials.evidence_authors(it.seat)
+        else it
         for it in wishes
     ]
 

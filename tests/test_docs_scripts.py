@@ -91,7 +91,7 @@ def test_rounds_are_named_as_the_meetings_name_them() -> None:
 def test_every_round_that_a_meeting_may_hold_is_named(name: str) -> None:
     row = re.search(rf"^\| `{name}` \| (.*)$", PAGE, re.M)
     assert row
-    planned = {it.template for it in MEETINGS[name].planned({}, ())}
+    planned = {it.template for it in MEETINGS[name].planned_rounds({}, ())}
     assert [it for it in planned if not re.search(rf"`{name}/[0-9N]-{it}", row[1])] == []
 
 

@@ -83,7 +83,7 @@ def test_another_limit_makes_other_chunks() -> None:
 def test_where_the_windows_have_room_for_all_of_it_nothing_is_cut() -> None:
     files = [of(30_000, "a.py"), of(30_000, "b.py"), of(30_000, "tests/test_a.py")]
     all_at_once = split_into_chunks(files, choose_chunk_limit(files, room=90_000))
-    assert [[it.place for it in chunk.pieces] for chunk in all_at_once] == [["a.py", "b.py", "tests/test_a.py"]]
+    assert [[it.location for it in chunk.pieces] for chunk in all_at_once] == [["a.py", "b.py", "tests/test_a.py"]]
     assert choose_chunk_limit(files, room=89_999) == CHUNK_TOKENS
     assert choose_chunk_limit(files, room=89_999, limit=12_000) == 12_000
     assert choose_chunk_limit(files, room=6_000) == 6_000
@@ -109,7 +109,7 @@ def test_a_file_that_is_too_long_is_cut_before_its_symbols() -> None:
     function = b"def f():\n" + b"    x = 1\n" * 9
     source = function * 40
     made = split_into_chunks([sized("a.py", source, *range(1, 401, 10))], limit=310)
-    places = [piece.place for chunk in made for piece in chunk.pieces]
+    places = [piece.location for chunk in made for piece in chunk.pieces]
     assert places == ["a.py:1-120", "a.py:121-240", "a.py:241-360", "a.py:361-400"]
     assert all(piece.of(source).startswith(b"def f():\n") for chunk in made for piece in chunk.pieces)
     assert joined(made, {"a.py": source}) == {"a.py": source}
@@ -123,7 +123,7 @@ def test_a_line_that_is_too_long_is_cut_between_letters() -> None:
             assert len(piece.of(source)) <= 50 * BYTES_PER_TOKEN
             piece.of(source).decode()
     assert joined(made, {"min.js": source}) == {"min.js": source}
-    assert {piece.place for chunk in made for piece in chunk.pieces} == {"min.js:1-1", "min.js:1-2"}
+    assert {piece.location for chunk in made for piece in chunk.pieces} == {"min.js:1-1", "min.js:1-2"}
 
 
 names = st.sampled_from(["a", "b", "src/c", "src/d", "tests/e", "lib/f", "g", "h"]).flatmap(
@@ -147,7 +147,7 @@ def test_every_byte_is_in_exactly_one_chunk_and_no_chunk_is_over_the_limit(
     assert {path for it in made for path in it.paths} == set(sources)
     assert all(0 <= it.tokens <= limit for it in made)
     whole = {it.path for it in files if it.tokens <= limit}
-    places = [piece.place for chunk in made for piece in chunk.pieces]
+    places = [piece.location for chunk in made for piece in chunk.pieces]
     assert whole <= set(places)
     assert all(one.tokens + other.tokens > limit for at, one in enumerate(made) for other in made[:at])
 

@@ -30,4 +30,4 @@ error: test failed, to rerun pass `--lib`
     ],
 )
 def test_it_is_the_last_line_that_names_an_error_or_the_last_of_all(said: str, gist: str) -> None:
-    assert CheckOutcome("tests", (), 1, said).gist == gist
+    assert CheckOutcome("tests", (), 1, said).failure_line == gist

@@ -107,12 +107,12 @@ def test_a_decision_is_remembered_with_its_question_its_reason_and_its_outcome()
         workspace="/w",
         at=AT,
     )
-    assert entry.bears
+    assert entry.is_relevant
 
 
 def test_a_deadlock_is_remembered_and_binds_nobody() -> None:
     (entry,) = derive_memory_entries(session_with(decided(Outcome.DEADLOCK, position="")))
-    assert (entry.state, entry.text, entry.bears) == ("deadlock", "No decision (deadlock).", False)
+    assert (entry.state, entry.text, entry.is_relevant) == ("deadlock", "No decision (deadlock).", False)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.CANCELLED, Outcome.FAILED, Outcome.INSUFFICIENT])
@@ -139,7 +139,7 @@ def test_a_persons_rejection_is_a_decree_with_their_reason() -> None:
     )
     assert brief(told) == [("D-1a2b3c", "overruled", "Use REST"), ("R-1a2b3c", "standing", "Use REST")]
     assert [it.why for it in told] == ["All agree.", "Nobody can run it."]
-    assert [it.bears for it in told] == [False, True]
+    assert [it.is_relevant for it in told] == [False, True]
     assert len(derive_memory_entries(session_with(*answered("decide", "later"), decided()))) == 1
     _, unexplained = derive_memory_entries(session_with(*answered("decide", "reject"), decided(Outcome.REJECTED)))
     assert unexplained.why == "no reason given"
@@ -163,7 +163,7 @@ def test_a_code_red_leaves_an_error_without_a_number_yet(option: str, state: str
     made = decided(position="stale auth token", winner="stale-auth-token", text="It expires.\nMore.")
     (entry,) = derive_memory_entries(session_with(*answered("outcome", option), made, meeting="code-red"))
     assert (entry.id, entry.kind, entry.text, entry.why) == ("", EntryKind.ERROR, "stale auth token", "It expires.")
-    assert (entry.state, entry.bears) == (state, True)
+    assert (entry.state, entry.is_relevant) == (state, True)
 
 
 @pytest.mark.feature("S3.61")

@@ -51,7 +51,7 @@ class Held:
 
     async def served(self) -> list[FilesRead | ChecksRun]:
         """What came of the seats' requests."""
-        served = (await self._desk.session(self.session)).served
+        served = (await self._desk.session(self.session)).shared_results
         return [result for _, _, result in served if isinstance(result, FilesRead | ChecksRun)]
 
 

@@ -249,7 +249,7 @@ async def test_what_breaks_in_the_rehearsal_goes_back_to_its_author_and_is_appro
     assert (code / "slug.py").read_text() == JOINED_SLUG
     assert not (code / "helper.py").exists()
     broken = next(it for it in (await bench.session(held.session)).results.values() if isinstance(it, ChangeRehearsed))
-    assert broken.broke == ("tests", "its own tests")
+    assert broken.broken_checks == ("tests", "its own tests")
     assert "No module named 'helper'" in held.prompt("build/3-repair", "claude")
 
 

@@ -255,9 +255,9 @@ async def test_a_yes_to_all_ahead_covers_a_repair_of_what_would_only_work_with_u
     decision = await held.hold("build", "Split slugify().", answers=YES)
     session = await bench.session(held.session)
     broken, sound = (it for it in session.results.values() if isinstance(it, ChangeRehearsed))
-    assert (broken.broke, broken.leans) == (("tests", "its own tests"), ("helper.py",))
+    assert (broken.broken_checks, broken.leans) == (("tests", "its own tests"), ("helper.py",))
     assert "passes together with what is not: helper.py" in held.prompt("build/3-repair", "claude")
-    assert (sound.broke, sound.leans) == ((), ())
+    assert (sound.broken_checks, sound.leans) == ((), ())
     assert {id: it.option for id, it in session.answers.items()} == {"approve": "all", "approve-2": "all"}
     assert decision.next_step == "applied"
     assert git(code, "show", "HEAD:slug.py") == JOINED_SLUG

@@ -129,8 +129,8 @@ def test_who_speaks_through_a_shipped_endpoint_judges_through_its_cheaper_model(
     shipped = shipped_endpoints()
     assert shipped[endpoint].default_model == model
     (seat,) = with_judges([Seat("one", (f"{endpoint}:{model}",))], shipped)
-    assert seat.chain(judging=True) == (f"{endpoint}:{judge}", f"{endpoint}:{model}")
-    assert seat.chain() == (f"{endpoint}:{model}",)
+    assert seat.voice_chain(judging=True) == (f"{endpoint}:{judge}", f"{endpoint}:{model}")
+    assert seat.voice_chain() == (f"{endpoint}:{model}",)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_who_speaks_through_a_shipped_endpoint_judges_through_its_cheaper_model(
 )
 def test_agents_and_what_runs_on_this_machine_judge_through_their_own_voice(voices: tuple[str, ...]) -> None:
     (seat,) = with_judges([Seat("one", voices)], shipped_endpoints())
-    assert seat.chain(judging=True) == voices
+    assert seat.voice_chain(judging=True) == voices
 
 
 def test_who_speaks_through_the_cheaper_model_already_has_no_other() -> None:

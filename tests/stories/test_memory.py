@@ -508,7 +508,7 @@ async def test_what_is_written_by_hand_is_on_the_record_and_no_list_takes_it_for
     desk: Roundtable, places: Places
 ) -> None:
     decree = await desk.memory.reject("Use SOAP", "Nobody wants it.")
-    assert [row for row in await desk.sessions() if not row.child] == []
+    assert [row for row in await desk.sessions() if not row.is_child] == []
     with pytest.raises(NotFound):
         await desk.find("last")
     async with await Roundtable.open(desk.workspace, places) as later:

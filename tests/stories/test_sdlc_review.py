@@ -279,7 +279,7 @@ async def test_a_file_that_is_longer_than_a_part_is_mended_where_its_line_is_and
     assert DIVIDED in asked
     assert "def long_0(" not in asked
     assert await files_of(desk, end) == {"shop/long.py": LONG.replace("/ second", "/ second if second else 0")}
-    assert end.remarks == ("claude judged its own words among the others', unsigned, since everybody had spoken.",)
+    assert end.all_notices == ("claude judged its own words among the others', unsigned, since everybody had spoken.",)
 
 
 async def test_a_fix_that_could_not_be_run_is_kept_and_that_is_said(desk: Roundtable) -> None:

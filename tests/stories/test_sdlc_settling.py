@@ -110,5 +110,5 @@ async def test_where_the_limits_leave_no_room_for_a_judge_it_is_not_said_that_no
 async def test_who_sits_here_alone_judges_nothing_but_its_own_words(bench: Roundtable) -> None:
     meeting, decision = await discussed(bench, {"claude": seat("claude", ("*-judge", AGREED))}, REQUIREMENTS)
     (end,) = list_stage_ends(await bench.session(meeting.session))
-    assert end.remarks == ("claude judged nothing but its own words, since nobody else can judge here.",)
+    assert end.all_notices == ("claude judged nothing but its own words, since nobody else can judge here.",)
     assert "among the others'" not in decision.how

@@ -219,7 +219,7 @@ async def test_what_must_be_fixed_is_asked_of_the_bases_author_alone_who_sees_wh
     assert "You may change only: accounts.py." in shown
     assert await files(bench, end) == {"accounts.py": whole}
     assert Contribution("accounts.py", "login", "gpt") in end.took
-    assert end.remarks == ("claude judged its own words among the others', unsigned, since everybody had spoken.",)
+    assert end.all_notices == ("claude judged its own words among the others', unsigned, since everybody had spoken.",)
 
 
 async def test_a_merge_that_fails_what_the_base_passed_is_dropped_and_that_is_said(bench: Roundtable) -> None:

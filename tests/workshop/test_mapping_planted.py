@@ -73,7 +73,7 @@ def test_both_ends_of_each_fault_are_in_one_prompt_with_the_map_and_in_none_with
 def test_every_file_is_in_one_chunk_and_map_and_files_keep_to_their_budgets() -> None:
     made, known = program()
     parts = cut()
-    places = [piece.place for it in parts for piece in it.pieces]
+    places = [piece.location for it in parts for piece in it.pieces]
     assert sorted(places) == sorted(made.files)
     files = sum(map(len, made.files.values())) / 4
     assert max(it.tokens for it in parts) <= CHUNK_TOKENS

@@ -183,7 +183,7 @@ class Roundtable:
             )
             limits = raise_round_limit_for_stages(limits, filled)
         told = settings.meeting_settings(rules, config.meetings.get(rules.name, {}) | meeting.settings, filled)
-        judging = any(it.turns.judging for it in rules.planned(told, agenda.options))
+        judging = any(it.turns.judging for it in rules.planned_rounds(told, agenda.options))
         seats = with_judges(seats, self.endpoints) if judging else seats
         if limits.budget_usd == 0 and (paid := self.paid_voices(seats, judging=judging)):
             raise UsageError(
@@ -213,10 +213,12 @@ class Roundtable:
             seed=random.SystemRandom().getrandbits(48) if agenda.seed is None else agenda.seed,
         )
         room = self._room(charter, judging=judging)
-        gathered = await self._gathering.gather(agenda, room, project=rules.gathers, may_ask=not rules.writes)
+        gathered = await self._gathering.gather(
+            agenda, room, project=rules.shows_project, may_ask=not rules.writes_files
+        )
         context = tuple(ContextItem(name, compute_digest(data), len(data)) for name, data in gathered.shown.items())
         unsaved = partial(describe_unwritable_files, self.workspace, charter, gathered.shown)
-        notices = (*gathered.notices, *(await asyncio.to_thread(unsaved) if rules.writes else ()))
+        notices = (*gathered.notices, *(await asyncio.to_thread(unsaved) if rules.writes_files else ()))
         charter = msgspec.structs.replace(charter, context=context, notices=notices)
         return charter, [*gathered.shown.values(), *prompts.values()]
 
@@ -263,7 +265,7 @@ class Roundtable:
 
     def paid_voices(self, seats: Sequence[Seat], *, judging: bool = False) -> list[str]:
         """The voices of these seats that are paid by the token; with those of their judges where some are judging."""
-        voices = dict.fromkeys(voice for seat in seats for voice in seat.chain(judging=judging))
+        voices = dict.fromkeys(voice for seat in seats for voice in seat.voice_chain(judging=judging))
         return [voice for voice in voices if self.tariffs.of(voice).paid == "tokens"]
 
     def watch(self, session: str, after: int = 0, *, here: bool = False) -> AsyncGenerator[Recorded | Delta]:
@@ -458,9 +460,9 @@ def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Meeting, limits:
     names = [seat.name for seat in seats]
     if not agenda.question.strip():
         raise UsageError("The question is empty.", "Say what it is about.")
-    if len(seats) < rules.minimum:
-        needed = f"{rules.minimum} seats" if rules.minimum > 1 else "a seat"
-        alone = " To ask one seat alone: roundtable discuss --seat NAME=VOICE." if rules.minimum > 1 else ""
+    if len(seats) < rules.minimum_seats:
+        needed = f"{rules.minimum_seats} seats" if rules.minimum_seats > 1 else "a seat"
+        alone = " To ask one seat alone: roundtable discuss --seat NAME=VOICE." if rules.minimum_seats > 1 else ""
         raise UsageError(
             f"The meeting {rules.name} needs at least {needed}.", f"Add some with --seat NAME=VOICE.{alone}"
         )
@@ -475,7 +477,7 @@ def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Meeting, limits:
         known = f"Its gates: {', '.join(gates)}."
         raise UsageError(f"The meeting {rules.name} has no gate called {', '.join(sorted(unknown))}.", known)
     for id, answer in agenda.answers.items():
-        allowed = rules.answers.get(re.sub(r"-\d+$", "", id), (answer,))
+        allowed = rules.advance_answers.get(re.sub(r"-\d+$", "", id), (answer,))
         if answer not in allowed:
             raise UsageError(f"{answer} cannot be answered ahead to {id}.", f"Choose one of: {', '.join(allowed)}.")
     if len(set(agenda.options)) != len(agenda.options) or len(agenda.options) == 1:

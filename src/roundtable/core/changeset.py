@@ -1,7 +1,7 @@
-"""What wants to be written: one form for everything, whoever produced it. Nothing else is ever written to a workspace.
+"""Changes to files, in one form for every producer. Nothing else is ever written to a workspace.
 
-A changeset is what somebody wants; a draft is what that comes to on a certain tree, file by file and byte by byte.
-Only a draft that a person said yes to is carried out.
+A changeset says what a seat or person wants changed. A draft is its result on one tree, file by file and byte by byte.
+Only a draft that a person approved is applied.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from roundtable.core.values import Digest, Value
 
 
 class FolderEdits(Value, frozen=True):
-    """What was changed by hand in a folder, as a git diff, and what no such diff holds.
+    """What was edited in a folder, as a git diff, and what such a diff cannot hold.
 
-    `inner` are repositories made there, `no_text` files that are no text in UTF-8, `set_up` files that had been changed
-    before anybody worked there.
+    `inner` are repositories created there, `no_text` files that are not UTF-8 text, `set_up` files that were already
+    changed before any work began there.
     """
 
     diff: str = ""
@@ -29,7 +29,7 @@ class FolderEdits(Value, frozen=True):
 
 
 class EditBlock(Value, frozen=True):
-    """Text to be found in a file, once, and what stands there instead. `line` tells alike places apart, if given."""
+    """Text that must occur exactly once in a file, and its replacement. `line` selects one of several equal places."""
 
     search: str
     replace: str
@@ -46,7 +46,7 @@ class CreateFile(Value, frozen=True, tag="create", tag_field="operation"):
 
 
 class ReplaceFile(Value, frozen=True, tag="replace", tag_field="operation"):
-    """A whole file, which may be new too where `base` is empty."""
+    """The whole content of a file, which may be new where `base` is empty."""
 
     path: str
     text: str
@@ -56,7 +56,7 @@ class ReplaceFile(Value, frozen=True, tag="replace", tag_field="operation"):
 
 
 class EditFile(Value, frozen=True, tag="edit", tag_field="operation"):
-    """Parts of a file."""
+    """Replacements within a file."""
 
     path: str
     blocks: tuple[EditBlock, ...]
@@ -76,7 +76,7 @@ class PutSymbol(Value, frozen=True, tag="put_symbol", tag_field="operation"):
 
 
 class DeleteFile(Value, frozen=True, tag="delete", tag_field="operation"):
-    """A file that goes."""
+    """A file to delete."""
 
     path: str
     base: Digest = ""
@@ -84,7 +84,7 @@ class DeleteFile(Value, frozen=True, tag="delete", tag_field="operation"):
 
 
 class RenameFile(Value, frozen=True, tag="rename", tag_field="operation"):
-    """A file under another name; an edit of it names the new one."""
+    """A file to rename; an edit of the renamed file uses the new name."""
 
     path: str
     to: str
@@ -96,10 +96,10 @@ Operation = CreateFile | ReplaceFile | EditFile | PutSymbol | DeleteFile | Renam
 
 
 class Changeset(Value, frozen=True):
-    """File operations in their order, with who wants them, where they may reach and which decision or claim asked.
+    """File operations in their order, their producer, their scope, and the decision or claim that asked for them.
 
-    `scope` are path patterns; without any, the whole workspace. An operation's own `asked_by` stands above this one.
-    `base` of an operation is the digest of the file as its producer knew it: another one now is a stale base.
+    `scope` are path patterns; an empty scope is the whole workspace. An operation's own `asked_by` takes precedence.
+    `base` of an operation is the digest of the file its producer saw: if the file has changed since, the base is stale.
     """
 
     operations: tuple[Operation, ...]
@@ -109,7 +109,7 @@ class Changeset(Value, frozen=True):
 
 
 class RefusalKind(StrEnum):
-    """Why something is not written. Nothing else."""
+    """Why an operation is refused."""
 
     ABSOLUTE = "absolute"
     TRAVERSAL = "traversal"
@@ -143,7 +143,7 @@ class RefusalKind(StrEnum):
 
 
 class Refusal(Value, frozen=True):
-    """One thing that is not written, and why, in one sentence for people."""
+    """One refused operation, and why, in one sentence."""
 
     path: str
     kind: RefusalKind
@@ -151,7 +151,7 @@ class Refusal(Value, frozen=True):
 
 
 class FileChange(Value, frozen=True):
-    """One file before and after, each kept by digest; an empty digest is no file. `was` is its name before."""
+    """One file before and after, each by digest; an empty digest means no file. `was` is its former name."""
 
     path: str
     before: Digest = ""
@@ -163,19 +163,19 @@ class FileChange(Value, frozen=True):
 
 
 class Draft(Value, frozen=True):
-    """What a changeset comes to on one tree. Kept as a blob; its digest is its name."""
+    """The result of a changeset on one tree. Stored as a blob and named by its digest."""
 
     files: tuple[FileChange, ...] = ()
 
 
 NO_NEWLINE_MARK = "\\ No newline at end of file"
-"""Stands in a hunk after a last line that does not end, as in git's own diffs."""
+"""Marks a last line without a line end in a hunk, as git diffs do."""
 
 
 class Hunk(Value, frozen=True):
-    """One run of changed lines, under an id such as `src/a.py#2`, that a person takes or leaves.
+    """One run of changed lines, under an id such as `src/a.py#2`, that a person accepts or rejects.
 
-    `above` and `below` are the lines around it that stay. `whole` says that the file itself comes or goes with it.
+    `above` and `below` are unchanged lines around it. `whole` says that the file itself is created or deleted.
     """
 
     id: str
@@ -190,14 +190,14 @@ class Hunk(Value, frozen=True):
 
     @property
     def sides(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Its lines in their order, under the signs a diff gives them."""
+        """Its lines in order, under the signs of a diff."""
         return ((" ", self.above), ("-", self.before), ("+", self.after), (" ", self.below))
 
 
 class HunkChoice(Value, frozen=True):
-    """What a person made of a draft, by the ids of its hunks: which they left, and which they wrote anew.
+    """A person's choice among the hunks of a draft, by their ids: which they rejected, and which they rewrote.
 
-    As JSON it is the text of their answer at the gate; no text at all takes every hunk as it is.
+    Stored as JSON in the text of their answer; an empty text accepts every hunk as it is.
     """
 
     rejected: tuple[str, ...] = ()
@@ -205,7 +205,7 @@ class HunkChoice(Value, frozen=True):
 
 
 class DraftFile(msgspec.Struct, frozen=True):
-    """One file before and after; None is no file. `was` is the name it had, of which nothing is left then."""
+    """One file before and after; None means no file. `was` is its former name, under which no file remains."""
 
     path: str
     before: bytes | None

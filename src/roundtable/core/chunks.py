@@ -1,9 +1,9 @@
-"""A program in chunks that a seat can read at once: every byte in exactly one, and what belongs together together.
+"""A program split into chunks that a seat can read at once; every byte is in exactly one chunk.
 
-What comes first is told by a file's name alone. Tests are what `core/testing.py` calls so, and what stands in a folder
-called `specs`, `e2e`, `testdata` or `fixtures`. Configuration is what builds and runs the program: Dockerfile,
-Makefile, compose files, `.github/`, and files in a format of settings. Lock files and what else programs write come
-last, all other files first.
+Priority follows from a file's name alone. Tests are what `core/file_kinds.py` calls tests, and files in folders called
+`specs`, `e2e`, `testdata` or `fixtures`. Configuration is what builds and runs the program: Dockerfile, Makefile,
+compose files, `.github/`, and files in a format for settings. Lock files and other generated files come last, all other
+files first.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from roundtable.core.file_kinds import is_test_file
 from roundtable.core.stages import CHUNK_TOKENS
 from roundtable.core.text.relevance import is_generated_file
 
-_LONGEST_LETTER = 4
-_FOR_TESTS = re.compile(r"(?:^|/)(?:specs|e2e|testdata|fixtures)/", re.I)
-_CONFIG = re.compile(
+_MAX_CHARACTER_BYTES = 4
+_TEST_FOLDER = re.compile(r"(?:^|/)(?:specs|e2e|testdata|fixtures)/", re.I)
+_CONFIG_FILE = re.compile(
     r"(?:^|/)\.(?:github|circleci|devcontainer)/|(?:^|/)(?:deploy|infra|terraform|k8s|helm)/"
     r"|(?:^|/)(?:[^/]*dockerfile[^/]*|[^/]*makefile|jenkinsfile|procfile|vagrantfile|gemfile|rakefile|cmakelists\.txt"
     r"|go\.mod|requirements[^/]*\.txt|setup\.py|\.[^/]+|[^/]*\.(?:config|conf)\.\w+"
@@ -33,7 +33,7 @@ _CONFIG = re.compile(
 
 
 class FilePriority(IntEnum):
-    """What a file is to a program, by which the first chunks are those that matter most."""
+    """The order in which kinds of files are reviewed."""
 
     APP = 0
     CONFIG = 1
@@ -42,16 +42,16 @@ class FilePriority(IntEnum):
 
 
 def file_priority(path: str) -> FilePriority:
-    """What a file is, by its name."""
+    """The priority of a file, by its name."""
     if is_generated_file(path):
         return FilePriority.GENERATED
-    if is_test_file(path) or _FOR_TESTS.search(path):
+    if is_test_file(path) or _TEST_FOLDER.search(path):
         return FilePriority.TEST
-    return FilePriority.CONFIG if _CONFIG.search(path) else FilePriority.APP
+    return FilePriority.CONFIG if _CONFIG_FILE.search(path) else FilePriority.APP
 
 
 class SizedFile(msgspec.Struct, frozen=True):
-    """A file and its tokens, with the bytes of each line, and the lines (from 1) where it is best cut."""
+    """A file with its tokens, the bytes of each line, and the lines (from 1) before which it is best split."""
 
     path: str
     tokens: int
@@ -60,7 +60,7 @@ class SizedFile(msgspec.Struct, frozen=True):
 
 
 class FilePiece(msgspec.Struct, frozen=True):
-    """A file, or the part of it from one byte to another; `last` is 0 for a whole file."""
+    """A whole file, or a part of it from one byte to another; `last` is 0 for a whole file."""
 
     path: str
     tokens: int
@@ -70,129 +70,137 @@ class FilePiece(msgspec.Struct, frozen=True):
     last: int = 0
 
     @property
-    def place(self) -> str:
-        """`path`, or `path:from-to` for a part."""
+    def location(self) -> str:
+        """`path`, or `path:first-last` for a part."""
         return f"{self.path}:{self.first}-{self.last}" if self.last else self.path
 
-    def of(self, source: bytes) -> bytes:
-        """Its bytes. A part begins and ends with whole letters, and the next begins where it ends."""
-        return source[_whole(source, self.start) : _whole(source, self.end)] if self.last else source
+    def read_from(self, source: bytes) -> bytes:
+        """Its bytes. A part starts and ends at character boundaries, and the next one starts where it ends."""
+        return source[_next_character(source, self.start) : _next_character(source, self.end)] if self.last else source
 
 
 class Chunk(msgspec.Struct, frozen=True):
-    """What one round of reviewing is about."""
+    """The files and parts that are reviewed in one round."""
 
     pieces: tuple[FilePiece, ...]
 
     @property
     def tokens(self) -> int:
         """The tokens of all its files and parts."""
-        return sum(it.tokens for it in self.pieces)
+        return sum(piece.tokens for piece in self.pieces)
 
     @property
     def paths(self) -> tuple[str, ...]:
         """Its files, each once."""
-        return tuple(dict.fromkeys(it.path for it in self.pieces))
+        return tuple(dict.fromkeys(piece.path for piece in self.pieces))
 
 
 def choose_chunk_limit(files: Iterable[SizedFile], room: int | None, limit: int = CHUNK_TOKENS) -> int:
-    """The tokens of a chunk: all files at once where the windows have room for them, else at most `limit` and the room.
+    """The tokens of a chunk: all files in one if the context windows have room for that, otherwise at most `limit` and
+    `room`.
 
-    `room` is what the smallest window has besides its answer, None where it is not known.
+    `room` is what the smallest window has left besides the answer, None if unknown.
     """
     if room is None:
         return limit
-    total = sum(it.tokens for it in files)
+    total = sum(file.tokens for file in files)
     return total if total <= room else max(1, min(limit, room))
 
 
 def split_into_chunks(
     files: Iterable[SizedFile], limit: int = CHUNK_TOKENS, imports: Mapping[str, Iterable[str]] | None = None
 ) -> tuple[Chunk, ...]:
-    """The files in chunks of at most `limit` tokens, the most important first, every byte exactly once.
+    """Split files into chunks of at most `limit` tokens, most important first, every byte exactly once.
 
-    Files that import each other stay together where they fit. Of any two chunks, one alone could not hold both.
+    Files that import each other stay together where they fit. No two chunks would fit into one.
     """
     limit = max(1, limit)
-    made: list[list[FilePiece]] = []
+    filled: list[list[FilePiece]] = []
     sizes: list[int] = []
-    for unit in _units(sorted(files, key=_order), limit, _links(imports or {})):
-        size = sum(it.tokens for it in unit)
-        at = next((index for index, used in enumerate(sizes) if used + size <= limit), None)
-        if at is None:
-            at = len(made)
-            made.append([])
+    for unit in _group_files(
+        sorted(files, key=lambda file: _review_order(file.path)), limit, _neighbours(imports or {})
+    ):
+        size = sum(piece.tokens for piece in unit)
+        chunk = next((index for index, used in enumerate(sizes) if used + size <= limit), None)
+        if chunk is None:
+            chunk = len(filled)
+            filled.append([])
             sizes.append(0)
-        made[at] += unit
-        sizes[at] += size
-    return tuple(Chunk(tuple(sorted(it, key=lambda piece: (_rank(piece.path), piece.start)))) for it in made)
+        filled[chunk] += unit
+        sizes[chunk] += size
+    return tuple(
+        Chunk(tuple(sorted(pieces, key=lambda piece: (_review_order(piece.path), piece.start)))) for pieces in filled
+    )
 
 
-def _rank(path: str) -> tuple[FilePriority, str]:
+def _review_order(path: str) -> tuple[FilePriority, str]:
     return file_priority(path), path
 
 
-def _order(file: SizedFile) -> tuple[FilePriority, str]:
-    return _rank(file.path)
-
-
-def _links(imports: Mapping[str, Iterable[str]]) -> dict[str, dict[str, None]]:
-    """The neighbours of each file, those that import it and those it imports."""
-    found: dict[str, dict[str, None]] = {}
+def _neighbours(imports: Mapping[str, Iterable[str]]) -> dict[str, dict[str, None]]:
+    """The neighbours of each file: files that import it and files it imports."""
+    neighbours: dict[str, dict[str, None]] = {}
     for path, others in imports.items():
         for other in others:
-            found.setdefault(path, {})[other] = None
-            found.setdefault(other, {})[path] = None
-    return found
+            neighbours.setdefault(path, {})[other] = None
+            neighbours.setdefault(other, {})[path] = None
+    return neighbours
 
 
-def _units(files: Sequence[SizedFile], limit: int, links: Mapping[str, Iterable[str]]) -> Iterator[list[FilePiece]]:
-    """What goes into one chunk as it is: files of one priority that hang together, or a part of a long file."""
-    waiting = {it.path: it for it in files}
+def _group_files(
+    files: Sequence[SizedFile], limit: int, links: Mapping[str, Iterable[str]]
+) -> Iterator[list[FilePiece]]:
+    """Units that are never split between chunks: connected files of one priority, or a part of a long file."""
+    waiting = {file.path: file for file in files}
     while waiting:
         first = waiting.pop(next(iter(waiting)))
         if first.tokens > limit:
-            yield from ([part] for part in _parts(first, limit))
+            yield from ([part] for part in _split_file(first, limit))
             continue
-        yield [FilePiece(it.path, it.tokens) for it in _grown(first, waiting, limit, links)]
+        yield [FilePiece(member.path, member.tokens) for member in _connected_files(first, waiting, limit, links)]
 
 
-def _grown(
+def _connected_files(
     first: SizedFile, waiting: dict[str, SizedFile], limit: int, links: Mapping[str, Iterable[str]]
 ) -> Iterator[SizedFile]:
-    """A file with its neighbours and theirs as long as they fit, those with the most ties to it first."""
+    """A file with its neighbours and theirs, most closely connected first, as long as they fit."""
     room, ties = limit, Counter[str]()
-    taken: SizedFile | None = first
-    while taken is not None:
-        yield taken
-        room -= taken.tokens
+    latest: SizedFile | None = first
+    while latest is not None:
+        yield latest
+        room -= latest.tokens
         ties.update(
-            it for it in links.get(taken.path, ()) if it in waiting and file_priority(it) is file_priority(first.path)
+            neighbour
+            for neighbour in links.get(latest.path, ())
+            if neighbour in waiting and file_priority(neighbour) is file_priority(first.path)
         )
-        near = [it for path in ties if (it := waiting.get(path)) and it.tokens <= room]
-        best = min(near, key=lambda it: (-ties[it.path], it.path), default=None)
-        taken = waiting.pop(best.path) if best else None
+        fitting = [file for path in ties if (file := waiting.get(path)) and file.tokens <= room]
+        best = min(fitting, key=lambda candidate: (-ties[candidate.path], candidate.path), default=None)
+        latest = waiting.pop(best.path) if best else None
 
 
-def _parts(file: SizedFile, limit: int) -> Iterator[FilePiece]:
-    """A file too long for a chunk, cut before symbols, else before lines, else inside a line that is longer still."""
+def _split_file(file: SizedFile, limit: int) -> Iterator[FilePiece]:
+    """A file too long for one chunk, split before symbols if possible, else between lines, else within a line."""
     ends = list(accumulate(file.lines))
     size = ends[-1]
-    most = max(1, limit * size // file.tokens - _LONGEST_LETTER)
-    bounds = {ends[it - 2] for it in file.bounds if it > 1}
+    most = max(1, limit * size // file.tokens - _MAX_CHARACTER_BYTES)
+    bounds = {ends[line - 2] for line in file.bounds if line > 1}
     start = 0
     while start < size:
-        within = bisect_right(ends, start)
-        reach = ends[within : bisect_right(ends, start + most)]
-        end = next((it for it in reversed(reach) if it == size or it in bounds), (reach or [start + most])[-1])
+        line = bisect_right(ends, start)
+        reachable = ends[line : bisect_right(ends, start + most)]
+        end = next(
+            (line_end for line_end in reversed(reachable) if line_end == size or line_end in bounds),
+            (reachable or [start + most])[-1],
+        )
         tokens = -(-(end - start) * file.tokens // size)
-        yield FilePiece(file.path, tokens, start, end, within + 1, bisect_left(ends, end) + 1)
+        yield FilePiece(file.path, tokens, start, end, line + 1, bisect_left(ends, end) + 1)
         start = end
 
 
-def _whole(source: bytes, at: int) -> int:
-    """The beginning of the next letter from here on, in UTF-8."""
-    for ahead in range(_LONGEST_LETTER):
-        if not at or at + ahead >= len(source) or source[at + ahead] & 0xC0 != 0x80:
-            return at + ahead
-    return at
+def _next_character(source: bytes, position: int) -> int:
+    """The first character boundary at or after this position, in UTF-8."""
+    for ahead in range(_MAX_CHARACTER_BYTES):
+        if not position or position + ahead >= len(source) or source[position + ahead] & 0xC0 != 0x80:
+            return position + ahead
+    return position

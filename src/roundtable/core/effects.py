@@ -1,4 +1,4 @@
-"""What a meeting may have done besides talking: a closed union, recorded like asks."""
+"""Effects: what a meeting can have done besides talking, a closed union, recorded like questions to seats."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _ERROR = re.compile(
 
 
 class ReadFiles(Value, frozen=True, tag="read_files", tag_field="effect"):
-    """Snapshot files of the workspace, as `path` or `path:first-last`."""
+    """Take snapshots of files of the workspace, given as `path` or `path:first-last`."""
 
     paths: tuple[str, ...]
 
 
 class RunChecks(Value, frozen=True, tag="run_checks", tag_field="effect"):
-    """Run read-only checks by the names the person has listed them under; nothing else can be run."""
+    """Run read-only checks by the names under which the person has listed them; nothing else can be run."""
 
     checks: tuple[str, ...]
 
@@ -36,10 +36,10 @@ class OpenChild(Value, frozen=True, tag="open_child", tag_field="effect"):
 
 
 class TryCandidates(Value, frozen=True, tag="try_candidates", tag_field="effect"):
-    """Run what these seats wrote in a round (a changeset each, in their moves) against checks and each other's tests.
+    """Run the changes that these seats wrote in these rounds against checks, examples and each other's tests.
 
-    A seat's later round, listed after, stands for its earlier one; new tests alone join what it wrote before. All are
-    laid over the draft `over`, if there is one.
+    A later round of a seat replaces its earlier one; a round of tests alone adds to what the seat wrote before. All
+    candidates are based on the draft `over`, if it is given.
     """
 
     rounds: tuple[str, ...]
@@ -48,7 +48,7 @@ class TryCandidates(Value, frozen=True, tag="try_candidates", tag_field="effect"
 
 
 class TryMerged(Value, frozen=True, tag="try_merged", tag_field="effect"):
-    """Run a draft that was made of one seat's candidate just as that was run: the checks, the examples, all tests.
+    """Run a draft that was made from the candidate `base`, in the same way as the candidates were run.
 
     `rounds`, `seats` and `over` are those of the candidates; their tests are run on the draft as they were written.
     """
@@ -61,7 +61,7 @@ class TryMerged(Value, frozen=True, tag="try_merged", tag_field="effect"):
 
 
 class SynthesiseDrafts(Value, frozen=True, tag="synthesise", tag_field="effect"):
-    """Take one draft as it is and splice into it what the directives name from the others, by whom they are of."""
+    """Take the draft of `base` and splice into it the parts of other drafts that the directives name."""
 
     base: str
     drafts: dict[str, Digest]
@@ -69,9 +69,9 @@ class SynthesiseDrafts(Value, frozen=True, tag="synthesise", tag_field="effect")
 
 
 class DraftMove(Value, frozen=True, tag="draft_move", tag_field="effect"):
-    """What a seat's move wants to be written comes to on the workspace, laid over an earlier draft if there is one.
+    """Turn the change in a seat's move into a draft of the workspace, based on an earlier draft if one is given.
 
-    `scope` are the path patterns it was asked about; without any, the whole workspace.
+    `scope` are the path patterns it may touch; an empty scope is the whole workspace.
     """
 
     round: str
@@ -81,15 +81,15 @@ class DraftMove(Value, frozen=True, tag="draft_move", tag_field="effect"):
 
 
 class PlanChange(Value, frozen=True, tag="plan_change", tag_field="effect"):
-    """Hold a draft against the workspace as it is now, and show it hunk by hunk."""
+    """Compare a draft with the workspace as it is now, and split the difference into hunks."""
 
     draft: Digest
 
 
 class RehearseChange(Value, frozen=True, tag="rehearse", tag_field="effect"):
-    """Merge what was chosen of a draft in a scratch tree, run the checks there, and see that every hunk survived.
+    """Apply the accepted hunks of a draft in a scratch copy, run the checks there, and verify that every hunk survived.
 
-    `choice` is the person's answer at the gate: nothing for all of it, or which hunks were left or rewritten.
+    `choice` is the person's answer at the gate: empty for all hunks, otherwise which were rejected or rewritten.
     """
 
     draft: Digest
@@ -97,7 +97,7 @@ class RehearseChange(Value, frozen=True, tag="rehearse", tag_field="effect"):
 
 
 class ApplyChange(Value, frozen=True, tag="apply_change", tag_field="effect"):
-    """Write a rehearsed draft to the workspace: all of it or nothing. `gate` is where the person said yes to it."""
+    """Write a rehearsed draft to the workspace, all of it or nothing. `gate` is where the person approved it."""
 
     draft: Digest
     gate: str
@@ -106,11 +106,11 @@ class ApplyChange(Value, frozen=True, tag="apply_change", tag_field="effect"):
 
 
 class ProveClaims(Value, frozen=True, tag="prove_claims", tag_field="effect"):
-    """Run the proofs that seats gave for their claims in these rounds; what they come to settles the claims.
+    """Run the programs that seats gave as proof of their claims in these rounds; the results settle the claims.
 
-    They run on the workspace, or on the commit `tip`, with the `patch` laid over it if there is one. Where something
-    is before it, the commit `base` or the tree without the patch, each proof runs there as well. Of a project, they run
-    on the workspace with its `draft`, and nothing is before it.
+    They run on the workspace, or on the commit `tip`, with `patch` applied if it is given. Where an earlier state
+    exists, the commit `base` or the tree without the patch, each proof runs there as well. In a project, they run on
+    the workspace with `draft` applied, and there is no earlier state.
     """
 
     rounds: tuple[str, ...]
@@ -121,11 +121,11 @@ class ProveClaims(Value, frozen=True, tag="prove_claims", tag_field="effect"):
 
 
 class ListProject(Value, frozen=True, tag="list_project", tag_field="effect"):
-    """Snapshot the files of a project, which is the workspace with a draft laid over it.
+    """Take a snapshot of the files of a project, which is the workspace with a draft applied.
 
-    As many as have room in the windows of these seats, or of all, besides `answers` of so many tokens; where that is
-    not for all, first those that bear most on the question, on what was decided and on what it is `about` in
-    particular.
+    It holds as many files as fit into the context windows of these seats (of all, if none are named) besides `answers`
+    tokens of answers. If not all fit, the files most relevant to the question, to earlier decisions and to `about` come
+    first.
     """
 
     draft: Digest
@@ -135,9 +135,10 @@ class ListProject(Value, frozen=True, tag="list_project", tag_field="effect"):
 
 
 class SplitForReview(Value, frozen=True, tag="cut_for_review", tag_field="effect"):
-    """Cut a project into chunks of at most so many tokens, each with a map of what in it hangs on the rest.
+    """Split a project into chunks of at most `tokens` tokens, each with a map of how it depends on the rest.
 
-    Every one has room in the windows of these seats, or of all, besides an `answer` of so many tokens.
+    Every chunk fits into the context windows of these seats (of all, if none are named) besides an `answer` of so many
+    tokens.
     """
 
     draft: Digest
@@ -147,15 +148,18 @@ class SplitForReview(Value, frozen=True, tag="cut_for_review", tag_field="effect
 
 
 class RunProject(Value, frozen=True, tag="run_project", tag_field="effect"):
-    """Run a project in the sandbox as its own files say; `install` are the arguments of the install step that a person
-    has allowed, and of no other."""
+    """Run a project in the sandbox as its own files define. `install` are the arguments of the install step that a
+    person
+
+    allowed.
+    """
 
     draft: Digest
     install: tuple[str, ...] = ()
 
 
 class DeliverProject(Value, frozen=True, tag="deliver", tag_field="effect"):
-    """Hand a finished project over, as a new folder, a git repository or a zip; `gate` is where the person said so."""
+    """Write a finished project to a new folder, git repository or zip file; `gate` is where the person approved that."""
 
     draft: Digest
     form: Literal["folder", "git", "zip"]
@@ -164,7 +168,7 @@ class DeliverProject(Value, frozen=True, tag="deliver", tag_field="effect"):
 
 
 class EndStage(Value, frozen=True, tag="end_stage", tag_field="effect"):
-    """Put on the record what a stage came to, so that everybody finds it there."""
+    """Record the result of a stage."""
 
     end: StageEnd
 
@@ -183,20 +187,20 @@ WorkshopEffect = (
     | RunProject
     | DeliverProject
 )
-"""What takes the workshop."""
+"""Effects that need the workshop."""
 
 Effect = ReadFiles | RunChecks | OpenChild | EndStage | WorkshopEffect
 
 
 class FilesRead(Value, frozen=True, tag="files_read", tag_field="result"):
-    """The snapshots, and what was refused with the reason."""
+    """The snapshots, and the files that were refused with the reason."""
 
     items: tuple[ContextItem, ...] = ()
     refused: dict[str, str] = {}
 
 
 class CheckOutcome(Value, frozen=True):
-    """What one check said. `code` is None where it had to be stopped; without `argv` it is a check of our own."""
+    """The result of one check. `code` is None if it had to be stopped; a built-in check has no `argv`."""
 
     name: str
     argv: tuple[str, ...]
@@ -211,38 +215,37 @@ class CheckOutcome(Value, frozen=True):
         return self.code == 0
 
     @property
-    def gist(self) -> str:
-        """The line that says why it failed: the last that names an error, or the last of all."""
+    def failure_line(self) -> str:
+        """The line that says why it failed: the last line that names an error, otherwise the last line."""
         named = _ERROR.findall(self.output)
         return (named[-1] if named else self.output.strip().rpartition("\n")[2]).strip()
 
 
 class ChecksRun(Value, frozen=True, tag="checks_run", tag_field="result"):
-    """What the checks said, and which were not run and why."""
+    """The results of the checks, and the checks that were refused with the reason."""
 
     outcomes: tuple[CheckOutcome, ...] = ()
     refused: dict[str, str] = {}
 
 
 class ChildEnded(Value, frozen=True, tag="child_ended", tag_field="result"):
-    """The child session and what it decided."""
+    """The child session and its decision."""
 
     session: str
     decision: Decision
 
 
 class Candidate(Value, frozen=True):
-    """What one seat wrote and what running it showed. `draft` is empty where nothing of it can be written.
+    """The change of one seat and the results of running it. `draft` is empty if nothing of the change can be written.
 
-    `checks` are the repository's own and ours, which have no `argv`; `tests` says of every test the seats wrote
-    whether it passed here. Candidates with the same `cluster` could not be told apart by anything that was run; 0
-    is none, for one that did not run. `without` are test files of its own that are left out of the draft: something
-    stands above them that says that its code does what it is for, and the code fails them, or they break the
-    repository's checks. `dropped` are files of a new project that cannot be called as they are, and that it goes
-    without. `restored` are files of tests that were there, whose changes are left out: it passes them as they were.
-    `put_back` are functions, methods and values that it lost or changed although the task does not name them: it
-    broke a check, and with them it breaks none.
-    `round` is where its change was written; tests may have come later, by themselves.
+    `checks` are the repository's own and the built-in ones, which have no `argv`; `tests` says of each test written by
+    any seat whether it passed on this candidate. Candidates of one `cluster` behaved alike in everything that was run;
+    0 means that it did not run. `without` are its own test files that were left out of the draft because its code fails
+    them although stronger evidence supports the code, or because they break the repository's checks. `dropped` are
+    files of a new project that were left out because their paths cannot be used. `restored` are existing test files
+    whose changes were left out: the candidate passes the original tests. `put_back` are functions, methods and values
+    that it removed or changed although the task does not name them: it broke a check, and with them it breaks none.
+    `round` is where its change was written; its tests may have been written later.
     """
 
     seat: str
@@ -260,17 +263,17 @@ class Candidate(Value, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """Whether all of it could be written and all checks passed on it."""
-        return bool(self.draft) and not self.refused and all(it.passed for it in self.checks)
+        """Whether the whole change could be written and all checks passed on it."""
+        return bool(self.draft) and not self.refused and all(check.passed for check in self.checks)
 
 
 class CandidatesTried(Value, frozen=True, tag="candidates_tried", tag_field="result"):
-    """The candidates best first, as running them showed; `how` says what the order rests on.
+    """The candidates, best first; `how` says what their order is based on.
 
-    `best` are the seats among whom running them decides nothing. `apart` are inputs and tests for which those do not do
-    the same, with what comes out by seat: who is right, no program can tell. `sandbox` is where it all ran. `unrun`
-    says which checks could not be run or showed nothing, a sentence each. `before` is how the checks ended without any
-    of them. `tests_to` is a file that is not there yet, for tests of what they change.
+    `best` are the seats whose candidates are equally good by everything that was run. `apart` are inputs and tests on
+    which these behave differently, with the results by seat: no program can tell which is right. `sandbox` is where
+    everything ran. `unrun` says which checks could not be run or proved nothing, one sentence each. `before` are the
+    results of the checks without any change. `tests_to` is a path at which tests of the changed code can be added.
     """
 
     candidates: tuple[Candidate, ...]
@@ -284,20 +287,20 @@ class CandidatesTried(Value, frozen=True, tag="candidates_tried", tag_field="res
 
 
 class MergeTried(Value, frozen=True, tag="merged_tried", tag_field="result"):
-    """What running a merged draft showed, as of a candidate; its draft is without what was left out of it."""
+    """The results of running a merged draft; test files that were left out are no longer in its draft."""
 
     candidate: Candidate
 
 
 class RemovedSymbol(Value, frozen=True):
-    """One symbol that a synthesis took out; it came from nobody."""
+    """A symbol that a synthesis removed; it came from no seat."""
 
     path: str
     symbol: str
 
 
 class UnmergedDirective(Value, frozen=True):
-    """A directive that could not be spliced, why, and the files it concerns."""
+    """A directive that could not be spliced in, why, and the files it concerns."""
 
     directive: str
     why: str
@@ -305,7 +308,7 @@ class UnmergedDirective(Value, frozen=True):
 
 
 class DraftsSynthesised(Value, frozen=True, tag="synthesised", tag_field="result"):
-    """The spliced draft, what in it came from whom, what has to be asked for in words, and what was taken out."""
+    """The spliced draft, the origin of its parts, the directives that a seat must carry out, and what was removed."""
 
     draft: Digest
     took: tuple[Contribution, ...] = ()
@@ -314,7 +317,7 @@ class DraftsSynthesised(Value, frozen=True, tag="synthesised", tag_field="result
 
 
 class MoveDrafted(Value, frozen=True, tag="drafted", tag_field="result"):
-    """A draft and what was refused of the wish; the draft is empty where nothing is left of it."""
+    """A draft and the operations that were refused; the draft is empty if nothing remains."""
 
     draft: Digest = ""
     files: tuple[str, ...] = ()
@@ -322,10 +325,10 @@ class MoveDrafted(Value, frozen=True, tag="drafted", tag_field="result"):
 
 
 class ChangePlanned(Value, frozen=True, tag="planned", tag_field="result"):
-    """The hunks a person is asked about, what stands against writing them, and what would be lost for good.
+    """The hunks that a person is asked about, what prevents writing them, and what would be permanently lost.
 
-    `destroys` names what only a typed `phrase` allows. `unasked` are hunks that no decision or claim asked for, and
-    `tests` those that were there and would be others, without anybody having asked for that.
+    `destroys` lists losses that are only allowed by typing `phrase`. `unasked` are hunks that no decision or claim
+    asked for, and `tests` are existing tests that would change although nobody asked for that.
     """
 
     hunks: tuple[Hunk, ...] = ()
@@ -337,11 +340,10 @@ class ChangePlanned(Value, frozen=True, tag="planned", tag_field="result"):
 
 
 class ChangeRehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
-    """What was chosen as a draft of its own, how the checks ended on it, and which hunks did not survive the merge.
+    """The accepted hunks as a draft, the results of the checks on it, and hunks that were lost in the merge.
 
-    `destroys` is what of it would be lost for good, which only the typed `phrase` allows. `leans` are files beside it
-    that are not committed, where a check passes with them and fails without. `unrun` says which checks could not be run
-    or showed nothing, a sentence each.
+    `destroys` lists permanent losses that are only allowed by typing `phrase`. `leans` are uncommitted files that a
+    check needs in order to pass. `unrun` says which checks could not be run or proved nothing, one sentence each.
     """
 
     draft: Digest
@@ -355,17 +357,17 @@ class ChangeRehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
     unrun: tuple[str, ...] = ()
 
     @property
-    def broke(self) -> tuple[str, ...]:
-        """The checks that failed here and did not before: they passed, or came with the change."""
-        failing = {it.name for it in self.before if not it.passed}
-        return tuple(it.name for it in self.checks if not it.passed and it.name not in failing)
+    def broken_checks(self) -> tuple[str, ...]:
+        """The checks that fail here and did not fail before: they passed, or are new."""
+        failing = {check.name for check in self.before if not check.passed}
+        return tuple(check.name for check in self.checks if not check.passed and check.name not in failing)
 
 
 class ChangeApplied(Value, frozen=True, tag="applied", tag_field="result"):
-    """What was written: the id `roundtable undo` takes, the files, and the commit where there is one.
+    """What was written: the id for `roundtable undo`, the files, and the commit if there is one.
 
-    `left` are files that somebody changed in the very moment of writing: they were left as they are. `note` says what
-    is still to be done, if anything is. `undone` is set where it was taken back before this came on the record.
+    `left` are files that changed during the write and were therefore not written. `note` says what remains to be done.
+    `undone` is set if the change was undone before this was recorded.
     """
 
     undo: str
@@ -378,7 +380,7 @@ class ChangeApplied(Value, frozen=True, tag="applied", tag_field="result"):
 
 
 class Proof(Value, frozen=True):
-    """A claim that was run: by whom, the program, how it ended, whether it held, and whether it did so before."""
+    """A claim with the result of its program: whether it held, and whether it also held before the change."""
 
     claim: str
     seat: str
@@ -390,7 +392,7 @@ class Proof(Value, frozen=True):
 
 
 class ClaimsProven(Value, frozen=True, tag="claims_proven", tag_field="result"):
-    """What running the claims came to, and which places that issues name are not there. `sandbox` is where it ran."""
+    """The results of the claims, and the locations in issues that do not exist. `sandbox` is where the proofs ran."""
 
     proofs: tuple[Proof, ...] = ()
     nowhere: dict[str, str] = {}
@@ -398,9 +400,9 @@ class ClaimsProven(Value, frozen=True, tag="claims_proven", tag_field="result"):
 
 
 class ProjectListed(Value, frozen=True, tag="project_listed", tag_field="result"):
-    """The files of a project that are shown, by path; `refused` says which may not be and why.
+    """The files of a project that are shown, by path; `refused` are those that may not be shown, with the reason.
 
-    `left` are those for which there is no room. Where there are any, the `map` says what is in all of them.
+    `left` are files that did not fit. If there are any, `map` summarises all files.
     """
 
     items: tuple[ContextItem, ...] = ()
@@ -410,25 +412,25 @@ class ProjectListed(Value, frozen=True, tag="project_listed", tag_field="result"
 
 
 class ReviewChunk(Value, frozen=True):
-    """A part of a project that is reviewed at once: files, or parts of long ones as `path:first-last`, and the map."""
+    """A part of a project for one review round: files, or parts of long ones as `path:first-last`, and the map."""
 
     files: tuple[ContextItem, ...]
     map: ContextItem | None = None
 
 
 class ProjectSplit(Value, frozen=True, tag="cut_up", tag_field="result"):
-    """The chunks of a project, the most important first; every file is in exactly one, or in parts of it."""
+    """The chunks of a project, most important first; every file is in exactly one, or split between several."""
 
     chunks: tuple[ReviewChunk, ...] = ()
     refused: dict[str, str] = {}
 
 
 class ProjectRan(Value, frozen=True, tag="project_ran", tag_field="result"):
-    """How a project was run (`compose`, `dockerfile` or `plan`), and how each step ended; none where nothing could be.
+    """How a project was run (`compose`, `dockerfile` or `plan`), and the result of each step; no steps if it could not
+    run.
 
-    `why` says in a sentence what stood in the way, `notes` what has to be known besides. `wants_install` are the
-    arguments of an install step that nobody has allowed; it was run without. `stopped` is true where the person stopped
-    it.
+    `why` says what prevented it, `notes` what else a person should know. `wants_install` are the arguments of an
+    install step that nobody allowed; the project ran without it. `stopped` is true if the person stopped it.
     """
 
     how: Literal["", "compose", "dockerfile", "plan"] = ""
@@ -441,12 +443,12 @@ class ProjectRan(Value, frozen=True, tag="project_ran", tag_field="result"):
 
     @property
     def passed(self) -> bool:
-        """Whether it ran, and every step did what it should."""
-        return bool(self.steps) and not self.why and not self.stopped and all(it.passed for it in self.steps)
+        """Whether it ran and every step succeeded."""
+        return bool(self.steps) and not self.why and not self.stopped and all(step.passed for step in self.steps)
 
 
 class ProjectDelivered(Value, frozen=True, tag="delivered", tag_field="result"):
-    """Where a project was handed over to, and its last commit where it is a repository."""
+    """Where a project was written to, and its last commit if it is a repository."""
 
     path: str
     files: tuple[str, ...] = ()
@@ -454,7 +456,7 @@ class ProjectDelivered(Value, frozen=True, tag="delivered", tag_field="result"):
 
 
 class StageEnded(Value, frozen=True, tag="stage_ended", tag_field="result"):
-    """What a stage came to."""
+    """The result of a stage."""
 
     end: StageEnd
 
@@ -479,4 +481,4 @@ EffectResult = (
 )
 
 SharedResult = FilesRead | ChecksRun | CandidatesTried | ChangeRehearsed | ChangeApplied | ClaimsProven | ProjectRan
-"""What lies before the seats from the next turn on."""
+"""Results that the seats see from their next turn on."""

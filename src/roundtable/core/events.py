@@ -1,7 +1,7 @@
-"""The record: one closed union of facts. Nothing else is ever stored; everything else is folded from it.
+"""The record: a closed union of facts. Nothing else is stored; everything else is folded from these facts.
 
-Facts of the engine carry its lease. Facts of a person (`PERSON_EVENTS`) are always taken.
-Deltas are shown and never stored.
+Facts of the engine carry its lease. Facts of a person (`PERSON_EVENTS`) are always accepted. Deltas are shown and never
+stored.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ SCHEMA_VERSION = 1
 
 
 class Fact(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"):
-    """Base of every event: immutable, tagged by `kind`, dotted and in the past tense."""
+    """Base of every event: immutable, tagged by `kind`, which is dotted and in the past tense."""
 
 
 # --- the session ---------------------------------------------------------------------------------
 
 
 class SessionOpened(Fact, frozen=True, tag="session.opened"):
-    """A charter was agreed on. Always the first fact of a session."""
+    """A session was opened with this charter. Always the first fact of a session."""
 
     charter: Charter
 
@@ -54,7 +54,7 @@ class RunStarted(Fact, frozen=True, tag="run.started"):
 
 
 class RunStopped(Fact, frozen=True, tag="run.stopped"):
-    """The process let go before the end; the session can be resumed."""
+    """The process stopped before the end; the session can be resumed."""
 
     reason: str
 
@@ -69,7 +69,7 @@ class SessionEnded(Fact, frozen=True, tag="session.ended"):
 
 
 class NoteSaid(Fact, frozen=True, tag="note.said"):
-    """A person put something to the table; seats hear it at their next turn."""
+    """A person wrote a note; the seats see it at their next turn."""
 
     text: str
     by: str = ""
@@ -77,36 +77,36 @@ class NoteSaid(Fact, frozen=True, tag="note.said"):
 
 
 class PauseAsked(Fact, frozen=True, tag="pause.asked"):
-    """A person wants no new turn to start for now."""
+    """A person paused the session: no new turn starts."""
 
     by: str = ""
 
 
 class ContinueAsked(Fact, frozen=True, tag="continue.asked"):
-    """A person lets a paused session go on."""
+    """A person let a paused session continue."""
 
     by: str = ""
 
 
 class CancelAsked(Fact, frozen=True, tag="cancel.asked"):
-    """A person wants the session to end now; what was said so far is kept."""
+    """A person cancelled the session; what was said so far is kept."""
 
     by: str = ""
     reason: str = ""
 
 
 class StopAsked(Fact, frozen=True, tag="stop.asked"):
-    """A person wants the program that is being run to end now; the session goes on."""
+    """A person stopped the running program; the session continues."""
 
     by: str = ""
 
 
 BY_HEADLESS_DEFAULT, BY_DEADLINE_DEFAULT, BY_ADVANCE_ANSWER = "headless default", "deadline default", "answered ahead"
-"""Who answered a gate at which nobody was asked."""
+"""Values of `by` for a gate that nobody was asked about."""
 
 
 class GateAnswered(Fact, frozen=True, tag="gate.answered"):
-    """A gate got its answer, from a person or from the policy stated beforehand."""
+    """A gate was answered, by a person or by a policy stated in advance."""
 
     gate: str
     option: str
@@ -115,12 +115,12 @@ class GateAnswered(Fact, frozen=True, tag="gate.answered"):
 
     @property
     def by_default(self) -> bool:
-        """Whether nobody gave it: the gate's default stands because nobody was there, or not in time."""
+        """Whether nobody answered: the default applies because nobody was there, or not in time."""
         return self.by.startswith((BY_HEADLESS_DEFAULT, BY_DEADLINE_DEFAULT))
 
 
 class SessionAmended(Fact, frozen=True, tag="session.amended"):
-    """The charter was changed in the open; it takes effect with the next round."""
+    """The charter was amended; the amendment takes effect with the next round."""
 
     by: str = ""
     name: str | None = None
@@ -132,20 +132,21 @@ class SessionAmended(Fact, frozen=True, tag="session.amended"):
 
 
 class EntryWritten(Fact, frozen=True, tag="entry.written"):
-    """A person wrote something into the ledger, or changed what stands there under the same id."""
+    """A person added an entry to the ledger, or changed the one with the same id."""
 
     entry: Entry
     by: str = ""
 
 
 class SessionForgotten(Fact, frozen=True, tag="session.forgotten"):
-    """A person took the session off the list: its name is free again, and its id still leads to what was said."""
+    """A person removed the session from the list: its name is free again, and its id still finds it."""
 
     by: str = ""
 
 
 class ChangeUndone(Fact, frozen=True, tag="change.undone"):
-    """A person took back what this session had written; `change` is the id of the journal, `how` says it in words."""
+    """A person undid a change that this session had written; `change` is its id in the journal, `how` describes it in
+    words."""
 
     change: str
     files: tuple[str, ...] = ()
@@ -157,7 +158,7 @@ class ChangeUndone(Fact, frozen=True, tag="change.undone"):
 
 
 class RoundOpened(Fact, frozen=True, tag="round.opened"):
-    """Seats, quorum and limits of this round are fixed, and the parts of its prompts are kept by digest."""
+    """The seats, quorum and limits of a round are fixed, and the parts of its prompts are stored by digest."""
 
     round: str
     electorate: tuple[str, ...]
@@ -172,7 +173,7 @@ class RoundOpened(Fact, frozen=True, tag="round.opened"):
 
 
 class TurnAsked(Fact, frozen=True, tag="turn.asked"):
-    """A seat was asked. `heard` is the last fact it could know of; with the round's parts it makes the prompt."""
+    """A seat was asked. `heard` is the last fact it could know; with the parts of the round it defines the prompt."""
 
     round: str
     seat: str
@@ -185,7 +186,7 @@ class TurnAsked(Fact, frozen=True, tag="turn.asked"):
 
 
 class TurnDelayed(Fact, frozen=True, tag="turn.delayed"):
-    """A call waits for its turn, for about so many seconds; the seat's own time stands still meanwhile."""
+    """A call waits in a queue for about `seconds`; this time does not count for the seat."""
 
     round: str
     seat: str
@@ -196,12 +197,12 @@ class TurnDelayed(Fact, frozen=True, tag="turn.delayed"):
 
     @property
     def words(self) -> str:
-        """The same for people."""
+        """The wait in words, to follow the name of a seat."""
         return f"waits about {max(1, round(self.seconds))} s for its turn: {self.why}"
 
 
 class CallFailed(Fact, frozen=True, tag="call.failed"):
-    """One call went wrong; `delay` seconds later another follows, unless the turn is given up."""
+    """One call failed; after `delay` seconds another follows, or none if `delay` is missing."""
 
     round: str
     seat: str
@@ -214,7 +215,7 @@ class CallFailed(Fact, frozen=True, tag="call.failed"):
 
 
 class TurnInterrupted(Fact, frozen=True, tag="turn.interrupted"):
-    """Our process was told to stop in mid-turn: the words so far are kept, the turn is asked again on resume."""
+    """The process was stopped in the middle of a turn: the text so far is kept, and a resumed session asks again."""
 
     round: str
     seat: str
@@ -223,7 +224,7 @@ class TurnInterrupted(Fact, frozen=True, tag="turn.interrupted"):
 
 
 class MoveMade(Fact, frozen=True, tag="move.made"):
-    """A seat answered. `text` is what it says to people; `raw` is the reply itself where it was more than that."""
+    """A seat answered. `text` is its answer for people; `raw` is the whole reply if that is longer."""
 
     round: str
     seat: str
@@ -241,7 +242,7 @@ class MoveMade(Fact, frozen=True, tag="move.made"):
 
 
 class SeatMissed(Fact, frozen=True, tag="seat.missed"):
-    """A seat's turn is given up, with the cause; it is never asked again in this round."""
+    """A seat did not answer, with the cause; it is not asked again in this round."""
 
     round: str
     seat: str
@@ -250,7 +251,7 @@ class SeatMissed(Fact, frozen=True, tag="seat.missed"):
 
 
 class RoundClosed(Fact, frozen=True, tag="round.closed"):
-    """No later answer counts in this round."""
+    """A round is closed; later answers do not count."""
 
     round: str
     how: Literal["all", "deadline", "quorum", "cancelled"]
@@ -260,7 +261,7 @@ class RoundClosed(Fact, frozen=True, tag="round.closed"):
 
 
 class LimitReached(Fact, frozen=True, tag="limit.reached"):
-    """A bound of the charter keeps this round from being opened."""
+    """A limit of the charter prevents this round."""
 
     round: str
     limit: str
@@ -269,7 +270,7 @@ class LimitReached(Fact, frozen=True, tag="limit.reached"):
 
     @property
     def words(self) -> str:
-        """What was reached, for people."""
+        """The limit in words, to follow `Stopped: `."""
         match self.limit:
             case "budget_usd":
                 return f"{format_money(self.spent)} is spent, and the budget is {format_money(self.allowed)}"
@@ -280,7 +281,7 @@ class LimitReached(Fact, frozen=True, tag="limit.reached"):
 
     @property
     def sentence(self) -> str:
-        """The same as a notice above a decision."""
+        """The limit as a sentence."""
         return f"Stopped: {self.words}."
 
 
@@ -288,34 +289,34 @@ class LimitReached(Fact, frozen=True, tag="limit.reached"):
 
 
 class GateOpened(Fact, frozen=True, tag="gate.opened"):
-    """Only a person, or a policy stated beforehand, can take the meeting further."""
+    """The meeting waits for an answer that only a person, or a policy stated in advance, can give."""
 
     gate: Gate
 
 
 class EffectStarted(Fact, frozen=True, tag="effect.started"):
-    """Something besides talking is about to be done."""
+    """A step other than talking is about to be performed."""
 
     step: str
     effect: Effect
 
 
 class EffectDone(Fact, frozen=True, tag="effect.done"):
-    """It was done, with this result; it is never done again."""
+    """A step was performed, with this result; it is never performed again."""
 
     step: str
     result: EffectResult
 
 
 class EffectFailed(Fact, frozen=True, tag="effect.failed"):
-    """It could not be done."""
+    """A step failed."""
 
     step: str
     fault: Fault
 
 
 class DecisionMade(Fact, frozen=True, tag="decision.made"):
-    """The meeting decided, or says why it did not."""
+    """The meeting decided, or could not decide and says why."""
 
     decision: Decision
 
@@ -363,13 +364,13 @@ PERSON_EVENTS: tuple[type[Fact], ...] = (
     *(NoteSaid, PauseAsked, ContinueAsked, CancelAsked, StopAsked),
     *(GateAnswered, SessionAmended, EntryWritten, SessionForgotten, ChangeUndone),
 )
-"""Facts a person states from any process: taken whoever holds the lease."""
+"""Facts that a person may state from any process, whichever process holds the lease."""
 
 EVENT_KINDS: dict[str, type[Fact]] = {event.__struct_config__.tag: event for event in get_args(Event)}
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """An event with its place in the record."""
+    """An event with its position in the record."""
 
     seq: int
     at: str
@@ -378,7 +379,8 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 class Delta(msgspec.Struct, frozen=True, tag_field="kind", tag="delta"):
-    """Words being said right now. `offset` is where they stand in the turn, so a late reader cannot double them."""
+    """Text that is being written right now. `offset` is its position in the turn, so that a late reader does not repeat
+    it."""
 
     session: str
     round: str
@@ -394,19 +396,19 @@ _decode_any = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def event_kind(event: Event) -> str:
-    """The dotted name of an event."""
+    """The dotted kind of an event."""
     return event.kind_name if isinstance(event, UnknownEvent) else str(event.__struct_config__.tag)
 
 
 def encode_event(event: Event) -> bytes:
-    """An event's own fields and its tag, as one JSON object."""
+    """An event's own fields and its kind, as one JSON object."""
     if isinstance(event, UnknownEvent):
         return _encode({"kind": event.kind_name, **event.fields})
     return _encode(event)
 
 
 def decode_event(data: bytes | str, version: int = SCHEMA_VERSION) -> Event:
-    """Read one event; a kind we do not know becomes `UnknownEvent`, a higher version is refused."""
+    """Decode one event; an unknown kind becomes `UnknownEvent`, a newer schema version is refused."""
     if version > SCHEMA_VERSION:
         raise RecordTooNew(
             f"This record has version {version}, and this Roundtable reads up to {SCHEMA_VERSION}.",
@@ -426,7 +428,7 @@ def decode_event(data: bytes | str, version: int = SCHEMA_VERSION) -> Event:
 
 
 def encode_event_line(item: Recorded | Delta) -> bytes:
-    """The one object that `--json`, an SSE data field and a JSONL line all carry."""
+    """The JSON object that `--json`, an SSE data field and a JSONL line all carry."""
     if isinstance(item, Delta):
         return _encode(item)
     head = f'{{"v":{SCHEMA_VERSION},"seq":{item.seq},"at":"{item.at}","session":"{item.session}",'

@@ -1,19 +1,19 @@
-"""What can go wrong, in two families that never mix.
+"""Everything that can go wrong, in two families that never mix.
 
-Faults are values: the outside world failed (a model, a network, a child process). A voice ends its
-reply with one, the engine records it, a decision names it. Nobody raises one.
+Faults are values: the outside world failed (a model, a network, a child process). A voice ends its reply with one, the
+engine records it, a decision names it. Faults are never raised.
 
-Exceptions are for our own bugs and for what the person at the keyboard can mend:
+Exceptions are for our own bugs and for mistakes that the person can correct:
 
     RoundtableError                 everything we raise on purpose; carries `help` and an exit code
-    ├── UsageError                  a wrong argument, file or setting                     exit 2
-    │   ├── ConfigError             a config file says something we cannot use
-    │   ├── NotFound                no such session, seat, gate, model, meeting
-    │   └── NotTrusted              a workspace asks for something before `roundtable trust`
-    ├── RecordError                 the record cannot be used as asked                    exit 1
-    │   ├── RecordMismatch          the meeting no longer fits what it once recorded      exit 2
+    ├── UsageError                  an invalid argument, file or setting                  exit 2
+    │   ├── ConfigError             a config file holds something we cannot use
+    │   ├── NotFound                no such session, seat, gate, model or meeting
+    │   └── NotTrusted              a workspace needs `roundtable trust` first
+    ├── RecordError                 the record cannot be used as requested                exit 1
+    │   ├── RecordMismatch          the meeting no longer matches its own record          exit 2
     │   ├── RecordTooNew            written by a newer version than this one              exit 2
-    │   └── LeaseLost               another process has taken the session over            exit 5
+    │   └── LeaseLost               another process has taken over the session            exit 5
     └── SessionHeld                 another live process runs this session                exit 5
 """
 
@@ -27,7 +27,7 @@ from roundtable.core.usage import Usage
 
 
 class FaultKind(StrEnum):
-    """The closed set of ways in which a seat can fail to answer."""
+    """The ways in which a seat can fail to answer."""
 
     TIMEOUT = "timeout"
     RATE_LIMITED = "rate_limited"
@@ -71,7 +71,8 @@ _POLICY: dict[FaultKind, tuple[bool, str]] = {
 
 
 class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One failure of the outside world: what happened, may a retry help, what can a person do, what did it use."""
+    """One failure of the outside world: what happened, whether a retry can help, what a person can do, and what it
+    used."""
 
     kind: FaultKind
     message: str
@@ -84,13 +85,13 @@ class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
     def of(
         cls, kind: FaultKind, message: str, *, retryable: bool | None = None, help: str = "", retry_after: float = 0.0
     ) -> Fault:
-        """Fill in what the kind implies."""
+        """Create a fault; what is not given follows from its kind."""
         may_retry, advice = _POLICY[kind]
         return cls(kind, message, may_retry if retryable is None else retryable, help or advice, retry_after)
 
 
 class RoundtableError(Exception):
-    """Everything this product raises on purpose: one sentence on what is wrong, one on what to do."""
+    """Base of every exception raised on purpose: one sentence on what is wrong, one on what to do."""
 
     exit_code = 1
 
@@ -101,7 +102,7 @@ class RoundtableError(Exception):
 
 
 class UsageError(RoundtableError):
-    """The person asked for something that cannot be done as asked."""
+    """The request is invalid."""
 
     exit_code = 2
 
@@ -111,19 +112,19 @@ class ConfigError(UsageError):
 
 
 class NotFound(UsageError):
-    """The named thing does not exist."""
+    """Something that was named does not exist."""
 
 
 class NotTrusted(UsageError):
-    """A workspace wants to name programs or endpoints before the person said it may."""
+    """A workspace wants to name programs or endpoints, and the person has not trusted it yet."""
 
 
 class RecordError(RoundtableError):
-    """The record cannot be used as asked."""
+    """The record cannot be used as requested."""
 
 
 class RecordMismatch(RecordError):
-    """A meeting asks for something else than what is already on the record under that name."""
+    """A meeting asks for something other than its record holds under the same name."""
 
     exit_code = 2
 
@@ -135,7 +136,7 @@ class RecordTooNew(RecordError):
 
 
 class LeaseLost(RecordError):
-    """Another process took the session over; nothing of ours is written any more."""
+    """Another process has taken over the session; this one writes nothing more."""
 
     exit_code = 5
 

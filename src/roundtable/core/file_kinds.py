@@ -1,7 +1,4 @@
-"""Which files no model is ever shown, by their names alone.
-
-Which files are tests, by their names alone.
-"""
+"""Kinds of files by their names alone: files that no model is ever shown, and tests."""
 
 from __future__ import annotations
 
@@ -18,39 +15,40 @@ SENSITIVE_FILES = (
 SENSITIVE_FOLDERS = frozenset({".ssh", ".aws", ".azure", ".docker", ".gcloud", ".git", ".gnupg", ".kube", ".secrets"})
 
 ENV_TEMPLATES = frozenset({".env.example", ".env.sample", ".env.template"})
-"""These say which secrets there are to be, and hold none; what looks like one is found in them as in every file."""
+"""Templates that list which secrets are needed and hold none; their content is scanned for secrets like that of any
+file."""
 
-_CODE = re.compile(
+_SOURCE_NAME = re.compile(
     r"[^.].*\.(?:c|cc|cpp|cs|go|h|hpp|java|[cm]?jsx?|kt|md|php|pyi?|rb|rs|rst|scala|svelte|swift|[cm]?tsx?|vue)"
 )
-"""A `credentials.py` is a part of the program that deals with some, and an import of it must find it."""
+"""Source files and documentation: a `credentials.py` is part of the program."""
 
-_FILES = re.compile("|".join(f"(?:{translate(pattern)})" for pattern in SENSITIVE_FILES))
+_SENSITIVE_NAME = re.compile("|".join(f"(?:{translate(pattern)})" for pattern in SENSITIVE_FILES))
 
 
 def is_sensitive_path(path: str) -> bool:
-    """Whether a path, with slashes and relative to the workspace, is that of a file or folder of secrets."""
+    """Whether a path, relative to the workspace and with slashes, names a file or folder of secrets."""
     parts = path.lower().split("/")
     if not SENSITIVE_FOLDERS.isdisjoint(parts):
         return True
     name = parts[-1]
-    return name not in ENV_TEMPLATES and not _CODE.fullmatch(name) and _FILES.match(name) is not None
+    return name not in ENV_TEMPLATES and not _SOURCE_NAME.fullmatch(name) and _SENSITIVE_NAME.match(name) is not None
 
 
-_HOLDS = re.compile(r"(?:.*/)?(?:(?i:tests?\.[^/]+|test_[^/]*|[^/]*[_.](?:test|spec)\.[^/]+)|[^/]*Tests?\.[^/]+)")
-_BY_RUNNERS = re.compile(
+_TEST_MODULE = re.compile(r"(?:.*/)?(?:(?i:tests?\.[^/]+|test_[^/]*|[^/]*[_.](?:test|spec)\.[^/]+)|[^/]*Tests?\.[^/]+)")
+_TEST_BY_RUNNER = re.compile(
     r"(?:.*/)?(?:(?:(?:tests?|spec|__tests__)/.*|test-[^/]*|[^/]*-(?:test|spec))\.[cm]?[jt]sx?|tests/[^/]+\.rs)",
     re.IGNORECASE,
 )
-"""Where node, Jest and cargo look besides."""
-_AMONG = re.compile(r"(?:.*/)?(?:(?:tests?|spec|__tests__)/.*|conftest\.py)", re.IGNORECASE)
+"""Further names under which node, Jest and cargo look for tests."""
+_TEST_HELPER = re.compile(r"(?:.*/)?(?:(?:tests?|spec|__tests__)/.*|conftest\.py)", re.IGNORECASE)
 
 
 def is_collected_test_file(path: str) -> bool:
-    """Whether a file is called as those are in which tests are looked for."""
-    return any(it.fullmatch(path) for it in (_HOLDS, _BY_RUNNERS))
+    """Whether a test runner would look for tests in a file of this name."""
+    return any(pattern.fullmatch(path) for pattern in (_TEST_MODULE, _TEST_BY_RUNNER))
 
 
 def is_test_file(path: str) -> bool:
-    """Whether it is such a file, or stands among them."""
-    return is_collected_test_file(path) or _AMONG.fullmatch(path) is not None
+    """Whether a file of this name holds tests or belongs to them, such as `conftest.py`."""
+    return is_collected_test_file(path) or _TEST_HELPER.fullmatch(path) is not None

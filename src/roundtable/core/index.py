@@ -1,4 +1,4 @@
-"""The list of sessions: a projection of the record, kept for quick look-ups and rebuilt from it at any time."""
+"""The lists of sessions and gates: projections of the record, kept for lookups, that can be rebuilt at any time."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from roundtable.core.events import (
 from roundtable.core.values import Gate
 
 MIN_PREFIX_LENGTH = 6
-"""The fewest characters of an id or a slug that may stand for the whole."""
+"""The fewest characters of an id or a slug that can stand for the whole."""
 
 LAST_SESSION = "last"
 
 INDEXED_EVENTS = (SessionOpened, SessionAmended, DecisionMade, SessionEnded, SessionForgotten)
-"""The facts that change more of a row than where its session ends."""
+"""The facts that change more of a row than the position of its newest fact."""
 
 INDEXED_GATES = (GateOpened, GateAnswered)
 """The facts that open or answer a gate."""
@@ -33,11 +33,11 @@ ROW_FIELDS = (
     *("id", "slug", "name", "workspace", "question", "meeting"),
     *("parent", "branched_at", "opened_at", "outcome", "forgotten_at", "opened_in", "owner"),
 )
-"""What a store keeps of a row; the rest is the place of the session's newest fact."""
+"""The stored fields of a row; the other fields give the position of the session's newest fact."""
 
 
 class SessionRow(msgspec.Struct, frozen=True):
-    """One session as a list shows it. `offset` is the global place of its newest fact, and the order of lists."""
+    """One session as lists show it. `offset` is the global position of its newest fact, and the order of lists."""
 
     id: str
     slug: str
@@ -57,16 +57,16 @@ class SessionRow(msgspec.Struct, frozen=True):
     owner: str = ""
 
     def is_found_in(self, workspace: str | None) -> bool:
-        """Whether it belongs to a workspace or was opened there; with none named, it is found anyway."""
+        """Whether the session belongs to this workspace or was opened there; always true if no workspace is given."""
         return workspace in (None, self.workspace, self.opened_in)
 
     def is_owned_by(self, owner: str | None) -> bool:
-        """Whether this person opened it; with no person named, everybody's sessions count."""
+        """Whether this person opened the session; always true if no person is given."""
         return owner in (None, self.owner)
 
     @property
-    def child(self) -> bool:
-        """True for a meeting held under another one; a branch stands on its own."""
+    def is_child(self) -> bool:
+        """Whether the meeting was held under another one; a branch was not."""
         return bool(self.parent) and not self.branched_at
 
 
@@ -102,10 +102,10 @@ def gate_id(event: GateOpened | GateAnswered) -> str:
 
 
 def update_session_row(row: SessionRow | None, offset: int, recorded: Recorded) -> SessionRow | None:
-    """The row after one more fact; None as long as the session has not been opened."""
+    """The row of a session after one more fact; None before the session is opened."""
     event = recorded.event
     if isinstance(event, SessionOpened):
-        return _opened(event, offset, recorded)
+        return _new_row(event, offset, recorded)
     if row is None:
         return None
     name, outcome, forgotten_at = row.name, row.outcome, row.forgotten_at
@@ -128,7 +128,7 @@ def update_session_row(row: SessionRow | None, offset: int, recorded: Recorded) 
     )
 
 
-def _opened(event: SessionOpened, offset: int, recorded: Recorded) -> SessionRow:
+def _new_row(event: SessionOpened, offset: int, recorded: Recorded) -> SessionRow:
     charter = event.charter
     return SessionRow(
         id=recorded.session,
@@ -151,31 +151,33 @@ def _opened(event: SessionOpened, offset: int, recorded: Recorded) -> SessionRow
 def match_session_address(
     address: str, rows: Iterable[SessionRow], workspace: str | None = None, owner: str | None = None
 ) -> list[str]:
-    """The ids an address may mean: none, the one, or several when it is ambiguous.
+    """The ids an address may mean: none, one, or several if it is ambiguous.
 
-    An id comes before a name within the workspace, a name before a slug, a slug before the beginning of an id, and that
-    before the beginning of a slug. A name may be used again, and then means the session that was opened last under it.
+    An id has precedence over a name in the workspace, a name over a slug, a slug over a prefix of an id, and that over
+    a prefix of a slug. A name can be reused; it then means the session opened last under it.
     """
     rows = [row for row in rows if row.is_owned_by(owner)]
-    here = [row for row in rows if row.is_found_in(workspace)]
+    in_workspace = [row for row in rows if row.is_found_in(workspace)]
     if address == LAST_SESSION:
         newest = max(
-            (row for row in here if not row.child and not row.forgotten_at), key=lambda row: row.offset, default=None
+            (row for row in in_workspace if not row.is_child and not row.forgotten_at),
+            key=lambda row: row.offset,
+            default=None,
         )
         return [newest.id] if newest else []
-    named = sorted((row for row in here if row.name == address), key=lambda row: (row.opened_at, row.id))
+    by_name = sorted((row for row in in_workspace if row.name == address), key=lambda row: (row.opened_at, row.id))
     long = len(address) >= MIN_PREFIX_LENGTH
-    begun = [row for row in rows if long and row.slug.startswith(address) and not row.forgotten_at]
-    readings = (
+    by_slug_prefix = [row for row in rows if long and row.slug.startswith(address) and not row.forgotten_at]
+    meanings = (
         (row.id for row in rows if row.id == address),
-        (row.id for row in named[-1:]),
-        (row.id for row in here if row.slug == address),
+        (row.id for row in by_name[-1:]),
+        (row.id for row in in_workspace if row.slug == address),
         (row.id for row in rows if row.slug == address),
         (row.id for row in rows if long and row.id.startswith(address)),
-        (row.id for row in begun if row in here),
-        (row.id for row in begun),
+        (row.id for row in by_slug_prefix if row in in_workspace),
+        (row.id for row in by_slug_prefix),
     )
-    for reading in readings:
-        if address and (found := sorted(reading)):
+    for meaning in meanings:
+        if address and (found := sorted(meaning)):
             return found
     return []

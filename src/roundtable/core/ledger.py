@@ -1,4 +1,4 @@
-"""What a workspace remembers of its meetings: entries under ids, folded from each session's facts."""
+"""The memory of a workspace: entries under ids, folded from the facts of its sessions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from roundtable.core.values import Value
 
 
 class EntryKind(StrEnum):
-    """What can be remembered. Nothing else."""
+    """The kinds of entries."""
 
     DECISION = "decision"
     DECREE = "decree"
@@ -19,15 +19,15 @@ class EntryKind(StrEnum):
 
 
 BINDING_KINDS = (EntryKind.DECREE, EntryKind.FAILURE)
-"""What forbids; a decision or an error is only told."""
+"""Kinds that forbid something; the other kinds only inform."""
 
 
 NO_REASON = "no reason given"
-"""Why something was rejected, where the person did not say."""
+"""The reason of a rejection for which the person gave none."""
 
 
 class EntryState(StrEnum):
-    """What became of an entry, besides the outcome that a decision begins with."""
+    """The state of an entry; a decision also has its outcome as a state."""
 
     OVERRULED = "overruled"
     FAILED = "failed"
@@ -41,7 +41,7 @@ class EntryState(StrEnum):
     WRONG = "wrong"
 
 
-_BEARING: dict[EntryKind, frozenset[str]] = {
+_RELEVANT_STATES: dict[EntryKind, frozenset[str]] = {
     EntryKind.DECISION: frozenset({"reached", "rejected"}),
     EntryKind.DECREE: frozenset({EntryState.STANDING}),
     EntryKind.FAILURE: frozenset({EntryState.STANDING}),
@@ -51,7 +51,7 @@ _BEARING: dict[EntryKind, frozenset[str]] = {
 
 
 class Entry(Value, frozen=True):
-    """One thing to remember: what, why, what became of it, and the session it came from.
+    """One remembered thing: its text, its reason, its state, and the session it came from.
 
     An error has no id until it is filed; a prediction has no `due` date until then.
     """
@@ -70,18 +70,18 @@ class Entry(Value, frozen=True):
     at: str = ""
 
     @property
-    def bears(self) -> bool:
-        """Whether a new meeting has to know of it: it is settled, and nothing has lifted or overtaken it."""
-        return self.state in _BEARING[self.kind]
+    def is_relevant(self) -> bool:
+        """Whether a new meeting must know this entry: it is settled, and was not lifted or superseded."""
+        return self.state in _RELEVANT_STATES[self.kind]
 
     @property
     def searchable(self) -> str:
-        """All by which it can be found."""
+        """The text in which a search looks."""
         return "\n".join(part for part in (self.id, self.text, self.why, self.question, self.seat) if part)
 
 
 class PredictionRecord(Value, frozen=True):
-    """How a seat's dissent turned out: of so many settled predictions so many were right."""
+    """How the predictions of one seat's dissent turned out."""
 
     seat: str
     right: int = 0
@@ -90,11 +90,11 @@ class PredictionRecord(Value, frozen=True):
 
 
 def score_predictions(entries: Iterable[Entry]) -> list[PredictionRecord]:
-    """The record of every seat that ever dissented, the most often right first."""
-    told: dict[str, list[str]] = {}
+    """The prediction record of every seat that ever dissented, most often right first."""
+    states_by_seat: dict[str, list[str]] = {}
     for entry in entries:
         if entry.kind is EntryKind.PREDICTION:
-            told.setdefault(entry.seat, []).append(entry.state)
+            states_by_seat.setdefault(entry.seat, []).append(entry.state)
     records = [
         PredictionRecord(
             seat,
@@ -102,6 +102,6 @@ def score_predictions(entries: Iterable[Entry]) -> list[PredictionRecord]:
             len(states) - states.count(EntryState.OPEN),
             states.count(EntryState.OPEN),
         )
-        for seat, states in told.items()
+        for seat, states in states_by_seat.items()
     ]
-    return sorted(records, key=lambda it: (-it.right, it.settled, it.seat))
+    return sorted(records, key=lambda record: (-record.right, record.settled, record.seat))

@@ -1,4 +1,4 @@
-"""Every seam of the product on one page. Stores and voices have conformance kits in `tests/kits/`."""
+"""The interfaces between the engine and the rest. Stores and voices have conformance kits in `tests/kits/`."""
 
 from __future__ import annotations
 
@@ -30,25 +30,24 @@ from roundtable.core.values import (
 
 
 class Voice(Protocol):
-    """How a seat is reached.
+    """A way to reach a model.
 
-    `speak` yields pieces of text as they come and ends with exactly one Reply or one Fault; nothing
-    follows it. An empty piece is a sign of life: the call is on its way after a wait for its turn, or
-    the model is at work and has nothing to say yet. `Waits` is one that says
-    that the call waits for its turn, until the next piece. A fault carries what the call used, where that
-    is known. It never raises for a failure of the outside world. Closing or cancelling the iterator stops
-    the real work: the HTTP stream, the child process, the inference slot. One voice serves many calls at
-    once.
+    `speak` yields pieces of text as they arrive and ends with exactly one Reply or one Fault; nothing follows it. An
+    empty piece is a sign of life: the call has left its queue, or the model is working and has produced no text yet. A
+    `WaitNotice` says that the call waits in a queue until the next piece. A fault carries what the call used, if known.
+    `speak` never raises for a failure of the outside world. Closing or cancelling the iterator stops the real work: the
+    HTTP stream, the child process, the inference slot. One voice serves many calls at once.
     """
 
     name: str
     vendor: str
     structured: bool
-    """True when a reply can be held to a JSON schema."""
+    """Whether a reply can be held to a JSON schema."""
     plain_when_long: bool
-    """True when a schema would cost a long prompt its place in the provider's cache: it is asked for in words then."""
+    """Whether a schema would keep a long prompt out of the provider's cache; such a prompt asks for JSON in words
+    instead."""
     edits: bool
-    """True when it can change files by itself, in the workplace that a request names and nowhere else."""
+    """Whether it can edit files, in the worktree that a request names and nowhere else."""
 
     def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]: ...
 
@@ -56,37 +55,37 @@ class Voice(Protocol):
 
 
 class Voices(Protocol):
-    """Finds the voice behind a string such as `openai:gpt-4o`; a Fault says why there is none."""
+    """Finds the voice for a string such as `openai:gpt-4o`; a Fault says why there is none."""
 
     def find(self, voice: str) -> Voice | Fault: ...
 
 
 class Lease(Value, frozen=True):
-    """The right to write the engine's facts of one session. The token fences a holder that was too slow."""
+    """The right to write the engine's facts of one session. The token fences off a holder that lost it."""
 
     session: str
     token: int
 
 
 class RemovedSessions(Value, frozen=True):
-    """Which sessions were taken off the record, and how many bytes that freed."""
+    """The sessions that were removed from the record, and how many bytes that freed."""
 
     sessions: tuple[str, ...]
     size: int = 0
 
 
 class Store(Protocol):
-    """The record. It numbers facts from 1 within a session, without gaps.
+    """The record. It numbers the facts of a session from 1, without gaps.
 
-    No two sessions have one slug: an opening under one that is taken is recorded with a number behind it.
-    A fact with a lease is refused with LeaseLost once somebody else holds the session. A fact without
-    one is a person's, and always taken. What `append` returned has been redacted and outlives a killed process.
+    No two sessions have the same slug: an opening with a slug that is taken gets a number appended. A fact with a lease
+    is refused with LeaseLost once another process holds the session. A fact without a lease is a person's, and always
+    accepted. What `append` returns has been redacted and survives a killed process.
     """
 
     async def append(self, session: str, event: Event, lease: Lease | None = None) -> Recorded: ...
 
     async def append_many(self, session: str, events: Sequence[Event], lease: Lease | None = None) -> list[Recorded]:
-        """Several facts, all of them or none."""
+        """Append several facts, all or none."""
         ...
 
     async def read(self, session: str, after: int = 0) -> list[Recorded]: ...
@@ -96,16 +95,16 @@ class Store(Protocol):
     async def fetch(self, digest: Digest) -> bytes: ...
 
     async def remove(self, sessions: Sequence[str]) -> RemovedSessions:
-        """Take sessions off the record, and what is kept that nobody names any more; one that somebody runs stays.
+        """Remove sessions and the blobs that nothing refers to any more; a session that a process runs is kept.
 
-        What is kept is cleared only while nobody runs any session: who runs one may be about to name it.
+        Blobs are removed only while no session is running: a running session may be about to refer to one.
         """
         ...
 
     async def changed(self, session: str, after: int, timeout: float, own: Lease | None = None) -> bool:
-        """Wait until the session has a fact after `after`, whoever wrote it, or until the time is up.
+        """Wait until the session has a fact after `after`, whoever wrote it, or until the timeout.
 
-        Who writes the engine's facts need not be told of them: those under its `own` lease may go unmentioned.
+        Facts written under the caller's `own` lease need not be reported.
         """
         ...
 
@@ -150,39 +149,40 @@ class Index(Protocol):
 
 
 class Ledger(Protocol):
-    """What workspaces remember, filed by entry: a copy of what the sessions' facts come to, made for looking up.
+    """The memory of workspaces: entries filed from the facts of sessions, for lookups.
 
-    It outlives the sessions: what was decided is still known when what was said has been cleared away.
+    It outlives the sessions: a decision is still known after its session was removed.
     """
 
     async def unfiled(self) -> list[str]:
-        """The sessions that have ended, or got an entry, since they were last filed, newest first."""
+        """The sessions that have ended or got an entry since they were last filed, newest first."""
         ...
 
     async def file(self, session: str, seq: int, entries: Sequence[Entry]) -> list[Entry]:
-        """File what a session comes to as it stood at `seq`, as often as one likes; returns it as it is filed.
+        """File the entries of a session as of fact `seq`, and return them as filed. It may be repeated.
 
-        Errors get their number here, and an id that is taken in its workspace gets a number behind it; both are kept
-        for good. What was written into the ledger by hand (in another session than the entry's own) stays as written.
+        Errors get their number here, and an id that is taken in its workspace gets a number appended; both never change
+        again. An entry that a person wrote into the ledger (in another session than the entry's own) is not
+        overwritten.
         """
         ...
 
     async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 100) -> list[Entry]:
-        """Newest first; without a limit, all of them."""
+        """Entries, newest first; without a limit, all of them."""
         ...
 
     async def search(
         self, words: str, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 20
     ) -> list[Entry]:
-        """Those that share words with these, the most relevant first."""
+        """Entries that share words with the query, most relevant first."""
         ...
 
 
 class Leases(Protocol):
-    """Who runs a session: one process at a time."""
+    """Which process runs a session: one at a time."""
 
     async def acquire(self, session: str, holder: str) -> tuple[Lease, list[Recorded]]:
-        """Take the session with its record as it stands, or raise SessionHeld naming the live holder."""
+        """Take the lease and read the record, or raise SessionHeld with the name of the live holder."""
         ...
 
     async def renew(self, lease: Lease) -> None: ...
@@ -190,16 +190,18 @@ class Leases(Protocol):
     async def release(self, lease: Lease) -> None: ...
 
     async def holder(self, session: str) -> str | None:
-        """Who runs it now, if anyone alive does."""
+        """The live holder of the session, if there is one."""
         ...
 
 
 class Sandbox(Protocol):
-    """Where programs run that nobody has read: no network but for a job that a person allowed one, nothing of the
-    person's, bounds on everything.
+    """Where programs run that nobody has read: without network unless a person allowed it for this job, without access
+    to
 
-    `run` yields output as it comes and ends with exactly one Exit. Closing or cancelling the iterator ends everything
-    that was started. Nothing is left behind, whatever happens. `name` is what people are told it is.
+    the person's files, and with limits on everything.
+
+    `run` yields output as it arrives and ends with exactly one Exit. Closing or cancelling the iterator ends every
+    process that was started, and nothing is left behind. `name` is shown to people.
     """
 
     name: str
@@ -208,29 +210,29 @@ class Sandbox(Protocol):
 
 
 class AgentWorktrees(Protocol):
-    """Folders in which voices that edit files do so: a clean copy of the workspace each, and nobody else's."""
+    """Folders in which voices edit files: each a private, clean copy of the workspace."""
 
     async def open(self, session: str, turn: str) -> AgentWorktree | Fault:
-        """The folder of one turn, as clean as the workspace's last commit; none where there is no commit."""
+        """The folder of one turn, as of the workspace's last commit; none where there is no commit."""
         ...
 
     async def edits(self, place: str) -> FolderEdits | Fault:
-        """What was changed there."""
+        """What was edited in a folder."""
         ...
 
 
 class Performer(Protocol):
-    """Carries out effects. `key` names the step for good, so that a step cut in half can be recognised."""
+    """Performs effects. `key` names the step permanently, so that an interrupted step can be recognised."""
 
     async def perform(self, key: str, effect: Effect) -> EffectResult | Fault: ...
 
     async def recover(self, key: str, effect: Effect) -> EffectResult | Fault | None:
-        """What a step that was started and never finished came to; None when it is safe to do it again."""
+        """The result of a step that was started and never finished; None if it is safe to perform it again."""
         ...
 
 
 class Table(Protocol):
-    """What a meeting sits at. Everything asked or done here is on the record and never happens twice."""
+    """What a meeting talks to. Everything asked or done here is recorded and never happens twice."""
 
     @property
     def charter(self) -> Charter: ...
@@ -249,44 +251,50 @@ class Table(Protocol):
         seats: Sequence[str] | None = None,
         turns: Turns = Turns(),
     ) -> Round:
-        """Ask the seats one round and wait until it closes. Faults come back as absences."""
+        """Ask seats one round and wait until it closes. A fault becomes an absence."""
         ...
 
     async def may_open(self, round: str) -> bool:
-        """Whether the limits leave room for this round; a no is recorded with its reason."""
+        """Whether the limits allow this round; a refusal is recorded with its reason."""
         ...
+
+        """Perform a step once; a Fault says why it failed."""
 
     async def do(self, step: str, effect: Effect) -> EffectResult | Fault: ...
 
     async def gate(self, gate: Gate) -> str:
-        """Ask the person, and wait as long as it takes; returns the name of the option chosen."""
+        """Ask the person, and wait for as long as it takes; returns the chosen option."""
         ...
 
-    def words(self, gate: str) -> str:
-        """What the person wrote with their answer to a gate, if anything."""
+    def answer_text(self, gate: str) -> str:
+        """The text that the person wrote with their answer to a gate."""
         ...
 
-    def by_default(self, gate: str) -> bool:
-        """Whether nobody answered a gate, so that its default stands."""
+    def answered_by_default(self, gate: str) -> bool:
+        """Whether nobody answered a gate, so that its default applies."""
         ...
 
-    async def interjected(self, gate: Gate, before: str) -> str:
-        """Ask the person at this gate if they have spoken since the last round was asked; nothing if they have not.
+    async def gate_after_note(self, gate: Gate, before: str) -> str:
+        """Ask the person at this gate if they wrote a note since the last round was asked; otherwise return an empty
+        string.
 
-        Whether they had is settled for good once the round `before` is open.
+        Whether they did is final once the round `before` has opened.
         """
         ...
 
-    async def heed(self, decision: Decision) -> Decision:
-        """What becomes of a decision that repeats what was rejected or has failed: the person is asked, once.
+    async def check_decrees(self, decision: Decision) -> Decision:
+        """Check a decision against earlier decrees and failed approaches; the person is asked once about each that it
+        repeats.
 
-        Every decision is heeded at the end; a meeting that asks the person to act on one has it heeded before.
+        Every decision is checked at the end; a meeting that asks the person to act on a decision checks it before that.
         """
         ...
+
+        """Hold another meeting under this one, and return its decision."""
 
     async def child(self, step: str, charter: Charter) -> Decision: ...
 
     @property
     def labels(self) -> dict[str, str]:
-        """The name under which each seat is read out where seats are anonymous."""
+        """The names of the seats where seats are anonymous."""
         ...

@@ -1,4 +1,4 @@
-"""What is run in a sandbox, within which bounds, and how it ends."""
+"""A program to run in a sandbox, its limits, and how it ended."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from roundtable.core.values import Value
 
 
 class Bounds(Value, frozen=True):
-    """What one run may use: seconds, processors, bytes of memory and processes of all of it together, bytes in each
-    place it may write to, bytes of output kept. What it writes counts as memory too. The rest of the output is let go;
-    far more of it than is kept ends the run."""
+    """What one run may use, counted over all its processes: seconds, processors, bytes of memory and number of
+    processes;
+
+    bytes in each writable place (they count as memory too), and bytes of output kept. Output beyond that is dropped;
+    far more output than is kept ends the run.
+    """
 
     seconds: float = 60.0
     processors: float = 1.0
@@ -21,7 +24,7 @@ class Bounds(Value, frozen=True):
 
 
 class Limit(StrEnum):
-    """Which bound a run met."""
+    """The limit that ended a run."""
 
     TIME = "time"
     MEMORY = "memory"
@@ -31,13 +34,12 @@ class Limit(StrEnum):
 
 
 class Job(Value, frozen=True):
-    """A program by its argument list, in a folder it is shown: read-only, or as a copy of its own that goes with it.
+    """A program by its argument list, in a folder that is visible to it read-only or as a private copy.
 
-    `files` are laid over a copy of the folder, by their paths within it; they too are only there for this run.
-    A copy is seen at `place`, if that is given, else where the folder is. `lent` is what else of this machine a copy is
-    shown, read-only, by where it is shown in it.
-    `programs` are those that a project has it start besides: the system's and the usual ones are shown, no others.
-    `network` is for what a person has said yes to, and nothing else.
+    `files` are written over a copy of the folder, by their paths within it; they too exist only for this run. A copy is
+    visible at `place`, if that is given, otherwise where the folder is. `lent` are further paths of this machine that
+    are visible read-only, by where they appear. `programs` are those that a project starts itself: those of the system
+    and the usual ones are visible, no others. `network` needs a person's approval.
     """
 
     argv: tuple[str, ...]
@@ -52,23 +54,23 @@ class Job(Value, frozen=True):
 
     @property
     def works_on_copy(self) -> bool:
-        """Whether it may write in its folder, without anybody else ever seeing what."""
+        """Whether the program may write in its folder, which is then a copy."""
         return self.copied or bool(self.files)
 
     @property
-    def seen_at(self) -> str:
-        """Where it finds itself."""
+    def visible_at(self) -> str:
+        """The path of the folder inside the sandbox."""
         return self.place if self.place and self.works_on_copy else self.folder
 
 
 class Output(Value, frozen=True):
-    """Words of a run, as they come."""
+    """A piece of a program's output."""
 
     data: bytes
 
 
 class Exit(Value, frozen=True):
-    """How a run ended: its exit code, or None and why it was stopped; which bound it met, if any."""
+    """How a run ended: its exit code, or None and why it was stopped; `limit` is the limit it exceeded, if any."""
 
     code: int | None
     seconds: float

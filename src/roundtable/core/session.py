@@ -1,4 +1,4 @@
-"""A session, folded from its facts. The engine and every door read the same fold; nothing else is state."""
+"""A session, folded from its facts. The engine and every door use this fold; there is no other state."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ from roundtable.core.values import (
 
 
 class Turn(msgspec.Struct):
-    """One seat in one round: what it was asked, what went wrong, what it answered or why it did not."""
+    """One seat in one round: what it was asked, which calls failed, and its answer or the reason there is none."""
 
     seat: str
     asked: list[tuple[int, TurnAsked]] = []
@@ -72,12 +72,12 @@ class Turn(msgspec.Struct):
     interrupted: list[str] = []
 
     @property
-    def over(self) -> bool:
-        """Whether this turn is settled and must never be asked again."""
+    def is_settled(self) -> bool:
+        """Whether this turn is settled and must not be asked again."""
         return self.move is not None or self.missed is not None
 
     def as_move(self) -> Move | None:
-        """The answer as a rule sees it."""
+        """The answer as a decision rule sees it."""
         made = self.move
         if made is None:
             return None
@@ -95,7 +95,7 @@ class Turn(msgspec.Struct):
 
 
 class RoundRecord(msgspec.Struct):
-    """One round as it stands on the record."""
+    """One round as recorded so far."""
 
     opened: RoundOpened
     seq: int
@@ -109,12 +109,12 @@ class RoundRecord(msgspec.Struct):
         return self.opened.round
 
     def moves(self) -> list[Move]:
-        """The answers that came in time, in speaking order."""
+        """The answers that were in time, in speaking order."""
         moves = (self.turns[seat].as_move() for seat in self.opened.order)
         return [move for move in moves if move is not None and move.status is MoveStatus.MADE]
 
     def result(self, closed: RoundClosed) -> Round:
-        """What the meeting gets back. Only what had been counted at the close counts."""
+        """The round as the meeting gets it. Only answers that had arrived when it closed count."""
         moves = tuple(move for move in self.moves() if move.seat in closed.counted)
         missing = tuple(Absence(seat, self._cause(seat)) for seat in closed.missing)
         return Round(self.name, self.opened.electorate, moves, missing, closed.quorate)
@@ -132,7 +132,7 @@ class RoundRecord(msgspec.Struct):
 
 
 class Session:
-    """The state of one session at some point of its record."""
+    """The state of one session after some fact of its record."""
 
     def __init__(self, id: str) -> None:
         self.id = id
@@ -141,7 +141,7 @@ class Session:
         self.updated_at = ""
         self.charter_or_none: Charter | None = None
         self.name = ""
-        self.off: set[str] = set()
+        self.seats_off: set[str] = set()
         self.limits = Limits()
         self.rounds: dict[str, RoundRecord] = {}
         self.notes: list[tuple[int, NoteSaid]] = []
@@ -150,11 +150,11 @@ class Session:
         self.context_removed: list[tuple[int, str]] = []
         self.gates: dict[str, Gate] = {}
         self.answers: dict[str, GateAnswered] = {}
-        self.remarks: list[tuple[int, str]] = []
+        self.gate_remarks: list[tuple[int, str]] = []
         self.effects: dict[str, Effect] = {}
         self.results: dict[str, EffectResult | Fault] = {}
-        self.told_to_stop: set[str] = set()
-        self.served: list[tuple[int, str, SharedResult]] = []
+        self.stop_requested: set[str] = set()
+        self.shared_results: list[tuple[int, str, SharedResult]] = []
         self.entries: dict[str, Entry] = {}
         self.undone: dict[str, ChangeUndone] = {}
         self.limit_stops: dict[str, LimitReached] = {}
@@ -171,7 +171,7 @@ class Session:
 
     @classmethod
     def fold(cls, id: str, records: Iterable[Recorded]) -> Session:
-        """Read a whole record."""
+        """Fold a whole record."""
         session = cls(id)
         for recorded in records:
             session.apply(recorded)
@@ -179,7 +179,7 @@ class Session:
 
     @property
     def charter(self) -> Charter:
-        """What was agreed at the opening."""
+        """What was agreed when the session was opened."""
         if self.charter_or_none is None:
             raise RecordError(f"Session {self.id} has no opening on record.")
         return self.charter_or_none
@@ -187,7 +187,7 @@ class Session:
     @property
     def seats(self) -> tuple[Seat, ...]:
         """The seats that are switched on now."""
-        return tuple(seat for seat in self.charter.seats if seat.name not in self.off)
+        return tuple(seat for seat in self.charter.seats if seat.name not in self.seats_off)
 
     @property
     def open_gates(self) -> list[Gate]:
@@ -205,13 +205,13 @@ class Session:
         return [step for step in self.effects if step not in self.results]
 
     @property
-    def programs(self) -> list[str]:
-        """The steps whose program is being run, or was when its process ended."""
+    def running_programs(self) -> list[str]:
+        """The steps whose program is running, or was running when its process ended."""
         return [step for step in self.open_steps if isinstance(self.effects[step], RunProject)]
 
     @property
     def status(self) -> str:
-        """One word for lists; whether a process is alive is not on the record."""
+        """The status in one word for lists; whether a process is alive is not recorded."""
         if self.decision is not None:
             return str(self.decision.outcome)
         if self.open_gate is not None:
@@ -227,14 +227,14 @@ class Session:
         return self.rounds[round].turns[seat]
 
     def substitutions(self) -> tuple[Substitution, ...]:
-        """Who was heard through another voice than its first: the chain is a person's choice, its use is told."""
+        """The seats that answered through another voice than their first, with the causes."""
         rounds: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
         causes: dict[tuple[str, str], Fault] = {}
         for record in self.rounds.values():
             for turn in record.turns.values():
                 for failed in turn.failures:
                     causes[turn.seat, failed.voice] = causes["", failed.voice] = failed.fault
-                chain = self.seat(turn.seat).chain(judging=record.opened.turns.judging)
+                chain = self.seat(turn.seat).voice_chain(judging=record.opened.turns.judging)
                 if turn.move is not None and turn.move.voice != chain[0]:
                     rounds.setdefault((turn.seat, turn.move.voice, chain), []).append(record.name)
         unknown = Fault.of(FaultKind.MISSING, "it was not to be had.")
@@ -250,25 +250,28 @@ class Session:
                 chain[0],
                 tuple(names),
                 cause(seat, chain[0]),
-                {it: cause(seat, it) for it in chain[1 : chain.index(voice)]},
+                {skipped: cause(seat, skipped) for skipped in chain[1 : chain.index(voice)]},
             )
             for (seat, voice, chain), names in rounds.items()
         )
 
     def context(self, heard: int | None = None) -> list[tuple[int, ContextItem]]:
-        """What is before the table, now or after some fact: the opening's snapshot, as amended. With when it came."""
+        """The context now, or after fact `heard`, with the fact that added each item: the opening's snapshot as
+        amended."""
         upto = self.seq if heard is None else heard
-        came = [(0, item) for item in self.charter.context] + [it for it in self.context_added if it[0] <= upto]
+        came = [(0, item) for item in self.charter.context] + [
+            added for added in self.context_added if added[0] <= upto
+        ]
         gone = {name: seq for seq, name in self.context_removed if seq <= upto}
         return [(seq, item) for seq, item in came if seq >= gone.get(item.name, 0)]
 
-    def expect(self, opened: RoundOpened) -> RoundRecord:
-        """The round as it will stand once its opening is on the record; calls may go out meanwhile."""
+    def expect_round(self, opened: RoundOpened) -> RoundRecord:
+        """The round as it will be once its opening is recorded; calls may be made before that."""
         turns = {seat: Turn(seat) for seat in opened.electorate}
         return self.rounds.setdefault(opened.round, RoundRecord(opened, self.seq + 1, turns))
 
     def apply(self, recorded: Recorded) -> None:
-        """Take one more fact in. Facts must come in order, without gaps."""
+        """Apply one more fact. Facts must come in order, without gaps."""
         if recorded.seq != self.seq + 1:
             raise RecordError(f"Session {self.id}: fact {recorded.seq} came after {self.seq}.")
         self.seq = recorded.seq
@@ -282,7 +285,7 @@ class Session:
             case MoveMade() | SeatMissed() | CallFailed() | TurnInterrupted():
                 self._take_turn(event, recorded.seq)
             case RoundOpened():
-                record = self.expect(event)
+                record = self.expect_round(event)
                 record.opened, record.seq = event, recorded.seq
             case RoundClosed():
                 record = self.rounds[event.round]
@@ -308,7 +311,7 @@ class Session:
         """What seats asked for, or had run, lies before the whole table from here on."""
         self.results[event.step] = event.result
         if isinstance(event.result, SharedResult):
-            self.served.append((seq, event.step, event.result))
+            self.shared_results.append((seq, event.step, event.result))
         if isinstance(event.result, FilesRead):
             self.context_added += [(seq, item) for item in event.result.items]
 
@@ -374,12 +377,12 @@ class Session:
             case CancelAsked():
                 self.cancel = event
             case StopAsked():
-                self.told_to_stop |= set(self.programs)
+                self.stop_requested |= set(self.running_programs)
             case GateAnswered():
                 gate = self.gates.get(event.gate)
                 if gate is not None and event.option in gate.options and event.gate not in self.answers:
                     self.answers[event.gate] = event
-                    self.remarks += [(seq, event.text)] if event.text else []
+                    self.gate_remarks += [(seq, event.text)] if event.text else []
             case SessionAmended():
                 self._amend(event, seq)
             case EntryWritten():
@@ -393,7 +396,7 @@ class Session:
         self.amendments.append((seq, event))
         if event.name is not None:
             self.name = event.name
-        self.off = (self.off | set(event.seats_off)) - set(event.seats_on)
+        self.seats_off = (self.seats_off | set(event.seats_off)) - set(event.seats_on)
         self.context_removed += [(seq, name) for name in event.context_removed]
         self.context_added += [(seq, item) for item in event.context_added]
         if event.limits is not None:

@@ -1,4 +1,4 @@
-"""A long meeting in stages: what each of them is told, and what it came to. A person can write such a list as data."""
+"""A long meeting in stages: the description of a stage, and its result. A person can write a list of stages as data."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from msgspec import Meta
 from roundtable.core.values import Charter, Digest, Gate, NextStep, Value
 
 SDLC_MEETING = "sdlc"
-"""The meeting that goes through stages."""
+"""The meeting that has stages."""
 
 STAGE_NAME = re.compile(r"^[a-z][a-z-]{0,30}\Z")
-"""What a stage can be called: its rounds, gates and files have the name too."""
+"""Valid names of stages: rounds, gates and files of a stage carry its name."""
 
 CHUNK_TOKENS = 20_000
-"""Tokens of files in one chunk of a review, where no setting says otherwise."""
+"""Tokens of files in one chunk of a review, unless set otherwise."""
 
 StageKind = Literal["discussion", "files", "review", "run"]
-"""What a stage comes to: words that are agreed on, files, findings and their mending, or a program that was run."""
+"""What a stage produces: an agreed text, files, reviewed findings and their fixes, or a run of the program."""
 
 StageEnding = Literal["agreed", "chosen", "run", "same", "alone", "ran", "skipped", "failed"]
-"""What ended a stage: a judge, the person, running what was written, several with the same words, one seat alone, a
-program that ran, a skip; or it came to nothing."""
+"""How a stage ended: by the judge, by the person, by running the files, because several seats wrote the same, because
+
+only one seat wrote, with a successful run, skipped, or failed.
+"""
 
 STAGE_ENDING_WORDS: dict[StageEnding, str] = {
     "agreed": "was agreed on",
@@ -37,16 +39,16 @@ STAGE_ENDING_WORDS: dict[StageEnding, str] = {
     "skipped": "was skipped",
     "failed": "came to nothing",
 }
-"""The same in words, after the name of a stage."""
+"""The ending in words, to follow the name of a stage."""
 
 STAGES_GATE = "stages"
-"""What is answered ahead to the gates after all stages."""
+"""The gate id under which the gates after all stages can be answered in advance."""
 
 StageQuestion = Literal["dispute", "install", "rerun", "rerun-shown"]
-"""What a person is asked in the middle of a stage."""
+"""Questions to the person during a stage."""
 
 OWN_WORDS_OPTION = "own"
-"""What is answered in a dispute by who wants neither of the ways; it is nothing without their words."""
+"""The option of a dispute by which the person rejects all proposals and gives a text of their own."""
 
 
 class Contribution(Value, frozen=True):
@@ -58,9 +60,9 @@ class Contribution(Value, frozen=True):
 
 
 class Stage(Value, frozen=True, forbid_unknown_fields=True):
-    """One stage. Without `seats`, all take part; without a `judge`, the seats take turns stage by stage.
+    """One stage. Without `seats`, all take part; without a `judge`, the seats judge in turn, stage by stage.
 
-    `tokens` is how long one answer may be, `rounds` how often they speak before the person is asked.
+    `tokens` is the maximum length of an answer, `rounds` how many rounds are held before the person is asked.
     """
 
     name: Annotated[str, Meta(pattern=STAGE_NAME.pattern)]
@@ -78,9 +80,9 @@ class Stage(Value, frozen=True, forbid_unknown_fields=True):
 
 
 class SdlcSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The stages as data, and what holds for all of them; the command fills in the first and the last two.
+    """The stages as data, and settings for all of them; the command fills in the first and the last two.
 
-    `chunk` is how many tokens of code are reviewed at once, `runs` how often a program that fails may be mended.
+    `chunk` is how many tokens of code are reviewed at once, `runs` how often a failing program may be fixed.
     """
 
     stages: str = "[]"
@@ -91,11 +93,11 @@ class SdlcSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StageEnd(Value, frozen=True):
-    """What a stage came to: `text` is what was agreed, word for word, and `draft` all files of the project after it.
+    """The result of a stage: `text` is what was agreed, word for word, and `draft` all files of the project after it.
 
-    `id` is the name by which later stages are told of it. `took` says which file or symbol came from whom. A judge who
-    read its `own_words` did so since everybody had spoken: that is to be known, and no want of the result. A stage for
-    which the limits left no room was never `held`.
+    `id` is the name by which later stages refer to it. `took` lists which file or symbol came from which seat. With
+    `own_words`, the judge also judged its own answer because every seat had answered. A stage that the limits did not
+    allow to begin was not `held`.
     """
 
     id: str
@@ -112,100 +114,100 @@ class StageEnd(Value, frozen=True):
     held: bool = True
 
     @property
-    def remarks(self) -> tuple[str, ...]:
-        """What has to be known of it."""
+    def all_notices(self) -> tuple[str, ...]:
+        """Its notices, and whether the judge judged its own answer."""
         own = f"{self.judge} judged its own words among the others', unsigned, since everybody had spoken."
         return (*self.notices, own) if self.own_words else self.notices
 
 
 def quote_stage_decisions(ends: Sequence[StageEnd]) -> tuple[str, ...]:
-    """What the earlier stages agreed on, word for word and each under its id, for who works on the next one."""
-    return tuple(f"{it.id} {it.stage}:\n{it.text}" for it in ends if it.text and it.how != "failed")
+    """The results of earlier stages, word for word with their ids, for the seats of the next stage."""
+    return tuple(f"{end.id} {end.stage}:\n{end.text}" for end in ends if end.text and end.how != "failed")
 
 
 def latest_stage_draft(ends: Sequence[StageEnd]) -> Digest:
-    """The files of the project as the last stage that wrote any left them."""
-    return next((it.draft for it in reversed(ends) if it.draft), "")
+    """The files of the project after the last stage that wrote any."""
+    return next((end.draft for end in reversed(ends) if end.draft), "")
 
 
 def last_stage_attempts(ends: Iterable[StageEnd]) -> tuple[StageEnd, ...]:
-    """How the last attempt at each stage ended, in the order of the stages."""
-    return tuple({it.stage: it for it in ends}.values())
+    """The result of the last attempt at each stage, in the order of the stages."""
+    return tuple({end.stage: end for end in ends}.values())
 
 
 def stage_attempt_name(stage: str, attempt: int) -> str:
-    """What the rounds and steps of an attempt at a stage begin with; the first has no number."""
+    """The prefix of the rounds and steps of an attempt at a stage; the first attempt has no number."""
     return stage if attempt == 1 else f"{stage}-{attempt}"
 
 
 def parse_stage_attempt(name: str) -> tuple[str, int]:
-    """The stage and the number of the attempt that a round or step belongs to, by its name."""
+    """The stage and the attempt to which a round or step belongs, by its name."""
     attempt = name.partition("/")[0]
     stage, _, number = attempt.rpartition("-")
     return (stage, int(number)) if number.isdecimal() else (attempt, 1)
 
 
 def after_stage_gate_id(attempt: str) -> str:
-    """The name of the question how it goes on after an attempt at a stage."""
+    """The id of the gate after an attempt at a stage."""
     return f"after-{attempt}"
 
 
 def stage_question_gate_id(attempt: str, what: StageQuestion, number: int = 1) -> str:
-    """The name of a question in the middle of an attempt at a stage, numbered from the second of its kind on."""
+    """The id of a gate during an attempt at a stage; from the second question of a kind on, it is numbered."""
     return f"{attempt}-{what}" if number == 1 else f"{attempt}-{what}-{number}"
 
 
 def is_reserved_stage_name(stage: str) -> bool:
-    """Whether a stage of this name would be mistaken for a question about another one."""
+    """Whether a stage of this name could be confused with a gate of another stage."""
     within = tuple(stage_question_gate_id("", what) for what in get_args(StageQuestion))
     return f"{stage}-".startswith(after_stage_gate_id("")) or stage.endswith(within)
 
 
 def is_after_stage_gate(gate: Gate) -> bool:
-    """Whether it is one of those at which the person says how it goes on."""
+    """Whether this gate asks how to continue after a stage."""
     return gate.again_of == STAGES_GATE
 
 
 def is_back_to_stage_answer(gate: Gate, option: str) -> bool:
-    """Whether this answer leads to an earlier stage."""
+    """Whether this answer goes back to an earlier stage."""
     return option == NextStep.BACK and is_after_stage_gate(gate)
 
 
 def is_own_words_answer(gate: Gate, option: str) -> bool:
-    """Whether this answer says nothing but what stands beside it."""
+    """Whether this answer means nothing but the text that comes with it."""
     return option == OWN_WORDS_OPTION and gate.id.endswith(stage_question_gate_id("", "dispute"))
 
 
 def has_stages(charter: Charter) -> bool:
-    """Whether a meeting goes through stages, of which each has its own things to write."""
+    """Whether a meeting has stages."""
     return charter.meeting == SDLC_MEETING
 
 
 def sdlc_settings(charter: Charter) -> SdlcSettings:
-    """What a meeting in stages was told at its opening."""
+    """The settings of a meeting with stages."""
     return msgspec.convert(charter.settings, SdlcSettings)
 
 
 def starts_without_files(charter: Charter) -> bool:
-    """Whether a meeting in stages begins without any files; the person's folder is then none of its business."""
+    """Whether a meeting with stages creates a project from nothing, so that it does not read the person's folder."""
     return has_stages(charter) and not sdlc_settings(charter).existing
 
 
 def encode_stages(stages: Sequence[Stage]) -> str:
-    """The stages as the charter keeps them."""
+    """The stages as the charter stores them."""
     return msgspec.json.encode(stages).decode()
 
 
 def decode_stages(stages: str) -> tuple[Stage, ...]:
-    """The stages as they were told, those included that are left out."""
+    """The stages as the charter stores them, including disabled ones."""
     return msgspec.json.decode(stages, type=tuple[Stage, ...])
 
 
 def charter_stages(charter: Charter) -> tuple[Stage, ...]:
-    """The stages of a charter, those included that are left out; none of a meeting that has no stages."""
+    """The stages of a charter, including disabled ones; empty for a meeting without stages."""
     return decode_stages(sdlc_settings(charter).stages) if has_stages(charter) else ()
 
 
 def enabled_stages(settings: SdlcSettings) -> tuple[Stage, ...]:
-    """Those that are to be held, in their order."""
-    return tuple(it for it in decode_stages(settings.stages) if it.enabled)
+    """The stages that are to be held, in order."""
+    return tuple(stage for stage in decode_stages(settings.stages) if stage.enabled)

@@ -1,4 +1,4 @@
-"""What a call used, and what that cost."""
+"""What a call used, and what it cost."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import msgspec
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one call used. `cost_usd` is money spent, None where nobody told us.
+    """What one call used. `cost_usd` is money spent, or None if unknown.
 
-    Cached tokens are input read from a provider's prompt cache, written ones were put there; both are part of the
-    input. Tokens that a subscription paid for cost nothing here; `plan_usd` is what they would have cost by the token.
+    Cached tokens are input read from the provider's prompt cache, cache-write tokens were stored in it; both are part
+    of the input. Tokens paid for by a subscription cost nothing here; `plan_usd` is what they would have cost by the
+    token.
     """
 
     input_tokens: int = 0
@@ -22,29 +23,29 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def tokens(self) -> int:
-        """Both directions together, the figure budgets count."""
+        """Input and output tokens together, as budgets count them."""
         return self.input_tokens + self.output_tokens
 
     def plus(self, other: Usage) -> Usage:
-        """Add two calls; an unknown price stays unknown only if both are."""
+        """The sum of two usages; the sum of prices is unknown only if both are unknown."""
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cached_tokens + other.cached_tokens,
-            _added(self.cost_usd, other.cost_usd),
+            _add_known(self.cost_usd, other.cost_usd),
             self.cache_write_tokens + other.cache_write_tokens,
             self.plan_tokens + other.plan_tokens,
-            _added(self.plan_usd, other.plan_usd),
+            _add_known(self.plan_usd, other.plan_usd),
         )
 
 
-def _added(one: float | None, other: float | None) -> float | None:
+def _add_known(one: float | None, other: float | None) -> float | None:
     known = [amount for amount in (one, other) if amount is not None]
     return sum(known) if known else None
 
 
 def format_money(amount: float) -> str:
-    """`$0.0123`: cents where there are cents, more places where there are not."""
+    """An amount in dollars, such as `$1.20` or `$0.0123`: small amounts get four decimal places."""
     if 0 < amount < 0.00005:
         return "less than $0.0001"
     return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"

@@ -1,6 +1,7 @@
-"""The nouns of a meeting. Values carry no identity: ids and sequence numbers belong to the record.
+"""The nouns of a meeting: seats, charter, rounds, moves, decisions, gates.
 
-How small a limit may be: one table for config files and command lines, so that both take the same.
+Values carry no identity: ids and sequence numbers belong to the record. The lower and upper bounds of limits are kept
+here once, for config files and command-line options alike.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from roundtable.core.usage import Usage
 from roundtable.core.verdict import Verdict
 
 Digest = str
-"""`sha256:` and 64 hex digits: the name of something kept once in the blob store."""
+"""`sha256:` and 64 hex digits: the name of a blob in the store."""
 
 
 def compute_digest(data: bytes) -> Digest:
-    """The name of a blob."""
+    """The digest under which the store keeps these bytes."""
     return f"sha256:{sha256(data).hexdigest()}"
 
 
 class Value(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Base of every value: immutable, compact on the wire."""
+    """Base of every value: immutable, and fields at their default are omitted when encoded."""
 
 
 class Right(StrEnum):
-    """What a seat may do at the table."""
+    """What a seat may do in a meeting."""
 
     SPEAK = "speak"
     VOTE = "vote"
@@ -39,11 +40,11 @@ class Right(StrEnum):
 
 
 SEAT_COLORS = {"claude": "cyan", "gpt": "green", "gemini": "magenta", "grok": "orange"}
-"""The colours people know some seats by."""
+"""Default colours of seats whose name begins with a known vendor's or model's name."""
 
 
 class Seat(Value, frozen=True):
-    """Who takes part: a name people use, and a chain of voices tried in order."""
+    """A participant: its name, and the voices through which it can be reached, tried in order."""
 
     name: str
     voices: tuple[str, ...]
@@ -55,19 +56,19 @@ class Seat(Value, frozen=True):
     color: str = ""
     rights: tuple[Right, ...] = (Right.SPEAK, Right.VOTE, Right.JUDGE)
 
-    def chain(self, *, judging: bool = False) -> tuple[str, ...]:
-        """Its voices in the order they are tried; for who judges, its judge's before them."""
+    def voice_chain(self, *, judging: bool = False) -> tuple[str, ...]:
+        """The voices of this seat in the order they are tried; when judging, its judge voice comes first."""
         judges = (self.judge,) if judging and self.judge else ()
         return tuple(dict.fromkeys((*judges, *self.voices)))
 
     @property
     def usual_color(self) -> str:
-        """The colour people know such a seat by, if they know one."""
+        """The default colour for a seat of this name, or nothing."""
         return next((color for name, color in SEAT_COLORS.items() if self.name.lower().startswith(name)), "")
 
 
 class Quorum(Value, frozen=True):
-    """How many valid answers a round needs, fixed before the first one is heard."""
+    """How many valid answers a round needs; fixed before the first answer arrives."""
 
     seats: int = 2
     vendors: int = 1
@@ -75,9 +76,10 @@ class Quorum(Value, frozen=True):
 
 
 class Limits(Value, frozen=True):
-    """The bounds of a session. Budgets stop it at a round boundary, never in mid-sentence.
+    """The limits of a session. Budgets stop it between rounds, never in the middle of an answer.
 
-    `sequential` asks one seat at a time, for providers that take no two calls at once; who sees what stays the same.
+    `sequential` asks one seat at a time, for providers that do not allow parallel calls; it does not change what the
+    seats see of each other.
     """
 
     rounds: int = 8
@@ -94,7 +96,7 @@ class Limits(Value, frozen=True):
 
 
 class ContextItem(Value, frozen=True):
-    """A file or text as it was at the opening; the blob holds the content."""
+    """A file or text as it was when the session opened; the blob holds its content."""
 
     name: str
     digest: Digest
@@ -102,9 +104,9 @@ class ContextItem(Value, frozen=True):
 
 
 class RecalledEntry(Value, frozen=True):
-    """What an earlier meeting left behind and this one must know of: a decision, a decree, a failed approach…
+    """An entry of the workspace's memory that a new meeting must know of: a decision, a decree, a failed approach.
 
-    `question` is what a failed approach was the answer to: as the answer to another it may serve.
+    `question` is the question to which a failed approach was the answer: for another question it may still be right.
     """
 
     id: str
@@ -115,11 +117,11 @@ class RecalledEntry(Value, frozen=True):
 
 
 class Charter(Value, frozen=True):
-    """What was agreed at the opening. It changes only by recorded amendments.
+    """What was agreed when the session was opened. It changes only by recorded amendments.
 
-    `notices` say what of the context is not shown, and why. `untold` are the decrees and failed approaches for which
-    `recalled` has no room: they hold all the same. `opened_in` is the workspace in which the person stood, where that
-    was another one.
+    `notices` say which context is not shown, and why. `untold` are decrees and failed approaches that did not fit into
+    `recalled`; they are binding anyway. `opened_in` is the workspace in which the command was given, if that was
+    another one.
     """
 
     question: str
@@ -148,12 +150,12 @@ class Charter(Value, frozen=True):
 
 
 class Turns(Value, frozen=True):
-    """Who speaks when and who sees what: independent settings, never separate loops.
+    """Who speaks when, and who sees which answers: independent settings of one round.
 
-    `secret` rounds are ballots: counted, never read out to the other seats. In a round `at_bench`, a voice that can
-    edit files does so in a worktree of its own, and what it changed there is part of its answer. A `judging` seat
-    speaks through its judge's voice, if it has one. Of a meeting in stages, seats hear only the rounds of the `stage`
-    they are in: what the earlier ones came to is put before them as such.
+    `secret` rounds are ballots: they are counted and never shown to other seats. In a round `at_bench`, a voice that
+    can edit files does so in a git worktree of its own, and its edits are part of its answer. `judging` seats speak
+    through their judge voice, if they have one. In a meeting with stages, seats see only the rounds of the current
+    `stage`; the results of earlier stages are quoted to them.
     """
 
     concurrency: Literal["parallel", "sequential"] = "parallel"
@@ -165,19 +167,19 @@ class Turns(Value, frozen=True):
     judging: bool = False
     stage: str = ""
 
-    def hears(self, name: str) -> bool:
-        """Whether a round or step of that name is of the same stage."""
+    def includes_round(self, name: str) -> bool:
+        """Whether seats of this round see a round or step of that name, which must belong to the same stage."""
         return not self.stage or name.startswith(f"{self.stage}/")
 
 
 class Prompt(Value, frozen=True):
-    """A template of the meeting by name, and the words that go into it.
+    """A template of the meeting by name, and the texts that are filled into it.
 
-    `lists` are read out to every seat in an order of its own, so that nothing is always first; `quotes` in theirs.
-    Both are the seats' words and are fenced, as `values`, which are ours or the person's, are not. Each item begins
-    with what it is called and a colon, and is fenced by itself, so that nobody can speak for another.
-    `agreed` are the points that are settled, each with its id; they stand at the head of the turn. `files` are shown
-    in this turn as context is.
+    `lists` are quoted to every seat in an order of its own, so that no item is always first; `quotes` keep their order.
+    Both hold words of seats and are fenced as untrusted; `values` hold our own or the person's words and are not. An
+    item begins with its name and a colon and is fenced separately, so that no seat can speak in the name of another.
+    `agreed` are settled points, each with its id; they are placed at the beginning of the turn. `files` are shown as
+    context in this turn only.
     """
 
     template: str
@@ -189,9 +191,9 @@ class Prompt(Value, frozen=True):
 
 
 class Expect(Value, frozen=True):
-    """The form an answer must have: a codec, what may be chosen where there is a choice, and how long it may be.
+    """The form an answer must have: its codec, the allowed choices, and its maximum length.
 
-    Without `tokens`, the limit of the session holds.
+    Where `tokens` is 0, the session's limit applies.
     """
 
     codec: str = "free"
@@ -200,7 +202,7 @@ class Expect(Value, frozen=True):
 
 
 class WaitNotice(str):
-    """An empty piece of a voice's: the call waits for its turn, for about so many seconds. `why` says at whose word."""
+    """An empty piece of a voice's stream: the call waits in a queue for about `seconds`. `why` says for which limit."""
 
     __slots__ = ("seconds", "why")
 
@@ -214,21 +216,21 @@ class WaitNotice(str):
 
 
 class Timing(Value, frozen=True):
-    """Seconds from asking to the first word and to the last."""
+    """Seconds from the request to the first word and to the last."""
 
     first: float = 0.0
     total: float = 0.0
 
 
 class MoveStatus(StrEnum):
-    """Whether a contribution came in time to count."""
+    """Whether a move was made in time to count."""
 
     MADE = "made"
     LATE = "late"
 
 
 class Move(Value, frozen=True):
-    """One seat's contribution to one round. Immutable."""
+    """The answer of one seat in one round. Immutable."""
 
     round: str
     seat: str
@@ -242,14 +244,14 @@ class Move(Value, frozen=True):
 
 
 class Absence(Value, frozen=True):
-    """A seat that did not answer, and why. Every absence is on the record."""
+    """A seat that did not answer, and why."""
 
     seat: str
     fault: Fault
 
 
 class Round(Value, frozen=True):
-    """What came of one pass of the seats: who was asked, who answered, who is missing and why."""
+    """The result of one round: which seats were asked, which answered, which are missing and why."""
 
     name: str
     electorate: tuple[str, ...]
@@ -257,13 +259,13 @@ class Round(Value, frozen=True):
     missing: tuple[Absence, ...] = ()
     quorate: bool = True
 
-    def by(self, seat: str) -> Move | None:
-        """The move of one seat, if it made one in time."""
+    def move_of(self, seat: str) -> Move | None:
+        """The move of one seat, if it answered in time."""
         return next((move for move in self.moves if move.seat == seat), None)
 
 
 class Proposal(Value, frozen=True):
-    """Something that can be agreed on, under an id that stays the same for the whole session."""
+    """Something that can be agreed on; its id stays the same for the whole session."""
 
     id: str
     text: str
@@ -271,9 +273,9 @@ class Proposal(Value, frozen=True):
 
 
 class Substitution(Value, frozen=True):
-    """A seat that was heard through another voice than its first, in which rounds, and why.
+    """A seat that answered through another voice than its first: in which rounds, and why.
 
-    `skipped` are the voices between the two, with what was wrong with each.
+    `skipped` are the voices that were tried in between, each with its fault.
     """
 
     seat: str
@@ -293,7 +295,7 @@ class Substitution(Value, frozen=True):
 
 
 class Dissent(Value, frozen=True):
-    """A minority's view, word for word; `prediction` is what will be seen if it is right, as it said itself."""
+    """A minority's view, word for word; `prediction` says what will be observed if the minority is right."""
 
     seat: str
     position: str
@@ -302,7 +304,7 @@ class Dissent(Value, frozen=True):
 
 
 class Outcome(StrEnum):
-    """How a meeting can end. Nothing else."""
+    """How a meeting can end."""
 
     REACHED = "reached"
     REJECTED = "rejected"
@@ -314,7 +316,7 @@ class Outcome(StrEnum):
 
 
 class NextStep(StrEnum):
-    """What becomes of a decision, where Roundtable itself knows the word: chosen by the person, or simply so."""
+    """What happens with a decision after it was made."""
 
     APPLY = "apply"
     APPLIED = "applied"
@@ -329,9 +331,9 @@ class NextStep(StrEnum):
 
 
 class Decision(Value, frozen=True):
-    """The result a person can rely on, because it says what it rests on and who was not heard.
+    """The result of a meeting: what was decided, what it is based on, and which seats are missing.
 
-    `next_step` is what becomes of it: a NextStep, or what the last gate of a meeting's own file was answered with.
+    `next_step` is a NextStep, or the answer to the last gate of a meeting that a file defines.
     """
 
     outcome: Outcome
@@ -355,19 +357,20 @@ class Decision(Value, frozen=True):
 
     @property
     def degraded(self) -> bool:
-        """True when someone who should have been heard was not, or a notice stands above the text."""
+        """Whether a seat is missing or a notice limits the decision."""
         return bool(self.missing or self.notices)
 
     @property
-    def settled(self) -> bool:
-        """True when a decision was taken, one way or the other."""
+    def is_decided(self) -> bool:
+        """Whether something was decided, for or against."""
         return self.outcome in (Outcome.REACHED, Outcome.REJECTED)
 
 
 class Gate(Value, frozen=True):
-    """A question only a person, or a policy stated beforehand, may answer; at one that `writes`, never a program.
+    """A question that only a person, or a policy stated in advance, may answer.
 
-    What was answered ahead to the gate `again_of` is an answer to this one too.
+    At a gate that `writes`, no program may answer. An answer given in advance to the gate `again_of` also answers this
+    one.
     """
 
     id: str
@@ -379,31 +382,31 @@ class Gate(Value, frozen=True):
     writes: bool = False
     again_of: str = ""
 
-    def ahead(self, answers: Mapping[str, str]) -> str:
+    def advance_answer(self, answers: Mapping[str, str]) -> str:
         """What was answered ahead; nothing if nobody did."""
         return answers.get(self.id) or answers.get(self.again_of, "")
 
 
 class Message(Value, frozen=True):
-    """One part of a prompt, in the order the model reads it."""
+    """One message of a prompt, in the order the model reads them."""
 
     role: Literal["system", "user", "assistant"]
     text: str
 
 
 class AgentWorktree(Value, frozen=True):
-    """A folder in which a voice may change files, if there is one, and what programs that run there are told."""
+    """A folder in which a voice may edit files, or none, and the environment variables for programs that run there."""
 
     folder: str = ""
     variables: dict[str, str] = {}
 
 
 class Request(Value, frozen=True):
-    """Everything a voice needs for one call; serialisable, so that a remote worker could take it.
+    """Everything a voice needs for one call; serialisable, so that a remote worker can execute it.
 
-    Within one `session`, a seat's later requests begin with the messages of its earlier ones, byte for byte, but for
-    those that were asked `aside`: a ballot is never heard of again. `workplace` is a folder it may change files in,
-    and `variables` are what programs there are told.
+    Within one `session`, the later requests of a seat begin with the messages of its earlier ones, byte for byte,
+    except for requests made `aside` (ballots), which never appear again. `workplace` is a folder in which the voice may
+    edit files, and `variables` is the environment for programs there.
     """
 
     call: str
@@ -422,7 +425,7 @@ class Request(Value, frozen=True):
 
 
 class Reply(Value, frozen=True):
-    """How a successful call ends: the whole text, and what it cost."""
+    """The end of a successful call: the whole text, and what it used."""
 
     text: str
     usage: Usage = Usage()
@@ -446,9 +449,9 @@ LIMIT_MINIMUMS: dict[str, float] = {
 }
 
 LIMIT_MAXIMUM = 1e12
-"""More than this of anything is a slip, or infinity."""
+"""A larger limit is a typing error, or infinity."""
 
 
 def is_limit_in_range(name: str, value: float) -> bool:
-    """Whether a limit may have this value; what is not a number is within nothing."""
+    """Whether a limit may have this value; NaN is never in range."""
     return LIMIT_MINIMUMS[name] <= value <= LIMIT_MAXIMUM

@@ -1,4 +1,4 @@
-"""What a seat thinks of a proposal, in one normal form, whatever words it used."""
+"""What a seat thinks of a proposal, in one normal form for every reply format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Stance(StrEnum):
-    """Never inferred from silence: what was not said is `unknown`."""
+    """A seat's stance. It is never inferred from silence: what was not said is `unknown`."""
 
     SUPPORT = "support"
     OPPOSE = "oppose"
@@ -18,7 +18,7 @@ class Stance(StrEnum):
 
 
 class ParseStatus(StrEnum):
-    """How well a reply could be read. Only `exact` and `repaired` count."""
+    """How well a reply could be read. Only `exact` and `repaired` replies count."""
 
     EXACT = "exact"
     REPAIRED = "repaired"
@@ -27,11 +27,11 @@ class ParseStatus(StrEnum):
 
 
 SEVERITIES = ("critical", "high", "medium", "low")
-"""How bad an issue can be, the worst first, where a seat is asked to say."""
+"""The severities of an issue, worst first."""
 
 
 class Issue(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An objection or open point; only a blocking one holds a decision up."""
+    """An objection or open point; only a blocking one prevents a decision."""
 
     text: str
     id: str = ""
@@ -41,14 +41,14 @@ class Issue(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A fact someone leans on, with where it can be looked up."""
+    """A fact that supports an answer, and where it can be looked up."""
 
     text: str
     source: str = ""
 
 
 class Directives(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A judge's merge order: whose work is the base, what to take from whom, what must be mended."""
+    """A judge's merge instructions: whose work is the base, what to take from the others, and what must be fixed."""
 
     base: str
     incorporate: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Directives(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Findings(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A reviewer's result."""
+    """The result of a reviewer."""
 
     critical: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -64,17 +64,17 @@ class Findings(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SeatRequests(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a seat asks the table to fetch or check before it goes on."""
+    """The files and checks that a seat asks for before the next round."""
 
     files: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
 
 
 class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something that a program can settle: it exits with 0 if the text is so, and with 1 if it is not.
+    """A statement that a program can prove: the program exits with 0 if the statement is true and with 1 if not.
 
-    `text` is in the words of the point, issue or finding it is about, or is its id. `held` is what running it came
-    to; no seat can say that of its own claim.
+    `text` repeats the point, issue or finding it is about, or names its id. `held` is the result of running the
+    program; a seat cannot set it for its own claim.
     """
 
     text: str
@@ -114,5 +114,5 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def counts(self) -> bool:
-        """A verdict that could not be read, or was only guessed, is never a vote."""
+        """Whether this verdict is a vote: an unreadable or guessed one is not."""
         return self.parse in (ParseStatus.EXACT, ParseStatus.REPAIRED)

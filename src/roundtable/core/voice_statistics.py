@@ -1,4 +1,4 @@
-"""What voices have shown of themselves on the record: how much they add to a prompt, how long and slow they answer."""
+"""Statistics of voices from the record: overhead of their prompts, length and duration of their answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BYTES_PER_TOKEN = 4
 
 
 class VoiceStatistics(msgspec.Struct, frozen=True):
-    """Medians of one voice: tokens on top of our prompt, tokens of an answer, seconds of a turn."""
+    """Medians of one voice: tokens added to our prompt, tokens of an answer, seconds of a turn."""
 
     overhead: int
     answer: int
@@ -29,20 +29,20 @@ class _Samples(msgspec.Struct):
 
 
 def measure_voices(sessions: Iterable[Session]) -> dict[str, VoiceStatistics]:
-    """By voice, from every answer it gave; ballots say nothing about the length of answers."""
-    found: dict[str, _Samples] = {}
+    """Statistics of every voice that answered. Ballots do not count for length and duration."""
+    samples: dict[str, _Samples] = {}
     for session in sessions:
         for record in session.rounds.values():
             for turn in record.turns.values():
-                _sample(found, turn, ballot=record.opened.turns.secret)
-    return {voice: _measure(samples) for voice, samples in found.items() if samples.answers}
+                _add_sample(samples, turn, ballot=record.opened.turns.secret)
+    return {voice: _statistics(found) for voice, found in samples.items() if found.answers}
 
 
-def _sample(found: dict[str, _Samples], turn: Turn, *, ballot: bool) -> None:
+def _add_sample(by_voice: dict[str, _Samples], turn: Turn, *, ballot: bool) -> None:
     made = turn.move
     if made is None or any(asked.purpose == "repair" for _, asked in turn.asked):
         return
-    samples = found.setdefault(made.voice, _Samples())
+    samples = by_voice.setdefault(made.voice, _Samples())
     asked = next((asked for _, asked in turn.asked if asked.call == made.call), None)
     if asked is not None and made.usage.input_tokens:
         samples.overheads.append(made.usage.input_tokens - asked.prompt_bytes // BYTES_PER_TOKEN)
@@ -51,10 +51,10 @@ def _sample(found: dict[str, _Samples], turn: Turn, *, ballot: bool) -> None:
         samples.seconds.append(made.timing.total)
 
 
-def _measure(samples: _Samples) -> VoiceStatistics:
-    overhead = _middle(samples.overheads) if samples.overheads else 0
-    return VoiceStatistics(max(0, overhead), _middle(samples.answers), _middle(samples.seconds))
+def _statistics(samples: _Samples) -> VoiceStatistics:
+    overhead = _median(samples.overheads) if samples.overheads else 0
+    return VoiceStatistics(max(0, overhead), _median(samples.answers), _median(samples.seconds))
 
 
-def _middle(values: list[T]) -> T:
+def _median(values: list[T]) -> T:
     return sorted(values)[len(values) // 2]

@@ -16,15 +16,15 @@ class PausableTimeout:
         self._left = 0.0
         self._over = False
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds that are left."""
         return self._left if self._held else (self._timeout.when() or 0.0) - asyncio.get_running_loop().time()
 
     @contextmanager
-    def still(self) -> Generator[None]:
+    def paused(self) -> Generator[None]:
         """Stand still meanwhile, until everybody who wanted that is done."""
         if not self._held:
-            self._left = self.left()
+            self._left = self.seconds_left()
             self._set(None)
         self._held += 1
         try:
@@ -34,7 +34,7 @@ class PausableTimeout:
             if not self._held:
                 self._set(asyncio.get_running_loop().time() + self._left)
 
-    def stop(self) -> None:
+    def finish(self) -> None:
         """It is over: whoever still speaks is late, however long it waits."""
         self._over = True
 
@@ -51,4 +51,4 @@ async def pausable_timeout(seconds: float) -> AsyncGenerator[PausableTimeout]:
         try:
             yield made
         finally:
-            made.stop()
+            made.finish()

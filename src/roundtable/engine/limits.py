@@ -48,7 +48,7 @@ class DecreeReview:
         self._ask = ask
         self._said: dict[str, str] = {}
 
-    async def heeded(self, decision: Decision, moves: Iterable[Move]) -> Decision:
+    async def review(self, decision: Decision, moves: Iterable[Move]) -> Decision:
         """The decision as it stands after that."""
         heard = list(moves)
         for entry in decrees.decrees_against_decision(self._session.charter, decision):

@@ -198,7 +198,7 @@ class PromptLayout:
             turn = record.turns.get(seat)
             if record.seq >= before.seq or turn is None or record.opened.turns.secret:
                 continue
-            if not before.opened.turns.hears(record.name):
+            if not before.opened.turns.includes_round(record.name):
                 continue
             if turn.move is not None and turn.move.status is MoveStatus.MADE:
                 asked = next(ask for _, ask in turn.asked if ask.call == turn.move.call)
@@ -247,13 +247,13 @@ class PromptLayout:
         ]
         parts += [
             fence_untrusted_text("note", "the person", text)
-            for seq, text in self._session.remarks
+            for seq, text in self._session.gate_remarks
             if known < seq <= asked.heard
         ]
         parts += [
             told
-            for seq, step, result in self._session.served
-            if known < seq <= asked.heard and round.opened.turns.hears(step)
+            for seq, step, result in self._session.shared_results
+            if known < seq <= asked.heard and round.opened.turns.includes_round(step)
             for told in render_shared_result(result, "" if round.opened.turns.judging else seat)
         ]
         parts += self._peers(round, seat, asked, earlier)
@@ -288,7 +288,7 @@ class PromptLayout:
         until = _horizon(round, asked)
         heard: list[MoveMade] = []
         for record in self._session.rounds.values():
-            if record.opened.turns.secret or not turns.hears(record.name):
+            if record.opened.turns.secret or not turns.includes_round(record.name):
                 continue
             for turn in record.turns.values():
                 move = turn.move

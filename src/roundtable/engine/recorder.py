@@ -57,7 +57,7 @@ class SessionRecorder:
         await self._store.keep(b"")
         await self.catch_up()
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Catch up, unless a read or a write of ours has just shown that nobody else has spoken."""
         if time.monotonic() - self._looked > MIN_REFRESH_SECONDS:
             await self.catch_up()
@@ -81,21 +81,21 @@ class SessionRecorder:
             async with self._news:
                 self._news.notify_all()
 
-    async def until(self, true: Callable[[], bool]) -> None:
+    async def wait_until(self, true: Callable[[], bool]) -> None:
         """Wait until something holds of the session."""
         if self._deferred:
             await self.record()
         async with self._news:
             await self._news.wait_for(true)
 
-    async def keep(self, text: str) -> Digest:
+    async def store_text(self, text: str) -> Digest:
         """Store a text once and remember it; nothing to say needs no digest."""
         if text and text not in self._kept:
             self._kept[text] = await self._store.keep(text.encode())
             self.texts[self._kept[text]] = text
         return self._kept.get(text, "")
 
-    async def load(self, digests: set[Digest]) -> None:
+    async def load_texts(self, digests: set[Digest]) -> None:
         """Have these texts at hand for the prompts."""
         missing = sorted(digests - self.texts.keys())
         blobs = await asyncio.gather(*(self._store.fetch(digest) for digest in missing)) if missing else ()

@@ -30,7 +30,7 @@ async def replay_meeting(
 ) -> Decision:
     """What the meeting's own rules make of the record without these seats, or Untold."""
     table = ReplayTable(session, without)
-    return await table.heed(await hold(table))
+    return await table.check_decrees(await hold(table))
 
 
 class ReplayTable:
@@ -139,24 +139,24 @@ class ReplayTable:
         said = self._session.answers.get(gate.id)
         return said.option if said is not None and said.option in gate.options else gate.default
 
-    def words(self, gate: str) -> str:
+    def answer_text(self, gate: str) -> str:
         """What they wrote with it then."""
         said = self._session.answers.get(gate)
         return said.text if said is not None else ""
 
-    def by_default(self, gate: str) -> bool:
+    def answered_by_default(self, gate: str) -> bool:
         """Whether nobody answered it then."""
         said = self._session.answers.get(gate)
         return said is None or said.by_default
 
-    async def interjected(self, gate: Gate, before: str) -> str:
+    async def gate_after_note(self, gate: Gate, before: str) -> str:
         """As it was: asked only where the person had spoken."""
         return await self.gate(gate) if gate.id in self._session.gates else ""
 
-    async def heed(self, decision: Decision) -> Decision:
+    async def check_decrees(self, decision: Decision) -> Decision:
         """The same noes stand against it, and who is left out has answered none of them."""
         moves = (move for record in self._session.rounds.values() for move in record.moves())
-        return await self._heeding.heeded(decision, (move for move in moves if move.seat not in self._without))
+        return await self._heeding.review(decision, (move for move in moves if move.seat not in self._without))
 
     async def child(self, step: str, charter: Charter) -> Decision:
         """What the meeting under this one decided."""

@@ -96,8 +96,8 @@ class Engine:
         session = clerk.session
         table = RecordedTable(clerk, self._voices, self._performer, self._workplaces)
         try:
-            decision = await table.heed(await meeting.hold(table))
-            await table.before_the_end()
+            decision = await table.check_decrees(await meeting.hold(table))
+            await table.final_boundary()
         except MeetingCancelled:
             decision = _outcome(session, Outcome.CANCELLED, "A person cancelled the session.")
         except MeetingLimitReached as stop:

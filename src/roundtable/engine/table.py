@@ -65,7 +65,7 @@ class RecordedTable:
         self._granted: set[str] = set()
         self._useless: set[str] = set()
         self._speaking: set[asyncio.Task[None]] = set()
-        clerk.on_cancel = self.silence
+        clerk.on_cancel = self.stop_speaking
 
     @property
     def charter(self) -> Charter:
@@ -110,11 +110,11 @@ class RecordedTable:
     ) -> RoundRecord:
         if not await self.may_open(round):
             raise MeetingLimitReached(self._session.limit_stops[round])
-        await self._clerk.load(charter_blob_digests(self._session))
+        await self._clerk.load_texts(charter_blob_digests(self._session))
         form = find_codec(expect.codec)
         on = [seat for seat in self.seats if seats is None or seat.name in seats]
         json_text = form.json_format(expect) if form.json_format else ""
-        keeping = (self._clerk.keep(text) for text in (form.text_format(expect), json_text))
+        keeping = (self._clerk.store_text(text) for text in (form.text_format(expect), json_text))
         text_format, json_format = await asyncio.gather(*keeping)
         order = tuple(self._order(round, on, turns))
         opened = RoundOpened(
@@ -130,7 +130,7 @@ class RecordedTable:
             limits=self._session.limits,
         )
         self._clerk.record_with_next(opened)
-        return self._session.expect(opened)
+        return self._session.expect_round(opened)
 
     def _order(self, round: str, seats: Sequence[Seat], turns: Turns) -> list[str]:
         names = [seat.name for seat in seats]
@@ -213,7 +213,7 @@ class RecordedTable:
 
     async def _still_going(self, time: PausableTimeout) -> bool:
         try:
-            with time.still():
+            with time.paused():
                 await self._boundary()
         except MeetingCancelled:
             return False
@@ -227,28 +227,28 @@ class RecordedTable:
     def _enough(self, record: RoundRecord) -> bool:
         return record.opened.limits.close_on_quorum and _quorate(record)
 
-    def silence(self) -> None:
+    def stop_speaking(self) -> None:
         """Stop every seat that is speaking, now."""
         for task in self._speaking:
             task.cancel()
 
     async def finish(self) -> None:
         """Stop whoever still speaks and wait until their words are on the record."""
-        self.silence()
+        self.stop_speaking()
         while self._speaking:
             await asyncio.wait(set(self._speaking))
 
     # --- boundaries ------------------------------------------------------------------------------
 
-    async def before_the_end(self) -> None:
+    async def final_boundary(self) -> None:
         """The last boundary: a person who paused or cancelled is heard before the decision is written."""
         await self._boundary()
 
     async def _boundary(self) -> None:
         """Between turns: hear what people said, stay paused while they want it, stop if they want it."""
-        await self._clerk.look()
+        await self._clerk.refresh()
         if self._session.paused:
-            await self._clerk.until(lambda: not self._session.paused or self._session.cancel is not None)
+            await self._clerk.wait_until(lambda: not self._session.paused or self._session.cancel is not None)
         self._raise_if_cancelled()
 
     def _raise_if_cancelled(self) -> None:
@@ -279,7 +279,7 @@ class RecordedTable:
         elif session.gates[gate.id].options != gate.options:
             raise _mismatch(f"Gate {gate.id} is on the record with other options.")
         if gate.id not in session.answers:
-            ahead = gate.ahead(self.charter.answers)
+            ahead = gate.advance_answer(self.charter.answers)
             if ahead in gate.options:
                 await self._clerk.record(GateAnswered(gate.id, ahead, by=BY_ADVANCE_ANSWER))
             elif self.charter.headless:
@@ -294,20 +294,20 @@ class RecordedTable:
         session = self._session
         try:
             async with asyncio.timeout(gate.deadline):
-                await self._clerk.until(lambda: gate.id in session.answers or session.cancel is not None)
+                await self._clerk.wait_until(lambda: gate.id in session.answers or session.cancel is not None)
         except TimeoutError:
             await self._clerk.record(GateAnswered(gate.id, gate.default, by=BY_DEADLINE_DEFAULT))
 
-    def words(self, gate: str) -> str:
+    def answer_text(self, gate: str) -> str:
         """What the person wrote with their answer."""
         answer = self._session.answers.get(gate)
         return answer.text if answer is not None else ""
 
-    def by_default(self, gate: str) -> bool:
+    def answered_by_default(self, gate: str) -> bool:
         """Whether nobody answered it."""
         return self._session.answers[gate].by_default
 
-    async def interjected(self, gate: Gate, before: str) -> str:
+    async def gate_after_note(self, gate: Gate, before: str) -> str:
         """Ask the person whether to go on, if they have spoken since the last round was asked."""
         session = self._session
         if gate.id not in session.gates:
@@ -319,10 +319,10 @@ class RecordedTable:
                 return ""
         return await self.gate(gate)
 
-    async def heed(self, decision: Decision) -> Decision:
+    async def check_decrees(self, decision: Decision) -> Decision:
         """Ask the person about every earlier no that a decision repeats unanswered."""
         moves = (move for record in self._session.rounds.values() for move in record.moves())
-        return await self._heeding.heeded(decision, moves)
+        return await self._heeding.review(decision, moves)
 
     async def do(self, step: str, effect: Effect) -> EffectResult | Fault:
         """Have something done once, whatever happens in between."""

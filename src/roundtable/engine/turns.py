@@ -55,7 +55,7 @@ class _Share(msgspec.Struct, frozen=True):
 
     def left(self) -> float:
         """Its even part of the seconds that are left now."""
-        return self.time.left() / self.voices
+        return self.time.seconds_left() / self.voices
 
 
 class TurnTaker:
@@ -80,7 +80,7 @@ class TurnTaker:
         self._voices = voices
         self._round = round
         self._seat = seat
-        self._all_voices = seat.chain(judging=round.opened.turns.judging)
+        self._all_voices = seat.voice_chain(judging=round.opened.turns.judging)
         self._expect = round.opened.expect
         self._codec = find_codec(self._expect.codec)
         self._layout = layout
@@ -156,7 +156,7 @@ class TurnTaker:
             self._next_call()
             await self._failed(name, voice, None)
             return False
-        for_others = share.time.left() - share.left()
+        for_others = share.time.seconds_left() - share.left()
         while True:
             place = await self._workplace(voice)
             if isinstance(place, Fault):
@@ -168,7 +168,7 @@ class TurnTaker:
             if isinstance(spoken.end, Reply):
                 await self._answered(voice, name, spoken, spoken.end)
                 return True
-            delay = self._delay(spoken.end, share.time.left() - for_others)
+            delay = self._delay(spoken.end, share.time.seconds_left() - for_others)
             await self._failed(name, spoken.end, delay)
             if delay is None:
                 return False
@@ -215,7 +215,7 @@ class TurnTaker:
         patience = share.left() if share is not None and share.voices > 1 else None
         silence = asyncio.timeout(patience)
         first, end = 0.0, None
-        began = self._clock.left()
+        began = self._clock.seconds_left()
         try:
             with ExitStack() as standing:
                 async with silence, aclosing(_guarded(voice, request)) as stream:
@@ -231,7 +231,7 @@ class TurnTaker:
                         if not piece:
                             continue
                         if not first:
-                            first = began - self._clock.left()
+                            first = began - self._clock.seconds_left()
                             await asyncio.shield(writing)
                         if isinstance(piece, str):
                             self._hear(asked, words.feed(speech.feed(piece)))
@@ -245,15 +245,15 @@ class TurnTaker:
             end = Fault.of(FaultKind.TIMEOUT, f"{name} was silent for {patience:.0f} s.", retryable=False)
         finally:
             await writing
-        timing = Timing(round(first, 4), round(began - self._clock.left(), 4))
+        timing = Timing(round(first, 4), round(began - self._clock.seconds_left(), 4))
         return _Spoken(asked, await self._with_changes(_checked(end, name)), timing)
 
     async def _stand_still(
         self, asked: TurnAsked, wait: WaitNotice, standing: ExitStack, writing: asyncio.Future[None]
     ) -> None:
         """Until its turn has come, neither the seat's time nor the round's runs; who watches is told why."""
-        standing.enter_context(self._clock.still())
-        standing.enter_context(self._round_clock.still())
+        standing.enter_context(self._clock.paused())
+        standing.enter_context(self._round_clock.paused())
         await asyncio.shield(writing)
         told = TurnDelayed(asked.round, asked.seat, asked.call, asked.voice, round(wait.seconds, 1), wait.why)
         await self._clerk.record(told)
@@ -271,7 +271,7 @@ class TurnTaker:
         session = self._clerk.session
         self._next_call()
         self._heard = self._heard or session.seq
-        await self._clerk.load(prompt_blob_digests(session, self._round))
+        await self._clerk.load_texts(prompt_blob_digests(session, self._round))
         structured = voice.structured and self._codec.schema is not None
         asked = TurnAsked(self._round.name, self._seat.name, self._call, name, self._heard, structured, purpose=purpose)
         messages = self._layout.messages(self._round, self._seat.name, asked)

@@ -397,7 +397,7 @@ def render_decision_lines(session: Session, address: str) -> Iterator[LiveLine]:
         yield LiveLine(sanitize_line(line), "fault")
     position = f": {sanitize_line(decision.position)}" if decision.position else ""
     outcome = phrases.describe_outcome(decision)
-    headline = f"Decision {outcome}{position}" if decision.settled else f"No decision ({outcome})"
+    headline = f"Decision {outcome}{position}" if decision.is_decided else f"No decision ({outcome})"
     yield LiveLine(headline, "decision")
     yield LiveLine(sanitize_line(decision.how))
     if basis := sanitize_line(f"{_counted(decision)} {phrases.describe_shared_voice(session)}"):

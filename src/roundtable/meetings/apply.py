@@ -126,8 +126,8 @@ MEETING = Meeting(
     ("system", "plan", "write", "evidence", "mend", "anew", "about", "repair"),
     "One seat carries out what was decided: a plan, the change, and your yes before it is written.",
     gates=("plan", *WRITE_GATES),
-    answers={"plan": tuple(APPLY_PLAN_CHOICES), **WRITE_GATES},
-    gathers=True,
-    writes=True,
-    filled=("dry_run", "branch", "of", "position", "draft", "by", "wrote", "body", "doubt"),
+    advance_answers={"plan": tuple(APPLY_PLAN_CHOICES), **WRITE_GATES},
+    shows_project=True,
+    writes_files=True,
+    filled_settings=("dry_run", "branch", "of", "position", "draft", "by", "wrote", "body", "doubt"),
 )

@@ -94,14 +94,16 @@ async def hold_build_meeting(table: Table) -> Decision:
             result = trial_outcome.keep_unverified_candidate(result, seat)
         best = best or trial_outcome.contested_candidates(result)
         if not best and doubted:
-            return trial_outcome.decide_no_candidate_verified(result, rounds, answered=not table.by_default(DOUBT_GATE))
+            return trial_outcome.decide_no_candidate_verified(
+                result, rounds, answered=not table.answered_by_default(DOUBT_GATE)
+            )
         if not best:
             return trial_outcome.decide_no_candidate_passed(result, rounds)
         if ways := trial_outcome.seats_by_behaviour(result):
             seat = await _which(table, result, ways)
             if seat not in ways:
                 return trial_outcome.decide_behaviour_undecided(
-                    result, rounds, answered=not table.by_default(WHICH_GATE)
+                    result, rounds, answered=not table.answered_by_default(WHICH_GATE)
                 )
             result = trial_outcome.keep_candidate_cluster(result, ways[seat])
             best = trial_outcome.equally_good_candidates(result)
@@ -156,10 +158,10 @@ MEETING = Meeting(
     ("system", "propose", "evidence", "mend", "anew", "judge", "refine", "approval", "about", "repair"),
     "Everybody writes the change, running it decides, and you say yes before anything is written.",
     gates=(WHICH_GATE, *WRITE_GATES, DOUBT_GATE),
-    answers={DOUBT_GATE: (NONE_OPTION,), **WRITE_GATES},
-    gathers=True,
-    writes=True,
-    filled=("dry_run", "branch"),
+    advance_answers={DOUBT_GATE: (NONE_OPTION,), **WRITE_GATES},
+    shows_project=True,
+    writes_files=True,
+    filled_settings=("dry_run", "branch"),
     quorum=Quorum(1),
 )
 

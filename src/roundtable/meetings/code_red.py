@@ -65,7 +65,7 @@ async def hold_code_red_meeting(table: Table) -> Decision:
             break
         await serve_seat_requests(table, rounds[-1])
         rounds.append(await _asked(table, name, CONVERGE, rule.list_diagnoses(rounds[-1], table.labels)))
-    return await _outcome(table, await table.heed(rule.decide_code_red(rounds, criteria)))
+    return await _outcome(table, await table.check_decrees(rule.decide_code_red(rounds, criteria)))
 
 
 async def _asked(table: Table, name: str, planned: PlannedRound, findings: Sequence[str] = ()) -> Round:
@@ -93,6 +93,6 @@ MEETING = Meeting(
     ("system", "triage", "blind", "converge"),
     "Doctors look for one root cause: triage, blind diagnosis, convergence; then fix, report or log.",
     gates=("outcome",),
-    minimum=2,
-    gathers=True,
+    minimum_seats=2,
+    shows_project=True,
 )

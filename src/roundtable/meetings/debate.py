@@ -63,7 +63,7 @@ async def hold_debate_meeting(table: Table) -> Decision:
     if ruling.outcome is Outcome.DEADLOCK:
         why = f"No consensus: {standing.tally_line()}. {ruling.why}"
         choice = await ask_person_to_choose(table, why, standing.proposals)
-    decision = await table.heed(rule.decide_debate(standing, settings.support, choice))
+    decision = await table.check_decrees(rule.decide_debate(standing, settings.support, choice))
     return await _planned(table, settings, decision)
 
 
@@ -98,7 +98,7 @@ async def _interjected(table: Table, number: int, round: str) -> str:
     """Who speaks up is not talked over: the debate waits, and the next round reads what was said."""
     question = "You spoke up, so the debate waits. Go on, or end the rounds and take the consensus check now?"
     gate = Gate(f"interjection-{number}", question, ("continue", "end"), default="continue")
-    return await table.interjected(gate, before=round)
+    return await table.gate_after_note(gate, before=round)
 
 
 async def _asked(table: Table, name: str, planned: PlannedRound, standing: rule.Debate) -> Round:
@@ -126,7 +126,7 @@ async def _planned(table: Table, settings: DebateSettings, decision: Decision) -
         return decision
     prompt = Prompt(PLAN.template, quotes={"position": decision.position})
     drafted = await table.ask(name, prompt, seats=(executor,), turns=PLAN.turns)
-    if drafted.by(executor) is None:
+    if drafted.move_of(executor) is None:
         notice = f"{executor} gave no plan, so there is nothing to carry out."
         return msgspec.structs.replace(decision, notices=(*decision.notices, notice))
     details = {"yes": f"note that it may be ({APPLY_HINT})", "no": "nothing is carried out"}
@@ -144,5 +144,5 @@ MEETING = Meeting(
     ("system", "seed", "objections", "consensus", "plan"),
     "Proposals at once, then agree, object, add; a consensus check, and a plan you say yes or no to.",
     gates=("interjection-2", "choose", "execute"),
-    minimum=2,
+    minimum_seats=2,
 )

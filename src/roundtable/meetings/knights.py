@@ -73,7 +73,7 @@ async def hold_knights_meeting(table: Table) -> Decision:
         accord = rule.rule_knights_accord(rounds, settings.threshold, settings.pending_blocks)
         lead = rule.choose_knights_lead(accord, table.charter.seats, table.charter.question)
         decision = rule.decide_knights(accord, lead, "later")
-        heeded = await table.heed(decision)
+        heeded = await table.check_decrees(decision)
         if accord.ruling.reached and heeded.outcome is not Outcome.REACHED:
             return heeded
         choice = await _persons_choice(table, accord, decision, sitting)
@@ -147,6 +147,6 @@ MEETING = Meeting(
     ("system", "speak", "respond"),
     "They speak in turn and score the table until all agree; then you choose.",
     gates=("warning", "decide", "choose"),
-    minimum=2,
-    gathers=True,
+    minimum_seats=2,
+    shows_project=True,
 )

@@ -52,22 +52,22 @@ class Meeting(msgspec.Struct, frozen=True):
     version: int
     hold: Callable[[Table], Awaitable[Decision]]
     settings: type[msgspec.Struct]
-    plan: Callable[[Any, Sequence[str]], tuple[PlannedRound, ...]]
+    plan_rounds: Callable[[Any, Sequence[str]], tuple[PlannedRound, ...]]
     templates: tuple[str, ...]
     summary: str
     gates: tuple[str, ...] = ()
-    answers: dict[str, tuple[str, ...]] = {}
-    minimum: int = 1
-    gathers: bool = False
-    writes: bool = False
-    filled: tuple[str, ...] = ()
+    advance_answers: dict[str, tuple[str, ...]] = {}
+    minimum_seats: int = 1
+    shows_project: bool = False
+    writes_files: bool = False
+    filled_settings: tuple[str, ...] = ()
     quorum: Quorum = Quorum()
 
-    def planned(self, settings: dict[str, Any], options: Sequence[str]) -> tuple[PlannedRound, ...]:
+    def planned_rounds(self, settings: dict[str, Any], options: Sequence[str]) -> tuple[PlannedRound, ...]:
         """The rounds it may come to with these settings."""
-        return self.plan(msgspec.convert(settings, self.settings), options)
+        return self.plan_rounds(msgspec.convert(settings, self.settings), options)
 
-    def may_be_set(self) -> dict[str, Any]:
+    def settable(self) -> dict[str, Any]:
         """The settings that a file may hold, with their defaults."""
         known = msgspec.structs.asdict(self.settings())
-        return {name: default for name, default in known.items() if name not in self.filled}
+        return {name: default for name, default in known.items() if name not in self.filled_settings}

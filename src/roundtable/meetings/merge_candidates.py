@@ -55,7 +55,7 @@ class SpliceOutcome(msgspec.Struct, frozen=True):
 
 def candidate_operations(candidate: Candidate, rounds: Sequence[Round]) -> Sequence[Operation]:
     """The change of a candidate as its seat wrote it."""
-    move = next(it for round in rounds if round.name == candidate.round and (it := round.by(candidate.seat)))
+    move = next(it for round in rounds if round.name == candidate.round and (it := round.move_of(candidate.seat)))
     return parse_file_changes(move.text).operations
 
 
@@ -96,7 +96,7 @@ async def _refined(table: Table, seat: str, made: DraftsSynthesised, refining: R
     )
     expect = msgspec.structs.replace(refining.expect, choices=files)
     said = await table.ask(refining.round, prompt, expect=expect, seats=(seat,), turns=refining.turns)
-    if not said.by(seat):
+    if not said.move_of(seat):
         return ""
     move = DraftMove(refining.round, seat, made.draft, files)
     refined = await require_effect(table, f"{refining.round}/draft", move, MoveDrafted)

@@ -128,8 +128,8 @@ def recipe_to_meeting(name: str, recipe: Recipe) -> Meeting:
         ("system", *(it.purpose for it in recipe.rounds)),
         recipe.summary,
         gates=("choose", *(gate.id for gate in recipe.gates)),
-        minimum=recipe.minimum,
-        gathers=recipe.gathers,
+        minimum_seats=recipe.minimum,
+        shows_project=recipe.gathers,
     )
 
 
@@ -156,13 +156,13 @@ async def _hold(name: str, recipe: Recipe, table: Table) -> Decision:
             hearing = _after(recipe, planned, hearing, held)
             if not held.quorate:
                 return decide_without_quorum(held)
-            if held in hearing.deciding and recipe.rule.conclude(hearing).settled:
+            if held in hearing.deciding and recipe.rule.conclude(hearing).is_decided:
                 break
         step = ""
         for gate in (it for it in recipe.gates if it.after == planned.purpose):
             if APPLY_OPTION in gate.options and hearing.deciding:
                 reached = recipe.rule.conclude(hearing)
-                heeded = await table.heed(reached)
+                heeded = await table.check_decrees(reached)
                 if heeded.outcome is not reached.outcome:
                     return heeded
             step = await table.gate(Gate(gate.id, gate.question, gate.options, gate.default))

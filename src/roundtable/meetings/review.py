@@ -97,5 +97,5 @@ MEETING = Meeting(
     plan_review_rounds,
     ("system", "blind", "examine"),
     "Changes are reviewed blind; what is found is reproduced or refuted by running it.",
-    filled=("base", "tip", "patch"),
+    filled_settings=("base", "tip", "patch"),
 )

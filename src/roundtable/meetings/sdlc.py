@@ -77,7 +77,7 @@ async def hold_sdlc_meeting(table: Table) -> Decision:
         ends.append(end)
         if answer in ("stop", "back"):
             gate = after_stage_gate_id(stage_attempt_name(end.stage, end.attempt))
-            return rule.decide_stages_stopped(ends, answer, answered=not table.by_default(gate))
+            return rule.decide_stages_stopped(ends, answer, answered=not table.answered_by_default(gate))
         if answer == "complete":
             break
         skipped = answer == "skip"
@@ -105,7 +105,7 @@ async def _held(
         answer = await table.gate(Gate(gate, question, tuple(details), "stop", details, again_of=STAGES_GATE))
         if answer != "retry":
             return end, answer
-        instructions = "\n".join(filter(None, (instructions, table.words(gate))))
+        instructions = "\n".join(filter(None, (instructions, table.answer_text(gate))))
     raise AssertionError("the last attempt has no retry among its options")
 
 
@@ -122,12 +122,12 @@ MEETING = Meeting(
     rule.STAGE_PROMPTS,
     "Seven stages from an idea to a running program, with your yes between them.",
     gates=(STAGES_GATE, RERUN_GATE, DELIVER, *WRITE_GATES),
-    answers={
+    advance_answers={
         STAGES_GATE: ("continue",),
         RERUN_GATE: ("yes", "no"),
         DELIVER: (*HANDOVER_FORMS, NextStep.LATER),
         **WRITE_GATES,
     },
-    writes=True,
-    filled=("stages", "existing", "into"),
+    writes_files=True,
+    filled_settings=("stages", "existing", "into"),
 )

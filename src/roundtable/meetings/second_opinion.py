@@ -99,5 +99,5 @@ MEETING = Meeting(
     plan_second_opinion_rounds,
     ("system", "opinion", "ballot", "follow-up"),
     "One round of answers at once, one more if they differ and you asked for it; quoted, not blended.",
-    minimum=2,
+    minimum_seats=2,
 )

@@ -85,5 +85,5 @@ MEETING = Meeting(
     ("system", "pitch", "discuss", "ballot"),
     "Ideas are pitched, discussed and ranked on secret ballots.",
     gates=("choose",),
-    minimum=2,
+    minimum_seats=2,
 )

@@ -89,7 +89,7 @@ class ChangeProgress(msgspec.Struct):
 
 async def carry_out_change(table: Table, course: ChangeProgress, decision: Decision, draft: Digest) -> Decision:
     """Take a draft to the workspace as far as the person allows; the decision says how far it came."""
-    decision = await table.heed(decision)
+    decision = await table.check_decrees(decision)
     if decision.outcome is not Outcome.REACHED:
         return decision
     for sitting in range(1, course.repairs + MAX_GATE_RETURNS + 2):
@@ -101,8 +101,10 @@ async def carry_out_change(table: Table, course: ChangeProgress, decision: Decis
             return rule.decide_dry_run(decision, planned)
         gate, answer = await _asked(table, course, planned)
         if answer == "none":
-            return rule.decide_change_declined(decision, planned, course.trouble, answered=not table.by_default(gate))
-        choice = table.words(gate) if answer == "some" else ""
+            return rule.decide_change_declined(
+                decision, planned, course.trouble, answered=not table.answered_by_default(gate)
+            )
+        choice = table.answer_text(gate) if answer == "some" else ""
         if answer == "some" and not choice:
             _lead_back(course, "The answer `some` does not tell which hunks.")
             continue
@@ -159,7 +161,7 @@ async def _asked(table: Table, course: ChangeProgress, planned: ChangePlanned) -
             return gate, answer
         name = course.next_round("about")
         if await table.may_open(name):
-            hunks = rule.render_named_hunks(planned, table.words(gate))
+            hunks = rule.render_named_hunks(planned, table.answer_text(gate))
             turns = (
                 msgspec.structs.replace(ABOUT_ROUND.turns, stage=course.stage) if course.apart else ABOUT_ROUND.turns
             )
@@ -187,7 +189,7 @@ async def _repaired(table: Table, course: ChangeProgress, rehearsed: ChangeRehea
         prompt = msgspec.structs.replace(prompt, files=shown.items)
         turns = msgspec.structs.replace(turns, stage=course.stage)
     said = await table.ask(name, prompt, expect=expect_changes(table), seats=(course.seat,), turns=turns)
-    if said.by(course.seat) is None:
+    if said.move_of(course.seat) is None:
         return ""
     drafted = await require_effect(table, f"{name}/draft", DraftMove(name, course.seat, rehearsed.draft), MoveDrafted)
     return "" if drafted.refused else drafted.draft
@@ -207,8 +209,8 @@ async def _written(
         id = DESTROY_GATE if gate == APPROVE_GATE else gate.replace(APPROVE_GATE, DESTROY_GATE)
         asked = Gate(id, rule.destruction_question(rehearsed), ("confirm", "no"), "no", writes=True)
         if await table.gate(asked) != "confirm":
-            return rule.decide_change_declined(decision, planned, answered=not table.by_default(id))
-        if table.words(id).strip() != rehearsed.phrase:
+            return rule.decide_change_declined(decision, planned, answered=not table.answered_by_default(id))
+        if table.answer_text(id).strip() != rehearsed.phrase:
             return rule.decide_change_unapproved(
                 decision, "what would be lost for good was not confirmed with the phrase itself"
             )

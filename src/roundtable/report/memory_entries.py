@@ -91,7 +91,7 @@ def _entry(session: Session, letter: str, kind: EntryKind, text: str, *, number:
 
 def _decided(session: Session, decision: Decision) -> Sequence[str]:
     """What a session decided: one thing, or what each of its stages agreed on."""
-    if not decision.settled:
+    if not decision.is_decided:
         return (_undecided(decision),)
     return _agreed_in_stages(session) or (_substance(decision),)
 

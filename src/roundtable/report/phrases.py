@@ -64,7 +64,7 @@ def is_compiled_text(decision: Decision) -> bool:
 
 def describe_outcome(decision: Decision) -> str:
     """The outcome for people; opinions that were only collected are in no deadlock."""
-    differ = is_compiled_text(decision) and len(decision.proposals) > 1 and not decision.settled
+    differ = is_compiled_text(decision) and len(decision.proposals) > 1 and not decision.is_decided
     return "they differ" if differ else decision.outcome
 
 
@@ -190,7 +190,7 @@ def decision_text_heading(author: str) -> str:
 
 def dissent_heading(decision: Decision) -> str:
     """The heading above what the seats say that did not win; where nothing won, that is all of them."""
-    return "Minority report" if decision.settled else "What the seats stand for"
+    return "Minority report" if decision.is_decided else "What the seats stand for"
 
 
 def describe_ratings(said: Verdict) -> str:
@@ -258,7 +258,7 @@ def describe_session_changes(session: Session) -> list[str]:
     """What people changed on the way, and the bounds that were met, one line each."""
     lines = [f"File added: {item.name} ({item.size:,} bytes)" for _, item in session.context_added]
     lines += [f"File taken away: {name}" for _, name in session.context_removed]
-    lines += [f"Seat switched off: {name}" for name in sorted(session.off)]
+    lines += [f"Seat switched off: {name}" for name in sorted(session.seats_off)]
     lines += [f"Renamed to {session.name}"] if session.name != session.charter.name else []
     lines += ["Limits changed"] if any(it.limits is not None for _, it in session.amendments) else []
     lines += [f"{it.round} was not held: {it.words}" for it in session.limit_stops.values()]

@@ -145,7 +145,7 @@ def compare_decision_without_seat(decision: Decision, other: Decision, without: 
 
 def _same_winner(decision: Decision, other: Decision, without: str) -> bool:
     """A proposal may be called after another author once its first one is gone; its other authors are still its own."""
-    if decision.winner == other.winner or not decision.settled:
+    if decision.winner == other.winner or not decision.is_decided:
         return True
     authors = {it.id: set(it.authors) - {without} for it in decision.proposals}.get(decision.winner, set[str]())
     others = {it.id: set(it.authors) for it in other.proposals}.get(other.winner, set[str]())

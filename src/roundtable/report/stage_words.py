@@ -47,7 +47,7 @@ def describe_stage_end(end: StageEnd) -> Iterator[str]:
     if end.base:
         others = sorted({it.seat for it in end.took} - {end.base})
         yield f"The base is {sanitize_line(end.base)}'s" + (f", with parts of {join_names(others)}." if others else ".")
-    yield from (end_sentence(sanitize_line(it)) for it in end.remarks)
+    yield from (end_sentence(sanitize_line(it)) for it in end.all_notices)
 
 
 def describe_stage_contributions(end: StageEnd) -> Iterator[str]:

@@ -27,7 +27,7 @@ def seat_states(session: Session) -> dict[str, str]:
     states = {seat.name: WAITING for seat in session.charter.seats}
     for record in session.rounds.values():
         states |= {name: turn_state(turn) for name, turn in record.turns.items()}
-    return states | dict.fromkeys(session.off, OFF)
+    return states | dict.fromkeys(session.seats_off, OFF)
 
 
 def newest_round(session: Session) -> RoundRecord | None:

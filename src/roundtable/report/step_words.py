@@ -220,8 +220,8 @@ def _why_not(candidates: Sequence[Candidate]) -> Iterator[str]:
 
 
 def _went_wrong(rehearsed: ChangeRehearsed) -> Iterator[str]:
-    if rehearsed.broke:
-        yield f"Broken by the change: {_names(rehearsed.broke)}."
+    if rehearsed.broken_checks:
+        yield f"Broken by the change: {_names(rehearsed.broken_checks)}."
     if rehearsed.lost:
         yield f"Lost in the merge: {_names(rehearsed.lost)}."
     yield from map(_not_written, rehearsed.refused)

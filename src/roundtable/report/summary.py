@@ -43,7 +43,7 @@ def summarize_session(session: Session, *, texts: bool = False) -> dict[str, Any
         "rounds": [summarize_round(record, texts=texts) for record in session.rounds.values()],
         "decision": None
         if decision is None
-        else {**_whole(decision), "settled": decision.settled, "degraded": decision.degraded},
+        else {**_whole(decision), "settled": decision.is_decided, "degraded": decision.degraded},
         "candidates": None if (tried := newest_candidates(session)) is None else _whole(tried),
         "change": _change(session),
         "usage": summarize_usage(session),

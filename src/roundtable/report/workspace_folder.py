@@ -94,7 +94,7 @@ def build_status_file(session: Session) -> StatusFile:
         {seat: float(f"{score * 10:.3f}") for seat, score in given.items()},
         seat_states(session),
         str(decision.outcome) if decision else None,
-        decision is not None and decision.settled,
+        decision is not None and decision.is_decided,
     )
 
 

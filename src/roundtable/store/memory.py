@@ -147,7 +147,7 @@ class MemoryStore(MemoryLedger):
 
     async def children(self, session: str) -> list[SessionRow]:
         """The meetings held under a session, in the order in which they were opened."""
-        rows = [row for row in self._rows.values() if row.child and row.parent == session]
+        rows = [row for row in self._rows.values() if row.is_child and row.parent == session]
         return sorted(rows, key=lambda row: (row.opened_at, row.id))
 
     async def open_gates(self, workspace: str | None = None, owner: str | None = None) -> list[WaitingGate]:

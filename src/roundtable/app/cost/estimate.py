@@ -190,7 +190,7 @@ class Estimate:
         self._charter = charter
         self._project = project
         self._templates = {name: sizes[digest] for name, digest in charter.templates.items()}
-        self._rounds = find_charter_meeting(charter).planned(charter.settings, charter.options)
+        self._rounds = find_charter_meeting(charter).planned_rounds(charter.settings, charter.options)
 
     def likely(self, seat: Seat, answer: int, thought: int, overhead: int, *, judging: bool) -> list[Call]:
         """The calls to be expected, with answers of so many tokens after so many of thought, which nobody reads.

@@ -201,7 +201,7 @@ def _known(together: Callable[[Iterable[float]], float], amounts: Sequence[float
 
 async def _seat(estimate: Estimate, seat: Seat, voice: Callable[[str], _Voice], cannot_speak: str) -> SeatQuote:
     """What it says as itself, and what it says as a judge."""
-    chains = {judging: [voice(name) for name in seat.chain(judging=judging)] for judging in (False, True)}
+    chains = {judging: [voice(name) for name in seat.voice_chain(judging=judging)] for judging in (False, True)}
     own, judged = [await _part(estimate, seat, voices, judging=judging) for judging, voices in chains.items()]
     parts = (own, judged)
     first = next(iter(chains[False]), _NOBODY)

@@ -51,7 +51,7 @@ class Requests:
 
     async def _room(self, session: str) -> int:
         state = Session.fold(session, await self._store.read(session))
-        served = [result for _, _, result in state.served if isinstance(result, FilesRead)]
+        served = [result for _, _, result in state.shared_results if isinstance(result, FilesRead)]
         return self._room_of(state.charter).asked_for - sum(item.size for result in served for item in result.items)
 
     def _read(self, names: Sequence[str], room: int) -> Answer:

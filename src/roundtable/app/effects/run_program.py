@@ -127,7 +127,7 @@ class Running:
         listening = asyncio.create_task(listen())
         try:
             state = Session.fold(session, await self._store.read(session))
-            if step in state.told_to_stop or state.cancel is not None:
+            if step in state.stop_requested or state.cancel is not None:
                 stop.set()
             yield stop
         finally:

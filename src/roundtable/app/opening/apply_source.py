@@ -169,7 +169,7 @@ async def find_session_to_apply(desk: Roundtable, address: str) -> Session:
         return named
     projects: list[Session] = []
     for row in await desk.sessions(limit=None):
-        if row.child or row.forgotten_at or not row.outcome or {row.slug, row.id} & done.keys():
+        if row.is_child or row.forgotten_at or not row.outcome or {row.slug, row.id} & done.keys():
             continue
         session = await desk.session(row.id)
         projects += [session] if is_new_project_session(session) else []

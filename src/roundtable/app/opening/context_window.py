@@ -50,7 +50,7 @@ def compute_context_room(
 
     Who is `judging` has the window of its judge as well.
     """
-    voices = {voice: tariffs.of(voice) for seat in seats for voice in seat.chain(judging=judging)}
+    voices = {voice: tariffs.of(voice) for seat in seats for voice in seat.voice_chain(judging=judging)}
     estimate_file_overhead = {voice: it.overhead + it.thinking + limits.max_tokens for voice, it in voices.items()}
     left = {
         voice: max(0, (_takes(it) or UNKNOWN_WINDOW_TOKENS) - estimate_file_overhead[voice])

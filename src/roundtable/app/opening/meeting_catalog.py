@@ -111,7 +111,7 @@ def _files(name: str, language: str) -> list[str]:
 def _holes(rules: Meeting, words: Mapping[str, str], name: str) -> PromptPlaceholders:
     """A shipped prompt shows what its round fills in; in a data file's meeting, only a ballot needs something."""
     if words:
-        ballots = [it.template for it in rules.plan(None, ()) if it.codec == BALLOT]
+        ballots = [it.template for it in rules.plan_rounds(None, ()) if it.codec == BALLOT]
         return PromptPlaceholders(frozenset({"candidates"} if name in ballots else ()), PROMPT_PLACEHOLDERS)
     used = frozenset(Template(_shipped(rules, words, [name])).get_identifiers())
     return PromptPlaceholders(used - OPTIONAL_PLACEHOLDERS, used | OPTIONAL_PLACEHOLDERS)

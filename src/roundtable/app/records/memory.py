@@ -114,10 +114,12 @@ class WorkspaceMemory:
         await self.catch_up(MOST_FILED_AT_OPENING)
         asked = set(content_words(question))
         found = await self._ledger.search(question, self._workspace, _TOLD, MOST_LOOKED_AT)
-        near = [entry for entry in found if entry.bears and _share(asked, entry.searchable) >= LEAST_SHARED]
+        near = [entry for entry in found if entry.is_relevant and _share(asked, entry.searchable) >= LEAST_SHARED]
         same = [entry for entry in near if words(entry.question) == words(question)]
         same.sort(key=lambda entry: entry.at, reverse=True)
-        every = [entry for entry in await self._ledger.entries(self._workspace, BINDING_KINDS, None) if entry.bears]
+        every = [
+            entry for entry in await self._ledger.entries(self._workspace, BINDING_KINDS, None) if entry.is_relevant
+        ]
         binding = _each_once((*(entry for entry in near if entry.kind in BINDING_KINDS), *every))
         wanted = _each_once((*same[:1], *binding[:LEAST_BINDING], *same, *near, *binding))
         room = {it.id for it in _bounded(map(self._told, wanted))}

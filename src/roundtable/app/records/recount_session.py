@@ -32,8 +32,8 @@ async def _obstacle(session: Session, decision: Decision, rules: Meeting) -> str
     charter = session.charter
     if rules.version != charter.version:
         return f"It was held as {charter.meeting} version {charter.version}, and the rules have changed since."
-    if len(charter.seats) <= rules.minimum:
-        return f"The meeting {rules.name} needs at least {rules.minimum} seats."
+    if len(charter.seats) <= rules.minimum_seats:
+        return f"The meeting {rules.name} needs at least {rules.minimum_seats} seats."
     again = await _without(session, decision, rules, "")
     return again.why if again.changed is None else "The meeting's rules did not decide it." if again.changed else ""
 

@@ -333,7 +333,7 @@ def meeting_settings(
 ) -> dict[str, int | float | str | bool]:
     """What files set for a meeting, what the agenda fills in over it, and what both leave out."""
     for name in values:
-        if name in rules.filled:
+        if name in rules.filled_settings:
             message = f"[meetings.{rules.name}]: {name} is filled in when the meeting is opened, and not set in a file."
             raise UsageError(message, "Take it out; what you may choose of it is an option of the command.")
     told = msgspec.structs.asdict(fill(rules.settings, values | filled, f"[meetings.{rules.name}]"))

@@ -98,7 +98,7 @@ def _readings(typed: str) -> Iterator[Any]:
 
 
 def _defaults() -> dict[str, Any]:
-    return {**_plain(config.Config()), "meetings": {name: it.may_be_set() for name, it in MEETINGS.items()}}
+    return {**_plain(config.Config()), "meetings": {name: it.settable() for name, it in MEETINGS.items()}}
 
 
 def _plain(value: msgspec.Struct) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def describe_rehearsal_failure(rehearsed: ChangeRehearsed, held: Collection[str]
     """What went wrong in a rehearsal; nothing if all is well. `held` is what passed before the draft was mended."""
     said = [describe_refusal(it) for it in rehearsed.refused]
     said += [f"The hunk {join_text_lines(id)} did not survive the merge." for id in rehearsed.lost]
-    broke = [it for it in rehearsed.checks if it.name in rehearsed.broke]
+    broke = [it for it in rehearsed.checks if it.name in rehearsed.broken_checks]
     ran_before = {it.name for it in rehearsed.before}
     said += [
         f"It breaks a check that passed before. {describe_check_failure(it)}" for it in broke if it.name in ran_before
@@ -126,7 +126,7 @@ def describe_broken_checks(rehearsed: ChangeRehearsed) -> str:
     broke = [
         f"{describe_failed_check(it)}\n{it.output[-MAX_CHECK_OUTPUT:]}".strip()
         for it in rehearsed.checks
-        if it.name in rehearsed.broke
+        if it.name in rehearsed.broken_checks
     ]
     return "\n".join((*map(describe_refusal, rehearsed.refused), *broke))
 

@@ -23,7 +23,7 @@ def apply_proofs_to_round(round: Round, proofs: Sequence[Proof], earlier: Sequen
 
     What one program shows and another denies is not settled, whoever wrote them.
     """
-    runs = [(proof.claim, proof.held) for proof in proofs if round.by(proof.seat) is not None]
+    runs = [(proof.claim, proof.held) for proof in proofs if round.move_of(proof.seat) is not None]
     runs += [(claim.text, claim.held) for it in earlier for move in it.moves for claim in move.verdict.claims]
     held: dict[str, set[bool]] = {}
     for text, answer in runs:

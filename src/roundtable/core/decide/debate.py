@@ -134,7 +134,7 @@ def decide_debate(debate: Debate, support: SupportNeeded, chosen: str = "") -> D
         (debate.seed, *debate.rounds),
         proposals=debate.proposals,
         winner=ruling.winner,
-        spokesman=debate.seed.by(ruling.winner) if ruling.winner else None,
+        spokesman=debate.seed.move_of(ruling.winner) if ruling.winner else None,
         dissent=dissent,
         chosen_by_person=bool(chosen),
     )

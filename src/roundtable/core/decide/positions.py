@@ -153,7 +153,7 @@ def standing_after_reading(standing: CouncilStanding, again: Round) -> CouncilSt
         return msgspec.structs.replace(standing, moving=False, notices=(*standing.notices, notice))
     stands: dict[str, str] = {}
     proposals = list(standing.proposals)
-    words = {seat: move for seat, move in standing.words.items() if again.by(seat) is not None}
+    words = {seat: move for seat, move in standing.words.items() if again.move_of(seat) is not None}
     conformity: list[str] = []
     moved = False
     for move in again.moves:
@@ -162,7 +162,7 @@ def standing_after_reading(standing: CouncilStanding, again: Round) -> CouncilSt
             words.pop(seat, None)
             continue
         before = standing.stands.get(seat, standing.blind_stands.get(seat))
-        blind_move = standing.blind.by(seat)
+        blind_move = standing.blind.move_of(seat)
         if before is not None and stand != before and blind_move and not has_named_reason(move):
             conformity.append(seat)
             stands[seat], words[seat] = standing.blind_stands.get(seat, before), blind_move
@@ -203,7 +203,7 @@ def decide_council(standing: CouncilStanding, chosen: str = "") -> Decision:
     ) + tuple(
         Dissent(seat, texts[stand], move.text)
         for seat, stand in standing.blind_stands.items()
-        if seat not in standing.stands and stand != winner and (move := standing.blind.by(seat))
+        if seat not in standing.stands and stand != winner and (move := standing.blind.move_of(seat))
     )
     return Decision(
         outcome,
@@ -233,7 +233,7 @@ def _spokesman(standing: CouncilStanding, electorate: Sequence[str], winner: str
         return author, standing.words[author]
     proposed = (seat for proposal in standing.proposals if proposal.id == winner for seat in proposal.authors)
     author = next(proposed, "")
-    return author, standing.blind.by(author)
+    return author, standing.blind.move_of(author)
 
 
 def _how(standing: CouncilStanding, outcome: Outcome, winner: str, chosen: str) -> str:

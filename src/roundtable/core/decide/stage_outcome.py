@@ -55,7 +55,7 @@ _LISTED = 100
 def stage_gate_question(stage: Stage, end: StageEnd, *, last: bool) -> str:
     """What the person is asked after a stage."""
     said = [f"{stage.title} is over. It {STAGE_ENDING_WORDS[end.how]}."]
-    said += map(end_sentence, end.remarks)
+    said += map(end_sentence, end.all_notices)
     return " ".join((*said, "Is this the result?" if last else "Go on?"))
 
 

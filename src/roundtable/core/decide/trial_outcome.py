@@ -161,7 +161,7 @@ def _why(outcome: CheckOutcome) -> str:
 
 def describe_check_failure(outcome: CheckOutcome) -> str:
     """How a check ended, and the line of its output that says why."""
-    gist = join_text_lines(outcome.gist)[:_GIST]
+    gist = join_text_lines(outcome.failure_line)[:_GIST]
     return (
         end_sentence(f"{describe_failed_check(outcome).removesuffix('.')}: {gist}")
         if gist
@@ -220,7 +220,7 @@ def decide_candidate_chosen(
     passed = f"{seat}'s candidate {_passed(it)}{where}."
     how = " ".join(filter(None, (_contest(tried, it), passed, _left_out(it), tried.how, *_set_aside(tried, seat), why)))
     decision = _decision(Outcome.REACHED, how, rounds)
-    words = next((move for round in rounds if round.name == it.round and (move := round.by(seat))), None)
+    words = next((move for round in rounds if round.name == it.round and (move := round.move_of(seat))), None)
     proposals = tuple(Proposal(each.seat, describe_candidate_files(each), (each.seat,)) for each in tried.candidates)
     return msgspec.structs.replace(
         decision,

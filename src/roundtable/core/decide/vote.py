@@ -213,7 +213,7 @@ def _spokesman(poll: RankedPoll, winner: str) -> Move | None:
 def _plea(poll: RankedPoll, seat: str, candidate: str) -> Move:
     """What a seat said for a candidate: the pitch, where it is its own, else with its ballot, else when last heard."""
     pitch = normalize_position(next(it.text for it in poll.offered if it.id == candidate))
-    heard = (move for round in poll.open_rounds if (move := round.by(seat)))
+    heard = (move for round in poll.open_rounds if (move := round.move_of(seat)))
     own = next((move for move in heard if normalize_position(move.verdict.position) == pitch), None)
     voted = last_moves_by_seat((poll.ballot,))[seat]
     bare = voted.text.lstrip().startswith(("{", "```"))

@@ -117,7 +117,7 @@ class GatePrompt:
 
     def _is_ours(self, gate: Gate) -> bool:
         """The engine itself answers what was answered ahead, and everything in a headless session."""
-        ahead = gate.ahead(self._charter.answers) in gate.options
+        ahead = gate.advance_answer(self._charter.answers) in gate.options
         return not (ahead or self._charter.headless or gate.id in self._settled)
 
     async def _ask(self, gate: Gate) -> None:

@@ -93,7 +93,7 @@ async def _desk(workspace: Path | None = None, *, only_reads: bool = False) -> A
 
 def decision_exit_code(decision: Decision, *, limited: bool = False, strict: bool = False) -> int:
     """How a command ends that saw a session end; `limited` when a bound of the charter stopped it."""
-    if decision.settled:
+    if decision.is_decided:
         return EXIT_DEGRADED if strict and decision.degraded else EXIT_OK
     if decision.outcome is Outcome.FAILED or (decision.outcome is Outcome.INSUFFICIENT and not limited):
         return EXIT_NO_QUORUM

@@ -51,7 +51,7 @@ def list_sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
 
     async def look(desk: Roundtable) -> list[dict[str, Any]]:
         rows = await desk.sessions(everywhere=everywhere, limit=limit)
-        return [await _listed(desk, row) for row in rows if not row.child]
+        return [await _listed(desk, row) for row in rows if not row.is_child]
 
     found = run_at_desk(look, only_reads=True)
     if as_json:

@@ -61,7 +61,7 @@ def stop_command(session: str) -> None:
 
 async def _stop(desk: Roundtable, address: str) -> str:
     state, address = await _running(desk, address)
-    if not state.programs:
+    if not state.running_programs:
         raise UsageError("This session runs no program now.", f"To end the session: roundtable cancel {address}")
     await desk.stop_run(state.id)
     if await desk.holder(state.id) is None:

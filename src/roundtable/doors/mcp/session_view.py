@@ -128,7 +128,7 @@ def _result(session: Session) -> MeetingResult | None:
         ],
         missing=[MissingSeat(it.seat, sanitize_text(describe_fault(it.fault))) for it in decision.missing],
         outcome=str(decision.outcome),
-        settled=decision.settled,
+        settled=decision.is_decided,
         position=sanitize_text(decision.position),
         how=sanitize_text(decision.how),
         text=sanitize_text(decision.text),

@@ -174,7 +174,7 @@ async def list_meetings(
 ) -> Annotated[CallToolResult, MeetingList]:
     """List the meetings of this workspace, newest first."""
     async with open_desk_for_call() as desk:
-        rows = [row for row in await desk.sessions(limit=limit) if not row.child]
+        rows = [row for row in await desk.sessions(limit=limit) if not row.is_child]
         listed = [
             ListedMeeting(
                 row.id,

@@ -74,7 +74,7 @@ async def _heeded(setting: StageContext, end: StageEnd) -> StageEnd:
     """What becomes of an agreement of which a line repeats what was rejected or has failed: the person is asked."""
     notices = list(end.notices)
     for line in filter(None, map(str.strip, end.text.splitlines())):
-        decision = await setting.table.heed(Decision(Outcome.REACHED, "", position=line, text=end.text))
+        decision = await setting.table.check_decrees(Decision(Outcome.REACHED, "", position=line, text=end.text))
         if decision.outcome is not Outcome.REACHED:
             return msgspec.structs.replace(end, how="failed", text="", notices=(*end.notices, decision.how))
         notices += (it for it in decision.notices if it not in notices)
@@ -94,7 +94,7 @@ async def _disputed(setting: StageContext, verdict: JudgeResult, rounds: Sequenc
     heard = " ".join(filter(None, (f"{verdict.heard}.", verdict.unshown)))
     question = f"{setting.stage.title}: after {after} there is no agreement. {heard} Which way?"
     answer = await setting.table.gate(Gate(gate, question, tuple(details), NONE_OPTION, details))
-    words = setting.table.words(gate)
+    words = setting.table.answer_text(gate)
     text = "\n".join(filter(None, (options.get(answer, ""), words)))
     how = "chosen" if text and answer != NONE_OPTION else "failed"
     notices = (*describe_missing_seats(rounds), *verdict.notices)

@@ -89,7 +89,7 @@ async def finish_undecided_files(setting: StageContext, work: FilesStageWork) ->
     chosen = next((it for it in work.found if it.seat == answer), None)
     if chosen is None:
         return _nothing(setting, work, "They do not agree, and none of their files was taken.")
-    return _end(setting, work, chosen, _as_it_is(chosen), "chosen", setting.table.words(gate.id))
+    return _end(setting, work, chosen, _as_it_is(chosen), "chosen", setting.table.answer_text(gate.id))
 
 
 def _gate(setting: StageContext, work: FilesStageWork) -> Gate:

@@ -107,7 +107,7 @@ async def ask_stage_judge(
         if not await setting.table.may_open(name):
             said = () if failed else (f"{NO_JUDGE_LIMITS_REACHED}.",)
             return JudgeResult(notices=(*_notices(setting, "", wrote, failed), *said), limited=not failed)
-        heard = (await setting.table.ask(name, prompt, expect=expect, seats=(seat,), turns=turns)).by(seat)
+        heard = (await setting.table.ask(name, prompt, expect=expect, seats=(seat,), turns=turns)).move_of(seat)
         if heard is not None and heard.verdict.counts:
             notices = _notices(setting, seat, wrote, failed)
             return JudgeResult(heard, notices, own_words=seat in wrote and _read_among_all(setting, wrote))

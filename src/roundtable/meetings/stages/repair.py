@@ -73,7 +73,7 @@ async def _fixed(
     form = FILE_PARTS_CODEC if cut else expect_changes(setting.table, chunk.files).codec
     expect = Expect(form, paths, setting.stage.tokens)
     held = await setting.table.ask(name, prompt, expect=expect, seats=(seat,), turns=setting.turns(blind=True))
-    move = held.by(seat)
+    move = held.move_of(seat)
     if move is None:
         return _left(state, wrong, "who was asked to did not answer.")
     drafted = await require_effect(

@@ -93,7 +93,7 @@ async def _ended(setting: StageContext, verdict: JudgeResult, found: Sequence[We
         LEAVE_OPTION: "mend nothing; all findings are listed as they are",
     }
     answer = await setting.table.gate(Gate(gate, question, tuple(details), LEAVE_OPTION, details))
-    how = "failed" if setting.table.by_default(gate) else "chosen"
+    how = "failed" if setting.table.answered_by_default(gate) else "chosen"
     ruled = rule_findings_by_severity(found) if answer == REPAIR_OPTION else None
     return FindingsRuling(ruled, how, verdict)
 

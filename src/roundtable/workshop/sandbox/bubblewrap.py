@@ -110,14 +110,14 @@ class Bubblewrap:
         options = [*_APART, *(("--share-net",) if job.network else ()), *self._way, "--dev", "/dev"]
         options += ["--size", str(_SMALL), "--tmpfs", "/dev/shm"]
         options += ["--remount-ro", "/dev", "--size", disk, "--perms", "1777", "--tmpfs", "/tmp"]
-        inside = [it for it in view.places if job.works_on_copy and within(it, job.seen_at)]
+        inside = [it for it in view.places if job.works_on_copy and within(it, job.visible_at)]
         for place in (it for it in view.places if it not in inside):
             options += ["--ro-bind", place, place]
         for place, source in {**OWN_USER, **({} if job.network else OWN_NAMES)}.items():
             options += ["--ro-bind", source, place]
         shown = SOURCE if job.works_on_copy else job.folder
         if job.works_on_copy:
-            options += ["--size", disk, "--tmpfs", job.seen_at]
+            options += ["--size", disk, "--tmpfs", job.visible_at]
         options += ["--ro-bind", job.folder, shown]
         for path in view.emptied_folders:
             options += ["--tmpfs", os.path.join(shown, path), "--remount-ro", os.path.join(shown, path)]
@@ -127,7 +127,7 @@ class Bubblewrap:
             options += ["--ro-bind", source, place]
         for name, value in {**VARIABLES, "PATH": view.path}.items():
             options += ["--setenv", name, value]
-        return [*options, "--remount-ro", "/", "--chdir", job.seen_at]
+        return [*options, "--remount-ro", "/", "--chdir", job.visible_at]
 
 
 def _name() -> str:

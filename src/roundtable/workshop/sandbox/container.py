@@ -107,7 +107,7 @@ class Container:
     def _options(self, job: Job, view: View) -> list[str]:
         shown = SOURCE if job.works_on_copy else job.folder
         options = alone(self._engine, job.bounds, network=job.network)
-        options += ["--entrypoint", "/bin/sh", "--workdir", job.seen_at]
+        options += ["--entrypoint", "/bin/sh", "--workdir", job.visible_at]
         options += ["--user", f"{os.getuid()}:{os.getgid()}"]
         for place in view.places:
             options += _bound(place, place)
@@ -116,13 +116,13 @@ class Container:
                 options += _bound(source, place)
         options += _bound(job.folder, shown)
         if job.works_on_copy:
-            options += self._engine.fresh(job.seen_at, writable(job.bounds))
+            options += self._engine.fresh(job.visible_at, writable(job.bounds))
         for path in view.emptied_folders:
             options += self._engine.fresh(os.path.join(shown, path), "ro,size=4k")
         for path in view.emptied_files:
             options += _bound(str(NOTHING), os.path.join(shown, path))
         for place, source in view.lent.items():
-            top = os.path.relpath(place, job.seen_at).split("/")[0]
+            top = os.path.relpath(place, job.visible_at).split("/")[0]
             if top not in ("..", *os.listdir(job.folder)):  # the engine makes the folders above a place as root's
                 options += _bound(source, place)
         for name, value in {**VARIABLES, **({"PATH": view.path} if view.path else {})}.items():

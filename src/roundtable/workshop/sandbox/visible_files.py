@@ -188,7 +188,7 @@ def view_of(job: Job) -> View | None:
         return None
     programs = [*filter(None, (_lendable(it, job) for it in job.programs)), program]
     places = [*_SYSTEM, *_SETTINGS, *(_NETWORK if job.network else ())]
-    places += [place for it in programs for place in toolchain(it.real, it.home, job.seen_at)]
+    places += [place for it in programs for place in toolchain(it.real, it.home, job.visible_at)]
     files, folders = emptied(Path(job.folder))
     found_in = [os.path.dirname(it.seen) for it in programs]
     path = os.pathsep.join(dict.fromkeys((*found_in, "/usr/local/bin", "/usr/bin", "/bin")))
@@ -218,7 +218,7 @@ def lent(job: Job) -> dict[str, str]:
     if not job.works_on_copy:
         return {}
     return {
-        os.path.join(job.seen_at, path): source
+        os.path.join(job.visible_at, path): source
         for path, source in job.lent.items()
         if not (_is_taken(job.folder, path) or any(within(it, path) for it in job.files))
     }
@@ -235,8 +235,8 @@ def _is_taken(folder: str, path: str) -> bool:
 
 def _has_its_own(job: Job, place: str) -> bool:
     """Whether a place lies where a copy is seen, and something of the copy is there."""
-    inside = job.works_on_copy and within(place, job.seen_at)
-    return inside and _is_taken(job.folder, os.path.relpath(place, job.seen_at))
+    inside = job.works_on_copy and within(place, job.visible_at)
+    return inside and _is_taken(job.folder, os.path.relpath(place, job.visible_at))
 
 
 def _lendable(name: str, job: Job) -> _Program | None:
@@ -257,8 +257,8 @@ def _located(name: str, job: Job) -> _Program | None:
         found = shutil.which(name)
         real = behind_shim(Path(found)) if found else ""
         return _Program(real, real, folder) if real else None
-    seen = os.path.normpath(os.path.join(job.seen_at, name))
-    inside = {**lent(job), job.seen_at: job.folder}
+    seen = os.path.normpath(os.path.join(job.visible_at, name))
+    inside = {**lent(job), job.visible_at: job.folder}
     really = [(f"{source}{seen.removeprefix(at)}", source) for at, source in inside.items() if within(seen, at)]
     for real, home in (*really, *([(seen, job.folder)] if os.path.isabs(name) else [])):
         if os.path.isfile(real) and os.access(real, os.X_OK):

@@ -55,11 +55,11 @@ def explain_uninformative_check(outcome: CheckOutcome, bare: CheckOutcome | None
         ran_none = parse_executed_test_count(outcome.output) == 0
         return f"The check {outcome.name} ended well without running a single test." if ran_none else ""
     if bare is None and _never_started(outcome):
-        return end_sentence(f"The check {outcome.name} could not be started: {outcome.gist}")
+        return end_sentence(f"The check {outcome.name} could not be started: {outcome.failure_line}")
     if bare is None or not all(map(_never_started, (outcome, bare))) or _lasting(bare) != _lasting(outcome):
         return ""
     return end_sentence(
-        f"The check {outcome.name} fails without any change too, so it says nothing of one: {outcome.gist}"
+        f"The check {outcome.name} fails without any change too, so it says nothing of one: {outcome.failure_line}"
     )
 
 

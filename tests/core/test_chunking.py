@@ -38,7 +38,7 @@ def joined(made: tuple[Chunk, ...], sources: dict[str, bytes]) -> dict[str, byte
     found: dict[str, bytes] = dict.fromkeys(sources, b"")
     pieces = [piece for chunk in made for piece in chunk.pieces]
     for piece in sorted(pieces, key=lambda it: it.start):
-        found[piece.path] += piece.of(sources[piece.path])
+        found[piece.path] += piece.read_from(sources[piece.path])
     return found
 
 
@@ -111,7 +111,7 @@ def test_a_file_that_is_too_long_is_cut_before_its_symbols() -> None:
     made = split_into_chunks([sized("a.py", source, *range(1, 401, 10))], limit=310)
     places = [piece.location for chunk in made for piece in chunk.pieces]
     assert places == ["a.py:1-120", "a.py:121-240", "a.py:241-360", "a.py:361-400"]
-    assert all(piece.of(source).startswith(b"def f():\n") for chunk in made for piece in chunk.pieces)
+    assert all(piece.read_from(source).startswith(b"def f():\n") for chunk in made for piece in chunk.pieces)
     assert joined(made, {"a.py": source}) == {"a.py": source}
 
 
@@ -120,8 +120,8 @@ def test_a_line_that_is_too_long_is_cut_between_letters() -> None:
     made = split_into_chunks([sized("min.js", source)], limit=50)
     for chunk in made:
         for piece in chunk.pieces:
-            assert len(piece.of(source)) <= 50 * BYTES_PER_TOKEN
-            piece.of(source).decode()
+            assert len(piece.read_from(source)) <= 50 * BYTES_PER_TOKEN
+            piece.read_from(source).decode()
     assert joined(made, {"min.js": source}) == {"min.js": source}
     assert {piece.location for chunk in made for piece in chunk.pieces} == {"min.js:1-1", "min.js:1-2"}
 

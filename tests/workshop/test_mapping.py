@@ -296,5 +296,5 @@ def test_no_text_however_broken_stops_the_map(texts: list[tuple[str, bytes]]) ->
     made = split_into_chunks([measure_source_file(path, text) for path, text in files.items()], 5, program.imports)
     parts = {path: b"" for path in files}
     for piece in sorted((it for chunk in made for it in chunk.pieces), key=lambda it: it.start):
-        parts[piece.path] += piece.of(files[piece.path])
+        parts[piece.path] += piece.read_from(files[piece.path])
     assert parts == files

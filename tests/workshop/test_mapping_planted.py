@@ -34,7 +34,7 @@ def cut(limit: int = CHUNK_TOKENS) -> tuple[Chunk, ...]:
 
 def code(chunk: Chunk) -> str:
     made, _ = program()
-    return "\n".join(piece.of(made.files[piece.path]).decode() for piece in chunk.pieces)
+    return "\n".join(piece.read_from(made.files[piece.path]).decode() for piece in chunk.pieces)
 
 
 def says(prompt: str, end: End) -> bool:

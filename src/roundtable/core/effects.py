@@ -159,7 +159,7 @@ class RunProject(Value, frozen=True, tag="run_project", tag_field="effect"):
 
 
 class DeliverProject(Value, frozen=True, tag="deliver", tag_field="effect"):
-    """Write a finished project to a new folder, git repository or zip file; `gate` is where the person approved that."""
+    """Write a finished project to a new folder, git repository or zip file; `gate` is where the person approved it."""
 
     draft: Digest
     form: Literal["folder", "git", "zip"]

@@ -160,7 +160,7 @@ class RecordedTable:
             how = "deadline"
         if self._session.cancel is not None:
             how = "cancelled"
-        elif how == "all" and not all(turn.over for turn in record.turns.values()):
+        elif how == "all" and not all(turn.is_settled for turn in record.turns.values()):
             how = "quorum"
         moves = record.moves()
         counted = tuple(move.seat for move in moves)
@@ -189,7 +189,7 @@ class RecordedTable:
 
     async def _together(self, record: RoundRecord, time: PausableTimeout) -> None:
         """Everyone at once. Who is still speaking when the round closes goes on, and is marked late."""
-        pending = {self._start(record, seat, time) for seat in record.opened.order if not record.turns[seat].over}
+        pending = {self._start(record, seat, time) for seat in record.opened.order if not record.turns[seat].is_settled}
         early = record.opened.limits.close_on_quorum
         when = asyncio.FIRST_COMPLETED if early else asyncio.FIRST_EXCEPTION
         while pending:
@@ -201,7 +201,7 @@ class RecordedTable:
 
     async def _in_turn(self, record: RoundRecord, time: PausableTimeout) -> None:
         """One after the other, each at a turn boundary. A pause does not eat the round's time."""
-        waiting = [seat for seat in record.opened.order if not record.turns[seat].over]
+        waiting = [seat for seat in record.opened.order if not record.turns[seat].is_settled]
         for seat in waiting:
             if seat != waiting[0] and not await self._still_going(time):
                 return

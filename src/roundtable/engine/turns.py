@@ -132,7 +132,7 @@ class TurnTaker:
             await self._give_up(Fault.of(FaultKind.CANCELLED, "The session was cancelled."))
         elif self._round.closed is not None:
             await self._give_up(Fault.of(FaultKind.TIMEOUT, "The meeting ended before it answered."))
-        elif self._call and not self._turn.over:
+        elif self._call and not self._turn.is_settled:
             event = TurnInterrupted(self._round.name, self._seat.name, self._call, "".join(self._said))
             await self._clerk.record(event)
 
@@ -141,7 +141,7 @@ class TurnTaker:
 
     async def _settle(self, event: MoveMade | SeatMissed) -> None:
         """Write the one fact that ends this turn. What was handed in cannot be taken back, so it is waited for."""
-        if self._turn.over:
+        if self._turn.is_settled:
             return
         try:
             await self._clerk.record(event)

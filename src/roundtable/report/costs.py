@@ -151,9 +151,9 @@ def _calls(turn: Turn, free: set[str]) -> Iterator[_Call]:
         if failure := failures.get(asked.call):
             if _went_out(failure):
                 yield _Call(_told(failure.usage, is_free or _turned_away(failure)), failed=True)
-        elif turn.over and asked.purpose == "repair":  # what it used is part of the answer it mended
+        elif turn.is_settled and asked.purpose == "repair":  # what it used is part of the answer it mended
             yield _Call(Usage(cost_usd=0.0))
-        elif turn.over or asked.call in turn.interrupted or asked is not turn.asked[-1][1]:
+        elif turn.is_settled or asked.call in turn.interrupted or asked is not turn.asked[-1][1]:
             yield _Call(_told(Usage(), is_free), failed=True)  # it was cut off, and never told what it used
 
 

@@ -91,7 +91,7 @@ def _shown(file: SizedFile) -> SizedFile:
 
 def _with_map(part: Chunk, files: Mapping[str, bytes], known: ProjectMap, for_map: int) -> _Cut:
     """A part that is the whole program needs no map of it."""
-    shown = tuple((it.location, it.of(files[it.path])) for it in part.pieces)
+    shown = tuple((it.location, it.read_from(files[it.path])) for it in part.pieces)
     alone = set(part.paths) == set(files)
     return _Cut(part, shown, b"" if alone else render_relevant_project_map(known, part.paths, for_map).encode())
 

@@ -87,9 +87,9 @@ def settings() -> str:
     parts.append('`tests = ["pytest", "-q"]`. They are run in a sandbox that only reads; see context.md.\n')
     parts.append('\n[hooks] are lists of arguments too, such as `consensus_reached = ["notify-send", "Roundtable"]`. ')
     parts.append("A hook reads one line of JSON: `hook`, `session`, `question`, `outcome`, `position`.\n")
-    for name, protocol in MEETINGS.items():
-        if known := protocol.may_be_set():
-            parts.append(f"\n## [meetings.{name}]\n\n{protocol.summary}\n\n| key | default |\n|---|---|\n")
+    for name, meeting in MEETINGS.items():
+        if known := meeting.settable():
+            parts.append(f"\n## [meetings.{name}]\n\n{meeting.summary}\n\n| key | default |\n|---|---|\n")
             parts += [f"| `{key}` | {default} |\n" for key, default in known.items()]
     return "".join(parts)
 
@@ -146,11 +146,11 @@ def reference() -> str:
         "\n# Meetings\n\nEach meeting with its rounds, their reply formats and its gates. Every meeting may also "
     )
     parts.append(f"open the gate `{decrees.DECREE_GATE}`, when a decision repeats a rejected proposal.\n\n")
-    for name, it in MEETINGS.items():
-        parts.append(f"- `{name}` (version {it.version}): {it.summary}\n")
-        planned = dict.fromkeys(f"{each.template} `{each.codec}`" for each in it.planned(_fullest(name), ()))
-        parts.append(f"  - rounds: {', '.join(planned)}\n")
-        parts.append(f"  - gates: {', '.join(f'`{gate}`' for gate in it.gates) or 'none of its own'}\n")
+    for name, meeting in MEETINGS.items():
+        parts.append(f"- `{name}` (version {meeting.version}): {meeting.summary}\n")
+        rounds = dict.fromkeys(f"{each.template} `{each.codec}`" for each in meeting.planned_rounds(_fullest(name), ()))
+        parts.append(f"  - rounds: {', '.join(rounds)}\n")
+        parts.append(f"  - gates: {', '.join(f'`{gate}`' for gate in meeting.gates) or 'none of its own'}\n")
     parts.append("\n# Reply formats\n\nThe formats in which a seat is asked for its verdict, with a valid reply in ")
     parts.append("each; the choices in these examples are A, B and C.\n")
     parts.append(forms())

@@ -95,9 +95,9 @@ async def test_a_gate_waits_for_an_answer_from_elsewhere(desk: Roundtable, works
     write_script(workspace, SPLIT)
     session = await desk.convene(Agenda("Which?", seats()[:2], options=("REST", "GraphQL")))
     await run_in_background(desk, session)
-    state = await until(desk, session, "open_gate")
-    assert state.open_gate is not None
-    await desk.answer(session, state.open_gate.id, "A")
+    state = await until(desk, session, "open_gates")
+    assert state.open_gates
+    await desk.answer(session, state.open_gates[0].id, "A")
     state = await until(desk, session, "ended")
     assert state.decision is not None
     assert state.decision.position == "REST"
@@ -109,13 +109,13 @@ async def test_a_gate_that_nobody_answers_keeps_no_process_and_can_be_answered_l
     write_script(workspace, SPLIT)
     session = await desk.convene(Agenda("Which?", seats()[:2], options=("REST", "GraphQL")))
     await run_in_background(desk, session, at_a_gate=0.2)
-    await until(desk, session, "open_gate")
+    await until(desk, session, "open_gates")
     await let_go(desk, session)
     state = await desk.session(session)
-    assert state.open_gate is not None
+    assert state.open_gates
     assert not state.ended
     assert read_background_failure(desk.places, session) == ""
-    await desk.answer(session, state.open_gate.id, "A")
+    await desk.answer(session, state.open_gates[0].id, "A")
     await run_in_background(desk, session, at_a_gate=0.2)
     state = await until(desk, session, "ended")
     assert state.decision is not None

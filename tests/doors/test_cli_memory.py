@@ -344,7 +344,7 @@ async def _left_at_a_gate() -> str:
         agenda = Agenda("Which?", seats, options=("REST", "GraphQL"), limits=Limits(retries=0))
         session = await desk.convene(agenda)
         running = asyncio.create_task(desk.run(session))
-        while (await desk.session(session)).open_gate is None:
+        while (await desk.session(session)).open_gates == ():
             await desk.store.changed(session, (await desk.session(session)).seq, 1)
         running.cancel()
         await asyncio.wait({running})

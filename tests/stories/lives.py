@@ -36,8 +36,7 @@ async def answered(house: House, **answers: str | tuple[str, str]) -> Decision:
     """Run with a person at the table who answers each gate, in words too where there are some."""
     running = asyncio.create_task(house.run())
     while not running.done():
-        gate = (await house.session()).open_gate
-        if gate is not None:
+        for gate in (await house.session()).open_gates:
             answer = answers[gate.id.replace("-", "_")]
             option, text = answer if isinstance(answer, tuple) else (answer, "")
             await house.store.append(SESSION, GateAnswered(gate.id, option, text, by="the person"))

@@ -314,10 +314,10 @@ async def test_who_speaks_up_pauses_the_debate_and_is_read_by_all_in_the_next_ro
     await house.open(headless=False)
     run = asyncio.create_task(house.run())
     await spoken_up(house, "debate/1-seed")
-    await when(house, lambda session: session.open_gate is not None)
+    await when(house, lambda session: bool(session.open_gates))
     session = await house.session()
-    assert session.open_gate is not None
-    assert session.open_gate.id == "interjection-2"
+    assert session.open_gates
+    assert session.open_gates[0].id == "interjection-2"
     assert "debate/2-objections" not in session.rounds, "nobody is talked over"
     await house.store.append(SESSION, GateAnswered("interjection-2", "continue"))
     await when(house, lambda session: "execute" in session.gates)
@@ -334,13 +334,13 @@ async def test_an_interjection_can_end_the_rounds_and_call_the_consensus_check()
     await house.open(headless=False)
     run = asyncio.create_task(house.run())
     await spoken_up(house, "debate/2-objections")
-    await when(house, lambda session: session.open_gate is not None)
+    await when(house, lambda session: bool(session.open_gates))
     await house.store.append(SESSION, GateAnswered("interjection-3", "end"))
     await when(house, lambda session: "choose" in session.gates or "execute" in session.gates)
     session = await house.session()
     assert list(session.rounds)[:3] == ["debate/1-seed", "debate/2-objections", CHECK]
-    assert session.open_gate is not None
-    await house.store.append(SESSION, GateAnswered(session.open_gate.id, session.open_gate.default))
+    assert session.open_gates
+    await house.store.append(SESSION, GateAnswered(session.open_gates[0].id, session.open_gates[0].default))
     await run
 
 

@@ -90,7 +90,7 @@ async def test_a_recorded_stop_is_final_and_a_raised_limit_does_not_rewrite_the_
     house = House(DISPUTE)
     await house.open(limits=Limits(retries=0, budget_tokens=1), headless=False)
     run = asyncio.create_task(house.run())
-    await when(house, lambda session: session.open_gate is not None)
+    await when(house, lambda session: bool(session.open_gates))
     await say(house, SessionAmended(limits=Limits(retries=0)))
     await say(house, GateAnswered("choose", "A"))
     decision = await run

@@ -103,7 +103,7 @@ class Lives:
                 state = Session.fold(self._session, self.records)
                 if state.ended:
                     return False
-                if gate := state.open_gate:
+                for gate in state.open_gates:
                     await self._desk.answer(self._session, gate.id, ANSWERS.get(gate.id, "continue"))
                 while not await self._desk.store.changed(self._session, state.seq, 0.02):
                     assert not (why := read_background_failure(self._desk.places, self._session)), why

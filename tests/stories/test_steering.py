@@ -190,7 +190,7 @@ async def test_a_gate_waits_survives_a_restart_and_takes_the_first_valid_answer(
     house.meeting = MeetingRules("gated", 1, _gated)
     await house.open(headless=False)
     run = asyncio.create_task(house.run())
-    await when(house, lambda session: session.open_gate is not None)
+    await when(house, lambda session: bool(session.open_gates))
     run.cancel()
     with pytest.raises(asyncio.CancelledError):
         await run

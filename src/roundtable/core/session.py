@@ -116,10 +116,10 @@ class RoundRecord(msgspec.Struct):
     def result(self, closed: RoundClosed) -> Round:
         """The round as the meeting gets it. Only answers that had arrived when it closed count."""
         moves = tuple(move for move in self.moves() if move.seat in closed.counted)
-        missing = tuple(Absence(seat, self._cause(seat)) for seat in closed.missing)
+        missing = tuple(Absence(seat, self._absence_cause(seat)) for seat in closed.missing)
         return Round(self.name, self.opened.electorate, moves, missing, closed.quorate)
 
-    def _cause(self, seat: str) -> Fault:
+    def _absence_cause(self, seat: str) -> Fault:
         turn = self.turns[seat]
         in_time = not self.closed_seq or turn.missed_seq < self.closed_seq
         if turn.missed is not None and in_time:
@@ -190,31 +190,28 @@ class Session:
         return tuple(seat for seat in self.charter.seats if seat.name not in self.seats_off)
 
     @property
-    def open_gates(self) -> list[Gate]:
+    def open_gates(self) -> tuple[Gate, ...]:
         """The gates that wait for an answer, in the order in which they were opened."""
-        return [] if self.ended else [gate for gate in self.gates.values() if gate.id not in self.answers]
+        if self.ended:
+            return ()
+        return tuple(gate for gate in self.gates.values() if gate.id not in self.answers)
 
     @property
-    def open_gate(self) -> Gate | None:
-        """The gate that has waited longest for an answer, if one waits."""
-        return next(iter(self.open_gates), None)
-
-    @property
-    def open_steps(self) -> list[str]:
+    def open_steps(self) -> tuple[str, ...]:
         """The steps that were started and have no result yet."""
-        return [step for step in self.effects if step not in self.results]
+        return tuple(step for step in self.effects if step not in self.results)
 
     @property
-    def running_programs(self) -> list[str]:
+    def running_programs(self) -> tuple[str, ...]:
         """The steps whose program is running, or was running when its process ended."""
-        return [step for step in self.open_steps if isinstance(self.effects[step], RunProject)]
+        return tuple(step for step in self.open_steps if isinstance(self.effects[step], RunProject))
 
     @property
     def status(self) -> str:
         """The status in one word for lists; whether a process is alive is not recorded."""
         if self.decision is not None:
             return str(self.decision.outcome)
-        if self.open_gate is not None:
+        if self.open_gates:
             return "waiting"
         return "paused" if self.paused else "open"
 
@@ -232,15 +229,15 @@ class Session:
         causes: dict[tuple[str, str], Fault] = {}
         for record in self.rounds.values():
             for turn in record.turns.values():
-                for failed in turn.failures:
-                    causes[turn.seat, failed.voice] = causes["", failed.voice] = failed.fault
+                for failure in turn.failures:
+                    causes[turn.seat, failure.voice] = causes["", failure.voice] = failure.fault
                 chain = self.seat(turn.seat).voice_chain(judging=record.opened.turns.judging)
                 if turn.move is not None and turn.move.voice != chain[0]:
                     rounds.setdefault((turn.seat, turn.move.voice, chain), []).append(record.name)
         unknown = Fault.of(FaultKind.MISSING, "it was not to be had.")
 
         def cause(seat: str, voice: str) -> Fault:
-            """A run does not ask again what it found useless, for whichever seat that was."""
+            """The fault of this voice, at this seat or another: a run does not retry it after a permanent fault."""
             return causes.get((seat, voice)) or causes.get(("", voice), unknown)
 
         return tuple(
@@ -256,14 +253,12 @@ class Session:
         )
 
     def context(self, heard: int | None = None) -> list[tuple[int, ContextItem]]:
-        """The context now, or after fact `heard`, with the fact that added each item: the opening's snapshot as
-        amended."""
-        upto = self.seq if heard is None else heard
-        came = [(0, item) for item in self.charter.context] + [
-            added for added in self.context_added if added[0] <= upto
-        ]
-        gone = {name: seq for seq, name in self.context_removed if seq <= upto}
-        return [(seq, item) for seq, item in came if seq >= gone.get(item.name, 0)]
+        """The context after fact `heard`, or now: each item with the fact that added it, 0 for the opening."""
+        until = self.seq if heard is None else heard
+        added = [(0, item) for item in self.charter.context]
+        added += [(seq, item) for seq, item in self.context_added if seq <= until]
+        removed = {name: seq for seq, name in self.context_removed if seq <= until}
+        return [(seq, item) for seq, item in added if seq >= removed.get(item.name, 0)]
 
     def expect_round(self, opened: RoundOpened) -> RoundRecord:
         """The round as it will be once its opening is recorded; calls may be made before that."""
@@ -276,14 +271,14 @@ class Session:
             raise RecordError(f"Session {self.id}: fact {recorded.seq} came after {self.seq}.")
         self.seq = recorded.seq
         self.updated_at = recorded.at
-        self._take(recorded.event, recorded)
+        self._apply_event(recorded.event, recorded)
 
-    def _take(self, event: Event, recorded: Recorded) -> None:
+    def _apply_event(self, event: Event, recorded: Recorded) -> None:
         match event:
             case TurnAsked():
                 self.turn(event.round, event.seat).asked.append((recorded.seq, event))
             case MoveMade() | SeatMissed() | CallFailed() | TurnInterrupted():
-                self._take_turn(event, recorded.seq)
+                self._apply_turn(event, recorded.seq)
             case RoundOpened():
                 record = self.expect_round(event)
                 record.opened, record.seq = event, recorded.seq
@@ -293,11 +288,11 @@ class Session:
             case LimitReached():
                 self.limit_stops[event.round] = event
             case SessionOpened() | RunStarted() | RunStopped() | DecisionMade() | SessionEnded():
-                self._take_session(event, recorded)
+                self._apply_session(event, recorded)
             case EffectStarted():
                 self.effects[event.step] = event.effect
             case EffectDone():
-                self._take_result(event, recorded.seq)
+                self._apply_result(event, recorded.seq)
             case EffectFailed():
                 self.results[event.step] = event.fault
             case GateOpened():
@@ -305,17 +300,17 @@ class Session:
             case TurnDelayed() | UnknownEvent():
                 pass
             case _:
-                self._take_person(event, recorded.seq)
+                self._apply_person_event(event, recorded.seq)
 
-    def _take_result(self, event: EffectDone, seq: int) -> None:
-        """What seats asked for, or had run, lies before the whole table from here on."""
+    def _apply_result(self, event: EffectDone, seq: int) -> None:
+        """From here on, all seats see what a seat requested or had run."""
         self.results[event.step] = event.result
         if isinstance(event.result, SharedResult):
             self.shared_results.append((seq, event.step, event.result))
         if isinstance(event.result, FilesRead):
             self.context_added += [(seq, item) for item in event.result.items]
 
-    def _take_turn(self, event: MoveMade | SeatMissed | CallFailed | TurnInterrupted, seq: int) -> None:
+    def _apply_turn(self, event: MoveMade | SeatMissed | CallFailed | TurnInterrupted, seq: int) -> None:
         turn = self.turn(event.round, event.seat)
         match event:
             case MoveMade():
@@ -331,7 +326,7 @@ class Session:
                 turn.partial = event.partial
                 turn.interrupted.append(event.call)
 
-    def _take_session(
+    def _apply_session(
         self, event: SessionOpened | RunStarted | RunStopped | DecisionMade | SessionEnded, recorded: Recorded
     ) -> None:
         match event:
@@ -342,7 +337,7 @@ class Session:
                 self.limits = event.charter.limits
             case RunStarted():
                 self.runs += 1
-                if recorded.seq > self.charter.branched_at:  # a branch begins with the runs of another session
+                if recorded.seq > self.charter.branched_at:  # a branch starts with the runs of its parent
                     self.started_at = self.started_at or recorded.at
                 self.stopped = None
             case RunStopped():
@@ -353,7 +348,7 @@ class Session:
             case SessionEnded():
                 self.ended = True
 
-    def _take_person(
+    def _apply_person_event(
         self,
         event: NoteSaid
         | PauseAsked
@@ -384,7 +379,7 @@ class Session:
                     self.answers[event.gate] = event
                     self.gate_remarks += [(seq, event.text)] if event.text else []
             case SessionAmended():
-                self._amend(event, seq)
+                self._apply_amendment(event, seq)
             case EntryWritten():
                 self.entries[event.entry.id] = event.entry
             case SessionForgotten():
@@ -392,7 +387,7 @@ class Session:
             case ChangeUndone():
                 self.undone[event.change] = event
 
-    def _amend(self, event: SessionAmended, seq: int) -> None:
+    def _apply_amendment(self, event: SessionAmended, seq: int) -> None:
         self.amendments.append((seq, event))
         if event.name is not None:
             self.name = event.name

@@ -86,9 +86,9 @@ def _told(session: Session) -> Iterator[str]:
         yield f"What the judge said last ({ruling[-1].round}):\n{ruling[-1].text}"
     if session.decision is not None:
         yield f"It ended: {session.decision.outcome}. {session.decision.how}\n{session.decision.position}"
-    elif session.open_gate is not None:
-        gate = session.open_gate
-        yield f"It waits for the person at the gate {gate.id}: {gate.question} ({', '.join(gate.options)})"
+    elif session.open_gates:
+        for gate in session.open_gates:
+            yield f"It waits for the person at the gate {gate.id}: {gate.question} ({', '.join(gate.options)})"
     else:
         yield f"It goes on; the last round is {next(reversed(session.rounds), 'not opened yet')}."
 

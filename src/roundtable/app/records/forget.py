@@ -70,4 +70,5 @@ async def _needed(desk: Roundtable, row: SessionRow, unfiled: set[str]) -> str:
         state = Session.fold(row.id, await desk.store.read(row.id))
     except RoundtableError:
         return "its record cannot be read"
-    return f"it waits for your answer at the gate {state.open_gate.id}" if state.open_gate else ""
+    waiting = ", ".join(gate.id for gate in state.open_gates)
+    return f"it waits for your answer at the gate {waiting}" if waiting else ""

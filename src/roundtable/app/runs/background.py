@@ -92,7 +92,7 @@ def main() -> None:
 async def _run(places: Places, workspace: Path, session: str, at_a_gate: float) -> None:
     async with await Roundtable.open(workspace, places) as desk:
         while await _left_at_a_gate(desk, session, at_a_gate):
-            if (await desk.session(session)).open_gate is not None:
+            if (await desk.session(session)).open_gates:
                 return
             # Who answered while we were leaving still saw us as the one who goes on.
 
@@ -117,7 +117,7 @@ async def _unanswered(desk: Roundtable, session: str, seconds: float) -> None:
     """Wait until a gate of the session is open and for so long nothing happened."""
     while True:
         state = await desk.session(session)
-        if not await desk.store.changed(session, state.seq, seconds) and state.open_gate is not None:
+        if not await desk.store.changed(session, state.seq, seconds) and state.open_gates:
             return
 
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from typing import TYPE_CHECKING
 
 from roundtable.core.events import Delta, Recorded
@@ -53,7 +53,7 @@ async def run_and_show_session(
         print_note(desk.folder.trouble)
     if stopped is not None:
         code = _say_stopped(stopped, address)
-        _say_open((await desk.session(state.id)).open_gate, address)
+        _say_open((await desk.session(state.id)).open_gates, address)
         return code
     code = await print_decision(desk, state.id, show, address, strict=strict)
     for trouble in await desk.hooks.troubles():
@@ -84,9 +84,9 @@ def _say_stopped(why: str, address: str) -> int:
     return EXIT_NO_DECISION if why == "unanswered" else EXIT_INTERRUPTED
 
 
-def _say_open(gate: Gate | None, address: str) -> None:
+def _say_open(gates: Sequence[Gate], address: str) -> None:
     """A gate that was left open can be answered later, and from elsewhere."""
-    if gate is not None:
+    for gate in gates:
         with contextlib.suppress(OSError):
             options = ", ".join(gate.options)
             print_note(f"Gate {gate.id} stays open ({sanitize_line(options)}). Answer it from anywhere:")

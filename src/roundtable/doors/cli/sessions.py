@@ -170,8 +170,7 @@ def render_session_status(session: Session, holder: str | None, address: str) ->
         lines.append(
             f"    {_GLYPHS.get(state, '○')} {sanitize_line(seat.name):<{width}}  {state:<11}  {sanitize_line(voice)}"
         )
-    gate = session.open_gate
-    if gate is not None:
+    for gate in session.open_gates:
         lines += [f"  waits at gate {gate.id}: {sanitize_line(gate.question)}", f"    {', '.join(gate.options)}"]
         lines += [f"  {it.plain()}" for it in gate_context_lines(session, gate)]
         answer = "OPTION" if gate.writes else gate_option_on_enter(gate) or "OPTION"

@@ -146,7 +146,13 @@ async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
     state, address = await _running(desk, words[0] if len(words) > 1 else await _waiting(desk))
     said = "=".join(words[1:] or words)
     name, equals, section_option = said.rpartition("=")
-    gate = state.gates.get(name) if equals and name else state.open_gate
+    if not name and len(state.open_gates) > 1:
+        waiting = ", ".join(gate.id for gate in state.open_gates)
+        raise UsageError(
+            f"This session waits at several gates: {waiting}.",
+            f"Name one: roundtable answer {address} {state.open_gates[0].id}=OPTION",
+        )
+    gate = state.gates.get(name) if equals and name else next(iter(state.open_gates), None)
     if gate is None:
         known = ", ".join(state.gates) or "none so far"
         raise NotFound(
@@ -154,7 +160,7 @@ async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
             f"Its gates: {known}.",
         )
     section_option = (match_gate_option(gate, section_option) if section_option else None) or section_option
-    if gate.id in state.answers and (waits := state.open_gate) is not None:
+    if gate.id in state.answers and (waits := next(iter(state.open_gates), None)):
         fitting = section_option if section_option in waits.options else "OPTION"
         raise UsageError(
             f"Gate {gate.id} was answered already; the session waits at {waits.id}.",

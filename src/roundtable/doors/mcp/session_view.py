@@ -62,7 +62,7 @@ def build_meeting_status(
     session: Session, records: Iterable[Recorded], holder: str | None, trouble: str = ""
 ) -> MeetingStatus:
     """Where a session stands, with what `records` add to what the reader knows."""
-    gate = session.open_gate
+    gate = next(iter(session.open_gates), None)
     stands = meeting_status_word(session, holder)
     facts = [MeetingFact(it.seq, event_kind(it.event), said) for it in records if (said := render_fact_line(it.event))]
     return MeetingStatus(
@@ -84,7 +84,7 @@ def meeting_status_word(session: Session, holder: str | None) -> str:
     """One word; `holder` must have been looked up before the session was, or one that ends just now seems stopped."""
     if session.ended:
         return "ended"
-    if session.open_gate is not None:
+    if session.open_gates:
         return "waiting"
     if holder is None:
         return "stopped"

@@ -15,7 +15,7 @@ from roundtable.app.records.session_ids import new_session_id
 from roundtable.core.events import Event, MoveMade, RoundClosed, RoundOpened, SessionOpened, TurnAsked, decode_event
 from roundtable.core.ports import Table
 from roundtable.core.values import Charter, Decision, Expect, Outcome, Prompt, Seat, Timing, Turns, Usage
-from roundtable.store.leases import this_process
+from roundtable.store.leases import current_lease_holder
 
 SIZES = (3, 6, 12, 24, 48)
 ROUNDS = ("bench/1-blind", "bench/2-again")
@@ -62,7 +62,7 @@ async def _write_long(desk: Roundtable) -> str:
     events: list[Event] = [SessionOpened(Charter(QUESTION, seats, "bench", 1, headless=True))]
     for number in range(1, MOVES // SEATS_OF_LONG + 1):
         events += _round(f"bench/{number}-talk", names)
-    lease, _ = await desk.store.acquire(session, this_process())
+    lease, _ = await desk.store.acquire(session, current_lease_holder())
     await desk.store.append_many(session, events, lease)
     await desk.store.release(lease)
     return session

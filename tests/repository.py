@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.workshop.sandbox.bubblewrap import Bubblewrap
+from roundtable.workshop.sandbox.bubblewrap import BubblewrapSandbox
 
 
 def git(folder: Path, *args: str) -> str:
@@ -60,9 +60,9 @@ def commit(folder: Path, message: str) -> None:
     git(folder, "commit", "-qm", message)
 
 
-async def sandbox() -> Bubblewrap:
+async def sandbox() -> BubblewrapSandbox:
     """The sandbox of this machine. In CI there must be one; elsewhere the test is skipped with the reason."""
-    found = await Bubblewrap.find()
+    found = await BubblewrapSandbox.find()
     if isinstance(found, str):
         (pytest.fail if os.environ.get("CI") else pytest.skip)(found)
     return found

@@ -22,8 +22,8 @@ from roundtable.core.values import Charter, Decision, Limits, Outcome, Prompt, S
 from roundtable.doors.cli.displays import JsonLines
 from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.engine.run import MeetingRules
-from roundtable.store.leases import this_process
-from roundtable.store.stored_facts import compute_digest
+from roundtable.store.leases import current_lease_holder
+from roundtable.store.stored_events import compute_digest
 
 # The desk finds these by itself when a seat first needs them; a session always does.
 from roundtable.voices import http_client, http_voice  # noqa: F401  # pyright: ignore[reportUnusedImport]
@@ -113,7 +113,7 @@ async def hold(desk: Roundtable, rules: Rules, seats: tuple[Seat, ...], session:
     """What `convene` and `run` do, for a meeting that is not shipped."""
     session = session or await convene(desk, seats)
     meeting = MeetingRules("bench", 1, rules)
-    return await desk.engine.run(session, lambda _: meeting, this_process())
+    return await desk.engine.run(session, lambda _: meeting, current_lease_holder())
 
 
 async def convene(desk: Roundtable, seats: tuple[Seat, ...]) -> str:

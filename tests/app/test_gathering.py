@@ -15,7 +15,7 @@ from roundtable.app.settings.places import Places
 from roundtable.core.faults import UsageError
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Charter, Seat
-from roundtable.workshop.repo.git import git_of
+from roundtable.workshop.repo.git import open_git
 from tests.repository import commit, git, opened, repository, write
 
 IGNORE = (".git", "node_modules", "dist")
@@ -230,19 +230,19 @@ def test_a_repository_that_lies_elsewhere_is_not_believed(workspace: Path, tmp_p
     other = repository(tmp_path / "other", {"private.txt": "of another project\n"})
     (workspace / ".git").rmdir()
     (workspace / ".git").write_text(f"gitdir: {other}/.git\n")
-    with git_of(workspace) as asked:
+    with open_git(workspace) as asked:
         assert not asked.repository
     (workspace / ".git").unlink()
     (workspace / ".git").symlink_to(other / ".git")
-    with git_of(workspace) as asked:
+    with open_git(workspace) as asked:
         assert not asked.repository
     git(other, "config", "core.worktree", str(other))
-    with git_of(workspace) as asked:
+    with open_git(workspace) as asked:
         assert not asked.repository
     (workspace / ".git").unlink()
     repository(workspace, FILES)
     git(workspace, "config", "core.worktree", str(other))
-    with git_of(workspace) as asked:
+    with open_git(workspace) as asked:
         assert not asked.repository
 
 
@@ -251,7 +251,7 @@ def test_a_linked_worktree_and_a_submodule_are_repositories_of_their_own(tmp_pat
     git(main, "worktree", "add", "-q", str(tmp_path / "linked"))
     git(main, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(main), "inner")
     for folder in (main, tmp_path / "linked", main / "inner"):
-        with git_of(folder) as asked:
+        with open_git(folder) as asked:
             assert asked.repository
             assert "src/cart.py" in asked.files()
 

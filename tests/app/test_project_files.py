@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from roundtable.app.effects.project_files import Listing
-from roundtable.app.effects.workbench import empty_root
+from roundtable.app.effects.project_files import ProjectReader
+from roundtable.app.effects.workshop_effects import create_empty_workspace
 from roundtable.core.changeset import Changeset, CreateFile, DraftFile
 from roundtable.core.text.redaction import Redactor
-from roundtable.store.memory import MemoryStore
-from roundtable.workshop.edit.draft import drafted
-from roundtable.workshop.edit.stored_drafts import Drafts, since
+from roundtable.store.in_memory import InMemoryStore
+from roundtable.workshop.edit.draft import draft_changeset
+from roundtable.workshop.edit.stored_drafts import DraftStore, diff_drafts
 from tests.repository import git, repository
 
 SECRET = "sk-ant-api03-" + "a1B2c3D4e5" * 9
@@ -40,8 +40,8 @@ async def test_the_program_comes_before_its_settings_and_tests_and_what_may_not_
     tmp_path: Path,
 ) -> None:
     repository(tmp_path / "code", HERE)
-    drafts = Drafts(MemoryStore())
-    listing = Listing(drafts, tmp_path / "code", Redactor(), ("vendor",))
+    drafts = DraftStore(InMemoryStore())
+    listing = ProjectReader(drafts, tmp_path / "code", Redactor(), ("vendor",))
     listed = await listing.found(await drafts.keep(DRAFT))
     assert list(listed.files) == [
         "app.py",
@@ -63,21 +63,21 @@ async def test_the_program_comes_before_its_settings_and_tests_and_what_may_not_
 def test_what_a_later_draft_changes_is_told_by_what_the_earlier_one_left() -> None:
     first = (DraftFile("a.py", b"1", b"2"), DraftFile("b.py", None, b"new"), DraftFile("c.py", b"c", b"changed"))
     later = (DraftFile("a.py", b"1", b"3"), DraftFile("b.py", None, b"new"), DraftFile("d.py", None, b"d"))
-    assert since(first, later) == (
+    assert diff_drafts(first, later) == (
         DraftFile("a.py", b"2", b"3"),
         DraftFile("d.py", None, b"d"),
         DraftFile("c.py", b"changed", b"c"),
     )
-    assert since(first, first) == ()
-    assert since((), later) == later
+    assert diff_drafts(first, first) == ()
+    assert diff_drafts((), later) == later
 
 
 def test_a_project_from_nothing_hangs_on_no_repository_above(tmp_path: Path) -> None:
     """Some have a repository in their home that ignores everything but a few files."""
     git(tmp_path, "init", "-q")
     (tmp_path / ".gitignore").write_text("*\n")
-    root = empty_root(tmp_path / "data" / "nothing")
-    assert empty_root(root) == root, "made once"
-    drafting = drafted(Changeset((CreateFile("app.py", "print(1)\n"),)), root, Redactor().finds)
+    root = create_empty_workspace(tmp_path / "data" / "nothing")
+    assert create_empty_workspace(root) == root, "made once"
+    drafting = draft_changeset(Changeset((CreateFile("app.py", "print(1)\n"),)), root, Redactor().finds)
     assert drafting.refused == ()
     assert [it.path for it in drafting.files] == ["app.py"]

@@ -15,7 +15,7 @@ from roundtable.core.events import EffectDone, EffectStarted, SessionOpened
 from roundtable.core.stages import StageEnd
 from roundtable.core.values import Charter, Seat
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
-from roundtable.store.leases import this_process
+from roundtable.store.leases import current_lease_holder
 from tests.repository import repository
 
 WINDOWS = """
@@ -58,7 +58,7 @@ async def listed(desk: Roundtable, voice: str, question: str = "Go on.", decided
     charter = Charter(question, (Seat("ada", (voice,)),), "sdlc", 1, settings={"existing": True})
     end = StageEnd("D1", "architecture", 1, "agreed", decided)
     facts = (SessionOpened(charter), EffectStarted("a/end", EndStage(end)), EffectDone("a/end", StageEnded(end)))
-    lease, _ = await desk.store.acquire(session, this_process())
+    lease, _ = await desk.store.acquire(session, current_lease_holder())
     await desk.store.append_many(session, facts, lease)
     done = await desk.performer.perform(f"{session}/development/files", ListProject("", 1_000))
     assert isinstance(done, ProjectListed)

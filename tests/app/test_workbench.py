@@ -39,8 +39,8 @@ from roundtable.core.events import (
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Lease
 from roundtable.core.values import Charter, ContextItem, Expect, Gate, Prompt, Seat, Turns, compute_digest
-from roundtable.workshop.edit.draft import drafted
-from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.edit.draft import draft_changeset
+from roundtable.workshop.edit.stored_drafts import DraftStore
 from tests.repository import commit, repository, write
 
 APPROVE = Gate("approve", "Write it?", ("all", "some", "ask", "none"), "none", writes=True)
@@ -60,7 +60,9 @@ class Bench:
 
     async def draft(self, **texts: str) -> str:
         wanted = Changeset(tuple(ReplaceFile(f"{name}.py", text) for name, text in texts.items()))
-        return await Drafts(self.desk.store).keep(drafted(wanted, self.desk.workspace, self.desk.redactor.finds).files)
+        return await DraftStore(self.desk.store).keep(
+            draft_changeset(wanted, self.desk.workspace, self.desk.redactor.finds).files
+        )
 
     async def planned(self, draft: str) -> ChangePlanned:
         shown = await self.perform("build/plan", PlanChange(draft))
@@ -223,7 +225,7 @@ async def test_a_disk_that_takes_no_more_is_told_in_a_sentence(bench: Bench) -> 
 async def test_a_fault_of_our_own_is_told_as_one_and_does_not_hold_the_session_up_for_ever(bench: Bench) -> None:
     said = await bench.perform("build/draft", DraftMove("no-such-round", "claude"))
     assert isinstance(said, Fault)
-    assert said.message.startswith("Roundtable itself failed at DraftMove: KeyError in workbench.py, line ")
+    assert said.message.startswith("Roundtable itself failed at DraftMove: KeyError in workshop_effects.py, line ")
     assert said.help.startswith("Report this as a bug")
 
 

@@ -25,7 +25,7 @@ from roundtable.core.replies import find_codec
 from roundtable.core.replies.codec import UnreadableReply
 from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.values import Expect
-from roundtable.workshop.edit.path_rules import path_objection
+from roundtable.workshop.edit.path_rules import check_write_path
 from tests.core.cases import heard
 from tests.repository import git, repository, write
 
@@ -116,7 +116,7 @@ def test_a_path_behind_its_key_is_the_path_whatever_it_looks_like(path: str) -> 
 @pytest.mark.parametrize("path", ["", "../run", "https://example.com/a.py", "calc.py:stream", "x" * 1100])
 def test_a_path_behind_its_key_that_cannot_be_is_kept_for_its_refusal(path: str) -> None:
     assert [it.path for it in wanted(f'```sh path="{path}"\n{SCRIPT}```')] == [path]
-    assert path_objection(path) is not None
+    assert check_write_path(path) is not None
 
 
 def test_a_name_keeps_its_underscores() -> None:

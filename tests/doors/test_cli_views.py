@@ -24,7 +24,7 @@ from roundtable.core.ports import Lease
 from roundtable.core.values import Gate, Limits, Seat
 from roundtable.doors.cli.main import cli
 from roundtable.doors.cli.models import print_progress_tenths
-from roundtable.store.leases import this_process
+from roundtable.store.leases import current_lease_holder
 from tests.stories.house import answer
 
 SLUG = "rest-or-graphql"
@@ -206,7 +206,7 @@ def test_a_running_session_names_its_process() -> None:
 
     async def take() -> Lease:
         async with await Roundtable.open() as desk:
-            lease, _ = await desk.store.acquire(session, this_process())
+            lease, _ = await desk.store.acquire(session, current_lease_holder())
             await desk.store.append(session, GateOpened(Gate("choose", "Which?", ("A", "none"), "none")), lease)
             return lease
 

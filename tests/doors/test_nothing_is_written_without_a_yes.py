@@ -16,7 +16,7 @@ from roundtable.app.settings.places import Places
 from roundtable.core.events import GateOpened
 from roundtable.core.values import Seat
 from roundtable.doors.cli.main import COMMANDS
-from roundtable.store.leases import this_process
+from roundtable.store.leases import current_lease_holder
 from tests.doors.coding_seats import read_record
 from tests.doors.command_line import Cli
 from tests.doors.recorded_change import APPROVE
@@ -148,7 +148,7 @@ async def _sessions(cli: Cli) -> None:
         for name in ("unheld", "spare", "forgettable", "waiting"):
             session = await desk.convene(Agenda("Change app.py", seats, meeting="build", name=name))
             if name == "waiting":
-                lease, _ = await desk.store.acquire(session, this_process())
+                lease, _ = await desk.store.acquire(session, current_lease_holder())
                 await desk.store.append(session, GateOpened(APPROVE), lease)
                 await desk.store.release(lease)
 

@@ -17,8 +17,8 @@ from roundtable.core.events import ChangeUndone, SessionOpened
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Charter, Decision, Outcome, Seat
 from roundtable.store.sqlite import SqliteStore
-from roundtable.workshop.edit.apply_draft import applied, applied_by
-from roundtable.workshop.edit.undo import undone
+from roundtable.workshop.edit.apply_draft import apply_draft, find_applied_change
+from roundtable.workshop.edit.undo import undo_journaled_change
 from tests.doors.command_line import Cli
 from tests.repository import git, repository
 from tests.workshop.scenes import dies_at, seen, told, written
@@ -51,11 +51,11 @@ class Shop:
 
     def apply(self) -> None:
         """Have it written, as the desk does."""
-        written(applied(self.cli.work, self.places.journals, CHANGE, key=f"{SESSION}/apply/1", commit=told("gpt")))
+        written(apply_draft(self.cli.work, self.places.journals, CHANGE, key=f"{SESSION}/apply/1", commit=told("gpt")))
 
     def take_back(self) -> None:
         """Have it undone, without the desk."""
-        undone(self.cli.work, self.places.journals)
+        undo_journaled_change(self.cli.work, self.places.journals)
 
     def undone(self) -> list[ChangeUndone]:
         """What the session's record says of it."""
@@ -153,11 +153,11 @@ def test_an_undo_that_was_killed_before_it_came_on_the_record_does_so_when_it_is
 def test_what_was_undone_before_its_session_knew_of_it_is_not_offered_to_be_taken_back(shop: Shop) -> None:
     shop.apply()
     key = f"{SESSION}/apply/1"
-    receipt = applied_by(shop.cli.work, shop.places.journals, key)
+    receipt = find_applied_change(shop.cli.work, shop.places.journals, key)
     assert receipt is not None
     assert not receipt.undone
     shop.take_back()
-    receipt = applied_by(shop.cli.work, shop.places.journals, key)
+    receipt = find_applied_change(shop.cli.work, shop.places.journals, key)
     assert receipt is not None
     decision = decide_change_applied(
         Decision(Outcome.REACHED, how="", position="Sum the cart"), receipt, ChangeRehearsed("")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.effects.agent_worktrees import SetUpFailed
+from roundtable.app.effects.agent_worktrees import WorktreeSetupFailed
 from roundtable.app.settings.places import Places
 from roundtable.core.changeset import FolderEdits
 from roundtable.core.faults import Fault, RoundtableError
@@ -199,5 +199,5 @@ def test_a_set_up_that_fails_says_so_and_leaves_the_folder(cli: Cli, argv: list[
     cli.run("trust", "--yes")
     with pytest.raises(RoundtableError, match="set-up of worktree agents-gpt-t failed") as failed:
         _open(cli, "gpt", "t")
-    assert isinstance(failed.value, SetUpFailed)
+    assert isinstance(failed.value, WorktreeSetupFailed)
     assert "agents-gpt-t" in cli.run("worktrees").stdout

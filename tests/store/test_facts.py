@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roundtable.core.events import SCHEMA_VERSION, UnknownEvent
-from roundtable.store.stored_facts import LONG_TEXT, pack, unpack
+from roundtable.store.stored_events import LONG_TEXT_BYTES, pack_event, unpack_event
 
-texts = st.text(max_size=20) | st.text('aé🟢"\n', min_size=1, max_size=5).map(lambda text: text * LONG_TEXT)
+texts = st.text(max_size=20) | st.text('aé🟢"\n', min_size=1, max_size=5).map(lambda text: text * LONG_TEXT_BYTES)
 keys = st.sampled_from(["$blob", "$$blob", "$", "text", ""])
 trees = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | texts,
@@ -23,7 +23,7 @@ trees = st.recursive(
 @given(trees)
 def test_long_texts_are_put_aside_and_back(tree: Any) -> None:
     event = UnknownEvent("anything.told", {"tree": tree})
-    body = pack(event, None)
+    body = pack_event(event, None)
     assert body.event == event
-    assert unpack(body.data, SCHEMA_VERSION, body.blobs.__getitem__ if body.blobs else None) == event
-    assert all(len(blob) > LONG_TEXT for blob in body.blobs.values())
+    assert unpack_event(body.data, SCHEMA_VERSION, body.blobs.__getitem__ if body.blobs else None) == event
+    assert all(len(blob) > LONG_TEXT_BYTES for blob in body.blobs.values())

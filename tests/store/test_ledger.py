@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 from roundtable.core.events import SessionEnded, SessionForgotten
-from roundtable.store.database import MIGRATIONS, migrate
-from roundtable.store.memory import MemoryStore
+from roundtable.store.database import MIGRATIONS, migrate_database
+from roundtable.store.in_memory import InMemoryStore
 from roundtable.store.sqlite import SqliteStore
 from tests.kits.ledger_kit import HERE, Books, LedgerKit, decision, error
 from tests.kits.store_kit import opened
@@ -22,14 +22,14 @@ class TestSqliteLedger(LedgerKit):
 
 class TestMemoryLedger(LedgerKit):
     async def make(self, folder: Path) -> Books:
-        return MemoryStore()
+        return InMemoryStore()
 
 
 async def test_an_older_record_is_upgraded_and_its_sessions_wait_to_be_filed(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode = WAL")
-        migrate(db, MIGRATIONS[:1])
+        migrate_database(db, MIGRATIONS[:1])
         for session, kind in (("s1", "session.ended"), ("s2", "note.said")):
             row = (session, 1, "2026-11-15T10:00:00.000000Z", 1, kind, "{}", 0)
             db.execute("INSERT INTO events (session, seq, at, v, kind, body, packed) VALUES (?, ?, ?, ?, ?, ?, ?)", row)

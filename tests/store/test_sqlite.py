@@ -19,8 +19,8 @@ import pytest
 from roundtable.core.events import NoteSaid, UnknownEvent
 from roundtable.core.faults import LeaseLost, NotFound, RecordError, RecordTooNew, SessionHeld
 from roundtable.core.text.redaction import Redactor
-from roundtable.store.database import APPLICATION, MIGRATIONS, migrate
-from roundtable.store.leases import this_process
+from roundtable.store.database import APPLICATION_ID, MIGRATIONS, migrate_database
+from roundtable.store.leases import current_lease_holder
 from roundtable.store.sqlite import SqliteStore
 from tests.kits.index_kit import gate
 from tests.kits.store_kit import HANG, move, numbers, opened, opening
@@ -129,10 +129,10 @@ async def test_a_live_neighbour_keeps_its_session_until_it_is_killed(store: Sqli
     async with neighbour(path, "hold", "s1") as process:
         assert await process.hears() == ["holding", 1]
         with pytest.raises(SessionHeld, match=str(process.process.pid)):
-            await store.acquire("s1", this_process())
+            await store.acquire("s1", current_lease_holder())
         await process.killed()
         assert await store.holder("s1") is None
-        assert (await store.acquire("s1", this_process()))[0].token == 2
+        assert (await store.acquire("s1", current_lease_holder()))[0].token == 2
 
 
 async def test_a_neighbour_that_was_too_slow_writes_nothing_more(path: Path) -> None:
@@ -141,7 +141,7 @@ async def test_a_neighbour_that_was_too_slow_writes_nothing_more(path: Path) -> 
         async with neighbour(path, "hold", "s1") as process:
             assert await process.hears() == ["holding", 1]
             query(path, "UPDATE leases SET expires = 0")  # as if it had not been renewed in time
-            lease, _ = await store.acquire("s1", this_process())
+            lease, _ = await store.acquire("s1", current_lease_holder())
             await process.tell()
             assert await process.hears() == ["LeaseLost"]
         await store.append("s1", move("ours"), lease)
@@ -162,7 +162,7 @@ async def test_a_killed_process_loses_nothing_it_was_told_is_written(path: Path)
         records = await store.read("s1")
         assert numbers(records) == list(range(1, len(records) + 1))
         assert len(records) >= told > 400
-        lease, _ = await store.acquire("s1", this_process())
+        lease, _ = await store.acquire("s1", current_lease_holder())
         assert (await store.append("s1", move("resumed"), lease)).seq == len(records) + 1
 
 
@@ -356,15 +356,15 @@ async def test_a_full_disk_is_one_clear_sentence_and_passes(path: Path) -> None:
 def test_an_older_database_is_brought_up_to_date_and_keeps_its_facts(tmp_path: Path) -> None:
     later = (*MIGRATIONS, ("ALTER TABLE events ADD COLUMN author TEXT NOT NULL DEFAULT ''", "CREATE TABLE extra (a)"))
     with closing(sqlite3.connect(tmp_path / "old.db", isolation_level=None)) as db:
-        migrate(db)
+        migrate_database(db)
         db.execute("INSERT INTO blobs VALUES ('sha256:x', 'kept')")
-        migrate(db, later)
-        migrate(db, later)
+        migrate_database(db, later)
+        migrate_database(db, later)
         assert db.execute("PRAGMA user_version").fetchone() == (len(later),)
-        assert db.execute("PRAGMA application_id").fetchone() == (APPLICATION,)
+        assert db.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
         assert db.execute("SELECT data FROM blobs").fetchone() == ("kept",)
         with pytest.raises(RecordTooNew):
-            migrate(db)
+            migrate_database(db)
 
 
 async def test_an_older_database_gets_its_index_of_owners_and_open_gates(tmp_path: Path) -> None:
@@ -386,8 +386,8 @@ async def test_an_older_database_gets_its_index_of_owners_and_open_gates(tmp_pat
 def test_a_step_that_fails_leaves_the_database_as_it_was(tmp_path: Path) -> None:
     broken = (*MIGRATIONS, ("CREATE TABLE extra (a)", "CREATE TABLE extra (a)"))
     with closing(sqlite3.connect(tmp_path / "old.db", isolation_level=None)) as db:
-        migrate(db)
+        migrate_database(db)
         with pytest.raises(sqlite3.OperationalError):
-            migrate(db, broken)
-        migrate(db)
+            migrate_database(db, broken)
+        migrate_database(db)
         assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'extra'").fetchone() == (0,)

@@ -17,7 +17,7 @@ from roundtable.core.values import Charter, ContextItem, Decision, Limits, Reply
 from roundtable.engine.feed import Feed
 from roundtable.engine.run import Engine, MeetingRules
 from roundtable.meetings import Meeting, find_meeting
-from roundtable.store.memory import MemoryStore
+from roundtable.store.in_memory import InMemoryStore
 from roundtable.voices.scripted import ScriptedVoice, read_script
 
 SESSION = "01900000-0000-7000-8000-000000000001"
@@ -68,7 +68,7 @@ class Remembering(Performer, Port):
 class CountingPerformer:
     """Reads no real file; remembers what it was told to do."""
 
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: InMemoryStore) -> None:
         self._store = store
         self.performed: list[str] = []
         self.recovered: list[str] = []
@@ -86,7 +86,7 @@ class Killed(Exception):
     """What kill -9 looks like from inside: nothing after this is written."""
 
 
-class MortalStore(MemoryStore):
+class MortalStore(InMemoryStore):
     """Dies right after a given number of facts; a second life takes the same record up."""
 
     def __init__(self, lifetime: int) -> None:
@@ -108,14 +108,14 @@ class House:
     def __init__(
         self,
         script: dict[str, Any],
-        store: MemoryStore | None = None,
+        store: InMemoryStore | None = None,
         other_voices: Voices | None = None,
         meeting: str = "council",
     ) -> None:
         self.script = script
         self.voices = ScriptedVoices(script)
         self._other_voices = other_voices
-        self.store = store or MemoryStore()
+        self.store = store or InMemoryStore()
         self.performer: Remembering = CountingPerformer(self.store)
         self.feed = Feed()
         self.rules = find_meeting(meeting)

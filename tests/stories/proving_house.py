@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from roundtable.app.effects.prove_claims import Proving
+from roundtable.app.effects.prove_claims import ClaimProver
 from roundtable.core.effects import Effect, EffectResult, ProveClaims
 from roundtable.core.faults import Fault
 from roundtable.core.session import Session
 from roundtable.core.text.redaction import Redactor
-from roundtable.store.memory import MemoryStore
+from roundtable.store.in_memory import InMemoryStore
 from roundtable.workshop.sandbox import SandboxSettings
 from tests.stories.house import SESSION, CountingPerformer, House
 
@@ -18,9 +18,9 @@ from tests.stories.house import SESSION, CountingPerformer, House
 class ProvingPerformer(CountingPerformer):
     """Runs claims in the sandbox of this machine, and remembers that it did."""
 
-    def __init__(self, store: MemoryStore, workspace: Path) -> None:
+    def __init__(self, store: InMemoryStore, workspace: Path) -> None:
         super().__init__(store)
-        self._proving = Proving(store, workspace, Redactor(), SandboxSettings())
+        self._proving = ClaimProver(store, workspace, Redactor(), SandboxSettings())
 
     async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
         if not isinstance(effect, ProveClaims):
@@ -33,7 +33,7 @@ class ProvingHouse(House):
     """One session whose claims are run on a workspace."""
 
     def __init__(
-        self, script: dict[str, Any], store: MemoryStore | None, workspace: Path, meeting: str = "review"
+        self, script: dict[str, Any], store: InMemoryStore | None, workspace: Path, meeting: str = "review"
     ) -> None:
         super().__init__(script, store, meeting=meeting)
         self.performer = ProvingPerformer(self.store, workspace)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.effects.workbench import Workbench
+from roundtable.app.effects.workshop_effects import WorkshopPerformer
 from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.context_window import ContextRoom
 from roundtable.app.settings.config import Config
@@ -211,7 +211,7 @@ class _Counting:
     """The real workbench over a store that dies, with what it was told to do."""
 
     def __init__(self, store: MortalStore, workspace: Path, home: Path, feed: Feed) -> None:
-        self._bench = Workbench(
+        self._bench = WorkshopPerformer(
             store, workspace, feed, Places(home, home), Config(checks=CHECKS), lambda _: ContextRoom(0, 0)
         )
         self.performed: list[str] = []

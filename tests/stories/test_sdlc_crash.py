@@ -20,7 +20,7 @@ from roundtable.core.events import EffectDone, EffectStarted, GateAnswered, Move
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome
 from roundtable.report.stage_words import list_stage_ends
-from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.edit.stored_drafts import DraftStore
 from tests.app.test_background import pid_of
 from tests.repository import sandbox
 from tests.servers.judge_server import judge_server
@@ -171,7 +171,7 @@ async def test_killed_in_every_stage_nothing_is_asked_or_done_twice_and_the_proj
             finally:
                 await lives.end()
             for end in list_stage_ends(Session.fold("", lives.records)):
-                files = {it.path: (it.after or b"").decode() for it in await Drafts(desk.store).files(end.draft)}
+                files = {it.path: (it.after or b"").decode() for it in await DraftStore(desk.store).files(end.draft)}
                 assert files == project(end.stage), end.stage
     assert nothing_twice(lives.records)
     assert handed_over(work / "todo") == project()

@@ -20,7 +20,7 @@ from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Limits
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.report.stage_words import list_stage_ends
-from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.edit.stored_drafts import DraftStore
 from tests.planted import End, planted
 from tests.repository import commit, own_python, repository, sandbox, write
 from tests.stories.at_desk import Held, Turns
@@ -132,7 +132,7 @@ async def review(desk: Roundtable, **seats: Turns) -> tuple[Held, StageEnd]:
 
 async def files_of(desk: Roundtable, end: StageEnd) -> dict[str, str]:
     """What a stage wants to be written."""
-    return {it.path: (it.after or b"").decode() for it in await Drafts(desk.store).files(end.draft)}
+    return {it.path: (it.after or b"").decode() for it in await DraftStore(desk.store).files(end.draft)}
 
 
 @pytest.mark.feature("S0.31", "S0.35", "S0.36", "S0.19", "S0.37", "S0.47")

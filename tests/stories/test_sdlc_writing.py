@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.effects.workbench import Workbench
+from roundtable.app.effects.workshop_effects import WorkshopPerformer
 from roundtable.app.opening.context_window import ContextRoom
 from roundtable.app.settings.config import Config
 from roundtable.app.settings.places import Places
@@ -28,7 +28,7 @@ from roundtable.core.stages import Contribution, Stage, StageEnd
 from roundtable.core.values import Decision, Outcome
 from roundtable.engine.feed import Feed
 from roundtable.report.stage_words import list_stage_ends
-from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.edit.stored_drafts import DraftStore
 from tests.repository import commit, sandbox, write
 from tests.stories.accounts import ACCOUNTS, DIRECTED, HEAD, LOGIN, ROLLBACK, TAIL, WORDS, part
 from tests.stories.at_desk import Held, Turns
@@ -69,7 +69,7 @@ async def held(
 
 async def files(bench: Roundtable, end: StageEnd) -> dict[str, str | None]:
     """The project after a stage, by path."""
-    found = await Drafts(bench.store).files(end.draft)
+    found = await DraftStore(bench.store).files(end.draft)
     return {it.path: it.after.decode() if it.after is not None else None for it in found}
 
 
@@ -413,7 +413,7 @@ class _OnTheBench:
     """The real workbench over a store that dies, with what it was told to do."""
 
     def __init__(self, store: MortalStore, home: Path, feed: Feed) -> None:
-        self._bench = Workbench(store, home, feed, Places(home, home), Config(), lambda _: ContextRoom(0, 0))
+        self._bench = WorkshopPerformer(store, home, feed, Places(home, home), Config(), lambda _: ContextRoom(0, 0))
         self.performed: list[str] = []
         self.recovered: list[str] = []
 
@@ -448,7 +448,7 @@ async def test_killed_after_every_fact_it_ends_in_the_same_files_and_asks_and_ru
     decision = await every_death(life, seats=SEATS[:2], settings=settings(DEVELOPMENT), answers=YES)
     assert decision.outcome is Outcome.REACHED
     (end,) = list_stage_ends(await ended[-1].session())
-    assert [it.after for it in await Drafts(ended[-1].store).files(end.draft)] == [whole.encode()]
+    assert [it.after for it in await DraftStore(ended[-1].store).files(end.draft)] == [whole.encode()]
 
 
 @pytest.mark.feature("S0.47")

@@ -16,8 +16,8 @@ from typing import Any
 
 from roundtable.core.changeset import DraftFile, Refusal
 from roundtable.core.effects import ChangeApplied
-from roundtable.workshop.edit.apply_draft import applied
-from roundtable.workshop.repo.commits import Commit
+from roundtable.workshop.edit.apply_draft import apply_draft
+from roundtable.workshop.repo.commits import CommitMessage
 from tests.repository import git, repository, write
 
 BEGINNING = {
@@ -65,9 +65,9 @@ def shop(folder: Path) -> Path:
     return folder
 
 
-def told(*producers: str) -> Commit:
+def told(*producers: str) -> CommitMessage:
     """What a commit of a meeting says."""
-    return Commit("Sum the cart", "0199-session", "Add it up", producers, "ada", {"tests": "passed"})
+    return CommitMessage("Sum the cart", "0199-session", "Add it up", producers, "ada", {"tests": "passed"})
 
 
 def written(outcome: ChangeApplied | tuple[Refusal, ...]) -> ChangeApplied:
@@ -78,7 +78,7 @@ def written(outcome: ChangeApplied | tuple[Refusal, ...]) -> ChangeApplied:
 
 def everything_applied(folder: Path, journals: Path) -> ChangeApplied:
     """The whole draft, committed."""
-    return written(applied(folder, journals, everything(folder), key="0199/apply", commit=told("claude", "gpt")))
+    return written(apply_draft(folder, journals, everything(folder), key="0199/apply", commit=told("claude", "gpt")))
 
 
 class Stage:

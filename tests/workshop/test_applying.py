@@ -14,10 +14,10 @@ import pytest
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
 from roundtable.core.effects import ChangeApplied
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.workshop.edit.apply_draft import applied
-from roundtable.workshop.edit.settlement import NotWritten, recover
-from roundtable.workshop.edit.undo import changes, undone
-from roundtable.workshop.repo.commits import Commit, GitRefused
+from roundtable.workshop.edit.apply_draft import apply_draft
+from roundtable.workshop.edit.journal_replay import WriteFailed, recover_open_journals
+from roundtable.workshop.edit.undo import list_undoable_journals, undo_journaled_change
+from roundtable.workshop.repo.commits import CommitMessage, GitFailed
 from roundtable.workshop.repo.worktrees import Worktrees
 from tests.repository import commit, git, repository, write
 from tests.workshop.scenes import (
@@ -92,7 +92,7 @@ def test_a_commit_holds_the_change_and_where_it_came_from_and_leaves_other_work_
 
 
 def test_a_trailer_cannot_be_forged_by_what_stands_in_it() -> None:
-    text = Commit("Mend it", session="s-1", producers=("gpt\nApproved-By: mallory",)).text
+    text = CommitMessage("Mend it", session="s-1", producers=("gpt\nApproved-By: mallory",)).text
     assert "\nApproved-By" not in text
     assert "Produced-By: gpt Approved-By: mallory\n" in text
 
@@ -109,15 +109,15 @@ def test_no_hook_and_no_signature_program_runs(tmp_path: Path) -> None:
     signer.chmod(0o755)
     git(work, "config", "gpg.program", str(signer))
     git(work, "config", "commit.gpgSign", "true")
-    assert written(applied(work, tmp_path / "journals", [CHANGE], commit=told())).commit
+    assert written(apply_draft(work, tmp_path / "journals", [CHANGE], commit=told())).commit
     assert not list(tmp_path.glob("ran-*"))
 
 
 def test_a_workspace_within_a_repository_commits_under_its_own_folder(tmp_path: Path) -> None:
     top = _settle_in(tmp_path / "top")
-    receipt = written(applied(top / "src", tmp_path / "journals", [DraftFile("cart.py", CART, SUM)], commit=told()))
+    receipt = written(apply_draft(top / "src", tmp_path / "journals", [DraftFile("cart.py", CART, SUM)], commit=told()))
     assert git(top, "show", "--name-only", "--format=", receipt.commit).split() == ["src/cart.py"]
-    undone(top / "src", tmp_path / "journals")
+    undo_journaled_change(top / "src", tmp_path / "journals")
     assert git(top, "status", "--porcelain") == ""
     assert (top / "src/cart.py").read_bytes() == CART
 
@@ -129,7 +129,7 @@ def test_a_person_without_a_git_identity_commits_under_their_name_on_this_machin
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     work = repository(tmp_path / "work", {"src/cart.py": CART.decode()})
-    written(applied(work, tmp_path / "journals", [CHANGE], commit=told()))
+    written(apply_draft(work, tmp_path / "journals", [CHANGE], commit=told()))
     assert git(work, "log", "-1", "--format=%an <%ae>").strip() == "bea <bea@localhost>"
 
 
@@ -138,7 +138,7 @@ def test_on_a_branch_only_the_branch_is_new_and_nothing_here_is_touched(tmp_path
     work = shop(tmp_path / "work")
     before = seen(work)
     receipt = written(
-        applied(work, tmp_path / "journals", everything(work), commit=told("gpt"), branch="agents/gpt/sum")
+        apply_draft(work, tmp_path / "journals", everything(work), commit=told("gpt"), branch="agents/gpt/sum")
     )
     after = seen(work)
     assert {**after, "git": after["git"][1:]} == {**before, "git": before["git"][1:]}
@@ -146,8 +146,8 @@ def test_on_a_branch_only_the_branch_is_new_and_nothing_here_is_touched(tmp_path
     assert git(work, "rev-parse", "agents/gpt/sum^").strip() == git(work, "rev-parse", "main").strip()
     assert receipt.branch == "agents/gpt/sum"
     with pytest.raises(UsageError, match="a branch agents/gpt/sum already"):
-        applied(work, tmp_path / "journals", everything(work), commit=told(), branch="agents/gpt/sum")
-    undone(work, tmp_path / "journals")
+        apply_draft(work, tmp_path / "journals", everything(work), commit=told(), branch="agents/gpt/sum")
+    undo_journaled_change(work, tmp_path / "journals")
     assert seen(work) == before
 
 
@@ -156,20 +156,20 @@ def test_what_cannot_be_a_branch_is_refused_before_anything(tmp_path: Path, name
     work = _settle_in(tmp_path / "work")
     before = seen(work)
     with pytest.raises(UsageError, match="cannot be the name of a branch"):
-        applied(work, tmp_path / "journals", [CHANGE], commit=told(), branch=name)
+        apply_draft(work, tmp_path / "journals", [CHANGE], commit=told(), branch=name)
     assert seen(work) == before
 
 
 def test_an_empty_folder_gets_its_first_files_and_none_of_them_stay_after_an_undo(tmp_path: Path) -> None:
     work = tmp_path / "empty"
     work.mkdir()
-    receipt = written(applied(work, tmp_path / "journals", [DraftFile("src/app/main.py", None, b"print(1)\n")]))
+    receipt = written(apply_draft(work, tmp_path / "journals", [DraftFile("src/app/main.py", None, b"print(1)\n")]))
     assert (work / "src/app/main.py").read_bytes() == b"print(1)\n"
     assert receipt.commit == ""
-    undone(work, tmp_path / "journals", receipt.undo)
+    undo_journaled_change(work, tmp_path / "journals", receipt.undo)
     assert not list(work.iterdir())
     with pytest.raises(UsageError, match="no repository"):
-        applied(work, tmp_path / "journals", [DraftFile("a.py", None, b"")], branch="x")
+        apply_draft(work, tmp_path / "journals", [DraftFile("a.py", None, b"")], branch="x")
 
 
 def test_a_new_file_has_the_permissions_this_person_gives_new_files(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_new_file_has_the_permissions_this_person_gives_new_files(tmp_path: Pa
     old = os.umask(0o027)
     try:
         files = [DraftFile("a.py", None, b"1\n"), DraftFile("b.sh", None, b"2\n", executable=True)]
-        written(applied(work, tmp_path / "journals", files))
+        written(apply_draft(work, tmp_path / "journals", files))
     finally:
         os.umask(old)
     assert [stat.S_IMODE((work / name).stat().st_mode) for name in ("a.py", "b.sh")] == [0o640, 0o750]
@@ -190,9 +190,9 @@ def test_two_files_can_change_places_and_back(tmp_path: Path) -> None:
     write(work, {"a.py": "a\n", "b.py": "b\n"})
     before = seen(work)
     swap = [DraftFile("b.py", b"a\n", b"a\n", was="a.py"), DraftFile("a.py", b"b\n", b"b\n", was="b.py")]
-    written(applied(work, tmp_path / "journals", swap))
+    written(apply_draft(work, tmp_path / "journals", swap))
     assert [(work / name).read_text() for name in ("a.py", "b.py")] == ["b\n", "a\n"]
-    undone(work, tmp_path / "journals")
+    undo_journaled_change(work, tmp_path / "journals")
     assert seen(work) == before
 
 
@@ -209,7 +209,7 @@ def test_a_path_with_uncommitted_changes_is_never_touched(tmp_path: Path, staged
     before = seen(work)
     files = [DraftFile("src/cart.py", mine, SUM), DraftFile("other.py", None, b"x\n")]
     for message in (told(), None):
-        outcome = applied(work, tmp_path / "journals", files, commit=message)
+        outcome = apply_draft(work, tmp_path / "journals", files, commit=message)
         assert _refused(outcome) == [("src/cart.py", RefusalKind.UNCOMMITTED)]
     assert seen(work) == before
 
@@ -220,7 +220,7 @@ def test_a_file_that_is_staged_for_the_first_time_or_for_its_end_is_work_in_prog
     git(work, "add", "new.py")
     git(work, "rm", "-q", "--cached", "README.md")
     files = [DraftFile("new.py", b"n\n", b"m\n"), DraftFile("README.md", b"# Shop\n", b"# X\n")]
-    outcome = applied(work, tmp_path / "journals", files, commit=told())
+    outcome = apply_draft(work, tmp_path / "journals", files, commit=told())
     assert _refused(outcome) == [("new.py", RefusalKind.UNCOMMITTED), ("README.md", RefusalKind.UNCOMMITTED)]
 
 
@@ -232,11 +232,11 @@ def test_a_file_changed_since_the_draft_is_refused_and_nothing_else_is_written(t
     (work / "lib").mkdir()
     (work / "lib/here.py").write_text("somebody was first\n")
     before = seen(work)
-    outcome = applied(work, tmp_path / "journals", draft)
+    outcome = apply_draft(work, tmp_path / "journals", draft)
     stale = RefusalKind.STALE
     assert _refused(outcome) == [("src/old.py", stale), ("lib/here.py", stale), ("notes.txt", stale)]
     assert seen(work) == before
-    assert not changes(work, tmp_path / "journals")
+    assert not list_undoable_journals(work, tmp_path / "journals")
 
 
 def test_no_link_is_followed_and_no_other_repository_entered(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_no_link_is_followed_and_no_other_repository_entered(tmp_path: Path) -> 
         DraftFile("vendor/b.py", None, b"x\n"),
         DraftFile("../up.txt", None, b"x\n"),
     ]
-    outcome = applied(work, tmp_path / "journals", files)
+    outcome = apply_draft(work, tmp_path / "journals", files)
     link, no_file = RefusalKind.LINK, RefusalKind.NOT_A_FILE
     assert _refused(outcome) == [
         ("out/new.txt", link),
@@ -271,12 +271,12 @@ def test_a_link_put_there_after_all_was_checked_leads_nowhere(tmp_path: Path) ->
     work, journals, outside = plain_folder(tmp_path / "work"), tmp_path / "journals", tmp_path / "outside"
     write(outside, {"cart.py": CART.decode(), "old.py": "print('old')\n"})
     for step in range(1, 60):
-        assert dies_at(step, lambda: applied(work, journals, everything(work)))
+        assert dies_at(step, lambda: apply_draft(work, journals, everything(work)))
         if list(journals.glob("*/open/*")):
             break
     (work / "src").rename(work / "src-before")
     (work / "src").symlink_to(outside)
-    (told_so,) = recover(work, journals)
+    (told_so,) = recover_open_journals(work, journals)
     assert "left as they are: src/" in told_so.told
     assert "src/cart.py" in told_so.told
     assert {path.name: path.read_bytes() for path in outside.iterdir()} == {
@@ -293,7 +293,7 @@ def test_a_file_that_git_stores_otherwise_is_left_to_the_person(tmp_path: Path, 
     write(work, {".gitattributes": f"{line}\n"})
     commit(work, "Attributes")
     before = seen(work)
-    outcome = applied(work, tmp_path / "journals", [DraftFile("src/new.py", None, b"a\r\n")], commit=told())
+    outcome = apply_draft(work, tmp_path / "journals", [DraftFile("src/new.py", None, b"a\r\n")], commit=told())
     assert _refused(outcome) == [("src/new.py", RefusalKind.FILTERED)]
     assert seen(work) == before
 
@@ -307,10 +307,10 @@ def test_what_the_disk_refuses_is_taken_back_at_once_or_finished_by_the_next_com
     ends: list[bool] = []
     for step in count(1):
         stage.again()
-        failed, error = disk_fails_at(step, lambda: applied(work, journals, files, commit=told()))
+        failed, error = disk_fails_at(step, lambda: apply_draft(work, journals, files, commit=told()))
         if not failed:
             break
-        recover(work, journals)
+        recover_open_journals(work, journals)
         if error:
             assert error == "NotWritten", f"step {step}"
             assert seen(work) == before, f"step {step}"
@@ -333,10 +333,10 @@ def test_what_is_said_of_a_change_on_a_full_disk_is_what_becomes_of_it(
     ends: set[bool] = set()
     for step in count(1):
         stage.again()
-        failed, error = disk_fails_at(step, lambda: applied(work, journals, files, commit=told()), for_good=True)
+        failed, error = disk_fails_at(step, lambda: apply_draft(work, journals, files, commit=told()), for_good=True)
         if not failed:
             break
-        recover(work, journals)
+        recover_open_journals(work, journals)
         assert error in ("", "NotWritten")
         assert (seen(work) == before) == bool(error), f"step {step}"
         ends.add(bool(error))
@@ -353,8 +353,8 @@ def test_a_file_that_cannot_be_written_is_named_and_no_draft_of_it_is_left(tmp_p
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
 
     try:
-        with does_before("update-ref", small_disk), pytest.raises(NotWritten, match=r"^src/new\.py cannot be written"):
-            applied(work, tmp_path / "journals", [large], commit=told())
+        with does_before("update-ref", small_disk), pytest.raises(WriteFailed, match=r"^src/new\.py cannot be written"):
+            apply_draft(work, tmp_path / "journals", [large], commit=told())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert seen(work) == before
@@ -365,11 +365,11 @@ def test_a_ref_that_git_will_not_move_is_told_in_the_words_of_git(tmp_path: Path
     before = seen(work)
     lock = work / ".git/refs/heads/main.lock"
     lock.touch()
-    with pytest.raises(GitRefused, match=r"main\.lock"):
-        applied(work, journals, [CHANGE], commit=told())
+    with pytest.raises(GitFailed, match=r"main\.lock"):
+        apply_draft(work, journals, [CHANGE], commit=told())
     lock.unlink()
     assert seen(work) == before
-    assert recover(work, journals) == (), "nothing is left to be settled"
+    assert recover_open_journals(work, journals) == (), "nothing is left to be settled"
 
 
 def test_of_two_processes_that_write_the_same_file_one_comes_too_late(tmp_path: Path) -> None:
@@ -378,7 +378,7 @@ def test_of_two_processes_that_write_the_same_file_one_comes_too_late(tmp_path: 
     for text in (b"one\n", b"two\n", b"three\n"):
         child = os.fork()
         if child == 0:
-            outcome = applied(work, tmp_path / "journals", [DraftFile("src/cart.py", CART, text)], commit=told())
+            outcome = apply_draft(work, tmp_path / "journals", [DraftFile("src/cart.py", CART, text)], commit=told())
             os._exit(0 if isinstance(outcome, ChangeApplied) else 7)
         children.append(child)
     codes = sorted(os.WEXITSTATUS(os.waitpid(child, 0)[1]) for child in children)
@@ -390,12 +390,12 @@ def test_of_two_processes_that_write_the_same_file_one_comes_too_late(tmp_path: 
 def test_a_journal_that_cannot_be_read_is_told_of_and_stops_nobody(tmp_path: Path) -> None:
     work, journals = plain_folder(tmp_path / "work"), tmp_path / "journals"
     for step in range(1, 60):
-        assert dies_at(step, lambda: applied(work, journals, everything(work)))
+        assert dies_at(step, lambda: apply_draft(work, journals, everything(work)))
         if found := list(journals.glob("*/open/*/journal.json")):
             found[0].write_text("{")
             break
     before = seen(work)
-    (said,) = recover(work, journals)
+    (said,) = recover_open_journals(work, journals)
     assert "cannot be settled yet" in said.told
     assert seen(work) == before
 
@@ -409,27 +409,27 @@ def test_undo_names_the_file_that_was_changed_since_and_touches_nothing(tmp_path
     (work / "notes.txt").write_text("mine again\n")
     before = seen(work)
     with pytest.raises(UsageError, match=r"notes\.txt was changed since change 1"):
-        undone(work, tmp_path / "journals")
+        undo_journaled_change(work, tmp_path / "journals")
     assert seen(work) == before
 
 
 def test_changes_are_undone_newest_first_and_each_only_once(tmp_path: Path) -> None:
     work, journals = _settle_in(tmp_path / "work"), tmp_path / "journals"
     before = seen(work)
-    first = written(applied(work, journals, [CHANGE], commit=told()))
-    second = written(applied(work, journals, [DraftFile("src/cart.py", SUM, b"third\n")], commit=told()))
-    assert [it.id for it in changes(work, journals)] == [second.undo, first.undo]
+    first = written(apply_draft(work, journals, [CHANGE], commit=told()))
+    second = written(apply_draft(work, journals, [DraftFile("src/cart.py", SUM, b"third\n")], commit=told()))
+    assert [it.id for it in list_undoable_journals(work, journals)] == [second.undo, first.undo]
     with pytest.raises(UsageError, match="changed since"):
-        undone(work, journals, first.undo)
-    assert undone(work, journals).change.id == second.undo
-    assert undone(work, journals).change.id == first.undo
+        undo_journaled_change(work, journals, first.undo)
+    assert undo_journaled_change(work, journals).change.id == second.undo
+    assert undo_journaled_change(work, journals).change.id == first.undo
     assert seen(work) == before
     with pytest.raises(NotFound, match="nothing to undo"):
-        undone(work, journals)
+        undo_journaled_change(work, journals)
     with pytest.raises(UsageError, match="undone already"):
-        undone(work, journals, first.undo)
+        undo_journaled_change(work, journals, first.undo)
     with pytest.raises(NotFound, match="no change 77"):
-        undone(work, journals, "77")
+        undo_journaled_change(work, journals, "77")
 
 
 @pytest.mark.parametrize("since", ["another commit", "a push"])
@@ -442,7 +442,7 @@ def test_a_commit_that_others_have_is_taken_back_by_another_one(tmp_path: Path, 
     else:
         git(work, "commit", "-q", "--allow-empty", "-m", "Mine")
     tip = git(work, "rev-parse", "HEAD").strip()
-    done = undone(work, tmp_path / "journals")
+    done = undo_journaled_change(work, tmp_path / "journals")
     assert "takes it back" in done.how
     assert git(work, "rev-parse", "HEAD^").strip() == tip
     after = seen(work)
@@ -459,32 +459,32 @@ def test_a_commit_that_only_a_worktree_began_at_is_gone_after_an_undo(tmp_path: 
     everything_applied(work, tmp_path / "journals")
     trees = Worktrees(tmp_path / "worktrees", work)
     trees.open("t")
-    undone(work, tmp_path / "journals")
+    undo_journaled_change(work, tmp_path / "journals")
     trees.discard("t")
     assert seen(work) == before
 
 
 def test_a_change_committed_on_another_branch_is_not_undone_here(tmp_path: Path) -> None:
     work = _settle_in(tmp_path / "work")
-    written(applied(work, tmp_path / "journals", [CHANGE], commit=told()))
+    written(apply_draft(work, tmp_path / "journals", [CHANGE], commit=told()))
     git(work, "switch", "-qc", "other")
     with pytest.raises(UsageError, match="committed on main"):
-        undone(work, tmp_path / "journals")
+        undo_journaled_change(work, tmp_path / "journals")
     git(work, "switch", "-q", "main")
     git(work, "reset", "-q", "--soft", "HEAD~1")
     with pytest.raises(UsageError, match="no longer has the commit"):
-        undone(work, tmp_path / "journals", "1")
+        undo_journaled_change(work, tmp_path / "journals", "1")
     assert (work / "src/cart.py").read_bytes() == SUM
 
 
 def test_a_branch_somebody_went_on_with_is_not_undone(tmp_path: Path) -> None:
     work = _settle_in(tmp_path / "work")
-    written(applied(work, tmp_path / "journals", [CHANGE], commit=told(), branch="sum"))
+    written(apply_draft(work, tmp_path / "journals", [CHANGE], commit=told(), branch="sum"))
     git(work, "switch", "-q", "sum")
     with pytest.raises(UsageError, match="checked out"):
-        undone(work, tmp_path / "journals")
+        undo_journaled_change(work, tmp_path / "journals")
     git(work, "commit", "-q", "--allow-empty", "-m", "Mine")
     git(work, "switch", "-q", "main")
     with pytest.raises(UsageError, match="moved on"):
-        undone(work, tmp_path / "journals")
+        undo_journaled_change(work, tmp_path / "journals")
     assert git(work, "log", "-1", "--format=%s", "sum").strip() == "Mine"

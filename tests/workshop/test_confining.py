@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.core.changeset import RefusalKind
-from roundtable.workshop.edit.path_rules import in_scope, path_objection, place_objection, twin, twins_among
+from roundtable.workshop.edit.path_rules import (
+    check_path_on_disk,
+    check_write_path,
+    find_name_collision,
+    find_path_collisions,
+    is_in_scope,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,12 +32,12 @@ from roundtable.workshop.edit.path_rules import in_scope, path_objection, place_
     ],
 )
 def test_a_plain_path_may_be_written(path: str) -> None:
-    assert path_objection(path) is None
+    assert check_write_path(path) is None
 
 
 @given(st.text(min_size=1))
 def test_no_path_that_is_let_through_leads_out_in_anybodys_reading(path: str) -> None:
-    if path_objection(path) is None:
+    if check_write_path(path) is None:
         parts = path.replace("\\", "/").split("/")
         assert path.isprintable()
         assert not path.startswith(("/", "~", "\\"))
@@ -41,18 +47,18 @@ def test_no_path_that_is_let_through_leads_out_in_anybodys_reading(path: str) ->
 
 def test_a_scope_covers_its_files_and_folders_and_nothing_beside_them() -> None:
     scope = ("src", "docs/*.md", "setup.py")
-    assert all(in_scope(path, scope) for path in ("src/a.py", "src/deep/b.py", "docs/a.md", "setup.py"))
-    assert not any(in_scope(path, scope) for path in ("source/a.py", "docs/a.txt", "tests/setup.py", "src"[:2]))
+    assert all(is_in_scope(path, scope) for path in ("src/a.py", "src/deep/b.py", "docs/a.md", "setup.py"))
+    assert not any(is_in_scope(path, scope) for path in ("source/a.py", "docs/a.txt", "tests/setup.py", "src"[:2]))
 
 
 def test_names_that_some_system_takes_for_the_same_are_twins() -> None:
-    assert twin("README.md", ["readme.md"]) == "readme.md"
-    assert twin("straße.py", ["STRASSE.py"]) == "STRASSE.py"
-    assert twin("a.py", ["a.py", "b.py"]) == ""
+    assert find_name_collision("README.md", ["readme.md"]) == "readme.md"
+    assert find_name_collision("straße.py", ["STRASSE.py"]) == "STRASSE.py"
+    assert find_name_collision("a.py", ["a.py", "b.py"]) == ""
 
 
 def test_every_refusal_is_a_sentence_about_the_path() -> None:
-    refusal = path_objection("../x.py")
+    refusal = check_write_path("../x.py")
     assert refusal is not None
     assert (refusal.kind, refusal.path) == (RefusalKind.TRAVERSAL, "../x.py")
     assert refusal.sentence.startswith("../x.py")
@@ -61,13 +67,13 @@ def test_every_refusal_is_a_sentence_about_the_path() -> None:
 
 @pytest.mark.parametrize("path", ["a\ufe0f.py", "a\u115fb.py", "a\u2800.py", "a\u034f.py", "a\tb.py", "a\u00a0b.py"])
 def test_a_path_with_letters_that_nobody_sees_is_refused(path: str) -> None:
-    refusal = path_objection(path)
+    refusal = check_write_path(path)
     assert refusal is not None
     assert refusal.kind is RefusalKind.ENCODED
 
 
 def test_the_settings_of_git_are_never_written() -> None:
-    refusal = path_objection("dotfiles/.gitconfig")
+    refusal = check_write_path("dotfiles/.gitconfig")
     assert refusal is not None
     assert refusal.kind is RefusalKind.REPOSITORY
 
@@ -77,7 +83,7 @@ def test_the_settings_of_git_are_never_written() -> None:
     "path", ["\u0441alc.py", "lib/p\u0430yment/a.py", "\u03bfpen.py", "test_\u0441alc.py", "README.\u043cd"]
 )
 def test_a_new_name_in_which_letters_of_two_scripts_stand_is_refused(tmp_path: Path, path: str) -> None:
-    refusal = place_objection(tmp_path, path, 100)
+    refusal = check_path_on_disk(tmp_path, path, 100)
     assert refusal is not None
     assert (refusal.kind, refusal.path) == (RefusalKind.ENCODED, path)
     assert "several scripts" in refusal.sentence
@@ -101,13 +107,13 @@ def test_a_new_name_in_which_letters_of_two_scripts_stand_is_refused(tmp_path: P
 def test_a_new_name_in_one_script_may_be_written_and_so_may_chinese_japanese_and_korean_with_latin(
     tmp_path: Path, path: str
 ) -> None:
-    assert place_objection(tmp_path, path, 100) is None
+    assert check_path_on_disk(tmp_path, path, 100) is None
 
 
 def test_a_file_that_is_there_may_be_changed_whatever_letters_its_name_has(tmp_path: Path) -> None:
     (tmp_path / "\u0441alc.py").write_text("x\n")
-    assert place_objection(tmp_path, "\u0441alc.py", 100) is None
-    assert place_objection(tmp_path, "\u0441alculator.py", 100) is not None
+    assert check_path_on_disk(tmp_path, "\u0441alc.py", 100) is None
+    assert check_path_on_disk(tmp_path, "\u0441alculator.py", 100) is not None
 
 
 @pytest.mark.parametrize(
@@ -118,8 +124,8 @@ def test_a_file_that_is_there_may_be_changed_whatever_letters_its_name_has(tmp_p
     ],
 )
 def test_short_names_and_letters_like_slashes_are_refused(path: str) -> None:
-    assert path_objection(path) is not None
+    assert check_write_path(path) is not None
 
 
 def test_new_folders_that_some_system_takes_for_the_same_are_twins() -> None:
-    assert [it.path for it in twins_among(["N/x.py", "n/y.py", "N/z.py"])] == ["n/y.py"]
+    assert [it.path for it in find_path_collisions(["N/x.py", "n/y.py", "N/z.py"])] == ["n/y.py"]

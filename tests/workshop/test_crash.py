@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from roundtable.workshop.edit.apply_draft import applied, applied_by
-from roundtable.workshop.edit.settlement import recover
-from roundtable.workshop.edit.undo import undone
+from roundtable.workshop.edit.apply_draft import apply_draft, find_applied_change
+from roundtable.workshop.edit.journal_replay import recover_open_journals
+from roundtable.workshop.edit.undo import undo_journaled_change
 from tests.repository import git
 from tests.workshop.scenes import (
     Stage,
@@ -36,11 +36,13 @@ def _unborn(folder: Path) -> Path:
 
 
 def _without_commit(folder: Path, journals: Path) -> object:
-    return written(applied(folder, journals, everything(folder), key="0199/apply"))
+    return written(apply_draft(folder, journals, everything(folder), key="0199/apply"))
 
 
 def _on_a_branch(folder: Path, journals: Path) -> object:
-    return written(applied(folder, journals, everything(folder), key="0199/apply", commit=told("gpt"), branch="sum"))
+    return written(
+        apply_draft(folder, journals, everything(folder), key="0199/apply", commit=told("gpt"), branch="sum")
+    )
 
 
 SCENES: dict[str, tuple[Callable[[Path], Path], Act]] = {
@@ -80,13 +82,13 @@ def test_killed_at_any_step_the_tree_is_wholly_before_or_wholly_after_and_undo_b
         stage.again()
         if not dies_at(step, lambda: act(stage.workspace, stage.journals)):
             break
-        recover(stage.workspace, stage.journals)
+        recover_open_journals(stage.workspace, stage.journals)
         now = seen(stage.workspace)
-        receipt = applied_by(stage.workspace, stage.journals, "0199/apply")
+        receipt = find_applied_change(stage.workspace, stage.journals, "0199/apply")
         assert _like(now, after if receipt else before), f"step {step}"
-        assert recover(stage.workspace, stage.journals) == ()
+        assert recover_open_journals(stage.workspace, stage.journals) == ()
         if receipt:
-            undone(stage.workspace, stage.journals, receipt.undo)
+            undo_journaled_change(stage.workspace, stage.journals, receipt.undo)
         assert seen(stage.workspace) == before, f"undone after step {step}"
         outcomes.append(receipt is not None)
     assert set(outcomes) == {False, True}
@@ -107,10 +109,10 @@ def test_killed_again_while_it_recovers_it_still_comes_to_one_end(in_memory: Pat
     deaths = 0
     while True:
         stage.again()
-        if not dies_at(deaths + 1, lambda: recover(stage.workspace, stage.journals)):
+        if not dies_at(deaths + 1, lambda: recover_open_journals(stage.workspace, stage.journals)):
             break
         deaths += 1
-        recover(stage.workspace, stage.journals)
+        recover_open_journals(stage.workspace, stage.journals)
         assert _like(seen(stage.workspace), after), f"killed again at step {deaths}"
     assert deaths > 5
 
@@ -136,13 +138,13 @@ def test_an_undo_that_is_killed_at_any_step_is_finished_or_never_happened(in_mem
     seen_ends: set[bool] = set()
     for step in count(1):
         stage.again()
-        if not dies_at(step, lambda: undone(stage.workspace, stage.journals)):
+        if not dies_at(step, lambda: undo_journaled_change(stage.workspace, stage.journals)):
             break
-        recover(stage.workspace, stage.journals)
+        recover_open_journals(stage.workspace, stage.journals)
         now = seen(stage.workspace)
         assert now in (before, after), f"step {step}"
         seen_ends.add(now == before)
         if now == after:
-            undone(stage.workspace, stage.journals)
+            undo_journaled_change(stage.workspace, stage.journals)
             assert seen(stage.workspace) == before
     assert seen_ends == {False, True}

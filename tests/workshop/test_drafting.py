@@ -26,7 +26,7 @@ from roundtable.core.changeset import (
 from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import compute_digest
-from roundtable.workshop.edit.draft import Drafting, drafted
+from roundtable.workshop.edit.draft import DraftResult, draft_changeset
 from tests.repository import git, repository, write
 
 K = RefusalKind
@@ -48,9 +48,9 @@ def shop(tmp_path: Path) -> Path:
 
 def draft(
     root: Path, *operations: Operation, over: tuple[DraftFile, ...] = (), scope: tuple[str, ...] = ()
-) -> Drafting:
+) -> DraftResult:
     """A draft of these operations."""
-    return drafted(Changeset(operations, "claude", scope, "D-1"), root, Redactor().finds, over)
+    return draft_changeset(Changeset(operations, "claude", scope, "D-1"), root, Redactor().finds, over)
 
 
 def after(root: Path, *operations: Operation) -> dict[str, bytes | None]:
@@ -60,7 +60,7 @@ def after(root: Path, *operations: Operation) -> dict[str, bytes | None]:
     return {file.path: file.after for file in done.files}
 
 
-def kinds(done: Drafting) -> list[RefusalKind]:
+def kinds(done: DraftResult) -> list[RefusalKind]:
     return [refusal.kind for refusal in done.refused]
 
 
@@ -113,7 +113,7 @@ def test_names_that_are_passed_on_are_told_file_by_file(shop: Path) -> None:
 
 def test_what_changes_nothing_is_no_file_of_the_draft(shop: Path) -> None:
     done = draft(shop, ReplaceFile("a.py", "one\ntwo\nthree\n"), CreateFile("b.py", ""), DeleteFile("b.py"))
-    assert done == Drafting(())
+    assert done == DraftResult(())
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,9 @@ def test_an_earlier_draft_that_the_tree_has_left_behind_is_stale(shop: Path) -> 
 def test_a_secret_that_was_there_before_is_nobodys_new_leak(shop: Path) -> None:
     write(shop, {"a.py": "password = 'hunter2hunter2hunter2'\nx = 1\n"})
     assert kinds(draft(shop, edit("a.py", "x = 1\n", "x = 2\n"))) == []
-    known = drafted(Changeset((ReplaceFile("b.py", "tell me\n"),)), shop, lambda text: ["known"] * ("tell" in text))
+    known = draft_changeset(
+        Changeset((ReplaceFile("b.py", "tell me\n"),)), shop, lambda text: ["known"] * ("tell" in text)
+    )
     assert kinds(known) == [K.SECRET]
 
 
@@ -306,7 +308,7 @@ def test_what_git_says_of_two_files_makes_one_of_the_other_byte_for_byte(before:
         said = said.replace("a/a/f.txt", "a/f.txt").replace("b/b/f.txt", "b/f.txt")
         if not said:
             return
-        done = drafted(parse_file_changes(said), folder / "a", Redactor().finds)
+        done = draft_changeset(parse_file_changes(said), folder / "a", Redactor().finds)
         assert done.refused == ()
         assert [file.after for file in done.files] == [becomes.encode()]
 

@@ -10,11 +10,11 @@ import pytest
 from roundtable.app.opening.preflight import describe_unwritable_files
 from roundtable.core.changeset import DraftFile, RefusalKind
 from roundtable.core.values import Charter
-from roundtable.workshop.edit.apply_draft import applied
-from roundtable.workshop.edit.rehearsal import uncommitted_beside
-from roundtable.workshop.edit.undo import undone
-from roundtable.workshop.repo.commits import Commit
-from roundtable.workshop.repo.git import git_of
+from roundtable.workshop.edit.apply_draft import apply_draft
+from roundtable.workshop.edit.rehearsal import list_other_uncommitted_files
+from roundtable.workshop.edit.undo import undo_journaled_change
+from roundtable.workshop.repo.commits import CommitMessage
+from roundtable.workshop.repo.git import open_git
 from tests.repository import commit, git, opened, repository, write
 from tests.workshop.scenes import everything_applied, shop, told, written
 
@@ -28,7 +28,7 @@ def work(tmp_path: Path) -> Path:
 
 
 def _unsaved(folder: Path) -> tuple[str, ...]:
-    with git_of(folder) as asked:
+    with open_git(folder) as asked:
         return asked.unsaved()
 
 
@@ -37,7 +37,7 @@ def test_a_file_that_was_only_touched_is_not_called_uncommitted(work: Path) -> N
         os.utime(work / name, (LATER, LATER))
     write(work, {"b.py": "mine\n", "new.py": "n\n"})
     assert _unsaved(work) == ("b.py",)
-    assert uncommitted_beside(work, ()) == ("b.py", "new.py")
+    assert list_other_uncommitted_files(work, ()) == ("b.py", "new.py")
     assert describe_unwritable_files(work, BUILD, ("a.py",)) == ()
     assert "b.py" in describe_unwritable_files(work, BUILD, ("a.py", "b.py:1-2"))[0]
 
@@ -68,7 +68,7 @@ def test_what_was_undone_is_clean_for_whoever_asks_git_next(tmp_path: Path) -> N
     for _ in range(2):
         everything_applied(work, journals)
         assert git(work, "diff-files", "--name-only").split() == mine, "without a look at the files themselves"
-        undone(work, journals)
+        undo_journaled_change(work, journals)
         assert git(work, "diff-files", "--name-only").split() == mine
 
 
@@ -87,7 +87,7 @@ def test_of_a_file_that_git_converts_only_that_is_said_and_at_once(tmp_path: Pat
     (said,) = describe_unwritable_files(work, BUILD, ("a.py", "b.py", "the decision"))
     assert said.startswith("Git stores it otherwise than it stands here")
     assert said.endswith(": a.py.")
-    outcome = applied(work, tmp_path / "journals", [DraftFile("a.py", b"a\r\n", b"c\r\n")], commit=told())
+    outcome = apply_draft(work, tmp_path / "journals", [DraftFile("a.py", b"a\r\n", b"c\r\n")], commit=told())
     assert isinstance(outcome, tuple)
     assert [it.kind for it in outcome] == [RefusalKind.FILTERED]
     assert "core.autocrlf" in outcome[0].sentence
@@ -99,7 +99,7 @@ def test_a_repository_in_the_place_of_a_file_is_not_asked_what_is_in_it(work: Pa
     inner = repository(work / "b.py", {"run.sh": f"#!/bin/sh\ntouch {tmp_path}/ran\n"})
     (inner / "run.sh").chmod(0o755)
     git(inner, "config", "diff.external", str(inner / "run.sh"))
-    with git_of(work) as asked:
+    with open_git(work) as asked:
         assert "deleted file mode 100644" in asked.uncommitted().diff
     assert not (tmp_path / "ran").exists()
 
@@ -108,7 +108,7 @@ def test_the_newest_commits_are_told_in_every_letter_whatever_a_persons_git_make
     work = repository(tmp_path / "work", {"a.py": "a\n"}, "Grüße")
     git(work, "config", "i18n.logOutputEncoding", "ISO-8859-1")
     git(work, "config", "log.showRoot", "false")
-    with git_of(work) as asked:
+    with open_git(work) as asked:
         (first,) = asked.commits()
         assert asked.headlines("HEAD") == [first.line]
     assert first.line.endswith(" Grüße")
@@ -118,5 +118,7 @@ def test_the_newest_commits_are_told_in_every_letter_whatever_a_persons_git_make
 def test_a_commit_of_ours_says_what_it_says_where_a_persons_own_are_not_in_utf_8(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "a\n"})
     git(work, "config", "i18n.commitEncoding", "ISO-8859-1")
-    written(applied(work, tmp_path / "journals", [DraftFile("a.py", b"a\n", b"b\n")], commit=Commit("Grüße")))
+    written(
+        apply_draft(work, tmp_path / "journals", [DraftFile("a.py", b"a\n", b"b\n")], commit=CommitMessage("Grüße"))
+    )
     assert git(work, "log", "-1", "--encoding=UTF-8", "--format=%s") == "Grüße\n"

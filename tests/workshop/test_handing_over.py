@@ -22,7 +22,7 @@ from roundtable.workshop.project.handover import (
     overlay_draft_on_project,
     read_project_files,
 )
-from roundtable.workshop.repo.commits import Commit
+from roundtable.workshop.repo.commits import CommitMessage
 from tests.repository import git, repository
 
 AT = "2026-11-15T18:00:00.123456Z"
@@ -34,16 +34,16 @@ def written(*files: tuple[str, str], runs: str = "") -> dict[str, DraftFile]:
 
 
 FIRST = ProjectVersion(
-    {}, AT, Commit("D1 requirements", "s1", approved_by="ada", stage="D1 requirements"), {"docs/D1.md": "R1"}
+    {}, AT, CommitMessage("D1 requirements", "s1", approved_by="ada", stage="D1 requirements"), {"docs/D1.md": "R1"}
 )
 SECOND = ProjectVersion(
     written(("app.py", "print(1)\n"), ("bin/run", "#!/bin/sh\n"), ("old.py", "x = 1\n"), runs="bin/run"),
     AT,
-    Commit("D2 development", "s1", producers=("claude", "gpt"), stage="D2 development"),
+    CommitMessage("D2 development", "s1", producers=("claude", "gpt"), stage="D2 development"),
     FIRST.documents,
 )
 CHANGED = written(("app.py", "print(2)\n"), ("bin/run", "#!/bin/sh\n"), runs="bin/run")
-THIRD = ProjectVersion(CHANGED, LATER, Commit("D3 review"), FIRST.documents)
+THIRD = ProjectVersion(CHANGED, LATER, CommitMessage("D3 review"), FIRST.documents)
 ALL = (FIRST, SECOND, THIRD)
 
 
@@ -248,7 +248,7 @@ def test_a_version_that_changes_nothing_is_no_commit(tmp_path: Path) -> None:
 
 
 def test_papers_give_way_to_files_of_the_project(tmp_path: Path) -> None:
-    mine = ProjectVersion(written(("docs", "a file of that name\n")), AT, Commit("D2"), {"docs/D1.md": "R1"})
+    mine = ProjectVersion(written(("docs", "a file of that name\n")), AT, CommitMessage("D2"), {"docs/D1.md": "R1"})
     hand_over_project(tmp_path / "todo", "git", (mine,), "ada")
     assert standing(tmp_path / "todo") == {"docs": ("a file of that name\n", 0o644)}
 

@@ -25,8 +25,8 @@ from roundtable.core.replies.codec import UnreadableReply
 from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import compute_digest
-from roundtable.workshop.edit.apply_draft import applied
-from roundtable.workshop.edit.draft import LARGEST, MOST_FILES, Drafting, drafted
+from roundtable.workshop.edit.apply_draft import apply_draft
+from roundtable.workshop.edit.draft import MAX_CHANGED_FILES, MAX_FILE_BYTES, DraftResult, draft_changeset
 from tests.repository import git, repository, write
 
 K = RefusalKind
@@ -132,12 +132,12 @@ def seen(folder: Path) -> dict[str, object]:
     return found
 
 
-def carried_out(around: Path, done: Drafting) -> None:
+def carried_out(around: Path, done: DraftResult) -> None:
     """Write what is left of a draft, which is `harmless.py` alone, and see that nothing else has changed anywhere."""
     hooks = sorted((around / "shop/.git/hooks").iterdir())
     before = seen(around)
     assert [file.path for file in done.files] == ["harmless.py"]
-    receipt = applied(around / "shop", around / "journals", done.files)
+    receipt = apply_draft(around / "shop", around / "journals", done.files)
     assert isinstance(receipt, ChangeApplied)
     now = seen(around)
     assert now.pop("shop/harmless.py")
@@ -147,10 +147,12 @@ def carried_out(around: Path, done: Drafting) -> None:
     assert git(around / "shop", "config", "--local", "--list").count("hookspath") == 0
 
 
-def attacked(around: Path, *operations: Operation) -> Drafting:
+def attacked(around: Path, *operations: Operation) -> DraftResult:
     """A draft of something hostile with something harmless beside it; drafting itself writes nothing."""
     before = seen(around)
-    done = drafted(Changeset((*operations, CreateFile("harmless.py", "x = 1\n"))), around / "shop", Redactor().finds)
+    done = draft_changeset(
+        Changeset((*operations, CreateFile("harmless.py", "x = 1\n"))), around / "shop", Redactor().finds
+    )
     assert seen(around) == before
     return done
 
@@ -173,8 +175,11 @@ def test_hostile_paths_are_refused_by_their_reason_whatever_is_to_be_done_there(
 STALE = compute_digest(b"as it was\n")
 
 WISHES: dict[str, tuple[RefusalKind, tuple[Operation, ...]]] = {
-    "a huge file": (K.TOO_LARGE, (ReplaceFile("big.py", "x" * (LARGEST + 1)),)),
-    "a file that grows huge by edits": (K.TOO_LARGE, (EditFile("b.py", (EditBlock("b\n", "x" * LARGEST + "\n\n"),)),)),
+    "a huge file": (K.TOO_LARGE, (ReplaceFile("big.py", "x" * (MAX_FILE_BYTES + 1)),)),
+    "a file that grows huge by edits": (
+        K.TOO_LARGE,
+        (EditFile("b.py", (EditBlock("b\n", "x" * MAX_FILE_BYTES + "\n\n"),)),),
+    ),
     "a binary file": (K.BINARY, (CreateFile("a.bin", "PK\0\0"),)),
     "a NUL in a source file": (K.BINARY, (ReplaceFile("src/a.py", "x = 1\0\n"),)),
     "half a surrogate pair": (K.BINARY, (ReplaceFile("src/a.py", "\udc80"),)),
@@ -212,9 +217,9 @@ def test_twins_within_one_changeset_are_seen_and_so_are_files_that_would_be_fold
 
 
 def test_more_files_than_a_change_may_touch_are_refused(around: Path) -> None:
-    done = attacked(around, *(CreateFile(f"many/{number}.py", "x\n") for number in range(MOST_FILES + 1)))
+    done = attacked(around, *(CreateFile(f"many/{number}.py", "x\n") for number in range(MAX_CHANGED_FILES + 1)))
     assert {refusal.kind for refusal in done.refused} == {K.TOO_MANY}
-    assert len(done.files) == MOST_FILES
+    assert len(done.files) == MAX_CHANGED_FILES
 
 
 @pytest.mark.parametrize(
@@ -247,7 +252,7 @@ def test_more_files_than_a_change_may_touch_are_refused(around: Path) -> None:
 )
 def test_a_hostile_reply_changes_nothing_and_is_told_why(around: Path, reply: str, kind: RefusalKind) -> None:
     before = seen(around)
-    done = drafted(parse_file_changes(reply), around / "shop", Redactor().finds)
+    done = draft_changeset(parse_file_changes(reply), around / "shop", Redactor().finds)
     assert (done.files, [it.kind for it in done.refused]) == ((), [kind])
     assert seen(around) == before
 
@@ -269,7 +274,7 @@ def test_a_diff_that_makes_a_link_or_a_submodule_is_not_even_read(reply: str) ->
 @pytest.mark.parametrize("path", ["out/x.py", "leak.py", "dangling.py", "../outside/x.py", "pipe", "src", "loop/x.py"])
 def test_what_was_drafted_before_the_trap_was_set_is_not_written_either(around: Path, path: str) -> None:
     before = seen(around)
-    refused = applied(around / "shop", around / "journals", (DraftFile(path, None, b"evil\n"),))
+    refused = apply_draft(around / "shop", around / "journals", (DraftFile(path, None, b"evil\n"),))
     assert isinstance(refused, tuple)
     assert len(refused) == 1
     now = seen(around)

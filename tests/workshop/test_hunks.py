@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.core.changeset import DraftFile, Hunk, HunkChoice, Refusal, RefusalKind
-from roundtable.workshop.edit.hunks import chosen, hunks_of
+from roundtable.workshop.edit.hunks import apply_hunk_choice, split_draft_into_hunks
 
 BEFORE = b"one\ntwo\nthree\nfour\nfive\n"
 AFTER = b"1\ntwo\nthree\nfour\n5\nsix\n"
@@ -22,7 +22,7 @@ ALL = (EDIT, NEW, GONE, MOVED, MODE)
 
 def left(*rejected: str, **edited: str) -> dict[str, DraftFile]:
     """What is left of the draft without these, with the person's text for some."""
-    result = chosen(
+    result = apply_hunk_choice(
         ALL, HunkChoice(rejected, {name.replace("__", "#").replace("_", "."): it for name, it in edited.items()})
     )
     assert not isinstance(result, Refusal)
@@ -30,7 +30,7 @@ def left(*rejected: str, **edited: str) -> dict[str, DraftFile]:
 
 
 def test_every_piece_of_a_draft_has_an_id_that_stays_the_same() -> None:
-    hunks = hunks_of(ALL)
+    hunks = split_draft_into_hunks(ALL)
     assert [hunk.id for hunk in hunks] == [
         *("src/a.py#1", "src/a.py#2", "new.py#mode", "new.py#1", "gone.py#1"),
         *("to.py#rename", "to.py#1", "run.sh#mode", "run.sh#1"),
@@ -38,7 +38,7 @@ def test_every_piece_of_a_draft_has_an_id_that_stays_the_same() -> None:
     assert hunks[0] == Hunk("src/a.py#1", "src/a.py", 1, ("one",), ("1",), "D-1", below=("two", "three"))
     assert hunks[1] == Hunk("src/a.py#2", "src/a.py", 5, ("five",), ("5", "six"), "D-1", ("three", "four"))
     assert hunks[5] == Hunk("to.py#rename", "to.py", 0, ("from.py",), ("to.py",))
-    assert hunks_of(ALL) == hunks
+    assert split_draft_into_hunks(ALL) == hunks
 
 
 def test_some_hunks_are_taken_and_others_left() -> None:
@@ -62,16 +62,16 @@ def test_a_hunk_may_be_the_persons_own_text() -> None:
         "gone.py", b"x\n", b"z\n", executable=True, was_executable=True
     )
     windows = (DraftFile("w.txt", b"a\r\nb\r\n", b"a\r\nc\r\n"),)
-    assert chosen(windows, HunkChoice(edited={"w.txt#1": "d\ne"})) == (
+    assert apply_hunk_choice(windows, HunkChoice(edited={"w.txt#1": "d\ne"})) == (
         DraftFile("w.txt", b"a\r\nb\r\n", b"a\r\nd\r\ne\r\n"),
     )
 
 
 def test_a_last_line_that_does_not_end_is_shown_and_survives_an_editor() -> None:
     files = (DraftFile("a.txt", b"a\n", b"a"),)
-    (hunk,) = hunks_of(files)
+    (hunk,) = split_draft_into_hunks(files)
     assert hunk.after == ("a", "\\ No newline at end of file")
-    assert chosen(files, HunkChoice(edited={hunk.id: "b\n\\ No newline at end of file\n"})) == (
+    assert apply_hunk_choice(files, HunkChoice(edited={hunk.id: "b\n\\ No newline at end of file\n"})) == (
         DraftFile("a.txt", b"a\n", b"b"),
     )
 
@@ -86,7 +86,7 @@ def test_a_last_line_that_does_not_end_is_shown_and_survives_an_editor() -> None
     ],
 )
 def test_a_choice_that_does_not_fit_the_plan_is_refused(choice: HunkChoice, kind: RefusalKind) -> None:
-    result = chosen(ALL, choice)
+    result = apply_hunk_choice(ALL, choice)
     assert isinstance(result, Refusal)
     assert result.kind is kind
 
@@ -118,18 +118,18 @@ def changes_nothing(file: DraftFile) -> bool:
 
 @given(drafts())
 def test_all_of_it_is_the_draft_and_none_of_it_is_nothing(file: DraftFile) -> None:
-    ids = tuple(hunk.id for hunk in hunks_of((file,)))
-    assert chosen((file,), HunkChoice()) == (() if changes_nothing(file) else (file,))
-    assert chosen((file,), HunkChoice(ids)) == ()
+    ids = tuple(hunk.id for hunk in split_draft_into_hunks((file,)))
+    assert apply_hunk_choice((file,), HunkChoice()) == (() if changes_nothing(file) else (file,))
+    assert apply_hunk_choice((file,), HunkChoice(ids)) == ()
 
 
 @given(drafts(), st.data())
 def test_what_is_taken_and_what_is_left_add_up_to_the_bytes_of_the_draft(file: DraftFile, data: st.DataObject) -> None:
-    ids = [hunk.id for hunk in hunks_of((file,))]
+    ids = [hunk.id for hunk in split_draft_into_hunks((file,))]
     rejected = tuple(it for it in ids if data.draw(st.booleans()))
-    part = chosen((file,), HunkChoice(rejected))
+    part = apply_hunk_choice((file,), HunkChoice(rejected))
     assert not isinstance(part, Refusal)
-    rest = chosen((file,), HunkChoice(tuple(it for it in ids if it not in rejected)))
+    rest = apply_hunk_choice((file,), HunkChoice(tuple(it for it in ids if it not in rejected)))
     assert not isinstance(rest, Refusal)
     if rejected and len(rejected) < len(ids):
         assert all(it.before == file.before for it in (*part, *rest))
@@ -140,16 +140,16 @@ def test_what_is_taken_and_what_is_left_add_up_to_the_bytes_of_the_draft(file: D
 def test_two_lines_on_each_side_stay_with_a_hunk_and_never_those_of_another() -> None:
     old = b"".join(b"%d\n" % number for number in range(1, 11))
     new = old.replace(b"4\n", b"four\n").replace(b"6\n", b"six\n").replace(b"10\n", b"10")
-    four, six, ten = hunks_of((DraftFile("a", old, new),))
+    four, six, ten = split_draft_into_hunks((DraftFile("a", old, new),))
     assert (four.above, four.below) == (("2", "3"), ("5",))
     assert (six.above, six.below) == (("5",), ("7", "8"))
     assert (ten.above, ten.below) == (("8", "9"), ())
-    (whole,) = hunks_of((DraftFile("b", None, old),))
+    (whole,) = split_draft_into_hunks((DraftFile("b", None, old),))
     assert whole.above == whole.below == ()
 
 
 def test_that_a_new_file_may_be_run_is_shown_and_can_be_left_out() -> None:
-    mode, text = hunks_of((NEW,))
+    mode, text = split_draft_into_hunks((NEW,))
     assert mode == Hunk("new.py#mode", "new.py", 0, (), ("executable",))
     assert text.id == "new.py#1"
     assert left("new.py#mode")["new.py"] == DraftFile("new.py", None, b"x\ny\n")

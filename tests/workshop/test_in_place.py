@@ -8,8 +8,8 @@ import pytest
 
 from roundtable.core.faults import UsageError
 from roundtable.core.sandbox import Job
-from roundtable.workshop.repo.scratch_trees import copied, made_tree
-from roundtable.workshop.sandbox import ended
+from roundtable.workshop.repo.scratch_trees import copy_files_to_tree, create_scratch_tree
+from roundtable.workshop.sandbox import run_sandbox_job
 from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_tree_dependencies
 from tests.repository import repository, sandbox, write
 
@@ -49,7 +49,7 @@ def test_what_comes_along_makes_nothing_outside_a_tree(tmp_path: Path, what: str
         (tree / "made").symlink_to(victim)
     else:
         (tree / "made").write_text("mine")
-    copied(work, tree, ["made/deep/x.txt", "other/y.txt"])
+    copy_files_to_tree(work, tree, ["made/deep/x.txt", "other/y.txt"])
     assert list(victim.iterdir()) == []
     assert (tree / "other/y.txt").read_text() == "y"
 
@@ -62,21 +62,23 @@ async def test_a_program_of_the_workspace_is_seen_beside_the_tree_and_not_instea
     write(work, {"bin/check": "#!/bin/sh\ncat lib/x.txt\nls bin\n", "bin/.env": "K=1"})
     for it in ("bin/check", "own.sh"):
         (work / it).chmod(0o755)
-    made_tree(work, tree := tmp_path / "tree")
+    create_scratch_tree(work, tree := tmp_path / "tree")
     (tree / "lib/x.txt").write_text("new\n")
     (tree / "own.sh").unlink()
     here = WorkspaceMount(found, work, {})
-    end = await ended(here, Job((str(work / "bin/check"),), str(tree), copied=True))
+    end = await run_sandbox_job(here, Job((str(work / "bin/check"),), str(tree), copied=True))
     assert (end.code, end.output) == (0, b"new\ncheck\n")
-    assert (await ended(here, Job(("./own.sh",), str(tree), copied=True))).code == 127, "it is gone from the tree"
+    assert (await run_sandbox_job(here, Job(("./own.sh",), str(tree), copied=True))).code == 127, (
+        "it is gone from the tree"
+    )
 
 
 async def test_a_workspace_that_is_reached_by_a_link_is_seen_where_it_really_is(tmp_path: Path) -> None:
     found = await sandbox()
     work = repository(tmp_path / "work", {"a.txt": "a\n"})
     (link := tmp_path / "link").symlink_to(work)
-    made_tree(work, tree := tmp_path / "tree")
-    end = await ended(WorkspaceMount(found, link, {}), Job(("pwd",), str(tree), copied=True))
+    create_scratch_tree(work, tree := tmp_path / "tree")
+    end = await run_sandbox_job(WorkspaceMount(found, link, {}), Job(("pwd",), str(tree), copied=True))
     assert end.output.decode() == f"{work}\n"
 
 
@@ -84,11 +86,11 @@ async def test_tools_may_write_among_the_modules_and_a_test_laid_there_is_its_ow
     found = await sandbox()
     work = repository(tmp_path / "work", {".gitignore": "node_modules/\n", "a.txt": "a\n"})
     write(work, {"node_modules/one/index.js": "1\n", "node_modules/two/index.js": "2\n"})
-    made_tree(work, tree := tmp_path / "tree")
+    create_scratch_tree(work, tree := tmp_path / "tree")
     lent = find_tree_dependencies(work, ()).lent
     script = "mkdir node_modules/.vite-temp && cat node_modules/*/*; touch node_modules/two/x"
     job = Job(("sh", "-c", script), str(tree), files={"node_modules/one/test.js": "mine\n"})
-    end = await ended(WorkspaceMount(found, work, lent), job)
+    end = await run_sandbox_job(WorkspaceMount(found, work, lent), job)
     assert end.output.startswith(b"mine\n2\n")
     assert b"Read-only file system" in end.output
     assert sorted(it.name for it in (work / "node_modules").iterdir()) == ["one", "two"]

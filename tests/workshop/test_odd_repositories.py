@@ -13,10 +13,10 @@ import pytest
 from roundtable.core.changeset import DraftFile, RefusalKind
 from roundtable.core.effects import ChangeApplied
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.workshop.edit.apply_draft import applied, applied_by
-from roundtable.workshop.edit.settlement import recover
-from roundtable.workshop.edit.undo import changes, undone
-from roundtable.workshop.repo.commits import GitRefused, check_branch, repository_trouble
+from roundtable.workshop.edit.apply_draft import apply_draft, find_applied_change
+from roundtable.workshop.edit.journal_replay import recover_open_journals
+from roundtable.workshop.edit.undo import list_undoable_journals, undo_journaled_change
+from roundtable.workshop.repo.commits import GitFailed, describe_unusable_repository, ensure_branch_available
 from tests.repository import commit, git, write
 from tests.workshop.scenes import Stage, dies_at, does_before, seen, told, written
 
@@ -43,15 +43,15 @@ def test_while_another_git_is_at_work_nothing_is_written_and_nothing_undone(tmp_
     before = seen(work)
     lock = work / ".git/index.lock"
     lock.touch()
-    with pytest.raises(GitRefused, match=r"index\.lock is there"):
-        applied(work, journals, [CHANGE], commit=told())
+    with pytest.raises(GitFailed, match=r"index\.lock is there"):
+        apply_draft(work, journals, [CHANGE], commit=told())
     lock.unlink()
     assert seen(work) == before
-    written(applied(work, journals, [CHANGE], commit=told()))
+    written(apply_draft(work, journals, [CHANGE], commit=told()))
     after = seen(work)
     lock.touch()
-    with pytest.raises(GitRefused, match=r"index\.lock is there"):
-        undone(work, journals)
+    with pytest.raises(GitFailed, match=r"index\.lock is there"):
+        undo_journaled_change(work, journals)
     lock.unlink()
     assert seen(work) == after
 
@@ -60,28 +60,28 @@ def test_an_index_locked_after_the_commit_is_told_of_and_brought_up_to_date_by_t
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     lock = work / ".git/index.lock"
     with does_before("update-ref", lock.touch):
-        receipt = written(applied(work, journals, [CHANGE], commit=told()))
+        receipt = written(apply_draft(work, journals, [CHANGE], commit=told()))
     assert "the next command here does that" in receipt.note
     assert git(work, "rev-parse", "HEAD").strip() == receipt.commit
     assert (work / "src/cart.py").read_bytes() == SUM
-    (said,) = recover(work, journals)
+    (said,) = recover_open_journals(work, journals)
     assert "cannot be settled yet" in said.told
     lock.unlink()
-    (said,) = recover(work, journals)
+    (said,) = recover_open_journals(work, journals)
     assert "finished now" in said.told
     assert git(work, "status", "--porcelain") == ""
-    assert undone(work, journals).change.id == receipt.undo
+    assert undo_journaled_change(work, journals).change.id == receipt.undo
 
 
 def test_what_was_staged_meanwhile_stays_staged(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     lock = work / ".git/index.lock"
     with does_before("update-ref", lock.touch):
-        written(applied(work, journals, [CHANGE], commit=told()))
+        written(apply_draft(work, journals, [CHANGE], commit=told()))
     lock.unlink()
     (work / "src/cart.py").write_text("mine\n")
     git(work, "add", "src/cart.py")
-    (said,) = recover(work, journals)
+    (said,) = recover_open_journals(work, journals)
     assert "left as they are: src/cart.py" in said.told
     assert git(work, "show", ":src/cart.py") == "mine\n"
 
@@ -100,18 +100,18 @@ def test_in_the_middle_of_something_nothing_is_written_and_nothing_undone(tmp_pa
     commit(work, "Main")
     write(work, {"o.txt": "further\n"})
     commit(work, "Further")
-    written(applied(work, journals, [GONE], commit=told()))
+    written(apply_draft(work, journals, [GONE], commit=told()))
     begin = {"bisect": ("bisect", "start"), "revert": ("revert", "HEAD~2")}.get(what, (what, "side"))
     with suppress(CalledProcessError):  # a conflict
         git(work, *begin)
     before = (git(work, "rev-parse", "HEAD"), git(work, "status", "--porcelain"))
-    outcome = applied(work, journals, [CHANGE], commit=told())
+    outcome = apply_draft(work, journals, [CHANGE], commit=told())
     assert not isinstance(outcome, ChangeApplied)
     ((path, kind, sentence),) = [(it.path, it.kind, it.sentence) for it in outcome]
     assert (path, kind) == ("src/cart.py", RefusalKind.REPOSITORY)
     assert "is under way" in sentence
     with pytest.raises(UsageError):
-        undone(work, journals)
+        undo_journaled_change(work, journals)
     assert (git(work, "rev-parse", "HEAD"), git(work, "status", "--porcelain")) == before
     assert (work / "src/cart.py").read_bytes() == CART
 
@@ -119,10 +119,10 @@ def test_in_the_middle_of_something_nothing_is_written_and_nothing_undone(tmp_pa
 def test_what_was_committed_on_no_branch_is_undone_on_the_branch_that_has_it(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     git(work, "switch", "-q", "--detach")
-    receipt = written(applied(work, journals, [CHANGE], commit=told()))
+    receipt = written(apply_draft(work, journals, [CHANGE], commit=told()))
     git(work, "switch", "-q", "main")
     git(work, "merge", "-q", "--ff-only", receipt.commit)
-    done = undone(work, journals)
+    done = undo_journaled_change(work, journals)
     assert done.how == "The files are as they were, and main is back where it was."
     assert git(work, "rev-parse", "main").strip() != receipt.commit
     assert (work / "src/cart.py").read_bytes() == CART
@@ -146,17 +146,19 @@ def test_where_git_cannot_say_what_is_committed_nothing_is_written(tmp_path: Pat
     else:
         os.chown(work, 1234, 1234)
         os.chown(work / ".git", 1234, 1234)
-    assert repository_trouble(work / "src").startswith(f"What is committed in {work} cannot be known")
+    assert describe_unusable_repository(work / "src").startswith(f"What is committed in {work} cannot be known")
     for place, path in ((work, "src/cart.py"), (work / "src", "cart.py")):
-        with pytest.raises(GitRefused, match="cannot be known"):
-            applied(place, journals, [DraftFile(path, mine, SUM)], commit=told())
+        with pytest.raises(GitFailed, match="cannot be known"):
+            apply_draft(place, journals, [DraftFile(path, mine, SUM)], commit=told())
     assert (work / "src/cart.py").read_bytes() == mine
 
 
 def test_an_empty_folder_called_git_is_no_repository(tmp_path: Path) -> None:
     (tmp_path / "work/.git").mkdir(parents=True)
-    assert repository_trouble(tmp_path / "work") == ""
-    assert written(applied(tmp_path / "work", tmp_path / "journals", [DraftFile("a.py", None, b"1\n")])).commit == ""
+    assert describe_unusable_repository(tmp_path / "work") == ""
+    assert (
+        written(apply_draft(tmp_path / "work", tmp_path / "journals", [DraftFile("a.py", None, b"1\n")])).commit == ""
+    )
 
 
 # --- folders that went ------------------------------------------------------------------------------------
@@ -165,9 +167,9 @@ def test_an_empty_folder_called_git_is_no_repository(tmp_path: Path) -> None:
 def test_a_deletion_is_undone_although_the_empty_folder_is_gone(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     before = seen(work)
-    written(applied(work, journals, [GONE], commit=told()))
+    written(apply_draft(work, journals, [GONE], commit=told()))
     (work / "docs").rmdir()
-    undone(work, journals)
+    undo_journaled_change(work, journals)
     assert seen(work) == before
 
 
@@ -176,17 +178,17 @@ def test_an_undo_killed_at_any_step_is_settled_although_the_empty_folder_is_gone
     stage.again()
     work, journals = stage.workspace, stage.journals
     before = seen(work)
-    written(applied(work, journals, [GONE], commit=told()))
+    written(apply_draft(work, journals, [GONE], commit=told()))
     (work / "docs").rmdir()
     after = seen(work)
     stage.keep_journals()
     settled: set[bool] = set()
     for step in count(1):
         stage.again()
-        if not dies_at(step, lambda: undone(work, journals)):
+        if not dies_at(step, lambda: undo_journaled_change(work, journals)):
             break
-        recover(work, journals)
-        assert recover(work, journals) == ()
+        recover_open_journals(work, journals)
+        assert recover_open_journals(work, journals) == ()
         now = seen(work)
         assert now in (before, after), f"step {step}"
         settled.add(now == before)
@@ -201,7 +203,7 @@ def test_a_file_changed_in_the_moment_of_writing_is_left_and_named(tmp_path: Pat
     mine = b"# I was faster\n"
     files = [CHANGE, DraftFile("new.py", None, b"1\n")]
     with does_before("update-ref", lambda: (work / "src/cart.py").write_bytes(mine)):
-        receipt = written(applied(work, journals, files, commit=told()))
+        receipt = written(apply_draft(work, journals, files, commit=told()))
     assert receipt.left == ("src/cart.py",)
     assert (work / "src/cart.py").read_bytes() == mine
     assert git(work, "status", "--porcelain") == " M src/cart.py\n"
@@ -211,8 +213,8 @@ def test_a_persons_own_file_is_never_taken_for_ours(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     own = {f"{folder}.roundtable-{number}": "my notes\n" for folder in ("", "src/") for number in (1, 2)}
     write(work, own)
-    written(applied(work, journals, [CHANGE, DraftFile("new.py", None, b"1\n")], commit=told()))
-    undone(work, journals)
+    written(apply_draft(work, journals, [CHANGE, DraftFile("new.py", None, b"1\n")], commit=told()))
+    undo_journaled_change(work, journals)
     assert {name: (work / name).read_text() for name in own} == own
 
 
@@ -221,10 +223,10 @@ def test_a_file_stays_whose_it_was_when_root_writes_and_when_root_undoes(tmp_pat
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     for name in ("src/cart.py", "docs/old.txt"):
         os.chown(work / name, 1234, 1235)
-    written(applied(work, journals, [CHANGE, DraftFile("docs/new.txt", b"old\n", b"new\n", was="docs/old.txt")]))
+    written(apply_draft(work, journals, [CHANGE, DraftFile("docs/new.txt", b"old\n", b"new\n", was="docs/old.txt")]))
     for name in ("src/cart.py", "docs/new.txt"):
         assert ((work / name).stat().st_uid, (work / name).stat().st_gid) == (1234, 1235)
-    undone(work, journals)
+    undo_journaled_change(work, journals)
     for name in ("src/cart.py", "docs/old.txt"):
         assert ((work / name).stat().st_uid, (work / name).stat().st_gid) == (1234, 1235)
 
@@ -243,11 +245,11 @@ def test_where_git_does_not_believe_permissions_the_index_says_what_can_be_run(t
         DraftFile("docs/new.txt", b"old\n", b"old\n", was="docs/old.txt", executable=True, was_executable=True),
         DraftFile("run.sh", None, b"echo\n", executable=True),
     ]
-    written(applied(work, journals, files, commit=told()))
+    written(apply_draft(work, journals, files, commit=told()))
     modes = [line.split()[0] for line in git(work, "ls-tree", "-r", "HEAD").splitlines()]
     assert modes == ["100644", "100755", "100644"]
     assert git(work, "status", "--porcelain") == ""
-    undone(work, journals)
+    undo_journaled_change(work, journals)
     assert seen(work) == before
 
 
@@ -257,7 +259,7 @@ def test_a_partial_clone_takes_a_commit_without_what_it_never_fetched(tmp_path: 
     git(tmp_path, "clone", "-q", "--filter=blob:none", "--sparse", f"file://{origin}", str(work))
     git(work, "sparse-checkout", "set", "src")
     assert not (work / "docs").exists()
-    written(applied(work, journals, [CHANGE], commit=told()))
+    written(apply_draft(work, journals, [CHANGE], commit=told()))
     assert git(work, "show", "--name-only", "--format=", "HEAD").split() == ["src/cart.py"]
     assert git(work, "status", "--porcelain") == ""
 
@@ -265,9 +267,9 @@ def test_a_partial_clone_takes_a_commit_without_what_it_never_fetched(tmp_path: 
 def test_a_repository_with_longer_digests_takes_a_deletion_and_gives_it_back(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work", "--object-format=sha256"), tmp_path / "journals"
     before = seen(work)
-    assert len(written(applied(work, journals, [CHANGE, GONE], commit=told())).commit) == 64
+    assert len(written(apply_draft(work, journals, [CHANGE, GONE], commit=told())).commit) == 64
     assert git(work, "status", "--porcelain") == ""
-    undone(work, journals)
+    undo_journaled_change(work, journals)
     assert {**seen(work), "docs": None} == {**before, "docs": None}
 
 
@@ -284,29 +286,29 @@ def test_a_branch_that_cannot_be_made_is_known_long_before(tmp_path: Path, name:
     work = _shop(tmp_path / "work")
     git(work, "branch", "side/1")
     with pytest.raises(UsageError, match=why):
-        check_branch(work, name)
-    check_branch(work, "side/2")
+        ensure_branch_available(work, name)
+    ensure_branch_available(work, "side/2")
     with pytest.raises(UsageError, match="no repository"):
-        check_branch(tmp_path, "side/2")
+        ensure_branch_available(tmp_path, "side/2")
 
 
 def test_hooks_that_did_not_run_and_a_signature_that_lacks_are_told_with_the_commit(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
-    assert written(applied(work, journals, [DraftFile("a.py", None, b"1\n")], commit=told())).note == ""
+    assert written(apply_draft(work, journals, [DraftFile("a.py", None, b"1\n")], commit=told())).note == ""
     for name in ("pre-commit", "commit-msg", "pre-push"):
         write(work, {f".git/hooks/{name}": f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n"})
         (work / ".git/hooks" / name).chmod(0o755)
-    note = written(applied(work, journals, [DraftFile("b.py", None, b"1\n")], commit=told())).note
+    note = written(apply_draft(work, journals, [DraftFile("b.py", None, b"1\n")], commit=told())).note
     assert note == "This is no `git commit`: the hooks here did not run (pre-commit, commit-msg)."
     assert not (tmp_path / "ran").exists()
     git(work, "config", "commit.gpgSign", "true")
     git(work, "config", "core.hooksPath", "no/hooks")
-    note = written(applied(work, journals, [DraftFile("c.py", None, b"1\n")], key="0199/x", commit=told())).note
+    note = written(apply_draft(work, journals, [DraftFile("c.py", None, b"1\n")], key="0199/x", commit=told())).note
     assert note == "This is no `git commit`: it is not signed, although commit.gpgSign asks for that."
-    recovered = applied_by(work, journals, "0199/x")
+    recovered = find_applied_change(work, journals, "0199/x")
     assert recovered
     assert recovered.note == note
-    assert written(applied(work, journals, [DraftFile("d.py", None, b"1\n")])).note == "", "only files"
+    assert written(apply_draft(work, journals, [DraftFile("d.py", None, b"1\n")])).note == "", "only files"
 
 
 # --- what undo says ------------------------------------------------------------------------------------
@@ -314,23 +316,23 @@ def test_hooks_that_did_not_run_and_a_signature_that_lacks_are_told_with_the_com
 
 def test_what_git_has_thrown_away_is_no_longer_there_to_be_undone(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
-    receipt = written(applied(work, journals, [CHANGE], commit=told()))
+    receipt = written(apply_draft(work, journals, [CHANGE], commit=told()))
     git(work, "switch", "-qc", "other")
-    assert [it.id for it in changes(work, journals)] == ["1"]
+    assert [it.id for it in list_undoable_journals(work, journals)] == ["1"]
     git(work, "switch", "-q", "main")
     git(work, "reset", "-q", "--hard", "HEAD~1")
-    assert changes(work, journals) == []
+    assert list_undoable_journals(work, journals) == []
     with pytest.raises(NotFound, match="nothing to undo"):
-        undone(work, journals)
+        undo_journaled_change(work, journals)
     with pytest.raises(UsageError, match="main no longer has the commit"):
-        undone(work, journals, "1")
+        undo_journaled_change(work, journals, "1")
     git(work, "reset", "-q", "--hard", receipt.commit)
-    assert undone(work, journals).change.id == "1"
+    assert undo_journaled_change(work, journals).change.id == "1"
 
 
 def test_the_commit_that_takes_a_change_back_names_it(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
-    written(applied(work, journals, [CHANGE], commit=told()))
+    written(apply_draft(work, journals, [CHANGE], commit=told()))
     git(work, "commit", "-q", "--allow-empty", "-m", "Mine")
-    undone(work, journals)
+    undo_journaled_change(work, journals)
     assert git(work, "log", "-1", "--format=%s").strip() == "Undo change 1: Sum the cart"

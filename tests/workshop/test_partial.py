@@ -8,7 +8,7 @@ import pytest
 
 from roundtable.core.changeset import Changeset, ReplaceFile
 from roundtable.core.text.redaction import Redactor
-from roundtable.workshop.edit.draft import drafted
+from roundtable.workshop.edit.draft import draft_changeset
 from tests.repository import repository
 
 STATS = '''"""Numbers."""
@@ -29,7 +29,7 @@ MEAN, OLD_MEDIAN = BARE.split("\n\n\n")
 
 
 def written(root: Path, *texts: str) -> str:
-    drafting = drafted(Changeset(tuple(ReplaceFile("stats.py", it) for it in texts)), root, Redactor().finds)
+    drafting = draft_changeset(Changeset(tuple(ReplaceFile("stats.py", it) for it in texts)), root, Redactor().finds)
     assert drafting.refused == ()
     (file,) = drafting.files
     assert file.after is not None

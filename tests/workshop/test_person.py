@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from roundtable.workshop.identity import person
+from roundtable.workshop.identity import current_user_name
 
 NOBODYS = 54321
 """A number that no machine has a name for."""
@@ -19,7 +19,7 @@ def test_who_has_no_name_on_this_machine_goes_by_their_number() -> None:
     if child == 0:
         os.setuid(NOBODYS)
         os.environ.clear()
-        os.write(write, person().encode())
+        os.write(write, current_user_name().encode())
         os._exit(0)
     os.close(write)
     with os.fdopen(read) as told:

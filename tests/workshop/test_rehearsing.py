@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.changeset import DraftFile
-from roundtable.workshop.edit.hunks import hunks_of
-from roundtable.workshop.edit.rehearsal import committed_tree, lost_hunks, uncommitted_beside
+from roundtable.workshop.edit.hunks import split_draft_into_hunks
+from roundtable.workshop.edit.rehearsal import create_rehearsal_tree, find_lost_hunks, list_other_uncommitted_files
 from tests.repository import git, write
 from tests.workshop.scenes import everything, plain_folder, shop
 
@@ -21,28 +21,28 @@ def work(tmp_path: Path) -> Path:
 def test_it_holds_the_last_commit_and_the_draft_and_nothing_of_other_work(work: Path, tmp_path: Path) -> None:
     files = everything(work)
     tree = tmp_path / "tree"
-    committed_tree(work, tree, files)
+    create_rehearsal_tree(work, tree, files)
     assert (tree / "mine.py").read_text() == "a = 1\n"
     assert (tree / "staged.py").read_text() == "b = 1\n"
     assert (tree / "src/cart.py").read_text() == "def total(items):\n    return sum(items)\n"
-    assert lost_hunks(tree, files) == ()
-    assert set(uncommitted_beside(work, files)) == {"mine.py", "staged.py"}
+    assert find_lost_hunks(tree, files) == ()
+    assert set(list_other_uncommitted_files(work, files)) == {"mine.py", "staged.py"}
 
 
 def test_without_git_it_is_the_workspace_with_the_draft(tmp_path: Path) -> None:
     work, tree = plain_folder(tmp_path / "plain"), tmp_path / "tree"
-    committed_tree(work, tree, everything(work))
+    create_rehearsal_tree(work, tree, everything(work))
     assert (tree / "README.md").read_text() == "# Shop\n"
     assert (tree / "lib/here.py").read_text() == "HERE = 2\n"
-    assert uncommitted_beside(work, ()) == ()
+    assert list_other_uncommitted_files(work, ()) == ()
 
 
 def test_before_the_first_commit_it_is_the_draft_alone(tmp_path: Path) -> None:
     work, tree = plain_folder(tmp_path / "new"), tmp_path / "tree"
     git(work, "init", "-q")
-    committed_tree(work, tree, (DraftFile("a.py", None, b"a\n"),))
+    create_rehearsal_tree(work, tree, (DraftFile("a.py", None, b"a\n"),))
     assert [it.name for it in tree.rglob("*")] == ["a.py"]
-    assert "README.md" in uncommitted_beside(work, ())
+    assert "README.md" in list_other_uncommitted_files(work, ())
 
 
 @pytest.mark.parametrize(
@@ -63,10 +63,10 @@ def test_a_hunk_that_did_not_survive_is_named(tmp_path: Path, path: str, text: b
         DraftFile("old.py", b"still here", None),
         DraftFile("now.py", b"same\n", b"same\n", was="was.py"),
     )
-    assert {"a.py#1", "a.py#2", "now.py#rename"} <= {it.id for it in hunks_of(files)}
+    assert {"a.py#1", "a.py#2", "now.py#rename"} <= {it.id for it in split_draft_into_hunks(files)}
     tree = tmp_path / "tree"
     write(tree, {"README.md": "# Here\n"})
-    committed_tree(tree, tmp_path / "merged", files)
-    assert lost_hunks(tmp_path / "merged", files) == ()
+    create_rehearsal_tree(tree, tmp_path / "merged", files)
+    assert find_lost_hunks(tmp_path / "merged", files) == ()
     (tmp_path / "merged" / path).write_bytes(text)
-    assert list(lost_hunks(tmp_path / "merged", files)) == lost
+    assert list(find_lost_hunks(tmp_path / "merged", files)) == lost

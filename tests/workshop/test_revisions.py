@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.workshop.repo.scratch_trees import NoSuchTree, checked_out
+from roundtable.workshop.repo.scratch_trees import CommitUnavailable, export_commit_files
 from tests.repository import commit, git, repository, write
 
 
@@ -30,27 +30,27 @@ def test_a_commit_is_written_out_without_its_sensitive_files_and_the_repository_
     commit(work, "Later")
     write(work, {"a.py": "again\n"})
     before = git(work, "status", "--porcelain")
-    checked_out(work, first, into)
+    export_commit_files(work, first, into)
     assert files_of(into) == {"a.py": "1\n", "src/b.py": "2\n"}
     assert git(work, "status", "--porcelain") == before
 
 
 def test_a_workspace_that_is_a_folder_of_its_repository_is_written_out_alone(tmp_path: Path, into: Path) -> None:
     top = repository(tmp_path / "top", {"shop/a.py": "1\n", "shop/src/b.py": "2\n", "other.py": "3\n"})
-    checked_out(top / "shop", git(top, "rev-parse", "HEAD").strip(), into)
+    export_commit_files(top / "shop", git(top, "rev-parse", "HEAD").strip(), into)
     assert files_of(into) == {"a.py": "1\n", "src/b.py": "2\n"}
 
 
 def test_what_the_config_of_a_repository_would_run_is_not_run(tmp_path: Path, into: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "1\n", ".gitattributes": "*.py filter=evil\n"})
     git(work, "config", "filter.evil.smudge", f"touch {tmp_path / 'ran'}; cat")
-    checked_out(work, git(work, "rev-parse", "HEAD").strip(), into)
+    export_commit_files(work, git(work, "rev-parse", "HEAD").strip(), into)
     assert files_of(into)["a.py"] == "1\n"
     assert not (tmp_path / "ran").exists()
 
 
 def test_a_commit_that_is_not_there_is_one_sentence(tmp_path: Path, into: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "1\n"})
-    with pytest.raises(NoSuchTree, match=r"The files of 000000000000 cannot be had"):
-        checked_out(work, "0" * 40, into)
+    with pytest.raises(CommitUnavailable, match=r"The files of 000000000000 cannot be had"):
+        export_commit_files(work, "0" * 40, into)
     assert files_of(into) == {}

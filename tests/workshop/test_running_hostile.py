@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from roundtable.core.sandbox import Job
 from roundtable.workshop.project.run_plan import RunPlan, parse_project_run_plan
-from roundtable.workshop.sandbox import ended
-from roundtable.workshop.sandbox.output_lines import Lines
+from roundtable.workshop.sandbox import run_sandbox_job
+from roundtable.workshop.sandbox.output_lines import OutputLines
 from tests.repository import sandbox
 from tests.workshop.test_running import ran
 
@@ -69,9 +69,13 @@ async def test_a_script_of_the_project_does_not_have_a_folder_shown_by_its_first
     script(project / "start", f"#!{private}/bin/known\n")
     script(project / "look", f"#!{private}/bin/python\n")
     for named in ("./start", "./look"):
-        shown = await ended(box, Job(("sh", "-c", f"cat {private}/bin/token.txt"), str(project), programs=(named,)))
+        shown = await run_sandbox_job(
+            box, Job(("sh", "-c", f"cat {private}/bin/token.txt"), str(project), programs=(named,))
+        )
         assert TOKEN.encode() not in shown.output
-        assert (await ended(box, Job((named,), str(project)))).code != 0, "nor where a person's check is that script"
+        assert (await run_sandbox_job(box, Job((named,), str(project)))).code != 0, (
+            "nor where a person's check is that script"
+        )
 
 
 async def test_a_home_is_no_installation_even_where_an_interpreter_lies_in_it(
@@ -161,7 +165,7 @@ def test_empty_lines_without_end_take_no_memory_without_end() -> None:
     def tell(line: str) -> None:
         assert line == ""
 
-    lines = Lines(tell)
+    lines = OutputLines(tell)
     tracemalloc.start()
     try:
         for _ in range(1_000):

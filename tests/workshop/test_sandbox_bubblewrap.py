@@ -17,9 +17,9 @@ from threading import Thread
 import pytest
 
 from roundtable.core.sandbox import Job
-from roundtable.workshop.sandbox import ended
-from roundtable.workshop.sandbox.bubblewrap import Bubblewrap
-from roundtable.workshop.sandbox.first_program import first_program
+from roundtable.workshop.sandbox import run_sandbox_job
+from roundtable.workshop.sandbox.bubblewrap import BubblewrapSandbox
+from roundtable.workshop.sandbox.init_script import sandbox_init_command
 from tests.kits.sandbox_kit import SandboxKit, moment, running, until_gone
 from tests.repository import sandbox, write
 
@@ -59,7 +59,7 @@ class TestBubblewrap(SandboxKit):
 async def test_a_run_knows_its_user_by_name(tmp_path: Path) -> None:
     found = await sandbox()
     program = "import grp, os, pwd; print(pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name)"
-    end = await ended(found, Job((sys.executable, "-c", program), str(tmp_path)))
+    end = await run_sandbox_job(found, Job((sys.executable, "-c", program), str(tmp_path)))
     assert (end.code, end.output) == (0, b"nobody nogroup\n")
 
 
@@ -90,7 +90,7 @@ async def test_a_project_in_rust_is_built_with_what_was_fetched_before_and_sees_
         write(work := tmp_path / "work", files)
         await called("cargo", "fetch", "--quiet", cwd=work)
     write(own, {"credentials.toml": "token", "git/db/private/config": "token"})
-    end = await ended(found, Job(("cargo", "test", "--offline"), str(work), copied=True))
+    end = await run_sandbox_job(found, Job(("cargo", "test", "--offline"), str(work), copied=True))
     assert end.code == 0, end.output
     assert b"1 passed" in end.output
 
@@ -101,7 +101,7 @@ async def test_what_is_inside_ends_by_itself_when_nobody_holds_its_input_any_mor
     apart = ("--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")
     job = ("/bin/sh", "-c", f"(setsid sleep {seconds} &); echo begun; sleep {seconds}")
     alone = await asyncio.create_subprocess_exec(
-        *("bwrap", *apart, "--", *first_program(False, b""), *job),
+        *("bwrap", *apart, "--", *sandbox_init_command(False, b""), *job),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
     assert alone.stdin is not None
@@ -119,6 +119,6 @@ async def test_a_sandbox_that_cannot_be_made_says_so_and_is_no_exit_code_of_the_
     await sandbox()
     program = shutil.which("bwrap")
     assert program is not None
-    end = await ended(Bubblewrap(program, ("--no-such-option",)), Job(("true",), str(tmp_path)))
+    end = await run_sandbox_job(BubblewrapSandbox(program, ("--no-such-option",)), Job(("true",), str(tmp_path)))
     assert (end.code, end.limit, end.output) == (None, None, b"")
     assert end.stopped == "It could not be run: bwrap: Unknown option --no-such-option."

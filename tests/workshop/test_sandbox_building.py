@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.effects.run_program import Running
+from roundtable.app.effects.run_program import ProjectRunner
 from roundtable.core.changeset import DraftFile
 from roundtable.core.effects import RunProject
 from roundtable.core.sandbox import Exit, Output
 from roundtable.engine.feed import Feed
-from roundtable.store.memory import MemoryStore
-from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.store.in_memory import InMemoryStore
+from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.project.run_container import SEVERAL_SERVICES_NOTE, run_project_container
 from roundtable.workshop.project.run_plan import RunPlan
-from roundtable.workshop.sandbox.engines import Engine
-from roundtable.workshop.sandbox.image_build import Build, build_of, built_and_run
+from roundtable.workshop.sandbox.engines import ContainerEngine
+from roundtable.workshop.sandbox.image_build import ImageBuild, build_and_run_image, plan_image_build
 from roundtable.workshop.sandbox.selection import SandboxSettings
 
 SCRIBE = """#!/bin/sh
@@ -46,33 +46,33 @@ networks:
 
 
 @pytest.fixture
-async def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
+async def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ContainerEngine:
     (tmp_path / "docker").write_text(SCRIBE)
     (tmp_path / "docker").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("HOME", str(tmp_path))
-    found = await Engine.find("docker")
-    assert isinstance(found, Engine)
+    found = await ContainerEngine.find("docker")
+    assert isinstance(found, ContainerEngine)
     (tmp_path / "asked").unlink()
     return found
 
 
-async def said(engine: Engine, files: dict[str, str]) -> tuple[str, Exit | Output]:
+async def said(engine: ContainerEngine, files: dict[str, str]) -> tuple[str, Exit | Output]:
     """Everything it said, and its end."""
-    *words, end = [it async for it in built_and_run(await allowed(engine, files))]
+    *words, end = [it async for it in build_and_run_image(await allowed(engine, files))]
     return b"".join(it.data for it in words if isinstance(it, Output)).decode(), end
 
 
-async def allowed(engine: Engine, files: dict[str, str]) -> Build:
+async def allowed(engine: ContainerEngine, files: dict[str, str]) -> ImageBuild:
     """These files, which nothing stands against."""
-    build = await build_of(engine, files)
-    assert isinstance(build, Build)
+    build = await plan_image_build(engine, files)
+    assert isinstance(build, ImageBuild)
     return build
 
 
-async def refused(engine: Engine, files: dict[str, str]) -> str:
+async def refused(engine: ContainerEngine, files: dict[str, str]) -> str:
     """Why these files are not built."""
-    build = await build_of(engine, files)
+    build = await plan_image_build(engine, files)
     assert isinstance(build, str)
     return build
 
@@ -83,7 +83,7 @@ def asked(folder: Path) -> list[str]:
 
 @pytest.mark.feature("S0.56")
 async def test_a_dockerfile_alone_is_built_and_then_run_and_both_without_a_network(
-    engine: Engine, tmp_path: Path
+    engine: ContainerEngine, tmp_path: Path
 ) -> None:
     words, end = await said(engine, {"Dockerfile": DOCKERFILE})
     build, run, *cleaning = (it for it in asked(tmp_path) if not it.startswith(("inspect", "image")))
@@ -96,7 +96,7 @@ async def test_a_dockerfile_alone_is_built_and_then_run_and_both_without_a_netwo
 
 @pytest.mark.feature("S0.56", "S0.65")
 async def test_a_compose_file_goes_before_a_dockerfile_and_says_what_several_services_may_need(
-    engine: Engine, tmp_path: Path
+    engine: ContainerEngine, tmp_path: Path
 ) -> None:
     build = await allowed(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE})
     ran = await run_project_container(build, "", lambda _: None, asyncio.Event())
@@ -107,7 +107,7 @@ async def test_a_compose_file_goes_before_a_dockerfile_and_says_what_several_ser
     assert not any(it.startswith(("build", "run")) for it in asked(tmp_path))
 
 
-async def test_every_service_is_bounded_and_reaches_only_the_others(engine: Engine, tmp_path: Path) -> None:
+async def test_every_service_is_bounded_and_reaches_only_the_others(engine: ContainerEngine, tmp_path: Path) -> None:
     await said(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE})
     over: dict[str, Any] = json.loads((tmp_path / "over").read_text())
     assert over["networks"] == {"default": {"internal": True}, "front": {"internal": True}}
@@ -122,7 +122,7 @@ async def test_every_service_is_bounded_and_reaches_only_the_others(engine: Engi
 
 
 @pytest.mark.feature("S0.62", "S0.63")
-async def test_what_the_scan_finds_is_never_brought_before_the_engine(engine: Engine, tmp_path: Path) -> None:
+async def test_what_the_scan_finds_is_never_brought_before_the_engine(engine: ContainerEngine, tmp_path: Path) -> None:
     outside = COMPOSE.replace("image: base", "image: base\n    network_mode: bridge")
     why = await refused(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": outside})
     assert why.startswith("It was not built. docker-compose.yml, line 7: ")
@@ -131,7 +131,7 @@ async def test_what_the_scan_finds_is_never_brought_before_the_engine(engine: En
 
 @pytest.mark.feature("S0.62")
 async def test_an_image_that_is_not_here_is_not_fetched_and_the_person_is_told_how_to(
-    engine: Engine, tmp_path: Path
+    engine: ContainerEngine, tmp_path: Path
 ) -> None:
     assert await refused(engine, {"Dockerfile": "FROM elsewhere.example/python:3 AS base\nFROM base\n"}) == (
         "It was not built. The image elsewhere.example/python:3 is not on this machine, "
@@ -153,7 +153,7 @@ COPY --from=-five /a /b
 """
 
 
-async def test_every_image_that_a_build_would_take_from_must_be_here(engine: Engine, tmp_path: Path) -> None:
+async def test_every_image_that_a_build_would_take_from_must_be_here(engine: ContainerEngine, tmp_path: Path) -> None:
     why = await refused(engine, {"Dockerfile": MANY, "other/Dockerfile": "FROM never\n"})
     assert [it.rpartition(" ")[2] for it in asked(tmp_path)] == ["docker/dockerfile:1", "one", "two", "three", "four"]
     assert "The image -five is not on this machine" in why, "what is no name of an image is nowhere"
@@ -161,7 +161,7 @@ async def test_every_image_that_a_build_would_take_from_must_be_here(engine: Eng
 
 
 async def test_the_images_of_a_compose_file_and_of_all_it_may_build_must_be_here(
-    engine: Engine, tmp_path: Path
+    engine: ContainerEngine, tmp_path: Path
 ) -> None:
     files = {"compose.yaml": COMPOSE.replace("image: base", "image: db"), "web/Dockerfile": "FROM elsewhere\n"}
     assert "`docker pull elsewhere`" in await refused(engine, files)
@@ -169,7 +169,7 @@ async def test_the_images_of_a_compose_file_and_of_all_it_may_build_must_be_here
 
 
 async def test_a_service_is_asked_in_its_own_container_whatever_the_project_calls_it(
-    engine: Engine, tmp_path: Path
+    engine: ContainerEngine, tmp_path: Path
 ) -> None:
     named = COMPOSE.replace("build: .", "build: .\n    container_name: somebody-elses")
     files = {"Dockerfile": DOCKERFILE, "compose.yaml": named}
@@ -183,7 +183,7 @@ async def test_a_service_is_asked_in_its_own_container_whatever_the_project_call
     assert f"exec {called} ask-it" in asked(tmp_path)
 
 
-async def test_what_ends_in_its_container_before_it_could_be_checked_has_not_passed(engine: Engine) -> None:
+async def test_what_ends_in_its_container_before_it_could_be_checked_has_not_passed(engine: ContainerEngine) -> None:
     build = await allowed(engine, {"Dockerfile": DOCKERFILE})
     ran = await run_project_container(build, RunPlan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event())
     assert not ran.passed
@@ -192,13 +192,13 @@ async def test_what_ends_in_its_container_before_it_could_be_checked_has_not_pas
 
 @pytest.mark.feature("S0.65")
 async def test_a_project_is_looked_through_once_before_it_is_built_and_the_honest_word_is_said_once(
-    engine: Engine, tmp_path: Path
+    engine: ContainerEngine, tmp_path: Path
 ) -> None:
-    store, root = MemoryStore(), tmp_path / "root"
+    store, root = InMemoryStore(), tmp_path / "root"
     root.mkdir()
     files = {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE}
-    draft = await Drafts(store).keep([DraftFile(path, None, text.encode()) for path, text in files.items()])
-    running = Running(store, Feed(), SandboxSettings("docker"))
+    draft = await DraftStore(store).keep([DraftFile(path, None, text.encode()) for path, text in files.items()])
+    running = ProjectRunner(store, Feed(), SandboxSettings("docker"))
     ran = await running.run("session/execution/1/run", root, RunProject(draft))
     assert ran.notes == (SEVERAL_SERVICES_NOTE,)
     assert ran.steps[0].output == ""

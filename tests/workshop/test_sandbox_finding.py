@@ -12,12 +12,12 @@ import pytest
 
 from roundtable.app.machine.isolation import prove_isolation
 from roundtable.core.sandbox import Bounds, Limit
-from roundtable.workshop.identity import is_orphan, own_name
+from roundtable.workshop.identity import is_orphaned_name, process_owned_name
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
-from roundtable.workshop.sandbox.bubblewrap import Bubblewrap
-from roundtable.workshop.sandbox.cgroups import Group, sweep
-from roundtable.workshop.sandbox.escape_attempts import GREEDY, QUICK, outcomes
-from roundtable.workshop.sandbox.visible_files import behind_shim, toolchain
+from roundtable.workshop.sandbox.bubblewrap import BubblewrapSandbox
+from roundtable.workshop.sandbox.cgroups import ControlGroup, remove_orphaned_cgroups
+from roundtable.workshop.sandbox.escape_attempts import EXHAUSTION_ATTEMPTS, QUICK_ESCAPE_ATTEMPTS, run_escape_attempts
+from roundtable.workshop.sandbox.visible_files import find_toolchain_paths, resolve_version_manager_shim
 from tests.repository import sandbox
 
 ENGINE = """#!/bin/sh
@@ -77,7 +77,7 @@ async def test_the_doctor_proves_what_is_in_force_by_trying_to_break_out() -> No
     await sandbox()
     isolation = await prove_isolation(SandboxSettings(use="bubblewrap"), deep=False)
     assert isolation.sandbox.startswith("bubblewrap, bounds held by")
-    assert isolation.held == tuple(it.name for it in QUICK)
+    assert isolation.held == tuple(it.name for it in QUICK_ESCAPE_ATTEMPTS)
     assert (isolation.broken, isolation.untried) == ({}, {})
 
 
@@ -85,8 +85,8 @@ async def test_a_sandbox_that_leaks_is_found_out() -> None:
     await sandbox()
     program = shutil.which("bwrap")
     assert program is not None
-    leaky = Bubblewrap(program, ("--share-net", "--proc", "/proc"))
-    made = {it.attempt: it for it in await outcomes(leaky, QUICK)}
+    leaky = BubblewrapSandbox(program, ("--share-net", "--proc", "/proc"))
+    made = {it.attempt: it for it in await run_escape_attempts(leaky, QUICK_ESCAPE_ATTEMPTS)}
     assert made["reaching servers of this machine"].held is False
     assert made["reaching servers of this machine"].note == "a server of the machine"
     assert made["reading files of this machine"].held is True
@@ -98,7 +98,9 @@ async def test_an_attempt_that_could_not_be_made_proves_nothing() -> None:
     await sandbox()
     program = shutil.which("bwrap")
     assert program is not None
-    made = await outcomes(Bubblewrap(program, ("--no-such-option",)), (QUICK[0], GREEDY[0]))
+    made = await run_escape_attempts(
+        BubblewrapSandbox(program, ("--no-such-option",)), (QUICK_ESCAPE_ATTEMPTS[0], EXHAUSTION_ATTEMPTS[0])
+    )
     assert [it.held for it in made] == [None, False]
 
 
@@ -117,20 +119,20 @@ def test_without_control_groups_the_bounds_are_held_by_looking(tmp_path: Path) -
 
 
 def test_what_killed_processes_left_is_known_by_its_name_and_cleared() -> None:
-    mine = own_name()
-    assert not is_orphan(mine)
-    assert not is_orphan("roundtable-empty")
+    mine = process_owned_name()
+    assert not is_orphaned_name(mine)
+    assert not is_orphaned_name("roundtable-empty")
     gone = mine.replace(f"-{os.getpid()}-", "-4194305-")
-    assert is_orphan(gone)
-    assert is_orphan(f"{gone}-web-1")
-    group = Group.make(Bounds())
+    assert is_orphaned_name(gone)
+    assert is_orphaned_name(f"{gone}-web-1")
+    group = ControlGroup.make(Bounds())
     if group is None:
         pytest.skip("Nobody lets us make control groups here.")
     folder = Path(group.entrances()[0]).parent
     left = folder.with_name(gone)
     left.mkdir()
     try:
-        sweep()
+        remove_orphaned_cgroups()
         assert not left.exists()
         assert folder.exists(), "one that is in use stays"
     finally:
@@ -144,10 +146,12 @@ def test_a_program_behind_a_version_managers_script_is_found_itself(tmp_path: Pa
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(f"#!/bin/sh\n{says}\n")
         (root / name).chmod(0o755)
-    assert behind_shim(root / "shims" / "tool") == "/opt/versions/tool"
+    assert resolve_version_manager_shim(root / "shims" / "tool") == "/opt/versions/tool"
     (root / "bin/anyenv").write_text("#!/bin/sh\nexit 1\n")
-    assert behind_shim(root / "shims" / "tool") == str(root / "shims" / "tool"), "it does not know it either"
-    assert behind_shim(Path("/usr/bin/env")) == "/usr/bin/env"
+    assert resolve_version_manager_shim(root / "shims" / "tool") == str(root / "shims" / "tool"), (
+        "it does not know it either"
+    )
+    assert resolve_version_manager_shim(Path("/usr/bin/env")) == "/usr/bin/env"
 
 
 @pytest.mark.parametrize("how", ["symlink_to", "hardlink_to"])
@@ -157,9 +161,9 @@ def test_a_program_in_whose_place_rustup_stands_is_found_itself(tmp_path: Path, 
     rustup.chmod(0o755)
     getattr(tmp_path / "cargo", how)(rustup)
     (tmp_path / "other").write_text("#!/bin/sh\n")
-    assert behind_shim(tmp_path / "cargo") == "/opt/toolchain/bin/cargo"
-    assert behind_shim(tmp_path / "other") == str(tmp_path / "other")
-    assert behind_shim(rustup) == str(rustup)
+    assert resolve_version_manager_shim(tmp_path / "cargo") == "/opt/toolchain/bin/cargo"
+    assert resolve_version_manager_shim(tmp_path / "other") == str(tmp_path / "other")
+    assert resolve_version_manager_shim(rustup) == str(rustup)
 
 
 def test_a_link_beside_a_program_does_not_lead_out_of_its_installation(tmp_path: Path) -> None:
@@ -170,6 +174,6 @@ def test_a_link_beside_a_program_does_not_lead_out_of_its_installation(tmp_path:
     (root / "bin" / "python").write_text("#!/bin/sh\n")
     (root / "lib64").mkdir()
     (root / "lib").symlink_to(secret)
-    shown = toolchain(str(root / "bin" / "python"), tmp_path / "tree")
+    shown = find_toolchain_paths(str(root / "bin" / "python"), tmp_path / "tree")
     assert str(root / "lib64") in shown
     assert str(root / "lib") not in shown

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.workshop.sandbox.compose_file import FindingKind
-from roundtable.workshop.sandbox.container_scan import scanned
+from roundtable.workshop.sandbox.compose_file import ContainerRisk
+from roundtable.workshop.sandbox.container_scan import scan_container_files
 
 PLAIN = """
 FROM python:3.11-slim
@@ -72,12 +72,12 @@ volumes:
 """
 
 
-def kinds(path: str, text: str) -> set[FindingKind]:
-    return {it.kind for it in scanned({path: text})}
+def kinds(path: str, text: str) -> set[ContainerRisk]:
+    return {it.kind for it in scan_container_files({path: text})}
 
 
 def test_ordinary_files_are_let_through() -> None:
-    assert scanned({"Dockerfile": PLAIN, "docker-compose.yml": COMPOSE, "a.py": "x"}) == ()
+    assert scan_container_files({"Dockerfile": PLAIN, "docker-compose.yml": COMPOSE, "a.py": "x"}) == ()
 
 
 @pytest.mark.feature("S0.62")
@@ -134,7 +134,7 @@ def test_ordinary_files_are_let_through() -> None:
 )
 def test_running_what_was_just_fetched_is_refused(run: str) -> None:
     text = run if run.startswith("# escape") else f"FROM debian\n{run}\n"
-    assert kinds("Dockerfile", text) == {FindingKind.PIPE_TO_SHELL}
+    assert kinds("Dockerfile", text) == {ContainerRisk.PIPE_TO_SHELL}
 
 
 @pytest.mark.feature("S0.62")
@@ -158,7 +158,7 @@ def test_running_what_was_just_fetched_is_refused(run: str) -> None:
     ],
 )
 def test_a_command_that_hides_what_it_runs_is_refused(line: str) -> None:
-    assert kinds("Dockerfile", f"FROM debian\n{line}\n") == {FindingKind.PIPE_TO_SHELL}
+    assert kinds("Dockerfile", f"FROM debian\n{line}\n") == {ContainerRisk.PIPE_TO_SHELL}
 
 
 @pytest.mark.parametrize("start", ["", "curl x | ", "curl -o a x && "])
@@ -170,106 +170,108 @@ def test_a_command_that_hides_what_it_runs_is_refused(line: str) -> None:
     ],
 )
 def test_a_dockerfile_that_is_made_to_be_hard_to_read_is_read_without_a_wait(part: str, start: str) -> None:
-    scanned({"Dockerfile": f"FROM debian\nRUN {start}{part * (15_000 // len(part))}\n" + "RUN a=$a$a\n" * 60})
+    scan_container_files(
+        {"Dockerfile": f"FROM debian\nRUN {start}{part * (15_000 // len(part))}\n" + "RUN a=$a$a\n" * 60}
+    )
 
 
 @pytest.mark.feature("S0.62", "S0.63", "S0.64")
 @pytest.mark.parametrize(
     ("line", "kind"),
     [
-        ("ADD https://example.com/app.tar.gz /app/", FindingKind.REMOTE),
-        ("ADD --chown=1:1 http://example.com/x /x", FindingKind.REMOTE),
-        ('ADD ["git@example.com:me/app.git", "/app"]', FindingKind.REMOTE),
-        ("ADD $SOURCE /app", FindingKind.REMOTE),
-        ("RUN --security=insecure make", FindingKind.PRIVILEGED),
-        ("RUN docker run --privileged alpine", FindingKind.PRIVILEGED),
-        ("RUN --network=host pip install x", FindingKind.HOST_NETWORK),
-        ('RUN --network="host" pip install x', FindingKind.HOST_NETWORK),
-        ("RUN docker run --net host alpine", FindingKind.HOST_NETWORK),
-        ("RUN docker run --pid=host alpine", FindingKind.HOST_PROCESSES),
-        ("RUN --mount=type=ssh git clone x", FindingKind.HOST_MOUNT),
-        ("RUN --mount=type=bind,source=../..,target=/x ls /x", FindingKind.HOST_MOUNT),
-        ("VOLUME /var/run/docker.sock", FindingKind.ENGINE_SOCKET),
-        ("ARG API_KEY=sk-123", FindingKind.SECRET),
-        ("ENV DB_PASSWORD hunter2", FindingKind.SECRET),
-        ("ENV PASSWORD2=1234", FindingKind.SECRET),
-        ("ARG MODE API_TOKEN_SECRET=1234", FindingKind.SECRET),
-        ("ENV SECRET_KEY_BASE='a1b2'", FindingKind.SECRET),
-        ("ENV API_KEYS=sk-1,sk-2", FindingKind.SECRET),
-        ("INCLUDE other", FindingKind.UNREADABLE),
-        ("FROM ${REGISTRY}/debian", FindingKind.UNREADABLE),
+        ("ADD https://example.com/app.tar.gz /app/", ContainerRisk.REMOTE),
+        ("ADD --chown=1:1 http://example.com/x /x", ContainerRisk.REMOTE),
+        ('ADD ["git@example.com:me/app.git", "/app"]', ContainerRisk.REMOTE),
+        ("ADD $SOURCE /app", ContainerRisk.REMOTE),
+        ("RUN --security=insecure make", ContainerRisk.PRIVILEGED),
+        ("RUN docker run --privileged alpine", ContainerRisk.PRIVILEGED),
+        ("RUN --network=host pip install x", ContainerRisk.HOST_NETWORK),
+        ('RUN --network="host" pip install x', ContainerRisk.HOST_NETWORK),
+        ("RUN docker run --net host alpine", ContainerRisk.HOST_NETWORK),
+        ("RUN docker run --pid=host alpine", ContainerRisk.HOST_PROCESSES),
+        ("RUN --mount=type=ssh git clone x", ContainerRisk.HOST_MOUNT),
+        ("RUN --mount=type=bind,source=../..,target=/x ls /x", ContainerRisk.HOST_MOUNT),
+        ("VOLUME /var/run/docker.sock", ContainerRisk.ENGINE_SOCKET),
+        ("ARG API_KEY=sk-123", ContainerRisk.SECRET),
+        ("ENV DB_PASSWORD hunter2", ContainerRisk.SECRET),
+        ("ENV PASSWORD2=1234", ContainerRisk.SECRET),
+        ("ARG MODE API_TOKEN_SECRET=1234", ContainerRisk.SECRET),
+        ("ENV SECRET_KEY_BASE='a1b2'", ContainerRisk.SECRET),
+        ("ENV API_KEYS=sk-1,sk-2", ContainerRisk.SECRET),
+        ("INCLUDE other", ContainerRisk.UNREADABLE),
+        ("FROM ${REGISTRY}/debian", ContainerRisk.UNREADABLE),
     ],
 )
-def test_what_reaches_for_the_machine_is_refused_in_a_dockerfile(line: str, kind: FindingKind) -> None:
-    (found,) = scanned({"deploy/app.Dockerfile": f"FROM debian\n{line}\n"})
+def test_what_reaches_for_the_machine_is_refused_in_a_dockerfile(line: str, kind: ContainerRisk) -> None:
+    (found,) = scan_container_files({"deploy/app.Dockerfile": f"FROM debian\n{line}\n"})
     assert (found.path, found.line, found.kind) == ("deploy/app.Dockerfile", 2, kind)
     assert found.sentence.endswith(".")
 
 
 def test_another_builder_than_the_usual_one_is_refused() -> None:
     assert kinds("Dockerfile", "# syntax=docker/dockerfile:1\nFROM debian\n") == set()
-    assert kinds("Dockerfile", "# syntax=example.com/builder\nFROM debian\n") == {FindingKind.REMOTE}
+    assert kinds("Dockerfile", "# syntax=example.com/builder\nFROM debian\n") == {ContainerRisk.REMOTE}
 
 
 @pytest.mark.feature("S0.63", "S0.64")
 @pytest.mark.parametrize(
     ("lines", "kind"),
     [
-        ("privileged: true", FindingKind.PRIVILEGED),
-        ("privileged: Yes", FindingKind.PRIVILEGED),
-        ('"privileged": ${EVIL}', FindingKind.PRIVILEGED),
-        ("cap_add:\n      - SYS_ADMIN", FindingKind.PRIVILEGED),
-        ("cap_add: [ALL]", FindingKind.PRIVILEGED),
-        ("devices:\n      - /dev/sda:/dev/sda", FindingKind.PRIVILEGED),
-        ("network_mode: host", FindingKind.HOST_NETWORK),
-        ("network_mode: 'host'", FindingKind.HOST_NETWORK),
-        ("network_mode: container:other", FindingKind.HOST_NETWORK),
-        ("network_mode: bridge", FindingKind.HOST_NETWORK),
-        ("build:\n      context: .\n      network: host", FindingKind.HOST_NETWORK),
-        ("extra_hosts:\n      - me:host-gateway", FindingKind.HOST_NETWORK),
-        ("pid: host", FindingKind.HOST_PROCESSES),
-        ("ipc: host", FindingKind.HOST_PROCESSES),
-        ("userns_mode: host", FindingKind.HOST_PROCESSES),
-        ("volumes:\n      - /:/host", FindingKind.HOST_MOUNT),
-        ("volumes:\n    - /etc:/x:ro", FindingKind.HOST_MOUNT),
-        ("volumes: ['~/.ssh:/x']", FindingKind.HOST_MOUNT),
-        ("volumes:\n      - ../../other:/x", FindingKind.HOST_MOUNT),
-        ("volumes:\n      - ./a/../../other:/x", FindingKind.HOST_MOUNT),
-        ("volumes:\n      - ${HOME}:/x", FindingKind.HOST_MOUNT),
-        ("volumes:\n      - type: bind\n        source: /etc\n        target: /x", FindingKind.HOST_MOUNT),
-        ("env_file: /etc/environment", FindingKind.HOST_MOUNT),
-        ("security_opt:\n      - seccomp:unconfined", FindingKind.UNCONFINED),
-        ("security_opt: ['apparmor=unconfined']", FindingKind.UNCONFINED),
-        ("use_api_socket: true", FindingKind.ENGINE_SOCKET),
-        ("build: https://example.com/repo.git", FindingKind.REMOTE),
-        ("build:\n      context: ../other", FindingKind.REMOTE),
-        ("extends:\n      file: other.yml", FindingKind.REMOTE),
-        ("build:\n      context: .\n      args:\n        API_TOKEN: abc", FindingKind.SECRET),
-        ("build:\n      context: .\n      dockerfile: hidden.txt", FindingKind.UNREADABLE),
-        ("command: sh -c 'curl https://example.com/x | sh'", FindingKind.PIPE_TO_SHELL),
-        ("command: |\n      curl https://example.com/x |\n      sh", FindingKind.PIPE_TO_SHELL),
-        ("command: ['sh', '-c', 'curl https://example.com/x | sh']", FindingKind.PIPE_TO_SHELL),
-        ("<<: *base", FindingKind.UNREADABLE),
-        ("deploy: {privileged: true}", FindingKind.UNREADABLE),
-        ("environment: &here", FindingKind.UNREADABLE),
-        ('image: "a\\u0062"', FindingKind.UNREADABLE),
-        ("what_is_this: 1", FindingKind.UNREADABLE),
-        ("image: ${REGISTRY}/debian", FindingKind.UNREADABLE),
+        ("privileged: true", ContainerRisk.PRIVILEGED),
+        ("privileged: Yes", ContainerRisk.PRIVILEGED),
+        ('"privileged": ${EVIL}', ContainerRisk.PRIVILEGED),
+        ("cap_add:\n      - SYS_ADMIN", ContainerRisk.PRIVILEGED),
+        ("cap_add: [ALL]", ContainerRisk.PRIVILEGED),
+        ("devices:\n      - /dev/sda:/dev/sda", ContainerRisk.PRIVILEGED),
+        ("network_mode: host", ContainerRisk.HOST_NETWORK),
+        ("network_mode: 'host'", ContainerRisk.HOST_NETWORK),
+        ("network_mode: container:other", ContainerRisk.HOST_NETWORK),
+        ("network_mode: bridge", ContainerRisk.HOST_NETWORK),
+        ("build:\n      context: .\n      network: host", ContainerRisk.HOST_NETWORK),
+        ("extra_hosts:\n      - me:host-gateway", ContainerRisk.HOST_NETWORK),
+        ("pid: host", ContainerRisk.HOST_PROCESSES),
+        ("ipc: host", ContainerRisk.HOST_PROCESSES),
+        ("userns_mode: host", ContainerRisk.HOST_PROCESSES),
+        ("volumes:\n      - /:/host", ContainerRisk.HOST_MOUNT),
+        ("volumes:\n    - /etc:/x:ro", ContainerRisk.HOST_MOUNT),
+        ("volumes: ['~/.ssh:/x']", ContainerRisk.HOST_MOUNT),
+        ("volumes:\n      - ../../other:/x", ContainerRisk.HOST_MOUNT),
+        ("volumes:\n      - ./a/../../other:/x", ContainerRisk.HOST_MOUNT),
+        ("volumes:\n      - ${HOME}:/x", ContainerRisk.HOST_MOUNT),
+        ("volumes:\n      - type: bind\n        source: /etc\n        target: /x", ContainerRisk.HOST_MOUNT),
+        ("env_file: /etc/environment", ContainerRisk.HOST_MOUNT),
+        ("security_opt:\n      - seccomp:unconfined", ContainerRisk.UNCONFINED),
+        ("security_opt: ['apparmor=unconfined']", ContainerRisk.UNCONFINED),
+        ("use_api_socket: true", ContainerRisk.ENGINE_SOCKET),
+        ("build: https://example.com/repo.git", ContainerRisk.REMOTE),
+        ("build:\n      context: ../other", ContainerRisk.REMOTE),
+        ("extends:\n      file: other.yml", ContainerRisk.REMOTE),
+        ("build:\n      context: .\n      args:\n        API_TOKEN: abc", ContainerRisk.SECRET),
+        ("build:\n      context: .\n      dockerfile: hidden.txt", ContainerRisk.UNREADABLE),
+        ("command: sh -c 'curl https://example.com/x | sh'", ContainerRisk.PIPE_TO_SHELL),
+        ("command: |\n      curl https://example.com/x |\n      sh", ContainerRisk.PIPE_TO_SHELL),
+        ("command: ['sh', '-c', 'curl https://example.com/x | sh']", ContainerRisk.PIPE_TO_SHELL),
+        ("<<: *base", ContainerRisk.UNREADABLE),
+        ("deploy: {privileged: true}", ContainerRisk.UNREADABLE),
+        ("environment: &here", ContainerRisk.UNREADABLE),
+        ('image: "a\\u0062"', ContainerRisk.UNREADABLE),
+        ("what_is_this: 1", ContainerRisk.UNREADABLE),
+        ("image: ${REGISTRY}/debian", ContainerRisk.UNREADABLE),
     ],
 )
-def test_what_reaches_for_the_machine_is_refused_in_a_compose_file(lines: str, kind: FindingKind) -> None:
+def test_what_reaches_for_the_machine_is_refused_in_a_compose_file(lines: str, kind: ContainerRisk) -> None:
     found = kinds("compose.yaml", f"services:\n  web:\n    image: debian\n    {lines}\n")
     assert kind in found
-    assert found <= {kind, FindingKind.UNREADABLE, FindingKind.HOST_MOUNT}
+    assert found <= {kind, ContainerRisk.UNREADABLE, ContainerRisk.HOST_MOUNT}
 
 
 @pytest.mark.feature("S0.64")
 def test_the_engines_socket_is_never_given_away() -> None:
     text = "services:\n  web:\n    image: a\n    volumes:\n      - /var/run/docker.sock:/var/run/docker.sock\n"
-    found = scanned({"docker-compose.override.yml": text})
-    assert {(it.line, it.kind) for it in found} == {(5, FindingKind.ENGINE_SOCKET), (5, FindingKind.HOST_MOUNT)}
+    found = scan_container_files({"docker-compose.override.yml": text})
+    assert {(it.line, it.kind) for it in found} == {(5, ContainerRisk.ENGINE_SOCKET), (5, ContainerRisk.HOST_MOUNT)}
 
 
 def test_a_compose_file_that_is_no_plain_yaml_is_refused_whole() -> None:
-    assert kinds("compose.yml", '{"services": {"web": {"privileged": true}}}') == {FindingKind.UNREADABLE}
-    assert kinds("compose.yml", "services:\n\tweb:\n") == {FindingKind.UNREADABLE}
+    assert kinds("compose.yml", '{"services": {"web": {"privileged": true}}}') == {ContainerRisk.UNREADABLE}
+    assert kinds("compose.yml", "services:\n\tweb:\n") == {ContainerRisk.UNREADABLE}

@@ -12,8 +12,14 @@ import pytest
 from roundtable.core.changeset import DraftFile
 from roundtable.core.faults import UsageError
 from roundtable.core.sandbox import Bounds
-from roundtable.workshop.edit.rehearsal import committed_tree
-from roundtable.workshop.repo.scratch_trees import made_tree, names_for_trees, scratch, side_by_side, stays_inside
+from roundtable.workshop.edit.rehearsal import create_rehearsal_tree
+from roundtable.workshop.repo.scratch_trees import (
+    create_scratch_tree,
+    create_trees_concurrently,
+    is_link_inside_tree,
+    list_tree_files,
+    open_scratch_folder,
+)
 from tests.repository import commit, git, repository, write
 
 
@@ -39,7 +45,7 @@ def test_a_tree_has_what_is_not_ignored_and_not_secret_with_the_draft_on_top(tmp
         DraftFile("deep/er/d.sh", None, b"d\n", executable=True),
         DraftFile("new.py", b"not added yet\n", None),
     ]
-    made_tree(work, tmp_path / "tree", draft)
+    create_scratch_tree(work, tmp_path / "tree", draft)
     assert _files(tmp_path / "tree") == [".gitignore", "a.py", "deep/er/d.sh", "run.sh", "src/c.py"]
     assert (tmp_path / "tree/a.py").read_text() == "changed\n"
     assert os.access(tmp_path / "tree/run.sh", os.X_OK)
@@ -59,16 +65,16 @@ def test_a_tree_has_the_files_of_submodules_that_are_checked_out(tmp_path: Path)
     write(work, {"lib/x.o": "x", "lib/lib.py": "ll\n", "a.py": "mine\n"})
     repository(work / "beside", {"b.py": "b\n"})
     expected = [".gitmodules", "a.py", "lib/.gitignore", "lib/.gitmodules", "lib/deep/deep.py", "lib/lib.py"]
-    made_tree(work, tmp_path / "tree")
+    create_scratch_tree(work, tmp_path / "tree")
     assert _files(tmp_path / "tree") == expected
-    committed_tree(work, tmp_path / "committed")
+    create_rehearsal_tree(work, tmp_path / "committed")
     assert _files(tmp_path / "committed") == expected
     assert (tmp_path / "committed/a.py").read_text() == "a\n"
 
 
 def test_writing_in_a_tree_changes_nothing_in_the_workspace(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "a\n"})
-    made_tree(work, tmp_path / "tree")
+    create_scratch_tree(work, tmp_path / "tree")
     with (tmp_path / "tree/a.py").open("a") as file:
         file.write("more\n")
     assert (work / "a.py").read_text() == "a\n"
@@ -90,7 +96,7 @@ def test_links_that_could_lead_out_are_left_behind(tmp_path: Path) -> None:
         (work / name).symlink_to(to)
     (work / "pipe").unlink(missing_ok=True)
     os.mkfifo(work / "pipe")
-    made_tree(work, tmp_path / "tree")
+    create_scratch_tree(work, tmp_path / "tree")
     kept = {path.name for path in (tmp_path / "tree").rglob("*") if path.is_symlink()}
     assert kept == {"same.py", "up.py", "here", "folder"}
     assert (tmp_path / "tree/src/deep/up.py").read_text() == "a\n"
@@ -110,7 +116,7 @@ def test_links_that_could_lead_out_are_left_behind(tmp_path: Path) -> None:
     ],
 )
 def test_a_link_climbs_at_its_beginning_only_and_never_above_the_tree(to: str, folder: str, inside: bool) -> None:
-    assert stays_inside(to, folder) is inside
+    assert is_link_inside_tree(to, folder) is inside
 
 
 def test_a_folder_that_became_a_link_is_not_copied_through(tmp_path: Path) -> None:
@@ -119,14 +125,14 @@ def test_a_folder_that_became_a_link_is_not_copied_through(tmp_path: Path) -> No
     (work / "src/a.py").unlink()
     (work / "src").rmdir()
     (work / "src").symlink_to(tmp_path / "outside")
-    made_tree(work, tmp_path / "tree")
+    create_scratch_tree(work, tmp_path / "tree")
     assert _files(tmp_path / "tree") == []
 
 
 def test_a_draft_in_a_tree_does_not_write_through_a_link_that_was_copied(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "a\n"})
     (work / "b.py").symlink_to("a.py")
-    made_tree(work, tmp_path / "tree", [DraftFile("b.py", None, b"b\n")])
+    create_scratch_tree(work, tmp_path / "tree", [DraftFile("b.py", None, b"b\n")])
     assert (tmp_path / "tree/a.py").read_text() == "a\n"
     assert (tmp_path / "tree/b.py").read_text() == "b\n"
 
@@ -138,7 +144,7 @@ async def test_a_failure_is_told_only_when_no_tree_is_being_made_any_more_and_th
         failed.set()
         raise UsageError("There is no such commit.")
 
-    async with scratch() as folder:
+    async with open_scratch_folder() as folder:
 
         def take_long() -> None:
             assert failed.wait(10), "they are made side by side"
@@ -146,7 +152,7 @@ async def test_a_failure_is_told_only_when_no_tree_is_being_made_any_more_and_th
             made.append(folder)
 
         with pytest.raises(UsageError, match="no such commit"):
-            await side_by_side([take_long, fail])
+            await create_trees_concurrently([take_long, fail])
         assert made == [folder]
         assert folder.exists()
     assert not made[0].exists()
@@ -156,7 +162,7 @@ async def test_who_cancels_while_a_tree_is_made_leaves_nothing_behind() -> None:
     begun, go_on, made = Event(), Event(), list[Path]()
 
     async def make() -> None:
-        async with scratch() as folder:
+        async with open_scratch_folder() as folder:
 
             def take_long() -> None:
                 begun.set()
@@ -164,7 +170,7 @@ async def test_who_cancels_while_a_tree_is_made_leaves_nothing_behind() -> None:
                 write(folder, {"src/a.py": "a\n"})
                 made.append(folder)
 
-            await side_by_side([take_long])
+            await create_trees_concurrently([take_long])
 
     making = asyncio.create_task(make())
     await asyncio.to_thread(begun.wait, 10)
@@ -184,6 +190,6 @@ def test_a_workspace_that_does_not_fit_where_it_is_run_is_refused_by_the_name_of
     with (work / "film.mov").open("wb") as film:
         film.truncate(Bounds().disk)
     with pytest.raises(UsageError, match=r"largest is film\.mov"):
-        names_for_trees(work)
+        list_tree_files(work)
     (work / ".gitignore").write_text("*.mov\n")
-    assert names_for_trees(work) == (".gitignore", "a.py")
+    assert list_tree_files(work) == (".gitignore", "a.py")

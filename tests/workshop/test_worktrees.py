@@ -17,9 +17,9 @@ from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.wording import fence_code
-from roundtable.workshop.edit.draft import drafted
-from roundtable.workshop.repo.commits import GitRefused
-from roundtable.workshop.repo.worktrees import FIRST_PORT, PORTS, Worktree, Worktrees, branch_name
+from roundtable.workshop.edit.draft import draft_changeset
+from roundtable.workshop.repo.commits import GitFailed
+from roundtable.workshop.repo.worktrees import FIRST_PORT, PORTS_PER_WORKTREE, Worktree, Worktrees, agent_branch_name
 from tests.repository import commit, git, repository, write
 from tests.workshop.scenes import dies_at, seen
 
@@ -50,7 +50,7 @@ def test_each_agent_has_its_own_folder_and_branch_and_what_it_does_there_stays_t
     write(work, {"a.py": "I am not done with this\n"})
     before = _seen(work)
     made = {
-        agent: trees.open(f"{agent}-t1", branch=branch_name("agents/{agent}/{task}", agent, "T 1/login"))
+        agent: trees.open(f"{agent}-t1", branch=agent_branch_name("agents/{agent}/{task}", agent, "T 1/login"))
         for agent in ("claude", "gpt")
     }
     assert {agent: it.branch for agent, it in made.items()} == {
@@ -97,7 +97,7 @@ def test_every_worktree_has_ports_of_its_own_in_all_workspaces(tmp_path: Path) -
         made = [here.open("a"), there.open("a"), here.open("b")]
         ports = [it.port for it in made]
         assert len(set(ports)) == 3
-        assert all(port >= FIRST_PORT and (port - FIRST_PORT) % PORTS == 0 for port in ports)
+        assert all(port >= FIRST_PORT and (port - FIRST_PORT) % PORTS_PER_WORKTREE == 0 for port in ports)
         assert made[0].variables == {"PORT": str(ports[0]), "ROUNDTABLE_PORT_BASE": str(ports[0])}
         here.discard("a")
         with socket.socket() as listener:
@@ -274,7 +274,7 @@ def test_names_branches_and_commits_that_cannot_be_had_are_refused(tmp_path: Pat
         with pytest.raises(UsageError):
             trees.open(**again)
     assert [it.name for it in trees.list()] == ["t"]
-    with pytest.raises(GitRefused, match="would not make a worktree"):
+    with pytest.raises(GitFailed, match="would not make a worktree"):
         trees.open("v", branch="agents/gpt t")
 
 
@@ -294,7 +294,7 @@ def test_what_an_agent_wrote_comes_out_of_its_worktree_byte_for_byte(tmp_path: P
     edits = trees.edits("gpt")
     assert edits.no_text == ("a b/c.png", "latin.txt", "picture")
     reply = f"> done\n\n{fence_code(edits.diff.removesuffix(chr(10)), 'diff')}"
-    done = drafted(parse_file_changes(reply), work, Redactor().finds)
+    done = draft_changeset(parse_file_changes(reply), work, Redactor().finds)
     assert done.refused == ()
     assert {it.path: it.after for it in done.files} == {
         "keep.bat": b"a\nb\r\n",
@@ -318,7 +318,7 @@ def test_however_a_person_likes_to_see_diffs_what_an_agent_did_comes_out_the_sam
     tree = trees.open("t").path
     write(tree, {"long.txt": lines.replace("line 5\n", "line 5\nline 5½\n"), "alike.txt": f"{lines}more\n"})
     (tree / "old.txt").rename(tree / "new.txt")
-    done = drafted(parse_file_changes(trees.edits("t").diff), work, Redactor().finds)
+    done = draft_changeset(parse_file_changes(trees.edits("t").diff), work, Redactor().finds)
     assert done.refused == ()
     assert {it.path: (it.was, it.after) for it in done.files} == {
         "alike.txt": ("", (tree / "alike.txt").read_bytes()),
@@ -349,7 +349,7 @@ def test_links_are_left_out_and_named_and_the_rest_counts(tmp_path: Path) -> Non
         *("b.py", "elsewhere", "gone", "gone/a.txt", "moved", "new", "once"),
         *("within", "within/b.py"),
     )
-    done = drafted(parse_file_changes(edits.diff), work, Redactor().finds)
+    done = draft_changeset(parse_file_changes(edits.diff), work, Redactor().finds)
     assert done.refused == ()
     assert [it.path for it in done.files] == ["a.py"]
     assert {*edits.links, "a.py"} <= {*trees.standing(made).unmerged}, "none of it is lost unasked"

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from roundtable.app.effects.agent_worktrees import AgentWorkplaces
-from roundtable.app.effects.file_requests import Requests
-from roundtable.app.effects.performer import DeskPerformer
+from roundtable.app.effects.agent_worktrees import LocalAgentWorktrees
+from roundtable.app.effects.file_requests import FileRequests
+from roundtable.app.effects.performer import EffectPerformer
 from roundtable.app.machine.judge_voices import with_judges
 from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.apply_source import APPLY_MEETING, build_apply_agenda
@@ -61,19 +61,19 @@ from roundtable.core.values import Charter, ContextItem, Decision, Limits, Quoru
 from roundtable.engine.feed import Feed
 from roundtable.engine.run import Engine
 from roundtable.meetings import Meeting
-from roundtable.store.leases import this_process
+from roundtable.store.leases import current_lease_holder
 from roundtable.store.sqlite import SqliteStore
-from roundtable.store.stored_facts import compute_digest
+from roundtable.store.stored_events import compute_digest
 from roundtable.voices.agents.catalog import with_own
 from roundtable.voices.agents.workdirs import SEAT_VARIABLE
 from roundtable.voices.endpoints import Endpoint, merged, own_endpoint, shipped_endpoints
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariffs
-from roundtable.workshop.identity import person
+from roundtable.workshop.identity import current_user_name
 from roundtable.workshop.trial.listed_checks import ListedChecks
 
 if TYPE_CHECKING:
-    from roundtable.app.effects.workbench import Workbench
+    from roundtable.app.effects.workshop_effects import WorkshopPerformer
 
 MOST_OPTIONS = 26
 
@@ -111,14 +111,14 @@ class Roundtable:
         )
         self.tariffs = Tariffs(endpoints, self.agents, os.environ)
         config = loaded.config
-        requests = Requests(store, self.redactor, workspace, config.context.ignore, self._room)
+        requests = FileRequests(store, self.redactor, workspace, config.context.ignore, self._room)
         checks = ListedChecks(config.checks, workspace, self.redactor, config.sandbox)
-        self.performer = DeskPerformer(requests, checks, self._hold_child, self._workbench)
+        self.performer = EffectPerformer(requests, checks, self._hold_child, self._workbench)
         self._gathering = ContextGatherer(self.redactor, workspace, config.context.ignore, tuple(config.checks))
         trusted = partial(settings.is_trusted, places, workspace)
         self._meetings = MeetingCatalog(places, workspace, trusted)
         self.stages = StageListCatalog(places, workspace, trusted)
-        self.workplaces = AgentWorkplaces(places.worktrees, workspace, config.worktrees)
+        self.workplaces = LocalAgentWorktrees(places.worktrees, workspace, config.worktrees)
         self.engine = Engine(store, store, self.voices, self.performer, self.feed, self._beside_a_run, self.workplaces)
 
     @classmethod
@@ -206,7 +206,7 @@ class Roundtable:
             name=agenda.name,
             workspace=str(self.workspace),
             opened_in=self.opened_in,
-            owner=person(),
+            owner=current_user_name(),
             language=config.language,
             headless=agenda.headless,
             answers=agenda.answers,
@@ -229,7 +229,7 @@ class Roundtable:
 
     async def run(self, session: str) -> Decision:
         """Hold a session's meeting to its end, from wherever its record stands."""
-        return await self.engine.run(session, find_charter_rules, this_process())
+        return await self.engine.run(session, find_charter_rules, current_lease_holder())
 
     @asynccontextmanager
     async def _beside_a_run(self, session: str) -> AsyncGenerator[None]:
@@ -275,10 +275,10 @@ class Roundtable:
         """
         return watch_session(self.store, self.feed, self.places.socket(session), session, after, here)
 
-    def _workbench(self) -> Workbench:
-        from roundtable.app.effects.workbench import Workbench
+    def _workbench(self) -> WorkshopPerformer:
+        from roundtable.app.effects.workshop_effects import WorkshopPerformer
 
-        return Workbench(self.store, self.workspace, self.feed, self.places, self.settings.config, self._room)
+        return WorkshopPerformer(self.store, self.workspace, self.feed, self.places, self.settings.config, self._room)
 
     async def _hold_child(self, session: str, charter: Charter) -> Decision:
         if not await self.store.read(session):
@@ -289,7 +289,7 @@ class Roundtable:
 
     async def say(self, session: str, text: str, to: Sequence[str] = (), by: str = "") -> Recorded:
         """Put a note to the table; seats hear it at their next turn. `by` says so where the person did not type it."""
-        return await self._take_down(session, NoteSaid(text, by=by or person(), to=tuple(to)))
+        return await self._take_down(session, NoteSaid(text, by=by or current_user_name(), to=tuple(to)))
 
     async def _take_down(self, session: str, words: Event) -> Recorded:
         """Put a person's own words on the record; no key may be among them."""
@@ -315,23 +315,23 @@ class Roundtable:
             raise UsageError(f"`{option}` says nothing without your words.", "Add them as the answer's text (--text).")
         if gate in state.answers:
             raise UsageError(f"Gate {gate} was already answered with {state.answers[gate].option}.")
-        return await self._take_down(session, GateAnswered(gate, option, text, by or person()))
+        return await self._take_down(session, GateAnswered(gate, option, text, by or current_user_name()))
 
     async def pause(self, session: str) -> Recorded:
         """Let no new turn start."""
-        return await self.store.append(session, PauseAsked(by=person()))
+        return await self.store.append(session, PauseAsked(by=current_user_name()))
 
     async def unpause(self, session: str) -> Recorded:
         """Let a paused session go on."""
-        return await self.store.append(session, ContinueAsked(by=person()))
+        return await self.store.append(session, ContinueAsked(by=current_user_name()))
 
     async def stop_run(self, session: str) -> Recorded:
         """End the program that a session runs now; the session goes on."""
-        return await self.store.append(session, StopAsked(by=person()))
+        return await self.store.append(session, StopAsked(by=current_user_name()))
 
     async def cancel(self, session: str, reason: str = "") -> Recorded:
         """End a session now, and the meetings held under it; what was said so far is kept."""
-        recorded = await self._take_down(session, CancelAsked(by=person(), reason=reason))
+        recorded = await self._take_down(session, CancelAsked(by=current_user_name(), reason=reason))
         for row in await self.store.children(session):
             if not row.outcome and not row.forgotten_at:
                 await self.cancel(row.id, reason)
@@ -351,7 +351,7 @@ class Roundtable:
         """Put a file before the table from the next round on."""
         self.keys.learn_all()
         item = await store_context_file(self.store, self.redactor, self.workspace, path)
-        return await self.amend(session, SessionAmended(by=person(), context_added=(item,)))
+        return await self.amend(session, SessionAmended(by=current_user_name(), context_added=(item,)))
 
     async def branch(self, session: str, before_round: str) -> str:
         """A new session that shares the record up to a round and goes its own way from there."""

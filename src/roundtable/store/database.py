@@ -14,10 +14,10 @@ from pathlib import Path
 from roundtable.core.faults import RecordError, RecordTooNew
 from roundtable.store.session_index import rebuild_index
 
-APPLICATION = 0x52544231  # "RTB1"
+APPLICATION_ID = 0x52544231  # "RTB1"
 
 _V1 = (
-    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA application_id = {APPLICATION_ID}",
     """
     CREATE TABLE events (
         pos INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -113,19 +113,19 @@ _V4 = (
     "CREATE INDEX gates_waiting ON gates (session) WHERE answered = 0",
 )
 
-Steps = tuple[tuple[str, ...], ...]
-MIGRATIONS: Steps = (_V1, _V2, _V3, _V4)
+Migrations = tuple[tuple[str, ...], ...]
+MIGRATIONS: Migrations = (_V1, _V2, _V3, _V4)
 INDEXED_SINCE = 4
 """A database from before this version gets its index of sessions and gates built from its facts."""
 
 
-def migrate(connection: sqlite3.Connection, steps: Steps = MIGRATIONS) -> None:
+def migrate_database(connection: sqlite3.Connection, steps: Migrations = MIGRATIONS) -> None:
     """Bring a database up to date in one transaction; several processes may try at once."""
-    if version_of(connection, steps) == len(steps):
+    if read_schema_version(connection, steps) == len(steps):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        before = version_of(connection, steps)
+        before = read_schema_version(connection, steps)
         for step in steps[before:]:
             for statement in step:
                 connection.execute(statement)
@@ -138,7 +138,7 @@ def migrate(connection: sqlite3.Connection, steps: Steps = MIGRATIONS) -> None:
         raise
 
 
-def version_of(connection: sqlite3.Connection, steps: Steps = MIGRATIONS) -> int:
+def read_schema_version(connection: sqlite3.Connection, steps: Migrations = MIGRATIONS) -> int:
     """How many steps a database has behind it; one of another program or a newer version is refused."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if not _ours(connection, version):
@@ -156,24 +156,26 @@ def _ours(connection: sqlite3.Connection, version: int) -> bool:
     (tables,) = (1,) if version else connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     # Read last: a neighbour may be making the tables right now, and by then it has signed them.
     (application,) = connection.execute("PRAGMA application_id").fetchone()
-    return application == APPLICATION or not tables
+    return application == APPLICATION_ID or not tables
 
 
-def open_file(path: Path, busy_seconds: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:
+def open_database(path: Path, busy_seconds: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:
     """A writing and a reading connection to an up-to-date database, into which only its owner may look."""
     _create(path)
     with ExitStack() as opened:
         try:
             writing = opened.enter_context(closing(_connect(path, busy_seconds)))
-            if version_of(writing) < len(MIGRATIONS):  # before anything is changed in a file that may not be ours
+            if read_schema_version(writing) < len(
+                MIGRATIONS
+            ):  # before anything is changed in a file that may not be ours
                 _use_wal(writing, busy_seconds)
-                migrate(writing)
+                migrate_database(writing)
             # A killed process loses nothing; a power cut may take the last moments with it, and seats are asked
             # again. FULL would cost one to four milliseconds of fsync for each step of a meeting.
             writing.execute("PRAGMA synchronous = NORMAL")
             reading = opened.enter_context(closing(_connect_to_read(path, busy_seconds)))
         except sqlite3.Error as error:
-            raise explained(path, error) from error
+            raise explain_database_error(path, error) from error
         opened.pop_all()
     return writing, reading
 
@@ -227,7 +229,7 @@ _REASONS: dict[int, tuple[str, str]] = {
 }
 
 
-def explained(path: Path, error: sqlite3.Error) -> RecordError:
+def explain_database_error(path: Path, error: sqlite3.Error) -> RecordError:
     """One sentence on what is wrong with the file and one on what to do, in place of a driver's traceback."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the high bits only say where it happened
     reason, help = _REASONS.get(code, (f"cannot be used: {error}", "Run with --debug for details."))

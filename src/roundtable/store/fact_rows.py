@@ -9,7 +9,7 @@ from typing import Any
 from roundtable.core.events import Recorded
 from roundtable.core.faults import NotFound, RecordError
 from roundtable.core.values import Digest, compute_digest
-from roundtable.store.stored_facts import unpack
+from roundtable.store.stored_events import unpack_event
 
 FACT = "seq, at, session, v, body, packed"
 """The columns of a fact, in the order in which `read_fact` takes them."""
@@ -20,7 +20,9 @@ _BLOB = "SELECT data FROM blobs WHERE digest = ?"
 def read_fact(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:
     """A row of the table of facts, with its long texts."""
     seq, at, session, version, body, packed = row
-    return Recorded(seq, at, session, unpack(body, version, (lambda digest: read_blob(db, digest)) if packed else None))
+    return Recorded(
+        seq, at, session, unpack_event(body, version, (lambda digest: read_blob(db, digest)) if packed else None)
+    )
 
 
 def read_blob(db: sqlite3.Connection, digest: Digest) -> bytes:

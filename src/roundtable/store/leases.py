@@ -14,13 +14,13 @@ LEASE_SECONDS = 30.0
 """How long a lease lasts that is not renewed and whose holder cannot be looked at from here."""
 
 
-def this_process() -> str:
+def current_lease_holder() -> str:
     """The name of this process for good: `host:pid:start:boot`. A reused pid has another start time."""
     pid = os.getpid()
     return f"{_host()}:{pid}:{_started(pid)}:{_boot()}"
 
 
-def is_dead(holder: str) -> bool:
+def is_lease_holder_dead(holder: str) -> bool:
     """True when the holder ran where we run and is gone; of a process elsewhere we know nothing."""
     parts = holder.split(":")
     if len(parts) != 4 or parts[0] != _host() or parts[3] != _boot() or not parts[1].isdigit():
@@ -29,12 +29,12 @@ def is_dead(holder: str) -> bool:
     return not _exists(pid) or _started(pid) != started
 
 
-def is_free(holder: str, expires: float, now: float) -> bool:
+def is_lease_free(holder: str, expires: float, now: float) -> bool:
     """Whether a lease may be taken over."""
-    return not holder or expires <= now or is_dead(holder)
+    return not holder or expires <= now or is_lease_holder_dead(holder)
 
 
-def held(session: str, holder: str) -> SessionHeld:
+def lease_held_error(session: str, holder: str) -> SessionHeld:
     """The error that names who runs the session."""
     parts = holder.split(":")
     who = f"process {parts[1]} on {parts[0]}" if len(parts) == 4 else holder
@@ -43,7 +43,7 @@ def held(session: str, holder: str) -> SessionHeld:
     )
 
 
-def lost(session: str) -> LeaseLost:
+def lease_lost_error(session: str) -> LeaseLost:
     """The error of a holder that was too slow."""
     return LeaseLost(
         f"Another process has taken session {session} over.", "Watch it from here; nothing more is written by this one."

@@ -18,11 +18,11 @@ from roundtable.core.ledger import Entry, EntryKind
 from roundtable.core.text.wording import content_words
 from roundtable.core.text.wording import words as split_words
 
-TO_FILE = (SessionEnded, EntryWritten)
+FILED_EVENTS = (SessionEnded, EntryWritten)
 """The facts after which a session has something to file."""
 
 
-class Slip(msgspec.Struct, frozen=True):
+class FiledEntry(msgspec.Struct, frozen=True):
     """An entry as it is filed. `origin` is where it came from and the id it came with, which may have been taken."""
 
     entry: Entry
@@ -30,37 +30,39 @@ class Slip(msgspec.Struct, frozen=True):
     by_hand: bool = False
 
 
-class Shelf(Protocol):
+class LedgerTable(Protocol):
     """Where slips are kept."""
 
-    def under(self, workspace: str, id: str) -> Slip | None: ...
+    def under(self, workspace: str, id: str) -> FiledEntry | None: ...
 
-    def from_origin(self, origin: str) -> Slip | None: ...
+    def from_origin(self, origin: str) -> FiledEntry | None: ...
 
     def errors(self, workspace: str) -> int:
         """How many errors were ever filed there."""
         ...
 
-    def put(self, slip: Slip) -> None: ...
+    def put(self, slip: FiledEntry) -> None: ...
 
 
-def file_entry(shelf: Shelf, session: str, entry: Entry) -> Entry:
+def file_ledger_entry(shelf: LedgerTable, session: str, entry: Entry) -> Entry:
     """File one entry of a session. What was written by hand is never undone by what the session itself comes to."""
     if entry.session != session:
         known = shelf.under(entry.workspace, entry.id)
-        slip = Slip(entry, known.origin if known else "", by_hand=True)
+        slip = FiledEntry(entry, known.origin if known else "", by_hand=True)
     else:
         origin = f"{session}/{entry.id}"
         known = shelf.from_origin(origin)
         if known is not None and known.by_hand:
             return known.entry
-        slip = Slip(msgspec.structs.replace(entry, id=known.entry.id if known else _free_id(shelf, entry)), origin)
+        slip = FiledEntry(
+            msgspec.structs.replace(entry, id=known.entry.id if known else _free_id(shelf, entry)), origin
+        )
     if slip != known:
         shelf.put(slip)
     return slip.entry
 
 
-def _free_id(shelf: Shelf, entry: Entry) -> str:
+def _free_id(shelf: LedgerTable, entry: Entry) -> str:
     if entry.kind is EntryKind.ERROR:
         return f"CR-{shelf.errors(entry.workspace) + 1:03}"
     id, number = entry.id, 1
@@ -100,21 +102,21 @@ class _Shelf:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def under(self, workspace: str, id: str) -> Slip | None:
+    def under(self, workspace: str, id: str) -> FiledEntry | None:
         return self._slip("WHERE workspace = ? AND id = ?", workspace, id)
 
-    def from_origin(self, origin: str) -> Slip | None:
+    def from_origin(self, origin: str) -> FiledEntry | None:
         return self._slip("WHERE origin = ?", origin)
 
-    def _slip(self, where: str, *given: str) -> Slip | None:
+    def _slip(self, where: str, *given: str) -> FiledEntry | None:
         row = self._db.execute(f"{_SLIP} {where}", given).fetchone()
-        return Slip(_decode(row[0]), row[1], bool(row[2])) if row else None
+        return FiledEntry(_decode(row[0]), row[1], bool(row[2])) if row else None
 
     def errors(self, workspace: str) -> int:
         (count,) = self._db.execute(_ERRORS, (workspace,)).fetchone()
         return count
 
-    def put(self, slip: Slip) -> None:
+    def put(self, slip: FiledEntry) -> None:
         entry = slip.entry
         body = msgspec.json.encode(entry).decode()
         row = (entry.workspace, entry.id, str(entry.kind), entry.at, slip.origin, slip.by_hand, body)
@@ -123,34 +125,36 @@ class _Shelf:
         self._db.execute(_WORD, (place, " ".join(split_words(entry.searchable))))
 
 
-def want_filing(db: sqlite3.Connection, recorded: Recorded) -> None:
+def request_ledger_filing(db: sqlite3.Connection, recorded: Recorded) -> None:
     """Note down that a session has something to file."""
-    if isinstance(recorded.event, TO_FILE):
+    if isinstance(recorded.event, FILED_EVENTS):
         db.execute(_WANT, (recorded.session, recorded.seq))
 
 
-def unfiled(db: sqlite3.Connection) -> list[str]:
+def list_unfiled_sessions(db: sqlite3.Connection) -> list[str]:
     """The sessions that have something to file, newest first: their ids begin with the time."""
     return [session for (session,) in db.execute(_UNFILED)]
 
 
-def file(db: sqlite3.Connection, session: str, seq: int, entries: Sequence[Entry]) -> list[Entry]:
+def file_session_entries(db: sqlite3.Connection, session: str, seq: int, entries: Sequence[Entry]) -> list[Entry]:
     """File what a session comes to, unless somebody has filed a later state of it meanwhile."""
     shelf = _Shelf(db)
     filed = db.execute(_FILED, (session,)).fetchone()
     if filed and filed[0] > seq:
         return [slip.entry for it in entries if (slip := shelf.under(it.workspace, it.id))]
     db.execute(_FILE, {"session": session, "seq": seq})
-    return [file_entry(shelf, session, entry) for entry in entries]
+    return [file_ledger_entry(shelf, session, entry) for entry in entries]
 
 
-def entries(db: sqlite3.Connection, workspace: str, kinds: Sequence[EntryKind], limit: int | None) -> list[Entry]:
+def list_ledger_entries(
+    db: sqlite3.Connection, workspace: str, kinds: Sequence[EntryKind], limit: int | None
+) -> list[Entry]:
     """Newest first."""
     query = f"SELECT body FROM ledger WHERE workspace = ? AND {_of(kinds)} ORDER BY at DESC, place DESC LIMIT ?"
-    return [_decode(body) for (body,) in db.execute(query, (workspace, *map(str, kinds), rows(limit)))]
+    return [_decode(body) for (body,) in db.execute(query, (workspace, *map(str, kinds), sql_row_limit(limit)))]
 
 
-def search(
+def search_ledger(
     db: sqlite3.Connection, asked: str, workspace: str, kinds: Sequence[EntryKind], limit: int | None
 ) -> list[Entry]:
     """Those that share words with these, the most relevant first. What is asked for is words, never a query."""
@@ -161,10 +165,10 @@ def search(
         SELECT body FROM ledger_words JOIN ledger ON place = ledger_words.rowid
         WHERE ledger_words MATCH ? AND workspace = ? AND {_of(kinds)} ORDER BY rank, at DESC, place DESC LIMIT ?
     """
-    return [_decode(body) for (body,) in db.execute(query, (wanted, workspace, *map(str, kinds), rows(limit)))]
+    return [_decode(body) for (body,) in db.execute(query, (wanted, workspace, *map(str, kinds), sql_row_limit(limit)))]
 
 
-def rows(limit: int | None) -> int:
+def sql_row_limit(limit: int | None) -> int:
     """A limit as SQLite takes it, where a number below zero is none."""
     return -1 if limit is None else limit
 
@@ -173,17 +177,17 @@ def _of(kinds: Sequence[EntryKind]) -> str:
     return f"kind IN ({', '.join('?' * len(kinds))})" if kinds else "TRUE"
 
 
-class MemoryLedger:
+class InMemoryLedger:
     """The port Ledger over plain dictionaries."""
 
     def __init__(self) -> None:
-        self._slips: dict[tuple[str, str], Slip] = {}
+        self._slips: dict[tuple[str, str], FiledEntry] = {}
         self._wanted: dict[str, int] = {}
         self._filed: dict[str, int] = {}
 
     def want_filing(self, recorded: Recorded) -> None:
         """Note down that a session has something to file."""
-        if isinstance(recorded.event, TO_FILE):
+        if isinstance(recorded.event, FILED_EVENTS):
             self._wanted[recorded.session] = recorded.seq
 
     def drop_filing(self, session: str) -> None:
@@ -200,7 +204,7 @@ class MemoryLedger:
         if self._filed.get(session, 0) > seq:
             return [slip.entry for it in entries if (slip := self.under(it.workspace, it.id))]
         self._filed[session] = seq
-        return [file_entry(self, session, entry) for entry in entries]
+        return [file_ledger_entry(self, session, entry) for entry in entries]
 
     async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 100) -> list[Entry]:
         """What is remembered there, newest first."""
@@ -218,11 +222,11 @@ class MemoryLedger:
 
     # --- as a shelf ------------------------------------------------------------------------------
 
-    def under(self, workspace: str, id: str) -> Slip | None:
+    def under(self, workspace: str, id: str) -> FiledEntry | None:
         """What is filed under an id."""
         return self._slips.get((workspace, id))
 
-    def from_origin(self, origin: str) -> Slip | None:
+    def from_origin(self, origin: str) -> FiledEntry | None:
         """What came from there."""
         return next((slip for slip in self._slips.values() if slip.origin == origin), None)
 
@@ -230,7 +234,7 @@ class MemoryLedger:
         """How many errors were ever filed there."""
         return sum(it.entry.kind is EntryKind.ERROR for it in self._slips.values() if it.entry.workspace == workspace)
 
-    def put(self, slip: Slip) -> None:
+    def put(self, slip: FiledEntry) -> None:
         """Keep a slip under its id."""
         self._slips[slip.entry.workspace, slip.entry.id] = slip
 

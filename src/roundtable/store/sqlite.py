@@ -21,27 +21,27 @@ from roundtable.core.ports import Lease, RemovedSessions
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
 from roundtable.store import ledgers, session_index
-from roundtable.store.database import explained, open_file
+from roundtable.store.database import explain_database_error, open_database
 from roundtable.store.fact_rows import FACT, read_blob, read_fact
-from roundtable.store.leases import LEASE_SECONDS, held, is_free, lost
+from roundtable.store.leases import LEASE_SECONDS, is_lease_free, lease_held_error, lease_lost_error
 from roundtable.store.session_index import Scope
-from roundtable.store.stored_facts import (
+from roundtable.store.stored_events import (
     BLOB_LIMIT,
-    LONG_TEXT,
-    Body,
-    admit,
-    check_blob,
+    LONG_TEXT_BYTES,
+    PackedEvent,
+    check_blob_size,
+    check_event_allowed,
     compute_digest,
-    digests_in,
-    pack,
-    stamp,
-    with_free_slug,
+    ensure_unique_slug,
+    find_blob_digests,
+    pack_event,
+    record_timestamp,
 )
-from roundtable.store.writer import Writer
+from roundtable.store.writer import WriterThread
 
 T = TypeVar("T")
 
-RECENT = 32
+RECENT_BLOBS = 32
 
 _LAST = "SELECT coalesce(max(seq), 0) FROM events WHERE session = ?"
 _PLACE = """
@@ -81,7 +81,7 @@ class SqliteStore:
         self._max_blob_bytes = max_blob_bytes
         self._lease_seconds = lease_seconds
         writing, self._reading = connections
-        self._writer = Writer(writing, self._explain)
+        self._writer = WriterThread(writing, self._explain)
         self._reader = reader
         self._recent: dict[Digest, bytes] = {}
         self._closed = False
@@ -99,7 +99,7 @@ class SqliteStore:
         """Open the record, made and brought up to date as needed."""
         path = Path(path)
         reader = ThreadPoolExecutor(1, "roundtable-reader")
-        connections = await asyncio.get_running_loop().run_in_executor(reader, open_file, path, busy_seconds)
+        connections = await asyncio.get_running_loop().run_in_executor(reader, open_database, path, busy_seconds)
         return cls(path, connections, reader, redact, max_blob_bytes=max_blob_bytes, lease_seconds=lease_seconds)
 
     async def close(self) -> None:
@@ -128,12 +128,14 @@ class SqliteStore:
         def write(db: sqlite3.Connection) -> list[Recorded]:
             last, token, holder = db.execute(_PLACE, {"session": session}).fetchone()
             if lease is not None and (lease.session != session or lease.token != token or not holder):
-                raise lost(session)
+                raise lease_lost_error(session)
             written: list[Recorded] = []
             for seq, event in enumerate(events, last + 1):
-                admit(session, event, seq - 1, lease is not None)
-                body = pack(with_free_slug(event, lambda slug: session_index.is_slug_taken(db, slug)), self._redact)
-                written.append(Recorded(seq, stamp(), session, body.event))
+                check_event_allowed(session, event, seq - 1, lease is not None)
+                body = pack_event(
+                    ensure_unique_slug(event, lambda slug: session_index.is_slug_taken(db, slug)), self._redact
+                )
+                written.append(Recorded(seq, record_timestamp(), session, body.event))
                 _insert(db, written[-1], body)
             return written
 
@@ -159,7 +161,7 @@ class SqliteStore:
 
     async def keep(self, data: bytes) -> Digest:
         """Keep something once, under its digest."""
-        check_blob(data, self._max_blob_bytes)
+        check_blob_size(data, self._max_blob_bytes)
         digest = compute_digest(data)
         await self._writer.submit(lambda db: db.execute(_KEEP, (digest, data)))
         self._remember(digest, data)
@@ -172,9 +174,9 @@ class SqliteStore:
 
     def _remember(self, digest: Digest, data: bytes) -> None:
         """A meeting's templates are kept at its opening and needed a moment later, by the same process."""
-        if len(data) <= LONG_TEXT:
+        if len(data) <= LONG_TEXT_BYTES:
             self._recent[digest] = data
-        if len(self._recent) > RECENT:
+        if len(self._recent) > RECENT_BLOBS:
             del self._recent[next(iter(self._recent))]
 
     # --- the index -----------------------------------------------------------------------------
@@ -217,7 +219,7 @@ class SqliteStore:
 
     async def remove(self, sessions: Sequence[str]) -> RemovedSessions:
         """Take sessions off the record, and what is kept that nobody names any more; one that somebody runs stays."""
-        removed = await self._writer.submit(lambda db: remove(db, sessions))
+        removed = await self._writer.submit(lambda db: remove_sessions(db, sessions))
         self._recent.clear()
         return removed
 
@@ -225,21 +227,21 @@ class SqliteStore:
 
     async def unfiled(self) -> list[str]:
         """The sessions that have ended, or got an entry, since they were last filed, newest first."""
-        return await self._read(ledgers.unfiled)
+        return await self._read(ledgers.list_unfiled_sessions)
 
     async def file(self, session: str, seq: int, entries: Sequence[Entry]) -> list[Entry]:
         """File what a session comes to; returns it as it is filed."""
-        return await self._writer.submit(lambda db: ledgers.file(db, session, seq, entries))
+        return await self._writer.submit(lambda db: ledgers.file_session_entries(db, session, seq, entries))
 
     async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 100) -> list[Entry]:
         """What is remembered there, newest first."""
-        return await self._read(lambda db: ledgers.entries(db, workspace, kinds, limit))
+        return await self._read(lambda db: ledgers.list_ledger_entries(db, workspace, kinds, limit))
 
     async def search(
         self, words: str, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 20
     ) -> list[Entry]:
         """Those that share words with these, the most relevant first."""
-        return await self._read(lambda db: ledgers.search(db, words, workspace, kinds, limit))
+        return await self._read(lambda db: ledgers.search_ledger(db, words, workspace, kinds, limit))
 
     # --- leases --------------------------------------------------------------------------------
 
@@ -249,8 +251,8 @@ class SqliteStore:
         def take(db: sqlite3.Connection) -> tuple[Lease, list[Recorded]]:
             token, other, expires = db.execute(_LEASE, (session,)).fetchone() or (0, "", 0.0)
             now = time.time()
-            if not is_free(other, expires, now):
-                raise held(session, other)
+            if not is_lease_free(other, expires, now):
+                raise lease_held_error(session, other)
             db.execute(_TAKE, (session, token + 1, holder, now + self._lease_seconds))
             return Lease(session, token + 1), _facts(db, session)
 
@@ -261,7 +263,7 @@ class SqliteStore:
 
         def prolong(db: sqlite3.Connection) -> None:
             if not db.execute(_RENEW, (time.time() + self._lease_seconds, lease.session, lease.token)).rowcount:
-                raise lost(lease.session)
+                raise lease_lost_error(lease.session)
 
         await self._writer.submit(prolong)
 
@@ -272,7 +274,7 @@ class SqliteStore:
     async def holder(self, session: str) -> str | None:
         """Who runs it now, if anyone alive does."""
         row = await self._read(lambda db: db.execute(_LEASE, (session,)).fetchone())
-        return None if row is None or is_free(row[1], row[2], time.time()) else row[1]
+        return None if row is None or is_lease_free(row[1], row[2], time.time()) else row[1]
 
     # --- threads and errors --------------------------------------------------------------------
 
@@ -292,20 +294,20 @@ class SqliteStore:
             raise self._explain(error) from error
 
     def _explain(self, error: sqlite3.Error) -> RecordError:
-        return explained(self.path, error)
+        return explain_database_error(self.path, error)
 
     def _shut(self) -> None:
         self._writer.close()
         self._reading.close()
 
 
-def _insert(db: sqlite3.Connection, recorded: Recorded, body: Body) -> None:
+def _insert(db: sqlite3.Connection, recorded: Recorded, body: PackedEvent) -> None:
     for blob in body.blobs.items():
         db.execute(_KEEP, blob)
     fact = (recorded.session, recorded.seq, recorded.at, SCHEMA_VERSION, body.kind, body.data.decode())
     pos = db.execute(_ADD, (*fact, bool(body.blobs))).lastrowid or 0
     session_index.index_fact(db, pos, recorded)
-    ledgers.want_filing(db, recorded)
+    ledgers.request_ledger_filing(db, recorded)
 
 
 def _facts(db: sqlite3.Connection, session: str, after: int = 0) -> list[Recorded]:
@@ -320,10 +322,10 @@ _NAMING = "SELECT body FROM events WHERE body LIKE '%sha256:%'"
 _NAMING_BLOBS = "SELECT digest, data FROM blobs WHERE instr(data, CAST('sha256:' AS BLOB))"
 
 
-def remove(db: sqlite3.Connection, sessions: Sequence[str]) -> RemovedSessions:
+def remove_sessions(db: sqlite3.Connection, sessions: Sequence[str]) -> RemovedSessions:
     """Every fact, name and lease of these sessions, but of those that somebody runs; then what nobody names."""
     now = time.time()
-    running = {session for session, holder, expires in db.execute(_LEASES) if not is_free(holder, expires, now)}
+    running = {session for session, holder, expires in db.execute(_LEASES) if not is_lease_free(holder, expires, now)}
     gone: list[str] = []
     size = 0
     for session in dict.fromkeys(sessions):
@@ -340,10 +342,10 @@ def remove(db: sqlite3.Connection, sessions: Sequence[str]) -> RemovedSessions:
 def _clear_unnamed(db: sqlite3.Connection) -> int:
     """Delete the blobs that no fact names any more, and no kept thing that a fact names; returns their bytes."""
     unnamed: dict[Digest, int] = dict(db.execute("SELECT digest, length(data) FROM blobs").fetchall())
-    named = {digest for (body,) in db.execute(_NAMING) for digest in digests_in(body)}
+    named = {digest for (body,) in db.execute(_NAMING) for digest in find_blob_digests(body)}
     for digest, data in db.execute(_NAMING_BLOBS):
         if digest in named:
-            named |= digests_in(data.decode(errors="replace"))
+            named |= find_blob_digests(data.decode(errors="replace"))
     for digest in named:
         unnamed.pop(digest, None)
     db.executemany("DELETE FROM blobs WHERE digest = ?", [(digest,) for digest in unnamed])

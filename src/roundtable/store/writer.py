@@ -17,8 +17,8 @@ from roundtable.core.ports import Lease
 
 T = TypeVar("T")
 
-BATCH = 1000
-POLL = 0.2
+MAX_BATCH = 1000
+POLL_SECONDS = 0.2
 """Seconds between two looks for facts of other processes, while somebody waits for one."""
 
 
@@ -44,7 +44,7 @@ class _Outcome(NamedTuple):
     error: Exception | None = None
 
 
-class Writer:
+class WriterThread:
     """Owns the writing connection, and knows who waits for which session to change."""
 
     def __init__(self, connection: sqlite3.Connection, explain: Callable[[sqlite3.Error], Exception]) -> None:
@@ -124,8 +124,8 @@ class Writer:
     def _next_jobs(self) -> list[_Job]:
         jobs: list[_Job] = []
         with suppress(Empty):
-            jobs += self._queue.get(timeout=POLL if self._waiting else None)
-            while len(jobs) < BATCH:
+            jobs += self._queue.get(timeout=POLL_SECONDS if self._waiting else None)
+            while len(jobs) < MAX_BATCH:
                 jobs += self._queue.get_nowait()
         return jobs
 
@@ -151,7 +151,7 @@ class Writer:
 
     def _others_wrote(self) -> bool:
         """Whether another process has committed since the last look; there is no need to look all the time."""
-        if time.monotonic() - self._looked < POLL / 2:
+        if time.monotonic() - self._looked < POLL_SECONDS / 2:
             return False
         seen, self._seen, self._looked = self._seen, self._data_version(), time.monotonic()
         return seen != self._seen

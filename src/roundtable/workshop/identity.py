@@ -13,7 +13,7 @@ from itertools import count
 from tempfile import TemporaryDirectory
 
 
-def person() -> str:
+def current_user_name() -> str:
     """The name of whoever runs this; their number where the machine knows no name for it, as in many containers."""
     try:
         return getpass.getuser()
@@ -25,18 +25,18 @@ _NAME = re.compile(r"roundtable-(\d+)-(\d+)-\d+(?!\d)")
 _numbers = count(1)
 
 
-def own_name() -> str:
+def process_owned_name() -> str:
     """A name that nobody else has: of this process, by its id and when it began."""
     pid = os.getpid()
     return f"roundtable-{pid}-{_begun(pid)}-{next(_numbers)}"
 
 
-def own_folder() -> TemporaryDirectory[str]:
+def process_owned_folder() -> TemporaryDirectory[str]:
     """A folder for a while; who comes after us clears it away if we cannot."""
-    return TemporaryDirectory(prefix=f"{own_name()}-")
+    return TemporaryDirectory(prefix=f"{process_owned_name()}-")
 
 
-def is_orphan(name: str) -> bool:
+def is_orphaned_name(name: str) -> bool:
     """Whether this is a name of ours, or begins with one, whose process is gone."""
     owner = _NAME.match(name)
     return owner is not None and _begun(int(owner[1])) != owner[2]

@@ -14,13 +14,13 @@ import msgspec
 from roundtable.core.changeset import Refusal, RefusalKind
 
 _WALK = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 """Opens a file, and neither a link nor what one would wait for."""
-NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 """Opens a file that was not there."""
 
 
-class Content(msgspec.Struct, frozen=True):
+class FileContent(msgspec.Struct, frozen=True):
     """A file: its bytes, its permissions, and the user and group it belongs to if that matters."""
 
     data: bytes
@@ -32,12 +32,12 @@ class Content(msgspec.Struct, frozen=True):
         """Whether its owner may run it."""
         return bool(self.mode & stat.S_IXUSR)
 
-    def same(self, other: Content | None) -> bool:
+    def same(self, other: FileContent | None) -> bool:
         """Whether the other one is the same to git: its bytes, and whether it can be run."""
         return other is not None and (self.data, self.executable) == (other.data, other.executable)
 
 
-class Astray(Exception):
+class UnsafePath(Exception):
     """Something on the way to a file, or in its place, that is not ours to follow or to write over."""
 
     def __init__(self, path: str, kind: RefusalKind, sentence: str) -> None:
@@ -45,7 +45,7 @@ class Astray(Exception):
         self.refusal = Refusal(path, kind, sentence)
 
 
-class Beneath:
+class ConfinedFolder:
     """An open folder. Paths are relative to it and use `/`."""
 
     def __init__(self, root: int) -> None:
@@ -53,7 +53,7 @@ class Beneath:
 
     @classmethod
     @contextlib.contextmanager
-    def of(cls, root: Path) -> Generator[Beneath]:
+    def of(cls, root: Path) -> Generator[ConfinedFolder]:
         """The folder, which must be there."""
         handle = os.open(root.resolve(), _WALK)
         try:
@@ -61,28 +61,28 @@ class Beneath:
         finally:
             os.close(handle)
 
-    def read(self, path: str) -> Content | None:
+    def read(self, path: str) -> FileContent | None:
         """What stands there; None if nothing does."""
         try:
             with self.folder_of(path) as (name, at):
                 found = os.stat(name, dir_fd=at, follow_symlinks=False)
                 if stat.S_ISLNK(found.st_mode):
-                    raise Astray(path, RefusalKind.LINK, f"{path} is a link.")
+                    raise UnsafePath(path, RefusalKind.LINK, f"{path} is a link.")
                 if not stat.S_ISREG(found.st_mode):
-                    raise Astray(path, RefusalKind.NOT_A_FILE, f"{path} is not a file.")
-                with os.fdopen(os.open(name, LOOK, dir_fd=at), "rb") as file:
+                    raise UnsafePath(path, RefusalKind.NOT_A_FILE, f"{path} is not a file.")
+                with os.fdopen(os.open(name, READ_FLAGS, dir_fd=at), "rb") as file:
                     found = os.fstat(file.fileno())
-                    return Content(file.read(), stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
+                    return FileContent(file.read(), stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
         except FileNotFoundError:
             return None
 
-    def write(self, path: str, content: Content, draft: str) -> None:
+    def write(self, path: str, content: FileContent, draft: str) -> None:
         """Put a file in place in one step, over a draft beside it; its folder must be there."""
         with self.folder_of(path) as (name, at):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(draft, dir_fd=at)
             try:
-                with os.fdopen(os.open(draft, NEW, 0o600, dir_fd=at), "wb") as file:
+                with os.fdopen(os.open(draft, CREATE_FLAGS, 0o600, dir_fd=at), "wb") as file:
                     _fill(file, content)
                 os.replace(draft, name, src_dir_fd=at, dst_dir_fd=at)
             except OSError:
@@ -142,7 +142,7 @@ class Beneath:
             yield name, at
 
 
-def _fill(file: BinaryIO, content: Content) -> None:
+def _fill(file: BinaryIO, content: FileContent) -> None:
     file.write(content.data)
     file.flush()
     if content.owner is not None:
@@ -154,13 +154,13 @@ def _fill(file: BinaryIO, content: Content) -> None:
 
 def _step(path: str, folder: str, at: int) -> int:
     if folder in ("", ".", ".."):
-        raise Astray(path, RefusalKind.TRAVERSAL, f"{path} is not a plain path.")
+        raise UnsafePath(path, RefusalKind.TRAVERSAL, f"{path} is not a plain path.")
     try:
         inner = os.open(folder, _WALK, dir_fd=at)
     except FileNotFoundError:
         raise
     except OSError:
         if stat.S_ISLNK(os.stat(folder, dir_fd=at, follow_symlinks=False).st_mode):
-            raise Astray(path, RefusalKind.LINK, f"{folder}, on the way to {path}, is a link.") from None
-        raise Astray(path, RefusalKind.NOT_A_FILE, f"{folder}, on the way to {path}, is not a folder.") from None
+            raise UnsafePath(path, RefusalKind.LINK, f"{folder}, on the way to {path}, is a link.") from None
+        raise UnsafePath(path, RefusalKind.NOT_A_FILE, f"{folder}, on the way to {path}, is not a folder.") from None
     return inner

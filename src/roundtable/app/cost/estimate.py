@@ -26,7 +26,7 @@ from roundtable.core.values import Charter, Expect, Right, Seat
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.meetings import PlannedRound
 from roundtable.meetings.try_candidates import FILE_PARTS_CODEC, WHOLE_FILES_CODEC, choose_changes_codec
-from roundtable.store.stored_facts import compute_digest
+from roundtable.store.stored_events import compute_digest
 
 POSITION = 160
 """Bytes of a position in one line."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from roundtable.app.cost.estimate import Call, Estimate, Project
-from roundtable.app.effects.project_files import Listing
+from roundtable.app.effects.project_files import ProjectReader
 from roundtable.app.opening.context_window import ContextRoom, compute_context_room, estimate_file_overhead
 from roundtable.core.faults import RecordError
 from roundtable.core.session import Session
@@ -24,7 +24,7 @@ from roundtable.core.values import Charter, Seat, Usage
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN, VoiceStatistics, measure_voices
 from roundtable.voices.prices import price_of
 from roundtable.voices.tariffs import Tariff
-from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.edit.stored_drafts import DraftStore
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Agenda, Roundtable
@@ -181,7 +181,7 @@ async def _project(desk: Roundtable, charter: Charter) -> Project:
 
     if not has_stages(charter) or starts_without_files(charter):
         return Project(room)
-    listing = Listing(Drafts(desk.store), desk.workspace, desk.redactor, config.ignore)
+    listing = ProjectReader(DraftStore(desk.store), desk.workspace, desk.redactor, config.ignore)
     files = (await listing.found("")).files
     # Each file is rounded up to a token of its own.
     return Project(

@@ -14,17 +14,17 @@ from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import AgentWorktree
 from roundtable.voices.agents.process import Child
 from roundtable.voices.agents.workdirs import allowed
-from roundtable.workshop.repo.worktrees import Worktree, Worktrees, branch_name
+from roundtable.workshop.repo.worktrees import Worktree, Worktrees, agent_branch_name
 
-PATIENCE = 900.0
+SETUP_TIMEOUT = 900.0
 """Seconds one program of the set-up may say nothing."""
 
 
-class SetUpFailed(RoundtableError):
+class WorktreeSetupFailed(RoundtableError):
     """A program of `[worktrees] setup` failed; the worktree is there all the same."""
 
 
-class AgentWorkplaces:
+class LocalAgentWorktrees:
     """The worktrees of one workspace, as agents get them."""
 
     def __init__(self, root: Path, workspace: Path, settings: WorktreeSettings) -> None:
@@ -59,7 +59,7 @@ class AgentWorkplaces:
 
         The set-up runs as the person's own programs: it may need the network, and only a trusted config can name it.
         """
-        branch = branch_name(self._settings.branch, agent, task)
+        branch = agent_branch_name(self._settings.branch, agent, task)
         made = await asyncio.to_thread(
             self.worktrees.open, self._name(agent, task), base, branch=branch, copy=self._settings.copy, session=session
         )
@@ -68,7 +68,7 @@ class AgentWorkplaces:
         return await asyncio.to_thread(self.worktrees.begun, made) if self._settings.setup else made
 
     def _name(self, agent: str, task: str) -> str:
-        return branch_name(self._settings.branch, agent, task).replace("/", "-")
+        return agent_branch_name(self._settings.branch, agent, task).replace("/", "-")
 
 
 async def _set_up(worktree: Worktree, argv: tuple[str, ...]) -> None:
@@ -80,7 +80,7 @@ async def _set_up(worktree: Worktree, argv: tuple[str, ...]) -> None:
         raise _failed(worktree, argv, error.strerror or "it cannot be started") from None
     said = ""
     try:
-        while (heard := await child.hear(PATIENCE)) and heard.what in ("line", "trouble"):
+        while (heard := await child.hear(SETUP_TIMEOUT)) and heard.what in ("line", "trouble"):
             said = sanitize_line(heard.text.decode(errors="replace")) or said
         code = await child.leave()
     finally:
@@ -89,8 +89,8 @@ async def _set_up(worktree: Worktree, argv: tuple[str, ...]) -> None:
         raise _failed(worktree, argv, said or f"it ended with {code}")
 
 
-def _failed(worktree: Worktree, argv: tuple[str, ...], why: str) -> SetUpFailed:
-    return SetUpFailed(
+def _failed(worktree: Worktree, argv: tuple[str, ...], why: str) -> WorktreeSetupFailed:
+    return WorktreeSetupFailed(
         f"The set-up of worktree {worktree.name} failed at {sanitize_line(' '.join(argv))}: {why}.",
         "Mend [worktrees] setup in the config; the folder is still there.",
     )

@@ -22,22 +22,22 @@ from roundtable.report.project_versions import (
     stage_contributors,
 )
 from roundtable.report.stage_words import describe_stage_contributions, describe_stage_end
-from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.project.handover import (
     ProjectVersion,
     hand_over_project,
     overlay_draft_on_project,
     read_project_files,
 )
-from roundtable.workshop.repo.commits import Commit
+from roundtable.workshop.repo.commits import CommitMessage
 
-DECISIONS = "docs/decisions"
+DECISIONS_FOLDER = "docs/decisions"
 
 
-class Delivering:
+class ProjectDelivery:
     """The way of a project out of the record."""
 
-    def __init__(self, drafts: Drafts) -> None:
+    def __init__(self, drafts: DraftStore) -> None:
         self._drafts = drafts
 
     async def deliver(
@@ -65,7 +65,7 @@ class Delivering:
         charter = session.charter
         existing = not starts_without_files(charter)
         base = await asyncio.to_thread(read_project_files, Path(charter.workspace)) if existing else {}
-        found = ProjectVersion(base, session.opened_at, Commit("The project as it was found", session.id))
+        found = ProjectVersion(base, session.opened_at, CommitMessage("The project as it was found", session.id))
         versions = [found] if existing else []
         for attempt in final_stage_attempts(list_stage_attempts(records)):
             end, before = attempt.end, versions[-1] if versions else found
@@ -92,14 +92,15 @@ def _paper(end: StageEnd) -> dict[str, str]:
     if not end.text or end.how == "failed":
         return {}
     told = "\n".join(f"- {escape_markdown_line(it)}" for it in describe_stage_end(end))
-    return {f"{DECISIONS}/{end.id}-{end.stage}.md": f"# {end.id} {end.stage}\n\n{told}\n\n{quote_markdown(end.text)}\n"}
+    path = f"{DECISIONS_FOLDER}/{end.id}-{end.stage}.md"
+    return {path: f"# {end.id} {end.stage}\n\n{told}\n\n{quote_markdown(end.text)}\n"}
 
 
-def _commit(session: Session, attempt: StageAttempt) -> Commit:
+def _commit(session: Session, attempt: StageAttempt) -> CommitMessage:
     end = attempt.end
     message = "\n\n".join((f"{end.id} {end.stage}", "\n".join(describe_stage_contributions(end))))
     checks = {it.name: "passed" if it.passed else "failed" for it in last_attempt_checks(session, attempt)}
-    return Commit(
+    return CommitMessage(
         message,
         session.id,
         producers=stage_contributors(end),

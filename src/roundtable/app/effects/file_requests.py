@@ -21,17 +21,17 @@ from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
 from roundtable.core.text.redaction import Redactor
-from roundtable.workshop.repo.git import NoGit, git_of
+from roundtable.workshop.repo.git import GitUnavailable, open_git
 
 
-class Answer(NamedTuple):
+class ServedFiles(NamedTuple):
     """The files that are shown, and why the others are not."""
 
     shown: dict[str, bytes]
     refused: dict[str, str]
 
 
-class Requests:
+class FileRequests:
     """Serves what seats ask for. All that is shown in a session this way shares one room."""
 
     def __init__(
@@ -54,8 +54,8 @@ class Requests:
         served = [result for _, _, result in state.shared_results if isinstance(result, FilesRead)]
         return self._room_of(state.charter).asked_for - sum(item.size for result in served for item in result.items)
 
-    def _read(self, names: Sequence[str], room: int) -> Answer:
-        found = Answer({}, self._ignored(names))
+    def _read(self, names: Sequence[str], room: int) -> ServedFiles:
+        found = ServedFiles({}, self._ignored(names))
         for name in names:
             if name in found.refused:
                 continue
@@ -82,8 +82,8 @@ class Requests:
         paths = {path for path in real.values() if not is_sensitive_path(path)}
         set_aside = build_ignore_filter(self._ignore)
         try:
-            with git_of(self._workspace) as git:
+            with open_git(self._workspace) as git:
                 ignored = git.ignored(paths) | {path for path in paths if set_aside(path)}
-        except NoGit as error:
+        except GitUnavailable as error:
             return dict.fromkeys(real, error.message)
         return {name: f"{name} is ignored in this workspace." for name, path in real.items() if path in ignored}

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from uuid import NAMESPACE_URL, uuid5
 
-from roundtable.app.effects.file_requests import Requests
+from roundtable.app.effects.file_requests import FileRequests
 from roundtable.core.effects import (
     ChildEnded,
     Effect,
@@ -23,17 +23,21 @@ from roundtable.core.values import Charter, Decision
 from roundtable.workshop.trial.listed_checks import ListedChecks
 
 if TYPE_CHECKING:
-    from roundtable.app.effects.workbench import Workbench
+    from roundtable.app.effects.workshop_effects import WorkshopPerformer
 
-HoldChild = Callable[[str, Charter], Awaitable[Decision]]
+RunChildMeeting = Callable[[str, Charter], Awaitable[Decision]]
 
 
-class DeskPerformer:
+class EffectPerformer:
     """The performers of the desk. All may do their work again after a crash: reading and checking change nothing, and
     a child meeting has an id made from its step, so doing it again resumes it."""
 
     def __init__(
-        self, requests: Requests, checks: ListedChecks, hold_child: HoldChild, make_workbench: Callable[[], Workbench]
+        self,
+        requests: FileRequests,
+        checks: ListedChecks,
+        hold_child: RunChildMeeting,
+        make_workbench: Callable[[], WorkshopPerformer],
     ) -> None:
         self._requests = requests
         self._checks = checks
@@ -41,7 +45,7 @@ class DeskPerformer:
         self._make_workbench = make_workbench
 
     @cached_property
-    def _workbench(self) -> Workbench:
+    def _workbench(self) -> WorkshopPerformer:
         """Made when a meeting first wants it: most never write code, and it takes long to load."""
         return self._make_workbench()
 

@@ -19,37 +19,37 @@ from roundtable.core.chunks import file_priority
 from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
-from roundtable.workshop.edit.stored_drafts import Drafts
-from roundtable.workshop.repo.git import git_of
+from roundtable.workshop.edit.stored_drafts import DraftStore
+from roundtable.workshop.repo.git import open_git
 
 
-class Found(NamedTuple):
+class ProjectFiles(NamedTuple):
     """The files by path, the program itself first, then what configures it, then its tests; and why some are not."""
 
     files: dict[str, bytes]
     refused: dict[str, str]
 
 
-class Listing:
+class ProjectReader:
     """The projects that stand on one folder. Files that are ignored are not of a project, and are not even named."""
 
-    def __init__(self, drafts: Drafts, root: Path, redactor: Redactor, ignore: Sequence[str]) -> None:
+    def __init__(self, drafts: DraftStore, root: Path, redactor: Redactor, ignore: Sequence[str]) -> None:
         self._drafts = drafts
         self._root = root
         self._redactor = redactor
         self._ignore = ignore
 
-    async def found(self, draft: Digest) -> Found:
+    async def found(self, draft: Digest) -> ProjectFiles:
         """The files of a project, with their bytes."""
         return await asyncio.to_thread(self._found, await self._drafts.files(draft))
 
-    def _found(self, over: Sequence[DraftFile]) -> Found:
-        with git_of(self._root) as git:
+    def _found(self, over: Sequence[DraftFile]) -> ProjectFiles:
+        with open_git(self._root) as git:
             there = git.files()
         laid = {it.path: it.after for it in over}
         gone = {path for it in over for path in (it.was, it.path if it.after is None else "") if path}
         paths = [path for path in dict.fromkeys((*there, *laid)) if path not in gone or laid.get(path) is not None]
-        found = Found(
+        found = ProjectFiles(
             {},
             {
                 path: f"{path} is a sensitive file and is never shown to a model."

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from roundtable.app.effects.project_files import Found
+from roundtable.app.effects.project_files import ProjectFiles
 from roundtable.app.opening.context_files import store_context_data
 from roundtable.app.opening.context_window import (
     FILE_BYTES_IN_UNKNOWN_WINDOW,
@@ -50,14 +50,14 @@ class _Cut(msgspec.Struct, frozen=True):
     map: bytes
 
 
-class Cutting:
+class ProjectSplitter:
     """Cuts the projects of one desk, by the windows of who is to read them."""
 
     def __init__(self, store: Store, room_of: FindContextRoom) -> None:
         self._store = store
         self._room_of = room_of
 
-    async def cut(self, session: Session, effect: SplitForReview, project: Found) -> ProjectSplit | Fault:
+    async def cut(self, session: Session, effect: SplitForReview, project: ProjectFiles) -> ProjectSplit | Fault:
         """Every file once, in parts that fit the smallest window; all of it in one where that is large enough."""
         room = compute_readers_room(self._room_of, session.charter, effect.seats, effect.answer)
         left = None if room.named is None else compute_tokens_for_files(session, room.named)
@@ -106,14 +106,14 @@ class _Choice(NamedTuple):
     map: bytes = b""
 
 
-class Showing:
+class ProjectExcerpts:
     """Shows the projects of one desk, as far as those who work on them have room for them."""
 
     def __init__(self, store: Store, room_of: FindContextRoom) -> None:
         self._store = store
         self._room_of = room_of
 
-    async def shown(self, session: Session, effect: ListProject, project: Found) -> ProjectListed:
+    async def shown(self, session: Session, effect: ListProject, project: ProjectFiles) -> ProjectListed:
         """The files that are shown, each kept as it is now; of a larger project its map, and the names of the rest."""
         about = "\n".join((effect.about, session.charter.question, *quote_stage_decisions(list_stage_ends(session))))
         chosen = await asyncio.to_thread(_chosen, project.files, about, self._room(session, effect))

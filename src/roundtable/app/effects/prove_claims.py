@@ -20,17 +20,17 @@ from roundtable.core.session import Session
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.verdict import Claim, Verdict
-from roundtable.workshop.edit.draft import Drafting, drafted
-from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.edit.draft import DraftResult, draft_changeset
+from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.repo.scratch_trees import (
-    checked_out,
-    copied,
-    made_tree,
-    names_for_trees,
-    scratch,
-    side_by_side,
+    copy_files_to_tree,
+    create_scratch_tree,
+    create_trees_concurrently,
+    export_commit_files,
+    list_tree_files,
+    open_scratch_folder,
 )
-from roundtable.workshop.sandbox import Ended, SandboxSettings, find_sandbox
+from roundtable.workshop.sandbox import RunResult, SandboxSettings, find_sandbox
 from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
 from roundtable.workshop.trial.proofs import (
     ProofInterpreter,
@@ -41,11 +41,11 @@ from roundtable.workshop.trial.proofs import (
 )
 from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_tree_dependencies
 
-MOST = 16
+MAX_PROOFS = 16
 """Programs of one step; who wrote more is told that the rest was left."""
 
 
-class Trees(NamedTuple):
+class ProofTrees(NamedTuple):
     """The tree the claims speak of, the one before the change, and what is lent to both; or why there is none."""
 
     now: Path
@@ -54,7 +54,7 @@ class Trees(NamedTuple):
     lent: dict[str, str] = {}
 
 
-class Proving:
+class ClaimProver:
     """The proofs of one workspace."""
 
     def __init__(
@@ -71,7 +71,7 @@ class Proving:
         said = _said(session, effect.rounds)
         patch = (await self._store.fetch(effect.patch)).decode(errors="replace") if effect.patch else ""
         sandbox = await find_sandbox(self._sandbox)
-        async with scratch() as folder:
+        async with open_scratch_folder() as folder:
             trees = await self._trees(folder, effect, patch)
             nowhere = await asyncio.to_thread(_nowhere, trees, [verdict for _, verdict in said])
             lacking = sandbox if isinstance(sandbox, str) else trees.lacking
@@ -83,39 +83,43 @@ class Proving:
             proofs = [await bench.proof(seat, claim) for seat, claim in _claims(said)]
         return ClaimsProven(tuple(proofs), nowhere, sandbox.name)
 
-    async def _trees(self, folder: Path, effect: ProveClaims, patch: str) -> Trees:
+    async def _trees(self, folder: Path, effect: ProveClaims, patch: str) -> ProofTrees:
         now, before = folder / "now", folder / "before"
         for each in (now, before):
             each.mkdir()
         try:
-            names = () if effect.tip else await asyncio.to_thread(names_for_trees, self._workspace)
-            draft = Drafting(await Drafts(self._store).files(effect.draft))
+            names = () if effect.tip else await asyncio.to_thread(list_tree_files, self._workspace)
+            draft = DraftResult(await DraftStore(self._store).files(effect.draft))
             if patch:
                 draft = await asyncio.to_thread(
-                    drafted, parse_file_changes(patch), self._workspace, self._redactor.finds
+                    draft_changeset, parse_file_changes(patch), self._workspace, self._redactor.finds
                 )
             makers = [partial(self._made, now, effect.tip, draft.files, names)]
             if effect.base or patch:
                 makers.append(partial(self._made, before, effect.base, (), names))
-            await side_by_side(makers)
+            await create_trees_concurrently(makers)
             more = await asyncio.to_thread(find_tree_dependencies, self._workspace, self._copy)
-            await side_by_side([partial(copied, self._workspace, it, more.copied) for it in (now, before)])
+            await create_trees_concurrently(
+                [partial(copy_files_to_tree, self._workspace, it, more.copied) for it in (now, before)]
+            )
         except RoundtableError as error:
-            return Trees(now, lacking=error.message)
+            return ProofTrees(now, lacking=error.message)
         lacking = f"The patch does not fit here: {draft.refused[0].sentence}" if draft.refused else ""
-        return Trees(now, before if effect.base or patch else None, lacking, more.lent)
+        return ProofTrees(now, before if effect.base or patch else None, lacking, more.lent)
 
     def _made(self, into: Path, commit: str, files: Sequence[DraftFile], names: Sequence[str]) -> None:
         if commit:
-            checked_out(self._workspace, commit, into)
+            export_commit_files(self._workspace, commit, into)
         else:
-            made_tree(self._workspace, into, files, names)
+            create_scratch_tree(self._workspace, into, files, names)
 
 
 class _Bench:
     """Runs each program once on each tree, whoever wrote it and however often."""
 
-    def __init__(self, sandbox: Sandbox, trees: Trees, known: dict[str, ProofInterpreter], redactor: Redactor) -> None:
+    def __init__(
+        self, sandbox: Sandbox, trees: ProofTrees, known: dict[str, ProofInterpreter], redactor: Redactor
+    ) -> None:
         self._sandbox = sandbox
         self._trees = trees
         self._known = known
@@ -126,9 +130,9 @@ class _Bench:
         """What a claim comes to; the control on the tree before the change is only for what was shown."""
         program = (claim.language, claim.program)
         if program not in self._ran:
-            if len(self._ran) == MOST:
+            if len(self._ran) == MAX_PROOFS:
                 return Proof(
-                    claim.text, seat, None, claim.program, why=f"No more than {MOST} programs are run at a time."
+                    claim.text, seat, None, claim.program, why=f"No more than {MAX_PROOFS} programs are run at a time."
                 )
             self._ran[program] = await self._run(claim)
         return msgspec.structs.replace(self._ran[program], claim=claim.text, seat=seat)
@@ -150,7 +154,7 @@ class _Bench:
         return Proof("", "", held, claim.program, outcome, "" if held is not None else _why(ran), before)
 
 
-def _why(ran: Ended) -> str:
+def _why(ran: RunResult) -> str:
     return ran.stopped or f"It ended with exit code {ran.code}, which says nothing."
 
 
@@ -165,7 +169,7 @@ def _claims(said: Sequence[tuple[str, Verdict]]) -> list[tuple[str, Claim]]:
     return [(seat, claim) for _, seat, claim in sorted(found, key=lambda it: it[0])]
 
 
-def _nowhere(trees: Trees, said: Sequence[Verdict]) -> dict[str, str]:
+def _nowhere(trees: ProofTrees, said: Sequence[Verdict]) -> dict[str, str]:
     """The places that issues name and that are in neither tree, with why."""
     found: dict[str, str] = {}
     if trees.lacking:

@@ -20,17 +20,17 @@ from roundtable.core.session import Session
 from roundtable.core.text.redaction import RedactedStream
 from roundtable.core.text.sanitize import sanitize_text
 from roundtable.engine.feed import Feed
-from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.project.run_container import find_allowed_container_engine, run_project_container
 from roundtable.workshop.project.run_plan import RunPlan, choose_project_run_plan
 from roundtable.workshop.project.run_project import run_project_plan
-from roundtable.workshop.repo.scratch_trees import made_tree, names_for_trees, scratch
+from roundtable.workshop.repo.scratch_trees import create_scratch_tree, list_tree_files, open_scratch_folder
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
-from roundtable.workshop.sandbox.image_build import Build, build_of, container_file
+from roundtable.workshop.sandbox.image_build import ImageBuild, find_container_file, plan_image_build
 from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
 
 
-class Telling:
+class StepOutput:
     """The words of one step, under its name and no seat's."""
 
     def __init__(self, feed: Feed, key: str) -> None:
@@ -49,7 +49,7 @@ class Telling:
 _LARGEST = 1_000_000
 
 
-class Project(NamedTuple):
+class LaidOutProject(NamedTuple):
     """A project laid out in a folder of its own; what of it is text, by path; and how it is to be run."""
 
     tree: Path
@@ -57,12 +57,12 @@ class Project(NamedTuple):
     plan: RunPlan | str
 
 
-class Running:
+class ProjectRunner:
     """Projects in one sandbox. A run ends when its person says so, here or from another process."""
 
     def __init__(self, store: Store, feed: Feed, sandbox: SandboxSettings) -> None:
         self._store = store
-        self._drafts = Drafts(store)
+        self._drafts = DraftStore(store)
         self._feed = feed
         self._settings = sandbox
 
@@ -70,22 +70,24 @@ class Running:
         """Lay the project out and run it; nothing of it stays behind, whatever happens."""
         files = await self._drafts.files(effect.draft)
         session, _, step = key.partition("/")
-        async with scratch() as folder, self._stopping(session, step) as stop:
+        async with open_scratch_folder() as folder, self._stopping(session, step) as stop:
             tree = folder / "project"
-            names = await asyncio.to_thread(names_for_trees, root)
-            await asyncio.to_thread(made_tree, root, tree, files, names)
+            names = await asyncio.to_thread(list_tree_files, root)
+            await asyncio.to_thread(create_scratch_tree, root, tree, files, names)
             texts = await asyncio.to_thread(_texts, tree)
-            project = Project(tree, texts, choose_project_run_plan(texts))
-            ran = await self._ran(project, effect, Telling(self._feed, key), stop)
+            project = LaidOutProject(tree, texts, choose_project_run_plan(texts))
+            ran = await self._ran(project, effect, StepOutput(self._feed, key), stop)
         steps = tuple(sanitize_check_outcome(it, self._feed.redactor) for it in ran.steps)
         return msgspec.structs.replace(ran, steps=steps, stopped=stop.is_set())
 
-    async def _ran(self, project: Project, effect: RunProject, tell: Telling, stop: asyncio.Event) -> ProjectRan:
+    async def _ran(
+        self, project: LaidOutProject, effect: RunProject, tell: StepOutput, stop: asyncio.Event
+    ) -> ProjectRan:
         notes = list[str]()
-        if container_file(project.texts):
+        if find_container_file(project.texts):
             engine = await find_allowed_container_engine(self._settings)
-            build = engine if isinstance(engine, str) else await build_of(engine, project.texts)
-            if isinstance(build, Build):
+            build = engine if isinstance(engine, str) else await plan_image_build(engine, project.texts)
+            if isinstance(build, ImageBuild):
                 return await run_project_container(build, project.plan, tell, stop)
             if not isinstance(engine, str) or isinstance(project.plan, str):
                 notes.append(build)
@@ -95,10 +97,10 @@ class Running:
 
     async def _by_plan(
         self,
-        project: Project,
+        project: LaidOutProject,
         plan: RunPlan,
         effect: RunProject,
-        tell: Telling,
+        tell: StepOutput,
         stop: asyncio.Event,
         notes: list[str],
     ) -> ProjectRan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
-from roundtable.workshop.sandbox.escape_attempts import GREEDY, QUICK, outcomes
+from roundtable.workshop.sandbox.escape_attempts import EXHAUSTION_ATTEMPTS, QUICK_ESCAPE_ATTEMPTS, run_escape_attempts
 
 
 class Isolation(msgspec.Struct, frozen=True):
@@ -33,7 +33,9 @@ async def prove_isolation(settings: SandboxSettings, *, deep: bool) -> Isolation
     chosen = "" if settings.use == "auto" else settings.use
     if isinstance(sandbox, str):
         return Isolation(chosen=chosen, missing=sandbox)
-    made = await outcomes(sandbox, (*QUICK, *GREEDY) if deep else QUICK)
+    made = await run_escape_attempts(
+        sandbox, (*QUICK_ESCAPE_ATTEMPTS, *EXHAUSTION_ATTEMPTS) if deep else QUICK_ESCAPE_ATTEMPTS
+    )
     return Isolation(
         sandbox.name,
         chosen,

@@ -15,7 +15,7 @@ from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.text.diffs import DIFF_CONTEXT_NAME, contains_diff, render_added_file_diff
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.workshop.repo.git import LONGEST, Changes, Git, git_of, repository_above
+from roundtable.workshop.repo.git import GIT_OUTPUT_LIMIT, GitDiff, GitReader, find_enclosing_repository, open_git
 
 STATUS_TITLE = "where they stand"
 PATCH_HELP = "Give a file with changes, such as the output of `git diff`."
@@ -39,14 +39,14 @@ def read_uncommitted_changes(start: Path) -> CodeChanges:
     """What stands in the working tree and not in the last commit, the text of new files included."""
     workspace = workspace_of(start)
     ignore = config.load(Places.of_this_person(), workspace).config.context.ignore
-    with git_of(workspace) as git, ThreadPoolExecutor(3) as pool:
+    with open_git(workspace) as git, ThreadPoolExecutor(3) as pool:
         _need_repository(git, workspace)
         untracked, standing = pool.submit(git.untracked), pool.submit(_standing, git)
         changes = git.uncommitted()
         set_aside = build_ignore_filter(ignore)
         new = [name for name in untracked.result() if not set_aside(name)]
         sensitive = (*changes.sensitive, *filter(is_sensitive_path, new))
-        room = LONGEST - len(changes.diff) if changes.whole else 0
+        room = GIT_OUTPUT_LIMIT - len(changes.diff) if changes.whole else 0
         texts, unread = _new_files(workspace, (name for name in new if not is_sensitive_path(name)), room)
         changes = changes._replace(diff=changes.diff + texts, sensitive=sensitive)
         if not (changes.diff or unread):
@@ -59,7 +59,7 @@ def read_uncommitted_changes(start: Path) -> CodeChanges:
 def read_branch_changes(start: Path, branch: str) -> CodeChanges:
     """What a branch changed since it left the one that it will be merged into."""
     workspace = workspace_of(start)
-    with git_of(workspace) as git:
+    with open_git(workspace) as git:
         _need_repository(git, workspace)
         if not git.resolve(branch):
             raise NotFound(f"There is no branch {sanitize_line(branch, 80)} here.", "`git branch -a` lists them.")
@@ -78,12 +78,12 @@ def read_branch_changes(start: Path, branch: str) -> CodeChanges:
 
 def read_patch_changes(raw: bytes) -> CodeChanges:
     """What a patch says."""
-    text = raw[:LONGEST].decode(errors="replace")
+    text = raw[:GIT_OUTPUT_LIMIT].decode(errors="replace")
     if not text.strip():
         raise UsageError("The patch is empty.", PATCH_HELP)
     if not contains_diff(text):
         raise UsageError("That is no patch: it names no file that it changes.", PATCH_HELP)
-    return CodeChanges({DIFF_CONTEXT_NAME: text}, _cut(len(raw) < LONGEST))
+    return CodeChanges({DIFF_CONTEXT_NAME: text}, _cut(len(raw) < GIT_OUTPUT_LIMIT))
 
 
 def _new_files(workspace: Path, names: Iterable[str], room: int) -> tuple[str, list[str]]:
@@ -106,7 +106,7 @@ def _new_file(workspace: Path, name: str) -> str:
         return ""
 
 
-def _found(changes: Changes, standing: str, unread: Sequence[str] = ()) -> CodeChanges:
+def _found(changes: GitDiff, standing: str, unread: Sequence[str] = ()) -> CodeChanges:
     if unread:
         more = f"\nand {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
         names = "\n".join(f"- {sanitize_line(name, 200)}" for name in unread[:_NAMED])
@@ -125,22 +125,22 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _cut(whole: bool) -> tuple[str, ...]:
-    return () if whole else (f"The changes are longer than {LONGEST:,} bytes; the rest is not looked at.",)
+    return () if whole else (f"The changes are longer than {GIT_OUTPUT_LIMIT:,} bytes; the rest is not looked at.",)
 
 
-def _need_repository(git: Git, workspace: Path) -> None:
+def _need_repository(git: GitReader, workspace: Path) -> None:
     if git.repository:
         return
-    above = repository_above(workspace)
+    above = find_enclosing_repository(workspace)
     lacking = "There is no git repository here." if above is None else f"The repository in {above} cannot be used here."
     raise UsageError(lacking, "Bring the changes as --patch FILE.")
 
 
-def _standing(git: Git) -> str:
+def _standing(git: GitReader) -> str:
     branch = git.branch()
     return "\n".join(line for line in (f"Branch: {branch}" if branch else "", _commits(git, "HEAD")) if line)
 
 
-def _commits(git: Git, tip: str) -> str:
+def _commits(git: GitReader, tip: str) -> str:
     lines = [f"- {sanitize_line(line, 200)}" for line in git.headlines(tip)]
     return "\n".join(("Recent commits:", *lines)) if lines else ""

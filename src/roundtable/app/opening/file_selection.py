@@ -12,7 +12,7 @@ from roundtable.app.opening.context_files import ContextFileHoldsSecret, Context
 from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.relevance import RankedFile, rank_files_by_relevance
-from roundtable.workshop.repo.git import Commit
+from roundtable.workshop.repo.git import LoggedCommit
 
 MOST_LOOKED_INTO = 200
 """Files that are read to see how much they bear on the question."""
@@ -63,7 +63,7 @@ def select_relevant_files(
     workspace: Path,
     words: Sequence[str],
     paths: Sequence[str],
-    commits: Sequence[Commit],
+    commits: Sequence[LoggedCommit],
     room: int,
 ) -> FileSelection:
     """The most relevant files that fit: by their names and what changed lately, then by what is in them."""
@@ -93,7 +93,7 @@ def select_relevant_files(
     return FileSelection(files, len(paths) - refused, tuple(secret))
 
 
-def _recent(commits: Sequence[Commit]) -> dict[str, int]:
+def _recent(commits: Sequence[LoggedCommit]) -> dict[str, int]:
     """How long ago each file was changed, counted in commits; the last one is 1."""
     recent: dict[str, int] = {}
     for age, commit in enumerate(commits, 1):

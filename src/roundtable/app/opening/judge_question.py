@@ -18,7 +18,7 @@ from roundtable.core.values import Charter, ContextItem, Quorum, Right, Seat, co
 from roundtable.meetings.chat import MEETING as CHAT
 from roundtable.report.stage_words import describe_stage_end, list_stage_ends
 from roundtable.report.step_words import describe_step_result
-from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.edit.stored_drafts import DraftStore
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -99,6 +99,6 @@ def _last_findings(session: Session) -> str:
 
 
 async def _files(desk: Roundtable, session: Session) -> list[str]:
-    files = await Drafts(desk.store).files(latest_stage_draft(list_stage_ends(session)))
+    files = await DraftStore(desk.store).files(latest_stage_draft(list_stage_ends(session)))
     listed = [f"{it.path} ({len(it.after):,} bytes)" for it in files if it.after is not None]
     return ["Files of the project that were written so far:\n" + "\n".join(listed)] if listed else []

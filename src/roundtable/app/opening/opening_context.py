@@ -18,7 +18,7 @@ from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.relevance import extract_question_words
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
-from roundtable.workshop.repo.git import Commit, Git, NoGit, git_of
+from roundtable.workshop.repo.git import GitReader, GitUnavailable, LoggedCommit, open_git
 
 ABOUT_CONTEXT_TITLE = "about this context"
 PROJECT_TITLE = "the project"
@@ -92,7 +92,7 @@ class ContextGatherer:
             raise ContextFileRefused(
                 f"There is no folder {folder} here.", "Name one of the workspace, or a file with -f."
             )
-        with git_of(self._workspace) as git:
+        with open_git(self._workspace) as git:
             paths = list_selectable_files(git.files(), self._ignore, within)
             found = self._choose(pile, words, paths, git.commits() if git.repository else ())
         if not found.files:
@@ -106,12 +106,12 @@ class ContextGatherer:
     def _project(self, pile: _Pile, words: Sequence[str]) -> None:
         """Branch and recent commits, uncommitted changes, and the files that bear on the question."""
         try:
-            with git_of(self._workspace) as git:
+            with open_git(self._workspace) as git:
                 self._look_at_project(pile, words, git)
-        except NoGit as error:
+        except GitUnavailable as error:
             pile.tell(f"The project is not shown. {error.message} {error.help}")
 
-    def _look_at_project(self, pile: _Pile, words: Sequence[str], git: Git) -> None:
+    def _look_at_project(self, pile: _Pile, words: Sequence[str], git: GitReader) -> None:
         files = git.files()
         paths = list_selectable_files(files, self._ignore)
         commits = git.commits() if git.repository else []
@@ -125,7 +125,7 @@ class ContextGatherer:
             pile.tell(f"{len(found.files)} of {found.among} files of the project are shown{_rest(found)}.")
 
     def _choose(
-        self, pile: _Pile, words: Sequence[str], paths: Sequence[str], commits: Sequence[Commit]
+        self, pile: _Pile, words: Sequence[str], paths: Sequence[str], commits: Sequence[LoggedCommit]
     ) -> FileSelection:
         fresh = [path for path in paths if path not in pile.shown]
         found = select_relevant_files(self._redactor, self._workspace, words, fresh, commits, pile.room)
@@ -169,7 +169,7 @@ def _check_room(shown: dict[str, bytes], room: ContextRoom) -> None:
         )
 
 
-def _described(git: Git, paths: Sequence[str], commits: Sequence[Commit], room: int) -> str:
+def _described(git: GitReader, paths: Sequence[str], commits: Sequence[LoggedCommit], room: int) -> str:
     """The project in a few lines: where its history stands, and what its files are called."""
     lines = [f"Branch: {sanitize_line(branch, 200)}"] if git.repository and (branch := git.branch()) else []
     lines += ["Recent commits:", *(f"- {sanitize_line(it.line, 200)}" for it in commits[:_COMMITS])] if commits else []

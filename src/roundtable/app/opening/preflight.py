@@ -16,29 +16,38 @@ from roundtable.core.stages import has_stages, starts_without_files
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Charter
 from roundtable.report.memory_entries import WRITING_MEETINGS
-from roundtable.workshop.repo.commits import Repository, check_branch, repository_trouble, under_way
-from roundtable.workshop.repo.git import NoGit, git_of
-from roundtable.workshop.rooted_files import Astray, Beneath, Content
+from roundtable.workshop.repo.commits import (
+    Repository,
+    describe_pending_git_operation,
+    describe_unusable_repository,
+    ensure_branch_available,
+)
+from roundtable.workshop.repo.git import GitUnavailable, open_git
+from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, UnsafePath
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 
 
 async def check_meeting_can_write(workspace: Path, charter: Charter, sandbox: SandboxSettings) -> None:
     """Refuse a meeting whose change could not be run or not be written, whatever the seats would say."""
     writes = charter.meeting in WRITING_MEETINGS
-    if writes and (trouble := await asyncio.to_thread(repository_trouble, workspace)):
+    if writes and (trouble := await asyncio.to_thread(describe_unusable_repository, workspace)):
         raise UsageError(trouble, "Nobody was asked; see what `git status` says here, or go to another folder.")
     if writes and not charter.settings.get("dry_run") and (closed := _closed(workspace)):
         raise UsageError(
             f"{closed} cannot be written to, so nobody was asked.",
             "Make it writable, or add --dry-run to see a change that is not written.",
         )
-    if writes and not charter.settings.get("dry_run") and (what := await asyncio.to_thread(under_way, workspace)):
+    if (
+        writes
+        and not charter.settings.get("dry_run")
+        and (what := await asyncio.to_thread(describe_pending_git_operation, workspace))
+    ):
         raise UsageError(
             f"{what} is under way in this repository, so nobody was asked.",
             "Finish or abort it first, or add --dry-run to see a change that is not written.",
         )
     if branch := charter.settings.get("branch"):
-        await asyncio.to_thread(check_branch, workspace, str(branch))
+        await asyncio.to_thread(ensure_branch_available, workspace, str(branch))
     only_shown = charter.settings.get("dry_run") and charter.settings.get("draft")
     if writes and not only_shown and isinstance(why := await find_sandbox(sandbox), str):
         raise UsageError("Candidates cannot be run here, so nobody was asked.", why)
@@ -65,13 +74,13 @@ def describe_unwritable_files(workspace: Path, charter: Charter, shown: Collecti
         repository = Repository.of(workspace)
         if repository is None:
             return ()
-        with git_of(workspace) as git:
+        with open_git(workspace) as git:
             unsaved = set(git.unsaved())
             concerned = sorted(unsaved) if has_stages(charter) else shown
             paths = {name.partition(":")[0]: name for name in concerned}
             converted = repository.converted(_standing(workspace, paths.keys() & git.files()))
             unsaved -= set(converted)
-    except NoGit:
+    except GitUnavailable:
         return ()
     return (
         *_told(
@@ -86,13 +95,13 @@ def describe_unwritable_files(workspace: Path, charter: Charter, shown: Collecti
     )
 
 
-def _standing(workspace: Path, paths: Iterable[str]) -> dict[str, Content]:
-    found: dict[str, Content] = {}
-    with Beneath.of(workspace) as tree:
+def _standing(workspace: Path, paths: Iterable[str]) -> dict[str, FileContent]:
+    found: dict[str, FileContent] = {}
+    with ConfinedFolder.of(workspace) as tree:
         for path in paths:
             try:
                 content = tree.read(path)
-            except Astray:
+            except UnsafePath:
                 continue
             found |= {path: content} if content else {}
     return found

@@ -33,7 +33,7 @@ from roundtable.core.stages import (
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Charter, NextStep
 from roundtable.report.stage_words import list_stage_ends
-from roundtable.store.leases import this_process
+from roundtable.store.leases import current_lease_holder
 from roundtable.store.sqlite import SqliteStore
 
 _ENDING = ("stop", "complete")
@@ -132,7 +132,7 @@ async def _branched(
         raise UsageError("The rules have changed since this was held, so it cannot go on from there.", "Open it anew.")
     charter = msgspec.structs.replace(changed(opened.charter), parent=session, branched_at=cut - 1, name="")
     child = new_session_id()
-    lease, _ = await store.acquire(child, this_process())
+    lease, _ = await store.acquire(child, current_lease_holder())
     try:
         await store.append_many(child, [SessionOpened(charter), *kept, *more], lease)
     finally:

@@ -10,7 +10,7 @@ from roundtable.core.session import Session
 from roundtable.core.stages import latest_stage_draft
 from roundtable.report.comparison import ProjectFiles, SessionComparison, compare_sessions
 from roundtable.report.stage_words import list_stage_ends
-from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.edit.stored_drafts import DraftStore
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -20,12 +20,12 @@ async def compare_two_sessions(desk: Roundtable, first: Session, second: Session
     """What is the same in both, and what is not."""
     ours, theirs = await _drafted(desk, first), await _drafted(desk, second)
     ends = (*list_stage_ends(first), *list_stage_ends(second))
-    drafts = {it.draft: await Drafts(desk.store).draft(it.draft) for it in ends if it.draft}
+    drafts = {it.draft: await DraftStore(desk.store).draft(it.draft) for it in ends if it.draft}
     return compare_sessions(first, second, (_standing(ours, theirs), _standing(theirs, ours)), drafts)
 
 
 async def _drafted(desk: Roundtable, session: Session) -> dict[str, DraftFile]:
-    files = await Drafts(desk.store).files(latest_stage_draft(list_stage_ends(session)))
+    files = await DraftStore(desk.store).files(latest_stage_draft(list_stage_ends(session)))
     return {it.path: it for it in files}
 
 

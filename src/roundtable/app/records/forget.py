@@ -12,8 +12,8 @@ from roundtable.core.events import SessionForgotten
 from roundtable.core.faults import RoundtableError
 from roundtable.core.index import SessionRow
 from roundtable.core.session import Session
-from roundtable.store.leases import this_process
-from roundtable.workshop.identity import person
+from roundtable.store.leases import current_lease_holder
+from roundtable.workshop.identity import current_user_name
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -32,9 +32,9 @@ async def forget_session(desk: Roundtable, session: str) -> None:
 
     Its record stays, under its id, until it is old enough to be cleared away; so does all that was exported of it.
     """
-    lease, _ = await desk.store.acquire(session, this_process())
+    lease, _ = await desk.store.acquire(session, current_lease_holder())
     try:
-        await desk.store.append(session, SessionForgotten(by=person()))
+        await desk.store.append(session, SessionForgotten(by=current_user_name()))
     finally:
         await desk.store.release(lease)
 

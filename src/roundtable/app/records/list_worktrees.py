@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from roundtable.core.faults import UsageError
-from roundtable.workshop.repo.commits import GitRefused
-from roundtable.workshop.repo.worktrees import Standing, Worktree
+from roundtable.workshop.repo.commits import GitFailed
+from roundtable.workshop.repo.worktrees import Worktree, WorktreeStatus
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -20,7 +20,7 @@ class ListedWorktree(msgspec.Struct, frozen=True):
     """A worktree, what was done in it, and why it is to stay; empty where nothing would be lost with it."""
 
     worktree: Worktree
-    standing: Standing
+    standing: WorktreeStatus
     needed: str = ""
 
 
@@ -32,8 +32,8 @@ async def list_worktrees(desk: Roundtable) -> list[ListedWorktree]:
         try:
             standing = await asyncio.to_thread(worktrees.standing, worktree)
             found.append(ListedWorktree(worktree, standing, await _needed(desk, worktree, standing)))
-        except GitRefused as refused:
-            found.append(ListedWorktree(worktree, Standing(), refused.message.rstrip(".")))
+        except GitFailed as refused:
+            found.append(ListedWorktree(worktree, WorktreeStatus(), refused.message.rstrip(".")))
     return found
 
 
@@ -54,7 +54,7 @@ async def discard_unneeded_worktrees(desk: Roundtable) -> tuple[list[ListedWorkt
     return gone, [it for it in every if it.needed]
 
 
-async def _needed(desk: Roundtable, worktree: Worktree, standing: Standing) -> str:
+async def _needed(desk: Roundtable, worktree: Worktree, standing: WorktreeStatus) -> str:
     if worktree.session and await desk.holder(worktree.session):
         return "its session runs"
     return "; ".join(filter(None, (_told(standing.unmerged, "changed"), _told(standing.ignored, "made, and ignored,"))))

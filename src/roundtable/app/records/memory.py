@@ -21,8 +21,8 @@ from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import content_words, end_sentence, make_answer_standalone, words
 from roundtable.core.values import Charter, Outcome, RecalledEntry
 from roundtable.report.memory_entries import LONGEST_ENTRY_TEXT, derive_memory_entries
-from roundtable.store.stored_facts import stamp
-from roundtable.workshop.identity import person
+from roundtable.store.stored_events import record_timestamp
+from roundtable.workshop.identity import current_user_name
 
 NOTEBOOK = "notebook"
 """What a person writes into the ledger by hand is on the record too: in a session of its own for each workspace, held
@@ -151,7 +151,13 @@ class WorkspaceMemory:
             raise UsageError("A decree needs words.", "Say what is rejected, in a line as a seat would propose it.")
         id = f"R-{secrets.token_hex(3)}"
         entry = Entry(
-            id, EntryKind.DECREE, text, why or NO_REASON, EntryState.STANDING, workspace=self._workspace, at=stamp()
+            id,
+            EntryKind.DECREE,
+            text,
+            why or NO_REASON,
+            EntryState.STANDING,
+            workspace=self._workspace,
+            at=record_timestamp(),
         )
         return await self._write(entry)
 
@@ -179,7 +185,7 @@ class WorkspaceMemory:
             text=make_answer_standalone(decision.question, decision.text),
             why=why,
             state=EntryState.STANDING,
-            at=stamp(),
+            at=record_timestamp(),
         )
         return await self._write(failure, _changed(decision, state=EntryState.FAILED))
 
@@ -207,7 +213,7 @@ class WorkspaceMemory:
     async def _write(self, *entries: Entry) -> Entry:
         """Put entries on the record in the workspace's notebook, all or none, and file them; returns the first."""
         self._keys.learn_all()
-        user = person()
+        user = current_user_name()
         facts = [EntryWritten(_cut(entry), by=user) for entry in entries]
         notebook = await self._notebook()
         first, *_ = await self._store.append_many(notebook, facts)

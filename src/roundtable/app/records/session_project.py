@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
-from roundtable.app.effects.deliver_project import Delivering
+from roundtable.app.effects.deliver_project import ProjectDelivery
 from roundtable.core.changeset import Draft
 from roundtable.core.decide.stage_outcome import HandoverForm
 from roundtable.core.effects import ProjectDelivered
@@ -25,7 +25,7 @@ from roundtable.report.project_versions import (
     list_stage_candidates,
     list_stage_file_changes,
 )
-from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.edit.stored_drafts import DraftStore
 
 
 class ProjectVersion(NamedTuple):
@@ -43,7 +43,7 @@ class ProjectVersion(NamedTuple):
 
 async def list_project_versions(store: Store, session: Session, records: Sequence[Recorded]) -> list[ProjectVersion]:
     """Every version there is, in the order of the stages; before each that was put together, what the seats wrote."""
-    drafts = Drafts(store)
+    drafts = DraftStore(store)
     found: list[ProjectVersion] = []
     after: dict[str, Digest] = {}
     for name, end, _ in list_stage_attempts(records):
@@ -68,7 +68,7 @@ async def read_project_file(store: Store, all: Sequence[ProjectVersion], path: s
     version = named.get(name or last[-1])
     if version is None:
         raise NotFound(f"There is no version {sanitize_line(name, 80)}.", f"Choose one of {', '.join(named)}.")
-    files = {it.path: it.after for it in (await Drafts(store).draft(version.draft)).files if it.after}
+    files = {it.path: it.after for it in (await DraftStore(store).draft(version.draft)).files if it.after}
     if path not in files:
         near = get_close_matches(path, files, 1) or sorted(files)[:5]
         raise NotFound(
@@ -83,7 +83,7 @@ async def hand_over_project(
     """Hand the project over as it stands now, at the person's own command."""
     if not any(it.end.draft for it in final_stage_attempts(list_stage_attempts(records))):
         raise no_project_error()
-    return await Delivering(Drafts(store)).put(session, records, form, into)
+    return await ProjectDelivery(DraftStore(store)).put(session, records, form, into)
 
 
 def no_project_error() -> NotFound:
@@ -94,5 +94,5 @@ def no_project_error() -> NotFound:
     )
 
 
-async def _draft(drafts: Drafts, digest: Digest) -> Draft:
+async def _draft(drafts: DraftStore, digest: Digest) -> Draft:
     return await drafts.draft(digest) if digest else Draft()

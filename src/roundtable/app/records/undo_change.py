@@ -14,9 +14,9 @@ from roundtable.core.index import SessionRow
 from roundtable.core.session import Session
 from roundtable.store.sqlite import SqliteStore
 from roundtable.workshop.edit.journal import Journal
-from roundtable.workshop.edit.settlement import recover
-from roundtable.workshop.edit.undo import Undone, UndoneAlready, changes, undone
-from roundtable.workshop.identity import person
+from roundtable.workshop.edit.journal_replay import recover_open_journals
+from roundtable.workshop.edit.undo import AlreadyUndone, UndoResult, list_undoable_journals, undo_journaled_change
+from roundtable.workshop.identity import current_user_name
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -29,22 +29,22 @@ async def record_undo(store: SqliteStore, journal: Journal, change: str, how: st
     """Have the session that a journal is of say that a change is undone, unless it is gone or does so already."""
     records = await store.read(journal.session) if journal.session else ()
     if records and change not in Session.fold(journal.session, records).undone:
-        await store.append(journal.session, ChangeUndone(change, journal.files, how, person()))
+        await store.append(journal.session, ChangeUndone(change, journal.files, how, current_user_name()))
 
 
 async def recover_interrupted_changes(store: SqliteStore, workspace: Path, journals: Path) -> tuple[str, ...]:
     """Have done with what was left half written in a workspace; what became of it, a sentence each."""
-    found = await asyncio.to_thread(recover, workspace, journals)
+    found = await asyncio.to_thread(recover_open_journals, workspace, journals)
     for undo_change in (it.undo for it in found if it.undo):
         await record_undo(store, undo_change, undo_change.undoes, FINISHED_LATER)
     return tuple(it.told for it in found)
 
 
-async def undo_change(desk: Roundtable, id: str = "") -> Undone:
+async def undo_change(desk: Roundtable, id: str = "") -> UndoResult:
     """Take a change back, the newest if none is named, and say so where it came from."""
     try:
-        done = await asyncio.to_thread(undone, desk.workspace, desk.places.journals, id)
-    except UndoneAlready as already:
+        done = await asyncio.to_thread(undo_journaled_change, desk.workspace, desk.places.journals, id)
+    except AlreadyUndone as already:
         await record_undo(desk.store, already.change, already.change.id, FINISHED_LATER)
         raise
     await record_undo(desk.store, done.change, done.change.id, done.how)
@@ -60,6 +60,6 @@ class UndoableChange(NamedTuple):
 
 async def list_undoable_changes(desk: Roundtable) -> list[UndoableChange]:
     """What can be undone here, newest first."""
-    found = await asyncio.to_thread(changes, desk.workspace, desk.places.journals)
+    found = await asyncio.to_thread(list_undoable_journals, desk.workspace, desk.places.journals)
     rows = {row.id: row for row in await desk.sessions(limit=None)} if found else {}
     return [UndoableChange(it, rows.get(it.session)) for it in found]

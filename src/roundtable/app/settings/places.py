@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from roundtable.workshop.identity import person as person
+from roundtable.workshop.identity import current_user_name as current_user_name
 
 LONGEST_SOCKET_PATH = 100
 """Unix sockets take about 104 bytes of path, whatever the file system allows."""

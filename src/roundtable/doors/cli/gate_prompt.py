@@ -139,7 +139,7 @@ class GatePrompt:
     def _at_terminal(self) -> HunkPrompt:
         from rich.console import Console
 
-        from roundtable.app.effects.carry_out import objections_to
+        from roundtable.app.effects.apply_change import validate_chosen_hunks
         from roundtable.doors.cli.approval_prompt import HunkPrompt
 
         console = Console(
@@ -150,7 +150,7 @@ class GatePrompt:
             markup=False,
             emoji=False,
         )
-        return HunkPrompt(console, self._read_line, partial(objections_to, self._desk))
+        return HunkPrompt(console, self._read_line, partial(validate_chosen_hunks, self._desk))
 
     async def _read_line(self, prompt: str) -> str | None:
         """A line of the terminal, asked for once all that it is about has been shown."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from roundtable.app.settings.places import person
+from roundtable.app.settings.places import current_user_name
 from roundtable.core.events import SessionAmended
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
@@ -218,7 +218,7 @@ async def _amend(desk: Roundtable, address: str, given: dict[str, Any]) -> str:
             raise NotFound(f"There is no file {name} before the table.", f"There are: {', '.join(known) or 'none'}.")
     limits = {name: given[name] for name in AMENDABLE_LIMITS if given[name] is not None}
     amendment = SessionAmended(
-        by=person(),
+        by=current_user_name(),
         name=given["rename"],
         seats_on=given["seat_on"],
         seats_off=given["seat_off"],

@@ -18,7 +18,7 @@ from pydantic import Field
 from roundtable.app.desk import Agenda, Roundtable
 from roundtable.app.machine import discovery
 from roundtable.app.runs.background import read_background_failure, run_in_background
-from roundtable.app.settings.places import person
+from roundtable.app.settings.places import current_user_name
 from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.session import Session
@@ -246,7 +246,7 @@ async def _hold(
 
 def _by() -> str:
     """Who speaks through a program: it passes on what the person said, or says so."""
-    return f"{person()}, over MCP"
+    return f"{current_user_name()}, over MCP"
 
 
 def _within(limits: Limits, budget: float | None) -> Limits:

@@ -23,43 +23,43 @@ from roundtable.core.changeset import (
 )
 from roundtable.core.values import Digest, compute_digest
 from roundtable.workshop.edit.path_rules import (
-    hook_objection,
-    in_scope,
-    path_objection,
-    place_objection,
-    repositories_among,
-    twins_among,
+    check_hook_path,
+    check_path_on_disk,
+    check_write_path,
+    find_path_collisions,
+    find_paths_in_repositories,
+    is_in_scope,
 )
-from roundtable.workshop.edit.text_match import Unmatched, edited, styled
-from roundtable.workshop.repo.git import git_of
-from roundtable.workshop.rooted_files import Astray, Beneath
+from roundtable.workshop.edit.text_match import UnmatchedBlock, apply_edit_blocks, match_file_style
+from roundtable.workshop.repo.git import open_git
+from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
 from roundtable.workshop.symbols.revert_edits import find_partial_file_symbols
 from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 from roundtable.workshop.symbols.transplant import transplant_symbol
 
-LARGEST = 1_000_000
+MAX_FILE_BYTES = 1_000_000
 """Bytes of one file; what is larger was not written by anybody at this table."""
-MOST_FILES = 200
+MAX_CHANGED_FILES = 200
 
 _TAKEN_OUT = re.compile(rb"\[redacted:[\w-]+\]")
 """What the record has in place of a secret that a seat wrote down."""
 
-Finds = Callable[[str], Sequence[str]]
+SecretFinder = Callable[[str], Sequence[str]]
 """What in a text is a secret, by kind."""
 
 
-class Drafting(msgspec.Struct, frozen=True):
+class DraftResult(msgspec.Struct, frozen=True):
     """The files that change, and what was refused and why."""
 
     files: tuple[DraftFile, ...]
     refused: tuple[Refusal, ...] = ()
 
 
-def drafted(changes: Changeset, root: Path, finds: Finds, over: Sequence[DraftFile] = ()) -> Drafting:
+def draft_changeset(changes: Changeset, root: Path, finds: SecretFinder, over: Sequence[DraftFile] = ()) -> DraftResult:
     """Carry out a changeset on paper, on what stands in a folder with an earlier draft laid over it."""
     named = {path for operation in changes.operations for path in _paths(operation)}
     named |= {path for file in over for path in (file.path, file.was) if path}
-    with Beneath.of(root) as beneath:
+    with ConfinedFolder.of(root) as beneath:
         paper = _Paper(root, beneath, *_told_by_git(root, named, changes.scope))
         paper.lay(over)
         for operation in changes.operations:
@@ -73,10 +73,12 @@ def _paths(operation: Operation) -> tuple[str, ...]:
 
 def _told_by_git(root: Path, paths: set[str], scope: Sequence[str]) -> tuple[set[str], Sequence[str]]:
     """The paths that git ignores and nobody named as they are, and the folders in which it looks for hooks."""
-    asked = sorted(path for path in paths if not path_objection(path) and not place_objection(root, path, LARGEST))
+    asked = sorted(
+        path for path in paths if not check_write_path(path) and not check_path_on_disk(root, path, MAX_FILE_BYTES)
+    )
     if not asked:
         return set(), ()
-    with git_of(root) as git:
+    with open_git(root) as git:
         return git.ignored(path for path in asked if path not in scope), git.hook_folders()
 
 
@@ -98,7 +100,7 @@ class _Refuse(Exception):
 class _Paper:
     """The tree as it stands, and as it would be after each operation."""
 
-    def __init__(self, root: Path, beneath: Beneath, ignored: set[str], hooks: Sequence[str]) -> None:
+    def __init__(self, root: Path, beneath: ConfinedFolder, ignored: set[str], hooks: Sequence[str]) -> None:
         self._root = root
         self._beneath = beneath
         self._ignored = ignored
@@ -126,22 +128,22 @@ class _Paper:
         """Do one operation on paper, or note why not."""
         try:
             for path in _paths(operation):
-                if changes.scope and not in_scope(path, changes.scope):
+                if changes.scope and not is_in_scope(path, changes.scope):
                     raise _Refuse(path, RefusalKind.OUT_OF_SCOPE, f"{path} lies outside what was to be changed.")
                 self._see(path)
             self._check_base(operation)
-            if len({*self._now, *_paths(operation)}) > MOST_FILES:
-                sentence = f"{operation.path} is beyond the {MOST_FILES} files that one change may touch."
+            if len({*self._now, *_paths(operation)}) > MAX_CHANGED_FILES:
+                sentence = f"{operation.path} is beyond the {MAX_CHANGED_FILES} files that one change may touch."
                 raise _Refuse(operation.path, RefusalKind.TOO_MANY, sentence)
             path = self._do(operation, changes)
             self._asked[path] = operation.asked_by or changes.asked_by or self._asked.get(path, "")
         except _Refuse as refused:
             self._refused.append(refused.refusal)
 
-    def drafting(self, finds: Finds) -> Drafting:
+    def drafting(self, finds: SecretFinder) -> DraftResult:
         """What has come of it all."""
         there = [path for path, file in self._now.items() if file is not None]
-        self._refused += (*twins_among(there), *repositories_among(self._root, there))
+        self._refused += (*find_path_collisions(there), *find_paths_in_repositories(self._root, there))
         files: list[DraftFile] = []
         for file in self._files():
             refusal = self._content_objection(file, finds)
@@ -151,7 +153,7 @@ class _Paper:
                 self._refused.append(refusal)
         barred = {refusal.path for refusal in self._refused if refusal.kind in _BARRING}
         kept = tuple(sorted((it for it in files if it.path not in barred), key=lambda it: it.path))
-        return Drafting(kept, tuple(dict.fromkeys(self._refused)))
+        return DraftResult(kept, tuple(dict.fromkeys(self._refused)))
 
     def _lay(self, file: DraftFile) -> None:
         for path in filter(None, (file.was, file.path)):
@@ -170,7 +172,9 @@ class _Paper:
         if path in self._disk:
             return
         refusal = (
-            path_objection(path) or place_objection(self._root, path, LARGEST) or hook_objection(path, self._hooks)
+            check_write_path(path)
+            or check_path_on_disk(self._root, path, MAX_FILE_BYTES)
+            or check_hook_path(path, self._hooks)
         )
         if refusal is not None:
             raise _Refuse(refusal.path, refusal.kind, refusal.sentence)
@@ -178,7 +182,7 @@ class _Paper:
             raise _Refuse(path, RefusalKind.IGNORED, f"{path} is ignored by git and was not named.")
         try:
             content = self._beneath.read(path)
-        except Astray as astray:
+        except UnsafePath as astray:
             raise _Refuse(path, astray.refusal.kind, astray.refusal.sentence) from None
         self._disk[path] = _File(content.data, content.executable) if content else None
 
@@ -231,7 +235,7 @@ class _Paper:
         old = self._at(path)
         if path in self._deleted:
             raise _Refuse(path, RefusalKind.CONTRADICTION, f"{path} is both deleted and written.")
-        text = styled(operation.text, _text(path, old.data)) if old else operation.text
+        text = match_file_style(operation.text, _text(path, old.data)) if old else operation.text
         data = _bytes(path, text)
         symbols = (
             find_partial_file_symbols(path, old.data, data, alone=alone) if old and path not in self._whole else ()
@@ -248,8 +252,8 @@ class _Paper:
         new = len(operation.blocks) == 1 and not operation.blocks[0].search
         old = _File(b"") if new and self._at(path) is None else self._there(path)
         try:
-            text = edited(_text(path, old.data), operation.blocks)
-        except Unmatched as unmatched:
+            text = apply_edit_blocks(_text(path, old.data), operation.blocks)
+        except UnmatchedBlock as unmatched:
             raise _Refuse(path, unmatched.kind, f"{path} cannot be edited as wished. {unmatched.sentence}") from None
         self._now[path] = _File(_bytes(path, text), _executable(operation.executable, old))
 
@@ -310,12 +314,12 @@ class _Paper:
                 )
         return found
 
-    def _content_objection(self, file: DraftFile, finds: Finds) -> Refusal | None:
+    def _content_objection(self, file: DraftFile, finds: SecretFinder) -> Refusal | None:
         if file.after is None:
             return None
         path = file.path
-        if len(file.after) > LARGEST:
-            sentence = f"{path} would have {len(file.after):,} bytes; at most {LARGEST:,} are written."
+        if len(file.after) > MAX_FILE_BYTES:
+            sentence = f"{path} would have {len(file.after):,} bytes; at most {MAX_FILE_BYTES:,} are written."
             return Refusal(path, RefusalKind.TOO_LARGE, sentence)
         if b"\0" in file.after:
             return Refusal(path, RefusalKind.BINARY, f"{path} would not be text.")

@@ -19,16 +19,16 @@ _STEPS = 10_000_000
 """How long alike lines may be weighed against each other; beyond that, what is left of a text is one run."""
 
 
-class Run(NamedTuple):
+class ChangedLines(NamedTuple):
     """Lines that differ, from and to, before and after."""
 
     old: tuple[int, int]
     new: tuple[int, int]
 
 
-def runs_between(old: Sequence[bytes], new: Sequence[bytes]) -> list[Run]:
+def diff_lines(old: Sequence[bytes], new: Sequence[bytes]) -> list[ChangedLines]:
     """The runs in their order; the lines between two of them are the same in both texts."""
-    found: list[Run] = []
+    found: list[ChangedLines] = []
     left = _STEPS
     for gap in _gaps(old, new):
         one, other = old[slice(*gap.old)], new[slice(*gap.new)]
@@ -38,9 +38,9 @@ def runs_between(old: Sequence[bytes], new: Sequence[bytes]) -> list[Run]:
     return found
 
 
-def _gaps(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Run]:
+def _gaps(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[ChangedLines]:
     """What lies between the lines that both texts have once and in the same order, without what is equal around it."""
-    start = Run((0, 0), (0, 0))
+    start = ChangedLines((0, 0), (0, 0))
     for at, to in (*_anchors(old, new), (len(old), len(new))):
         (first, second), (last, end) = (start.old[1], start.new[1]), (at, to)
         while first < last and second < end and old[first] == new[second]:
@@ -48,8 +48,8 @@ def _gaps(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Run]:
         while first < last and second < end and old[last - 1] == new[end - 1]:
             last, end = last - 1, end - 1
         if first < last or second < end:
-            yield Run((first, last), (second, end))
-        start = Run((at, at + 1), (to, to + 1))
+            yield ChangedLines((first, last), (second, end))
+        start = ChangedLines((at, at + 1), (to, to + 1))
 
 
 def _anchors(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
@@ -80,25 +80,25 @@ def _steps(one: Sequence[bytes], other: Sequence[bytes]) -> int:
     return (len(one) + alike) * min(len(one), len(other))
 
 
-def _compared(gap: Run, one: Sequence[bytes], other: Sequence[bytes]) -> Iterator[Run]:
+def _compared(gap: ChangedLines, one: Sequence[bytes], other: Sequence[bytes]) -> Iterator[ChangedLines]:
     (first, _), (second, _) = gap
     for tag, a, b, c, d in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if tag != "equal":
-            yield Run((first + a, first + b), (second + c, second + d))
+            yield ChangedLines((first + a, first + b), (second + c, second + d))
 
 
 _AROUND = 2
 """Lines on each side that show where a piece stands."""
 
 
-def hunks_of(files: Sequence[DraftFile]) -> tuple[Hunk, ...]:
+def split_draft_into_hunks(files: Sequence[DraftFile]) -> tuple[Hunk, ...]:
     """Every piece of a draft under an id that only depends on the draft: `path#1`, `path#rename`, `path#mode`."""
     return tuple(hunk for file in files for hunk in _hunks(file))
 
 
-def chosen(files: Sequence[DraftFile], choice: HunkChoice) -> tuple[DraftFile, ...] | Refusal:
+def apply_hunk_choice(files: Sequence[DraftFile], choice: HunkChoice) -> tuple[DraftFile, ...] | Refusal:
     """What a choice leaves of a draft; files of which nothing is left are not in it."""
-    ids = {hunk.id: hunk.path for hunk in hunks_of(files)}
+    ids = {hunk.id: hunk.path for hunk in split_draft_into_hunks(files)}
     for named in (*choice.rejected, *choice.edited):
         if named not in ids:
             return Refusal(named, RefusalKind.NOT_FOUND, f"The plan has no hunk called {named}.")
@@ -181,12 +181,12 @@ def _own(text: str, model: Sequence[bytes]) -> bytes:
     return (plain.replace("\n", "\r\n") if crlf else plain).encode(errors="replace")
 
 
-def _runs(file: DraftFile) -> list[Run]:
+def _runs(file: DraftFile) -> list[ChangedLines]:
     """The runs of lines that differ; a file that comes or goes is one, even an empty one."""
     old, new = _lines(file.before), _lines(file.after)
     if file.before is None or file.after is None:
-        return [Run((0, len(old)), (0, len(new)))]
-    return runs_between(old, new)
+        return [ChangedLines((0, len(old)), (0, len(new)))]
+    return diff_lines(old, new)
 
 
 def _changes_mode(file: DraftFile) -> bool:

@@ -20,15 +20,15 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.faults import RoundtableError
-from roundtable.workshop.repo.commits import RefMove
-from roundtable.workshop.rooted_files import Content
+from roundtable.workshop.repo.commits import RefUpdate
+from roundtable.workshop.rooted_files import FileContent
 
 OPEN, DONE, UNDONE = "open", "done", "undone"
 _DRAFT = "draft"
 _PLAN = "journal.json"
 
 
-class Kept(msgspec.Struct, frozen=True):
+class JournaledFile(msgspec.Struct, frozen=True):
     """A file that the journal keeps."""
 
     digest: str
@@ -36,12 +36,12 @@ class Kept(msgspec.Struct, frozen=True):
     owner: tuple[int, int] | None = None
 
 
-class Entry(msgspec.Struct, frozen=True):
+class JournalEntry(msgspec.Struct, frozen=True):
     """One path before and after; None is no file."""
 
     path: str
-    before: Kept | None
-    after: Kept | None
+    before: JournaledFile | None
+    after: JournaledFile | None
 
 
 class Journal(msgspec.Struct, frozen=True):
@@ -54,11 +54,11 @@ class Journal(msgspec.Struct, frozen=True):
     id: str
     at: str
     key: str = ""
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[JournalEntry, ...] = ()
     files: tuple[str, ...] = ()
     made: tuple[str, ...] = ()
     unmade: tuple[str, ...] = ()
-    ref: RefMove | None = None
+    ref: RefUpdate | None = None
     branch: str = ""
     undoes: str = ""
     draft: str = ""
@@ -75,7 +75,7 @@ class Journal(msgspec.Struct, frozen=True):
         return self.ref.new if self.ref else ""
 
 
-class Journals:
+class JournalFolder:
     """All journals of one workspace. Whoever changes one holds the lock."""
 
     def __init__(self, folder: Path) -> None:
@@ -83,9 +83,9 @@ class Journals:
 
     @classmethod
     @contextmanager
-    def alone(cls, journals: Path, workspace: Path, *, wait: bool = True) -> Generator[Journals | None]:
+    def alone(cls, journals: Path, workspace: Path, *, wait: bool = True) -> Generator[JournalFolder | None]:
         """The journals of a workspace, with nobody else at them; None where somebody is and we do not wait."""
-        folder = folder_of(journals, workspace)
+        folder = journal_folder_path(journals, workspace)
         for part in (OPEN, DONE, UNDONE):
             (folder / part).mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = os.open(folder / "lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -94,14 +94,14 @@ class Journals:
         finally:
             os.close(lock)
 
-    def begin(self, contents: Iterable[Content]) -> Draft:
+    def begin(self, contents: Iterable[FileContent]) -> JournalDraft:
         """Keep the files of a change that is being planned; nothing counts before `Draft.put`."""
         draft = self._folder / _DRAFT
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700)
         for content in contents:
             _written(draft / _digest(content.data), content.data)
-        return Draft(draft, self._folder / OPEN, str(self._next()))
+        return JournalDraft(draft, self._folder / OPEN, str(self._next()))
 
     def finished(self, journal: Journal) -> None:
         """The change is wholly carried out, and so is the undo of another one if it was that."""
@@ -115,28 +115,28 @@ class Journals:
         _moved(self._folder / OPEN / journal.id, self._folder / _DRAFT)
         shutil.rmtree(self._folder / _DRAFT, ignore_errors=True)
 
-    def content(self, journal: Journal, kept: Kept) -> Content:
+    def content(self, journal: Journal, kept: JournaledFile) -> FileContent:
         """A file as the journal keeps it."""
         for part in (OPEN, DONE, UNDONE):
             path = self._folder / part / journal.id / kept.digest
             if path.exists():
                 data = path.read_bytes()
                 if _digest(data) == kept.digest:
-                    return Content(data, kept.mode, kept.owner)
+                    return FileContent(data, kept.mode, kept.owner)
         raise RoundtableError(
             f"The journal of change {journal.id} has lost one of its files.", f"Look into {self._folder}."
         )
 
     def listed(self, part: str) -> list[Journal]:
         """The journals that came so far, oldest first."""
-        return listed(self._folder, part)
+        return list_journals(self._folder, part)
 
     def _next(self) -> int:
         numbers = [int(path.name) for part in (OPEN, DONE, UNDONE) for path in (self._folder / part).iterdir()]
         return max(numbers, default=0) + 1
 
 
-class Draft:
+class JournalDraft:
     """A journal in the making."""
 
     def __init__(self, folder: Path, into: Path, id: str) -> None:
@@ -173,21 +173,23 @@ class Draft:
         return journal
 
 
-def entries_of(before: Mapping[str, Content | None], after: Mapping[str, Content | None]) -> tuple[Entry, ...]:
+def make_journal_entries(
+    before: Mapping[str, FileContent | None], after: Mapping[str, FileContent | None]
+) -> tuple[JournalEntry, ...]:
     """How a journal speaks of files before and after."""
-    return tuple(Entry(path, _kept(before[path]), _kept(after[path])) for path in before)
+    return tuple(JournalEntry(path, _kept(before[path]), _kept(after[path])) for path in before)
 
 
-def _kept(content: Content | None) -> Kept | None:
-    return None if content is None else Kept(_digest(content.data), content.mode, content.owner)
+def _kept(content: FileContent | None) -> JournaledFile | None:
+    return None if content is None else JournaledFile(_digest(content.data), content.mode, content.owner)
 
 
-def folder_of(journals: Path, workspace: Path) -> Path:
+def journal_folder_path(journals: Path, workspace: Path) -> Path:
     """Where the journals of a workspace lie."""
     return journals / sha256(os.fsencode(workspace.resolve())).hexdigest()[:16]
 
 
-def listed(folder: Path, part: str) -> list[Journal]:
+def list_journals(folder: Path, part: str) -> list[Journal]:
     """The journals in one part of a workspace's folder, oldest first."""
     if not (folder / part).is_dir():
         return []
@@ -195,12 +197,12 @@ def listed(folder: Path, part: str) -> list[Journal]:
     return [msgspec.json.decode((path / _PLAN).read_bytes(), type=Journal) for path in found]
 
 
-def unfinished(folder: Path) -> bool:
+def has_open_journal(folder: Path) -> bool:
     """Whether a change of this workspace is being carried out, or was cut off."""
     return (folder / OPEN).is_dir() and any((folder / OPEN).iterdir())
 
 
-def now() -> str:
+def journal_timestamp() -> str:
     """The time, as the record writes it."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 

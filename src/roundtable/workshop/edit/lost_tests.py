@@ -32,7 +32,7 @@ _MOST_PAIRS = 10_000
 """So many pairs of tests are compared by their words; beyond that, only a test of the same name is the same."""
 
 
-class Case(msgspec.Struct, frozen=True):
+class FoundTest(msgspec.Struct, frozen=True):
     """One test: the words it says, whether it checks anything and is run, and whether its class is one of tests."""
 
     words: Counter[bytes] = Counter()
@@ -50,17 +50,17 @@ class Case(msgspec.Struct, frozen=True):
         """Whether it can stand for one that is gone."""
         return not self.hollow and not self.skipped
 
-    def alike(self, other: Case) -> bool:
+    def alike(self, other: FoundTest) -> bool:
         """Whether two tests say nearly the same, in whatever order."""
         both = self.words.total() + other.words.total()
         most = 2 * min(self.words.total(), other.words.total())
         return most >= _ALIKE * both > 0 and 2 * (self.words & other.words).total() >= _ALIKE * both
 
 
-def lost_tests(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
+def find_lost_tests(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
     """What a draft takes away from the tests; one that is only moved, or called otherwise, is not taken away."""
     before = {file: _cases(file.was or file.path, file.before) for file in files if _matters(file.was or file.path)}
-    fresh: dict[str, Case] = {}
+    fresh: dict[str, FoundTest] = {}
     for file in files:
         if _matters(file.path):
             known = before.get(file, {})
@@ -69,7 +69,7 @@ def lost_tests(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
     return tuple(refusal for file, cases in before.items() if (refusal := _lost(file, cases, elsewhere)))
 
 
-def changed_tests(files: Sequence[DraftFile]) -> dict[str, tuple[str, ...]]:
+def find_changed_tests(files: Sequence[DraftFile]) -> dict[str, tuple[str, ...]]:
     """The tests that were there and are others with a draft, such as `test_double of test_calc.py`, by their file now.
 
     New tests beside them are no change of them, nor is their move to another file.
@@ -112,7 +112,7 @@ def _still_run(file: DraftFile) -> bool:
     return _matters(file.path) and not (is_collected_test_file(file.was) and not is_collected_test_file(file.path))
 
 
-def _lost(file: DraftFile, before: Mapping[str, Case], elsewhere: _Elsewhere) -> Refusal | None:
+def _lost(file: DraftFile, before: Mapping[str, FoundTest], elsewhere: _Elsewhere) -> Refusal | None:
     after = _cases(file.path, file.after) if _still_run(file) else {}
     gone = [name for name, case in before.items() if name not in after and not elsewhere.has(name, case)]
     if file.after is None and is_test_file(file.path) and (gone or not before):
@@ -137,19 +137,19 @@ def _refusal(file: DraftFile, names: Sequence[str], what: str) -> Refusal:
     return Refusal(file.path, RefusalKind.TESTS_DELETED, sentence)
 
 
-def _less_run(before: Case, after: Case) -> bool:
+def _less_run(before: FoundTest, after: FoundTest) -> bool:
     return (after.skipped and not before.skipped) or (before.in_test_class and not after.in_test_class)
 
 
 class _Elsewhere:
     """The tests that a draft adds, among which one that is gone may be found again."""
 
-    def __init__(self, fresh: Mapping[str, Case]) -> None:
+    def __init__(self, fresh: Mapping[str, FoundTest]) -> None:
         self._fresh = [case for case in fresh.values() if case.counts]
         self._names = {_simple(name) for name, case in fresh.items() if case.counts}
         self._pairs = _MOST_PAIRS
 
-    def has(self, name: str, case: Case) -> bool:
+    def has(self, name: str, case: FoundTest) -> bool:
         """Whether there is one of the same name, or one that says nearly the same."""
         if _simple(name) in self._names:
             return True
@@ -161,12 +161,12 @@ def _simple(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _cases(path: str, data: bytes | None) -> dict[str, Case]:
+def _cases(path: str, data: bytes | None) -> dict[str, FoundTest]:
     """The tests in a file by name."""
     if data is None:
         return {}
     found = {
-        match[4].decode(errors="replace"): Case(skipped=match[1].startswith(b"x") or b"skip" in match[2])
+        match[4].decode(errors="replace"): FoundTest(skipped=match[1].startswith(b"x") or b"skip" in match[2])
         for match in _CALL.finditer(data)
     }
     seen = parse_source_outline(path, data)
@@ -182,11 +182,11 @@ def _is_case(seen: Outline, symbol: Symbol) -> bool:
     return symbol.base_name.lower().startswith("test") or _CASE.search(seen.symbol_text(symbol)) is not None
 
 
-def _case(seen: Outline, symbol: Symbol, classes: set[str]) -> Case:
+def _case(seen: Outline, symbol: Symbol, classes: set[str]) -> FoundTest:
     text = seen.symbol_text(symbol)
     head, _, body = text.partition(symbol.signature.encode())
     said = set(re.findall(rb"\w+", body)) - _SAYS_NOTHING
-    return Case(
+    return FoundTest(
         _words(text),
         _SKIPPED.search(text) is not None,
         hollow=bool(head or body) and not said,

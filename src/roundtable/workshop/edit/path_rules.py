@@ -14,8 +14,8 @@ from roundtable.core.changeset import Refusal, RefusalKind
 from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.text.sanitize import reveal_hidden_characters
 
-LONGEST_PATH = 1024
-LONGEST_NAME = 255
+MAX_PATH_BYTES = 1024
+MAX_NAME_BYTES = 255
 
 _ABSOLUTE = re.compile(r"[/\\~]|[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]+:/")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
@@ -38,25 +38,25 @@ _REPOSITORIES = (frozenset({"head", "objects", "refs"}), frozenset({"head", "com
 """Names that make a folder a repository to git, wherever it lies."""
 
 
-def path_objection(path: str) -> Refusal | None:
+def check_write_path(path: str) -> Refusal | None:
     """What is wrong with a path by itself, if anything is."""
     return next((found for check in _CHECKS if (found := check(path))), None)
 
 
-def in_scope(path: str, scope: Iterable[str]) -> bool:
+def is_in_scope(path: str, scope: Iterable[str]) -> bool:
     """Whether one of the patterns covers a path: it is the same, a folder above it, or matches with its stars."""
     return any(
         path == pattern or path.startswith(f"{pattern.rstrip('/')}/") or fnmatchcase(path, pattern) for pattern in scope
     )
 
 
-def twin(name: str, others: Iterable[str]) -> str:
+def find_name_collision(name: str, others: Iterable[str]) -> str:
     """Another name that some system takes for the same one; empty where there is none."""
     alike = _folded(name)
     return next((other for other in others if other != name and _folded(other) == alike), "")
 
 
-def place_objection(root: Path, path: str, most: int) -> Refusal | None:
+def check_path_on_disk(root: Path, path: str, most: int) -> Refusal | None:
     """What stands in the way of a path in a folder: a link, a folder, another's repository, a twin, too large a file.
 
     Whoever reads or writes it walks there again without following links: this only says why, and says it early.
@@ -76,7 +76,7 @@ def _in_the_way(root: Path, path: str, most: int) -> Refusal | None:
             where = "/".join(parts[: number - 1])
             return Refusal(path, RefusalKind.REPOSITORY, f"{path} lies in {where}, which is a repository of its own.")
         if name not in there:
-            other = twin(name, there)
+            other = find_name_collision(name, there)
             return _twin_refusal(path, other) if other else _look_alike(path, parts[number - 1 :])
         at = at / name
         if found := _stands(path, at.lstat(), most, last=number == len(parts)):
@@ -109,7 +109,7 @@ def _stands(path: str, found: os.stat_result, most: int, *, last: bool) -> Refus
     return None
 
 
-def twins_among(paths: Sequence[str]) -> list[Refusal]:
+def find_path_collisions(paths: Sequence[str]) -> list[Refusal]:
     """Paths that some system takes for the same one, or of which one is a file where another needs a folder."""
     found: list[Refusal] = []
     seen: dict[str, str] = {}
@@ -129,7 +129,7 @@ def twins_among(paths: Sequence[str]) -> list[Refusal]:
     return found
 
 
-def repositories_among(root: Path, paths: Sequence[str]) -> list[Refusal]:
+def find_paths_in_repositories(root: Path, paths: Sequence[str]) -> list[Refusal]:
     """Paths in folders that git would take for a repository, and so obey the config in them."""
     inside: dict[str, set[str]] = {}
     for path in paths:
@@ -148,7 +148,7 @@ def repositories_among(root: Path, paths: Sequence[str]) -> list[Refusal]:
     ]
 
 
-def hook_objection(path: str, hooks: Iterable[str]) -> Refusal | None:
+def check_hook_path(path: str, hooks: Iterable[str]) -> Refusal | None:
     """Why nothing is written where git looks for the programs it runs."""
     alike = _folded(path)
     if any(folder == "." or alike.startswith(f"{_folded(folder)}/") for folder in hooks):
@@ -178,8 +178,8 @@ def _not_a_file(path: str, what: str) -> Refusal:
 def _whole(path: str) -> Refusal | None:
     if not path or path.endswith("/"):
         return _not_a_file(path, "names no file")
-    if len(path.encode(errors="replace")) > LONGEST_PATH or any(
-        len(name.encode(errors="replace")) > LONGEST_NAME for name in path.split("/")
+    if len(path.encode(errors="replace")) > MAX_PATH_BYTES or any(
+        len(name.encode(errors="replace")) > MAX_NAME_BYTES for name in path.split("/")
     ):
         return Refusal(path[:80], RefusalKind.TOO_LARGE, "A path is longer than files may be called.")
     return None

@@ -11,7 +11,7 @@ from roundtable.core.ports import Store
 from roundtable.core.values import Digest
 
 
-class Drafts:
+class DraftStore:
     """Keeps drafts and brings them back."""
 
     def __init__(self, store: Store) -> None:
@@ -69,7 +69,7 @@ class Drafts:
         return await self._store.fetch(digest) if digest else None
 
 
-def since(over: Sequence[DraftFile], files: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
+def diff_drafts(over: Sequence[DraftFile], files: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
     """What a later draft of the same workspace changes of an earlier one, each file as the earlier one left it."""
     was, now = {it.path: it for it in over}, {it.path: it for it in files}
     changed = [it for path, it in now.items() if it != was.get(path)]

@@ -13,7 +13,7 @@ from roundtable.core.changeset import EditBlock, RefusalKind
 BOM = "\ufeff"
 
 
-class Unmatched(Exception):
+class UnmatchedBlock(Exception):
     """A block whose place cannot be found, and why."""
 
     def __init__(self, kind: RefusalKind, sentence: str) -> None:
@@ -30,14 +30,14 @@ class _Place(msgspec.Struct, frozen=True):
     text: str
 
 
-def edited(text: str, blocks: Sequence[EditBlock]) -> str:
+def apply_edit_blocks(text: str, blocks: Sequence[EditBlock]) -> str:
     """All blocks put in place. Each is looked for in the text as it was, so their order does not matter."""
     bom = BOM if text.startswith(BOM) else ""
     text = text.removeprefix(BOM)
     places = sorted((_place(text, block) for block in blocks), key=lambda place: place.start)
     for one, other in pairwise(places):
         if other.start < one.end or one.start == other.start:
-            raise Unmatched(RefusalKind.CONTRADICTION, "Two of its edits change the same lines.")
+            raise UnmatchedBlock(RefusalKind.CONTRADICTION, "Two of its edits change the same lines.")
     pieces = [bom]
     at = 0
     for place in places:
@@ -46,7 +46,7 @@ def edited(text: str, blocks: Sequence[EditBlock]) -> str:
     return "".join((*pieces, text[at:]))
 
 
-def styled(text: str, model: str) -> str:
+def match_file_style(text: str, model: str) -> str:
     """A whole new text in the style of the one it stands for: its line ends, its last newline, its byte order mark."""
     if uses_crlf(model) and "\r" not in text:
         text = text.replace("\n", "\r\n")
@@ -65,7 +65,7 @@ def uses_crlf(text: str) -> bool:
 def _place(text: str, block: EditBlock) -> _Place:
     if not block.search:
         if text.strip():
-            raise Unmatched(RefusalKind.AMBIGUOUS, "An edit does not say which lines it replaces.")
+            raise UnmatchedBlock(RefusalKind.AMBIGUOUS, "An edit does not say which lines it replaces.")
         return _Place(0, len(text), block.replace)
     exact = _exact(text, block)
     if exact:
@@ -77,7 +77,7 @@ def _place(text: str, block: EditBlock) -> _Place:
         if place := _by_lines(text, block, same):
             return place
     head = next(iter(block.search.strip().split("\n")), "").strip()
-    raise Unmatched(RefusalKind.NOT_FOUND, f"The lines that an edit looks for are not in it: {head[:80]!r}….")
+    raise UnmatchedBlock(RefusalKind.NOT_FOUND, f"The lines that an edit looks for are not in it: {head[:80]!r}….")
 
 
 def _exact(text: str, block: EditBlock) -> list[int]:
@@ -103,7 +103,7 @@ def _only(starts: Sequence[int], text: str, block: EditBlock) -> int:
         return told[0]
     head = block.search.strip().split("\n")[0].strip()
     sentence = f"The lines that an edit looks for stand in it {len(starts)} times: {head[:80]!r}…."
-    raise Unmatched(RefusalKind.AMBIGUOUS, sentence)
+    raise UnmatchedBlock(RefusalKind.AMBIGUOUS, sentence)
 
 
 _Same = Callable[[Sequence[str], Sequence[str]], str | None]

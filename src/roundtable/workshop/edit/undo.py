@@ -11,22 +11,28 @@ from roundtable.core.faults import NotFound, UsageError
 from roundtable.workshop.edit.journal import (
     DONE,
     UNDONE,
-    Draft,
     Journal,
-    Journals,
-    Kept,
-    entries_of,
-    folder_of,
-    listed,
-    now,
+    JournalDraft,
+    JournaledFile,
+    JournalFolder,
+    journal_folder_path,
+    journal_timestamp,
+    list_journals,
+    make_journal_entries,
 )
-from roundtable.workshop.edit.settlement import Place, States, carried_out, opened, same
-from roundtable.workshop.identity import person
-from roundtable.workshop.repo.commits import DETACHED, RefMove, Repository
-from roundtable.workshop.rooted_files import Astray, Beneath
+from roundtable.workshop.edit.journal_replay import (
+    EditTarget,
+    FileStates,
+    execute_journal,
+    is_same_content,
+    open_edit_target,
+)
+from roundtable.workshop.identity import current_user_name
+from roundtable.workshop.repo.commits import DETACHED, RefUpdate, Repository
+from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
 
 
-class UndoneAlready(UsageError):
+class AlreadyUndone(UsageError):
     """There is nothing left to take back of this change."""
 
     def __init__(self, change: Journal) -> None:
@@ -34,7 +40,7 @@ class UndoneAlready(UsageError):
         self.change = change
 
 
-class Undone(msgspec.Struct, frozen=True):
+class UndoResult(msgspec.Struct, frozen=True):
     """What was taken back, for which step of which session, and how, in one sentence for people."""
 
     change: Journal
@@ -42,16 +48,16 @@ class Undone(msgspec.Struct, frozen=True):
     left: tuple[str, ...] = ()
 
 
-def changes(workspace: Path, journals: Path) -> list[Journal]:
+def list_undoable_journals(workspace: Path, journals: Path) -> list[Journal]:
     """The changes of this workspace that can be undone, newest first; not those that git has thrown away since."""
-    done = [it for it in reversed(listed(folder_of(journals, workspace), DONE)) if not it.undoes]
+    done = [it for it in reversed(list_journals(journal_folder_path(journals, workspace), DONE)) if not it.undoes]
     repository = Repository.of(workspace) if any(it.ref for it in done) else None
     return [it for it in done if _stands(repository, it)]
 
 
-def undone(workspace: Path, journals: Path, id: str = "") -> Undone:
+def undo_journaled_change(workspace: Path, journals: Path, id: str = "") -> UndoResult:
     """Take a change back, the newest if none is named: every file as it was, and the ref where there was a commit."""
-    with opened(workspace, journals) as place:
+    with open_edit_target(workspace, journals) as place:
         change = _found(place, id)
         before, after = _kept(place.journals, change, "after"), _kept(place.journals, change, "before")
         _refuse_if_changed(place.tree, change, before)
@@ -60,9 +66,9 @@ def undone(workspace: Path, journals: Path, id: str = "") -> Undone:
         coming = (path for path, it in after.items() if it is not None)
         journal = Journal(
             id=draft.id,
-            at=now(),
+            at=journal_timestamp(),
             key=change.key,
-            entries=entries_of(before, after),
+            entries=make_journal_entries(before, after),
             files=change.files,
             made=place.tree.folders_for(coming),
             unmade=change.made,
@@ -70,10 +76,10 @@ def undone(workspace: Path, journals: Path, id: str = "") -> Undone:
             branch=change.branch,
             undoes=change.id,
         )
-        carried = carried_out(place, draft.put(journal))
+        carried = execute_journal(place, draft.put(journal))
         if carried is None:
             raise UsageError("The branch was moved while this was being undone.", "Say it again.")
-        return Undone(change, f"{how} {carried.note}".strip(), carried.left)
+        return UndoResult(change, f"{how} {carried.note}".strip(), carried.left)
 
 
 def _stands(repository: Repository | None, change: Journal) -> bool:
@@ -83,7 +89,7 @@ def _stands(repository: Repository | None, change: Journal) -> bool:
     return repository.contains(repository.resolve(change.ref.name), change.ref.new)
 
 
-def _found(place: Place, id: str) -> Journal:
+def _found(place: EditTarget, id: str) -> Journal:
     done = [it for it in place.journals.listed(DONE) if not it.undoes]
     if not id:
         newest = next((it for it in reversed(done) if _stands(place.repository, it)), None)
@@ -93,7 +99,7 @@ def _found(place: Place, id: str) -> Journal:
             )
         return newest
     if gone := next((it for it in place.journals.listed(UNDONE) if it.id == id), None):
-        raise UndoneAlready(gone)
+        raise AlreadyUndone(gone)
     found = next((it for it in done if it.id == id), None)
     if found is None:
         raise NotFound(f"There is no change {id} to undo here.", "`roundtable undo --list` shows what can be undone.")
@@ -106,16 +112,16 @@ def _found(place: Place, id: str) -> Journal:
     return found
 
 
-def _kept(books: Journals, change: Journal, which: str) -> States:
-    states: Mapping[str, Kept | None] = {it.path: getattr(it, which) for it in change.entries}
+def _kept(books: JournalFolder, change: Journal, which: str) -> FileStates:
+    states: Mapping[str, JournaledFile | None] = {it.path: getattr(it, which) for it in change.entries}
     return {path: books.content(change, it) if it else None for path, it in states.items()}
 
 
-def _refuse_if_changed(tree: Beneath, change: Journal, expected: States) -> None:
+def _refuse_if_changed(tree: ConfinedFolder, change: Journal, expected: FileStates) -> None:
     for path, content in expected.items():
         try:
-            unchanged = same(tree.read(path), content)
-        except Astray:
+            unchanged = is_same_content(tree.read(path), content)
+        except UnsafePath:
             unchanged = False
         if not unchanged:
             raise UsageError(
@@ -125,8 +131,8 @@ def _refuse_if_changed(tree: Beneath, change: Journal, expected: States) -> None
 
 
 def _way_back(
-    repository: Repository | None, change: Journal, draft: Draft, before: States, after: States
-) -> tuple[RefMove | None, str]:
+    repository: Repository | None, change: Journal, draft: JournalDraft, before: FileStates, after: FileStates
+) -> tuple[RefUpdate | None, str]:
     """How the ref goes back: to where it was if nobody else has the commit, or on to a commit that takes it back."""
     ref = change.ref
     if ref is None or repository is None:
@@ -139,16 +145,16 @@ def _way_back(
             raise UsageError(f"The branch {short} has moved on since.", "Delete it yourself if it can go.")
         if ref.name in repository.worktree_branches():
             raise UsageError(f"The branch {short} is checked out.", "Switch to another one first.")
-        return RefMove(ref.name, ref.new, ""), f"The branch {short} is gone; the files here were never touched."
+        return RefUpdate(ref.name, ref.new, ""), f"The branch {short} is gone; the files here were never touched."
     if repository.checked_out() != name:
         raise UsageError(f"The change was committed on {short}, and that is not checked out.", f"Switch to {short}.")
     repository.refuse_if_locked()
     if refused := repository.objections(before, after, draft.place):
         raise UsageError(f"{refused[0].path} cannot be put back.", refused[0].sentence)
     if tip == ref.new and not repository.elsewhere(ref.new, name):
-        return RefMove(name, ref.new, ref.old), f"The files are as they were, and {short} is back where it was."
+        return RefUpdate(name, ref.new, ref.old), f"The files are as they were, and {short} is back where it was."
     old = repository.entries(ref.old, list(before))
     entries = {path: old.get(path) for path in before}
     text = f"Undo change {change.id}: {repository.subject(ref.new)}\n\nThis takes back commit {ref.new}.\n"
-    made = repository.committed(tip, entries, text, person(), draft.index)
-    return RefMove(name, tip, made), f"The files are as they were; commit {made[:12]} on {short} takes it back."
+    made = repository.committed(tip, entries, text, current_user_name(), draft.index)
+    return RefUpdate(name, tip, made), f"The files are as they were; commit {made[:12]} on {short} takes it back."

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
-from roundtable.workshop.edit.lost_tests import lost_tests
-from roundtable.workshop.repo.git import git_of
+from roundtable.workshop.edit.lost_tests import find_lost_tests
+from roundtable.workshop.repo.git import open_git
 from roundtable.workshop.symbols.languages import find_source_language
 from roundtable.workshop.symbols.syntax_trees import describe_syntax_error
 
-FEW = 5
+MAX_UNCONFIRMED_DELETIONS = 5
 """So many files may be deleted at once without a typed word."""
 
 _CONFLICT = re.compile(rb"^(?:<{7}|>{7}|\|{7})(?: |$)", re.M)
@@ -45,17 +45,17 @@ _LOCK = re.compile(
 )
 
 
-def objections(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
+def validate_draft(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
     """What must not be written as it is: broken syntax, marks of a merge or of a reply, tests that would be lost."""
     found = [refusal for file in files if file.after is not None for refusal in _content(file, file.after)]
-    return (*found, *lost_tests(files))
+    return (*found, *find_lost_tests(files))
 
 
-def destroyed(files: Sequence[DraftFile], root: Path) -> tuple[str, ...]:
+def find_destructive_changes(files: Sequence[DraftFile], root: Path) -> tuple[str, ...]:
     """What would be lost for good, or would make others lose it, in sentences that a person has to agree to."""
     deleted = [file.path for file in files if file.after is None]
     found: list[str] = []
-    if len(deleted) > FEW:
+    if len(deleted) > MAX_UNCONFIRMED_DELETIONS:
         found.append(f"{len(deleted)} files are deleted: {', '.join(deleted)}.")
     unknown = _untracked(files, root)
     for file in files:
@@ -92,7 +92,7 @@ def _untracked(files: Sequence[DraftFile], root: Path) -> set[str]:
     losing = {file.was or file.path for file in files if file.before}
     if not losing:
         return set()
-    with git_of(root) as git:
+    with open_git(root) as git:
         known = set(git.files()) - set(git.untracked()) if git.repository else set[str]()
     return losing - known
 

@@ -27,12 +27,12 @@ from roundtable.core.decide.stage_outcome import HandoverForm, is_nameless_path
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import compute_digest
-from roundtable.workshop.edit.path_rules import twins_among
-from roundtable.workshop.identity import is_orphan, own_folder, own_name
-from roundtable.workshop.repo.commits import Commit, GitRefused, RefMove, Repository
+from roundtable.workshop.edit.path_rules import find_path_collisions
+from roundtable.workshop.identity import is_orphaned_name, process_owned_folder, process_owned_name
+from roundtable.workshop.repo.commits import CommitMessage, GitFailed, RefUpdate, Repository
 from roundtable.workshop.repo.git import run_git
-from roundtable.workshop.repo.scratch_trees import laid_over, names_for_trees
-from roundtable.workshop.rooted_files import Astray, Beneath
+from roundtable.workshop.repo.scratch_trees import list_tree_files, overlay_draft
+from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
 
 _MARK = ".roundtable-making-"
 _LOCK = "lock"
@@ -45,7 +45,7 @@ def create_handover_staging_folder(place: Path) -> Generator[Path]:
     for left in place.parent.glob(f"{_MARK}*"):
         with suppress(OSError):
             _take_away(left)
-    folder = Path(mkdtemp(prefix=f"{_MARK}{own_name()}-", dir=place.parent))
+    folder = Path(mkdtemp(prefix=f"{_MARK}{process_owned_name()}-", dir=place.parent))
     # Locked before it has its name, so that nobody can take it for a dead one's in between.
     lock = os.open(folder / f"{_LOCK}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
@@ -74,7 +74,7 @@ def _take_away(folder: Path) -> None:
     if folder.is_symlink():
         return
     if {it.name for it in folder.iterdir()} <= {f"{_LOCK}.new"}:
-        if is_orphan(folder.name.removeprefix(_MARK)):
+        if is_orphaned_name(folder.name.removeprefix(_MARK)):
             shutil.rmtree(folder, ignore_errors=True)
         return
     lock = os.open(folder / _LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -101,16 +101,16 @@ class ProjectVersion(msgspec.Struct, frozen=True):
 
     files: dict[str, DraftFile]
     at: str
-    commit: Commit
+    commit: CommitMessage
     documents: dict[str, str] = {}
 
 
 def read_project_files(workspace: Path) -> dict[str, DraftFile]:
     """The files that a workspace has: what is neither ignored nor secret nor a link."""
     found: dict[str, DraftFile] = {}
-    with Beneath.of(workspace) as tree:
-        for path in names_for_trees(workspace):
-            with suppress(Astray):
+    with ConfinedFolder.of(workspace) as tree:
+        for path in list_tree_files(workspace):
+            with suppress(UnsafePath):
                 if content := tree.read(path):
                     found[path] = DraftFile(path, None, content.data, executable=content.executable)
     return found
@@ -152,7 +152,7 @@ def _made(made: Path, form: HandoverForm, versions: Sequence[ProjectVersion], na
         return ""
     made.mkdir()
     files = _with_papers(last) if form == "git" else last.files
-    laid_over(made, list(files.values()))
+    overlay_draft(made, list(files.values()))
     return _committed(made, versions, by) if form == "git" else ""
 
 
@@ -178,9 +178,9 @@ def _committed(folder: Path, versions: Sequence[ProjectVersion], by: str) -> str
     told = run_git(folder, ("init", "--quiet", "--template=", f"--initial-branch={usual or 'main'}"))
     repository = Repository.of(folder)
     if told.code or repository is None:
-        raise GitRefused(f"Git would not make a repository: {told.complaint}.", "Mend that, or take the folder.")
+        raise GitFailed(f"Git would not make a repository: {told.complaint}.", "Mend that, or take the folder.")
     tip, standing = "", dict[str, str]()
-    with own_folder() as scratch:
+    with process_owned_folder() as scratch:
         for version in versions:
             entries = repository.stored(_placed(Path(scratch), _with_papers(version)))
             changed = {path: entries.get(path) for path in {**standing, **entries}}
@@ -189,7 +189,7 @@ def _committed(folder: Path, versions: Sequence[ProjectVersion], by: str) -> str
                 index = Path(scratch) / "index"
                 tip = repository.committed(tip, changed, version.commit.text, by, index, version.at)
                 standing = entries
-    repository.move(RefMove(repository.checked_out(), "", tip), "handed over")
+    repository.move(RefUpdate(repository.checked_out(), "", tip), "handed over")
     repository.stage("", tip, list(standing))
     return tip
 
@@ -209,7 +209,7 @@ def _with_papers(version: ProjectVersion) -> dict[str, DraftFile]:
     """The files and the papers, which give way where they would stand in the way of a file."""
     papers = {path: DraftFile(path, None, text.encode()) for path, text in version.documents.items()}
     together = {**papers, **version.files}
-    return dict(version.files) if twins_among(list(together)) else together
+    return dict(version.files) if find_path_collisions(list(together)) else together
 
 
 # --- what stands there -----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from roundtable.workshop.repo.git import git_of, repository_above
+from roundtable.workshop.repo.git import find_enclosing_repository, open_git
 
 
 def find_project_python(workspace: Path) -> Path | None:
@@ -19,8 +19,8 @@ def find_project_python(workspace: Path) -> Path | None:
     environments = [name for name in (".venv", "venv") if _python_in(workspace / name).is_file()]
     if not environments:
         return None
-    with git_of(workspace) as git:
-        if not git.repository and repository_above(workspace):
+    with open_git(workspace) as git:
+        if not git.repository and find_enclosing_repository(workspace):
             return None
         return next((_python_in(workspace / name) for name in environments if not git.tracks(name)), None)
 

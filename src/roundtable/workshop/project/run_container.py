@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from roundtable.core.effects import CheckOutcome, ProjectRan
 from roundtable.core.sandbox import Bounds, Exit
-from roundtable.workshop.identity import own_name
+from roundtable.workshop.identity import process_owned_name
 from roundtable.workshop.project.run_plan import RunPlan
 from roundtable.workshop.project.run_project import (
     CHECK_STEP,
@@ -19,10 +19,15 @@ from roundtable.workshop.project.run_project import (
     project_step_outcome,
 )
 from roundtable.workshop.sandbox import SandboxSettings
-from roundtable.workshop.sandbox.compose_file import Composed
-from roundtable.workshop.sandbox.engines import Engine
-from roundtable.workshop.sandbox.image_build import Build, built_and_run, commands, container_of
-from roundtable.workshop.sandbox.output_lines import Lines, Tell
+from roundtable.workshop.sandbox.compose_file import ComposeNames
+from roundtable.workshop.sandbox.engines import ContainerEngine
+from roundtable.workshop.sandbox.image_build import (
+    ImageBuild,
+    build_and_run_image,
+    compose_container_name,
+    run_engine_commands,
+)
+from roundtable.workshop.sandbox.output_lines import LineCallback, OutputLines
 
 SEVERAL_SERVICES_NOTE = "One service builds and runs reliably. Several that wait for each other may need your help."
 _ENGINES = ("docker", "podman")
@@ -32,26 +37,28 @@ _TOO_SOON = "It ended before it could be asked."
 _PLAN_LESS = RunPlan((), seconds=600.0)
 
 
-async def find_allowed_container_engine(settings: SandboxSettings) -> Engine | str:
+async def find_allowed_container_engine(settings: SandboxSettings) -> ContainerEngine | str:
     """The first engine that answers of those the settings allow, or why there is none."""
     wrong: list[str] = []
     allowed = _ENGINES if settings.use == "auto" else (settings.use,)
     for name in (it for it in allowed if it in _ENGINES):
-        engine = await Engine.find(name)
-        if isinstance(engine, Engine):
+        engine = await ContainerEngine.find(name)
+        if isinstance(engine, ContainerEngine):
             await engine.sweep()
             return engine
         wrong.append(engine)
     return " ".join(wrong) or "Containers are not used here: `[sandbox] use` says bubblewrap."
 
 
-async def run_project_container(build: Build, plan: RunPlan | str, tell: Tell, stop: asyncio.Event) -> ProjectRan:
+async def run_project_container(
+    build: ImageBuild, plan: RunPlan | str, tell: LineCallback, stop: asyncio.Event
+) -> ProjectRan:
     """Build and run it without a network. How it ends decides; of a service, what the check says inside it."""
-    engine, name, said = build.engine, own_name(), Lines(tell)
+    engine, name, said = build.engine, process_owned_name(), OutputLines(tell)
     plan = _PLAN_LESS if isinstance(plan, str) else plan
     asked_in = _asked_in(build.names, name)
     checks = [asyncio.create_task(_checked(engine, asked_in, plan.check, tell))] if plan.check else []
-    run = built_and_run(build, Bounds(seconds=plan.seconds), name)
+    run = build_and_run_image(build, Bounds(seconds=plan.seconds), name)
     end = await follow_run_until_exit(run, said, stop.wait(), *checks)
     checked = tuple(it.result() for it in checks if not it.cancelled())
     end = Exit(0, end.seconds) if checked and isinstance(end, InterruptedRun) else end
@@ -62,15 +69,15 @@ async def run_project_container(build: Build, plan: RunPlan | str, tell: Tell, s
     return ProjectRan(how, steps, notes=notes, sandbox=engine.name)
 
 
-def _asked_in(names: Composed | None, name: str) -> str:
+def _asked_in(names: ComposeNames | None, name: str) -> str:
     """The container that the check is run in: of a compose file, that of the first service which is built."""
     if names is None:
         return name
     service = next((it for it in names.services if it in names.built), next(iter(names.services), ""))
-    return container_of(name, service)
+    return compose_container_name(name, service)
 
 
-async def _checked(engine: Engine, container: str, check: Sequence[str], tell: Tell) -> CheckOutcome:
+async def _checked(engine: ContainerEngine, container: str, check: Sequence[str], tell: LineCallback) -> CheckOutcome:
     """What the check says once the container is there, asked again for a while until it passes."""
     until: float | None = None
     while True:
@@ -79,9 +86,9 @@ async def _checked(engine: Engine, container: str, check: Sequence[str], tell: T
         if running.text != "true":
             continue
         until = until or time.monotonic() + SERVICE_START_SECONDS
-        said = Lines(tell)
+        said = OutputLines(tell)
         end = await follow_run_until_exit(
-            commands(engine, [("exec", container, *check)], Bounds(seconds=SERVICE_START_SECONDS)), said
+            run_engine_commands(engine, [("exec", container, *check)], Bounds(seconds=SERVICE_START_SECONDS)), said
         )
         if end.code == 0 or time.monotonic() > until:
             return project_step_outcome(CHECK_STEP, check, end, said)

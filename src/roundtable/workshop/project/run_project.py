@@ -21,7 +21,7 @@ from roundtable.core.effects import CheckOutcome
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Exit, Job, Output
 from roundtable.workshop.project.run_plan import RunPlan
-from roundtable.workshop.sandbox.output_lines import InstallLines, Lines, ServiceLines, Tell
+from roundtable.workshop.sandbox.output_lines import InstallOutputLines, LineCallback, OutputLines, ServiceOutputLines
 
 RUN_STEP, CHECK_STEP, INSTALL_STEP = "run", "check", "install"
 PROJECT_RUN_BOUNDS = Bounds(memory=1 << 30, processes=128)
@@ -91,7 +91,7 @@ class InterruptedRun(Exit, frozen=True):
 
 
 async def run_project_plan(
-    sandbox: Sandbox, tree: Path, plan: RunPlan, tell: Tell, stop: asyncio.Event, *, install: bool = False
+    sandbox: Sandbox, tree: Path, plan: RunPlan, tell: LineCallback, stop: asyncio.Event, *, install: bool = False
 ) -> tuple[CheckOutcome, ...]:
     """How each step ended, those that came to be run; `tell` hears every line as it comes, and `stop` ends it."""
     steps: list[CheckOutcome] = []
@@ -128,12 +128,14 @@ async def follow_run_until_exit(
     return InterruptedRun(None, time.monotonic() - began)
 
 
-async def _installed(sandbox: Sandbox, tree: Path, plan: RunPlan, tell: Tell, stop: asyncio.Event) -> CheckOutcome:
+async def _installed(
+    sandbox: Sandbox, tree: Path, plan: RunPlan, tell: LineCallback, stop: asyncio.Event
+) -> CheckOutcome:
     """The install step, the only one with a network. What it fetched comes as its output, which may be as much."""
     mark, archive = _mark(), tree.with_name(_INSTALLED)
     bounds = msgspec.structs.replace(PROJECT_RUN_BOUNDS, seconds=_INSTALL_SECONDS, output=PROJECT_RUN_BOUNDS.disk)
     with archive.open("wb") as into:
-        said = InstallLines(tell, mark, into)
+        said = InstallOutputLines(tell, mark, into)
         job = _job(tree, plan, (_INSTALLING, "sh", mark, *_here(plan.install)), (plan.install,), bounds)
         end = await follow_run_until_exit(sandbox.run(msgspec.structs.replace(job, network=True)), said, stop.wait())
     if end.code == 0 and said.packed:
@@ -142,11 +144,11 @@ async def _installed(sandbox: Sandbox, tree: Path, plan: RunPlan, tell: Tell, st
 
 
 async def _ran(
-    sandbox: Sandbox, tree: Path, plan: RunPlan, tell: Tell, stop: asyncio.Event
+    sandbox: Sandbox, tree: Path, plan: RunPlan, tell: LineCallback, stop: asyncio.Event
 ) -> tuple[CheckOutcome, ...]:
     """The program, and its check if it has one. What is said of the check counts where all of it ended that way."""
     mark = _mark()
-    said = ServiceLines(tell, mark)
+    said = ServiceOutputLines(tell, mark)
     bounds = msgspec.structs.replace(PROJECT_RUN_BOUNDS, seconds=plan.seconds)
     run, check = _here(plan.run), _here(plan.check)
     words = (_RUNNING, "sh", mark, str(SERVICE_START_SECONDS * 5), str(len(run)), *run, *check)
@@ -181,7 +183,7 @@ def _here(argv: Sequence[str]) -> tuple[str, ...]:
     return (*own, *argv[1:])
 
 
-def project_step_outcome(name: str, argv: Sequence[str], end: Exit, said: Lines) -> CheckOutcome:
+def project_step_outcome(name: str, argv: Sequence[str], end: Exit, said: OutputLines) -> CheckOutcome:
     """How a step ended and the last of what it said."""
     return CheckOutcome(name, tuple(argv), end.code, said.text(end.stopped), round(end.seconds, 3), end.limit)
 

@@ -13,8 +13,14 @@ import msgspec
 
 from roundtable.core.changeset import Refusal, RefusalKind
 from roundtable.core.faults import RoundtableError, UsageError
-from roundtable.workshop.repo.git import names_in, no_filters, own_head, repository_above, run_git
-from roundtable.workshop.rooted_files import Content
+from roundtable.workshop.repo.git import (
+    find_enclosing_repository,
+    find_head_commit,
+    git_filter_overrides,
+    run_git,
+    split_git_names,
+)
+from roundtable.workshop.rooted_files import FileContent
 
 WORKTREE_REFS = "refs/roundtable/worktrees/"
 """Where the commits are kept that worktrees began at; no branch or tag."""
@@ -36,7 +42,7 @@ _HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 _ATTRIBUTES = ("filter", "working-tree-encoding", "ident", "text", "eol")
 
 
-class Commit(msgspec.Struct, frozen=True):
+class CommitMessage(msgspec.Struct, frozen=True):
     """What a commit says of itself: the message, and where the change came from as trailers."""
 
     message: str
@@ -63,12 +69,12 @@ class Commit(msgspec.Struct, frozen=True):
         return "\n\n".join(part for part in (body, "\n".join(lines)) if part) + "\n"
 
 
-Place = Callable[[bytes], Path]
-Stored = tuple[Path, bool]
+FilePlacer = Callable[[bytes], Path]
+StoredFile = tuple[Path, bool]
 """Where the bytes of a file lie, and whether it can be run."""
 
 
-class RefMove(msgspec.Struct, frozen=True):
+class RefUpdate(msgspec.Struct, frozen=True):
     """A ref from one commit to another in one step; an empty one is none."""
 
     name: str
@@ -76,7 +82,7 @@ class RefMove(msgspec.Struct, frozen=True):
     new: str
 
 
-class GitRefused(RoundtableError):
+class GitFailed(RoundtableError):
     """Git would not do what was needed of it; nothing was half done."""
 
 
@@ -86,7 +92,7 @@ class Repository:
     def __init__(self, workspace: Path, head: str) -> None:
         self.head = head
         self._workspace = workspace
-        self._config = {**no_filters(workspace), **_WHOLE_OBJECTS}
+        self._config = {**git_filter_overrides(workspace), **_WHOLE_OBJECTS}
         told = self._ask("rev-parse", "--show-object-format", "--absolute-git-dir", "--show-prefix")[1]
         format, folder, self._prefix = (*os.fsdecode(told).splitlines(), "")[:3]
         self._folder = Path(folder)
@@ -95,7 +101,7 @@ class Repository:
     @classmethod
     def of(cls, workspace: Path) -> Repository | None:
         """The repository a workspace has of its own, if it has one."""
-        head = own_head(workspace)
+        head = find_head_commit(workspace)
         return None if head is None else cls(workspace, head)
 
     # --- what stands where -----------------------------------------------------------------------
@@ -133,7 +139,7 @@ class Repository:
         if not commit or not paths:
             return {}
         found: dict[str, str] = {}
-        for line in names_in(self._must("ls-tree", "-z", commit, "--", *paths)):
+        for line in split_git_names(self._must("ls-tree", "-z", commit, "--", *paths)):
             told, _, path = line.partition("\t")
             mode, _, digest = told.split(" ")
             found[path] = f"{mode} {digest}"
@@ -157,7 +163,7 @@ class Repository:
     # --- what a change may not touch -------------------------------------------------------------
 
     def objections(
-        self, now: Mapping[str, Content | None], then: Mapping[str, Content | None], place: Place
+        self, now: Mapping[str, FileContent | None], then: Mapping[str, FileContent | None], place: FilePlacer
     ) -> list[Refusal]:
         """Which of these paths must be left alone: work that is not committed, and files that git rewrites.
 
@@ -179,12 +185,12 @@ class Repository:
         """Another git at work in this repository, or one that died there, would not let us tell its index."""
         lock = self._folder / "index.lock"
         if os.path.lexists(lock):
-            raise GitRefused(
+            raise GitFailed(
                 f"Another git is at work in this repository: {lock} is there.",
                 "Wait for it, or remove that file if no git runs here; nothing was changed.",
             )
 
-    def _uncommitted(self, now: Mapping[str, Content | None], place: Place) -> Iterable[Refusal]:
+    def _uncommitted(self, now: Mapping[str, FileContent | None], place: FilePlacer) -> Iterable[Refusal]:
         paths = list(now)
         committed = self.entries(self.head, paths)
         staged = self._staged(paths)
@@ -200,13 +206,13 @@ class Repository:
     def _staged(self, paths: Sequence[str]) -> dict[str, str]:
         """What the index has under these paths, as `mode digest`."""
         found: dict[str, str] = {}
-        for line in names_in(self._must("ls-files", "-s", "-z", "--", *paths)) if paths else ():
+        for line in split_git_names(self._must("ls-files", "-s", "-z", "--", *paths)) if paths else ():
             told, _, path = line.partition("\t")
             mode, digest, stage = told.split(" ")
             found[path] = f"{mode} {digest}" if stage == "0" else "in conflict"
         return found
 
-    def with_tracked_modes(self, files: Mapping[str, Stored], alike: Mapping[str, str]) -> dict[str, Stored]:
+    def with_tracked_modes(self, files: Mapping[str, StoredFile], alike: Mapping[str, str]) -> dict[str, StoredFile]:
         """Files with what the index says of whether they can be run, where git is told not to believe the disk.
 
         `alike` says for a path whose permissions it has; without one, those it is given stand.
@@ -217,9 +223,11 @@ class Repository:
         runs = {path: tracked[of].startswith(_EXECUTABLE) for path, of in alike.items() if of in tracked}
         return {path: (place, runs.get(path, given)) for path, (place, given) in files.items()}
 
-    def converted(self, now: Mapping[str, Content | None], then: Mapping[str, Content | None] = {}) -> list[str]:
+    def converted(
+        self, now: Mapping[str, FileContent | None], then: Mapping[str, FileContent | None] = {}
+    ) -> list[str]:
         """Those of these paths that git stores otherwise than they stand here, or would: by a filter, or line ends."""
-        fields = names_in(self._must("check-attr", "-z", *_ATTRIBUTES, "--", *now)) if now else []
+        fields = split_git_names(self._must("check-attr", "-z", *_ATTRIBUTES, "--", *now)) if now else []
         converts = self._line("config", "--get", "core.autocrlf") in ("true", "input")
         told: dict[str, dict[str, str]] = {}
         for path, attribute, value in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
@@ -235,7 +243,7 @@ class Repository:
 
     # --- what is written -------------------------------------------------------------------------
 
-    def stored(self, files: Mapping[str, Stored], *, write: bool = True) -> dict[str, str]:
+    def stored(self, files: Mapping[str, StoredFile], *, write: bool = True) -> dict[str, str]:
         """Files as a tree of git names them, put among its objects."""
         if not files:
             return {}
@@ -266,7 +274,9 @@ class Repository:
 
     def passed_over(self) -> str:
         """What `git commit` does here besides and a commit of ours does not, in a sentence; empty if nothing."""
-        told = names_in(self._ask("config", "-z", "--type=path", "--get-all", "core.hooksPath")[1])[:-1]  # ours is last
+        told = split_git_names(self._ask("config", "-z", "--type=path", "--get-all", "core.hooksPath")[1])[
+            :-1
+        ]  # ours is last
         places = self._must("rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
         top, common = os.fsdecode(places).splitlines()
         folder = Path(top, told[-1]) if told else Path(common, "hooks")
@@ -278,12 +288,12 @@ class Repository:
         )
         return f"This is no `git commit`: {' and '.join(filter(None, lacks))}." if any(lacks) else ""
 
-    def move(self, move: RefMove, why: str) -> bool:
+    def move(self, move: RefUpdate, why: str) -> bool:
         """Move a ref in one step; False where it is no longer where it was."""
         how = (move.name, move.new, move.old or self._nothing) if move.new else ("-d", move.name, move.old)
         try:
             self._must("update-ref", "-m", f"roundtable: {why}", "--no-deref", *how)
-        except GitRefused:
+        except GitFailed:
             if self.resolve(move.name) == move.old:
                 raise
             return False
@@ -326,7 +336,7 @@ class Repository:
         args = ("--literal-pathspecs", *args)
         told = run_git(self._workspace, args, {**self._config, **config}, input, variables)
         if told.code:
-            raise GitRefused(
+            raise GitFailed(
                 f"Git would not {args[1]}: {' '.join(told.complaint.split()) or told.code}.",
                 "Mend that and say it again; what was begun is finished or taken back by the next command.",
             )
@@ -340,27 +350,27 @@ def _by_hand(path: str) -> Refusal:
     return Refusal(path, RefusalKind.FILTERED, sentence)
 
 
-def repository_trouble(workspace: Path) -> str:
+def describe_unusable_repository(workspace: Path) -> str:
     """Why nothing can be written in what git has here, as far as it has anything; empty where all is well."""
-    if own_head(workspace) is not None:
+    if find_head_commit(workspace) is not None:
         return ""
     told = run_git(workspace, ("rev-parse", "--is-bare-repository", "--show-toplevel"))
     if told.said.startswith(b"true"):
         return f"{workspace} is a bare repository, which has no files that could be changed."
-    top = repository_above(workspace)
+    top = find_enclosing_repository(workspace)
     if top is None:
         return ""
     why = told.complaint.splitlines()[0].removeprefix("fatal: ") if told.complaint else "its own folder lies elsewhere"
     return f"What is committed in {top} cannot be known, so nothing is written there ({why.rstrip('.')})."
 
 
-def under_way(workspace: Path) -> str:
+def describe_pending_git_operation(workspace: Path) -> str:
     """What the person is in the middle of in the repository of a workspace, if it has one."""
     repository = Repository.of(workspace)
     return repository.under_way() if repository else ""
 
 
-def check_branch(workspace: Path, name: str) -> None:
+def ensure_branch_available(workspace: Path, name: str) -> None:
     """See that a new branch of this name can be made, long before it is."""
     repository = Repository.of(workspace)
     if repository is None:

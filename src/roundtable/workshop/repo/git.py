@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from roundtable.core.faults import UsageError
 from roundtable.core.file_kinds import is_sensitive_path
-from roundtable.workshop.identity import own_folder
+from roundtable.workshop.identity import process_owned_folder
 
-PATIENCE = 30.0
-LONGEST = 8_000_000
+GIT_TIMEOUT = 30.0
+GIT_OUTPUT_LIMIT = 8_000_000
 """Bytes of one answer of git; nobody is shown more of a diff than this."""
 
 _LONGEST_COMPLAINT = 400
@@ -46,24 +46,24 @@ _HELD_STILL = {
     "log.showRoot": "true",
 }
 """What a person may have set otherwise for their own eyes, and what would run a program."""
-DIFF = (
+DIFF_OPTIONS = (
     "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "--submodule=short", "--relative",
     "--src-prefix=a/", "--dst-prefix=b/",
 )  # fmt: skip
-IGNORED = ("ls-files", "-o", "-i", "--exclude-standard", "--directory")
+LIST_IGNORED = ("ls-files", "-o", "-i", "--exclude-standard", "--directory")
 _SAME = re.compile(r"^diff --git [^\n]*\n(?=diff --git |\Z)", re.M)
 """What git says of a file that was touched and is still the same, where it may not write down that it is."""
 _LOG = ("--no-color", "--no-renames", "--relative", "--no-show-signature", "--ignore-submodules=all")
 
 
-class Commit(NamedTuple):
+class LoggedCommit(NamedTuple):
     """One commit in a line, and the files it touched."""
 
     line: str
     files: tuple[str, ...]
 
 
-class Changes(NamedTuple):
+class GitDiff(NamedTuple):
     """A diff, and the sensitive files that were kept out of it. `whole` is False where it was cut short."""
 
     diff: str
@@ -71,11 +71,11 @@ class Changes(NamedTuple):
     whole: bool = True
 
 
-class NoGit(UsageError):
+class GitUnavailable(UsageError):
     """Git is not there to be asked, or does not answer."""
 
 
-class Git:
+class GitReader:
     """Git in one workspace. Without a repository it still knows which files would be ignored."""
 
     def __init__(self, workspace: Path, place: Sequence[str], config: Mapping[str, str], head: str | None) -> None:
@@ -95,7 +95,7 @@ class Git:
 
     def ignored_files(self) -> list[str]:
         """Every file that is ignored; of a folder that is ignored as a whole, its name and a slash."""
-        return self._names(*IGNORED)
+        return self._names(*LIST_IGNORED)
 
     def untracked(self) -> tuple[str, ...]:
         """New files that nobody has added yet."""
@@ -108,7 +108,7 @@ class Git:
     def ignored(self, paths: Iterable[str]) -> set[str]:
         """Those of these paths that git ignores; they must lie in the workspace and have no links in them."""
         wanted = "".join(f"./{path}\0" for path in paths)
-        return {it[2:] for it in names_in(self._ask("check-ignore", "-z", "--stdin", input=os.fsencode(wanted)))}
+        return {it[2:] for it in split_git_names(self._ask("check-ignore", "-z", "--stdin", input=os.fsencode(wanted)))}
 
     def hook_folders(self) -> list[str]:
         """Where in the workspace git looks for hooks by its config, `.` where that is all of it."""
@@ -127,13 +127,13 @@ class Git:
         told = self._line("log", "-10", *_LOG, "--format=%h %cs %s", "--end-of-options", tip, "--")
         return told.splitlines()
 
-    def commits(self) -> list[Commit]:
+    def commits(self) -> list[LoggedCommit]:
         """The newest commits, with the files each of them touched."""
         told = self._ask("log", "-20", *_LOG, "-z", "--name-only", "--format=%x01%h %cs %s")
-        found: list[Commit] = []
+        found: list[LoggedCommit] = []
         for record in told.decode(errors="replace").split("\x01")[1:]:
             line, _, files = record.partition("\0")
-            found.append(Commit(line.strip(), tuple(name for name in files.lstrip("\n").split("\0") if name)))
+            found.append(LoggedCommit(line.strip(), tuple(name for name in files.lstrip("\n").split("\0") if name)))
         return found
 
     def unsaved(self) -> tuple[str, ...]:
@@ -156,17 +156,17 @@ class Git:
         """The last commit, or the tree that holds nothing."""
         return self._head or self._line("hash-object", "-t", "tree", os.devnull)
 
-    def uncommitted(self) -> Changes:
+    def uncommitted(self) -> GitDiff:
         """What stands in the working tree and not in the last commit.
 
         Whether a sensitive file was changed is not known: git would have to open it to be sure.
         """
         return self._diff(self._base, self._names("ls-files"))
 
-    def between(self, base: str, tip: str) -> Changes:
+    def between(self, base: str, tip: str) -> GitDiff:
         """What `tip` changed since it left `base`."""
         revisions = f"{self.resolve(base)}...{self.resolve(tip)}"
-        touched = self._names("diff", "--name-only", *DIFF, "--no-renames", revisions, "--")
+        touched = self._names("diff", "--name-only", *DIFF_OPTIONS, "--no-renames", revisions, "--")
         return self._diff(revisions, touched)
 
     def resolve(self, revision: str) -> str:
@@ -182,35 +182,37 @@ class Git:
         told = self._line("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD")
         return next((name for name in (told, "main", "master", "trunk") if name and self.resolve(name)), "")
 
-    def _diff(self, revisions: str, paths: Iterable[str]) -> Changes:
+    def _diff(self, revisions: str, paths: Iterable[str]) -> GitDiff:
         """The difference in all but those of these paths that are sensitive."""
         sensitive = tuple(filter(is_sensitive_path, paths))
-        told = self._ask("diff", *DIFF, revisions, "--", ".", *(f":(exclude,literal){path}" for path in sensitive))
-        return Changes(_SAME.sub("", told.decode(errors="replace")), sensitive, whole=len(told) < LONGEST)
+        told = self._ask(
+            "diff", *DIFF_OPTIONS, revisions, "--", ".", *(f":(exclude,literal){path}" for path in sensitive)
+        )
+        return GitDiff(_SAME.sub("", told.decode(errors="replace")), sensitive, whole=len(told) < GIT_OUTPUT_LIMIT)
 
     def _line(self, *args: str) -> str:
         return self._ask(*args).decode(errors="replace").strip()
 
     def _names(self, *args: str) -> list[str]:
-        return names_in(self._ask(args[0], "-z", *args[1:]))
+        return split_git_names(self._ask(args[0], "-z", *args[1:]))
 
     def _ask(self, *args: str, input: bytes = b"") -> bytes:
         return _run(self._workspace, (*self._place, *args), self._config, input)
 
 
 @contextmanager
-def git_of(workspace: Path) -> Generator[Git]:
+def open_git(workspace: Path) -> Generator[GitReader]:
     """Git in a workspace: its own repository, or else an empty one elsewhere that only knows what is ignored."""
-    head = own_head(workspace)
+    head = find_head_commit(workspace)
     if head is not None:
-        yield Git(workspace, (), no_filters(workspace), head)
+        yield GitReader(workspace, (), git_filter_overrides(workspace), head)
         return
-    with own_folder() as folder:
+    with process_owned_folder() as folder:
         _run(workspace, ("init", "--quiet", "--template=", folder))
-        yield Git(workspace, (f"--git-dir={folder}/.git", f"--work-tree={workspace}"), {}, None)
+        yield GitReader(workspace, (f"--git-dir={folder}/.git", f"--work-tree={workspace}"), {}, None)
 
 
-def own_head(workspace: Path) -> str | None:
+def find_head_commit(workspace: Path) -> str | None:
     """The last commit of the workspace's repository, empty before the first; None where it has none of its own.
 
     One that lies elsewhere is not its own, and could hold anybody's files.
@@ -226,7 +228,7 @@ def own_head(workspace: Path) -> str | None:
     return lines[2].removeprefix("HEAD") if own else None
 
 
-def repository_above(workspace: Path) -> Path | None:
+def find_enclosing_repository(workspace: Path) -> Path | None:
     """The nearest folder, from a workspace upwards on its disk, that has a repository or points to one."""
     here = workspace.resolve()
     disk = here.stat().st_dev
@@ -250,19 +252,19 @@ def _is_submodule(workspace: Path) -> bool:
     return bool(_run(workspace, ("rev-parse", "--show-superproject-working-tree")).strip())
 
 
-def no_filters(workspace: Path) -> dict[str, str]:
+def git_filter_overrides(workspace: Path) -> dict[str, str]:
     """What switches off the programs that a repository's config would have run on its files."""
     told = _run(workspace, ("config", "--name-only", "-z", "--get-regexp", r"^filter\."))
-    names = {name.rpartition(".")[0] for name in names_in(told)}
+    names = {name.rpartition(".")[0] for name in split_git_names(told)}
     return {f"{name}.{key}": "" for name in names for key in ("clean", "smudge", "process", "required")}
 
 
-def names_in(told: bytes) -> list[str]:
+def split_git_names(told: bytes) -> list[str]:
     """The names in an answer that git gave with -z."""
     return [os.fsdecode(name) for name in told.split(b"\0") if name]
 
 
-class Told(NamedTuple):
+class GitResult(NamedTuple):
     """What git said, how it ended, and its complaint if it had one."""
 
     said: bytes
@@ -281,12 +283,12 @@ def run_git(
     config: Mapping[str, str] = {},
     input: bytes = b"",
     variables: Mapping[str, str] = {},
-    longest: int = LONGEST,
-) -> Told:
+    longest: int = GIT_OUTPUT_LIMIT,
+) -> GitResult:
     """Git with few of the person's variables, no hooks, and no more patience than anybody has."""
     program = shutil.which("git")
     if program is None:
-        raise NoGit("Git is not installed, and only git knows which files are ignored.", "Install git.")
+        raise GitUnavailable("Git is not installed, and only git knows which files are ignored.", "Install git.")
     with (
         tempfile.TemporaryFile() as complaints,
         subprocess.Popen(
@@ -298,7 +300,7 @@ def run_git(
             stderr=complaints,
         ) as process,
     ):
-        late = Timer(PATIENCE, process.kill)
+        late = Timer(GIT_TIMEOUT, process.kill)
         late.start()
         try:
             if process.stdin is not None:
@@ -314,8 +316,10 @@ def run_git(
         complaints.seek(0)
         complaint = complaints.read(_LONGEST_COMPLAINT).decode(errors="replace").strip()
     if process.returncode == -SIGKILL:
-        raise NoGit(f"Git did not answer within {PATIENCE:g} seconds.", "Try `git status` here; it may be stuck.")
-    return Told(told, process.returncode, complaint)
+        raise GitUnavailable(
+            f"Git did not answer within {GIT_TIMEOUT:g} seconds.", "Try `git status` here; it may be stuck."
+        )
+    return GitResult(told, process.returncode, complaint)
 
 
 def _environment(config: Mapping[str, str]) -> dict[str, str]:

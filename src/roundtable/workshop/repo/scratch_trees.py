@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from roundtable.core.faults import UsageError
 from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.sandbox import Bounds
-from roundtable.workshop.identity import is_orphan, own_folder
-from roundtable.workshop.repo.git import git_of, names_in, no_filters, run_git
-from roundtable.workshop.rooted_files import LOOK, NEW, Astray, Beneath, Content
+from roundtable.workshop.identity import is_orphaned_name, process_owned_folder
+from roundtable.workshop.repo.git import git_filter_overrides, open_git, run_git, split_git_names
+from roundtable.workshop.rooted_files import CREATE_FLAGS, READ_FLAGS, ConfinedFolder, FileContent, UnsafePath
 
 if TYPE_CHECKING:
     from roundtable.core.changeset import DraftFile
@@ -36,10 +36,10 @@ _MOST = Bounds().disk
 
 
 @contextlib.asynccontextmanager
-async def scratch() -> AsyncGenerator[Path]:
+async def open_scratch_folder() -> AsyncGenerator[Path]:
     """A folder for trees that is gone afterwards; many files take a while to go, and nobody waits for them."""
     await asyncio.to_thread(_sweep)
-    folder = own_folder()
+    folder = process_owned_folder()
     try:
         yield Path(folder.name)
     finally:
@@ -50,11 +50,11 @@ def _sweep() -> None:
     """Take away the folders that killed processes of ours have left behind."""
     for path in Path(gettempdir()).glob("roundtable-*"):
         with contextlib.suppress(OSError):
-            if is_orphan(path.name) and path.lstat().st_uid == os.getuid():
+            if is_orphaned_name(path.name) and path.lstat().st_uid == os.getuid():
                 shutil.rmtree(path, ignore_errors=True)
 
 
-async def side_by_side(makers: Iterable[Callable[[], None]]) -> None:
+async def create_trees_concurrently(makers: Iterable[Callable[[], None]]) -> None:
     """Have trees made at the same time; nobody is at work any more when this ends, fails or is cancelled."""
     work = asyncio.gather(*map(asyncio.to_thread, makers), return_exceptions=True)
     try:
@@ -66,12 +66,12 @@ async def side_by_side(makers: Iterable[Callable[[], None]]) -> None:
         raise failure
 
 
-def names_for_trees(workspace: Path) -> Sequence[str]:
+def list_tree_files(workspace: Path) -> Sequence[str]:
     """The files that trees of a workspace have."""
-    return fitting(workspace, _names(workspace))
+    return check_tree_size(workspace, _names(workspace))
 
 
-def fitting(workspace: Path, names: Sequence[str]) -> Sequence[str]:
+def check_tree_size(workspace: Path, names: Sequence[str]) -> Sequence[str]:
     """The same files; they must fit where they are run."""
     sizes = {name: (workspace / name).lstat().st_size for name in names if os.path.lexists(workspace / name)}
     if sum(sizes.values()) > _MOST:
@@ -84,14 +84,14 @@ def fitting(workspace: Path, names: Sequence[str]) -> Sequence[str]:
 
 
 def _names(workspace: Path) -> tuple[str, ...]:
-    with git_of(workspace) as git:
+    with open_git(workspace) as git:
         listed = git.files()
     return tuple(name for name in (*listed, *_within(workspace, listed)) if not is_sensitive_path(name))
 
 
-def names_in_submodules(workspace: Path) -> tuple[str, ...]:
+def list_submodule_files(workspace: Path) -> tuple[str, ...]:
     """The files of the submodules that are checked out here: git names only the folder of each."""
-    with git_of(workspace) as git:
+    with open_git(workspace) as git:
         listed = git.files()
     return tuple(name for name in _within(workspace, listed) if not is_sensitive_path(name))
 
@@ -103,23 +103,25 @@ def _within(workspace: Path, listed: Iterable[str]) -> Iterable[str]:
             yield from (f"{name}/{it}" for it in _names(place))
 
 
-def made_tree(workspace: Path, into: Path, files: Sequence[DraftFile] = (), names: Sequence[str] | None = None) -> None:
+def create_scratch_tree(
+    workspace: Path, into: Path, files: Sequence[DraftFile] = (), names: Sequence[str] | None = None
+) -> None:
     """Copy a workspace into a folder that is new or empty, and lay a draft over it. Nothing outside is linked to.
 
     Who makes several trees at once gives them the same `names`.
     """
     into.mkdir(parents=True, exist_ok=True, mode=0o700)
-    copied(workspace, into, _names(workspace) if names is None else names)
-    laid_over(into, files)
+    copy_files_to_tree(workspace, into, _names(workspace) if names is None else names)
+    overlay_draft(into, files)
 
 
-def copied(workspace: Path, into: Path, names: Iterable[str]) -> None:
+def copy_files_to_tree(workspace: Path, into: Path, names: Iterable[str]) -> None:
     """Copy these files; links only where they cannot lead out, and nothing that is there already is touched."""
-    with Beneath.of(workspace) as here, Beneath.of(into) as there:
+    with ConfinedFolder.of(workspace) as here, ConfinedFolder.of(into) as there:
         for _, members in groupby(sorted(names, key=_folder_first), key=lambda name: name.rpartition("/")[0]):
             first, *others = members
             with (
-                contextlib.suppress(FileNotFoundError, NotADirectoryError, Astray),
+                contextlib.suppress(FileNotFoundError, NotADirectoryError, UnsafePath),
                 here.folder_of(first) as (_, source),
             ):
                 for way in there.missing_folders(first):
@@ -130,18 +132,18 @@ def copied(workspace: Path, into: Path, names: Iterable[str]) -> None:
                         _copied(name, source, target)
 
 
-def named_by_rule(workspace: Path, patterns: Iterable[str]) -> Iterable[str]:
+def match_copy_patterns(workspace: Path, patterns: Iterable[str]) -> Iterable[str]:
     """The files that rules name: a file, a folder with all in it, or a pattern. A secret only by its own name."""
     for pattern in patterns:
         if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
             raise UsageError(f"worktrees.copy cannot be {pattern}.", "Name something inside the workspace.")
         for found in glob(pattern, root_dir=workspace, include_hidden=True):
-            for name in every_file(workspace, found.rstrip("/")):
+            for name in list_files_below(workspace, found.rstrip("/")):
                 if name == pattern or not is_sensitive_path(name):
                     yield name
 
 
-def every_file(workspace: Path, name: str) -> Iterable[str]:
+def list_files_below(workspace: Path, name: str) -> Iterable[str]:
     """A file itself, or every file and link in a folder."""
     if (workspace / name).is_symlink() or not (workspace / name).is_dir():
         yield name
@@ -151,17 +153,17 @@ def every_file(workspace: Path, name: str) -> Iterable[str]:
         yield from (os.path.relpath(os.path.join(folder, it), workspace) for it in (*files, *links))
 
 
-def laid_over(tree: Path, files: Sequence[DraftFile]) -> None:
+def overlay_draft(tree: Path, files: Sequence[DraftFile]) -> None:
     """Put a draft in place in a tree of our own."""
-    with Beneath.of(tree) as below:
+    with ConfinedFolder.of(tree) as below:
         for name in dict.fromkeys(it.was or it.path for it in files):
-            with contextlib.suppress(Astray):
+            with contextlib.suppress(UnsafePath):
                 below.remove(name)
         for it in files:
             if it.after is not None:
                 for folder in below.missing_folders(it.path):
                     below.make_folder(folder)
-                below.write(it.path, Content(it.after, 0o755 if it.executable else 0o644), _DRAFT)
+                below.write(it.path, FileContent(it.after, 0o755 if it.executable else 0o644), _DRAFT)
 
 
 def _folder_first(name: str) -> tuple[str, str]:
@@ -175,13 +177,13 @@ def _copied(path: str, source: int, target: int) -> None:
         found = os.stat(name, dir_fd=source, follow_symlinks=False)
         if stat.S_ISLNK(found.st_mode):
             to = os.readlink(name, dir_fd=source)
-            if stays_inside(to, folder) and not is_sensitive_path(os.path.normpath(os.path.join(folder, to))):
+            if is_link_inside_tree(to, folder) and not is_sensitive_path(os.path.normpath(os.path.join(folder, to))):
                 os.symlink(to, name, dir_fd=target)
         elif stat.S_ISREG(found.st_mode):
             _file_copied(name, source, target, stat.S_IMODE(found.st_mode) & 0o777)
 
 
-def stays_inside(to: str, folder: str) -> bool:
+def is_link_inside_tree(to: str, folder: str) -> bool:
     """Whether a link in this folder cannot lead above the tree: it climbs at its beginning only, and not too far.
 
     A climb further on could start behind another link, and nobody knows where that is.
@@ -193,9 +195,9 @@ def stays_inside(to: str, folder: str) -> bool:
 
 
 def _file_copied(name: str, source: int, target: int, mode: int) -> None:
-    reading = os.open(name, LOOK, dir_fd=source)
+    reading = os.open(name, READ_FLAGS, dir_fd=source)
     try:
-        writing = os.open(name, NEW, mode | 0o600, dir_fd=target)
+        writing = os.open(name, CREATE_FLAGS, mode | 0o600, dir_fd=target)
         try:
             _bytes_copied(reading, writing)
         finally:
@@ -216,26 +218,28 @@ def _bytes_copied(reading: int, writing: int) -> None:
             os.write(writing, chunk)
 
 
-class NoSuchTree(UsageError):
+class CommitUnavailable(UsageError):
     """A commit whose files cannot be had."""
 
 
-def checked_out(workspace: Path, commit: str, into: Path) -> None:
+def export_commit_files(workspace: Path, commit: str, into: Path) -> None:
     """Write what the workspace was at a commit into an empty folder, all but its sensitive files."""
     told = run_git(workspace, ("rev-parse", "--absolute-git-dir", "--show-prefix")).said
     repository, _, prefix = os.fsdecode(told).partition("\n")
-    config = no_filters(workspace)
-    with own_folder() as folder:
+    config = git_filter_overrides(workspace)
+    with process_owned_folder() as folder:
         variables = {"GIT_DIR": repository, "GIT_WORK_TREE": str(into), "GIT_INDEX_FILE": f"{folder}/index"}
 
         def git(*args: str, input: bytes = b"") -> bytes:
             done = run_git(into, args, config, input, variables)
             if done.code:
-                raise NoSuchTree(f"The files of {commit[:12]} cannot be had: {done.complaint}", "Look at `git log`.")
+                raise CommitUnavailable(
+                    f"The files of {commit[:12]} cannot be had: {done.complaint}", "Look at `git log`."
+                )
             return done.said
 
         git("read-tree", f"{commit}:{prefix.strip()}")
-        sensitive = [name for name in names_in(git("ls-files", "-z")) if is_sensitive_path(name)]
+        sensitive = [name for name in split_git_names(git("ls-files", "-z")) if is_sensitive_path(name)]
         if sensitive:
             listing = b"".join(os.fsencode(name) + b"\0" for name in sensitive)
             git("update-index", "-z", "--force-remove", "--stdin", input=listing)

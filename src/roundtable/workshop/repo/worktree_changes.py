@@ -18,9 +18,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from roundtable.workshop.identity import own_folder
-from roundtable.workshop.repo.commits import GitRefused
-from roundtable.workshop.repo.git import DIFF, IGNORED, LONGEST, names_in, no_filters, run_git
+from roundtable.workshop.identity import process_owned_folder
+from roundtable.workshop.repo.commits import GitFailed
+from roundtable.workshop.repo.git import (
+    DIFF_OPTIONS,
+    GIT_OUTPUT_LIMIT,
+    LIST_IGNORED,
+    git_filter_overrides,
+    run_git,
+    split_git_names,
+)
 
 _NOTHING, _LINK, _REPOSITORY = "000000", "120000", "160000"
 _FORGET = ("update-index", "--force-remove", "-z", "--stdin")
@@ -29,18 +36,18 @@ _LONGEST_LIST = 100_000_000
 
 
 @contextmanager
-def looked_into(workspace: Path, folder: Path, base: str, known: Path) -> Generator[FolderChanges]:
+def inspect_worktree_changes(workspace: Path, folder: Path, base: str, known: Path) -> Generator[WorktreeChanges]:
     """A look at a folder that began at this commit of the workspace; `known` is our index of it from then."""
-    with own_folder() as place:
+    with process_owned_folder() as place:
         index = Path(place, "index")
         try:
             shutil.copy2(known, index)  # With its time: git distrusts files that were written in the same second.
         except FileNotFoundError:
-            raise GitRefused(f"Nobody knows what the worktree {folder.name} began with.") from None
-        yield FolderChanges(workspace, folder, base, index)
+            raise GitFailed(f"Nobody knows what the worktree {folder.name} began with.") from None
+        yield WorktreeChanges(workspace, folder, base, index)
 
 
-class Difference(NamedTuple):
+class FileDifference(NamedTuple):
     """What git knows of a file that is not as it was: its mode and digest then, and its mode now."""
 
     was: str
@@ -53,7 +60,7 @@ class Difference(NamedTuple):
         return _LINK in (self.was, self.now)
 
 
-class FolderChanges:
+class WorktreeChanges:
     """What one look finds: `files` are those that are not as they were at the beginning, committed there or not.
 
     `inner` are the repositories within, and submodules in whose place there is anything.
@@ -65,7 +72,7 @@ class FolderChanges:
         repository = os.fsdecode(run_git(workspace, ("rev-parse", "--absolute-git-dir")).said).strip()
         self._place = ("--literal-pathspecs", f"--git-dir={repository}", f"--work-tree={folder}")
         self._config = {
-            **no_filters(workspace),
+            **git_filter_overrides(workspace),
             "core.sparseCheckout": "false",
             "core.splitIndex": "false",
             "diff.autoRefreshIndex": "true",
@@ -81,18 +88,20 @@ class FolderChanges:
         entries = (f"{it.was} {it.digest}\t{path}" for path, it in before)
         self._told_of(entries, "update-index", "--add", "-z", "--index-info")
         self._told_of((path for path, _ in before), "update-index", "--skip-worktree", "-z", "--stdin")
-        return self._asked("diff", *DIFF, self._base, "--", longest=LONGEST)
+        return self._asked("diff", *DIFF_OPTIONS, self._base, "--", longest=GIT_OUTPUT_LIMIT)
 
     def ignored(self) -> list[str]:
         """The files that are ignored, and the folders that are as a whole."""
-        return names_in(self._asked(*IGNORED, "-z"))
+        return split_git_names(self._asked(*LIST_IGNORED, "-z"))
 
-    def _differing(self) -> dict[str, Difference]:
-        told = names_in(self._asked("diff", "--raw", "--no-abbrev", "-z", *DIFF, "--no-renames", self._base, "--"))
-        found: dict[str, Difference] = {}
+    def _differing(self) -> dict[str, FileDifference]:
+        told = split_git_names(
+            self._asked("diff", "--raw", "--no-abbrev", "-z", *DIFF_OPTIONS, "--no-renames", self._base, "--")
+        )
+        found: dict[str, FileDifference] = {}
         for how, path in zip(told[::2], told[1::2], strict=True):
             was, now, digest, *_ = how.removeprefix(":").split(" ")
-            found[path] = Difference(was, digest, now)
+            found[path] = FileDifference(was, digest, now)
         return found
 
     def _made_known(self) -> tuple[str, ...]:
@@ -104,9 +113,9 @@ class FolderChanges:
         self._told_of(self._files_once(), *_FORGET)
         inner: set[str] = set()
         files: list[str] = []
-        for name in names_in(self._asked("ls-files", "-o", "--exclude-standard", "-z")):
+        for name in split_git_names(self._asked("ls-files", "-o", "--exclude-standard", "-z")):
             path = name.rstrip("/")
-            within = next((it for it in and_above(path) if it in submodules), path if name != path else "")
+            within = next((it for it in path_with_parents(path) if it in submodules), path if name != path else "")
             if within:
                 inner.add(within)
             else:
@@ -118,7 +127,7 @@ class FolderChanges:
         """The files that a sparse checkout left out, and the submodules."""
         skipped: list[str] = []
         submodules: set[str] = set()
-        for line in names_in(self._asked("ls-files", "-t", "-s", "-z")):
+        for line in split_git_names(self._asked("ls-files", "-t", "-s", "-z")):
             told, _, path = line.partition("\t")
             tag, mode, *_ = told.split(" ")
             if mode == _REPOSITORY:
@@ -129,7 +138,7 @@ class FolderChanges:
 
     def _files_once(self) -> list[str]:
         """The files in whose place there is a repository now."""
-        told = names_in(self._asked("diff-files", "-z", "--diff-filter=T", "--ignore-submodules=all"))
+        told = split_git_names(self._asked("diff-files", "-z", "--diff-filter=T", "--ignore-submodules=all"))
         return [path for how, path in zip(told[::2], told[1::2], strict=True) if how.split(" ")[1] == _REPOSITORY]
 
     def _told_of(self, paths: Iterable[str], *args: str) -> None:
@@ -140,13 +149,13 @@ class FolderChanges:
     def _asked(self, *args: str, input: bytes = b"", longest: int = _LONGEST_LIST) -> bytes:
         told = run_git(self._folder, (*self._place, *args), self._config, input, self._variables, longest)
         if len(told.said) >= longest:
-            raise GitRefused(f"More was changed in the worktree {self._folder.name} than one change may be.")
+            raise GitFailed(f"More was changed in the worktree {self._folder.name} than one change may be.")
         if told.code:
-            raise GitRefused(f"Git cannot tell what was done in the worktree {self._folder.name}: {told.complaint}.")
+            raise GitFailed(f"Git cannot tell what was done in the worktree {self._folder.name}: {told.complaint}.")
         return told.said
 
 
-def and_above(path: str) -> Iterable[str]:
+def path_with_parents(path: str) -> Iterable[str]:
     """A path and every folder it lies in."""
     yield path
     while "/" in path:
@@ -160,7 +169,7 @@ _ALSO = ("shallow", "info/exclude", "info/sparse-checkout")
 """What else says how far the history goes and which files there are."""
 
 
-def begun_at(workspace: Path, folder: Path, commit: str, branch: str) -> None:
+def create_worktree_repository(workspace: Path, folder: Path, commit: str, branch: str) -> None:
     """Make the folder with the files of a commit of this workspace, on a branch of its own or on none."""
     asked = [part for name in ("objects", *_ALSO) for part in ("--git-path", name)]
     told = _git(workspace, workspace, "rev-parse", "--path-format=absolute", "--show-object-format", *asked)
@@ -179,12 +188,12 @@ def begun_at(workspace: Path, folder: Path, commit: str, branch: str) -> None:
     _git(workspace, folder, "checkout", "--quiet", *(("-b", branch) if branch else ("--detach",)), commit)
 
 
-def kept(workspace: Path, ref: str, commit: str) -> None:
+def pin_worktree_commit(workspace: Path, ref: str, commit: str) -> None:
     """Have the workspace's repository keep a commit that a folder begins at, whatever becomes of its branches."""
     _git(workspace, workspace, "update-ref", ref, commit)
 
 
-def let_go(workspace: Path, ref: str, folder: Path, branch: str) -> None:
+def forget_worktree_refs(workspace: Path, ref: str, folder: Path, branch: str) -> None:
     """Have the repository know nothing more of a folder that is gone.
 
     Earlier ones were linked worktrees, with their branch in the workspace's repository.
@@ -197,7 +206,7 @@ def let_go(workspace: Path, ref: str, folder: Path, branch: str) -> None:
 
 def _git(workspace: Path, folder: Path, *args: str) -> str:
     whole_index = {"core.splitIndex": "false"}
-    told = run_git(folder, args, {**no_filters(workspace), **whole_index})
+    told = run_git(folder, args, {**git_filter_overrides(workspace), **whole_index})
     if told.code:
-        raise GitRefused(f"Git would not make a worktree: {' '.join(told.complaint.split())}.")
+        raise GitFailed(f"Git would not make a worktree: {' '.join(told.complaint.split())}.")
     return os.fsdecode(told.said)

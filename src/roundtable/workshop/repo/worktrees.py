@@ -22,12 +22,24 @@ import msgspec
 from roundtable.core.changeset import FolderEdits
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.workshop.repo.commits import WORKTREE_REFS, Repository
-from roundtable.workshop.repo.git import git_of
-from roundtable.workshop.repo.scratch_trees import copied, every_file, made_tree, named_by_rule
-from roundtable.workshop.repo.worktree_changes import FolderChanges, and_above, begun_at, kept, let_go, looked_into
-from roundtable.workshop.rooted_files import Astray, Beneath
+from roundtable.workshop.repo.git import open_git
+from roundtable.workshop.repo.scratch_trees import (
+    copy_files_to_tree,
+    create_scratch_tree,
+    list_files_below,
+    match_copy_patterns,
+)
+from roundtable.workshop.repo.worktree_changes import (
+    WorktreeChanges,
+    create_worktree_repository,
+    forget_worktree_refs,
+    inspect_worktree_changes,
+    path_with_parents,
+    pin_worktree_commit,
+)
+from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
 
-FIRST_PORT, LAST_PORT, PORTS = 42_000, 60_000, 10
+FIRST_PORT, LAST_PORT, PORTS_PER_WORKTREE = 42_000, 60_000, 10
 """Every worktree has ten ports of its own, from its first one on."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
@@ -70,7 +82,7 @@ class Worktree(msgspec.Struct, frozen=True):
         return {"PORT": str(self.port), "ROUNDTABLE_PORT_BASE": str(self.port)}
 
 
-class Standing(msgspec.Struct, frozen=True):
+class WorktreeStatus(msgspec.Struct, frozen=True):
     """What was done in a worktree: the files changed there, and those of them that do not stand the same here.
 
     `ignored` are files and folders that git ignores and that do not stand the same here either.
@@ -98,15 +110,15 @@ class Worktrees:
         with self._alone():
             if self._note_of(name).exists():
                 raise UsageError(f"There is a worktree {name} already.", f"Run: roundtable worktrees discard {name}")
-            names = list(named_by_rule(self._workspace, copy))
+            names = list(match_copy_patterns(self._workspace, copy))
             made = self._planned(name, base, branch, session)
             if made.base:
-                kept(self._workspace, self._ref_of(made), made.base)
-                begun_at(self._workspace, made.path, made.base, made.branch)
+                pin_worktree_commit(self._workspace, self._ref_of(made), made.base)
+                create_worktree_repository(self._workspace, made.path, made.base, made.branch)
                 shutil.copy2(made.path / ".git/index", self._index_of(made))
             else:
-                made_tree(self._workspace, made.path)
-            copied(self._workspace, made.path, names)
+                create_scratch_tree(self._workspace, made.path)
+            copy_files_to_tree(self._workspace, made.path, names)
             made = msgspec.structs.replace(made, ready=True)
             if names or not made.base:
                 return self.begun(made)
@@ -137,15 +149,15 @@ class Worktrees:
             raise NotFound(f"There is no worktree {name} here.", f"There are: {known}.")
         return found
 
-    def standing(self, worktree: Worktree) -> Standing:
+    def standing(self, worktree: Worktree) -> WorktreeStatus:
         """What was done in it, and what of that would be lost with it."""
         if not worktree.ready or not worktree.path.is_dir():
-            return Standing()
+            return WorktreeStatus()
         changed, ignored = self._changed(worktree)
-        with Beneath.of(worktree.path) as there, Beneath.of(self._workspace) as here:
+        with ConfinedFolder.of(worktree.path) as there, ConfinedFolder.of(self._workspace) as here:
             lost = [path for path in changed if not _alike(there, here, path)]
             made = [it for it in ignored if not all(_alike(there, here, path) for path in _own(worktree.path, it))]
-        return Standing(tuple(changed), tuple(lost), tuple(made))
+        return WorktreeStatus(tuple(changed), tuple(lost), tuple(made))
 
     def edits(self, name: str) -> FolderEdits:
         """What was done in it since it began, committed there or not, as git tells it.
@@ -172,7 +184,7 @@ class Worktrees:
         with self._alone():
             shutil.rmtree(worktree.path, ignore_errors=True)
             if worktree.base:
-                let_go(self._workspace, self._ref_of(worktree), worktree.path, worktree.branch)
+                forget_worktree_refs(self._workspace, self._ref_of(worktree), worktree.path, worktree.branch)
             self._index_of(worktree).unlink(missing_ok=True)
             self._note_of(name).unlink(missing_ok=True)
 
@@ -201,19 +213,19 @@ class Worktrees:
         if not self._index_of(worktree).exists():
             now = _digests(worktree.path)
             changed = sorted(path for path in {*now, *worktree.began} if now.get(path) != worktree.began.get(path))
-            with git_of(worktree.path) as git:
+            with open_git(worktree.path) as git:
                 return changed, git.ignored_files()
         with self._look(worktree) as changes:
             return sorted({*_done(worktree, changes), *changes.inner}), changes.ignored()
 
-    def _look(self, worktree: Worktree) -> AbstractContextManager[FolderChanges]:
-        return looked_into(self._workspace, worktree.path, worktree.base, self._index_of(worktree))
+    def _look(self, worktree: Worktree) -> AbstractContextManager[WorktreeChanges]:
+        return inspect_worktree_changes(self._workspace, worktree.path, worktree.base, self._index_of(worktree))
 
     def _free_port(self) -> int:
         """The first of ten ports that no other worktree has, in any workspace, and that nobody listens at."""
         notes = self._root.glob(f"*/{_KNOWN}/*.json")
         taken = {msgspec.json.decode(note.read_bytes(), type=Worktree).port for note in notes}
-        free = (port for port in range(FIRST_PORT, LAST_PORT, PORTS) if port not in taken)
+        free = (port for port in range(FIRST_PORT, LAST_PORT, PORTS_PER_WORKTREE) if port not in taken)
         found = next((port for port in free if _nobody_listens(port)), 0)
         if not found:
             raise UsageError("No ports are left for another worktree.", "Run: roundtable worktrees clean")
@@ -247,7 +259,7 @@ class Worktrees:
             os.close(lock)
 
 
-def branch_name(template: str, agent: str, task: str) -> str:
+def agent_branch_name(template: str, agent: str, task: str) -> str:
     """The branch of an agent and its task, such as `agents/gpt/t-1`; what no branch may have in its name is a dash."""
     for name, value in (("{agent}", agent), ("{task}", task)):
         template = template.replace(name, re.sub(r"[^A-Za-z0-9_-]+", "-", value).strip("-"))
@@ -257,7 +269,7 @@ def branch_name(template: str, agent: str, task: str) -> str:
 def _own(folder: Path, place: str) -> Iterable[str]:
     """What somebody may have made in a place that git does not look into: all but what is made again."""
     if _MADE_AGAIN.isdisjoint(place.split("/")):
-        for name in every_file(folder, place.rstrip("/")):
+        for name in list_files_below(folder, place.rstrip("/")):
             if _MADE_AGAIN.isdisjoint(name.split("/")):
                 yield name
 
@@ -268,13 +280,13 @@ def _digests(folder: Path) -> dict[str, str]:
     Git names a repository within by its folder alone: all in it counts but what can be made again, since what that
     repository ignores only whoever works there says.
     """
-    with git_of(folder) as git:
+    with open_git(folder) as git:
         found = [it for name in git.files() for it in (_own(folder, name) if name.endswith("/") else (name,))]
     names = [name for name in found if _can_be_read(folder / name)]
     return {name: sha256(_bytes(folder / name)).hexdigest() for name in names}
 
 
-def _done(worktree: Worktree, changes: FolderChanges) -> list[str]:
+def _done(worktree: Worktree, changes: WorktreeChanges) -> list[str]:
     """The files that are neither as the commit has them nor as they were when it began."""
     began, folder = worktree.began, worktree.path
     return [
@@ -290,8 +302,8 @@ def _digest(folder: Path, name: str, mode: str) -> str:
 def _about(places: Iterable[str], files: Iterable[str]) -> set[str]:
     """The files that stand in one of these places, beneath one, or where a folder of one was: they go together."""
     at = set(places)
-    around = {it for place in at for it in and_above(place)}
-    return {path for path in files if path in around or not at.isdisjoint(and_above(path))}
+    around = {it for place in at for it in path_with_parents(place)}
+    return {path for path in files if path in around or not at.isdisjoint(path_with_parents(path))}
 
 
 def _shown(names: Iterable[str]) -> tuple[str, ...]:
@@ -322,11 +334,11 @@ def _bytes(path: Path) -> bytes:
     return os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes()
 
 
-def _alike(there: Beneath, here: Beneath, path: str) -> bool:
+def _alike(there: ConfinedFolder, here: ConfinedFolder, path: str) -> bool:
     """Whether the same file stands in both places, or none; what is no file is like nothing."""
     try:
         one, other = there.read(path), here.read(path)
-    except Astray:
+    except UnsafePath:
         return False
     return one is other if one is None or other is None else one.same(other)
 

@@ -1,6 +1,6 @@
 """Where programs run that nobody has read: containers or bubblewrap, behind the port `Sandbox`."""
 
-from roundtable.workshop.sandbox.run_result import Ended, ended
+from roundtable.workshop.sandbox.run_result import RunResult, run_sandbox_job
 from roundtable.workshop.sandbox.selection import SandboxSettings, find_sandbox
 
-__all__ = ["Ended", "SandboxSettings", "ended", "find_sandbox"]
+__all__ = ["RunResult", "SandboxSettings", "find_sandbox", "run_sandbox_job"]

@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from roundtable.core.sandbox import Bounds, Limit
-from roundtable.workshop.identity import is_orphan, own_name
-from roundtable.workshop.sandbox.first_program import OWN_PROCESSES
+from roundtable.workshop.identity import is_orphaned_name, process_owned_name
+from roundtable.workshop.sandbox.init_script import SANDBOX_PROCESSES
 
 _NEEDED = ("memory", "pids", "cpu", "cpuacct")
 _PERIOD = 100_000
@@ -19,19 +19,19 @@ _PATIENCE = 5.0
 """Seconds a group has to become empty once its processes were ended."""
 
 
-class Group:
+class ControlGroup:
     """A control group for one run: a folder for each controller, which are all the same one in the second version."""
 
     def __init__(self, folders: Mapping[str, Path]) -> None:
         self._folders = folders
 
     @classmethod
-    def make(cls, bounds: Bounds) -> Group | None:
+    def make(cls, bounds: Bounds) -> ControlGroup | None:
         """A new group with these bounds; None where nobody lets us make one."""
         above = _above()
         if above is None:
             return None
-        name = own_name()
+        name = process_owned_name()
         group = cls({controller: folder / name for controller, folder in above.items()})
         try:
             for folder in group._each():
@@ -43,7 +43,7 @@ class Group:
         return group
 
     @classmethod
-    def of(cls, pid: int, container: str) -> Group | None:
+    def of(cls, pid: int, container: str) -> ControlGroup | None:
         """The group that a process is in, to be read, once it is all that container's: it is moved there in steps."""
         folders = _groups(pid)
         there = set(folders) == set(_NEEDED) and all(container in str(folder) for folder in folders.values())
@@ -87,7 +87,7 @@ class Group:
     def _bind(self, bounds: Bounds) -> None:
         memory, pids, cpu = self._folders["memory"], self._folders["pids"], self._folders["cpu"]
         quota = max(1000, int(bounds.processors * _PERIOD))
-        (pids / "pids.max").write_text(str(bounds.processes + OWN_PROCESSES))
+        (pids / "pids.max").write_text(str(bounds.processes + SANDBOX_PROCESSES))
         if (memory / "memory.limit_in_bytes").exists():
             (memory / "memory.limit_in_bytes").write_text(str(bounds.memory))
             with suppress(FileNotFoundError):
@@ -102,13 +102,13 @@ class Group:
             (cpu / "cpu.max").write_text(f"{quota} {_PERIOD}")
 
 
-def sweep() -> None:
+def remove_orphaned_cgroups() -> None:
     """Take away the groups that killed processes of ours have left behind, with whatever still runs in them."""
     for folder in dict.fromkeys((_above() or {}).values()):
         with suppress(OSError):
             for entry in os.scandir(folder):
-                if entry.is_dir(follow_symlinks=False) and is_orphan(entry.name):
-                    Group({"memory": folder / entry.name}).remove()
+                if entry.is_dir(follow_symlinks=False) and is_orphaned_name(entry.name):
+                    ControlGroup({"memory": folder / entry.name}).remove()
 
 
 def _above() -> dict[str, Path] | None:

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from roundtable.workshop.sandbox.shell_text import ShellText
+from roundtable.workshop.sandbox.shell_text import ShellScanner
 
 _SECRET = re.compile(
     r"(?<!\w)\w{0,99}(?:PASS(?:WORD|WD)?|SECRET|TOKEN|API_?KEY|PRIVATE_?KEY|CREDENTIAL)\d*(S?_\w{1,99}|S)?"
@@ -24,7 +24,7 @@ _ABOUT_ONE = re.compile(r"[\d.]+|true|false|yes|no|on|off|/.*", re.IGNORECASE)
 """What a name is given that goes on behind the word: TOKEN_LIMIT=4, SECRET_FILE=/run/key."""
 
 
-class FindingKind(StrEnum):
+class ContainerRisk(StrEnum):
     """Why a build is refused. Nothing else."""
 
     PIPE_TO_SHELL = "pipe_to_shell"
@@ -39,37 +39,37 @@ class FindingKind(StrEnum):
     UNREADABLE = "unreadable"
 
 
-class Finding(msgspec.Struct, frozen=True):
+class ContainerFinding(msgspec.Struct, frozen=True):
     """One line that is refused, and why, in one sentence for people."""
 
     path: str
     line: int
-    kind: FindingKind
+    kind: ContainerRisk
     sentence: str
 
 
-SENTENCES = {
-    FindingKind.PIPE_TO_SHELL: "It runs what it fetches, or hides what it runs.",
-    FindingKind.REMOTE: "It takes something from elsewhere that nobody has read.",
-    FindingKind.PRIVILEGED: "It asks for rights over this machine.",
-    FindingKind.HOST_NETWORK: "It asks for the network of this machine.",
-    FindingKind.HOST_PROCESSES: "It asks to be among the processes of this machine.",
-    FindingKind.HOST_MOUNT: "It asks for files of this machine outside the project.",
-    FindingKind.ENGINE_SOCKET: "It asks to command the container engine itself.",
-    FindingKind.UNCONFINED: "It takes away what keeps a container in its place.",
-    FindingKind.SECRET: "A secret stands in it, and would be in the image.",
-    FindingKind.UNREADABLE: "This cannot be read with certainty; write it plainly.",
+RISK_SENTENCES = {
+    ContainerRisk.PIPE_TO_SHELL: "It runs what it fetches, or hides what it runs.",
+    ContainerRisk.REMOTE: "It takes something from elsewhere that nobody has read.",
+    ContainerRisk.PRIVILEGED: "It asks for rights over this machine.",
+    ContainerRisk.HOST_NETWORK: "It asks for the network of this machine.",
+    ContainerRisk.HOST_PROCESSES: "It asks to be among the processes of this machine.",
+    ContainerRisk.HOST_MOUNT: "It asks for files of this machine outside the project.",
+    ContainerRisk.ENGINE_SOCKET: "It asks to command the container engine itself.",
+    ContainerRisk.UNCONFINED: "It takes away what keeps a container in its place.",
+    ContainerRisk.SECRET: "A secret stands in it, and would be in the image.",
+    ContainerRisk.UNREADABLE: "This cannot be read with certainty; write it plainly.",
 }
 
 
-def sets_a_secret(text: str) -> bool:
+def assigns_secret(text: str) -> bool:
     """Whether a name that is one of a secret's is given a value in it."""
     return any(not (more and _ABOUT_ONE.fullmatch(value)) for more, value in _SECRET.findall(text))
 
 
-def finding(path: str, line: int, kind: FindingKind) -> Finding:
+def make_container_finding(path: str, line: int, kind: ContainerRisk) -> ContainerFinding:
     """A finding with its usual sentence."""
-    return Finding(path, line, kind, SENTENCES[kind])
+    return ContainerFinding(path, line, kind, RISK_SENTENCES[kind])
 
 
 _NAME = re.compile(r"^(?:docker-)?compose(?:[.-][\w.-]+)?\.ya?ml$", re.IGNORECASE)
@@ -88,39 +88,39 @@ _OWN_NAMES = frozenset(
 )
 """Below these, people choose the names."""
 _REFUSED = {
-    "cap_add": FindingKind.PRIVILEGED,
-    "devices": FindingKind.PRIVILEGED,
-    "device_cgroup_rules": FindingKind.PRIVILEGED,
-    "entitlements": FindingKind.PRIVILEGED,
-    "gpus": FindingKind.PRIVILEGED,
-    "sysctls": FindingKind.PRIVILEGED,
-    "runtime": FindingKind.UNCONFINED,
-    "cgroup": FindingKind.UNCONFINED,
-    "cgroup_parent": FindingKind.UNCONFINED,
-    "extra_hosts": FindingKind.HOST_NETWORK,
-    "volumes_from": FindingKind.HOST_MOUNT,
-    "driver_opts": FindingKind.HOST_MOUNT,
-    "ssh": FindingKind.HOST_MOUNT,
-    "external": FindingKind.HOST_MOUNT,
-    "use_api_socket": FindingKind.ENGINE_SOCKET,
-    "include": FindingKind.REMOTE,
-    "extends": FindingKind.REMOTE,
-    "additional_contexts": FindingKind.REMOTE,
-    "provider": FindingKind.REMOTE,
+    "cap_add": ContainerRisk.PRIVILEGED,
+    "devices": ContainerRisk.PRIVILEGED,
+    "device_cgroup_rules": ContainerRisk.PRIVILEGED,
+    "entitlements": ContainerRisk.PRIVILEGED,
+    "gpus": ContainerRisk.PRIVILEGED,
+    "sysctls": ContainerRisk.PRIVILEGED,
+    "runtime": ContainerRisk.UNCONFINED,
+    "cgroup": ContainerRisk.UNCONFINED,
+    "cgroup_parent": ContainerRisk.UNCONFINED,
+    "extra_hosts": ContainerRisk.HOST_NETWORK,
+    "volumes_from": ContainerRisk.HOST_MOUNT,
+    "driver_opts": ContainerRisk.HOST_MOUNT,
+    "ssh": ContainerRisk.HOST_MOUNT,
+    "external": ContainerRisk.HOST_MOUNT,
+    "use_api_socket": ContainerRisk.ENGINE_SOCKET,
+    "include": ContainerRisk.REMOTE,
+    "extends": ContainerRisk.REMOTE,
+    "additional_contexts": ContainerRisk.REMOTE,
+    "provider": ContainerRisk.REMOTE,
 }
 """Keys that stand for a danger by themselves, unless they are switched off."""
 _OF_THE_HOST = {
-    "network_mode": FindingKind.HOST_NETWORK,
-    "network": FindingKind.HOST_NETWORK,
-    "pid": FindingKind.HOST_PROCESSES,
-    "ipc": FindingKind.HOST_PROCESSES,
-    "uts": FindingKind.HOST_PROCESSES,
-    "userns_mode": FindingKind.HOST_PROCESSES,
+    "network_mode": ContainerRisk.HOST_NETWORK,
+    "network": ContainerRisk.HOST_NETWORK,
+    "pid": ContainerRisk.HOST_PROCESSES,
+    "ipc": ContainerRisk.HOST_PROCESSES,
+    "uts": ContainerRisk.HOST_PROCESSES,
+    "userns_mode": ContainerRisk.HOST_PROCESSES,
 }
 _SAFE_SPACES = frozenset({"none", "private", "shareable"})
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ComposeEntry(msgspec.Struct, frozen=True):
     """One line: where it stands, under which keys, and its value."""
 
     line: int
@@ -141,7 +141,7 @@ class _Unreadable(Exception):
         self.line = line
 
 
-class Composed(msgspec.Struct, frozen=True):
+class ComposeNames(msgspec.Struct, frozen=True):
     """The names in a compose file: its services, those that are built, its networks, and the images of the others."""
 
     services: tuple[str, ...]
@@ -150,13 +150,13 @@ class Composed(msgspec.Struct, frozen=True):
     images: tuple[str, ...]
 
 
-def composed(text: str) -> Composed:
+def read_compose_names(text: str) -> ComposeNames:
     """The names in a file that the scan has let through."""
     entries = list(_entries(text))
     paths = [entry.under for entry in entries]
     built = frozenset(it[1] for it in paths if it[:1] == ("services",) and it[2:3] == ("build",))
     images = tuple(it.value for it in entries if _is_image(it.under) and it.under[1] not in built)
-    return Composed(_below("services", paths), built, _below("networks", paths), images)
+    return ComposeNames(_below("services", paths), built, _below("networks", paths), images)
 
 
 def _is_image(under: tuple[str, ...]) -> bool:
@@ -167,67 +167,67 @@ def _below(key: str, paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(it[1] for it in paths if it[:1] == (key,) and len(it) > 1))
 
 
-def is_compose(path: str) -> bool:
+def is_compose_file(path: str) -> bool:
     """Whether it is one by its name."""
     return bool(_NAME.match(PurePosixPath(path).name))
 
 
-def compose_file(paths: Iterable[str]) -> str:
+def find_compose_file(paths: Iterable[str]) -> str:
     """The one at the root, the first by name where there are several; nothing where there is none."""
-    return next((path for path in sorted(paths) if is_compose(path) and "/" not in path), "")
+    return next((path for path in sorted(paths) if is_compose_file(path) and "/" not in path), "")
 
 
-def scan_compose(path: str, text: str) -> list[Finding]:
+def scan_compose_file(path: str, text: str) -> list[ContainerFinding]:
     """What stands against starting it."""
-    found: dict[tuple[int, FindingKind], None] = {}
+    found: dict[tuple[int, ContainerRisk], None] = {}
     try:
         for entry in _entries(text):
             found |= {(entry.line, kind): None for kind in _refused(entry)}
     except _Unreadable as wrong:
-        found[wrong.line, FindingKind.UNREADABLE] = None
-    return [finding(path, line, kind) for line, kind in found]
+        found[wrong.line, ContainerRisk.UNREADABLE] = None
+    return [make_container_finding(path, line, kind) for line, kind in found]
 
 
-def _refused(entry: Entry) -> Iterator[FindingKind]:
+def _refused(entry: ComposeEntry) -> Iterator[ContainerRisk]:
     key, value = entry.key, entry.value
     off = value.lower() in _NO
     named = len(entry.under) > 1 and entry.under[-2] in _OWN_NAMES
     if re.search(r"(?:docker|podman|containerd)\.sock", value):
-        yield FindingKind.ENGINE_SOCKET
+        yield ContainerRisk.ENGINE_SOCKET
     if key == "privileged" and not off:
-        yield FindingKind.PRIVILEGED
+        yield ContainerRisk.PRIVILEGED
     elif key in _REFUSED and not named and (not off or value == ""):
         yield _REFUSED[key]
     elif key in _OF_THE_HOST and not named and value.lower() not in _SAFE_SPACES:
         yield _OF_THE_HOST[key]
     elif key == "security_opt" and re.search(r"unconfined|disable|false|\$", value):
-        yield FindingKind.UNCONFINED
+        yield ContainerRisk.UNCONFINED
     elif key not in _HARMLESS.split() and not named and key not in _OF_THE_HOST and key != "privileged":
-        yield FindingKind.UNREADABLE
+        yield ContainerRisk.UNREADABLE
     if key == "image" and not named and "$" in value:
-        yield FindingKind.UNREADABLE
-    if key in ("command", "entrypoint", "test") and ShellText().refuses(value.strip("[]").replace(",", " ")):
-        yield FindingKind.PIPE_TO_SHELL
+        yield ContainerRisk.UNREADABLE
+    if key in ("command", "entrypoint", "test") and ShellScanner().refuses(value.strip("[]").replace(",", " ")):
+        yield ContainerRisk.PIPE_TO_SHELL
     yield from _of_paths(entry)
     if "build" in entry.under and "args" in entry.under and _is_secret(entry):
-        yield FindingKind.SECRET
+        yield ContainerRisk.SECRET
 
 
-def _of_paths(entry: Entry) -> Iterator[FindingKind]:
+def _of_paths(entry: ComposeEntry) -> Iterator[ContainerRisk]:
     key, value = entry.key, entry.value
     in_volumes = "volumes" in entry.under and len(entry.under) > 2
     if (in_volumes and key == "volumes" and _is_outside(value.split(":")[0])) or (
         key in ("source", "env_file", "file") and _is_outside(value)
     ):
-        yield FindingKind.HOST_MOUNT
+        yield ContainerRisk.HOST_MOUNT
     if (
         key in ("build", "context", "dockerfile")
         and value
         and ("://" in value or value.startswith("git@") or _is_outside(value))
     ):
-        yield FindingKind.REMOTE
+        yield ContainerRisk.REMOTE
     if key == "dockerfile" and "dockerfile" not in value.lower() and "containerfile" not in value.lower():
-        yield FindingKind.UNREADABLE
+        yield ContainerRisk.UNREADABLE
 
 
 def _is_outside(path: str) -> bool:
@@ -235,11 +235,11 @@ def _is_outside(path: str) -> bool:
     return path.startswith(("/", "~", "\\")) or "$" in path or posixpath.normpath(path).startswith("..")
 
 
-def _is_secret(entry: Entry) -> bool:
-    return sets_a_secret(entry.value if entry.key == "args" else f"{entry.key}={entry.value}")
+def _is_secret(entry: ComposeEntry) -> bool:
+    return assigns_secret(entry.value if entry.key == "args" else f"{entry.key}={entry.value}")
 
 
-def _entries(text: str) -> Iterator[Entry]:
+def _entries(text: str) -> Iterator[ComposeEntry]:
     """The lines with the keys they stand under; a list's items stand under the list's own key."""
     stack: list[tuple[int, str]] = []
     lines = list(enumerate(text.splitlines(), 1))
@@ -263,9 +263,9 @@ def _entries(text: str) -> Iterator[Entry]:
             stack.append((indent, pair["key"]))
         under = tuple(key for _, key in stack)
         if _BLOCK.match(value):
-            yield Entry(number, under, _block(lines, outer))
+            yield ComposeEntry(number, under, _block(lines, outer))
         else:
-            yield from (Entry(number, under, part) for part in _scalars(value, number))
+            yield from (ComposeEntry(number, under, part) for part in _scalars(value, number))
 
 
 def _block(lines: list[tuple[int, str]], outer: int) -> str:

@@ -16,17 +16,17 @@ import msgspec
 from roundtable.core.decide.ruling import join_names
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.sandbox.compose_file import (
-    Finding,
-    FindingKind,
-    compose_file,
-    composed,
-    finding,
-    is_compose,
-    scan_compose,
-    sets_a_secret,
+    ContainerFinding,
+    ContainerRisk,
+    assigns_secret,
+    find_compose_file,
+    is_compose_file,
+    make_container_finding,
+    read_compose_names,
+    scan_compose_file,
 )
-from roundtable.workshop.sandbox.engines import Engine
-from roundtable.workshop.sandbox.shell_text import ShellText
+from roundtable.workshop.sandbox.engines import ContainerEngine
+from roundtable.workshop.sandbox.shell_text import ShellScanner
 
 _KNOWN = """
 FROM RUN CMD LABEL EXPOSE ENV ADD COPY ENTRYPOINT VOLUME USER WORKDIR ARG ONBUILD STOPSIGNAL HEALTHCHECK SHELL
@@ -43,7 +43,7 @@ _DIRECTIVE = re.compile(r"^#\s*(\w+)\s*=\s*(\S+)\s*$")
 _ENGINE_SOCKET = re.compile(r"(?:docker|podman|containerd)\.sock")
 
 
-class Instruction(msgspec.Struct, frozen=True):
+class DockerfileInstruction(msgspec.Struct, frozen=True):
     """One instruction of a Dockerfile: its line, its word in capitals, and all that follows, with here-documents."""
 
     line: int
@@ -51,14 +51,14 @@ class Instruction(msgspec.Struct, frozen=True):
     text: str
 
 
-def scanned(files: Mapping[str, str]) -> tuple[Finding, ...]:
+def scan_container_files(files: Mapping[str, str]) -> tuple[ContainerFinding, ...]:
     """Everything that stands against building these files; nothing means that none of the known dangers was seen."""
-    found: list[Finding] = []
+    found: list[ContainerFinding] = []
     for path, text in files.items():
         if is_dockerfile(path):
             found += scan_dockerfile(path, text)
-        elif is_compose(path):
-            found += scan_compose(path, text)
+        elif is_compose_file(path):
+            found += scan_compose_file(path, text)
     return tuple(found)
 
 
@@ -68,54 +68,54 @@ def is_dockerfile(path: str) -> bool:
     return any(word in name for word in ("dockerfile", "containerfile"))
 
 
-def scan_dockerfile(path: str, text: str) -> list[Finding]:
+def scan_dockerfile(path: str, text: str) -> list[ContainerFinding]:
     """What stands against building one."""
-    shell = ShellText()
-    found = [finding(path, line, kind) for line, kind in _directives(text)]
-    for it in instructions(text):
+    shell = ShellScanner()
+    found = [make_container_finding(path, line, kind) for line, kind in _directives(text)]
+    for it in parse_dockerfile_instructions(text):
         kinds = dict.fromkeys(_refused(it, shell))
-        found += [finding(path, it.line, kind) for kind in kinds]
+        found += [make_container_finding(path, it.line, kind) for kind in kinds]
     return found
 
 
-def _refused(it: Instruction, shell: ShellText) -> Iterator[FindingKind]:
+def _refused(it: DockerfileInstruction, shell: ShellScanner) -> Iterator[ContainerRisk]:
     if it.word == "ONBUILD":
         word, _, text = it.text.partition(" ")
-        yield from _refused(Instruction(it.line, word.upper(), text), shell)
+        yield from _refused(DockerfileInstruction(it.line, word.upper(), text), shell)
     elif it.word not in _KNOWN.split():
-        yield FindingKind.UNREADABLE
+        yield ContainerRisk.UNREADABLE
     if _ENGINE_SOCKET.search(it.text):
-        yield FindingKind.ENGINE_SOCKET
+        yield ContainerRisk.ENGINE_SOCKET
     if it.word in _COMMANDS:
         yield from _options(it.text)
         if shell.refuses(_command(it.text)):
-            yield FindingKind.PIPE_TO_SHELL
+            yield ContainerRisk.PIPE_TO_SHELL
     if it.word == "SHELL" and not _PLAIN_SHELL.fullmatch(_command(it.text)):
-        yield FindingKind.PIPE_TO_SHELL
+        yield ContainerRisk.PIPE_TO_SHELL
     if it.word in ("ADD", "COPY"):
         head, _, script = it.text.partition("\n")
         shell.writes(_HEREDOC.sub(r"\2", head).split(), script)
     if it.word == "ADD" and any(_ELSEWHERE.search(source) for source in _sources(it.text)):
-        yield FindingKind.REMOTE
+        yield ContainerRisk.REMOTE
     if it.word == "FROM" and "$" in _image(it.text):
-        yield FindingKind.UNREADABLE
+        yield ContainerRisk.UNREADABLE
     if it.word in ("ARG", "ENV"):
         shell.sets(_variables(it.text))
-        if sets_a_secret(it.text):
-            yield FindingKind.SECRET
+        if assigns_secret(it.text):
+            yield ContainerRisk.SECRET
 
 
-def _options(text: str) -> Iterator[FindingKind]:
+def _options(text: str) -> Iterator[ContainerRisk]:
     """What the options of RUN ask for, and what a docker command inside it would; the builder takes quotes away."""
     text = re.sub(r"[\"'\\]", "", text)
     if re.search(r"--security[= ]+insecure|--privileged\b", text):
-        yield FindingKind.PRIVILEGED
+        yield ContainerRisk.PRIVILEGED
     if re.search(r"--net(?:work)?[= ]+host", text):
-        yield FindingKind.HOST_NETWORK
+        yield ContainerRisk.HOST_NETWORK
     if re.search(r"--(?:pid|ipc|uts|userns)[= ]+host", text):
-        yield FindingKind.HOST_PROCESSES
+        yield ContainerRisk.HOST_PROCESSES
     if re.search(r"--mount[= ]\S*type=ssh", text) or re.search(r"--mount[= ]\S*(?:source|src|from)=[./]*\.\.", text):
-        yield FindingKind.HOST_MOUNT
+        yield ContainerRisk.HOST_MOUNT
 
 
 def _command(text: str) -> str:
@@ -150,14 +150,14 @@ def _sources(text: str) -> list[str]:
     return words[:-1] or words
 
 
-def _directives(text: str) -> Iterator[tuple[int, FindingKind]]:
+def _directives(text: str) -> Iterator[tuple[int, ContainerRisk]]:
     """Another builder than the usual one is a program of its own."""
-    for number, builder in builders(text):
+    for number, builder in dockerfile_syntax_images(text):
         if not builder.startswith(("docker/dockerfile:", "docker/dockerfile@")):
-            yield number, FindingKind.REMOTE
+            yield number, ContainerRisk.REMOTE
 
 
-def builders(text: str) -> Iterator[tuple[int, str]]:
+def dockerfile_syntax_images(text: str) -> Iterator[tuple[int, str]]:
     """The images that a Dockerfile wants to be built by, with their lines."""
     for number, line in enumerate(text.splitlines(), 1):
         directive = _DIRECTIVE.match(line.strip())
@@ -167,7 +167,7 @@ def builders(text: str) -> Iterator[tuple[int, str]]:
             yield number, directive[2]
 
 
-def instructions(text: str) -> Iterator[Instruction]:
+def parse_dockerfile_instructions(text: str) -> Iterator[DockerfileInstruction]:
     escape = "`" if re.match(r"(?:#.*\n)*#\s*escape\s*=\s*`", text, re.IGNORECASE) else "\\"
     lines = iter(enumerate(text.splitlines(), 1))
     for number, line in lines:
@@ -185,14 +185,14 @@ def instructions(text: str) -> Iterator[Instruction]:
                     break
                 whole += "\n" + body
         word, _, rest = whole.replace("\t", " ").partition(" ")
-        yield Instruction(number, word.upper(), rest.strip())
+        yield DockerfileInstruction(number, word.upper(), rest.strip())
 
 
 _PLAIN = re.compile(r"[A-Za-z0-9][\w.:/@-]{0,250}")
 _TAKEN_FROM = re.compile(r"(?:^--|,|=)from=[\"']?([^\s,\"']+)", re.IGNORECASE)
 
 
-async def missing_images(engine: Engine, files: Mapping[str, str]) -> str:
+async def describe_missing_images(engine: ContainerEngine, files: Mapping[str, str]) -> str:
     """Which images are not here and how a person fetches them, in two sentences; nothing where all are."""
     missing = [it for it in dict.fromkeys(_images(files)) if not await _is_here(engine, it)]
     if not missing:
@@ -206,7 +206,7 @@ async def missing_images(engine: Engine, files: Mapping[str, str]) -> str:
     return f"{there}, and nothing is fetched unasked. {what_to_do}, and then run it again."
 
 
-async def _is_here(engine: Engine, image: str) -> bool:
+async def _is_here(engine: ContainerEngine, image: str) -> bool:
     return _plain(image) and (await engine.ask(("image", "inspect", image))).code == 0
 
 
@@ -216,9 +216,9 @@ def _plain(image: str) -> bool:
 
 def _images(files: Mapping[str, str]) -> Iterator[str]:
     """A compose file may have any of the Dockerfiles built; without one, only that at the root is."""
-    compose = compose_file(files)
+    compose = find_compose_file(files)
     if compose:
-        yield from composed(files[compose]).images
+        yield from read_compose_names(files[compose]).images
     for path in files:
         if path == "Dockerfile" or (compose and is_dockerfile(path)):
             yield from _of_dockerfile(files[path])
@@ -226,10 +226,10 @@ def _images(files: Mapping[str, str]) -> Iterator[str]:
 
 def _of_dockerfile(text: str) -> Iterator[str]:
     """Those it begins with, those it takes files from, and the one that is to build it; not its own stages."""
-    yield from (image for _, image in builders(text))
+    yield from (image for _, image in dockerfile_syntax_images(text))
     stages = ["scratch"]
     begun = 0
-    for it in instructions(text):
+    for it in parse_dockerfile_instructions(text):
         word, rest = it.word, it.text
         if word == "ONBUILD":
             word, _, rest = rest.partition(" ")

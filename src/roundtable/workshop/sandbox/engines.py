@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.workshop.identity import is_orphan
+from roundtable.workshop.identity import is_orphaned_name
 
-LABEL = "roundtable.run"
+CONTAINER_LABEL = "roundtable.run"
 EMPTY_IMAGE = "roundtable-empty:1"
 
 _QUESTIONS: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
@@ -33,19 +33,19 @@ _NOTHING = bytes(10_240)
 """An archive with nothing in it."""
 
 
-def ways_to_engines() -> dict[str, str]:
+def container_engine_variables() -> dict[str, str]:
     """The person's variables that say where programs and engines are."""
     return {name: os.environ[name] for name in _VARIABLES if name in os.environ}
 
 
-class Answer(msgspec.Struct, frozen=True):
+class EngineReply(msgspec.Struct, frozen=True):
     """What an engine said to one command; no code where it did not answer in time."""
 
     code: int | None
     text: str
 
 
-class Engine:
+class ContainerEngine:
     """One that answers. Its command line gets none of the person's variables but those that lead to it."""
 
     def __init__(self, name: str, program: str) -> None:
@@ -59,10 +59,10 @@ class Engine:
     @property
     def variables(self) -> dict[str, str]:
         """What its command line is given."""
-        return ways_to_engines()
+        return container_engine_variables()
 
     @classmethod
-    async def find(cls, name: str) -> Engine | str:
+    async def find(cls, name: str) -> ContainerEngine | str:
         """The engine of that name, or why it cannot be used."""
         program = shutil.which(name)
         if program is None:
@@ -76,7 +76,7 @@ class Engine:
                 return f"{name.capitalize()} would run things on another machine ({sanitize_line(answer.text, 100)})."
         return engine
 
-    async def ask(self, argv: Sequence[str], data: bytes | None = None) -> Answer:
+    async def ask(self, argv: Sequence[str], data: bytes | None = None) -> EngineReply:
         """One short command, and what it said."""
         try:
             process = await asyncio.create_subprocess_exec(
@@ -84,17 +84,17 @@ class Engine:
                 stdin=DEVNULL if data is None else PIPE, stdout=PIPE, stderr=STDOUT, env=self.variables,
             )  # fmt: skip
         except OSError as error:
-            return Answer(None, error.strerror or "")
+            return EngineReply(None, error.strerror or "")
         try:
             async with asyncio.timeout(_PATIENCE):
                 said, _ = await process.communicate(data)
         except TimeoutError:
-            return Answer(None, f"no answer in {_PATIENCE:g} seconds")
+            return EngineReply(None, f"no answer in {_PATIENCE:g} seconds")
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-        return Answer(process.returncode, said.decode(errors="replace").strip())
+        return EngineReply(process.returncode, said.decode(errors="replace").strip())
 
     async def empty_image(self) -> str:
         """The name of an image with nothing in it; it is made here, so that nothing has to be fetched."""
@@ -104,8 +104,8 @@ class Engine:
 
     async def sweep(self) -> None:
         """Take away the containers and images that killed processes of ours have left behind."""
-        ours = ("--all", "--filter", f"label={LABEL}", "--format")
+        ours = ("--all", "--filter", f"label={CONTAINER_LABEL}", "--format")
         for listed, name, remove in (("ps", "{{.Names}}", "rm"), ("images", "{{.Repository}}", "rmi")):
             found = await self.ask((listed, *ours, name))
-            if orphans := [name for name in found.text.split() if is_orphan(name)]:
+            if orphans := [name for name in found.text.split() if is_orphaned_name(name)]:
                 await self.ask((remove, "--force", *orphans))

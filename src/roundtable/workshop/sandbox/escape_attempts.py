@@ -21,9 +21,9 @@ import msgspec
 
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Job, Limit
-from roundtable.workshop.sandbox.run_result import Ended, ended
+from roundtable.workshop.sandbox.run_result import RunResult, run_sandbox_job
 
-OUT, HELD = "OUT: ", 7
+ESCAPED_MARK, BLOCKED_EXIT_CODE = "OUT: ", 7
 """What an attempt says that got out, and its exit code if it did not."""
 
 _BEFORE = f"""
@@ -31,7 +31,7 @@ import ctypes, glob, json, os, socket, stat, subprocess, sys
 witness = json.loads(sys.argv[1])
 libc = ctypes.CDLL(None, use_errno=True)
 def out(what):
-    print({OUT!r} + str(what))
+    print({ESCAPED_MARK!r} + str(what))
     sys.exit(0)
 def attempt(what, act, *arguments):
     try:
@@ -56,7 +56,7 @@ def connected(family, kind, address):
         it.connect(address)
         return address
 """
-_AFTER = f"\nsys.exit({HELD})\n"
+_AFTER = f"\nsys.exit({BLOCKED_EXIT_CODE})\n"
 
 _NETWORK = """
 attempt('there is a way to the network', connected, socket.AF_INET, socket.SOCK_DGRAM, ('192.0.2.1', 9))
@@ -124,7 +124,7 @@ attempt('the terminal', write, '/dev/tty')
 """
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class EscapeAttempt(msgspec.Struct, frozen=True):
     """One way to try it. A greedy one must end by meeting its `limit`; the others must end by saying that they held."""
 
     name: str
@@ -138,22 +138,24 @@ class Attempt(msgspec.Struct, frozen=True):
         return _BEFORE + self.program + _AFTER
 
 
-def _greedy(name: str, program: str, limit: Limit, seconds: float = 20) -> Attempt:
-    return Attempt(name, program, limit, Bounds(seconds, memory=128 << 20, processes=32, disk=16 << 20, output=1000))
+def _greedy(name: str, program: str, limit: Limit, seconds: float = 20) -> EscapeAttempt:
+    return EscapeAttempt(
+        name, program, limit, Bounds(seconds, memory=128 << 20, processes=32, disk=16 << 20, output=1000)
+    )
 
 
-QUICK = (
-    Attempt("reaching the network", _NETWORK),
-    Attempt("reaching servers of this machine", _NEIGHBOURS),
-    Attempt("reading files of this machine", _FILES),
-    Attempt("reading the variables of other processes", _ENVIRONMENT),
-    Attempt("writing to what it is shown", _WRITING),
-    Attempt("signalling and tracing other processes", _SIGNALS),
-    Attempt("gaining rights", _RIGHTS),
-    Attempt("getting at the kernel by /proc, /sys and /dev", _PROC),
+QUICK_ESCAPE_ATTEMPTS = (
+    EscapeAttempt("reaching the network", _NETWORK),
+    EscapeAttempt("reaching servers of this machine", _NEIGHBOURS),
+    EscapeAttempt("reading files of this machine", _FILES),
+    EscapeAttempt("reading the variables of other processes", _ENVIRONMENT),
+    EscapeAttempt("writing to what it is shown", _WRITING),
+    EscapeAttempt("signalling and tracing other processes", _SIGNALS),
+    EscapeAttempt("gaining rights", _RIGHTS),
+    EscapeAttempt("getting at the kernel by /proc, /sys and /dev", _PROC),
 )
 """What the doctor always tries."""
-GREEDY = (
+EXHAUSTION_ATTEMPTS = (
     _greedy("starting processes without end", "while True:\n    os.fork()", Limit.PROCESSES),
     _greedy("taking memory without end", "taken = []\nwhile True:\n    taken.append(bytearray(1 << 20))", Limit.MEMORY),
     _greedy("filling the disk", "to = open('/tmp/full', 'wb')\nwhile True:\n    to.write(bytes(1 << 16))", Limit.DISK),
@@ -166,7 +168,7 @@ GREEDY = (
 _KEPT = "as it was"
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class EscapeOutcome(msgspec.Struct, frozen=True):
     """One attempt and whether the sandbox held; None with the reason in `note` where it could not be made."""
 
     attempt: str
@@ -174,7 +176,7 @@ class Outcome(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class Witness(msgspec.Struct, frozen=True):
+class EscapeTargets(msgspec.Struct, frozen=True):
     """What an attempt is told of this machine: things that are really there and that it must not get at."""
 
     folder: str
@@ -186,33 +188,35 @@ class Witness(msgspec.Struct, frozen=True):
     token: str
 
 
-async def outcomes(sandbox: Sandbox, attempts: Sequence[Attempt]) -> list[Outcome]:
+async def run_escape_attempts(sandbox: Sandbox, attempts: Sequence[EscapeAttempt]) -> list[EscapeOutcome]:
     """Make the attempts, one after the other."""
     async with _witness() as witness:
         return [await _made(sandbox, witness, attempt) for attempt in attempts]
 
 
-async def _made(sandbox: Sandbox, witness: Witness, attempt: Attempt) -> Outcome:
+async def _made(sandbox: Sandbox, witness: EscapeTargets, attempt: EscapeAttempt) -> EscapeOutcome:
     told = json.dumps(msgspec.to_builtins(witness))
     argv = (sys.executable, "-I", "-S", "-c", attempt.source, told)
-    end = await ended(sandbox, Job(argv, witness.folder, bounds=attempt.bounds))
+    end = await run_sandbox_job(sandbox, Job(argv, witness.folder, bounds=attempt.bounds))
     said = end.output.decode(errors="replace")
     if harm := _harm(witness):
-        return Outcome(attempt.name, False, harm)
-    if OUT in said:
-        return Outcome(attempt.name, False, said.partition(OUT)[2].strip())
+        return EscapeOutcome(attempt.name, False, harm)
+    if ESCAPED_MARK in said:
+        return EscapeOutcome(attempt.name, False, said.partition(ESCAPED_MARK)[2].strip())
     if _as_wanted(end, attempt):
-        return Outcome(attempt.name, True)
+        return EscapeOutcome(attempt.name, True)
     if attempt.limit is not None:
-        return Outcome(attempt.name, False, f"It should have met its bound ({attempt.limit}) and ended otherwise.")
-    return Outcome(attempt.name, None, said.strip()[-200:] or end.stopped)
+        return EscapeOutcome(
+            attempt.name, False, f"It should have met its bound ({attempt.limit}) and ended otherwise."
+        )
+    return EscapeOutcome(attempt.name, None, said.strip()[-200:] or end.stopped)
 
 
-def _as_wanted(end: Ended, attempt: Attempt) -> bool:
-    return end.limit is attempt.limit if attempt.limit is not None else end.code == HELD
+def _as_wanted(end: RunResult, attempt: EscapeAttempt) -> bool:
+    return end.limit is attempt.limit if attempt.limit is not None else end.code == BLOCKED_EXIT_CODE
 
 
-def _harm(witness: Witness) -> str:
+def _harm(witness: EscapeTargets) -> str:
     """What is not as it was, if anything."""
     if sorted(os.listdir(witness.folder)) != ["kept.txt"] or (Path(witness.folder) / "kept.txt").read_text() != _KEPT:
         return "Its folder was written to."
@@ -221,7 +225,7 @@ def _harm(witness: Witness) -> str:
 
 
 @asynccontextmanager
-async def _witness() -> AsyncGenerator[Witness]:
+async def _witness() -> AsyncGenerator[EscapeTargets]:
     """A secret elsewhere, two servers, another process with a token among its variables, and a folder of its own."""
     token = secrets.token_hex(16)
     with ExitStack() as stack:
@@ -238,7 +242,7 @@ async def _witness() -> AsyncGenerator[Witness]:
         )  # fmt: skip
         home = tuple(str(it) for it in Path.home().iterdir() if it.is_file()) if Path.home().is_dir() else ()
         try:
-            yield Witness(
+            yield EscapeTargets(
                 folder=str(folder),
                 secret=str(elsewhere / "secret.txt"),
                 home=home[:20],

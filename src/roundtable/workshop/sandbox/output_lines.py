@@ -9,16 +9,16 @@ from typing import BinaryIO
 
 from roundtable.core.sandbox import Bounds
 
-Tell = Callable[[str], None]
+LineCallback = Callable[[str], None]
 
 _LONGEST = 8_000
 _KEPT = Bounds().output
 
 
-class Lines:
+class OutputLines:
     """What a run says, line by line: told as it comes, and the last of it kept."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, tell: LineCallback) -> None:
         self._tell = tell
         self._rest = b""
         self._kept: deque[str] = deque()
@@ -49,16 +49,16 @@ class Lines:
         return "\n".join(filter(None, ("\n".join(self._kept).strip("\n")[-_KEPT:], last)))
 
 
-class ServiceLines(Lines):
+class ServiceOutputLines(OutputLines):
     """The words of a service and of its check, told apart by lines that our own script says between them.
 
     A service could find out how these lines begin and say them itself: how all of it ended is not known from them.
     """
 
-    def __init__(self, tell: Tell, mark: str) -> None:
+    def __init__(self, tell: LineCallback, mark: str) -> None:
         super().__init__(tell)
         self._mark = f"{mark} "
-        self.check = Lines(tell)
+        self.check = OutputLines(tell)
         self.begun = 0.0
         self.seconds = 0.0
         self.checked: int | None = None
@@ -77,10 +77,10 @@ class ServiceLines(Lines):
                 pass
 
 
-class InstallLines(Lines):
+class InstallOutputLines(OutputLines):
     """The words of an install step, and after our own script's mark the archive of all there is then."""
 
-    def __init__(self, tell: Tell, mark: str, into: BinaryIO) -> None:
+    def __init__(self, tell: LineCallback, mark: str, into: BinaryIO) -> None:
         super().__init__(tell)
         self._mark = f"\n{mark}\n".encode()
         self._into = into

@@ -6,12 +6,12 @@ import os
 from contextlib import suppress
 
 from roundtable.core.sandbox import Bounds, Limit
-from roundtable.workshop.sandbox.first_program import OWN_PROCESSES
+from roundtable.workshop.sandbox.init_script import SANDBOX_PROCESSES
 
 _PAGE, _TICKS = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
 
 
-class Looking:
+class ProcessTreeMeter:
     """Adds up all processes under one; what comes and goes between two looks is not seen."""
 
     def __init__(self, root: int, bounds: Bounds) -> None:
@@ -23,7 +23,7 @@ class Looking:
         """Whether they are too many or hold too much now."""
         processes, pages, ticks = _used(self._root)
         self._ticks = max(self._ticks, ticks)
-        if processes > self._bounds.processes + OWN_PROCESSES:
+        if processes > self._bounds.processes + SANDBOX_PROCESSES:
             return Limit.PROCESSES
         return Limit.MEMORY if pages * _PAGE > self._bounds.memory else None
 

@@ -12,7 +12,7 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Exit, Job, Limit, Output
 
 
-class Ended(msgspec.Struct, frozen=True):
+class RunResult(msgspec.Struct, frozen=True):
     """How a run ended: its exit code, or why it was stopped; and the last of what it said."""
 
     code: int | None
@@ -28,7 +28,7 @@ class Ended(msgspec.Struct, frozen=True):
         return CheckOutcome(name, tuple(argv), self.code, "\n".join(words), round(self.seconds, 3), self.limit)
 
 
-async def ended(sandbox: Sandbox, job: Job, hear: Callable[[bytes], None] = lambda data: None) -> Ended:
+async def run_sandbox_job(sandbox: Sandbox, job: Job, hear: Callable[[bytes], None] = lambda data: None) -> RunResult:
     """Run a job to its end; `hear` is told what it says as it comes."""
     tail = _Tail(job.bounds.output)
     async with aclosing(sandbox.run(job)) as run:
@@ -38,7 +38,7 @@ async def ended(sandbox: Sandbox, job: Job, hear: Callable[[bytes], None] = lamb
                     tail.add(data)
                     hear(data)
                 case Exit(code, seconds, stopped, limit, processor_seconds):
-                    return Ended(code, tail.kept(), seconds, stopped, limit, processor_seconds)
+                    return RunResult(code, tail.kept(), seconds, stopped, limit, processor_seconds)
     raise AssertionError("A run ends in an Exit.")
 
 

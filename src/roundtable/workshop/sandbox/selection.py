@@ -11,9 +11,9 @@ import msgspec
 
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds
-from roundtable.workshop.sandbox.bubblewrap import Bubblewrap
-from roundtable.workshop.sandbox.container import Container
-from roundtable.workshop.sandbox.engines import ways_to_engines
+from roundtable.workshop.sandbox.bubblewrap import BubblewrapSandbox
+from roundtable.workshop.sandbox.container import ContainerSandbox
+from roundtable.workshop.sandbox.engines import container_engine_variables
 
 
 class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,12 +38,14 @@ async def find_sandbox(settings: SandboxSettings = SandboxSettings()) -> Sandbox
 
     It stays the same while the process lives; where there was none, the next who asks looks again.
     """
-    wanted = (settings, repr(ways_to_engines()))
+    wanted = (settings, repr(container_engine_variables()))
     if wanted in _found:
         return _found[wanted]
     wrong: list[str] = []
     for name in _ORDER if settings.use == "auto" else (settings.use,):
-        found = await (Bubblewrap.find() if name == "bubblewrap" else Container.find(name, settings.image))
+        found = await (
+            BubblewrapSandbox.find() if name == "bubblewrap" else ContainerSandbox.find(name, settings.image)
+        )
         if not isinstance(found, str):
             _found[wanted] = found
             return found

@@ -45,7 +45,7 @@ _LONGEST, _LONGEST_VALUE = 20_000, 500
 """Letters of a command, and of what a variable stands for. Nobody writes more who wants to be read."""
 
 
-class ShellText:
+class ShellScanner:
     """Reads commands one after the other, and remembers which files were fetched and what variables stand for."""
 
     def __init__(self) -> None:

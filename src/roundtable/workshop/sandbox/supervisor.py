@@ -12,9 +12,9 @@ from contextlib import aclosing, suppress
 from typing import Protocol
 
 from roundtable.core.sandbox import Bounds, Exit, Limit, Output
-from roundtable.workshop.sandbox.first_program import Report, feed
+from roundtable.workshop.sandbox.init_script import InitReport, send_job_files
 
-LOOK = 0.1
+METER_INTERVAL = 0.1
 """Seconds between two looks at how much a run uses."""
 
 _CHUNK = 64 * 1024
@@ -22,7 +22,7 @@ _FLOOD = 16 << 20
 """Bytes of output beyond those that are kept."""
 
 
-class Meter(Protocol):
+class ResourceMeter(Protocol):
     """Knows what a run uses. Both are asked in a thread, while it runs and once more at its end."""
 
     def met(self) -> Limit | None: ...
@@ -30,17 +30,17 @@ class Meter(Protocol):
     def processor_seconds(self) -> float: ...
 
 
-End = Callable[[], Awaitable[None]]
+StopRun = Callable[[], Awaitable[None]]
 
 
-def kill(process: Process) -> None:
+def kill_process_group(process: Process) -> None:
     """End a program and what it started in its group."""
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def told(limit: Limit, bounds: Bounds) -> str:
+def describe_sandbox_limit(limit: Limit, bounds: Bounds) -> str:
     """Why a run was stopped, in one sentence."""
     match limit:
         case Limit.TIME:
@@ -55,10 +55,12 @@ def told(limit: Limit, bounds: Bounds) -> str:
             return f"It was stopped for saying more than {(bounds.output + _FLOOD) >> 20:,} MB."
 
 
-class Supervision:
+class RunSupervisor:
     """One run from its start to its end; who made it also stops it. Not every run has a first program to report."""
 
-    def __init__(self, process: Process, bounds: Bounds, meter: Meter, report: Report | None = None) -> None:
+    def __init__(
+        self, process: Process, bounds: Bounds, meter: ResourceMeter, report: InitReport | None = None
+    ) -> None:
         self._process = process
         self._bounds = bounds
         self._meter = meter
@@ -66,9 +68,9 @@ class Supervision:
         self._begun = time.monotonic()
         self.limit: Limit | None = None
 
-    async def run(self, end: End, files: bytes = b"") -> AsyncGenerator[Output | Exit]:
+    async def run(self, end: StopRun, files: bytes = b"") -> AsyncGenerator[Output | Exit]:
         """Give it its files and hear it out; `end` ends what is left of it, whatever happens, before the last word."""
-        feeding = asyncio.create_task(feed(self._process, files)) if files else None
+        feeding = asyncio.create_task(send_job_files(self._process, files)) if files else None
         try:
             async with aclosing(self.outputs()) as outputs:
                 async for output in outputs:
@@ -88,7 +90,7 @@ class Supervision:
         looked = self._begun
         try:
             while reading is not None or not ended.done():
-                await asyncio.wait({reading or ended}, timeout=LOOK)
+                await asyncio.wait({reading or ended}, timeout=METER_INTERVAL)
                 if reading is not None and reading.done():
                     chunk = reading.result()
                     reading = asyncio.ensure_future(self._process.stdout.read(_CHUNK)) if chunk else None
@@ -97,7 +99,7 @@ class Supervision:
                         yield Output(chunk)
                 if said > self._bounds.output + _FLOOD:
                     self.limit = Limit.OUTPUT
-                elif time.monotonic() - looked >= LOOK:
+                elif time.monotonic() - looked >= METER_INTERVAL:
                     looked = time.monotonic()
                     self.limit = await self._look(looked)
                 if self.limit is not None:
@@ -129,7 +131,7 @@ class Supervision:
         used = await asyncio.to_thread(self._meter.processor_seconds)
         seconds = time.monotonic() - self._begun
         if limit is not None:
-            return Exit(None, seconds, told(limit, self._bounds), limit, used)
+            return Exit(None, seconds, describe_sandbox_limit(limit, self._bounds), limit, used)
         if self._report is not None and (why := self._report.failure):
             return Exit(None, seconds, why, processor_seconds=used)
         return Exit(self._process.returncode, seconds, processor_seconds=used)

@@ -22,7 +22,7 @@ from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.sandbox import Job
 
 
-def caches(tool: str, home: str) -> dict[str, str]:
+def package_cache_mounts(tool: str, home: str) -> dict[str, str]:
     """Folders of published packages, by where a tool looks for them in this home; no clones, settings or keys."""
     if tool != "cargo":
         return {}
@@ -39,12 +39,12 @@ _USUAL = re.compile(
 )
 
 
-def is_usual(name: str) -> bool:
+def is_common_tool(name: str) -> bool:
     """Whether it is the bare name of an interpreter or a tool for building: nothing private lies beside those."""
     return _USUAL.fullmatch(name) is not None
 
 
-def toolchain(program: str, workspace: Path, place: str = "") -> list[str]:
+def find_toolchain_paths(program: str, workspace: Path, place: str = "") -> list[str]:
     """Places outside the workspace that hold the program or its interpreter, with the libraries next to them.
 
     Only `bin` and its neighbours of the same installation: never a home as a whole, whatever lies in it, nor the
@@ -65,7 +65,7 @@ def _stays(place: Path, root: Path) -> bool:
     return place.resolve().is_relative_to(root.resolve())
 
 
-def behind_shim(program: Path) -> str:
+def resolve_version_manager_shim(program: Path) -> str:
     """The program itself, where a version manager (pyenv, rbenv, asdf, rustup…) has put one of its own in its place.
 
     Such a script needs the manager, and the manager a home: nothing that a sandbox shows.
@@ -121,7 +121,7 @@ def _named(program: str, workspace: Path) -> Iterator[str]:
     if words and words[0].startswith("/"):
         interpreter = Path(words[0])
         foreign = Path(program).is_relative_to(workspace) and not interpreter.is_relative_to(workspace)
-        if not foreign or (is_usual(interpreter.name) and interpreter.is_file()):
+        if not foreign or (is_common_tool(interpreter.name) and interpreter.is_file()):
             yield words[0]
 
 
@@ -136,12 +136,12 @@ def _links(start: str) -> Iterator[Path]:
     yield Path(os.path.realpath(start))
 
 
-NOTHING = Path(__file__).parent / "nothing.txt"
+EMPTY_FILE = Path(__file__).parent / "nothing.txt"
 """An empty file, shown in the place of those that nobody may see."""
-OWN_NAMES = {f"/etc/{name}": str(Path(__file__).parent / "etc" / name) for name in ("hosts", "nsswitch.conf")}
+LOCALHOST_MOUNTS = {f"/etc/{name}": str(Path(__file__).parent / "etc" / name) for name in ("hosts", "nsswitch.conf")}
 """What a run without a network needs to know itself as localhost."""
-OWN_USER = {f"/etc/{name}": str(Path(__file__).parent / "etc" / name) for name in ("passwd", "group")}
-VARIABLES = {
+USER_MOUNTS = {f"/etc/{name}": str(Path(__file__).parent / "etc" / name) for name in ("passwd", "group")}
+SANDBOX_VARIABLES = {
     "HOME": "/tmp",
     "LANG": "C.UTF-8",
     "LOGNAME": "nobody",
@@ -161,7 +161,7 @@ _PASSED_OVER = frozenset({"node_modules", "site-packages", "__pycache__"})
 """Folders of other people's published code: what looks like a key there is none."""
 
 
-class View(msgspec.Struct, frozen=True):
+class SandboxView(msgspec.Struct, frozen=True):
     """The program as it is found, the places that are shown as they are, what is emptied in the folder, PATH, and the
     places where something that lies elsewhere is shown."""
 
@@ -181,23 +181,23 @@ class _Program(NamedTuple):
     home: Path
 
 
-def view_of(job: Job) -> View | None:
+def plan_sandbox_view(job: Job) -> SandboxView | None:
     """What a job would see with the programs of this machine; None where there is no such program."""
     program = _located(job.argv[0], job)
     if program is None:
         return None
     programs = [*filter(None, (_lendable(it, job) for it in job.programs)), program]
     places = [*_SYSTEM, *_SETTINGS, *(_NETWORK if job.network else ())]
-    places += [place for it in programs for place in toolchain(it.real, it.home, job.visible_at)]
-    files, folders = emptied(Path(job.folder))
+    places += [place for it in programs for place in find_toolchain_paths(it.real, it.home, job.visible_at)]
+    files, folders = find_hidden_paths(Path(job.folder))
     found_in = [os.path.dirname(it.seen) for it in programs]
     path = os.pathsep.join(dict.fromkeys((*found_in, "/usr/local/bin", "/usr/bin", "/bin")))
     there = tuple(it for it in dict.fromkeys(places) if os.path.exists(it) and not _has_its_own(job, it))
-    fetched = caches(os.path.basename(program.real), VARIABLES["HOME"])
-    return View(program.seen, there, files, folders, path, {**fetched, **lent(job)})
+    fetched = package_cache_mounts(os.path.basename(program.real), SANDBOX_VARIABLES["HOME"])
+    return SandboxView(program.seen, there, files, folders, path, {**fetched, **plan_lent_mounts(job)})
 
 
-def emptied(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def find_hidden_paths(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The sensitive files and folders, within the folder, and what its repository knows of other machines."""
     found: list[str] = []
     for place, folders, files in os.walk(folder):
@@ -213,14 +213,14 @@ def emptied(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(it for it in found if it not in whole), whole
 
 
-def lent(job: Job) -> dict[str, str]:
+def plan_lent_mounts(job: Job) -> dict[str, str]:
     """Where a job is shown the folders that are lent to it; where something of its own is, that is shown instead."""
     if not job.works_on_copy:
         return {}
     return {
         os.path.join(job.visible_at, path): source
         for path, source in job.lent.items()
-        if not (_is_taken(job.folder, path) or any(within(it, path) for it in job.files))
+        if not (_is_taken(job.folder, path) or any(is_path_within(it, path) for it in job.files))
     }
 
 
@@ -235,7 +235,7 @@ def _is_taken(folder: str, path: str) -> bool:
 
 def _has_its_own(job: Job, place: str) -> bool:
     """Whether a place lies where a copy is seen, and something of the copy is there."""
-    inside = job.works_on_copy and within(place, job.visible_at)
+    inside = job.works_on_copy and is_path_within(place, job.visible_at)
     return inside and _is_taken(job.folder, os.path.relpath(place, job.visible_at))
 
 
@@ -245,7 +245,7 @@ def _lendable(name: str, job: Job) -> _Program | None:
     To find a program is to show the folders beside it, and a project could name anything.
     """
     found = _located(name, job)
-    if found is None or is_usual(name) or name == sys.executable:
+    if found is None or is_common_tool(name) or name == sys.executable:
         return found
     return found if os.path.realpath(found.real).startswith(tuple(f"{it}/" for it in _SYSTEM)) else None
 
@@ -255,17 +255,17 @@ def _located(name: str, job: Job) -> _Program | None:
     folder = Path(job.folder)
     if "/" not in name:
         found = shutil.which(name)
-        real = behind_shim(Path(found)) if found else ""
+        real = resolve_version_manager_shim(Path(found)) if found else ""
         return _Program(real, real, folder) if real else None
     seen = os.path.normpath(os.path.join(job.visible_at, name))
-    inside = {**lent(job), job.visible_at: job.folder}
-    really = [(f"{source}{seen.removeprefix(at)}", source) for at, source in inside.items() if within(seen, at)]
+    inside = {**plan_lent_mounts(job), job.visible_at: job.folder}
+    really = [(f"{source}{seen.removeprefix(at)}", source) for at, source in inside.items() if is_path_within(seen, at)]
     for real, home in (*really, *([(seen, job.folder)] if os.path.isabs(name) else [])):
         if os.path.isfile(real) and os.access(real, os.X_OK):
             return _Program(real, seen, Path(home))
     return None
 
 
-def within(path: str, folder: str) -> bool:
+def is_path_within(path: str, folder: str) -> bool:
     """Whether a path lies in a folder, by its name."""
     return path.startswith(f"{folder.rstrip('/')}/")

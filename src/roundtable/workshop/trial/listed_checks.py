@@ -12,7 +12,7 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Job
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import sanitize_text
-from roundtable.workshop.sandbox import SandboxSettings, ended, find_sandbox
+from roundtable.workshop.sandbox import SandboxSettings, find_sandbox, run_sandbox_job
 
 
 class ListedChecks:
@@ -46,7 +46,7 @@ class ListedChecks:
 
     async def _check(self, sandbox: Sandbox, name: str) -> CheckOutcome:
         argv = tuple(self._commands[name])
-        run = await ended(sandbox, Job(argv, str(self._workspace), bounds=self._bounds))
+        run = await run_sandbox_job(sandbox, Job(argv, str(self._workspace), bounds=self._bounds))
         return sanitize_check_outcome(run.as_check(name, argv), self._redactor)
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Job
-from roundtable.workshop.sandbox import ended
+from roundtable.workshop.sandbox import run_sandbox_job
 from roundtable.workshop.trial import probe_runner
 
 _DRIVER, _REQUEST = "roundtable_inside.py", "roundtable_request.json"
@@ -62,7 +62,7 @@ async def run_probes(
     laid = {**files, _DRIVER: read_module_source(probe_runner), _REQUEST: msgspec.json.encode(asked).decode()}
     bounds = msgspec.structs.replace(bounds, output=_OUTPUT)
     argv = (python or sys.executable, "-W", "ignore", _DRIVER, _REQUEST)
-    run = await ended(sandbox, Job(argv, str(folder), copied=True, files=laid, bounds=bounds))
+    run = await run_sandbox_job(sandbox, Job(argv, str(folder), copied=True, files=laid, bounds=bounds))
     last = run.output.rsplit(b"\n", 2)
     try:
         answer = msgspec.json.decode(zlib.decompress(base64.b64decode(last[-2], validate=True)), type=_Answer)

@@ -12,8 +12,8 @@ import msgspec
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Job
 from roundtable.workshop.project.interpreter import find_project_python
-from roundtable.workshop.rooted_files import Astray, Beneath
-from roundtable.workshop.sandbox import Ended, ended
+from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
+from roundtable.workshop.sandbox import RunResult, run_sandbox_job
 
 _BOUNDS = Bounds(seconds=20, memory=1 << 30, processes=64, output=4_000)
 
@@ -55,13 +55,13 @@ def choose_proof_interpreters(workspace: Path) -> dict[str, ProofInterpreter]:
     }
 
 
-async def run_proof_program(sandbox: Sandbox, interpreter: ProofInterpreter, program: str, tree: Path) -> Ended:
+async def run_proof_program(sandbox: Sandbox, interpreter: ProofInterpreter, program: str, tree: Path) -> RunResult:
     """Run a program at the root of a copy of the tree."""
     argv = (*interpreter.argv, interpreter.file)
-    return await ended(sandbox, Job(argv, str(tree), True, {interpreter.file: program}, _BOUNDS))
+    return await run_sandbox_job(sandbox, Job(argv, str(tree), True, {interpreter.file: program}, _BOUNDS))
 
 
-def read_proof_verdict(run: Ended) -> bool | None:
+def read_proof_verdict(run: RunResult) -> bool | None:
     """What it showed; None where it said nothing, because it broke, was stopped or never decided."""
     return (
         {PROVED_EXIT_CODE: True, REFUTED_EXIT_CODE: False}.get(run.code)
@@ -81,8 +81,8 @@ def explain_missing_location(trees: Sequence[Path], path: str, last: int) -> str
 def _lines(tree: Path, path: str) -> int | None:
     """How many lines a file of the tree has; None where it is no plain file inside it."""
     try:
-        with Beneath.of(tree) as beneath:
+        with ConfinedFolder.of(tree) as beneath:
             found = beneath.read(path)
-    except (Astray, OSError, ValueError):  # a name too long, or with a zero byte in it
+    except (UnsafePath, OSError, ValueError):  # a name too long, or with a zero byte in it
         return None
     return None if found is None else sum(1 for _ in BytesIO(found.data))

@@ -12,7 +12,7 @@ from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
 from roundtable.core.decide.trial_outcome import is_evidence_check
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.file_kinds import is_collected_test_file, is_test_file
-from roundtable.workshop.edit.validation import objections
+from roundtable.workshop.edit.validation import validate_draft
 from roundtable.workshop.symbols.languages import find_source_language
 from roundtable.workshop.symbols.revert_edits import revert_unrelated_symbol_edits
 from roundtable.workshop.trial.check_files import restore_check_file
@@ -91,7 +91,7 @@ def revert_unrelated_candidate_edits(wish: ProposedChange, asked: Set[str], *, c
             symbols += [f"{symbol} in {it.path}" for symbol in made.symbols]
     whole, own = (_with_contents(each, after) for each in (wish.files, wish.own_files))
     narrower = msgspec.structs.replace(
-        wish, files=whole, own_files=own, refused=objections(own), reverted=tuple(symbols)
+        wish, files=whole, own_files=own, refused=validate_draft(own), reverted=tuple(symbols)
     )
     return narrower if symbols and narrower.is_writable and changes_any_code(own) else None
 
@@ -136,7 +136,7 @@ def replace_candidate_tests(wish: ProposedChange, tests: Sequence[DraftFile]) ->
     """A wish with these new files of tests instead of its own, and of what was refused of those."""
     gone = {it.path for it in (*wish.own_files, *tests) if is_new_test_module(it)}
     files, own = ((*(it for it in each if it.path not in gone), *tests) for each in (wish.files, wish.own_files))
-    refused = (*(it for it in wish.refused if it.path not in gone), *objections(tests))
+    refused = (*(it for it in wish.refused if it.path not in gone), *validate_draft(tests))
     return msgspec.structs.replace(wish, files=files, own_files=own, refused=refused)
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from roundtable.core.file_kinds import is_collected_test_file
 from roundtable.workshop.project.interpreter import find_project_python, find_python_with_pytest, python_has_pytest
-from roundtable.workshop.repo.scratch_trees import names_for_trees
+from roundtable.workshop.repo.scratch_trees import list_tree_files
 
 CheckCommands = Mapping[str, Sequence[str]]
 
@@ -59,7 +59,7 @@ def find_candidate_checks(tree: Path, laid: Iterable[str]) -> CheckCommands:
 
 def find_repository_checks(listed: CheckCommands, workspace: Path) -> RepositoryChecks:
     """The checks of a workspace as it is."""
-    return RepositoryChecks(listed) if listed else _told(workspace, workspace, set(names_for_trees(workspace)))
+    return RepositoryChecks(listed) if listed else _told(workspace, workspace, set(list_tree_files(workspace)))
 
 
 def _told(workspace: Path, tree: Path, files: Collection[str]) -> RepositoryChecks:

@@ -16,8 +16,8 @@ from roundtable.core.effects import CheckOutcome
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Job, Limit
 from roundtable.core.text.wording import pluralize
-from roundtable.workshop.sandbox import ended
-from roundtable.workshop.sandbox.output_lines import Lines, Tell
+from roundtable.workshop.sandbox import run_sandbox_job
+from roundtable.workshop.sandbox.output_lines import LineCallback, OutputLines
 from roundtable.workshop.trial import probe_tests
 from roundtable.workshop.trial.distinguishing_inputs import (
     PROBE_CALL_SETUP,
@@ -67,7 +67,7 @@ async def run_candidate_trials(
     checks: Mapping[str, Sequence[str]],
     tests: Mapping[str, Mapping[str, str]],
     python: str,
-    tell: Tell | None = None,
+    tell: LineCallback | None = None,
     task: TrialTask = TrialTask(),
     seconds: float = _SECONDS,
 ) -> TrialResults:
@@ -124,7 +124,7 @@ async def run_candidate_checks(
     tree: Path,
     checks: Mapping[str, Sequence[str]],
     files: Mapping[str, str],
-    tell: Tell,
+    tell: LineCallback,
     seconds: float,
 ) -> tuple[CheckOutcome, ...]:
     """Run checks on one candidate's tree alone, with these files laid over it."""
@@ -172,7 +172,7 @@ class _Bench:
     """One set of trials: what all of its runs share, and that no more run at once than there are processors."""
 
     def __init__(
-        self, sandbox: Sandbox, checks: Mapping[str, Sequence[str]], python: str, tell: Tell, bounds: Bounds
+        self, sandbox: Sandbox, checks: Mapping[str, Sequence[str]], python: str, tell: LineCallback, bounds: Bounds
     ) -> None:
         self._sandbox = sandbox
         self._checks = checks
@@ -224,8 +224,8 @@ class _Bench:
     async def _checked(self, check: str, name: str, tree: Path, files: Mapping[str, str]) -> CheckOutcome:
         argv = tuple(self._checks[check])
         async with self._free:
-            said = Lines(lambda line: self._tell(f"{check} {_on(name)}: {line}") if line.strip() else None)
-            run = await ended(self._sandbox, Job(argv, str(tree), True, dict(files), self._bounds), said)
+            said = OutputLines(lambda line: self._tell(f"{check} {_on(name)}: {line}") if line.strip() else None)
+            run = await run_sandbox_job(self._sandbox, Job(argv, str(tree), True, dict(files), self._bounds), said)
             said.text()  # its last words need not end their line
         self._tell(f"{check} {'passed' if run.code == 0 else 'failed'} {_on(name)}")
         return run.as_check(check, argv)

@@ -22,12 +22,18 @@ from roundtable.core.stages import has_stages, starts_without_files
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import sanitize_text
 from roundtable.core.values import Move
-from roundtable.workshop.edit.draft import drafted
-from roundtable.workshop.edit.lost_tests import changed_tests
-from roundtable.workshop.edit.stored_drafts import Drafts, since
-from roundtable.workshop.edit.validation import objections
-from roundtable.workshop.repo.scratch_trees import copied, made_tree, names_for_trees, scratch, side_by_side
-from roundtable.workshop.sandbox.output_lines import Tell
+from roundtable.workshop.edit.draft import draft_changeset
+from roundtable.workshop.edit.lost_tests import find_changed_tests
+from roundtable.workshop.edit.stored_drafts import DraftStore, diff_drafts
+from roundtable.workshop.edit.validation import validate_draft
+from roundtable.workshop.repo.scratch_trees import (
+    copy_files_to_tree,
+    create_scratch_tree,
+    create_trees_concurrently,
+    list_tree_files,
+    open_scratch_folder,
+)
+from roundtable.workshop.sandbox.output_lines import LineCallback
 from roundtable.workshop.trial.check_files import find_changed_check_files
 from roundtable.workshop.trial.distinguishing_inputs import python_module_name
 from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
@@ -87,7 +93,7 @@ class CandidateTrial:
 
     def __init__(
         self,
-        drafts: Drafts,
+        drafts: DraftStore,
         workspace: Path,
         redactor: Redactor,
         listed: CheckCommands,
@@ -111,12 +117,14 @@ class CandidateTrial:
             )
         except UnreadableReply as error:
             return ProposedChange(move.seat, (), (Refusal("", RefusalKind.NOT_FOUND, error.message),))
-        drafting = drafted(changes, self._workspace, self._redactor.finds, over)
-        own = since(over, drafting.files)
-        return ProposedChange(move.seat, drafting.files, (*drafting.refused, *objections(own)), own, round=move.round)
+        drafting = draft_changeset(changes, self._workspace, self._redactor.finds, over)
+        own = diff_drafts(over, drafting.files)
+        return ProposedChange(
+            move.seat, drafting.files, (*drafting.refused, *validate_draft(own)), own, round=move.round
+        )
 
     async def try_candidates(
-        self, session: Session, effect: TryCandidates, sandbox: Sandbox, tell: Tell
+        self, session: Session, effect: TryCandidates, sandbox: Sandbox, tell: LineCallback
     ) -> CandidatesTried:
         """Try what each of these seats wrote last in these rounds."""
         over = await self._drafts.files(effect.over)
@@ -142,14 +150,14 @@ class CandidateTrial:
             suggest_new_test_path([file for it in wishes for file in it.own_files], await self._names()),
         )
 
-    async def try_merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: Tell) -> MergeTried:
+    async def try_merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: LineCallback) -> MergeTried:
         """Try what was made of a candidate as that was tried; tests that its author wrote stand as they were."""
         over = await self._drafts.files(effect.over)
         tests = collect_tests_by_seat(await self._wishes(session, effect, over))
         files = await self._drafts.files(effect.draft)
-        own = since(over, files)
+        own = diff_drafts(over, files)
         tests[effect.base] = read_test_sources(own) | tests.get(effect.base, {})
-        wish = ProposedChange(effect.base, files, objections(own), own)
+        wish = ProposedChange(effect.base, files, validate_draft(own), own)
         (wish,), trials = await self._tried(session, [wish], tests, over, sandbox, tell)
         return MergeTried(await self._candidate(wish, trials, ()))
 
@@ -186,7 +194,7 @@ class CandidateTrial:
         found: tuple[Sequence[ProposedChange], TrialResults],
         over: Sequence[DraftFile],
         sandbox: Sandbox,
-        tell: Tell,
+        tell: LineCallback,
     ) -> tuple[Sequence[ProposedChange], TrialResults]:
         """Who breaks a check is tried again without what nobody asked for: first with what it lost, then with the rest.
 
@@ -234,7 +242,7 @@ class CandidateTrial:
         tests: Mapping[str, Mapping[str, str]],
         over: Sequence[DraftFile],
         sandbox: Sandbox,
-        tell: Tell,
+        tell: LineCallback,
     ) -> tuple[Sequence[ProposedChange], TrialResults]:
         """Run all that can be written of these, and hold it to everything that a change has to pass."""
         ready = {it.seat: it for it in wishes if it.is_writable}
@@ -266,7 +274,7 @@ class CandidateTrial:
         over: Sequence[DraftFile],
         trials: TrialResults,
         sandbox: Sandbox,
-        tell: Tell,
+        tell: LineCallback,
     ) -> list[ProposedChange]:
         """New tests that break the repository's own checks, where the code alone does not, are left out."""
         whole = {
@@ -281,7 +289,7 @@ class CandidateTrial:
         return [exclude_new_tests(it) if it.seat in unfit else it for it in wishes]
 
     async def _with_tests_as_they_were(
-        self, session: Session, wishes: Sequence[ProposedChange], sandbox: Sandbox, tell: Tell
+        self, session: Session, wishes: Sequence[ProposedChange], sandbox: Sandbox, tell: LineCallback
     ) -> list[ProposedChange]:
         """What passes has to pass what it was measured by before, too; where it does, that need not be another."""
         stands = not guess_task_changes_tests(session)
@@ -302,7 +310,10 @@ class CandidateTrial:
         again = await self.run_drafts(restored, sandbox, tell)
         return [
             judge_with_original_tests(
-                it, again.informative_checks(it.seat), changed_tests(it.own_files) if stands else {}, measures[it.seat]
+                it,
+                again.informative_checks(it.seat),
+                find_changed_tests(it.own_files) if stands else {},
+                measures[it.seat],
             )
             if it.seat in restored
             else it
@@ -344,7 +355,7 @@ class CandidateTrial:
         self,
         drafts: Mapping[str, Sequence[DraftFile]],
         sandbox: Sandbox,
-        tell: Tell,
+        tell: LineCallback,
         tests: Mapping[str, Mapping[str, str]] = {},
         examples: Mapping[str, str] = {},
         task: str = "",
@@ -356,14 +367,16 @@ class CandidateTrial:
         The one under `BASELINE` is what there was before any of the others: the workspace as it is, if there is none.
         Where that has no checks, those count that a draft brings for itself.
         """
-        make = made or partial(made_tree, names=await self._names())
-        async with scratch() as folder:
+        make = made or partial(create_scratch_tree, names=await self._names())
+        async with open_scratch_folder() as folder:
             trees = {name: folder / str(number) for number, name in enumerate({BASELINE: (), **drafts})}
-            await side_by_side(
+            await create_trees_concurrently(
                 [partial(make, self._workspace, tree, drafts.get(name, ())) for name, tree in trees.items()]
             )
             more = await asyncio.to_thread(find_tree_dependencies, self._workspace, self._copy)
-            await side_by_side([partial(copied, self._workspace, tree, more.copied) for tree in trees.values()])
+            await create_trees_concurrently(
+                [partial(copy_files_to_tree, self._workspace, tree, more.copied) for tree in trees.values()]
+            )
             own = await asyncio.to_thread(
                 find_checks_for_tree, self._listed, self._workspace, trees[BASELINE], more.lent
             )
@@ -382,7 +395,7 @@ class CandidateTrial:
             )
 
     async def _names(self) -> Sequence[str]:
-        return await asyncio.to_thread(names_for_trees, self._workspace)
+        return await asyncio.to_thread(list_tree_files, self._workspace)
 
     def sanitize_notes(self, said: Sequence[str]) -> tuple[str, ...]:
         """Sentences that quote what checks said, fit for the record."""

@@ -15,8 +15,8 @@ import msgspec
 from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Exit, Job, Output
-from roundtable.workshop.repo.git import git_of
-from roundtable.workshop.repo.scratch_trees import fitting, named_by_rule
+from roundtable.workshop.repo.git import open_git
+from roundtable.workshop.repo.scratch_trees import check_tree_size, match_copy_patterns
 
 _MODULES = "node_modules"
 _MADE_AGAIN = frozenset({".cache", ".vite", ".vite-temp"})
@@ -36,7 +36,7 @@ def find_tree_dependencies(workspace: Path, rules: Sequence[str]) -> TreeDepende
 
     Links among the modules are copied: those of a workspace of packages lead to the packages of the tree.
     """
-    with git_of(workspace) as git:
+    with open_git(workspace) as git:
         folders = [it.rstrip("/") for it in git.ignored_files() if it.endswith("/")]
         known = set(git.files()) if rules else set[str]()
     found = [it for name in folders if os.path.basename(name) == _MODULES for it in _entries(workspace, name)]
@@ -44,13 +44,13 @@ def find_tree_dependencies(workspace: Path, rules: Sequence[str]) -> TreeDepende
     lent = {it: str(workspace / it) for it in found if it not in links}
     named = [
         name
-        for name in named_by_rule(workspace, rules)
+        for name in match_copy_patterns(workspace, rules)
         if name not in known
         and not is_sensitive_path(name)
         and not name.startswith(_ENVIRONMENTS)
         and f"/{_MODULES}/" not in f"/{name}"
     ]
-    return TreeDependencies(lent, (*links, *fitting(workspace, named)))
+    return TreeDependencies(lent, (*links, *check_tree_size(workspace, named)))
 
 
 def _entries(workspace: Path, folder: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ from roundtable.core.faults import NotFound, RecordError, UsageError
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest, compute_digest
 
-LONG_TEXT = 8192
+LONG_TEXT_BYTES = 8192
 """Texts with more UTF-8 bytes than this are kept as blobs."""
 
 BLOB_LIMIT = 16 * 1024 * 1024
@@ -32,7 +32,7 @@ _BLOB = "$blob"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
-class Body(NamedTuple):
+class PackedEvent(NamedTuple):
     """A fact ready to be written: redacted, its long texts put aside in `blobs`."""
 
     kind: str
@@ -41,17 +41,17 @@ class Body(NamedTuple):
     blobs: dict[Digest, bytes]
 
 
-def stamp() -> str:
+def record_timestamp() -> str:
     """Now, in UTC, the way the record writes it."""
     return datetime.now(UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
-def digests_in(body: str) -> set[Digest]:
+def find_blob_digests(body: str) -> set[Digest]:
     """The blobs that a written fact refers to."""
     return set(_DIGEST.findall(body))
 
 
-def check_blob(data: bytes, limit: int) -> None:
+def check_blob_size(data: bytes, limit: int) -> None:
     """Refuse what is too large to be kept."""
     if len(data) > limit:
         raise UsageError(
@@ -60,7 +60,7 @@ def check_blob(data: bytes, limit: int) -> None:
         )
 
 
-def admit(session: str, event: Event, last: int, leased: bool) -> None:
+def check_event_allowed(session: str, event: Event, last: int, leased: bool) -> None:
     """Refuse a fact that has no place here: openings come first and once, and only people write without a lease."""
     if isinstance(event, SessionOpened):
         if last:
@@ -73,7 +73,7 @@ def admit(session: str, event: Event, last: int, leased: bool) -> None:
         )
 
 
-def with_free_slug(event: Event, taken: Callable[[str], bool]) -> Event:
+def ensure_unique_slug(event: Event, taken: Callable[[str], bool]) -> Event:
     """An opening under a slug that no other session has: a number behind it, where the one it came with is taken."""
     if not isinstance(event, SessionOpened) or not (slug := event.charter.slug) or not taken(slug):
         return event
@@ -81,7 +81,7 @@ def with_free_slug(event: Event, taken: Callable[[str], bool]) -> Event:
     return SessionOpened(msgspec.structs.replace(event.charter, slug=free))
 
 
-def pack(event: Event, redactor: Redactor | None) -> Body:
+def pack_event(event: Event, redactor: Redactor | None) -> PackedEvent:
     """Make a fact ready to be written."""
     try:
         data = encode_event(event)
@@ -92,13 +92,13 @@ def pack(event: Event, redactor: Redactor | None) -> Body:
     if redactor is not None and (clean := redactor.redact_json(data)) != data:
         data, event = clean, decode_event(clean)
     blobs: dict[Digest, bytes] = {}
-    if len(data) > LONG_TEXT:  # JSON is never shorter than the text in it
+    if len(data) > LONG_TEXT_BYTES:  # JSON is never shorter than the text in it
         short = _put_aside(msgspec.json.decode(data), blobs)
         data = msgspec.json.encode(short) if blobs else data
-    return Body(event_kind(event), event, data, blobs)
+    return PackedEvent(event_kind(event), event, data, blobs)
 
 
-def unpack(data: bytes | str, version: int, fetch: Callable[[Digest], bytes] | None) -> Event:
+def unpack_event(data: bytes | str, version: int, fetch: Callable[[Digest], bytes] | None) -> Event:
     """Read a written fact; `fetch` is given where long texts were put aside."""
     try:
         if fetch is not None and version <= SCHEMA_VERSION:
@@ -112,7 +112,7 @@ def unpack(data: bytes | str, version: int, fetch: Callable[[Digest], bytes] | N
 
 def _put_aside(node: Any, blobs: dict[Digest, bytes]) -> Any:
     if isinstance(node, str):
-        if len(node) * 4 <= LONG_TEXT or len(raw := node.encode()) <= LONG_TEXT:
+        if len(node) * 4 <= LONG_TEXT_BYTES or len(raw := node.encode()) <= LONG_TEXT_BYTES:
             return node
         digest = compute_digest(raw)
         blobs[digest] = raw

@@ -17,9 +17,9 @@ from pathlib import PurePosixPath
 from roundtable.core.sandbox import Limit
 from roundtable.core.text.sanitize import sanitize_line
 
-SOURCE = "/run/source"
+SOURCE_MOUNT = "/run/source"
 """Where the folder of a job is shown that works on a copy of it."""
-OWN_PROCESSES = 4
+SANDBOX_PROCESSES = 4
 """Of a sandbox itself, beside those of the job."""
 
 _LONGEST_REPORT = 4096
@@ -61,15 +61,15 @@ exec 3<&-
 code=$?
 end_where_met 2>/dev/null
 end
-""".replace("SOURCE", SOURCE)
+""".replace("SOURCE", SOURCE_MOUNT)
 
 
-def first_program(copied: bool, files: bytes) -> tuple[str, ...]:
+def sandbox_init_command(copied: bool, files: bytes) -> tuple[str, ...]:
     """The arguments of the first program; those of the job follow."""
     return ("/bin/sh", "-c", _SCRIPT, "sh", "yes" if copied else "no", str(len(files)))
 
 
-class Report:
+class InitReport:
     """What the first program says of a run; where it never began, what the sandbox itself says instead."""
 
     def __init__(self, process: Process) -> None:
@@ -103,7 +103,7 @@ class Report:
         return self._said.decode(errors="replace").splitlines()
 
 
-def packed(files: Mapping[str, str]) -> bytes | str:
+def pack_job_files(files: Mapping[str, str]) -> bytes | str:
     """The files as the first program takes them from its standard input, or which of them has no place here."""
     if not files:
         return b""
@@ -120,7 +120,7 @@ def packed(files: Mapping[str, str]) -> bytes | str:
     return archive.getvalue()
 
 
-async def feed(process: Process, files: bytes) -> None:
+async def send_job_files(process: Process, files: bytes) -> None:
     """Give a run its files, and leave its standard input open: that it closes is how it learns that we are gone."""
     assert process.stdin is not None
     with suppress(OSError):

@@ -13,37 +13,45 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.faults import RoundtableError
-from roundtable.workshop.edit.journal import OPEN, Entry, Journal, Journals, Kept, folder_of, unfinished
-from roundtable.workshop.repo.commits import GitRefused, RefMove, Repository, repository_trouble
-from roundtable.workshop.rooted_files import Astray, Beneath, Content
+from roundtable.workshop.edit.journal import (
+    OPEN,
+    Journal,
+    JournaledFile,
+    JournalEntry,
+    JournalFolder,
+    has_open_journal,
+    journal_folder_path,
+)
+from roundtable.workshop.repo.commits import GitFailed, RefUpdate, Repository, describe_unusable_repository
+from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, UnsafePath
 
-States = dict[str, Content | None]
+FileStates = dict[str, FileContent | None]
 
-UNSETTLED = "Git's index or our journal could not be brought up to date yet; the next command here does that."
+CLEANUP_PENDING = "Git's index or our journal could not be brought up to date yet; the next command here does that."
 
-UNWRITTEN = "The disk would not take every file ({why}); the next command here writes the rest."
+FILES_PENDING = "The disk would not take every file ({why}); the next command here writes the rest."
 
 
-class NotWritten(RoundtableError):
+class WriteFailed(RoundtableError):
     """The disk would not take it; nothing is half done for longer than until our next command."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class EditTarget(msgspec.Struct, frozen=True):
     """All that writing needs: the journals, the workspace, and its repository if it has one."""
 
-    journals: Journals
-    tree: Beneath
+    journals: JournalFolder
+    tree: ConfinedFolder
     repository: Repository | None
 
 
-class Carried(msgspec.Struct, frozen=True):
+class JournalResult(msgspec.Struct, frozen=True):
     """What came of a journal: the files that somebody changed in that very moment, and what is still to be done."""
 
     left: tuple[str, ...] = ()
     note: str = ""
 
 
-class Settled(msgspec.Struct, frozen=True):
+class RecoveredChange(msgspec.Struct, frozen=True):
     """What became of something left half done: a sentence for people, and the undo that was finished, if it was one."""
 
     told: str
@@ -51,30 +59,30 @@ class Settled(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def opened(workspace: Path, journals: Path) -> Generator[Place]:
+def open_edit_target(workspace: Path, journals: Path) -> Generator[EditTarget]:
     """A workspace with nobody else at it, once what was left half done there is settled."""
     try:
-        with Journals.alone(journals, workspace) as books, Beneath.of(workspace) as tree:
+        with JournalFolder.alone(journals, workspace) as books, ConfinedFolder.of(workspace) as tree:
             assert books is not None
-            place = Place(books, tree, _repository(workspace))
+            place = EditTarget(books, tree, _repository(workspace))
             _recovered(place)
             yield place
     except OSError as error:
         raise _not_written(error, "Mend that and say it again; the next command settles what was begun.") from None
 
 
-def recover(workspace: Path, journals: Path) -> tuple[Settled, ...]:
+def recover_open_journals(workspace: Path, journals: Path) -> tuple[RecoveredChange, ...]:
     """Finish or take back what a process that ended left half done."""
-    if not unfinished(folder_of(journals, workspace)):
+    if not has_open_journal(journal_folder_path(journals, workspace)):
         return ()
     try:
-        with Journals.alone(journals, workspace, wait=False) as books, Beneath.of(workspace) as tree:
-            return () if books is None else tuple(_recovered(Place(books, tree, _repository(workspace))))
+        with JournalFolder.alone(journals, workspace, wait=False) as books, ConfinedFolder.of(workspace) as tree:
+            return () if books is None else tuple(_recovered(EditTarget(books, tree, _repository(workspace))))
     except (OSError, ValueError, msgspec.MsgspecError, RoundtableError) as error:
-        return (Settled(f"A change that was cut off cannot be settled yet: {str(error).rstrip('.')}."),)
+        return (RecoveredChange(f"A change that was cut off cannot be settled yet: {str(error).rstrip('.')}."),)
 
 
-def carried_out(place: Place, journal: Journal) -> Carried | None:
+def execute_journal(place: EditTarget, journal: Journal) -> JournalResult | None:
     """Do what a journal says; None where the ref was not where it was.
 
     What the disk refuses is taken back at once; where not even that can be done, it counts, and is finished later.
@@ -85,40 +93,40 @@ def carried_out(place: Place, journal: Journal) -> Carried | None:
         left = _files_finished(place, journal)
     except OSError as error:
         if not _given_up(place, journal):
-            return Carried(note=UNWRITTEN.format(why=_reason(error)))
+            return JournalResult(note=FILES_PENDING.format(why=_reason(error)))
         raise _not_written(error, "Nothing was changed; mend that and say it again.") from None
     try:
         _closed(place, journal)
-    except (OSError, GitRefused):
-        return Carried(left, UNSETTLED)
-    return Carried(left)
+    except (OSError, GitFailed):
+        return JournalResult(left, CLEANUP_PENDING)
+    return JournalResult(left)
 
 
-def same(one: Content | None, other: Content | None) -> bool:
+def is_same_content(one: FileContent | None, other: FileContent | None) -> bool:
     """Whether the same stands in both places, or nothing in both."""
     return one is other if one is None or other is None else one.same(other)
 
 
 def _repository(workspace: Path) -> Repository | None:
     repository = Repository.of(workspace)
-    if repository is None and (trouble := repository_trouble(workspace)):
-        raise GitRefused(trouble, "Nothing was changed; see what `git status` says here.")
+    if repository is None and (trouble := describe_unusable_repository(workspace)):
+        raise GitFailed(trouble, "Nothing was changed; see what `git status` says here.")
     return repository
 
 
-def _not_written(error: OSError, help: str) -> NotWritten:
-    return NotWritten(f"{_reason(error)}.", help)
+def _not_written(error: OSError, help: str) -> WriteFailed:
+    return WriteFailed(f"{_reason(error)}.", help)
 
 
 def _reason(error: OSError) -> str:
     return f"{error.filename or 'A file'} cannot be written: {error.strerror}"
 
 
-def _begun(place: Place, journal: Journal, ref: RefMove) -> bool:
+def _begun(place: EditTarget, journal: Journal, ref: RefUpdate) -> bool:
     """Pass the commit point; a journal that cannot is dropped."""
     try:
         moved = _moved(place, ref)
-    except GitRefused:
+    except GitFailed:
         place.journals.dropped(journal)
         raise
     if not moved:
@@ -126,10 +134,10 @@ def _begun(place: Place, journal: Journal, ref: RefMove) -> bool:
     return moved
 
 
-def _given_up(place: Place, journal: Journal) -> bool:
+def _given_up(place: EditTarget, journal: Journal) -> bool:
     """Go back behind the commit point and take everything back; False where that cannot be passed again."""
     try:
-        if journal.ref and not _moved(place, RefMove(journal.ref.name, journal.ref.new, journal.ref.old)):
+        if journal.ref and not _moved(place, RefUpdate(journal.ref.name, journal.ref.new, journal.ref.old)):
             return False
     except (OSError, RoundtableError):
         return False
@@ -142,13 +150,13 @@ def _given_up(place: Place, journal: Journal) -> bool:
     return True
 
 
-def _moved(place: Place, ref: RefMove) -> bool:
+def _moved(place: EditTarget, ref: RefUpdate) -> bool:
     assert place.repository is not None
     return place.repository.move(ref, "apply")
 
 
-def _recovered(place: Place) -> list[Settled]:
-    found: list[Settled] = []
+def _recovered(place: EditTarget) -> list[RecoveredChange]:
+    found: list[RecoveredChange] = []
     for journal in place.journals.listed(OPEN):
         change = f"The undo of change {journal.undoes}" if journal.undoes else f"Change {journal.id}"
         what = f"{change} ({', '.join(journal.files)}) was cut off"
@@ -156,11 +164,11 @@ def _recovered(place: Place) -> list[Settled]:
             left = _files_finished(place, journal)
             _closed(place, journal)
             told = f"{what} and is finished now.{_left_alone(left)}"
-            found.append(Settled(told, journal if journal.undoes else None))
+            found.append(RecoveredChange(told, journal if journal.undoes else None))
         else:
             left = _taken_back(place, journal)
             as_before = "it can be said again" if journal.undoes else "the files are as they were"
-            found.append(Settled(f"{what} before anything counted: {as_before}.{_left_alone(left)}"))
+            found.append(RecoveredChange(f"{what} before anything counted: {as_before}.{_left_alone(left)}"))
     return found
 
 
@@ -168,7 +176,7 @@ def _left_alone(left: Sequence[str]) -> str:
     return f" Changed meanwhile, and left as they are: {', '.join(left)}." if left else ""
 
 
-def _decided(place: Place, journal: Journal) -> bool:
+def _decided(place: EditTarget, journal: Journal) -> bool:
     """Whether the commit point was passed: the ref came where it was to go, wherever it went from there."""
     if journal.ref is None:
         return True
@@ -180,25 +188,28 @@ def _decided(place: Place, journal: Journal) -> bool:
     return has(tip, ref.new) if forward else not has(tip, ref.old)
 
 
-def _files_finished(place: Place, journal: Journal) -> tuple[str, ...]:
+def _files_finished(place: EditTarget, journal: Journal) -> tuple[str, ...]:
     return _settled(place, journal, [(it, it.before, it.after) for it in journal.entries], journal.unmade)
 
 
-def _closed(place: Place, journal: Journal) -> None:
+def _closed(place: EditTarget, journal: Journal) -> None:
     """Have the person's index know the commit, and put the journal to those that are done."""
     if journal.ref and place.repository and not journal.branch:
         place.repository.stage(journal.ref.old, journal.ref.new, [it.path for it in journal.entries])
     place.journals.finished(journal)
 
 
-def _taken_back(place: Place, journal: Journal) -> tuple[str, ...]:
+def _taken_back(place: EditTarget, journal: Journal) -> tuple[str, ...]:
     left = _settled(place, journal, [(it, it.after, it.before) for it in journal.entries], journal.made)
     place.journals.dropped(journal)
     return left
 
 
 def _settled(
-    place: Place, journal: Journal, wanted: Sequence[tuple[Entry, Kept | None, Kept | None]], unmade: Sequence[str]
+    place: EditTarget,
+    journal: Journal,
+    wanted: Sequence[tuple[JournalEntry, JournaledFile | None, JournaledFile | None]],
+    unmade: Sequence[str],
 ) -> tuple[str, ...]:
     """Bring every file from one state to the other; files go before files come. What is in neither state is left."""
     left: list[str] = []
@@ -207,20 +218,20 @@ def _settled(
             place.tree.remove(f"{entry.path.rpartition('/')[0]}/{journal.draft}".removeprefix("/"))
             standing = place.tree.read(entry.path)
             source, target = (place.journals.content(journal, it) if it else None for it in (old, new))
-            if same(standing, target):
+            if is_same_content(standing, target):
                 continue
-            if not same(standing, source):
+            if not is_same_content(standing, source):
                 left.append(entry.path)
             else:
                 _put(place.tree, entry.path, target, journal.draft)
-        except Astray:
+        except UnsafePath:
             left.append(entry.path)
     for folder in reversed(unmade):
         place.tree.remove_folder(folder)
     return tuple(left)
 
 
-def _put(tree: Beneath, path: str, target: Content | None, draft: str) -> None:
+def _put(tree: ConfinedFolder, path: str, target: FileContent | None, draft: str) -> None:
     """Have this stand there, or nothing; what the disk refuses is told of by the name of that file."""
     try:
         if target is None:

@@ -15,12 +15,12 @@ from traceback import extract_tb
 
 import msgspec
 
-from roundtable.app.effects.carry_out import Carrying
-from roundtable.app.effects.deliver_project import Delivering
-from roundtable.app.effects.project_files import Listing
-from roundtable.app.effects.project_parts import Cutting, Showing
-from roundtable.app.effects.prove_claims import Proving
-from roundtable.app.effects.run_program import Running, Telling
+from roundtable.app.effects.apply_change import ChangeApplier
+from roundtable.app.effects.deliver_project import ProjectDelivery
+from roundtable.app.effects.project_files import ProjectReader
+from roundtable.app.effects.project_parts import ProjectExcerpts, ProjectSplitter
+from roundtable.app.effects.prove_claims import ClaimProver
+from roundtable.app.effects.run_program import ProjectRunner, StepOutput
 from roundtable.app.opening.context_window import FindContextRoom
 from roundtable.app.settings.config import Config
 from roundtable.app.settings.places import Places
@@ -49,7 +49,7 @@ from roundtable.core.session import Session
 from roundtable.core.stages import starts_without_files
 from roundtable.core.text.redaction import Redactor
 from roundtable.engine.feed import Feed
-from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.repo.git import run_git
 from roundtable.workshop.sandbox import find_sandbox
 from roundtable.workshop.symbols.synthesis import synthesize_candidates
@@ -62,22 +62,22 @@ _OURS = (ValueError, ArithmeticError, LookupError, RecursionError)
 session up for ever."""
 
 
-class Tools:
+class WorkshopTools:
     """The workshop on one folder: the workspace, or the empty one where a project starts from nothing."""
 
     def __init__(
         self, store: Store, root: Path, redactor: Redactor, journals: Path, config: Config, checks: CheckCommands
     ) -> None:
         self.root = root
-        self.drafts = Drafts(store)
-        self.delivering = Delivering(self.drafts)
+        self.drafts = DraftStore(store)
+        self.delivering = ProjectDelivery(self.drafts)
         self.trying = CandidateTrial(self.drafts, root, redactor, checks, config.worktrees.copy, config.sandbox.seconds)
-        self.carrying = Carrying(self.drafts, self.trying, root, redactor, journals)
-        self.proving = Proving(store, root, redactor, config.sandbox, config.worktrees.copy)
-        self.listing = Listing(self.drafts, root, redactor, config.context.ignore)
+        self.carrying = ChangeApplier(self.drafts, self.trying, root, redactor, journals)
+        self.proving = ClaimProver(store, root, redactor, config.sandbox, config.worktrees.copy)
+        self.listing = ProjectReader(self.drafts, root, redactor, config.context.ignore)
 
 
-class Workbench:
+class WorkshopPerformer:
     """The workshop of one workspace. Only `ApplyChange` writes there, and `DeliverProject` elsewhere."""
 
     def __init__(
@@ -87,19 +87,19 @@ class Workbench:
         self._feed = feed
         self._places = places
         self._config = config
-        self._cutting = Cutting(store, room_of)
-        self._showing = Showing(store, room_of)
-        self._running = Running(store, feed, config.sandbox)
+        self._cutting = ProjectSplitter(store, room_of)
+        self._showing = ProjectExcerpts(store, room_of)
+        self._running = ProjectRunner(store, feed, config.sandbox)
         self._here = self._on(workspace, config.checks)
 
-    def _on(self, root: Path, checks: CheckCommands) -> Tools:
-        return Tools(self._store, root, self._feed.redactor, self._places.journals, self._config, checks)
+    def _on(self, root: Path, checks: CheckCommands) -> WorkshopTools:
+        return WorkshopTools(self._store, root, self._feed.redactor, self._places.journals, self._config, checks)
 
     @cached_property
-    def _fresh(self) -> Tools:
-        return self._on(empty_root(self._places.nothing), {})
+    def _fresh(self) -> WorkshopTools:
+        return self._on(create_empty_workspace(self._places.nothing), {})
 
-    def _tools(self, session: Session) -> Tools:
+    def _tools(self, session: Session) -> WorkshopTools:
         """Those for the folder that a session works on."""
         return self._fresh if starts_without_files(session.charter) else self._here
 
@@ -128,7 +128,7 @@ class Workbench:
             case TryCandidates() | TryMerged() | RehearseChange():
                 return await self._run(key, session, tools, effect)
             case SynthesiseDrafts():
-                return await spliced(tools.drafts, effect)
+                return await splice_drafts(tools.drafts, effect)
             case DraftMove():
                 return await _drafted(session, tools, effect)
             case PlanChange():
@@ -147,12 +147,12 @@ class Workbench:
                 return await self._running.run(key, tools.root, effect)
 
     async def _run(
-        self, key: str, session: Session, tools: Tools, effect: TryCandidates | TryMerged | RehearseChange
+        self, key: str, session: Session, tools: WorkshopTools, effect: TryCandidates | TryMerged | RehearseChange
     ) -> EffectResult | Fault:
         sandbox: Sandbox | str = await find_sandbox(self._config.sandbox)
         if isinstance(sandbox, str):
             return Fault.of(FaultKind.MISSING, sandbox)
-        tell = Telling(self._feed, key)
+        tell = StepOutput(self._feed, key)
         if isinstance(effect, RehearseChange):
             return await tools.carrying.rehearse(session, effect, sandbox, tell)
         if isinstance(effect, TryMerged):
@@ -168,7 +168,7 @@ def _own_fault(effect: WorkshopEffect, error: Exception) -> Fault:
     return Fault.of(FaultKind.CRASHED, why, help="Report this as a bug, and branch the session from an earlier point.")
 
 
-async def _drafted(session: Session, tools: Tools, effect: DraftMove) -> MoveDrafted:
+async def _drafted(session: Session, tools: WorkshopTools, effect: DraftMove) -> MoveDrafted:
     move = next(it for it in session.rounds[effect.round].moves() if it.seat == effect.seat)
     over = await tools.drafts.files(effect.over)
     wish = await asyncio.to_thread(tools.trying.read_proposed_change, session, move, over, effect.scope)
@@ -176,7 +176,7 @@ async def _drafted(session: Session, tools: Tools, effect: DraftMove) -> MoveDra
     return MoveDrafted(draft, tuple(it.path for it in wish.files), wish.refused)
 
 
-async def spliced(drafts: Drafts, effect: SynthesiseDrafts) -> DraftsSynthesised:
+async def splice_drafts(drafts: DraftStore, effect: SynthesiseDrafts) -> DraftsSynthesised:
     """Take the base's draft and what the directives name of the others."""
     wrote = {seat: {it.path: it for it in await drafts.files(draft)} for seat, draft in effect.drafts.items()}
     touched = {path: it for files in wrote.values() for path, it in files.items()}
@@ -198,7 +198,7 @@ def _sources(as_it_is: Mapping[str, bytes], files: Mapping[str, DraftFile]) -> d
     return {path: data for path, data in {**as_it_is, **changed}.items() if data is not None}
 
 
-def empty_root(folder: Path) -> Path:
+def create_empty_workspace(folder: Path) -> Path:
     """The folder, in which nothing is ever written. It is a repository, so that none above it says what is ignored."""
     if not (folder / ".git").exists():
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -35,17 +35,17 @@ from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Digest, compute_digest
 from roundtable.report.provenance import decode_hunk_choice, trace_draft_authors
 from roundtable.report.provenance import newest_plan as shown_last
-from roundtable.workshop.edit.apply_draft import applied, applied_by
-from roundtable.workshop.edit.draft import drafted
-from roundtable.workshop.edit.hunks import chosen, hunks_of
-from roundtable.workshop.edit.lost_tests import changed_tests
-from roundtable.workshop.edit.rehearsal import committed_tree, lost_hunks, uncommitted_beside
-from roundtable.workshop.edit.stored_drafts import Drafts
-from roundtable.workshop.edit.validation import destroyed, objections
-from roundtable.workshop.identity import own_folder
-from roundtable.workshop.repo.commits import Commit, Repository, repository_trouble
-from roundtable.workshop.rooted_files import Beneath, Content
-from roundtable.workshop.sandbox.output_lines import Tell
+from roundtable.workshop.edit.apply_draft import apply_draft, find_applied_change
+from roundtable.workshop.edit.draft import draft_changeset
+from roundtable.workshop.edit.hunks import apply_hunk_choice, split_draft_into_hunks
+from roundtable.workshop.edit.lost_tests import find_changed_tests
+from roundtable.workshop.edit.rehearsal import create_rehearsal_tree, find_lost_hunks, list_other_uncommitted_files
+from roundtable.workshop.edit.stored_drafts import DraftStore
+from roundtable.workshop.edit.validation import find_destructive_changes, validate_draft
+from roundtable.workshop.identity import process_owned_folder
+from roundtable.workshop.repo.commits import CommitMessage, Repository, describe_unusable_repository
+from roundtable.workshop.rooted_files import ConfinedFolder, FileContent
+from roundtable.workshop.sandbox.output_lines import LineCallback
 from roundtable.workshop.trial.check_files import describe_check_file
 from roundtable.workshop.trial.proposed_change import read_test_sources
 from roundtable.workshop.trial.task_examples import TaskExample, parse_task_examples
@@ -66,15 +66,15 @@ if TYPE_CHECKING:
 _DRAFT = "draft"
 
 
-class NotAllowed(Exception):
+class ApprovalMissing(Exception):
     """The record does not hold the yes that this would need; the message says what it lacks."""
 
 
-class Carrying:
+class ChangeApplier:
     """The way of a draft into one workspace."""
 
     def __init__(
-        self, drafts: Drafts, trying: CandidateTrial, workspace: Path, redactor: Redactor, journals: Path
+        self, drafts: DraftStore, trying: CandidateTrial, workspace: Path, redactor: Redactor, journals: Path
     ) -> None:
         self._drafts = drafts
         self._trying = trying
@@ -89,16 +89,16 @@ class Carrying:
         wanted = await asyncio.to_thread(_asked_for, files, "" if has_stages(session.charter) else asked)
         hunks = tuple(
             it if it.path in wanted else msgspec.structs.replace(it, asked_by="")
-            for it in await asyncio.to_thread(hunks_of, files)
+            for it in await asyncio.to_thread(split_draft_into_hunks, files)
         )
-        changed = {} if guess_task_changes_tests(session) else await asyncio.to_thread(changed_tests, files)
+        changed = {} if guess_task_changes_tests(session) else await asyncio.to_thread(find_changed_tests, files)
         measures = await asyncio.to_thread(self._trying.find_changed_check_files, session, files)
         tests = (
             *(test for names in changed.values() for test in names),
             *(describe_check_file(it) for it in measures if it.path not in changed),
         )
         refused = await asyncio.to_thread(self._against, files)
-        lost = await asyncio.to_thread(destroyed, files, self._workspace)
+        lost = await asyncio.to_thread(find_destructive_changes, files, self._workspace)
         unasked = tuple(it.id for it in hunks if not it.asked_by)
         return ChangePlanned(hunks, refused, lost, _phrase(files) if lost else "", unasked, tests)
 
@@ -109,10 +109,12 @@ class Carrying:
 
     def _against(self, files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
         """What was drafted must still fit, be valid, and touch nothing that is not committed."""
-        drafting = drafted(Changeset(()), self._workspace, self._redactor.finds, files)
-        return (*drafting.refused, *objections(files), *_uncommitted(files, self._workspace))
+        drafting = draft_changeset(Changeset(()), self._workspace, self._redactor.finds, files)
+        return (*drafting.refused, *validate_draft(files), *_uncommitted(files, self._workspace))
 
-    async def rehearse(self, session: Session, effect: RehearseChange, sandbox: Sandbox, tell: Tell) -> ChangeRehearsed:
+    async def rehearse(
+        self, session: Session, effect: RehearseChange, sandbox: Sandbox, tell: LineCallback
+    ) -> ChangeRehearsed:
         """What was chosen, in a scratch tree that holds what its commit would, under checks and the task's examples."""
         examples = parse_task_examples(session.charter.question)
         planned = await self._drafts.files(effect.draft)
@@ -125,12 +127,12 @@ class Carrying:
         lost: list[str] = []
 
         def merged(workspace: Path, into: Path, files: Sequence[DraftFile]) -> None:
-            committed_tree(workspace, into, files)
-            lost.extend(lost_hunks(into, files))
+            create_rehearsal_tree(workspace, into, files)
+            lost.extend(find_lost_hunks(into, files))
 
         run = await self._checked(examples, files, sandbox, tell, merged)
-        beside = await asyncio.to_thread(uncommitted_beside, self._workspace, files)
-        gone = await asyncio.to_thread(destroyed, files, self._workspace)
+        beside = await asyncio.to_thread(list_other_uncommitted_files, self._workspace, files)
+        gone = await asyncio.to_thread(find_destructive_changes, files, self._workspace)
         return msgspec.structs.replace(
             run,
             draft=await self._drafts.keep(files) if effect.choice else effect.draft,
@@ -146,7 +148,7 @@ class Carrying:
         examples: Sequence[TaskExample],
         files: Sequence[DraftFile],
         sandbox: Sandbox,
-        tell: Tell,
+        tell: LineCallback,
         made: TreeBuilder | None = None,
     ) -> ChangeRehearsed:
         """The workspace's checks and the task's examples with a draft and without; with it, its tests in Python too."""
@@ -170,7 +172,7 @@ class Carrying:
         files: Sequence[DraftFile],
         checks: Sequence[CheckOutcome],
         sandbox: Sandbox,
-        tell: Tell,
+        tell: LineCallback,
     ) -> tuple[str, ...]:
         """What else is not committed, if a check that fails without it passes in the workspace as it is."""
         failed = {it.name for it in checks if not it.passed}
@@ -186,14 +188,14 @@ class Carrying:
         files = await self._drafts.files(effect.draft)
         try:
             answer = await self._allowed(session, _planned_for(records, effect.gate), effect, files)
-        except NotAllowed as lacking:
+        except ApprovalMissing as lacking:
             return Fault.of(FaultKind.PERMISSION, str(lacking), help="Nothing was written.")
         rehearsals = (
             it for it in session.results.values() if isinstance(it, ChangeRehearsed) and it.draft == effect.draft
         )
         checks = next((it.checks for it in rehearsals), ())
         person = f"{session.charter.owner} (ahead)" if answer.by == BY_ADVANCE_ANSWER else answer.by
-        commit = Commit(
+        commit = CommitMessage(
             effect.message,
             session.id,
             change_request_source(session),
@@ -202,7 +204,7 @@ class Carrying:
             {it.name: "passed" if it.passed else "failed" for it in checks},
         )
         outcome = await asyncio.to_thread(
-            applied, self._workspace, self._journals, files, key=key, commit=commit, branch=effect.branch
+            apply_draft, self._workspace, self._journals, files, key=key, commit=commit, branch=effect.branch
         )
         if isinstance(outcome, ChangeApplied):
             return outcome
@@ -210,7 +212,7 @@ class Carrying:
 
     async def recover(self, key: str) -> ChangeApplied | None:
         """What a step wrote before its process ended, by the journal."""
-        return await asyncio.to_thread(applied_by, self._workspace, self._journals, key)
+        return await asyncio.to_thread(find_applied_change, self._workspace, self._journals, key)
 
     async def _allowed(
         self, session: Session, planned: Digest, effect: ApplyChange, files: Sequence[DraftFile]
@@ -218,18 +220,18 @@ class Carrying:
         """The yes: at a gate that writes, to a plan from which the same files come when the choice is made again."""
         gate, answer = session.gates.get(effect.gate), session.answers.get(effect.gate)
         if gate is None or not gate.writes or answer is None or answer.option not in ("all", "some"):
-            raise NotAllowed(f"Nobody said yes at the gate {effect.gate}.")
+            raise ApprovalMissing(f"Nobody said yes at the gate {effect.gate}.")
         choice = answer.text if answer.option == "some" else ""
         if answer.option == "some" and not choice:
-            raise NotAllowed("The answer does not say which hunks were meant.")
+            raise ApprovalMissing("The answer does not say which hunks were meant.")
         if not planned:
-            raise NotAllowed("There is no plan that the answer could be about.")
+            raise ApprovalMissing("There is no plan that the answer could be about.")
         again = _taken(await self._drafts.files(planned), choice)
         if isinstance(again, Refusal) or again != tuple(files):
-            raise NotAllowed("What would be written is not what was approved.")
-        lost = await asyncio.to_thread(destroyed, files, self._workspace)
+            raise ApprovalMissing("What would be written is not what was approved.")
+        lost = await asyncio.to_thread(find_destructive_changes, files, self._workspace)
         if lost and not _confirmed(session, effect.draft):
-            raise NotAllowed("Something would be lost for good, and nobody confirmed that.")
+            raise ApprovalMissing("Something would be lost for good, and nobody confirmed that.")
         return answer
 
 
@@ -273,18 +275,18 @@ def _taken(files: Sequence[DraftFile], choice: str) -> tuple[DraftFile, ...] | R
         told = msgspec.json.decode(choice, type=HunkChoice)
     except msgspec.MsgspecError:
         return Refusal("", RefusalKind.CONTRADICTION, "The answer does not say which hunks were meant.")
-    return chosen(files, told)
+    return apply_hunk_choice(files, told)
 
 
 def _uncommitted(files: Sequence[DraftFile], workspace: Path) -> Sequence[Refusal]:
     """What stands against it in the repository; git reads bytes from files, so they lie in a folder meanwhile."""
     repository = Repository.of(workspace)
     if repository is None:
-        trouble = repository_trouble(workspace)
+        trouble = describe_unusable_repository(workspace)
         return [Refusal(it.path, RefusalKind.REPOSITORY, trouble) for it in files[:1] if trouble]
     modes = {it.path: 0o755 if it.executable else 0o644 for it in files}
-    then = {it.path: None if it.after is None else Content(it.after, modes[it.path]) for it in files}
-    with Beneath.of(workspace) as tree, own_folder() as folder:
+    then = {it.path: None if it.after is None else FileContent(it.after, modes[it.path]) for it in files}
+    with ConfinedFolder.of(workspace) as tree, process_owned_folder() as folder:
         now = {path: tree.read(path) for it in files for path in (it.was, it.path) if path}
 
         def place(data: bytes) -> Path:
@@ -327,9 +329,9 @@ def _producers(session: Session, draft: Digest, choice: HunkChoice, person: str)
     return tuple(filter(None, dict.fromkeys((*seats, person if choice.edited else ""))))
 
 
-async def objections_to(desk: Roundtable, draft: Digest, choice: HunkChoice) -> tuple[str, ...]:
+async def validate_chosen_hunks(desk: Roundtable, draft: Digest, choice: HunkChoice) -> tuple[str, ...]:
     """Why what a choice leaves of a draft cannot be written, such as that it would not parse; a sentence each."""
-    left = chosen(await Drafts(desk.store).files(draft), choice)
+    left = apply_hunk_choice(await DraftStore(desk.store).files(draft), choice)
     if isinstance(left, Refusal):
         return (left.sentence,)
-    return tuple(it.sentence for it in await asyncio.to_thread(objections, left))
+    return tuple(it.sentence for it in await asyncio.to_thread(validate_draft, left))

@@ -22,22 +22,22 @@ from roundtable.core.index import (
 from roundtable.core.ports import Lease, RemovedSessions
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
-from roundtable.store.leases import LEASE_SECONDS, held, is_free, lost
-from roundtable.store.ledgers import MemoryLedger
-from roundtable.store.stored_facts import (
+from roundtable.store.leases import LEASE_SECONDS, is_lease_free, lease_held_error, lease_lost_error
+from roundtable.store.ledgers import InMemoryLedger
+from roundtable.store.stored_events import (
     BLOB_LIMIT,
-    admit,
-    check_blob,
+    check_blob_size,
+    check_event_allowed,
     compute_digest,
-    digests_in,
-    pack,
-    stamp,
-    unpack,
-    with_free_slug,
+    ensure_unique_slug,
+    find_blob_digests,
+    pack_event,
+    record_timestamp,
+    unpack_event,
 )
 
 
-class MemoryStore(MemoryLedger):
+class InMemoryStore(InMemoryLedger):
     """The ports Store, Index, Ledger and Leases over plain dictionaries, for one event loop."""
 
     def __init__(
@@ -63,7 +63,7 @@ class MemoryStore(MemoryLedger):
     async def close(self) -> None:
         """Nothing to let go of."""
 
-    async def __aenter__(self) -> MemoryStore:
+    async def __aenter__(self) -> InMemoryStore:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -78,13 +78,13 @@ class MemoryStore(MemoryLedger):
         """Number and keep several facts: all of them, or none."""
         await asyncio.sleep(0)
         if lease is not None and (lease.session != session or not self._is_current(lease)):
-            raise lost(session)
+            raise lease_lost_error(session)
         last = len(self._facts[session])
         written: list[Recorded] = []
         for seq, event in enumerate(events, last + 1):
-            admit(session, event, seq - 1, lease is not None)
-            event = with_free_slug(event, lambda slug: any(row.slug == slug for row in self._rows.values()))
-            written.append(Recorded(seq, stamp(), session, self._written(event)))
+            check_event_allowed(session, event, seq - 1, lease is not None)
+            event = ensure_unique_slug(event, lambda slug: any(row.slug == slug for row in self._rows.values()))
+            written.append(Recorded(seq, record_timestamp(), session, self._written(event)))
         for recorded in written:
             self._offset += 1
             self._log[self._offset] = recorded
@@ -116,7 +116,7 @@ class MemoryStore(MemoryLedger):
 
     async def keep(self, data: bytes) -> Digest:
         """Keep something once, under its digest."""
-        check_blob(data, self._max_blob_bytes)
+        check_blob_size(data, self._max_blob_bytes)
         digest = compute_digest(data)
         self._blobs[digest] = data
         return digest
@@ -191,9 +191,9 @@ class MemoryStore(MemoryLedger):
             self._leases.pop(session, None)
             self.drop_filing(session)
         self._log = {offset: it for offset, it in self._log.items() if it.session not in gone}
-        named = {digest for recorded in self._log.values() for digest in digests_in(_body(recorded))}
+        named = {digest for recorded in self._log.values() for digest in find_blob_digests(_body(recorded))}
         for digest in named & set(self._blobs):
-            named |= digests_in(self._blobs[digest].decode(errors="replace"))
+            named |= find_blob_digests(self._blobs[digest].decode(errors="replace"))
         unnamed = set[Digest]() if running else set(self._blobs) - named
         return RemovedSessions(tuple(gone), size + sum(len(self._blobs.pop(digest)) for digest in unnamed))
 
@@ -201,15 +201,15 @@ class MemoryStore(MemoryLedger):
         """Take the session with its record as it stands, or raise SessionHeld naming the live holder."""
         token, other, expires = self._leases.get(session, (0, "", 0.0))
         now = time.time()
-        if not is_free(other, expires, now):
-            raise held(session, other)
+        if not is_lease_free(other, expires, now):
+            raise lease_held_error(session, other)
         self._leases[session] = (token + 1, holder, now + self._lease_seconds)
         return Lease(session, token + 1), await self.read(session)
 
     async def renew(self, lease: Lease) -> None:
         """Hold the session for another while; LeaseLost if it is no longer ours."""
         if not self._is_current(lease):
-            raise lost(lease.session)
+            raise lease_lost_error(lease.session)
         token, holder, _ = self._leases[lease.session]
         self._leases[lease.session] = (token, holder, time.time() + self._lease_seconds)
 
@@ -221,7 +221,7 @@ class MemoryStore(MemoryLedger):
     async def holder(self, session: str) -> str | None:
         """Who runs it now, if anyone alive does."""
         _, holder, expires = self._leases.get(session, (0, "", 0.0))
-        return None if is_free(holder, expires, time.time()) else holder
+        return None if is_lease_free(holder, expires, time.time()) else holder
 
     def _is_current(self, lease: Lease) -> bool:
         token, holder, _ = self._leases.get(lease.session, (0, "", 0.0))
@@ -229,10 +229,10 @@ class MemoryStore(MemoryLedger):
 
     def _written(self, event: Event) -> Event:
         """The fact as a file would give it back, so that nothing passes here that a file would not keep."""
-        body = pack(event, self._redact)
+        body = pack_event(event, self._redact)
         self._blobs |= body.blobs
-        return unpack(body.data, SCHEMA_VERSION, self._blobs.__getitem__ if body.blobs else None)
+        return unpack_event(body.data, SCHEMA_VERSION, self._blobs.__getitem__ if body.blobs else None)
 
 
 def _body(recorded: Recorded) -> str:
-    return pack(recorded.event, None).data.decode()
+    return pack_event(recorded.event, None).data.decode()

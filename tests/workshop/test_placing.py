@@ -53,7 +53,7 @@ def test_a_new_function_is_not_put_under_its_neighbours_condition() -> None:
 def test_a_function_that_stood_under_a_condition_is_not_put_in_without(
     path: str, base: str, donor: str, condition: str
 ) -> None:
-    assert f"b stands under `{condition}`, and nothing in {path} does." in why(held(path, base, donor, "add gpt's b"))
+    assert f"b is inside `{condition}`, and nothing in {path} is." in why(held(path, base, donor, "add gpt's b"))
 
 
 def test_a_class_is_not_put_among_what_a_file_does_when_it_is_run() -> None:
@@ -174,7 +174,7 @@ def test_a_new_function_can_be_had_by_those_who_could_have_it(path: str) -> None
 def test_that_nobody_can_have_a_new_function_is_said(path: str, base: str, donor: str) -> None:
     made = held(path, base, donor, "add gpt's undo")
     assert made.took[0].symbol == "undo"
-    assert [it.why for it in made.left] == [f"undo is exported where it comes from, and not in {path}."]
+    assert [it.why for it in made.left] == [f"undo is exported in its own file, but not in {path}."]
 
 
 def test_without_a_list_all_of_a_python_module_can_be_had() -> None:

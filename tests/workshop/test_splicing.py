@@ -76,7 +76,7 @@ def there_and_back(path: Path) -> int:
         assert put(path.name, there, symbol.name, file.symbol_text(symbol)) == source, (path, symbol.name)
         made = taken(path.name, source, there, _said(file, symbol))
         assert made.files[path.name] == (source if made.left else there), (path, symbol.name)
-        assert all(names.count(symbol.name) > 1 and "may be any" in it.why for it in made.left), (path, made.left)
+        assert all(names.count(symbol.name) > 1 and "is ambiguous" in it.why for it in made.left), (path, made.left)
         done += 1
     return done
 

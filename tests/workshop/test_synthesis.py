@@ -263,12 +263,12 @@ def test_a_function_can_be_taken_out() -> None:
         ("make it faster", "`make` is neither"),
         ("take login from grok", "`grok` is neither"),
         ("take login from g", "`g` is neither"),
-        ("take login", "It does not say from whom."),
-        ("take from gpt", "It does not say what to take from gpt."),
-        ("take login from gpt and gemini", "It does not say what to take from gemini."),
-        ("replace gpt's login by gemini's", "It names several seats."),
-        ("use Claude's login with GPT's", "It does not say clearly whose is to stand."),
-        ("keep login over gpt's", "It does not say clearly whose is to stand."),
+        ("take login", "The directive names no seat."),
+        ("take from gpt", "The directive does not say what to take from gpt."),
+        ("take login from gpt and gemini", "The directive does not say what to take from gemini."),
+        ("replace gpt's login by gemini's", "The directive names several seats."),
+        ("use Claude's login with GPT's", "The directive does not say clearly whose code to use."),
+        ("keep login over gpt's", "The directive does not say clearly whose code to use."),
         ("drop gpt's rollback", "Only what is in the base can be removed"),
         ("remove login and rollback from gpt", "Only what is in the base can be removed"),
         ("replace login by gpt's rollback", "several things to do at once"),
@@ -291,18 +291,21 @@ def test_what_is_not_understood_is_left_and_never_guessed(said: str, why: str) -
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ("Add gemini's rollback, which claude lacks, and purge", "`purge` may belong to the reason"),
-        ("take gpt's login because it validates, digest and rollback", "`digest` may belong to the reason"),
-        ("take gpt's login because it validates and rollback", "`rollback` may belong to the reason"),
-        ("take gpt's login, which is safer, but not rollback", "`rollback` may belong to the reason"),
-        ("take gpt's login because it is safer, and remove the prints", "`remove` may belong to the reason"),
-        ("take gpt's login because it is safer, and its imports", "`imports` may belong to the reason"),
-        ("take gpt's login because it is safer, and tests/test_purge.py", "`tests/test_purge.py` may belong"),
-        ("Replace login, which is broken in the base, by gpt's", "`gpt's` may belong to the reason"),
-        ("replace gpt's login, which is broken, by claude's", "`claude's` may belong to the reason"),
-        ("Replace login because gpt's is better", "It does not say from whom."),
-        ("Replace claude's login, which leaks, by gpt's safer one", "It does not say clearly whose is to stand."),
-        ("Replace claude's login", "It does not say clearly whose is to stand."),
+        ("Add gemini's rollback, which claude lacks, and purge", "`purge` may be part of the reason"),
+        ("take gpt's login because it validates, digest and rollback", "`digest` may be part of the reason"),
+        ("take gpt's login because it validates and rollback", "`rollback` may be part of the reason"),
+        ("take gpt's login, which is safer, but not rollback", "`rollback` may be part of the reason"),
+        ("take gpt's login because it is safer, and remove the prints", "`remove` may be part of the reason"),
+        ("take gpt's login because it is safer, and its imports", "`imports` may be part of the reason"),
+        ("take gpt's login because it is safer, and tests/test_purge.py", "`tests/test_purge.py` may be part"),
+        ("Replace login, which is broken in the base, by gpt's", "`gpt's` may be part of the reason"),
+        ("replace gpt's login, which is broken, by claude's", "`claude's` may be part of the reason"),
+        ("Replace login because gpt's is better", "The directive names no seat."),
+        (
+            "Replace claude's login, which leaks, by gpt's safer one",
+            "The directive does not say clearly whose code to use.",
+        ),
+        ("Replace claude's login", "The directive does not say clearly whose code to use."),
     ],
 )
 def test_what_may_be_more_than_a_reason_is_left_as_it_was_written(said: str, why: str) -> None:
@@ -318,7 +321,7 @@ def test_only_the_piece_that_was_not_understood_is_left() -> None:
     assert made.left == (
         UnmergedDirective(
             "mind the locks in src/auth.py",
-            "`mind` is neither a seat nor a file nor a symbol that anyone wrote.",
+            "`mind` is not a known seat, file or symbol.",
             (PATH,),
         ),
     )
@@ -334,7 +337,7 @@ def test_a_seat_is_known_by_the_beginning_of_its_name_if_only_one_begins_so() ->
     assert synthesize_candidates("a", candidates, ["login from GPT"]).took[0].seat == "gpt-5"
     assert (
         synthesize_candidates("a", candidates, ["login from Gemini"]).left[0].why
-        == "`Gemini` may be gemini-3 or gemini-2."
+        == "`Gemini` is ambiguous: gemini-3 or gemini-2."
     )
 
 
@@ -351,7 +354,7 @@ def test_a_name_that_means_several_things_is_left() -> None:
     assert made.left == (
         UnmergedDirective(
             "login from gpt",
-            "login may be Session.login in src/auth.py, Other.login in src/other.py.",
+            "login is ambiguous. It may be: Session.login in src/auth.py, Other.login in src/other.py.",
             (PATH, "src/other.py"),
         ),
     )
@@ -390,7 +393,7 @@ def test_a_helper_that_the_base_has_with_other_parameters_is_said() -> None:
 def test_a_field_that_the_bases_struct_does_not_have_is_said(path: str, base: str, donor: str) -> None:
     candidates = {"claude": {path: base.encode()}, "gpt": {path: donor.encode()}}
     made = synthesize_candidates("claude", candidates, ["replace Go by gpt's"])
-    assert [it.why for it in made.left] == [f"It speaks of `mu`, which S has where it comes from, and not in {path}."]
+    assert [it.why for it in made.left] == [f"It uses `mu`, but S has no such field in {path}."]
     assert synthesize_candidates("claude", candidates, ["replace S by gpt's", "replace Go by gpt's"]).left == ()
 
 

@@ -1,4 +1,4 @@
-"""The imports of a file, one by one: what each brings in and how it is written alone."""
+"""The imports of a file, one by one: the name that each brings in, and the statement for that name alone."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from roundtable.workshop.symbols.symbol_names import node_text, split_at_top_lev
 
 
 class Import(NamedTuple):
-    """One thing that is brought in. `name` is empty where the statement does not say which names it brings.
+    """One imported name. `name` is empty where the statement does not say which names it brings in.
 
-    `text` brings in just this one; `start` and `end` are the whole statement it stands in. `needs` are the names the
-    statement says besides, such as the condition it stands under.
+    `text` imports only this name; `start` and `end` are the whole statement that contains it.
+    `required_names` are other names in the statement, such as the condition around it.
     """
 
     name: str
@@ -28,202 +28,208 @@ class Import(NamedTuple):
 
 _FUTURE = "__future__"
 FUTURE_ANNOTATIONS = f"{_FUTURE}.annotations"
-"""What is brought in so that annotations are not run. No code says this name."""
+"""The import that keeps annotations unevaluated. No code mentions this name."""
 
 
 def is_future_import(text: str) -> bool:
-    """Whether an import may only stand before all others."""
+    """Tell whether an import must precede all others."""
     return text.startswith(f"from {_FUTURE} ")
 
 
 def parse_file_imports(language: Language, root: Node) -> tuple[Import, ...]:
-    """All imports at the top level of a file, or inside the guard or namespace around all of it, in their order."""
-    read = _READERS[language.name]
-    tops = [it for it in root.named_children if "comment" not in it.type]
-    guarded = len(tops) == 1 and tops[0].type in {"preproc_ifdef", "namespace_declaration"}
-    inside = (tops[0].child_by_field_name("body") or tops[0]) if guarded else root
-    return tuple(it for node in inside.named_children for it in _brought_in(node, list(read(node))))
+    """Return all imports at the top level of a file, or inside the guard or namespace around all of it."""
+    read_imports = _IMPORT_READERS[language.name]
+    top_level = [node for node in root.named_children if "comment" not in node.type]
+    guarded = len(top_level) == 1 and top_level[0].type in {"preproc_ifdef", "namespace_declaration"}
+    inside = (top_level[0].child_by_field_name("body") or top_level[0]) if guarded else root
+    return tuple(
+        found_import for node in inside.named_children for found_import in _make_imports(node, list(read_imports(node)))
+    )
 
 
-def _brought_in(node: Node, found: Sequence[tuple[str, str]]) -> Iterator[Import]:
-    needs = frozenset(_said_besides(node) if found else ()).difference(name for name, _ in found)
-    return (Import(name, text, node.start_byte, node.end_byte, needs) for name, text in found)
+def _make_imports(node: Node, pairs: Sequence[tuple[str, str]]) -> Iterator[Import]:
+    required_names = frozenset(_other_names(node) if pairs else ()).difference(name for name, _ in pairs)
+    return (Import(name, text, node.start_byte, node.end_byte, required_names) for name, text in pairs)
 
 
-def _said_besides(node: Node) -> Iterator[str]:
-    """The names in a statement, without those in what only brings something in."""
-    waiting = [node]
-    while waiting:
-        at = waiting.pop()
-        if at.type == "identifier":
-            yield node_text(at)
-        elif not re.search("import|use_declaration|using", at.type):
-            waiting.extend(at.named_children)
+def _other_names(node: Node) -> Iterator[str]:
+    """Yield the names in a statement, except those in its import clauses."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if current.type == "identifier":
+            yield node_text(current)
+        elif not re.search("import|use_declaration|using", current.type):
+            pending.extend(current.named_children)
 
 
 ImportPairs = Iterator[tuple[str, str]]
 
 
-def _python(node: Node) -> ImportPairs:
+def _read_python(node: Node) -> ImportPairs:
     match node.type:
         case "import_statement":
-            for it in node.children_by_field_name("name"):
-                yield _alias(it) or split_symbol_name(node_text(it))[0], f"import {node_text(it)}"
+            for child in node.children_by_field_name("name"):
+                yield _alias(child) or split_symbol_name(node_text(child))[0], f"import {node_text(child)}"
         case "import_from_statement":
             module = node_text(node.child_by_field_name("module_name"))
-            for it in node.children_by_field_name("name"):
-                yield _alias(it) or node_text(it), f"from {module} import {node_text(it)}"
-            if any(it.type == "wildcard_import" for it in node.named_children):
+            for child in node.children_by_field_name("name"):
+                yield _alias(child) or node_text(child), f"from {module} import {node_text(child)}"
+            if any(child.type == "wildcard_import" for child in node.named_children):
                 yield "", node_text(node)
         case "future_import_statement":
-            for it in node.children_by_field_name("name"):
-                yield f"{_FUTURE}.{node_text(it)}", f"from {_FUTURE} import {node_text(it)}"
+            for child in node.children_by_field_name("name"):
+                yield f"{_FUTURE}.{node_text(child)}", f"from {_FUTURE} import {node_text(child)}"
         case "try_statement" | "if_statement":
-            inside = list(_python_inside(node))
-            if all(_only_brings_in(it) for it in inside):
-                yield from ((name, node_text(node)) for it in inside for name, _ in _python(it))
+            statements = list(_branch_statements(node))
+            if all(_is_import_or_fallback(statement) for statement in statements):
+                yield from ((name, node_text(node)) for statement in statements for name, _ in _read_python(statement))
         case _:
             return
 
 
-def _python_inside(node: Node) -> Iterator[Node]:
-    """The statements in all branches of one that chooses."""
-    for it in node.named_children:
-        if it.type.endswith("_clause"):
-            yield from _python_inside(it)
-        elif it.type == "block":
-            yield from it.named_children
+def _branch_statements(node: Node) -> Iterator[Node]:
+    """Yield the statements in all branches of a conditional statement."""
+    for child in node.named_children:
+        if child.type.endswith("_clause"):
+            yield from _branch_statements(child)
+        elif child.type == "block":
+            yield from child.named_children
 
 
-def _only_brings_in(node: Node) -> bool:
-    """Whether a statement does no more than an import, or than a name for what could not be had: `tomllib = None`."""
-    plain = node.type == "expression_statement" and "(" not in node_text(node) and "=" in node_text(node)
-    return plain or node.type == "pass_statement" or "import" in node.type or "comment" in node.type
+def _is_import_or_fallback(node: Node) -> bool:
+    """Tell whether a statement is only an import or a fallback for a missing name: `tomllib = None`."""
+    is_fallback = node.type == "expression_statement" and "(" not in node_text(node) and "=" in node_text(node)
+    return is_fallback or node.type == "pass_statement" or "import" in node.type or "comment" in node.type
 
 
 def _alias(node: Node) -> str:
     return node_text(node.child_by_field_name("alias"))
 
 
-def _javascript(node: Node) -> ImportPairs:
+def _read_javascript(node: Node) -> ImportPairs:
     if node.type == "import_statement":
         source = node_text(node.child_by_field_name("source"))
-        kind = "import type" if any(it.type == "type" for it in node.children) else "import"
-        clause = next((it for it in node.named_children if it.type == "import_clause"), None)
+        kind = "import type" if any(child.type == "type" for child in node.children) else "import"
+        clause = next((child for child in node.named_children if child.type == "import_clause"), None)
         if clause is None:
             required = re.match(r"import\s+(\w+)\s*=", node_text(node))
             yield (required[1] if required else ""), node_text(node)
-        for it in clause.named_children if clause is not None else ():
-            if it.type == "named_imports":
-                for one in it.named_children:
-                    name = _alias(one) or node_text(one.child_by_field_name("name"))
-                    yield name, f"{kind} {{ {node_text(one)} }} from {source};"
+        for child in clause.named_children if clause is not None else ():
+            if child.type == "named_imports":
+                for specifier in child.named_children:
+                    name = _alias(specifier) or node_text(specifier.child_by_field_name("name"))
+                    yield name, f"{kind} {{ {node_text(specifier)} }} from {source};"
             else:
-                yield node_text(it).split()[-1], f"{kind} {node_text(it)} from {source};"
+                yield node_text(child).split()[-1], f"{kind} {node_text(child)} from {source};"
     elif node.type in {"lexical_declaration", "variable_declaration"}:
-        for it in node.named_children:
-            value = it.child_by_field_name("value")
+        for child in node.named_children:
+            value = child.child_by_field_name("value")
             if value is not None and re.match(r"require\s*\(", node_text(value)):
-                text = f"{node_text(node).split()[0]} {node_text(it)};"
-                names = _bound(it.child_by_field_name("name"))
+                text = f"{node_text(node).split()[0]} {node_text(child)};"
+                names = _bound_names(child.child_by_field_name("name"))
                 yield from ((name, text) for name in names)
 
 
-def _bound(pattern: Node | None) -> Iterator[str]:
-    """The names a pattern such as `{x, y: w}` makes."""
+def _bound_names(pattern: Node | None) -> Iterator[str]:
+    """Yield the names that a pattern such as `{x, y: w}` binds."""
     if pattern is None:
         return
     if pattern.type == "identifier":
         yield node_text(pattern)
-    for it in pattern.named_children:
-        if it.type == "shorthand_property_identifier_pattern":
-            yield node_text(it)
+    for child in pattern.named_children:
+        if child.type == "shorthand_property_identifier_pattern":
+            yield node_text(child)
         else:
-            yield from _bound(it.child_by_field_name("value") or it)
+            yield from _bound_names(child.child_by_field_name("value") or child)
 
 
-def _go(node: Node) -> ImportPairs:
+def _read_go(node: Node) -> ImportPairs:
     if node.type != "import_declaration":
         return
-    specs = [it for group in (node, *node.named_children) for it in group.named_children if it.type == "import_spec"]
-    for it in specs:
-        path = node_text(it.child_by_field_name("path")).strip('"`')
+    specs = [
+        child for group in (node, *node.named_children) for child in group.named_children if child.type == "import_spec"
+    ]
+    for spec in specs:
+        path = node_text(spec.child_by_field_name("path")).strip('"`')
         parts = [part for part in path.split("/") if not re.fullmatch(r"v\d+", part)]
-        own = re.sub(r"^go-|[.-]go$|\.v\d+$", "", parts[-1] if parts else "").replace("-", "_")
-        name = node_text(it.child_by_field_name("name")) or own
-        yield ("" if name in {"_", "."} else name), f"import {node_text(it)}"
+        package_name = re.sub(r"^go-|[.-]go$|\.v\d+$", "", parts[-1] if parts else "").replace("-", "_")
+        name = node_text(spec.child_by_field_name("name")) or package_name
+        yield ("" if name in {"_", "."} else name), f"import {node_text(spec)}"
 
 
-def _rust(node: Node) -> ImportPairs:
+def _read_rust(node: Node) -> ImportPairs:
     if node.type == "use_declaration":
         before = node_text(node).split("use", 1)[0]
-        for path in _use_paths(node_text(node.child_by_field_name("argument"))):
+        for path in _expand_use_paths(node_text(node.child_by_field_name("argument"))):
             name = path.rpartition(" as ")[2].rpartition("::")[2].strip()
             yield ("" if name in {"*", "_"} else name), f"{before}use {path};"
     elif node.type == "extern_crate_declaration":
         yield _alias(node) or node_text(node.child_by_field_name("name")), node_text(node)
 
 
-def _use_paths(text: str) -> Iterator[str]:
-    """`a::{b, c::{self, d as e}}` as `a::b`, `a::c` and `a::c::d as e`. Deeper than it is long it cannot be."""
-    waiting = [("", " ".join(text.split()))]
-    while waiting:
-        prefix, rest = waiting.pop(0)
+def _expand_use_paths(text: str) -> Iterator[str]:
+    """Expand `a::{b, c::{self, d as e}}` to `a::b`, `a::c` and `a::c::d as e`."""
+    pending = [("", " ".join(text.split()))]
+    while pending:
+        prefix, rest = pending.pop(0)
         head, brace, inner = rest.partition("{")
         if brace:
-            waiting.extend((prefix + head.strip(), it) for it in split_at_top_level_commas(inner.rsplit("}", 1)[0]))
+            pending.extend(
+                (prefix + head.strip(), branch) for branch in split_at_top_level_commas(inner.rsplit("}", 1)[0])
+            )
         elif rest.strip():
-            whole = prefix + rest.strip()
-            yield re.sub(r"::self\b", "", whole)
+            path = prefix + rest.strip()
+            yield re.sub(r"::self\b", "", path)
 
 
-def _java(node: Node) -> ImportPairs:
+def _read_java(node: Node) -> ImportPairs:
     if node.type == "import_declaration":
-        wild = any(it.type == "asterisk" for it in node.named_children)
-        yield ("" if wild else split_symbol_name(node_text(node).rstrip("; "))[-1]), node_text(node)
+        is_wildcard = any(child.type == "asterisk" for child in node.named_children)
+        yield ("" if is_wildcard else split_symbol_name(node_text(node).rstrip("; "))[-1]), node_text(node)
 
 
-def _c(node: Node) -> ImportPairs:
+def _read_c(node: Node) -> ImportPairs:
     if node.type == "preproc_include":
         yield "", node_text(node).rstrip()
     elif node.type == "using_declaration":
-        wild = any(it.type == "namespace" for it in node.children)
-        yield ("" if wild else split_symbol_name(node_text(node).rstrip("; "))[-1]), node_text(node)
+        is_wildcard = any(child.type == "namespace" for child in node.children)
+        yield ("" if is_wildcard else split_symbol_name(node_text(node).rstrip("; "))[-1]), node_text(node)
 
 
-def _csharp(node: Node) -> ImportPairs:
+def _read_csharp(node: Node) -> ImportPairs:
     if node.type == "using_directive":
         yield node_text(node.child_by_field_name("name")), node_text(node)
 
 
-def _ruby(node: Node) -> ImportPairs:
+def _read_ruby(node: Node) -> ImportPairs:
     if node.type == "call" and node_text(node.child_by_field_name("method")) in {"require", "require_relative"}:
         yield "", node_text(node)
 
 
-def _php(node: Node) -> ImportPairs:
+def _read_php(node: Node) -> ImportPairs:
     if node.type == "namespace_use_declaration":
-        word = next((f"{it.type} " for it in node.children if it.type in {"function", "const"}), "")
+        keyword = next((f"{child.type} " for child in node.children if child.type in {"function", "const"}), "")
         group = node.child_by_field_name("body")
-        prefix = next((node_text(it) for it in node.named_children if it.type == "namespace_name"), "")
-        for it in (group or node).named_children:
-            if it.type == "namespace_use_clause":
-                whole = f"{prefix}\\{node_text(it)}" if group is not None else node_text(it)
-                yield _alias(it) or split_symbol_name(node_text(it))[-1], f"use {word}{whole};"
+        prefix = next((node_text(child) for child in node.named_children if child.type == "namespace_name"), "")
+        for child in (group or node).named_children:
+            if child.type == "namespace_use_clause":
+                path = f"{prefix}\\{node_text(child)}" if group is not None else node_text(child)
+                yield _alias(child) or split_symbol_name(node_text(child))[-1], f"use {keyword}{path};"
     elif node.type == "expression_statement" and re.match(r"(require|include)(_once)?\b", node_text(node)):
         yield "", node_text(node)
 
 
-_READERS: dict[str, Callable[[Node], ImportPairs]] = {
-    "Python": _python,
-    "JavaScript": _javascript,
-    "TypeScript": _javascript,
-    "Go": _go,
-    "Rust": _rust,
-    "Java": _java,
-    "C": _c,
-    "C++": _c,
-    "C#": _csharp,
-    "Ruby": _ruby,
-    "PHP": _php,
+_IMPORT_READERS: dict[str, Callable[[Node], ImportPairs]] = {
+    "Python": _read_python,
+    "JavaScript": _read_javascript,
+    "TypeScript": _read_javascript,
+    "Go": _read_go,
+    "Rust": _read_rust,
+    "Java": _read_java,
+    "C": _read_c,
+    "C++": _read_c,
+    "C#": _read_csharp,
+    "Ruby": _read_ruby,
+    "PHP": _read_php,
 }

@@ -1,8 +1,6 @@
-"""Where a new symbol goes: beside the neighbours it had, else after the last one, else into the empty body.
+"""Where a new symbol is inserted: next to the neighbors it had, else after the last one, else in the empty body.
 
-What stands around a symbol besides its class: a condition, `class << self`, a heading such as `private:`.
-
-What is put there gets a meaning that it does not have elsewhere.
+Conditions, `class << self` and headings such as `private:` change the meaning of what is inserted below them.
 """
 
 from __future__ import annotations
@@ -22,69 +20,70 @@ from roundtable.workshop.symbols.symbol_lookup import SymbolQuery, symbol_name_e
 from roundtable.workshop.symbols.symbol_names import find_object_literal, node_text
 from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 
-_VISIBLE = {"private", "protected", "public", "module_function"}
+_VISIBILITY_WORDS = {"private", "protected", "public", "module_function"}
 
 
 def list_enclosing_conditions(file: Outline, symbol: Symbol) -> tuple[str, ...]:
-    """The first lines of what it stands under. A guard around all of a header is none."""
-    return tuple(node_text(it).split("\n", 1)[0].strip() for it in _around(file, symbol))
+    """Return the first lines of the conditions around a symbol. An include guard around the whole file is not one."""
+    return tuple(node_text(node).split("\n", 1)[0].strip() for node in _conditional_nodes(file, symbol))
 
 
-def _around(file: Outline, symbol: Symbol) -> Iterator[Node]:
+def _conditional_nodes(file: Outline, symbol: Symbol) -> Iterator[Node]:
     first, last = file.symbols_extent
     top = symbol.container.node if symbol.container else file.root
-    at = symbol.outer_node.parent
-    while at is not None and at.id != top.id:
-        is_guard = at.type.startswith("preproc") and at.start_byte <= first and last <= at.end_byte
-        if at.type in file.language.conditional and not is_guard:
-            yield at
-        at = at.parent
+    node = symbol.outer_node.parent
+    while node is not None and node.id != top.id:
+        is_guard = node.type.startswith("preproc") and node.start_byte <= first and last <= node.end_byte
+        if node.type in file.language.conditional and not is_guard:
+            yield node
+        node = node.parent
 
 
 class VisibilityHeadings:
-    """What a class says, above some of its members, about who may see them: `private:` and the like."""
+    """The headings of a class body that set the visibility of the members below: `private:` and similar."""
 
     def __init__(self, holder: Symbol | None) -> None:
         body = holder.node.child_by_field_name("body") if holder else None
-        self._found = [it for it in body.named_children if _is_heading(it)] if body is not None else []
+        self._headings = [child for child in body.named_children if _is_heading(child)] if body is not None else []
 
     def heading_above(self, symbol: Symbol) -> str:
-        """The heading that a member stands under; nothing above the first one."""
-        return next((_said(it) for it in reversed(self._found) if it.start_byte < symbol.start), "")
+        """Return the heading above a member; empty above the first heading."""
+        return next(
+            (_heading_text(heading) for heading in reversed(self._headings) if heading.start_byte < symbol.start), ""
+        )
 
-    def last_heading(self, said: str) -> Node | None:
-        """The last heading that says this."""
-        return next((it for it in reversed(self._found) if _said(it) == said), None)
+    def last_heading(self, text: str) -> Node | None:
+        """Return the last heading with this text."""
+        return next((heading for heading in reversed(self._headings) if _heading_text(heading) == text), None)
 
     def first_heading(self) -> Node | None:
-        """The first heading of all."""
-        return next(iter(self._found), None)
+        """Return the first heading."""
+        return next(iter(self._headings), None)
 
 
 def _is_heading(node: Node) -> bool:
-    return node.type == "access_specifier" or (node.type == "identifier" and node_text(node) in _VISIBLE)
+    return node.type == "access_specifier" or (node.type == "identifier" and node_text(node) in _VISIBILITY_WORDS)
 
 
-def _said(heading: Node) -> str:
+def _heading_text(heading: Node) -> str:
     return node_text(heading).strip(": ")
 
 
 def is_in_singleton_class(symbol: Symbol) -> bool:
-    """Whether it stands in Ruby's `class << self`, where a method is the class's own."""
-    at = symbol.outer_node.parent
-    while at is not None and at.type == "body_statement":
-        at = at.parent
-    return at is not None and at.type == "singleton_class"
+    """Tell whether a symbol is inside Ruby's `class << self`, where methods belong to the class itself."""
+    node = symbol.outer_node.parent
+    while node is not None and node.type == "body_statement":
+        node = node.parent
+    return node is not None and node.type == "singleton_class"
 
 
-_SLIGHT = {SymbolKind.VALUE, SymbolKind.PROTOTYPE}
+_ONE_LINE_KINDS = {SymbolKind.VALUE, SymbolKind.PROTOTYPE}
 
 
 class InsertionPoint(NamedTuple):
-    """An offset, the indentation there, the newlines around what is put there, and what it is then called.
+    """An offset, its indentation, the newlines around the inserted text, and the symbol's name there.
 
-    `closing` is the indentation of what follows on the same line, if something does; `lead` and `tail` are the commas
-    that an object needs.
+    `closing_indent` indents code that follows on the same line; `prefix` and `suffix` are commas of an object literal.
     """
 
     offset: int
@@ -97,7 +96,7 @@ class InsertionPoint(NamedTuple):
     suffix: bytes = b""
 
     def text_around(self, newline: bytes) -> tuple[bytes, bytes]:
-        """What is written before and after the symbol's text."""
+        """Return the bytes to write before and after the symbol's text."""
         return (
             self.prefix + newline * self.newlines_before + self.indent,
             self.suffix + newline * self.newlines_after + self.closing_indent,
@@ -105,131 +104,149 @@ class InsertionPoint(NamedTuple):
 
 
 def find_symbol_insertion_point(
-    base: Outline, name: SymbolQuery, variant: SymbolVariant
+    base: Outline, query: SymbolQuery, variant: SymbolVariant
 ) -> InsertionPoint | SpliceRefusal:
-    """The place for a symbol in a file that has none of this name."""
-    holder = _holder(base, name, variant)
-    if isinstance(holder, SpliceRefusal):
-        return holder
-    own = _own_name(variant.symbol)
-    called = f"{holder.name}.{own}" if holder else own
-    under = list_enclosing_conditions(variant.outline, variant.symbol)
+    """Return the insertion point for a symbol in a file that does not have it yet."""
+    container = _find_container(base, query, variant)
+    if isinstance(container, SpliceRefusal):
+        return container
+    name = _name_in_container(variant.symbol)
+    full_name = f"{container.name}.{name}" if container else name
+    conditions = list_enclosing_conditions(variant.outline, variant.symbol)
     siblings = [
-        it
-        for it in base.symbols
-        if it.container is holder and it.declared_alone and list_enclosing_conditions(base, it) == under
+        symbol
+        for symbol in base.symbols
+        if symbol.container is container
+        and symbol.declared_alone
+        and list_enclosing_conditions(base, symbol) == conditions
     ]
-    if under and not siblings:
-        sentence = f"{variant.symbol.name} stands under `{under[0]}`, and nothing in {base.path} does."
+    if conditions and not siblings:
+        sentence = f"{variant.symbol.name} is inside `{conditions[0]}`, and nothing in {base.path} is."
         return SpliceRefusal(RefusalKind.NOT_FOUND, sentence)
-    siblings = _under_heading(base, holder, variant, siblings, called)
+    siblings = _siblings_under_heading(base, container, variant, siblings, full_name)
     if isinstance(siblings, InsertionPoint):
         return siblings
-    anchor, is_before = _anchor(siblings, variant)
-    if anchor and holder and find_object_literal(holder.node) is not None:
-        return _in_object(base.source, anchor, is_before, called)
-    gap = 1 if holder else base.language.blank_lines
+    anchor, is_before = _find_neighbor(siblings, variant)
+    if anchor and container and find_object_literal(container.node) is not None:
+        return _next_to_in_object(base.source, anchor, is_before, full_name)
+    blank_lines = 1 if container else base.language.blank_lines
     if anchor:
-        return _beside(base.source, anchor, is_before, 0 if _slight(anchor, variant) else gap, called)
-    return _inside(base, holder, called) if holder else _at_end(base, called)
+        return _next_to(
+            base.source, anchor, is_before, 0 if _are_one_liners(anchor, variant) else blank_lines, full_name
+        )
+    return _in_empty_body(base, container, full_name) if container else _at_end_of_file(base, full_name)
 
 
-def _under_heading(
-    base: Outline, holder: Symbol | None, variant: SymbolVariant, siblings: list[Symbol], name: str
+def _siblings_under_heading(
+    base: Outline, container: Symbol | None, variant: SymbolVariant, siblings: list[Symbol], name: str
 ) -> list[Symbol] | InsertionPoint:
-    """The siblings that are seen by the same as the new one; where a heading has none yet, the place below it.
+    """Return the siblings with the new symbol's visibility, or the point below its heading if that has no member.
 
-    What came without its class is for all to see.
+    A symbol without its class is public.
     """
-    ours, theirs = VisibilityHeadings(holder), variant.symbol.container
-    wanted = (
-        (VisibilityHeadings(theirs).heading_above(variant.symbol),)
-        if theirs and theirs.name != FRAME_CLASS_NAME
+    headings, original_container = VisibilityHeadings(container), variant.symbol.container
+    visibilities = (
+        (VisibilityHeadings(original_container).heading_above(variant.symbol),)
+        if original_container and original_container.name != FRAME_CLASS_NAME
         else ("public", "")
     )
-    first = ours.first_heading()
-    if holder is None or first is None:
+    first_heading = headings.first_heading()
+    if container is None or first_heading is None:
         return siblings
-    for said in wanted:
-        if found := [it for it in siblings if ours.heading_above(it) == said]:
+    for visibility in visibilities:
+        if found := [sibling for sibling in siblings if headings.heading_above(sibling) == visibility]:
             return found
-    indent = line_indentation(base.source, holder.start) + _step(base.source, base.language)
-    last = next((it for said in wanted if (it := ours.last_heading(said))), None)
-    if last is not None:
-        return InsertionPoint(line_end_offset(base.source, last.end_byte), indent, 1, 0, name)
+    indent = line_indentation(base.source, container.start) + _indentation_step(base.source, base.language)
+    last_heading = next(
+        (heading for visibility in visibilities if (heading := headings.last_heading(visibility))), None
+    )
+    if last_heading is not None:
+        return InsertionPoint(line_end_offset(base.source, last_heading.end_byte), indent, 1, 0, name)
     return (
-        siblings if wanted[-1] else InsertionPoint(line_start_offset(base.source, first.start_byte), indent, 0, 2, name)
+        siblings
+        if visibilities[-1]
+        else InsertionPoint(line_start_offset(base.source, first_heading.start_byte), indent, 0, 2, name)
     )
 
 
-def _slight(anchor: Symbol, variant: SymbolVariant) -> bool:
-    return {anchor.kind, variant.symbol.kind} <= _SLIGHT
+def _are_one_liners(anchor: Symbol, variant: SymbolVariant) -> bool:
+    return {anchor.kind, variant.symbol.kind} <= _ONE_LINE_KINDS
 
 
-def _scope(variant: SymbolVariant) -> str:
-    """The class or module that the symbol stands inside where it was found."""
-    holder = variant.symbol.container
-    return holder.name.removeprefix(f"{FRAME_CLASS_NAME}.") if holder and holder.name != FRAME_CLASS_NAME else ""
+def _original_scope(variant: SymbolVariant) -> str:
+    """Return the class or module around the symbol in its own text."""
+    container = variant.symbol.container
+    return (
+        container.name.removeprefix(f"{FRAME_CLASS_NAME}.") if container and container.name != FRAME_CLASS_NAME else ""
+    )
 
 
-def _holder(base: Outline, name: SymbolQuery, variant: SymbolVariant) -> Symbol | SpliceRefusal | None:
-    scope = _scope(variant) or ".".join(name.parts[:-1])
-    free = variant.symbol.container is None and "." in variant.symbol.name
-    if not scope or free:
+def _find_container(base: Outline, query: SymbolQuery, variant: SymbolVariant) -> Symbol | SpliceRefusal | None:
+    scope = _original_scope(variant) or ".".join(query.parts[:-1])
+    is_free = variant.symbol.container is None and "." in variant.symbol.name
+    if not scope or is_free:
         return None
     parts = tuple(scope.split("."))
-    holders = [it for it in base.symbols if _can_hold(it) and symbol_name_ends_with(it.name.split("."), parts)]
-    holders = [it for it in holders if it.name == scope] or holders
-    origin = variant.symbol.container
-    same = [it for it in holders if origin and it.signature == origin.signature]
-    blocks = [it for it in holders if it.node.type == "impl_item" and " for " not in it.signature]
-    holders = same or blocks or holders
-    if len(holders) == 1:
-        return holders[0]
-    if holders:
-        return SpliceRefusal(RefusalKind.AMBIGUOUS, f"{base.path} has {len(holders)} places called {scope}.")
+    containers = [
+        symbol
+        for symbol in base.symbols
+        if _is_container(symbol) and symbol_name_ends_with(symbol.name.split("."), parts)
+    ]
+    containers = [holder for holder in containers if holder.name == scope] or containers
+    original = variant.symbol.container
+    same_signature = [holder for holder in containers if original and holder.signature == original.signature]
+    inherent_impls = [
+        holder for holder in containers if holder.node.type == "impl_item" and " for " not in holder.signature
+    ]
+    containers = same_signature or inherent_impls or containers
+    if len(containers) == 1:
+        return containers[0]
+    if containers:
+        return SpliceRefusal(RefusalKind.AMBIGUOUS, f"{base.path} has {len(containers)} definitions of {scope}.")
     if PurePosixPath(base.path).with_suffix("").parts[-len(parts) :] == parts:
         return None
-    return SpliceRefusal(RefusalKind.NOT_FOUND, f"{base.path} has no {scope} to add {name.parts[-1]} to.")
+    return SpliceRefusal(
+        RefusalKind.NOT_FOUND, f"{base.path} has no {scope}, so {query.parts[-1]} cannot be added to it."
+    )
 
 
-def _can_hold(symbol: Symbol) -> bool:
+def _is_container(symbol: Symbol) -> bool:
     return symbol.kind in {SymbolKind.CLASS, SymbolKind.SCOPE} or find_object_literal(symbol.node) is not None
 
 
-def _anchor(siblings: list[Symbol], variant: SymbolVariant) -> tuple[Symbol | None, bool]:
-    """The neighbour to stand beside, and whether before it: the nearest above where it came from, else below."""
-    there = [it for it in variant.outline.symbols if it.container is variant.symbol.container]
-    at = there.index(variant.symbol)
-    last = {_own_name(it): it for it in siblings}
-    first = {_own_name(it): it for it in reversed(siblings)}
-    above = next((last[it] for it in map(_own_name, reversed(there[:at])) if it in last), None)
-    below = next((first[it] for it in map(_own_name, there[at + 1 :]) if it in first), None)
+def _find_neighbor(siblings: list[Symbol], variant: SymbolVariant) -> tuple[Symbol | None, bool]:
+    """Return the neighbor to insert next to, and whether before it: the nearest one above, else below."""
+    neighbors = [symbol for symbol in variant.outline.symbols if symbol.container is variant.symbol.container]
+    index = neighbors.index(variant.symbol)
+    last = {_name_in_container(sibling): sibling for sibling in siblings}
+    first = {_name_in_container(sibling): sibling for sibling in reversed(siblings)}
+    above = next((last[name] for name in map(_name_in_container, reversed(neighbors[:index])) if name in last), None)
+    below = next((first[name] for name in map(_name_in_container, neighbors[index + 1 :]) if name in first), None)
     if above or below:
         return above or below, above is None
     return (siblings[-1] if siblings else None), False
 
 
-def _own_name(symbol: Symbol) -> str:
+def _name_in_container(symbol: Symbol) -> str:
     return symbol.name.removeprefix(f"{symbol.container.name}.") if symbol.container else symbol.name
 
 
-def _beside(source: bytes, anchor: Symbol, is_before: bool, gap: int, name: str) -> InsertionPoint:
+def _next_to(source: bytes, anchor: Symbol, is_before: bool, blank_lines: int, name: str) -> InsertionPoint:
     indent = line_indentation(source, anchor.start)
     if is_before:
-        at = line_start_offset(source, anchor.start)
-        return InsertionPoint(at, indent, 0, gap + 1, name, b"" if at != anchor.start else indent)
+        offset = line_start_offset(source, anchor.start)
+        return InsertionPoint(offset, indent, 0, blank_lines + 1, name, b"" if offset != anchor.start else indent)
     end = line_end_offset(source, anchor.end)
-    rest = source[anchor.end : end].strip()
-    if not rest or rest.startswith((b"#", b"//", b"/*")):
-        return InsertionPoint(end, indent, gap + 1, 0, name)
-    return InsertionPoint(anchor.end, indent, gap + 1, 1, name, indent)
+    rest_of_line = source[anchor.end : end].strip()
+    if not rest_of_line or rest_of_line.startswith((b"#", b"//", b"/*")):
+        return InsertionPoint(end, indent, blank_lines + 1, 0, name)
+    return InsertionPoint(anchor.end, indent, blank_lines + 1, 1, name, indent)
 
 
-def _in_object(source: bytes, anchor: Symbol, is_before: bool, name: str) -> InsertionPoint:
+def _next_to_in_object(source: bytes, anchor: Symbol, is_before: bool, name: str) -> InsertionPoint:
     comma = find_trailing_comma(anchor.node)
     if is_before or not comma:
-        place = _beside(source, anchor, is_before, 0, name)
+        place = _next_to(source, anchor, is_before, 0, name)
         return place._replace(suffix=b",") if is_before else place._replace(offset=anchor.end, prefix=b",")
     end, indent = line_end_offset(source, comma.end_byte), line_indentation(source, anchor.start)
     if source[comma.end_byte : end].strip():
@@ -237,34 +254,34 @@ def _in_object(source: bytes, anchor: Symbol, is_before: bool, name: str) -> Ins
     return InsertionPoint(end, indent, 1, 0, name, suffix=b",")
 
 
-def _inside(base: Outline, holder: Symbol, name: str) -> InsertionPoint:
-    """The end of a body that has no symbol yet."""
-    source, outer = base.source, line_indentation(base.source, holder.start)
-    body = holder.node.child_by_field_name("body") or find_object_literal(holder.node) or holder.node
-    indent = outer + _step(base.source, base.language)
-    last = (body.children or [body])[-1]
-    if last.type == "}" or body is holder.node or body.type == "body_statement":
-        close = last if last.type in {"}", "end"} else holder.node.children[-1]
-        at = line_start_offset(source, close.start_byte)
-        if at != close.start_byte or source[:at].endswith(b"\n"):
-            return InsertionPoint(at, indent, 0, 1, name)
-        return InsertionPoint(at, indent, 1, 1, name, outer)
+def _in_empty_body(base: Outline, container: Symbol, name: str) -> InsertionPoint:
+    """Return the end of a body that has no symbol yet."""
+    source, outer_indent = base.source, line_indentation(base.source, container.start)
+    body = container.node.child_by_field_name("body") or find_object_literal(container.node) or container.node
+    indent = outer_indent + _indentation_step(base.source, base.language)
+    last_child = (body.children or [body])[-1]
+    if last_child.type == "}" or body is container.node or body.type == "body_statement":
+        closing = last_child if last_child.type in {"}", "end"} else container.node.children[-1]
+        offset = line_start_offset(source, closing.start_byte)
+        if offset != closing.start_byte or source[:offset].endswith(b"\n"):
+            return InsertionPoint(offset, indent, 0, 1, name)
+        return InsertionPoint(offset, indent, 1, 1, name, outer_indent)
     return InsertionPoint(
         line_end_offset(source, body.end_byte), line_indentation(source, body.start_byte) or indent, 2, 0, name
     )
 
 
-def _step(source: bytes, language: Language) -> bytes:
-    """One step of indentation: the first one in the file, else what is usual in the language."""
+def _indentation_step(source: bytes, language: Language) -> bytes:
+    """Return one step of indentation: the first one in the file, else the default of the language."""
     lines = (line for line in source.splitlines() if line[:1] in b" \t" and line.strip())
     first = next(lines, language.indent + b"x")
     return first[: len(first) - len(first.lstrip(b" \t"))]
 
 
-def _at_end(base: Outline, name: str) -> InsertionPoint:
-    source, gap, closes = base.source, base.language.blank_lines, base.language.code_closer
+def _at_end_of_file(base: Outline, name: str) -> InsertionPoint:
+    source, blank_lines, closer = base.source, base.language.blank_lines, base.language.code_closer
     if not source.strip():
         return InsertionPoint(len(source), b"", 0, 1, name)
-    if closes and source.rstrip().endswith(closes):
-        return InsertionPoint(source.rindex(closes), b"", 0, gap + 1, name)
-    return InsertionPoint(len(source), b"", gap + (not source.endswith(b"\n")), 1, name)
+    if closer and source.rstrip().endswith(closer):
+        return InsertionPoint(source.rindex(closer), b"", 0, blank_lines + 1, name)
+    return InsertionPoint(len(source), b"", blank_lines + (not source.endswith(b"\n")), 1, name)

@@ -1,7 +1,7 @@
-"""What a judge asks for in words, understood or not: a seat, what to take from it, and into which file.
+"""A judge's merge directives in words: which seat, what to take from it, and into which file.
 
-Every word of a directive must be known: a verb, a seat, a file, a symbol, or one of the few words between them. With
-any other word it is not understood, and nothing is guessed.
+Every word of a directive must be known: a verb, a seat, a file, a symbol, or one of the few words between them. A
+directive with any other word is not understood, and nothing is guessed.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import NamedTuple
 
 from roundtable.workshop.symbols.symbol_lookup import RequestedKind, parse_symbol_query
 
-_TAKE = {
+_TAKE_WORDS = {
     "replace", "swap", "exchange", "overwrite", "substitute", "add", "take", "use", "include", "incorporate", "adopt",
     "bring", "copy", "insert", "prefer", "pull", "port", "merge", "keep", "splice",
 }  # fmt: skip
-_NEW = {"add", "insert"}
-_AS_IS = {"as is", "unchanged"}
-"""Of what the base has, that it stays; of what another has, that nothing of it is changed."""
-_BASE = {"base", *_AS_IS}
-_DROP = {"remove", "delete", "drop"}
-_INTO = {"to", "into", "in", "of"}
-_BETWEEN = {
+_ADD_WORDS = {"add", "insert"}
+_UNCHANGED_WORDS = {"as is", "unchanged"}
+"""About the base: it stays. About another seat: nothing of its code is changed."""
+_BASE_WORDS = {"base", *_UNCHANGED_WORDS}
+_REMOVE_WORDS = {"remove", "delete", "drop"}
+_INTO_WORDS = {"to", "into", "in", "of"}
+_FILLER_WORDS = {
     "the", "a", "an", "by", "with", "from", "version", "implementation", "helper", "constant", "its",
     "candidate", "seat", "also", "please", "one", "as",
     "is", "instead", "definition", "module", "code", "over", "whole", "entire", "complete", "full", "file",
     "=", "*", "_", "(", ")", '"', "'", "“", "”", "→", "←", "->", "=>", ":", "?", "!", "**",
-    "***", *_INTO,
+    "***", *_INTO_WORDS,
 }  # fmt: skip
-_SORTS = {
+_KIND_WORDS = {
     "constructor": RequestedKind.CONSTRUCTOR,
     "constructors": RequestedKind.CONSTRUCTOR,
     "method": RequestedKind.METHOD,
@@ -42,21 +42,21 @@ _SORTS = {
     "function": RequestedKind.FUNCTION,
     "functions": RequestedKind.FUNCTION,
 }
-_END = {";", "."}
-_AND = {",", "and", "&", "plus", "then", *_END}
-_REASON = re.compile(
+_SENTENCE_ENDS = {";", "."}
+_CONJUNCTIONS = {",", "and", "&", "plus", "then", *_SENTENCE_ENDS}
+_REASON_CLAUSE = re.compile(
     r"[\s,]*(?<![`\w])(?:because|since|which|so that|as it)\b(?!`)(?:\([^()]*\)|[^)])*?(?=\.(?:\s|$)|[;\n)]|$)", re.I
 )
-_REPLACE = r"\b(?:replace|swap|exchange|overwrite|substitute) "
-_GIVES_WAY = re.compile(
-    rf"(?!.*OTHER .*BASE ).*{_REPLACE}.*BASE .*\b(?:by|with|from) .*OTHER "
+_REPLACE_VERB = r"\b(?:replace|swap|exchange|overwrite|substitute) "
+_OTHER_REPLACES_BASE = re.compile(
+    rf"(?!.*OTHER .*BASE ).*{_REPLACE_VERB}.*BASE .*\b(?:by|with|from) .*OTHER "
     r"|(?!.*BASE .*OTHER ).*OTHER .*\b(?:to|into|over|instead of) (?:the )?BASE "
     r"|(?!.*BASE ).*OTHER .*\binstead $"
 )
-"""How it is said that another's stands in for the base's: `replace BASE's by OTHER's`, `OTHER's instead of BASE's`."""
-_TO_NOBODY = re.compile(rf"(?!.*\b(?:by|with|from) .*BASE ).*{_REPLACE}.*BASE ")
-"""How it is said that the base's does not stand, without saying whose does."""
-_TURNS = {"by", "with", "as", "→", "->", "=>"}
+"""The other's code replaces the base's: `replace BASE's by OTHER's`, `OTHER's instead of BASE's`."""
+_BASE_REPLACED_BY_NOBODY = re.compile(rf"(?!.*\b(?:by|with|from) .*BASE ).*{_REPLACE_VERB}.*BASE ")
+"""The base's code is to be replaced, without saying by whose."""
+_BECOMES_WORDS = {"by", "with", "as", "→", "->", "=>"}
 _BULLET = re.compile(r"^\s*(?:[*•-]|\d+[.)])\s+")
 _WORD = re.compile(
     r"(?:(?i:as is\b)|`[^`]+`"
@@ -66,13 +66,13 @@ _WORD = re.compile(
     r"|\S"
 )
 """A name, with the signs that names have in Ruby and C++; else a sign by itself."""
-_OF_FILE = re.compile(r"`?([^`]+?\.\w+)(?:::?|#)([^`]+)`?")
-_OWN = re.compile(r"['’]s(?=`?$)")
-_OWN_OF = re.compile(r"`([^`\s]+['’]s)\s+([^`]+)`")
+_FILE_AND_SYMBOL = re.compile(r"`?([^`]+?\.\w+)(?:::?|#)([^`]+)`?")
+_POSSESSIVE = re.compile(r"['’]s(?=`?$)")
+_OWNER_AND_SYMBOL = re.compile(r"`([^`\s]+['’]s)\s+([^`]+)`")
 
 
 class MergeAction(StrEnum):
-    """What is to be done."""
+    """What an order does."""
 
     TAKE = "take"
     TAKE_FILE = "take_file"
@@ -81,7 +81,7 @@ class MergeAction(StrEnum):
 
 
 class MergeOrder(NamedTuple):
-    """One thing to be done, as it was understood: symbols, or a file, of a seat. `is_new` if it is to be added."""
+    """One understood order: take symbols or a file of a seat. `is_new` if the symbols are to be added."""
 
     action: MergeAction
     seat: str
@@ -92,14 +92,14 @@ class MergeOrder(NamedTuple):
 
 
 class UnclearDirective(NamedTuple):
-    """A directive, or the piece of it, that was not understood, and why."""
+    """A directive, or a part of it, that was not understood, and the reason."""
 
     text: str
     reason: str
 
 
 class DirectiveVocabulary(NamedTuple):
-    """What words can mean: the seats, the files, and the last parts of all symbols' names."""
+    """What words can mean: the seats, the files, and the last parts of all symbol names."""
 
     base: str
     seats: Collection[str]
@@ -107,290 +107,324 @@ class DirectiveVocabulary(NamedTuple):
     symbols: Collection[str]
 
 
-class _Is(StrEnum):
+class _WordKind(StrEnum):
     TAKE = "take"
-    DROP = "drop"
+    REMOVE = "remove"
     SEAT = "seat"
     PATH = "path"
     SYMBOL = "symbol"
-    HOLDER = "holder"
+    CONTAINER = "container"
     IMPORTS = "imports"
-    SORT = "sort"
-    BETWEEN = "between"
-    AND = "and"
+    SYMBOL_KIND = "symbol kind"
+    FILLER = "filler"
+    CONJUNCTION = "conjunction"
     UNKNOWN = "unknown"
 
 
 class _Word(NamedTuple):
     written: str
-    what: _Is
-    means: str = ""
+    kind: _WordKind
+    meaning: str = ""
 
 
 _Piece = list[_Word]
-_VERBS = {_Is.TAKE, _Is.DROP}
-_WHAT = {_Is.SYMBOL, _Is.PATH, _Is.IMPORTS}
+_VERB_KINDS = {_WordKind.TAKE, _WordKind.REMOVE}
+_OBJECT_KINDS = {_WordKind.SYMBOL, _WordKind.PATH, _WordKind.IMPORTS}
 
 
-def parse_merge_directive(directive: str, known: DirectiveVocabulary) -> list[MergeOrder | UnclearDirective]:
-    """The orders in one directive, and the pieces of it that are none."""
-    found: list[MergeOrder | UnclearDirective] = []
-    reasons = list(_REASON.finditer(directive))
-    if unsure := next((word for it in reasons for word in _unsure(it, known)), None):
-        return [UnclearDirective(directive, f"`{unsure.written}` may belong to the reason before it, or be asked for.")]
-    for piece in _pieces(list(_words(directive, known))):
-        order = _order(piece, known)
+def parse_merge_directive(directive: str, vocabulary: DirectiveVocabulary) -> list[MergeOrder | UnclearDirective]:
+    """Return the orders in one directive, and the parts of it that were not understood."""
+    orders: list[MergeOrder | UnclearDirective] = []
+    reasons = list(_REASON_CLAUSE.finditer(directive))
+    if doubtful := next((word for reason in reasons for word in _find_doubtful_words(reason, vocabulary)), None):
+        return [
+            UnclearDirective(
+                directive, f"`{doubtful.written}` may be part of the reason before it, or may be requested."
+            )
+        ]
+    for piece in _split_pieces(list(_classify_words(directive, vocabulary))):
+        order = _parse_piece(piece, vocabulary)
         if (
             isinstance(order, UnclearDirective)
-            and not _all(piece, _Is.SYMBOL)
-            and set(_all(piece, _Is.SEAT)) - {known.base}
+            and not _meanings(piece, _WordKind.SYMBOL)
+            and set(_meanings(piece, _WordKind.SEAT)) - {vocabulary.base}
         ):
             return [UnclearDirective(directive, order.reason)]
         if isinstance(order, UnclearDirective) and reasons:
             order = order._replace(text=directive)
         if order:
-            found.append(order)
-    return found
+            orders.append(order)
+    return orders
 
 
-def _words(directive: str, known: DirectiveVocabulary) -> Iterator[_Word]:
-    into = False
-    for written in _written(directive, known):
-        word = _meaning(written.rstrip(".:") or written, known)
-        if word.what is _Is.UNKNOWN:
-            word = _meaning(written.rstrip(".:?!=") or written, known)
-        if into and word.what is _Is.SYMBOL:
-            word = word._replace(what=_Is.HOLDER)
+def _classify_words(directive: str, vocabulary: DirectiveVocabulary) -> Iterator[_Word]:
+    is_after_into = False
+    for written in _split_words(directive, vocabulary):
+        word = _classify(written.rstrip(".:") or written, vocabulary)
+        if word.kind is _WordKind.UNKNOWN:
+            word = _classify(written.rstrip(".:?!=") or written, vocabulary)
+        if is_after_into and word.kind is _WordKind.SYMBOL:
+            word = word._replace(kind=_WordKind.CONTAINER)
         yield word
-        into = word.written.lower() in _INTO or (into and word.what in {_Is.BETWEEN, _Is.SORT})
+        is_after_into = word.written.lower() in _INTO_WORDS or (
+            is_after_into and word.kind in {_WordKind.FILLER, _WordKind.SYMBOL_KIND}
+        )
         if written.endswith((".", ":")) and len(written) > 1:
-            yield _meaning(written[-1], known)
+            yield _classify(written[-1], vocabulary)
 
 
-def _written(directive: str, known: DirectiveVocabulary) -> Iterator[str]:
-    """The words as they stand there; `app.py::run` is the file and the symbol."""
-    for written in _WORD.findall(_BULLET.sub("", _REASON.sub(lambda it: _more(it, known), directive))):
-        two = _OWN_OF.fullmatch(written) or _OF_FILE.fullmatch(written)
-        yield from two.groups() if two and (two.re is _OWN_OF or _path(two[1], known)) else (written,)
+def _split_words(directive: str, vocabulary: DirectiveVocabulary) -> Iterator[str]:
+    """Yield the words as written; `app.py::run` gives the file and the symbol."""
+    for written in _WORD.findall(
+        _BULLET.sub("", _REASON_CLAUSE.sub(lambda match: _keep_extra_parts(match, vocabulary), directive))
+    ):
+        pair = _OWNER_AND_SYMBOL.fullmatch(written) or _FILE_AND_SYMBOL.fullmatch(written)
+        yield from (
+            pair.groups() if pair and (pair.re is _OWNER_AND_SYMBOL or _find_path(pair[1], vocabulary)) else (written,)
+        )
 
 
-def _more(reason: re.Match[str], known: DirectiveVocabulary) -> str:
-    """What a reason says that is none: its parts that name a seat, and a symbol that was not named before."""
-    before, parts = _parts(reason, known)
-    more = (part for part in parts if _is_more(part, before))
-    return "".join(f", {' '.join(it.written for it in part)}" for part in more)
+def _keep_extra_parts(reason: re.Match[str], vocabulary: DirectiveVocabulary) -> str:
+    """Return the parts of a reason that are none: those that name a seat with a symbol not named before."""
+    before, parts = _split_reason(reason, vocabulary)
+    extra = (part for part in parts if _names_something_new(part, before))
+    return "".join(f", {' '.join(word.written for word in part)}" for part in extra)
 
 
-def _unsure(reason: re.Match[str], known: DirectiveVocabulary) -> Iterator[_Word]:
-    """What may be a reason no longer: after its first comma or `and`, a verb, or what was not named before.
+def _find_doubtful_words(reason: re.Match[str], vocabulary: DirectiveVocabulary) -> Iterator[_Word]:
+    """Yield words that may not belong to the reason: after its first comma or `and`, a verb or a new object.
 
-    A seat may be named in a reason for its own sake, as in `and gemini's is not`; among known words only it is more.
+    A reason may name a seat only to explain, as in `and gemini's is not`. It counts only if all words are known.
     """
-    before, (_, *later) = _parts(reason, known)
-    named = {(it.what, it.means) for it in before}
-    for part in (it for it in later if not _is_more(it, before)):
-        telling = _WHAT if _has(part, _Is.UNKNOWN) else {*_WHAT, _Is.SEAT}
-        begun = _verb([it for it in part if it.what is not _Is.AND])
-        yield from [begun] if begun else []
-        yield from (it for it in part if it.what in telling and (it.what, it.means) not in named)
+    before, (_, *later) = _split_reason(reason, vocabulary)
+    named = {(word.kind, word.meaning) for word in before}
+    for part in (part for part in later if not _names_something_new(part, before)):
+        relevant = _OBJECT_KINDS if _has_kind(part, _WordKind.UNKNOWN) else {*_OBJECT_KINDS, _WordKind.SEAT}
+        verb = _leading_verb([word for word in part if word.kind is not _WordKind.CONJUNCTION])
+        yield from [verb] if verb else []
+        yield from (word for word in part if word.kind in relevant and (word.kind, word.meaning) not in named)
 
 
-def _parts(reason: re.Match[str], known: DirectiveVocabulary) -> tuple[_Piece, list[_Piece]]:
-    """What stands before a reason, and the reason itself by its first `and` and its commas."""
+def _split_reason(reason: re.Match[str], vocabulary: DirectiveVocabulary) -> tuple[_Piece, list[_Piece]]:
+    """Return the words before a reason, and the reason split at its first `and` and its commas."""
     before, first, *later = (
-        [_meaning(it.rstrip(".:") or it, known) for it in _WORD.findall(text)]
+        [_classify(found_word.rstrip(".:") or found_word, vocabulary) for found_word in _WORD.findall(text)]
         for text in (reason.string[: reason.start()], *reason[0].lstrip(", \t\r\n").split(","))
     )
-    at = next((at for at, it in enumerate(first) if it.what is _Is.AND), len(first))
-    return before, [first[:at], first[at:], *later]
+    position = next((position for position, word in enumerate(first) if word.kind is _WordKind.CONJUNCTION), len(first))
+    return before, [first[:position], first[position:], *later]
 
 
-def _is_more(part: _Piece, before: _Piece) -> bool:
-    return bool(_all(part, _Is.SEAT)) and not set(_all(part, _Is.SYMBOL)) <= set(_all(before, _Is.SYMBOL))
+def _names_something_new(part: _Piece, before: _Piece) -> bool:
+    return bool(_meanings(part, _WordKind.SEAT)) and not set(_meanings(part, _WordKind.SYMBOL)) <= set(
+        _meanings(before, _WordKind.SYMBOL)
+    )
 
 
-def _path(word: str, known: DirectiveVocabulary) -> str:
-    """The file a word means: by its whole path, or by the end of it if only one ends so."""
-    paths = [it for it in known.paths if it == word or it.endswith(f"/{word}")]
+def _find_path(word: str, vocabulary: DirectiveVocabulary) -> str:
+    """Return the file that a word means: by its whole path, or by an ending that only one path has."""
+    paths = [path for path in vocabulary.paths if path == word or path.endswith(f"/{word}")]
     return word if word in paths else paths[0] if len(paths) == 1 else ""
 
 
-def _meaning(written: str, known: DirectiveVocabulary) -> _Word:
-    plain, small = _OWN.sub("", written).strip("`"), written.lower()
-    if plain.lower() in _BASE and plain not in known.symbols:
-        return _Word(written, _Is.SEAT, known.base)
-    seats = _seats(plain, known)
-    if seats and (_OWN.search(written) or plain not in known.symbols):
-        return _Word(written, _Is.SEAT, seats[0]) if len(seats) == 1 else _Word(written, _Is.UNKNOWN)
-    if path := _path(plain, known):
-        return _Word(written, _Is.PATH, path)
-    for words, what in ((_AND, _Is.AND), (_TAKE, _Is.TAKE), (_DROP, _Is.DROP), (_BETWEEN, _Is.BETWEEN)):
-        if small in words:
-            return _Word(written, what)
-    if small in _SORTS:
-        return _Word(written, _Is.SORT, _SORTS[small])
-    if small == "imports":
-        return _Word(written, _Is.IMPORTS)
-    parts = parse_symbol_query(plain).parts
-    if parts and parts[-1] in known.symbols:
-        return _Word(written, _Is.SYMBOL, plain)
-    return _Word(written, _Is.UNKNOWN)
+def _classify(written: str, vocabulary: DirectiveVocabulary) -> _Word:
+    name, lower = _POSSESSIVE.sub("", written).strip("`"), written.lower()
+    if name.lower() in _BASE_WORDS and name not in vocabulary.symbols:
+        return _Word(written, _WordKind.SEAT, vocabulary.base)
+    seats = _find_seats(name, vocabulary)
+    if seats and (_POSSESSIVE.search(written) or name not in vocabulary.symbols):
+        return _Word(written, _WordKind.SEAT, seats[0]) if len(seats) == 1 else _Word(written, _WordKind.UNKNOWN)
+    if path := _find_path(name, vocabulary):
+        return _Word(written, _WordKind.PATH, path)
+    for words, kind in (
+        (_CONJUNCTIONS, _WordKind.CONJUNCTION),
+        (_TAKE_WORDS, _WordKind.TAKE),
+        (_REMOVE_WORDS, _WordKind.REMOVE),
+        (_FILLER_WORDS, _WordKind.FILLER),
+    ):
+        if lower in words:
+            return _Word(written, kind)
+    if lower in _KIND_WORDS:
+        return _Word(written, _WordKind.SYMBOL_KIND, _KIND_WORDS[lower])
+    if lower == "imports":
+        return _Word(written, _WordKind.IMPORTS)
+    parts = parse_symbol_query(name).parts
+    if parts and parts[-1] in vocabulary.symbols:
+        return _Word(written, _WordKind.SYMBOL, name)
+    return _Word(written, _WordKind.UNKNOWN)
 
 
-def _seats(word: str, known: DirectiveVocabulary) -> list[str]:
-    """The seats a word may mean: one of that name, else those whose names begin so. One letter is a label, as it is."""
-    small = word.lower()
-    exact = [it for it in known.seats if it == word or (len(it) > 1 and it.lower() == small)]
-    return exact or [it for it in known.seats if len(small) > 2 and it.lower().startswith(small)]
+def _find_seats(word: str, vocabulary: DirectiveVocabulary) -> list[str]:
+    """Return the seats that a word may mean: by name, else by the beginning of the name. One letter is a label."""
+    lower = word.lower()
+    exact = [seat for seat in vocabulary.seats if seat == word or (len(seat) > 1 and seat.lower() == lower)]
+    return exact or [seat for seat in vocabulary.seats if len(lower) > 2 and seat.lower().startswith(lower)]
 
 
-def _pieces(words: list[_Word]) -> Iterator[_Piece]:
-    """What is said of one seat each; nothing is joined over the end of a sentence."""
+def _split_pieces(words: list[_Word]) -> Iterator[_Piece]:
+    """Split the words into pieces, each about one seat. Nothing is joined across the end of a sentence."""
     piece: _Piece = []
     pieces: list[_Piece] = []
-    for word in (*words, _Word(".", _Is.AND)):
-        if word.what is not _Is.AND:
+    for word in (*words, _Word(".", _WordKind.CONJUNCTION)):
+        if word.kind is not _WordKind.CONJUNCTION:
             piece.append(word)
             continue
         pieces += [piece] if piece else []
         piece = []
-        if word.written in _END:
-            yield from _joined(pieces)
+        if word.written in _SENTENCE_ENDS:
+            yield from _join_pieces(pieces)
             pieces = []
 
 
-def _joined(pieces: list[_Piece]) -> list[_Piece]:
-    """`login, logout and rollback from gemini` is one piece: what has no seat goes with the next, or with the last.
+def _join_pieces(pieces: list[_Piece]) -> list[_Piece]:
+    """Join the pieces of `login, logout and rollback from gemini`: a piece without a seat goes with the next one.
 
-    It goes with the last one too where that began with its seat, as `gpt: login, logout` does.
+    It goes with the last one if that is final or began with its seat, as `gpt: login, logout` does.
     """
     joined: list[_Piece] = []
-    ahead: _Piece = []
+    waiting: _Piece = []
     for index, piece in enumerate(pieces):
-        lacks = not _all(piece, _Is.SEAT) and not _has(piece, _Is.UNKNOWN)
-        after = pieces[index + 1] if index + 1 < len(pieces) else None
-        goes_on = after is not None and not _verb(after) and not _has(after, _Is.UNKNOWN)
-        of_last = bool(joined) and not ahead and not _verb(piece)
-        if lacks and of_last and (not goes_on or _is_heading(joined[-1])):
+        has_no_seat = not _meanings(piece, _WordKind.SEAT) and not _has_kind(piece, _WordKind.UNKNOWN)
+        following = pieces[index + 1] if index + 1 < len(pieces) else None
+        continues = (
+            following is not None and not _leading_verb(following) and not _has_kind(following, _WordKind.UNKNOWN)
+        )
+        may_join_last = bool(joined) and not waiting and not _leading_verb(piece)
+        if has_no_seat and may_join_last and (not continues or _is_heading(joined[-1])):
             joined[-1] = joined[-1] + piece
-        elif lacks and goes_on:
-            ahead += piece
+        elif has_no_seat and continues:
+            waiting += piece
         else:
-            joined.append(ahead + piece)
-            ahead = []
+            joined.append(waiting + piece)
+            waiting = []
     return joined
 
 
-def _verb(piece: _Piece) -> _Word | None:
-    """What a piece begins with, if that says what to do."""
-    first = next((it for it in piece if it.what is not _Is.BETWEEN), None)
-    return first if first and first.what in _VERBS else None
+def _leading_verb(piece: _Piece) -> _Word | None:
+    """Return the verb at the beginning of a piece, if there is one."""
+    first = next((word for word in piece if word.kind is not _WordKind.FILLER), None)
+    return first if first and first.kind in _VERB_KINDS else None
 
 
 def _is_heading(piece: _Piece) -> bool:
-    return any(one.what is _Is.SEAT and other.written == ":" for one, other in pairwise(piece))
+    return any(one.kind is _WordKind.SEAT and other.written == ":" for one, other in pairwise(piece))
 
 
-def _has(piece: _Piece, what: _Is) -> bool:
-    return any(it.what is what for it in piece)
+def _has_kind(piece: _Piece, kind: _WordKind) -> bool:
+    return any(word.kind is kind for word in piece)
 
 
-def _all(piece: _Piece, what: _Is) -> list[str]:
-    return list(dict.fromkeys(it.means for it in piece if it.what is what))
+def _meanings(piece: _Piece, kind: _WordKind) -> list[str]:
+    return list(dict.fromkeys(word.meaning for word in piece if word.kind is kind))
 
 
-def _order(piece: _Piece, known: DirectiveVocabulary) -> MergeOrder | UnclearDirective | None:
-    said = " ".join(it.written for it in piece)
-    unknown = next((it for it in piece if it.what is _Is.UNKNOWN), None)
+def _parse_piece(piece: _Piece, vocabulary: DirectiveVocabulary) -> MergeOrder | UnclearDirective | None:
+    text = " ".join(word.written for word in piece)
+    unknown = next((word for word in piece if word.kind is _WordKind.UNKNOWN), None)
     if unknown:
-        several = " or ".join(_seats(_OWN.sub("", unknown.written).strip("`"), known))
-        why = f"may be {several}" if several else "is neither a seat nor a file nor a symbol that anyone wrote"
-        return UnclearDirective(said, f"`{unknown.written}` {why}.")
-    if set(_all(piece, _Is.SEAT)) - {known.base}:
-        piece = [it for it in piece if it.written.lower() not in _AS_IS]
-    seats = _whose(piece, known)
-    if why := _unfit(piece, seats, known):
-        return UnclearDirective(said, why)
-    names, path = _named(piece, known), "".join(_all(piece, _Is.PATH))
-    if _has(piece, _Is.DROP):
-        order = MergeOrder(MergeAction.REMOVE, "", names, path, _sort(piece))
-        return order if names else UnclearDirective(said, "It does not say what to remove.")
-    if seats == [known.base]:
+        alternatives = " or ".join(_find_seats(_POSSESSIVE.sub("", unknown.written).strip("`"), vocabulary))
+        reason = f"is ambiguous: {alternatives}" if alternatives else "is not a known seat, file or symbol"
+        return UnclearDirective(text, f"`{unknown.written}` {reason}.")
+    if set(_meanings(piece, _WordKind.SEAT)) - {vocabulary.base}:
+        piece = [word for word in piece if word.written.lower() not in _UNCHANGED_WORDS]
+    seats = _seats_to_take_from(piece, vocabulary)
+    if reason := _explain_invalid_piece(piece, seats, vocabulary):
+        return UnclearDirective(text, reason)
+    names, path = _named_symbols(piece, vocabulary), "".join(_meanings(piece, _WordKind.PATH))
+    if _has_kind(piece, _WordKind.REMOVE):
+        order = MergeOrder(MergeAction.REMOVE, "", names, path, _requested_kind(piece))
+        return order if names else UnclearDirective(text, "The directive does not say what to remove.")
+    if seats == [vocabulary.base]:
         return None
-    return _taken(piece, seats, names, path) or UnclearDirective(said, _lacking(seats))
+    return _make_take_order(piece, seats, names, path) or UnclearDirective(text, _explain_missing_part(seats))
 
 
-def _whose(piece: _Piece, known: DirectiveVocabulary) -> list[str]:
-    """Whose is to stand, the base's or another's; all that are named where it does not say."""
-    seats = _all(piece, _Is.SEAT)
-    others = [it for it in seats if it != known.base]
-    if not others or (seats == others and not any(it.written.lower() in {"over", "instead"} for it in piece)):
+def _seats_to_take_from(piece: _Piece, vocabulary: DirectiveVocabulary) -> list[str]:
+    """Return the seat whose code is to be used, the base or another; all named seats if that is unclear."""
+    seats = _meanings(piece, _WordKind.SEAT)
+    others = [seat for seat in seats if seat != vocabulary.base]
+    if not others or (seats == others and not any(word.written.lower() in {"over", "instead"} for word in piece)):
         return seats
-    for stands, gives_way in ((others, [known.base]), ([known.base], others)):
-        if _GIVES_WAY.match(_shape(piece, dict.fromkeys(gives_way, "BASE") | dict.fromkeys(stands, "OTHER"))):
-            return stands
-    return [known.base, *others]
+    for winners, losers in ((others, [vocabulary.base]), ([vocabulary.base], others)):
+        if _OTHER_REPLACES_BASE.match(
+            _with_roles(piece, dict.fromkeys(losers, "BASE") | dict.fromkeys(winners, "OTHER"))
+        ):
+            return winners
+    return [vocabulary.base, *others]
 
 
-def _shape(piece: _Piece, roles: Mapping[str, str]) -> str:
-    """A piece with the roles that its seats have in it."""
-    return "".join(f"{roles[it.means] if it.what is _Is.SEAT else it.written.lower()} " for it in piece)
+def _with_roles(piece: _Piece, roles: Mapping[str, str]) -> str:
+    """Return a piece as text in which seats are replaced by their roles."""
+    return "".join(f"{roles[word.meaning] if word.kind is _WordKind.SEAT else word.written.lower()} " for word in piece)
 
 
-def _unfit(piece: _Piece, seats: list[str], known: DirectiveVocabulary) -> str:
-    """Why words that are all known are no order."""
-    others = [it for it in _all(piece, _Is.SEAT) if it != known.base]
+def _explain_invalid_piece(piece: _Piece, seats: list[str], vocabulary: DirectiveVocabulary) -> str:
+    """Return why a piece of known words is not an order; empty if it is one."""
+    others = [seat for seat in _meanings(piece, _WordKind.SEAT) if seat != vocabulary.base]
     if len(others) > 1:
-        return "It names several seats."
-    if len(_all(piece, _Is.PATH)) > 1:
-        return "It names several files."
-    if _has(piece, _Is.DROP) and others:
-        return f"Only what is in the base can be removed, and it names {others[0]}."
-    if _says_more(piece, known):
-        return "It says several things to do at once."
-    gives_way = seats == [known.base] and not others and _TO_NOBODY.match(_shape(piece, {known.base: "BASE"}))
-    return "It does not say clearly whose is to stand." if gives_way or len(seats) > 1 else ""
+        return "The directive names several seats."
+    if len(_meanings(piece, _WordKind.PATH)) > 1:
+        return "The directive names several files."
+    if _has_kind(piece, _WordKind.REMOVE) and others:
+        return f"Only code of the base can be removed, but the directive names {others[0]}."
+    if _asks_for_several_things(piece, vocabulary):
+        return "The directive asks for several things at once."
+    is_replaced_by_nobody = (
+        seats == [vocabulary.base]
+        and not others
+        and _BASE_REPLACED_BY_NOBODY.match(_with_roles(piece, {vocabulary.base: "BASE"}))
+    )
+    return "The directive does not say clearly whose code to use." if is_replaced_by_nobody or len(seats) > 1 else ""
 
 
-def _says_more(piece: _Piece, known: DirectiveVocabulary) -> bool:
-    """Whether there is a second verb, a verb in the middle, or one symbol that is to become another."""
-    verbs = [at for at, it in enumerate(piece) if it.what in _VERBS and it.written not in known.symbols]
-    if any(_verb(piece) is not piece[at] and piece[at - 1].written != ":" for at in verbs) or len(verbs) > 1:
+def _asks_for_several_things(piece: _Piece, vocabulary: DirectiveVocabulary) -> bool:
+    """Tell whether there is a second verb, a verb in the middle, or a symbol that is to become another."""
+    verbs = [
+        index for index, word in enumerate(piece) if word.kind in _VERB_KINDS and word.written not in vocabulary.symbols
+    ]
+    if (
+        any(_leading_verb(piece) is not piece[index] and piece[index - 1].written != ":" for index in verbs)
+        or len(verbs) > 1
+    ):
         return True
-    at = next((at for at, it in enumerate(piece) if it.written.lower() in _TURNS), len(piece))
+    index = next((index for index, word in enumerate(piece) if word.written.lower() in _BECOMES_WORDS), len(piece))
     before, after = (
-        {parse_symbol_query(it).parts[-1] for it in _all(part, _Is.SYMBOL)} for part in (piece[:at], piece[at:])
+        {parse_symbol_query(name).parts[-1] for name in _meanings(part, _WordKind.SYMBOL)}
+        for part in (piece[:index], piece[index:])
     )
     return bool(before) and not after <= before
 
 
-def _sort(piece: _Piece) -> RequestedKind:
-    """What the symbols of a piece are said to be, if it says one thing only."""
-    sorts = _all(piece, _Is.SORT)
-    return RequestedKind(sorts[0]) if len(sorts) == 1 else RequestedKind.ANY
+def _requested_kind(piece: _Piece) -> RequestedKind:
+    """Return the symbol kind that a piece names, if it names exactly one."""
+    kinds = _meanings(piece, _WordKind.SYMBOL_KIND)
+    return RequestedKind(kinds[0]) if len(kinds) == 1 else RequestedKind.ANY
 
 
-def _lacking(seats: list[str]) -> str:
-    return f"It does not say what to take from {seats[0]}." if seats else "It does not say from whom."
+def _explain_missing_part(seats: list[str]) -> str:
+    return f"The directive does not say what to take from {seats[0]}." if seats else "The directive names no seat."
 
 
-def _taken(piece: _Piece, seats: list[str], names: tuple[str, ...], path: str) -> MergeOrder | None:
+def _make_take_order(piece: _Piece, seats: list[str], names: tuple[str, ...], path: str) -> MergeOrder | None:
     if not seats:
         return None
     if names:
-        is_new = any(it.what is _Is.TAKE and it.written.lower() in _NEW for it in piece)
-        return MergeOrder(MergeAction.TAKE, seats[0], names, path, _sort(piece), is_new)
-    if any(it.what is _Is.IMPORTS for it in piece):
+        is_new = any(word.kind is _WordKind.TAKE and word.written.lower() in _ADD_WORDS for word in piece)
+        return MergeOrder(MergeAction.TAKE, seats[0], names, path, _requested_kind(piece), is_new)
+    if any(word.kind is _WordKind.IMPORTS for word in piece):
         return MergeOrder(MergeAction.TAKE_IMPORTS, seats[0], (), path)
     return MergeOrder(MergeAction.TAKE_FILE, seats[0], (), path) if path else None
 
 
-def _named(piece: _Piece, known: DirectiveVocabulary) -> tuple[str, ...]:
-    """The symbols of a piece, inside the class it names if it does. A word such as `add` is one if nothing else is."""
-    names, holders = _all(piece, _Is.SYMBOL), _all(piece, _Is.HOLDER)
-    if not names and holders:
-        names, holders = holders, []
-    if not names and not _all(piece, _Is.PATH) and not any(it.what is _Is.IMPORTS for it in piece):
-        common = {_Is.TAKE, _Is.BETWEEN, _Is.SORT}
-        names = [it.written for it in piece[1:] if it.what in common and it.written in known.symbols]
-    return tuple(f"{holders[0]}.{it}" for it in names) if len(holders) == 1 else tuple(names)
+def _named_symbols(piece: _Piece, vocabulary: DirectiveVocabulary) -> tuple[str, ...]:
+    """Return the symbols of a piece, inside the class it names, if any.
+
+    A word such as `add` is a symbol if the piece names nothing else.
+    """
+    names, containers = _meanings(piece, _WordKind.SYMBOL), _meanings(piece, _WordKind.CONTAINER)
+    if not names and containers:
+        names, containers = containers, []
+    if not names and not _meanings(piece, _WordKind.PATH) and not any(word.kind is _WordKind.IMPORTS for word in piece):
+        common_kinds = {_WordKind.TAKE, _WordKind.FILLER, _WordKind.SYMBOL_KIND}
+        names = [word.written for word in piece[1:] if word.kind in common_kinds and word.written in vocabulary.symbols]
+    return tuple(f"{containers[0]}.{name}" for name in names) if len(containers) == 1 else tuple(names)

@@ -1,7 +1,4 @@
-"""What a file is made of: its functions, methods, classes and values by name, with the bytes that belong to each.
-
-The names a piece of code says: what it uses, what it reaches into, what it makes itself and what it calls.
-"""
+"""The outline of a source file: its symbols with their byte ranges, its imports, and the names that code uses."""
 
 from __future__ import annotations
 
@@ -31,15 +28,15 @@ from roundtable.workshop.symbols.symbol_names import (
 )
 from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, parse_syntax_tree
 
-_LEAVES = {
+_NAME_NODES = {
     "identifier", "type_identifier", "field_identifier", "property_identifier", "package_identifier",
     "namespace_identifier", "shorthand_property_identifier", "private_property_identifier", "constant", "name",
 }  # fmt: skip
-_PARAMETERS = {"parameters", "formal_parameters"}
+_PARAMETER_LISTS = {"parameters", "formal_parameters"}
 
 
 class NameUsage(NamedTuple):
-    """Names by what they are to the code that says them. A name may be of several kinds."""
+    """The names in a piece of code by role. One name may have several roles."""
 
     used: frozenset[str]
     members: frozenset[str]
@@ -48,58 +45,64 @@ class NameUsage(NamedTuple):
 
 
 def collect_name_usage(language: Language, node: Node) -> NameUsage:
-    """Read all names below a node."""
+    """Collect all names below a node by role: used, member of something else, bound here, called."""
     used: set[str] = set()
     members: set[str] = set()
-    made: set[str] = set()
+    bound: set[str] = set()
     called: set[str] = set()
-    with_fields = {
+    nodes_with_fields = {
         kind for kind, _ in language.call_fields | language.member_fields | language.binding_fields
-    } | _PARAMETERS
-    waiting = [(node, "")]
-    while waiting:
-        at, role = waiting.pop()
-        if at.type in _LEAVES and not at.named_child_count:
-            {"member": members, "made": made}.get(role, used).add(node_text(at))
+    } | _PARAMETER_LISTS
+    pending = [(node, "")]
+    while pending:
+        current, role = pending.pop()
+        if current.type in _NAME_NODES and not current.named_child_count:
+            {"member": members, "bound": bound}.get(role, used).add(node_text(current))
             continue
-        for index, child in enumerate(at.children):
+        for index, child in enumerate(current.children):
             if not child.is_named:
                 continue
             # Asking for a field reads all children before it, and a list may have a hundred thousand.
-            field = (at.type, _field(at, index) if at.type in with_fields else "")
+            field = (current.type, _field_name(current, index) if current.type in nodes_with_fields else "")
             if field in language.call_fields:
-                called.add(node_text(_last_name(child)))
-            waiting.append((child, _role(language, field, at, role)))
-    return NameUsage(frozenset(used - made), frozenset(members), frozenset(made), frozenset(called))
+                called.add(node_text(_find_called_name(child)))
+            pending.append((child, _role_of_child(language, field, current, role)))
+    return NameUsage(frozenset(used - bound), frozenset(members), frozenset(bound), frozenset(called))
 
 
-def _field(parent: Node, index: int) -> str:
-    """The name of a child's field; `last` for the last child where it has none."""
+def _field_name(parent: Node, index: int) -> str:
+    """Return the name of a child's field; `last` for the last child without one."""
     return parent.field_name_for_child(index) or ("last" if index == parent.child_count - 1 else "")
 
 
-def _last_name(node: Node) -> Node:
-    """What is called in the end: `c` of `a.b().c`."""
+def _find_called_name(node: Node) -> Node:
+    """Return the last name of a called expression: `c` of `a.b().c`."""
     while node.named_child_count:
         fields = ("name", "attribute", "property", "field")
-        node = next((it for name in fields if (it := node.child_by_field_name(name))), node.named_children[-1])
+        node = next((child for name in fields if (child := node.child_by_field_name(name))), node.named_children[-1])
     return node
 
 
-def _role(language: Language, field: tuple[str, str], parent: Node, role: str) -> str:
+def _role_of_child(language: Language, field: tuple[str, str], parent: Node, role: str) -> str:
     if field in language.member_fields:
         return "member"
-    if field in language.binding_fields or (parent.type in _PARAMETERS and not field[1]):
-        return "made"
-    inherits = parent.type in {"pattern_list", "tuple_pattern", "expression_list", "as_pattern_target", "variable_name"}
-    return role if inherits else ""
+    if field in language.binding_fields or (parent.type in _PARAMETER_LISTS and not field[1]):
+        return "bound"
+    passes_role_on = parent.type in {
+        "pattern_list",
+        "tuple_pattern",
+        "expression_list",
+        "as_pattern_target",
+        "variable_name",
+    }
+    return role if passes_role_on else ""
 
 
 @dataclass(frozen=True, eq=False)
 class Symbol:
-    """One thing with a name. Its bytes go from `start` to `end`; `bare` is where they begin without the comments.
+    """One named thing in a file. Its bytes are `start` to `end`; `start_without_comments` skips the comments above it.
 
-    `alone` is False where it is declared in one statement with others. `holder` is the symbol it stands inside.
+    `declared_alone` is False if the same statement declares others. `container` is the symbol around it.
     """
 
     name: str
@@ -120,23 +123,23 @@ class Symbol:
 
     @property
     def scope(self) -> str:
-        """Its name without the last part: the class of a method, or nothing."""
+        """Its name without the last part: the class of a method, or empty."""
         return self.name.rpartition(".")[0]
 
     @property
     def owner(self) -> str:
-        """The class or object that it belongs to; nothing for what stands free, be it in a namespace or module."""
+        """The class or object that it belongs to; empty for a free symbol, even inside a namespace or module."""
         return self.scope if self.kind is SymbolKind.METHOD or (self.container and self.container.owns_members) else ""
 
     @property
     def owns_members(self) -> bool:
-        """Whether what stands inside belongs to it, as to a class."""
+        """Whether its contents belong to it, as to a class."""
         return self.kind is not SymbolKind.SCOPE or self.node.type == "impl_item"
 
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """A file read as symbols and imports, both in their order."""
+    """A file as its symbols and imports, both in file order."""
 
     path: str
     language: Language
@@ -147,25 +150,27 @@ class Outline:
 
     @cached_property
     def symbols_extent(self) -> tuple[int, int]:
-        """Where its first symbol begins and its last one ends."""
-        return min((it.start for it in self.symbols), default=0), max((it.end for it in self.symbols), default=0)
+        """The start of the first symbol and the end of the last one."""
+        return min((symbol.start for symbol in self.symbols), default=0), max(
+            (symbol.end for symbol in self.symbols), default=0
+        )
 
     def name_usage(self, symbol: Symbol | None = None) -> NameUsage:
-        """The names that a symbol, or the whole file, uses, reaches into, makes and calls."""
+        """Collect the names in a symbol, or in the whole file."""
         return collect_name_usage(self.language, symbol.outer_node if symbol else self.root)
 
     def names_above(self, symbol: Symbol) -> frozenset[str]:
-        """The names in the decorators and attributes that stand before a symbol's node."""
-        above = list_nodes_above_symbol(self.language, symbol.outer_node, symbol.start_without_comments)
-        return frozenset(name for it in above for name in collect_name_usage(self.language, it).used)
+        """Return the names in the decorators and attributes above a symbol."""
+        nodes = list_nodes_above_symbol(self.language, symbol.outer_node, symbol.start_without_comments)
+        return frozenset(name for node in nodes for name in collect_name_usage(self.language, node).used)
 
     def symbol_text(self, symbol: Symbol) -> bytes:
-        """A symbol's bytes with the indentation of its first line, where nothing else stands before it."""
+        """Return a symbol's bytes, including the indentation of its first line if nothing else precedes it."""
         return self.source[line_start_offset(self.source, symbol.start) : symbol.end]
 
 
 def parse_source_outline(path: str, source: bytes) -> Outline | SpliceRefusal:
-    """A file's symbols and imports; refused for a language we do not know. Broken places are left out."""
+    """Return a file's symbols and imports, or a refusal for an unknown language. Skips broken code."""
     language = find_source_language(path)
     if language is None:
         return SpliceRefusal(RefusalKind.LANGUAGE, f"{path} is in no language that can be spliced.")
@@ -174,61 +179,61 @@ def parse_source_outline(path: str, source: bytes) -> Outline | SpliceRefusal:
 
 @lru_cache(maxsize=64)
 def parse_outline_in_language(language: Language, path: str, source: bytes) -> Outline:
-    """An outline in a certain language."""
+    """Return a file's symbols and imports, read in the given language."""
     root = parse_syntax_tree(language, source).root_node
-    symbols = tuple(_merged(_symbols(language, source, root)))
+    symbols = tuple(_merge_overload_signatures(_find_symbols(language, source, root)))
     return Outline(path, language, source, root, symbols, parse_file_imports(language, root))
 
 
-def _symbols(language: Language, source: bytes, root: Node) -> Iterator[Symbol]:
-    waiting: list[tuple[Node, Symbol | None]] = [(it, None) for it in reversed(root.children)]
-    while waiting:
-        node, holder = waiting.pop()
-        symbol = _symbol(language, source, node, holder) if node.type in language.symbols else None
+def _find_symbols(language: Language, source: bytes, root: Node) -> Iterator[Symbol]:
+    pending: list[tuple[Node, Symbol | None]] = [(child, None) for child in reversed(root.children)]
+    while pending:
+        node, holder = pending.pop()
+        symbol = _make_symbol(language, source, node, holder) if node.type in language.symbols else None
         if symbol:
             yield symbol
         if symbol and symbol.kind in {SymbolKind.CLASS, SymbolKind.SCOPE}:
-            waiting.extend((it, symbol) for it in reversed(node.children))
+            pending.extend((child, symbol) for child in reversed(node.children))
         elif symbol and symbol.name.count(".") < MAX_OBJECT_DEPTH:
-            waiting.extend((it, symbol) for it in reversed(list_object_literal_members(node)))
+            pending.extend((child, symbol) for child in reversed(list_object_literal_members(node)))
         elif not symbol and node.type in language.transparent:
-            waiting.extend((it, holder) for it in reversed(node.children))
+            pending.extend((child, holder) for child in reversed(node.children))
 
 
-def _symbol(language: Language, source: bytes, node: Node, holder: Symbol | None) -> Symbol | None:
-    found = parse_symbol_name_and_kind(language, node)
-    if not found:
+def _make_symbol(language: Language, source: bytes, node: Node, holder: Symbol | None) -> Symbol | None:
+    name_and_kind = parse_symbol_name_and_kind(language, node)
+    if not name_and_kind:
         return None
-    name, kind = found
+    name, kind = name_and_kind
     if kind is SymbolKind.FUNCTION and ((holder and holder.owns_members) or len(name) > 1):
         kind = SymbolKind.METHOD
-    outer, alone = find_outermost_wrapper(language, node)
-    start, bare = symbol_start_offsets(language, source, outer)
+    outer, declared_alone = find_outermost_wrapper(language, node)
+    start, without_comments = symbol_start_offsets(language, source, outer)
     qualified = ".".join((holder.name, *name) if holder else name)
     return Symbol(
         qualified,
         kind,
         start,
-        bare,
+        without_comments,
         symbol_end_offset(source, outer),
         symbol_signature_line(node),
         node,
         outer,
         holder,
-        alone,
+        declared_alone,
     )
 
 
-def _merged(symbols: Iterable[Symbol]) -> Iterator[Symbol]:
-    """Overload signatures that lead up to their one implementation are part of it (TypeScript, Python)."""
-    leading: Symbol | None = None
+def _merge_overload_signatures(symbols: Iterable[Symbol]) -> Iterator[Symbol]:
+    """Merge overload signatures into the implementation that follows them (TypeScript, Python)."""
+    pending: Symbol | None = None
     for symbol in symbols:
-        if leading and (leading.name, leading.container) == (symbol.name, symbol.container):
-            symbol = replace(symbol, start=leading.start, start_without_comments=leading.start_without_comments)
-        elif leading:
-            yield leading
-        leading = symbol if is_overload_signature(symbol.node) else None
-        if not leading:
+        if pending and (pending.name, pending.container) == (symbol.name, symbol.container):
+            symbol = replace(symbol, start=pending.start, start_without_comments=pending.start_without_comments)
+        elif pending:
+            yield pending
+        pending = symbol if is_overload_signature(symbol.node) else None
+        if not pending:
             yield symbol
-    if leading:
-        yield leading
+    if pending:
+        yield pending

@@ -1,4 +1,4 @@
-"""Which symbols of a file a name means, as somebody wrote it or as another file has it."""
+"""Which symbols of a file a name means, as a person wrote it or as another file has it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from roundtable.workshop.symbols.signatures import (
 )
 from roundtable.workshop.symbols.symbol_names import split_at_top_level_commas, split_symbol_name
 
-_MEMBER = re.compile(r"(?<=\w)#|(?<!operator)->")
-_CALLED = re.compile(r"(?<!operator)\s*\((.*)\)\s*$", re.S)
-_CONSTRUCTORS = {"__init__", "constructor", "initialize", "__construct"}
-_SORTS = {SymbolKind.METHOD: SymbolKind.FUNCTION, SymbolKind.PROTOTYPE: SymbolKind.FUNCTION}
+_MEMBER_SEPARATOR = re.compile(r"(?<=\w)#|(?<!operator)->")
+_PARAMETER_LIST = re.compile(r"(?<!operator)\s*\((.*)\)\s*$", re.S)
+_CONSTRUCTOR_NAMES = {"__init__", "constructor", "initialize", "__construct"}
+_INTERCHANGEABLE_KINDS = {SymbolKind.METHOD: SymbolKind.FUNCTION, SymbolKind.PROTOTYPE: SymbolKind.FUNCTION}
 
 
 class RequestedKind(StrEnum):
-    """What a symbol was said to be, besides its name."""
+    """The kind of symbol that a request names, next to the symbol's name."""
 
     ANY = ""
     FUNCTION = "function"
@@ -34,109 +34,121 @@ class RequestedKind(StrEnum):
 
 
 class SymbolQuery(NamedTuple):
-    """A symbol as it was asked for: the parts of its name, what it takes if that was said, and what it is."""
+    """A requested symbol: the parts of its name, its parameter types and its kind, if they were given."""
 
     parts: tuple[str, ...]
     parameter_types: tuple[str, ...] | None = None
     kind: RequestedKind = RequestedKind.ANY
 
     def filter_by_parameters(self, symbols: Sequence[Symbol], language: Language) -> list[Symbol]:
-        """Those of the symbols that take what was said; all of them where that need not tell.
+        """Return the symbols with the requested parameters; all of them where parameters do not distinguish symbols.
 
-        It need not where there are no overloads, and empty parentheses may only say that it is a function.
+        That is so in languages without overloads; and empty parentheses may only mean that it is a function.
         """
-        said = self.parameter_types if self.parameter_types or language.has_overloads else None
-        fit = [
-            it
-            for it in symbols
-            if said is None or said in {list_parameter_types(it.node), *list_parameter_spellings(it.node)}
+        requested = self.parameter_types if self.parameter_types or language.has_overloads else None
+        matching = [
+            symbol
+            for symbol in symbols
+            if requested is None
+            or requested in {list_parameter_types(symbol.node), *list_parameter_spellings(symbol.node)}
         ]
-        return fit or ([] if said and language.has_overloads else list(symbols))
+        return matching or ([] if requested and language.has_overloads else list(symbols))
 
 
-def parse_symbol_query(symbol: str, sort: RequestedKind = RequestedKind.ANY) -> SymbolQuery:
-    """Read `Session.login`, `Session::login()` or `login(String, int)`."""
-    called = _CALLED.search(symbol)
-    given = tuple(map(normalize_type_spelling, split_at_top_level_commas(called[1]))) if called else None
-    return SymbolQuery(split_symbol_name(_MEMBER.sub(".", _CALLED.sub("", symbol))), given, sort)
+def parse_symbol_query(symbol: str, kind: RequestedKind = RequestedKind.ANY) -> SymbolQuery:
+    """Parse `Session.login`, `Session::login()` or `login(String, int)`."""
+    parameters = _PARAMETER_LIST.search(symbol)
+    parameter_types = (
+        tuple(map(normalize_type_spelling, split_at_top_level_commas(parameters[1]))) if parameters else None
+    )
+    return SymbolQuery(
+        split_symbol_name(_MEMBER_SEPARATOR.sub(".", _PARAMETER_LIST.sub("", symbol))), parameter_types, kind
+    )
 
 
 def interchangeable_symbol_kind(symbol: Symbol) -> SymbolKind:
-    """What a symbol can stand in for: a method and a prototype are functions."""
-    return _SORTS.get(symbol.kind, symbol.kind)
+    """Return the kind that a symbol can replace: methods and prototypes count as functions."""
+    return _INTERCHANGEABLE_KINDS.get(symbol.kind, symbol.kind)
 
 
 def is_constructor_symbol(symbol: Symbol) -> bool:
-    """Whether it makes the things of its class: by the name of the class itself, or by a name that means this."""
-    made = {*_CONSTRUCTORS, symbol.owner.rpartition(".")[2]}
+    """Tell whether a symbol is a constructor: named like its class, or by a constructor name."""
+    names = {*_CONSTRUCTOR_NAMES, symbol.owner.rpartition(".")[2]}
     return (
-        bool(symbol.owner) and interchangeable_symbol_kind(symbol) is SymbolKind.FUNCTION and symbol.base_name in made
+        bool(symbol.owner) and interchangeable_symbol_kind(symbol) is SymbolKind.FUNCTION and symbol.base_name in names
     )
 
 
-def find_symbols_by_query(file: Outline, name: SymbolQuery) -> list[Symbol]:
-    """The symbols a name means in a file: `login`, `Session.login`, or with the file's own name before, `auth.login`.
+def find_symbols_by_query(file: Outline, query: SymbolQuery) -> list[Symbol]:
+    """Return the symbols that a query means: `login`, `Session.login`, or with the file's name, `auth.login`.
 
-    Where it could be several, the outermost is meant: a function before a method, a class before its constructors.
+    Of several, the outermost is meant: a function before a method, a class before its constructors.
     """
-    if name.kind is RequestedKind.CONSTRUCTOR:
-        made = [it for it in file.symbols if is_constructor_symbol(it)]
-        return name.filter_by_parameters(
-            keep_best_symbol_matches(_called(made, name.parts) or _of_class(made, name.parts), name), file.language
+    if query.kind is RequestedKind.CONSTRUCTOR:
+        constructors = [symbol for symbol in file.symbols if is_constructor_symbol(symbol)]
+        return query.filter_by_parameters(
+            keep_best_symbol_matches(
+                _with_name(constructors, query.parts) or _members_of(constructors, query.parts), query
+            ),
+            file.language,
         )
     module = PurePosixPath(file.path).with_suffix("").parts
-    inside = next(
-        (name.parts[at:] for at in range(1, len(name.parts)) if symbol_name_ends_with(module, name.parts[:at])), ()
+    without_file_name = next(
+        (query.parts[at:] for at in range(1, len(query.parts)) if symbol_name_ends_with(module, query.parts[:at])), ()
     )
-    if file.language.has_overloads and name.parts[-2:-1] == name.parts[-1:]:
-        inside = ()  # `Door.Door` is a constructor, even where the file is called Door too.
-    for parts in (name.parts, inside):
-        if found := _called(file.symbols, parts):
-            return keep_best_symbol_matches(name.filter_by_parameters(found, file.language), name._replace(parts=parts))
+    if file.language.has_overloads and query.parts[-2:-1] == query.parts[-1:]:
+        without_file_name = ()  # `Door.Door` is a constructor, even if the file is called Door too.
+    for parts in (query.parts, without_file_name):
+        if found := _with_name(file.symbols, parts):
+            return keep_best_symbol_matches(
+                query.filter_by_parameters(found, file.language), query._replace(parts=parts)
+            )
     return []
 
 
-def find_symbols_with_same_reading(file: Outline, name: SymbolQuery, other: Symbol) -> list[Symbol]:
-    """The symbols a name means in a file, if it is read there as it was for another file's symbol."""
-    whole = symbol_name_ends_with(other.name.split("."), name.parts)
+def find_symbols_with_same_reading(file: Outline, query: SymbolQuery, other: Symbol) -> list[Symbol]:
+    """Return the symbols that a query means if it is read as it was for a symbol of another file."""
+    is_suffix = symbol_name_ends_with(other.name.split("."), query.parts)
     return [
-        it for it in find_symbols_by_query(file, name) if symbol_name_ends_with(it.name.split("."), name.parts) is whole
+        symbol
+        for symbol in find_symbols_by_query(file, query)
+        if symbol_name_ends_with(symbol.name.split("."), query.parts) is is_suffix
     ]
 
 
-def _called(symbols: Iterable[Symbol], parts: Sequence[str]) -> list[Symbol]:
-    return [it for it in symbols if symbol_name_ends_with(it.name.split("."), parts)]
+def _with_name(symbols: Iterable[Symbol], parts: Sequence[str]) -> list[Symbol]:
+    return [symbol for symbol in symbols if symbol_name_ends_with(symbol.name.split("."), parts)]
 
 
-def _of_class(symbols: Iterable[Symbol], parts: Sequence[str]) -> list[Symbol]:
-    return [it for it in symbols if symbol_name_ends_with(it.owner.split("."), parts)]
+def _members_of(symbols: Iterable[Symbol], parts: Sequence[str]) -> list[Symbol]:
+    return [symbol for symbol in symbols if symbol_name_ends_with(symbol.owner.split("."), parts)]
 
 
-def keep_best_symbol_matches(symbols: Sequence[Symbol], name: SymbolQuery) -> list[Symbol]:
-    """Those that a name means first: a definition before a prototype, and what stands outside before what is inside."""
-    found = _rather(
+def keep_best_symbol_matches(symbols: Sequence[Symbol], query: SymbolQuery) -> list[Symbol]:
+    """Keep the best matches: exact names, outer symbols, and definitions before prototypes."""
+    best = _narrow(
         symbols,
-        lambda it: it.kind is not SymbolKind.SCOPE,
-        lambda it: _is_of(
-            name.kind or (RequestedKind.ANY if name.parameter_types is None else RequestedKind.FUNCTION), it
+        lambda symbol: symbol.kind is not SymbolKind.SCOPE,
+        lambda symbol: _is_of_kind(
+            query.kind or (RequestedKind.ANY if query.parameter_types is None else RequestedKind.FUNCTION), symbol
         ),
-        lambda it: it.name.split(".") == list(name.parts),
-        lambda it: not it.owner,
-        lambda it: it.kind is not SymbolKind.PROTOTYPE,
+        lambda symbol: symbol.name.split(".") == list(query.parts),
+        lambda symbol: not symbol.owner,
+        lambda symbol: symbol.kind is not SymbolKind.PROTOTYPE,
     )
-    return [it for it in found if it.container not in found]
+    return [symbol for symbol in best if symbol.container not in best]
 
 
-def _rather(symbols: Sequence[Symbol], *tests: Callable[[Symbol], bool]) -> list[Symbol]:
-    """Those that pass one test after the other; a test that none passes does not count."""
-    found = list(symbols)
+def _narrow(symbols: Sequence[Symbol], *tests: Callable[[Symbol], bool]) -> list[Symbol]:
+    """Apply one test after the other. A test that no symbol passes is skipped."""
+    remaining = list(symbols)
     for passes in tests:
-        found = [it for it in found if passes(it)] or found
-    return found
+        remaining = [symbol for symbol in remaining if passes(symbol)] or remaining
+    return remaining
 
 
-def _is_of(sort: RequestedKind, symbol: Symbol) -> bool:
-    match sort:
+def _is_of_kind(kind: RequestedKind, symbol: Symbol) -> bool:
+    match kind:
         case RequestedKind.FUNCTION:
             return interchangeable_symbol_kind(symbol) is SymbolKind.FUNCTION
         case RequestedKind.METHOD:
@@ -149,28 +161,34 @@ def _is_of(sort: RequestedKind, symbol: Symbol) -> bool:
             return True
 
 
-def find_counterpart_symbols(file: Outline, within: Outline, other: Symbol) -> list[Symbol]:
-    """The symbols of a file that stand where one of another file does, give or take a namespace around them."""
-    same = [it for it in file.symbols if it.name == other.name]
-    theirs = {it.name for it in within.symbols}
-    near = [it for it in file.symbols if it.name not in theirs and _differ_by_namespace(file, it, within, other)]
-    return _rather(
-        same or near,
-        lambda it: interchangeable_symbol_kind(it) is interchangeable_symbol_kind(other),
-        lambda it: list_parameter_types(it.node) == list_parameter_types(other.node),
-        lambda it: it.kind not in {SymbolKind.SCOPE, SymbolKind.PROTOTYPE},
+def find_counterpart_symbols(file: Outline, other_file: Outline, other: Symbol) -> list[Symbol]:
+    """Return the symbols of a file that correspond to one of another file, ignoring a namespace around them."""
+    same = [symbol for symbol in file.symbols if symbol.name == other.name]
+    other_names = {symbol.name for symbol in other_file.symbols}
+    similar = [
+        symbol
+        for symbol in file.symbols
+        if symbol.name not in other_names and _differ_by_namespace(file, symbol, other_file, other)
+    ]
+    return _narrow(
+        same or similar,
+        lambda symbol: interchangeable_symbol_kind(symbol) is interchangeable_symbol_kind(other),
+        lambda symbol: list_parameter_types(symbol.node) == list_parameter_types(other.node),
+        lambda symbol: symbol.kind not in {SymbolKind.SCOPE, SymbolKind.PROTOTYPE},
     )
 
 
-def _differ_by_namespace(file: Outline, one: Symbol, within: Outline, other: Symbol) -> bool:
-    """Whether one name is the other with something before it that is no class."""
+def _differ_by_namespace(file: Outline, one: Symbol, other_file: Outline, other: Symbol) -> bool:
+    """Tell whether one name is the other with a prefix that is not a class."""
     if bool(one.owner) != bool(other.owner):
         return False
-    longer, shorter, read = (one, other, file) if len(one.name) > len(other.name) else (other, one, within)
-    before = longer.name.removesuffix(f".{shorter.name}")
-    return before != longer.name and not any(it.name == before and it.owns_members for it in read.symbols)
+    longer, shorter, outline = (one, other, file) if len(one.name) > len(other.name) else (other, one, other_file)
+    prefix = longer.name.removesuffix(f".{shorter.name}")
+    return prefix != longer.name and not any(
+        symbol.name == prefix and symbol.owns_members for symbol in outline.symbols
+    )
 
 
 def symbol_name_ends_with(parts: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Whether the parts of a name end in these."""
+    """Tell whether the parts of a name end with the wanted parts."""
     return bool(wanted) and tuple(parts[-len(wanted) :]) == tuple(wanted)

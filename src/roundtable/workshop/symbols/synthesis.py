@@ -1,6 +1,6 @@
-"""One candidate as it is, with what the judge's directives take from the others spliced in. No model is asked.
+"""One candidate with the symbols that the judge's directives take from the others. No model is asked.
 
-Every candidate is all files any of them touches, as they stand in its own tree.
+Every candidate has all files that any candidate touches, as they are in its own tree.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, find_syntax_
 from roundtable.workshop.symbols.transplant import insert_import_statements, splice_symbol_with_dependencies
 
 CandidateFiles = Mapping[str, bytes]
-_UNASKED = SpliceRefusal(RefusalKind.MISSING, "What must only be mended is not taken out.")
+_REMOVAL_NOT_ASKED = SpliceRefusal(RefusalKind.MISSING, "MUST_FIX asks for a fix, so nothing is removed.")
 
 
 class SynthesizedFiles(NamedTuple):
-    """The files, what in them came from whom, what could not be spliced, and what was taken out."""
+    """The files, what each seat contributed, which directives were not applied, and what was removed."""
 
     files: dict[str, bytes]
     took: tuple[Contribution, ...] = ()
@@ -47,247 +47,276 @@ class SynthesizedFiles(NamedTuple):
     removed: tuple[RemovedSymbol, ...] = ()
 
 
-class _Done(NamedTuple):
-    """What one order came to: files that changed, what was taken, what may not fit, and what was taken out."""
+class _Result(NamedTuple):
+    """The result of one order: changed files, what was taken, possible conflicts, and what was removed."""
 
     files: dict[str, bytes]
     took: tuple[Contribution, ...] = ()
-    clashes: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
     removed: tuple[RemovedSymbol, ...] = ()
 
 
 def synthesize_candidates(
     base: str, candidates: Mapping[str, CandidateFiles], directives: Sequence[str]
 ) -> SynthesizedFiles:
-    """Carry out the directives in their order on the base's files. What is not understood is left, never guessed."""
+    """Apply the directives in order to the files of the base. A directive that is not understood is never guessed."""
     files = dict(candidates[base])
     took: list[Contribution] = []
     left: list[UnmergedDirective] = []
-    gone: list[RemovedSymbol] = []
-    known = _known(base, candidates)
+    removed: list[RemovedSymbol] = []
+    vocabulary = _make_vocabulary(base, candidates)
     for directive in directives:
-        for order in parse_merge_directive(directive.removeprefix(MUST_FIX_PREFIX), known):
+        for order in parse_merge_directive(directive.removeprefix(MUST_FIX_PREFIX), vocabulary):
             if isinstance(order, UnclearDirective):
-                left.append(UnmergedDirective(order.text, order.reason, _concerned(order.text, known)))
+                left.append(UnmergedDirective(order.text, order.reason, _files_named_in(order.text, vocabulary)))
                 continue
-            done = _carried_out(order, files, candidates) if _may(order, directive) else _UNASKED
-            if isinstance(done, SpliceRefusal):
-                paths = _paths_of(order, files, candidates) or _concerned(directive, known)
-                left.append(UnmergedDirective(directive, done.sentence, paths))
+            result = _carry_out(order, files, candidates) if _is_allowed(order, directive) else _REMOVAL_NOT_ASKED
+            if isinstance(result, SpliceRefusal):
+                paths = _files_of_order(order, files, candidates) or _files_named_in(directive, vocabulary)
+                left.append(UnmergedDirective(directive, result.sentence, paths))
                 continue
-            files.update(done.files)
-            now = (*done.took, *done.removed)
-            took = [it for it in took if not _undone(it, now)] + list(dict.fromkeys(done.took))
-            gone = [it for it in gone if not _undone(it, now)] + list(done.removed)
-            if done.clashes:
-                left.append(UnmergedDirective(directive, " ".join(dict.fromkeys(done.clashes)), tuple(done.files)))
-    return SynthesizedFiles(files, tuple(took), tuple(left), tuple(gone))
+            files.update(result.files)
+            later = (*result.took, *result.removed)
+            took = [contribution for contribution in took if not _is_superseded(contribution, later)] + list(
+                dict.fromkeys(result.took)
+            )
+            removed = [removal for removal in removed if not _is_superseded(removal, later)] + list(result.removed)
+            if result.conflicts:
+                left.append(
+                    UnmergedDirective(directive, " ".join(dict.fromkeys(result.conflicts)), tuple(result.files))
+                )
+    return SynthesizedFiles(files, tuple(took), tuple(left), tuple(removed))
 
 
-def _undone(it: Contribution | RemovedSymbol, later: Sequence[Contribution | RemovedSymbol]) -> bool:
-    """Whether nothing is left of it: the same, the class around it or the whole file came later or went."""
-    inside = f"{it.symbol.partition(' ')[0]}."
-    now = [other.symbol for other in later if other.path == it.path]
-    return any(symbol in {"", it.symbol} or inside.startswith(f"{symbol}.") for symbol in now)
+def _is_superseded(contribution: Contribution | RemovedSymbol, later: Sequence[Contribution | RemovedSymbol]) -> bool:
+    """Tell whether a later change replaced it: its symbol, the class around it or the whole file."""
+    prefix = f"{contribution.symbol.partition(' ')[0]}."
+    later_symbols = [other.symbol for other in later if other.path == contribution.path]
+    return any(symbol in {"", contribution.symbol} or prefix.startswith(f"{symbol}.") for symbol in later_symbols)
 
 
-def _may(order: MergeOrder, directive: str) -> bool:
+def _is_allowed(order: MergeOrder, directive: str) -> bool:
     return order.action is not MergeAction.REMOVE or not directive.startswith(MUST_FIX_PREFIX)
 
 
-def _known(base: str, candidates: Mapping[str, CandidateFiles]) -> DirectiveVocabulary:
+def _make_vocabulary(base: str, candidates: Mapping[str, CandidateFiles]) -> DirectiveVocabulary:
     paths = dict.fromkeys(path for files in candidates.values() for path in files)
-    symbols = {it.base_name for files in candidates.values() for read in _outlines(files) for it in read.symbols}
+    symbols = {
+        symbol.base_name for files in candidates.values() for outline in _outlines(files) for symbol in outline.symbols
+    }
     return DirectiveVocabulary(base, tuple(candidates), tuple(paths), symbols)
 
 
 def _outlines(files: CandidateFiles, path: str = "") -> Iterator[Outline]:
     for name, source in files.items():
-        read = parse_source_outline(name, source) if not path or name == path else None
-        if isinstance(read, Outline):
-            yield read
+        outline = parse_source_outline(name, source) if not path or name == path else None
+        if isinstance(outline, Outline):
+            yield outline
 
 
-def _concerned(words: str, known: DirectiveVocabulary) -> tuple[str, ...]:
-    """The files that words name; where they name none, all that any candidate touches."""
-    return tuple(it for it in known.paths if it in words) or tuple(known.paths)
+def _files_named_in(text: str, vocabulary: DirectiveVocabulary) -> tuple[str, ...]:
+    """Return the files that a text names; all files that any candidate touches if it names none."""
+    return tuple(path for path in vocabulary.paths if path in text) or tuple(vocabulary.paths)
 
 
-def _paths_of(order: MergeOrder, files: CandidateFiles, candidates: Mapping[str, CandidateFiles]) -> tuple[str, ...]:
-    """The files an order that failed was about, as far as that is known."""
+def _files_of_order(
+    order: MergeOrder, files: CandidateFiles, candidates: Mapping[str, CandidateFiles]
+) -> tuple[str, ...]:
+    """Return the files that a failed order was about, as far as known."""
     if order.path:
         return (order.path,)
-    everywhere = (files, candidates.get(order.seat, {}))
-    names = [parse_symbol_query(it, order.kind) for it in order.names]
-    found = (it.file.path for files in everywhere for name in names for it in _meant(files, name))
+    both_trees = (files, candidates.get(order.seat, {}))
+    names = [parse_symbol_query(symbol_name, order.kind) for symbol_name in order.names]
+    found = (match.file.path for files in both_trees for name in names for match in _find_all(files, name))
     return tuple(dict.fromkeys(found))
 
 
-def _carried_out(
+def _carry_out(
     order: MergeOrder, files: dict[str, bytes], candidates: Mapping[str, CandidateFiles]
-) -> _Done | SpliceRefusal:
-    theirs = candidates.get(order.seat, {})
+) -> _Result | SpliceRefusal:
+    donor_files = candidates.get(order.seat, {})
     match order.action:
         case MergeAction.TAKE_FILE:
-            return _whole_file(order, theirs)
+            return _take_file(order, donor_files)
         case MergeAction.TAKE_IMPORTS:
-            return _imports(order, files, theirs)
+            return _take_imports(order, files, donor_files)
         case MergeAction.REMOVE:
-            return _each(order, files, lambda name, now: _without(order, name, now))
+            return _carry_out_each(order, files, lambda name, current: _remove_symbol(order, name, current))
         case MergeAction.TAKE:
-            return _each(order, files, lambda name, now: _symbol(order, name, now, theirs))
+            return _carry_out_each(order, files, lambda name, current: _take_symbol(order, name, current, donor_files))
 
 
-def _each(
-    order: MergeOrder, files: dict[str, bytes], carry_out: Callable[[str, CandidateFiles], _Done | SpliceRefusal]
-) -> _Done | SpliceRefusal:
-    """All symbols of an order, one upon the other; all of them or none."""
-    done = _Done({})
+def _carry_out_each(
+    order: MergeOrder, files: dict[str, bytes], carry_out: Callable[[str, CandidateFiles], _Result | SpliceRefusal]
+) -> _Result | SpliceRefusal:
+    """Carry out an order for all its symbols, one after the other; all of them or none."""
+    result = _Result({})
     for name in order.names:
-        one = carry_out(name, {**files, **done.files})
-        if isinstance(one, SpliceRefusal):
-            return one
-        done = _both(done, one)
-    return done
+        next_result = carry_out(name, {**files, **result.files})
+        if isinstance(next_result, SpliceRefusal):
+            return next_result
+        result = _combine(result, next_result)
+    return result
 
 
-def _whole_file(order: MergeOrder, theirs: CandidateFiles) -> _Done | SpliceRefusal:
-    if order.path not in theirs:
+def _take_file(order: MergeOrder, donor_files: CandidateFiles) -> _Result | SpliceRefusal:
+    if order.path not in donor_files:
         return SpliceRefusal(RefusalKind.MISSING, f"{order.seat} has no {order.path}.")
-    return _Done({order.path: theirs[order.path]}, (Contribution(order.path, "", order.seat),))
+    return _Result({order.path: donor_files[order.path]}, (Contribution(order.path, "", order.seat),))
 
 
-def _imports(order: MergeOrder, files: CandidateFiles, theirs: CandidateFiles) -> _Done | SpliceRefusal:
-    done = _Done({})
-    for donor in _outlines(theirs, order.path):
+def _take_imports(order: MergeOrder, files: CandidateFiles, donor_files: CandidateFiles) -> _Result | SpliceRefusal:
+    result = _Result({})
+    for donor in _outlines(donor_files, order.path):
         base = parse_source_outline(donor.path, files.get(donor.path, b""))
         if donor.path not in files or isinstance(base, SpliceRefusal):
             continue
-        ours = {it.text for it in base.imports}
-        lines = list(dict.fromkeys(it.text for it in donor.imports if it.text not in ours))
-        made = insert_import_statements(donor.path, base, base.source, lines)
-        took = tuple(Contribution(donor.path, it, order.seat) for it in lines)
-        done = _Done({**done.files, donor.path: made}, done.took + took)
-    if not done.files:
-        return SpliceRefusal(RefusalKind.MISSING, f"No file of {order.seat} has imports for the base.")
-    return done
+        existing = {statement.text for statement in base.imports}
+        lines = list(dict.fromkeys(statement.text for statement in donor.imports if statement.text not in existing))
+        source = insert_import_statements(donor.path, base, base.source, lines)
+        took = tuple(Contribution(donor.path, line, order.seat) for line in lines)
+        result = _Result({**result.files, donor.path: source}, result.took + took)
+    if not result.files:
+        return SpliceRefusal(RefusalKind.MISSING, f"{order.seat} has no file whose imports fit a file of the base.")
+    return result
 
 
-def _without(order: MergeOrder, name: str, files: CandidateFiles) -> _Done | SpliceRefusal:
-    found = _only(order, name, files, "The base")
+def _remove_symbol(order: MergeOrder, name: str, files: CandidateFiles) -> _Result | SpliceRefusal:
+    found = _find_only(order, name, files, "The base")
     if isinstance(found, SpliceRefusal):
         return found
-    made = remove_symbol_from_source(found.file, found.symbols)
-    path, gone = found.file.path, found.symbols[0].name
-    return made if isinstance(made, SpliceRefusal) else _Done({path: made}, removed=(RemovedSymbol(path, gone),))
+    source = remove_symbol_from_source(found.file, found.symbols)
+    path, name_in_file = found.file.path, found.symbols[0].name
+    return (
+        source
+        if isinstance(source, SpliceRefusal)
+        else _Result({path: source}, removed=(RemovedSymbol(path, name_in_file),))
+    )
 
 
-def _symbol(order: MergeOrder, name: str, files: CandidateFiles, theirs: CandidateFiles) -> _Done | SpliceRefusal:
-    found = _only(order, name, theirs, order.seat)
+def _take_symbol(
+    order: MergeOrder, name: str, files: CandidateFiles, donor_files: CandidateFiles
+) -> _Result | SpliceRefusal:
+    found = _find_only(order, name, donor_files, order.seat)
     if isinstance(found, SpliceRefusal):
         return found
     path = found.file.path
     base = parse_source_outline(path, files[path]) if path in files else None
     if not isinstance(base, Outline):
-        return SpliceRefusal(
-            RefusalKind.MISSING, f"The base has no {path}; {order.seat}'s may be taken as a whole file."
-        )
-    asked = parse_symbol_query(name, order.kind)
-    ours = [] if order.is_new else find_symbols_with_same_reading(base, asked, found.symbols[0])
-    if ours and not {it.name for it in ours} & {it.name for it in found.there(base)}:
-        sentence = f"{name} is {ours[0].name} in the base, and {found.symbols[0].name} in {order.seat}'s {path}."
+        return SpliceRefusal(RefusalKind.MISSING, f"The base has no {path}. Take {order.seat}'s file as a whole.")
+    query = parse_symbol_query(name, order.kind)
+    targets = [] if order.is_new else find_symbols_with_same_reading(base, query, found.symbols[0])
+    if targets and not {symbol.name for symbol in targets} & {symbol.name for symbol in found.there(base)}:
+        sentence = f"{name} is {targets[0].name} in the base, but {found.symbols[0].name} in {order.seat}'s {path}."
         return SpliceRefusal(RefusalKind.AMBIGUOUS, sentence)
-    return _taken(order.seat, base, asked, found, files, theirs)
+    return _splice_taken(order.seat, base, query, found, files, donor_files)
 
 
-def _taken(
-    seat: str, base: Outline, asked: SymbolQuery, found: _Found, files: CandidateFiles, theirs: CandidateFiles
-) -> _Done | SpliceRefusal:
-    """The base's file with one symbol of a seat, and what the imports it needs bring along."""
+def _splice_taken(
+    seat: str,
+    base: Outline,
+    query: SymbolQuery,
+    found: _FoundSymbols,
+    files: CandidateFiles,
+    donor_files: CandidateFiles,
+) -> _Result | SpliceRefusal:
+    """Return the base's file with one symbol of a seat, and the files that its new imports need."""
     if any(find_syntax_errors(found.file.language, found.file.source)):
         return explain_unparsable_fragment(found.file.language, base.path, found.file.source)
-    read = match_symbol_to_variant(
+    request = match_symbol_to_variant(
         base,
-        asked,
-        asked.filter_by_parameters(found.there(base), base.language),
-        [SymbolVariant(found.file, it) for it in found.symbols],
+        query,
+        query.filter_by_parameters(found.there(base), base.language),
+        [SymbolVariant(found.file, symbol) for symbol in found.symbols],
     )
-    made = read if isinstance(read, SpliceRefusal) else splice_symbol_with_dependencies(read)
-    if isinstance(made, SpliceRefusal):
-        return made
-    took = tuple(Contribution(base.path, it, seat) for it in (*made.symbols, *made.imports))
-    done = _Done({base.path: made.source}, took, made.conflicts)
-    return _followed(seat, made.imports, done, files, theirs)
+    transplanted = request if isinstance(request, SpliceRefusal) else splice_symbol_with_dependencies(request)
+    if isinstance(transplanted, SpliceRefusal):
+        return transplanted
+    took = tuple(Contribution(base.path, name, seat) for name in (*transplanted.symbols, *transplanted.imports))
+    done = _Result({base.path: transplanted.source}, took, transplanted.conflicts)
+    return _take_imported_files(seat, transplanted.imports, done, files, donor_files)
 
 
-def _followed(seat: str, lines: Sequence[str], done: _Done, files: CandidateFiles, theirs: CandidateFiles) -> _Done:
-    """With what the new imports bring in from the donor's own files, where the base has no such file or symbol."""
-    waiting = list(lines)
-    while waiting:
-        words = set(re.findall(r"\w+", waiting.pop(0)))
-        for donor in _outlines(theirs):
-            now = {**files, **done.files}
-            if _module(donor.path) not in words:
+def _take_imported_files(
+    seat: str, statements: Sequence[str], result: _Result, files: CandidateFiles, donor_files: CandidateFiles
+) -> _Result:
+    """Add the donor's own files and symbols that the new imports name and the base does not have."""
+    pending = list(statements)
+    while pending:
+        words = set(re.findall(r"\w+", pending.pop(0)))
+        for donor in _outlines(donor_files):
+            current = {**files, **result.files}
+            if _module_name(donor.path) not in words:
                 continue
-            if donor.path not in now:
-                done = _Done(
-                    {**done.files, donor.path: donor.source},
-                    (*done.took, Contribution(donor.path, "", seat)),
-                    done.clashes,
+            if donor.path not in current:
+                result = _Result(
+                    {**result.files, donor.path: donor.source},
+                    (*result.took, Contribution(donor.path, "", seat)),
+                    result.conflicts,
                 )
-                waiting += [it.text for it in donor.imports]
+                pending += [statement.text for statement in donor.imports]
                 continue
             for symbol in donor.symbols:
-                now = {**files, **done.files}
-                base = parse_source_outline(donor.path, now[donor.path])
+                current = {**files, **result.files}
+                base = parse_source_outline(donor.path, current[donor.path])
                 if symbol.container is not None or symbol.base_name not in words or isinstance(base, SpliceRefusal):
                     continue
                 if not find_counterpart_symbols(base, donor, symbol):
-                    asked = SymbolQuery(tuple(symbol.name.split(".")))
-                    more = _taken(seat, base, asked, _Found(donor, [symbol]), now, theirs)
-                    done = _both(done, more) if isinstance(more, _Done) else done
-    return done
+                    query = SymbolQuery(tuple(symbol.name.split(".")))
+                    addition = _splice_taken(seat, base, query, _FoundSymbols(donor, [symbol]), current, donor_files)
+                    result = _combine(result, addition) if isinstance(addition, _Result) else result
+    return result
 
 
-def _module(path: str) -> str:
-    """The name a file is imported by."""
-    whole = PurePosixPath(path)
-    return whole.parent.name if whole.stem in {"__init__", "index", "mod"} else whole.stem
+def _module_name(path: str) -> str:
+    """Return the name by which a file is imported."""
+    file = PurePosixPath(path)
+    return file.parent.name if file.stem in {"__init__", "index", "mod"} else file.stem
 
 
-def _both(one: _Done, other: _Done) -> _Done:
-    clashes, gone = one.clashes + other.clashes, one.removed + other.removed
-    return _Done({**one.files, **other.files}, one.took + other.took, clashes, gone)
+def _combine(one: _Result, other: _Result) -> _Result:
+    conflicts, removed = one.conflicts + other.conflicts, one.removed + other.removed
+    return _Result({**one.files, **other.files}, one.took + other.took, conflicts, removed)
 
 
-class _Found(NamedTuple):
+class _FoundSymbols(NamedTuple):
     """The symbols of one name in a file: one, or overloads of each other."""
 
     file: Outline
     symbols: list[Symbol]
 
     def there(self, base: Outline) -> list[Symbol]:
-        """What stands in their place in the base."""
+        """Return the corresponding symbols of the base."""
         return list(
-            dict.fromkeys(it for symbol in self.symbols for it in find_counterpart_symbols(base, self.file, symbol))
+            dict.fromkeys(
+                counterpart
+                for symbol in self.symbols
+                for counterpart in find_counterpart_symbols(base, self.file, symbol)
+            )
         )
 
 
-def _only(order: MergeOrder, name: str, files: CandidateFiles, whose: str) -> _Found | SpliceRefusal:
-    """The one place a name means in these files."""
-    found = [it for it in _meant(files, parse_symbol_query(name, order.kind)) if order.path in {"", it.file.path}]
-    places = list(dict.fromkeys((symbol.name, it.file.path) for it in found for symbol in it.symbols))
+def _find_only(order: MergeOrder, name: str, files: CandidateFiles, owner: str) -> _FoundSymbols | SpliceRefusal:
+    """Return the only place that a name means in these files, or a refusal."""
+    found = [
+        match for match in _find_all(files, parse_symbol_query(name, order.kind)) if order.path in {"", match.file.path}
+    ]
+    places = list(dict.fromkeys((symbol.name, match.file.path) for match in found for symbol in match.symbols))
     if not places:
         where = order.path or "any file"
-        return SpliceRefusal(RefusalKind.NOT_FOUND, f"{whose} has no {name} in {where}.")
+        return SpliceRefusal(RefusalKind.NOT_FOUND, f"{owner} has no {name} in {where}.")
     if len(places) > 1:
-        several = ", ".join(f"{symbol} in {path}" for symbol, path in places[:4])
-        return SpliceRefusal(RefusalKind.AMBIGUOUS, f"{name} may be {several}.")
+        alternatives = ", ".join(f"{symbol} in {path}" for symbol, path in places[:4])
+        return SpliceRefusal(RefusalKind.AMBIGUOUS, f"{name} is ambiguous. It may be: {alternatives}.")
     return found[0]
 
 
-def _meant(files: CandidateFiles, name: SymbolQuery) -> list[_Found]:
-    """All symbols a name may mean, by file. A definition is meant before its prototype in another file."""
-    found = [_Found(read, symbols) for read in _outlines(files) if (symbols := find_symbols_by_query(read, name))]
-    defined = [it for it in found if any(symbol.kind is not SymbolKind.PROTOTYPE for symbol in it.symbols)]
+def _find_all(files: CandidateFiles, query: SymbolQuery) -> list[_FoundSymbols]:
+    """Return all symbols that a name may mean, by file. A definition is preferred to its prototype in another file."""
+    found = [
+        _FoundSymbols(outline, symbols)
+        for outline in _outlines(files)
+        if (symbols := find_symbols_by_query(outline, query))
+    ]
+    defined = [match for match in found if any(symbol.kind is not SymbolKind.PROTOTYPE for symbol in match.symbols)]
     return defined or found

@@ -1,8 +1,6 @@
-"""A symbol taken from another file of the same name, with the imports and helpers it needs and the base lacks.
+"""A symbol taken from another file, with the imports and helpers that it needs and the target file lacks.
 
-What the rest of a file declares of a symbol that was taken: its prototypes, and the fields it speaks of.
-
-Where a file lists what others may have: `export { … }`, `module.exports = { … }`, `exports.x = x`, `__all__`.
+Also updates its prototypes and the export lists: `export { … }`, `module.exports = { … }`, `exports.x = x`, `__all__`.
 """
 
 from __future__ import annotations
@@ -33,126 +31,162 @@ from roundtable.workshop.symbols.symbol_names import node_text
 from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 
 
-def update_symbol_prototypes(read: SpliceRequest, made: bytes) -> tuple[bytes, tuple[str, ...]]:
-    """The file with the prototypes of what was replaced as the new one has them, and what is said if it has none."""
-    old, (within, new) = read.target, read.variant
-    if old is None or new.kind is SymbolKind.PROTOTYPE or _called(old) == _called(new):
-        return made, ()
-    theirs = next(_prototypes(within, new), None)
+def update_symbol_prototypes(request: SpliceRequest, source: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """Update the prototypes of a replaced symbol to its new signature; also return a warning if there is none."""
+    old, (donor, new) = request.target, request.variant
+    if old is None or new.kind is SymbolKind.PROTOTYPE or _prototype_key(old) == _prototype_key(new):
+        return source, ()
+    new_prototype = next(_stale_prototypes(donor, new), None)
     while stale := next(
-        _prototypes(base := parse_outline_in_language(within.language, read.base.path, made), old, theirs), None
+        _stale_prototypes(
+            base := parse_outline_in_language(donor.language, request.base.path, source), old, new_prototype
+        ),
+        None,
     ):
-        more = splice_symbol(SpliceRequest(base, read.query, stale, SymbolVariant(within, theirs))) if theirs else None
-        if more is None or isinstance(more, SpliceRefusal):
-            return made, (f"{base.path} declares it as `{stale.signature}`.",)
-        made = more
-    return made, ()
+        updated = (
+            splice_symbol(SpliceRequest(base, request.query, stale, SymbolVariant(donor, new_prototype)))
+            if new_prototype
+            else None
+        )
+        if updated is None or isinstance(updated, SpliceRefusal):
+            return source, (f"{base.path} still declares it as `{stale.signature}`.",)
+        source = updated
+    return source, ()
 
 
-def _called(symbol: Symbol) -> object:
-    """What its prototypes have to say too: what it takes, and what stands before that."""
+def _prototype_key(symbol: Symbol) -> object:
+    """Return what prototypes of a symbol have to match: its parameters and the text before them."""
     return normalize_type_spelling(symbol_signature_line(symbol.node).partition("(")[0]), list_parameter_types(
         symbol.node
     )
 
 
-def _prototypes(file: Outline, symbol: Symbol, known: Symbol | None = None) -> Iterator[Symbol]:
-    """The prototypes of a symbol that are not like the one that is known."""
-    found = (it for it in file.symbols if it.kind is SymbolKind.PROTOTYPE and it.name == symbol.name)
-    alike = (it for it in found if list_parameter_types(it.node) == list_parameter_types(symbol.node))
-    return (it for it in alike if known is None or _called(it) != _called(known))
+def _stale_prototypes(file: Outline, symbol: Symbol, known: Symbol | None = None) -> Iterator[Symbol]:
+    """Yield the prototypes of a symbol that differ from the known one."""
+    prototypes = (
+        prototype
+        for prototype in file.symbols
+        if prototype.kind is SymbolKind.PROTOTYPE and prototype.name == symbol.name
+    )
+    same_parameters = (
+        prototype
+        for prototype in prototypes
+        if list_parameter_types(prototype.node) == list_parameter_types(symbol.node)
+    )
+    return (
+        prototype
+        for prototype in same_parameters
+        if known is None or _prototype_key(prototype) != _prototype_key(known)
+    )
 
 
 def describe_missing_struct_fields(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> Iterator[str]:
-    """A sentence on each struct of the base that lacks fields which what was taken speaks of."""
-    words = [donor.name_usage(it) for it in taken]
-    said = {name for it in words for name in it.used | it.members} - {it.base_name for it in base.symbols}
+    """Yield a sentence for each struct of the base that lacks fields which the taken symbols use."""
+    usages = [donor.name_usage(symbol) for symbol in taken]
+    used = {name for usage in usages for name in usage.used | usage.members} - {
+        symbol.base_name for symbol in base.symbols
+    }
     for struct in donor.symbols:
-        theirs = [it for it in _fields(struct) if it in said]
-        ours = find_counterpart_symbols(base, donor, struct) if theirs else []
-        known = set(_fields(*ours))
-        lacks = ", ".join(f"`{it}`" for it in dict.fromkeys(theirs) if it not in known)
-        if ours and lacks:
-            yield f"It speaks of {lacks}, which {struct.name} has where it comes from, and not in {base.path}."
+        used_fields = [field for field in _field_names(struct) if field in used]
+        counterparts = find_counterpart_symbols(base, donor, struct) if used_fields else []
+        known = set(_field_names(*counterparts))
+        missing = ", ".join(f"`{name}`" for name in dict.fromkeys(used_fields) if name not in known)
+        if counterparts and missing:
+            yield f"It uses {missing}, but {struct.name} has no such field in {base.path}."
 
 
-def _fields(*structs: Symbol) -> Iterator[str]:
-    """The names that structs give to their fields, as C, C++, Go and Rust declare them."""
-    waiting = [it.node for it in structs if it.kind is SymbolKind.CLASS or it.node.type == "type_definition"]
-    while waiting:
-        at = waiting.pop()
-        if at.type == "field_identifier":
-            yield node_text(at)
-        elif at.type != "function_definition":
-            waiting.extend(reversed(at.named_children))
+def _field_names(*structs: Symbol) -> Iterator[str]:
+    """Yield the field names of structs, as C, C++, Go and Rust declare them."""
+    pending = [
+        struct.node for struct in structs if struct.kind is SymbolKind.CLASS or struct.node.type == "type_definition"
+    ]
+    while pending:
+        node = pending.pop()
+        if node.type == "field_identifier":
+            yield node_text(node)
+        elif node.type != "function_definition":
+            pending.extend(reversed(node.named_children))
 
 
 _ALL = "__all__"
 _EXPORT = "export"
-_ONE_BY_ONE = re.compile(r"(?:module\.)?exports\.\w+")
+_EXPORTED_MEMBER = re.compile(r"(?:module\.)?exports\.\w+")
 _HOISTED = {"function_declaration", "generator_function_declaration"}
 
 
-class _Listed(NamedTuple):
-    """A name that others may have, the list it stands in, and the node that says it there."""
+class _ExportListEntry(NamedTuple):
+    """An exported name, the export list that contains it, and the node of the entry."""
 
     name: str
-    where: str
+    list_name: str
     node: Node
 
 
 def add_symbol_to_export_list(base: Outline, donor: Outline, symbol: Symbol, newline: bytes) -> bytes | None:
-    """The base with its new symbol in the list it has with the donor; None where it cannot stand in such a list."""
-    theirs = next((it for it in _listed(donor) if it.name == symbol.name), None)
-    ours = list(_listed(base))
-    if theirs is None or any(it.name == symbol.name for it in ours):
+    """Add a new symbol to the export list that the donor has it in; None if it cannot be added."""
+    donor_entry = next((entry for entry in _export_list_entries(donor) if entry.name == symbol.name), None)
+    entries = list(_export_list_entries(base))
+    if donor_entry is None or any(entry.name == symbol.name for entry in entries):
         return base.source
-    last = next((it for it in reversed(ours) if it.where == theirs.where), None)
+    last = next((entry for entry in reversed(entries) if entry.list_name == donor_entry.list_name), None)
     if last is None:
-        # Without such a list, all of a Python module can be had.
-        return base.source if theirs.where == _ALL and _ALL not in {it.name for it in base.symbols} else None
-    if theirs.where not in {_ALL, _EXPORT} and _is_made_later(base, symbol, last.node):
+        # Without `__all__`, a Python module exports every name.
+        return (
+            base.source
+            if donor_entry.list_name == _ALL and _ALL not in {known.name for known in base.symbols}
+            else None
+        )
+    if donor_entry.list_name not in {_ALL, _EXPORT} and _is_defined_after(base, symbol, last.node):
         return None
-    source, text, end = base.source, theirs.node.text or b"", last.node.end_byte
+    source, text, end = base.source, donor_entry.node.text or b"", last.node.end_byte
     if last.node.type == "expression_statement":
         end = line_end_offset(source, end)
         return source[:end] + newline + text + source[end:]
     own_line = line_start_offset(source, last.node.start_byte) != last.node.start_byte
-    between = newline + line_indentation(source, last.node.start_byte) if own_line else b" "
-    return source[:end] + b"," + between + text + source[end:]
+    separator = newline + line_indentation(source, last.node.start_byte) if own_line else b" "
+    return source[:end] + b"," + separator + text + source[end:]
 
 
-def _is_made_later(base: Outline, symbol: Symbol, place: Node) -> bool:
-    """Whether a symbol is not there yet when the list is made."""
+def _is_defined_after(base: Outline, symbol: Symbol, place: Node) -> bool:
+    """Tell whether a symbol is not defined yet where the export list is built."""
     return any(
-        it.name == symbol.name and it.node.type not in _HOISTED and it.start > place.start_byte for it in base.symbols
+        defined.name == symbol.name and defined.node.type not in _HOISTED and defined.start > place.start_byte
+        for defined in base.symbols
     )
 
 
-def _listed(file: Outline) -> Iterator[_Listed]:
+def _export_list_entries(file: Outline) -> Iterator[_ExportListEntry]:
     for node in file.root.named_children:
         if node.type == "export_statement" and node.child_by_field_name("source") is None:
-            clauses = (it for it in node.named_children if it.type == "export_clause")
-            names = (it for clause in clauses for it in clause.named_children if it.type == "export_specifier")
-            yield from (_Listed(node_text(it.child_by_field_name("name")), _EXPORT, it) for it in names)
+            clauses = (clause for clause in node.named_children if clause.type == "export_clause")
+            names = (
+                specifier
+                for clause in clauses
+                for specifier in clause.named_children
+                if specifier.type == "export_specifier"
+            )
+            yield from (
+                _ExportListEntry(node_text(specifier.child_by_field_name("name")), _EXPORT, specifier)
+                for specifier in names
+            )
         elif node.type == "expression_statement" and node.named_children:
-            yield from _assigned(node, node.named_children[0])
+            yield from _assigned_exports(node, node.named_children[0])
 
 
-def _assigned(statement: Node, node: Node) -> Iterator[_Listed]:
+def _assigned_exports(statement: Node, node: Node) -> Iterator[_ExportListEntry]:
     left, right = node_text(node.child_by_field_name("left")), node.child_by_field_name("right")
     if right is None:
         return
     if left in {"module.exports", _ALL}:
-        for it in right.named_children:
-            said = node_text(it.child_by_field_name("value") or it)
-            yield _Listed(said.strip("'\""), left, it)
-    elif _ONE_BY_ONE.fullmatch(left) and right.type == "identifier":
-        yield _Listed(node_text(right), "exports", statement)
+        for child in right.named_children:
+            text = node_text(child.child_by_field_name("value") or child)
+            yield _ExportListEntry(text.strip("'\""), left, child)
+    elif _EXPORTED_MEMBER.fullmatch(left) and right.type == "identifier":
+        yield _ExportListEntry(node_text(right), "exports", statement)
 
 
 class TransplantedSymbol(NamedTuple):
-    """The file with the symbol, the symbols and imports that were taken for it, and what may not fit together."""
+    """The file with the symbol, the symbols and imports that came with it, and possible conflicts."""
 
     source: bytes
     symbols: tuple[str, ...]
@@ -161,205 +195,231 @@ class TransplantedSymbol(NamedTuple):
 
 
 def transplant_symbol(path: str, source: bytes, symbol: str, text: bytes) -> TransplantedSymbol | SpliceRefusal:
-    """Put a symbol out of a text into the source, and what it needs of the text's helpers and imports."""
-    read = parse_splice_request(path, source, symbol, text)
-    return read if isinstance(read, SpliceRefusal) else splice_symbol_with_dependencies(read)
+    """Insert a symbol of a text into a source, with the helpers and imports that it needs."""
+    request = parse_splice_request(path, source, symbol, text)
+    return request if isinstance(request, SpliceRefusal) else splice_symbol_with_dependencies(request)
 
 
-def splice_symbol_with_dependencies(read: SpliceRequest) -> TransplantedSymbol | SpliceRefusal:
-    """Splice a symbol, and with it what it needs of the helpers and imports that stand beside it."""
-    made = splice_symbol(read)
-    if isinstance(made, SpliceRefusal):
-        return made
-    path, source, (within, first) = read.base.path, read.base.source, read.variant
-    made, stale = update_symbol_prototypes(read, made)
-    taken, clashes = [first], list(stale)
-    for helper in _needed(within, taken):
-        base = parse_outline_in_language(within.language, path, made)
-        at_home = _at_home(helper, read)
-        there = find_counterpart_symbols(base, within, at_home)
-        if there:
-            clashes += [_clash(path, helper, there[0])] if _differ(there, helper) else []
-        elif helper.base_name not in {it.name for it in (*base.imports, *within.imports)}:
-            more = splice_symbol(
-                SpliceRequest(base, SymbolQuery(tuple(at_home.name.split("."))), None, SymbolVariant(within, helper))
+def splice_symbol_with_dependencies(request: SpliceRequest) -> TransplantedSymbol | SpliceRefusal:
+    """Splice a symbol, with the helpers and imports of its own file that it needs."""
+    result = splice_symbol(request)
+    if isinstance(result, SpliceRefusal):
+        return result
+    path, source, (donor, first_symbol) = request.base.path, request.base.source, request.variant
+    result, stale = update_symbol_prototypes(request, result)
+    taken, conflicts = [first_symbol], list(stale)
+    for helper in _needed_helpers(donor, taken):
+        base = parse_outline_in_language(donor.language, path, result)
+        at_home = _as_named_in_base(helper, request)
+        existing = find_counterpart_symbols(base, donor, at_home)
+        if existing:
+            conflicts += (
+                [_describe_conflict(path, helper, existing[0])] if _have_other_parameters(existing, helper) else []
             )
-            if isinstance(more, SpliceRefusal):
-                clashes.append(more.sentence)
+        elif helper.base_name not in {statement.name for statement in (*base.imports, *donor.imports)}:
+            extended = splice_symbol(
+                SpliceRequest(base, SymbolQuery(tuple(at_home.name.split("."))), None, SymbolVariant(donor, helper))
+            )
+            if isinstance(extended, SpliceRefusal):
+                conflicts.append(extended.sentence)
             else:
-                made = more
+                result = extended
                 taken.append(helper)
-    clashes += describe_missing_struct_fields(parse_outline_in_language(within.language, path, made), within, taken)
-    made, unlisted = _listed_too(path, made, within, taken[1:] if read.target else taken)
-    base = parse_outline_in_language(within.language, path, source)
-    lines, unfit = _imports_needed(base, within, taken)
-    whole = verify_spliced_source(base, insert_import_statements(path, base, made, lines))
-    if isinstance(whole, SpliceRefusal):
-        return whole
-    return TransplantedSymbol(whole, tuple(it.name for it in taken), lines, (*clashes, *unlisted, *unfit))
+    conflicts += describe_missing_struct_fields(parse_outline_in_language(donor.language, path, result), donor, taken)
+    result, unlisted = _add_to_export_lists(path, result, donor, taken[1:] if request.target else taken)
+    base = parse_outline_in_language(donor.language, path, source)
+    statements, conflicting = _imports_needed(base, donor, taken)
+    verified = verify_spliced_source(base, insert_import_statements(path, base, result, statements))
+    if isinstance(verified, SpliceRefusal):
+        return verified
+    return TransplantedSymbol(
+        verified, tuple(symbol.name for symbol in taken), statements, (*conflicts, *unlisted, *conflicting)
+    )
 
 
-def _at_home(helper: Symbol, read: SpliceRequest) -> Symbol:
-    """A helper as it is called in the base: beside a method that came without its class it is of the same class."""
-    scope = read.target.scope if read.target else ".".join(read.query.parts[:-1])
-    own = helper.name.removeprefix(f"{FRAME_CLASS_NAME}.")
-    return replace(helper, name=f"{scope}.{own}") if own != helper.name and scope else helper
+def _as_named_in_base(helper: Symbol, request: SpliceRequest) -> Symbol:
+    """Return a helper with its name in the base: next to a method without its class, it belongs to the same class."""
+    scope = request.target.scope if request.target else ".".join(request.query.parts[:-1])
+    name = helper.name.removeprefix(f"{FRAME_CLASS_NAME}.")
+    return replace(helper, name=f"{scope}.{name}") if name != helper.name and scope else helper
 
 
-def _listed_too(path: str, made: bytes, donor: Outline, new: Sequence[Symbol]) -> tuple[bytes, list[str]]:
-    """The file with its new symbols where it lists what others may have, and a sentence on each that is not there."""
+def _add_to_export_lists(path: str, source: bytes, donor: Outline, new: Sequence[Symbol]) -> tuple[bytes, list[str]]:
+    """Add new symbols to the export lists; also return a sentence for each that could not be added."""
     unlisted: list[str] = []
-    for it in new:
-        more = add_symbol_to_export_list(
-            parse_outline_in_language(donor.language, path, made), donor, it, detect_source_newline(made)
+    for symbol in new:
+        extended = add_symbol_to_export_list(
+            parse_outline_in_language(donor.language, path, source), donor, symbol, detect_source_newline(source)
         )
-        unlisted += [] if more else [f"{it.name} is exported where it comes from, and not in {path}."]
-        made = more or made
-    return made, unlisted
+        unlisted += [] if extended else [f"{symbol.name} is exported in its own file, but not in {path}."]
+        source = extended or source
+    return source, unlisted
 
 
-def _needed(donor: Outline, taken: Sequence[Symbol]) -> Iterator[Symbol]:
-    """The donor's other symbols that what was taken so far speaks of. `taken` grows while this is read."""
+def _needed_helpers(donor: Outline, taken: Sequence[Symbol]) -> Iterator[Symbol]:
+    """Yield the donor's other symbols that the taken ones use. `taken` grows while this is read."""
     seen = set(taken)
-    at = 0
-    while at < len(taken):
-        one = taken[at]
-        words = donor.name_usage(one)
-        at += 1
+    index = 0
+    while index < len(taken):
+        current = taken[index]
+        usage = donor.name_usage(current)
+        index += 1
         for helper in donor.symbols:
-            beside = not helper.owner or helper.scope == one.scope
+            is_reachable = not helper.owner or helper.scope == current.scope
             if (
                 helper in seen
                 or helper.kind in {SymbolKind.SCOPE, SymbolKind.PROTOTYPE}
-                or not beside
-                or _inside(helper, one)
+                or not is_reachable
+                or _overlap(helper, current)
             ):
                 continue
-            owned = bool(helper.scope) and helper.scope == one.scope
-            bare = words.used if donor.language.implicit_self or not owned else frozenset[str]()
-            said = bare | words.members if owned else bare
-            if helper.base_name in (words.called if helper.name == one.name else said):
+            is_same_class = bool(helper.scope) and helper.scope == current.scope
+            plain_names = usage.used if donor.language.implicit_self or not is_same_class else frozenset[str]()
+            names = plain_names | usage.members if is_same_class else plain_names
+            if helper.base_name in (usage.called if helper.name == current.name else names):
                 seen.add(helper)
                 yield helper
 
 
-def _inside(symbol: Symbol, other: Symbol) -> bool:
+def _overlap(symbol: Symbol, other: Symbol) -> bool:
     return (other.start <= symbol.start and symbol.end <= other.end) or (
         symbol.start <= other.start and other.end <= symbol.end
     )
 
 
-def _differ(there: Sequence[Symbol], helper: Symbol) -> bool:
-    """Whether none of these is called as the helper is."""
-    if interchangeable_symbol_kind(there[0]) is not interchangeable_symbol_kind(helper):
+def _have_other_parameters(existing: Sequence[Symbol], helper: Symbol) -> bool:
+    """Tell whether none of these symbols is called like the helper."""
+    if interchangeable_symbol_kind(existing[0]) is not interchangeable_symbol_kind(helper):
         return True
     return interchangeable_symbol_kind(helper) is SymbolKind.FUNCTION and all(
-        list_parameter_types(it.node) != list_parameter_types(helper.node) for it in there
+        list_parameter_types(symbol.node) != list_parameter_types(helper.node) for symbol in existing
     )
 
 
-def _clash(path: str, helper: Symbol, there: Symbol) -> str:
-    return f"It was written for `{helper.signature}`, and {path} has `{there.signature}`."
+def _describe_conflict(path: str, helper: Symbol, existing: Symbol) -> str:
+    return f"It expects `{helper.signature}`, but {path} has `{existing.signature}`."
 
 
 def _imports_needed(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> tuple[tuple[str, ...], list[str]]:
-    """The import statements to add, and those that stand against one of the base."""
-    words = [donor.name_usage(it) for it in taken]
-    said = {name for it in words for name in it.used | it.called}.union(*map(donor.names_above, taken))
-    said |= {FUTURE_ANNOTATIONS} if any(_is_annotated(it.outer_node) for it in taken) else set()
-    while more := {name for it in donor.imports if it.name in said for name in it.required_names} - said:
-        said |= more
-    ours = {it.name: it for it in base.imports if it.name}
-    written = {_plain(it.text) for it in base.imports}
-    defined = {it.base_name for it in base.symbols}
-    add: dict[str, None] = {}
-    unfit: list[str] = []
-    for it in donor.imports:
-        if not it.name or it.name not in said or it.name in defined or _plain(it.text) in written:
+    """Return the import statements to add, and a sentence for each that conflicts with one of the base."""
+    usages = [donor.name_usage(symbol) for symbol in taken]
+    used = {name for usage in usages for name in usage.used | usage.called}.union(*map(donor.names_above, taken))
+    used |= {FUTURE_ANNOTATIONS} if any(_is_annotated(symbol.outer_node) for symbol in taken) else set()
+    while (
+        required := {name for statement in donor.imports if statement.name in used for name in statement.required_names}
+        - used
+    ):
+        used |= required
+    existing = {statement.name: statement for statement in base.imports if statement.name}
+    written = {_normalize_statement(statement.text) for statement in base.imports}
+    defined = {symbol.base_name for symbol in base.symbols}
+    statements: dict[str, None] = {}
+    conflicts: list[str] = []
+    for statement in donor.imports:
+        if (
+            not statement.name
+            or statement.name not in used
+            or statement.name in defined
+            or _normalize_statement(statement.text) in written
+        ):
             continue
-        other = ours.get(it.name)
-        if other and not _both_stand(it, other):
-            unfit.append(f"It needs `{it.text}`, and {base.path} has `{other.text}`.")
+        rival = existing.get(statement.name)
+        if rival and not _can_coexist(statement, rival):
+            conflicts.append(f"It needs `{statement.text}`, but {base.path} has `{rival.text}`.")
         else:
-            add[it.text] = None
-    everything = base.name_usage()
-    known = {*everything.used, *everything.members, *everything.bound, *defined, *(it.name for it in donor.imports)}
-    known.update(it.base_name for it in donor.symbols)
-    if any(name not in known for it in words for name in it.used | it.members):
-        add.update({it.text: None for it in donor.imports if not it.name and _plain(it.text) not in written})
-    return tuple(add), unfit
+            statements[statement.text] = None
+    base_usage = base.name_usage()
+    known = {
+        *base_usage.used,
+        *base_usage.members,
+        *base_usage.bound,
+        *defined,
+        *(statement.name for statement in donor.imports),
+    }
+    known.update(symbol.base_name for symbol in donor.symbols)
+    if any(name not in known for usage in usages for name in usage.used | usage.members):
+        statements.update(
+            {
+                statement.text: None
+                for statement in donor.imports
+                if not statement.name and _normalize_statement(statement.text) not in written
+            }
+        )
+    return tuple(statements), conflicts
 
 
 def _is_annotated(node: Node) -> bool:
-    """Whether types stand in it as Python writes them."""
-    waiting = [node]
-    while waiting:
-        at = waiting.pop()
-        if at.type == "type":
+    """Tell whether code has Python type annotations."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if current.type == "type":
             return True
-        waiting.extend(at.named_children)
+        pending.extend(current.named_children)
     return False
 
 
-def _both_stand(one: Import, other: Import) -> bool:
-    """`import a.b` and `import a.c` bring in the same name and do not disturb each other."""
-    return all(re.fullmatch(r"import [\w.]+", it.text) for it in (one, other))
+def _can_coexist(one: Import, other: Import) -> bool:
+    """Tell whether two imports of one name are compatible, as `import a.b` and `import a.c` are."""
+    return all(re.fullmatch(r"import [\w.]+", statement.text) for statement in (one, other))
 
 
-def _plain(text: str) -> str:
+def _normalize_statement(text: str) -> str:
     return re.sub(r"[\s;'\"]", "", text)
 
 
-def insert_import_statements(path: str, base: Outline, made: bytes, lines: Iterable[str]) -> bytes:
-    """The file with these import statements where its imports stand; the first ones if it has none."""
-    waiting = list(lines)
-    if first := [it for it in waiting if is_future_import(it)]:
-        made = _at_the_top(parse_outline_in_language(base.language, path, made), first)
-    later = [it for it in waiting if it not in first]
-    return _among_imports(parse_outline_in_language(base.language, path, made), later) if later else made
+def insert_import_statements(path: str, base: Outline, source: bytes, statements: Iterable[str]) -> bytes:
+    """Insert import statements after the existing imports, or at the top if there are none."""
+    pending = list(statements)
+    if first := [line for line in pending if is_future_import(line)]:
+        source = _insert_at_top(parse_outline_in_language(base.language, path, source), first)
+    later = [line for line in pending if line not in first]
+    return _insert_among_imports(parse_outline_in_language(base.language, path, source), later) if later else source
 
 
-def _among_imports(now: Outline, lines: Sequence[str]) -> bytes:
-    made, newline = now.source, detect_source_newline(now.source)
-    code = [it.start for it in now.symbols if it.kind is not SymbolKind.VALUE]
-    limit = min(code, default=len(made))
-    imports = [it for it in now.imports if not is_future_import(it.text)]
-    ends = [it.end for it in imports if it.start < limit] or [it.end for it in imports[:1]]
+def _insert_among_imports(outline: Outline, statements: Sequence[str]) -> bytes:
+    source, newline = outline.source, detect_source_newline(outline.source)
+    code = [symbol.start for symbol in outline.symbols if symbol.kind is not SymbolKind.VALUE]
+    limit = min(code, default=len(source))
+    imports = [statement for statement in outline.imports if not is_future_import(statement.text)]
+    ends = [statement.end for statement in imports if statement.start < limit] or [
+        statement.end for statement in imports[:1]
+    ]
     if not ends:
-        return _at_the_top(now, lines)
-    at = line_end_offset(made, len(made[: max(ends)].rstrip()))
-    return made[:at] + newline + _written(lines, newline) + made[at:]
+        return _insert_at_top(outline, statements)
+    offset = line_end_offset(source, len(source[: max(ends)].rstrip()))
+    return source[:offset] + newline + _join_lines(statements, newline) + source[offset:]
 
 
-def _at_the_top(now: Outline, lines: Sequence[str]) -> bytes:
-    made, newline = now.source, detect_source_newline(now.source)
-    text = _written(lines, newline)
-    at = _after_preamble(now, min((it.start for it in now.symbols), default=len(made)))
-    if at:
-        return made[:at] + newline * 2 + text + made[at:]
-    at = len(BOM_UTF8) if made.startswith(BOM_UTF8) else 0
-    gap = 1 if now.imports else now.language.blank_lines
-    return made[:at] + text + newline * (gap + 1) + made[at:]
+def _insert_at_top(outline: Outline, statements: Sequence[str]) -> bytes:
+    source, newline = outline.source, detect_source_newline(outline.source)
+    text = _join_lines(statements, newline)
+    offset = _after_preamble(outline, min((symbol.start for symbol in outline.symbols), default=len(source)))
+    if offset:
+        return source[:offset] + newline * 2 + text + source[offset:]
+    offset = len(BOM_UTF8) if source.startswith(BOM_UTF8) else 0
+    blank_lines = 1 if outline.imports else outline.language.blank_lines
+    return source[:offset] + text + newline * (blank_lines + 1) + source[offset:]
 
 
-def _written(lines: Sequence[str], newline: bytes) -> bytes:
+def _join_lines(lines: Sequence[str], newline: bytes) -> bytes:
     return newline.join(line.encode().replace(b"\r\n", b"\n").replace(b"\n", newline) for line in lines)
 
 
 def _after_preamble(file: Outline, limit: int) -> int:
-    at = 0
+    offset = 0
     for node in file.root.children:
         has_body = node.child_by_field_name("body") is not None
-        if node.type not in file.language.preamble or has_body or node.end_byte > limit or _is_code(file, node):
+        if node.type not in file.language.preamble or has_body or node.end_byte > limit or _is_not_preamble(file, node):
             break
-        at = line_end_offset(file.source, node.start_byte + len((node.text or b"").rstrip()))
-    return at
+        offset = line_end_offset(file.source, node.start_byte + len((node.text or b"").rstrip()))
+    return offset
 
 
-def _is_code(file: Outline, node: Node) -> bool:
-    """Whether this only looks like a preamble: a statement that is no string, or a comment of the first symbol."""
+def _is_not_preamble(file: Outline, node: Node) -> bool:
+    """Tell whether a node only looks like preamble: a statement that is no string, or a symbol's comment."""
     if node.type == "expression_statement":
         return node.named_children[0].type != "string"
     return "comment" in node.type and any(
-        it.start <= node.start_byte < it.start_without_comments for it in file.symbols
+        symbol.start <= node.start_byte < symbol.start_without_comments for symbol in file.symbols
     )

@@ -123,7 +123,9 @@ async def test_seven_stages_that_all_go_wrong_stay_within_their_quote(tmp_path: 
         render_session_page(session),
         "\n".join(it.text for it in render_decision_lines(session, "last")),
     ]
-    assert all("DEGRADED: read this first." in it and "0 of 0" not in it for it in told), "nobody counts votes here"
+    assert all("DEGRADED: read the notices first." in it and "0 of 0" not in it for it in told), (
+        "nobody counts votes here"
+    )
 
 
 def module(number: int) -> str:

@@ -336,12 +336,12 @@ def test_a_transcript_tells_everything() -> None:
         "| B | Use GraphQL | gpt | 1 | 0 |",
         "### Minority report\n\n**gpt** stands for: Use GraphQL\n\n> I keep\n> my reasons.",
         "counted at the blind position: gpt.",
-        "What it had said before it failed:\n\n> I was about",
+        "Text before the failure:\n\n> I was about",
         "Rates A same, B opposed",
-        "*counted 1 of 2, closed by deadline, not enough for the quorum*",
+        "*counted 1 of 2, closed by deadline, quorum not reached*",
         "**Note from maria to gpt:**\n\n> Mind the *mobile* clients.",
         "Because: I forgot caches; 304 (RFC 9111)",
-        "*late, not counted · via lab:claude · 1.5 s · could not be read*",
+        "*late, not counted · via lab:claude · 1.5 s · unreadable*",
         "**choose**: Which one? (A, B, none): **A**, by maria\n\n> because",
         "- File added: api.md (1,234 bytes)",
         "- Renamed to api",
@@ -374,7 +374,7 @@ def test_one_round_alone() -> None:
     assert find_round_by_address(session, "2-ballot").name == find_round_by_address(session, BALLOT).name == BALLOT
     with pytest.raises(NotFound) as caught:
         find_round_by_address(session, "9")
-    assert caught.value.message == "There is no round 9 in this session."
+    assert caught.value.message == "This session has no round 9."
     assert BLIND in caught.value.help
 
 
@@ -390,7 +390,7 @@ def test_an_unfinished_session() -> None:
     )
     text = render_transcript(session)
     assert "*still open*" in text
-    assert "Cut off in mid-answer:\n\n> Half a" in text
+    assert "Interrupted after:\n\n> Half a" in text
     assert "- Cancelled by maria: wrong question" in text
     assert seat_states(session) == {"claude": "asked", "gpt": "interrupted", "gemini": "waiting"}
     assert "| gpt | 1 | 1 | 0 | – | 0 | unknown |" in text
@@ -402,8 +402,8 @@ def test_an_unfinished_session() -> None:
         ((), "not started"),
         ((RunStarted("h:1:2:3"),), "not finished"),
         ((RunStarted("h:1:2:3"), RunStopped("interrupted")), "stopped (interrupted), can be resumed"),
-        ((GateOpened(Gate("go", "Go on?", ("yes", "no"), "no")),), "waits for an answer to go"),
-        ((CancelAsked(),), "is being cancelled"),
+        ((GateOpened(Gate("go", "Go on?", ("yes", "no"), "no")),), "waiting for an answer to gate go"),
+        ((CancelAsked(),), "being cancelled"),
         ((decided(),), "decided, not closed yet"),
     ],
 )

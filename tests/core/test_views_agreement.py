@@ -46,7 +46,11 @@ async def test_every_seat_sits_at_the_table_with_the_sign_of_its_camp_and_how_it
     texts = [it.text for it in drawing.findall("text")]
     assert texts[0::2] == ["A", "B", "A", "B", "?"]
     legend = "\n".join(render_agreement_map(session)).partition("</svg>")[2]
-    for way in ("claude, gemini (came from B, for a reason)", "(went to A without evidence), grok", "not heard: llama"):
+    for way in (
+        "claude, gemini (moved from B for a stated reason)",
+        "(moved to A without evidence), grok",
+        "no answer: llama",
+    ):
         assert way in legend
 
 
@@ -89,7 +93,7 @@ async def test_the_map_says_the_same_in_words() -> None:
     session = await held()
     figure = "\n".join(render_agreement_map(session))
     label = drawn(session).get("aria-label", "")
-    assert "claude A, held" in label
+    assert "claude A, unchanged" in label
     assert "REST" in figure
     assert "(decided)" not in figure, "two against two"
 

@@ -199,10 +199,10 @@ def test_a_change_that_was_undone_reads_as_undone_everywhere_and_can_be_applied_
     assert "Take it back with: roundtable undo 1" in cli.run("show", "last").stdout
     cli.run("undo")
     for told in (cli.run("show", "last").stdout, cli.run("show", "last", "--format", "html").stdout):
-        assert "what it wrote is undone" in told
+        assert "its change was undone" in told
         assert "Change 1 was undone by" in told
         assert "Take it back with" not in told
-    assert "what it wrote is undone" in cli.run("status", "last").stdout
+    assert "its change was undone" in cli.run("status", "last").stdout
     assert json.loads(cli.run("show", "last", "--format", "json").stdout)["change"]["undone"]["files"] == ["calc.py"]
     cli.run("apply", "last", "--all")
     assert RIGHT in code(cli)

@@ -67,13 +67,13 @@ def test_a_seat_that_spoke_through_another_voice_is_told_everywhere(cli: Cli) ->
     assert "Asking its next voice, script:s.json." in lines
     instead = "x spoke through script:s.json instead of v:big (council/1-blind)"
     assert f"{instead}: {NO_KEY} Nor was nowhere:model to be had: There is no endpoint" in lines
-    assert "x and rest spoke through the same model, script:s.json." in lines
+    assert "x and rest used the same model, script:s.json." in lines
     assert "DEGRADED" not in lines
     assert "script:s.json instead of v:big" in cli.run("status").stdout
     for form in ("markdown", "html"):
         shown = cli.run("show", "--format", form).stdout.replace("\\", "")
         assert instead in shown
-        assert "x and rest spoke through the same model, script:s.json." in shown
+        assert "x and rest used the same model, script:s.json." in shown
 
 
 def test_seats_that_were_given_one_voice_hear_nothing_of_it(cli: Cli) -> None:
@@ -91,7 +91,7 @@ def test_a_round_nobody_could_read_says_so_and_names_the_one_that_decides(cli: C
     assert "Round council/3-reconsider closed: 3 of 3 answered; what could be read does not meet the quorum." in told
     decides = "which is less than the quorum, so council/1-blind decides."
     assert f"0 of 3 seats gave a valid answer in council/3-reconsider, {decides}" in told
-    assert "counted 0 of 3, could not read a, b, c, not enough for the quorum" in cli.run("show").stdout
+    assert "counted 0 of 3, could not read a, b, c, quorum not reached" in cli.run("show").stdout
 
 
 async def test_a_reply_without_a_file_is_told_in_words_for_code_and_with_the_reason(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ async def test_a_reply_without_a_file_is_told_in_words_for_code_and_with_the_rea
     told = cli.run("build", "Make double() double", "--dry-run", "--headless", *seats).stdout
     assert "[bob] asked once more: its reply could not be read\n" in told
     why = "No block of the reply says which file it is for."
-    assert f"[bob] No file could be read from this reply, so it does not count: {why}\n" in told
+    assert f"[bob] This reply does not count because no file could be read from it: {why}\n" in told
     assert "vote" not in told
 
 

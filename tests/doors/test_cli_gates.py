@@ -99,7 +99,7 @@ def test_a_yes_is_noted_and_nothing_is_said_to_be_done(cli: Cli) -> None:
     seats = cli.script(a=debater("Use REST", agree), b=debater("Use REST", agree))
     told = cli.run("debate", "REST?", *seats, "--answer", "execute=yes").stdout
     assert "1. yes (y): note that it may be (`roundtable apply` then does it)" in told
-    assert "What next: to be carried out, with `roundtable apply`." in told
+    assert "Next step: carry it out with `roundtable apply`." in told
 
 
 # --- later, and from elsewhere -------------------------------------------------------------------
@@ -119,7 +119,7 @@ def test_ctrl_c_leaves_the_gate_open_and_says_how_to_answer_it_later(cli: Cli) -
     assert waiting["pid"] is None
     told = cli.run("answer", waiting["address"], "decide=m", "--text", "On Monday.").stdout
     assert told == f"Gate decide is answered: myself; go on with: roundtable resume {waiting['address']}\n"
-    assert "What next: a person does it by hand." in cli.run("resume").stdout
+    assert "Next step: a person carries it out by hand." in cli.run("resume").stdout
     assert "No gate waits in this workspace." in cli.run("gates").stderr
 
 

@@ -353,7 +353,7 @@ def test_a_branch_goes_its_own_way(cli: Cli) -> None:
     lines = cli.json("resume", own, code=3)
     assert lines[0]["charter"]["parent"]
     assert [it["round"] for it in lines if it["kind"] == "round.opened"] == ["council/1-blind", "council/3-reconsider"]
-    assert "There is no round 9 in this session." in cli.run("branch", own, "--at", "9", code=2).stderr
+    assert "This session has no round 9." in cli.run("branch", own, "--at", "9", code=2).stderr
 
 
 # --- at a terminal -------------------------------------------------------------------------------

@@ -252,7 +252,7 @@ def test_the_decision_says_what_it_rests_on() -> None:
         "s", [Recorded(1, "", "s", SessionOpened(CHARTER)), Recorded(2, "", "s", DecisionMade(decision))]
     )
     lines = [line.plain() for line in render_decision_lines(session, "here")]
-    assert lines[1] == "DEGRADED: counted 3 of 3, but read this first."
+    assert lines[1] == "DEGRADED: counted 3 of 3, see the notices."
     assert lines.index("Decision reached: REST") > 1
     assert (
         "Counted 3 of 3 (claude, gpt, grok†; † changed without a named reason, counted at its blind position)." in lines

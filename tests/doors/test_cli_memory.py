@@ -126,7 +126,7 @@ def test_a_meeting_says_what_its_seats_were_told_and_shown_live_and_wherever_it_
     rest = decide(QUESTION, "Use REST")
     Path("api.md").write_text("Ten clients.")
     seats = talk({"turns": [{"text": answer("Use REST")}]})
-    told, shown = f"Told of earlier meetings (1): {rest} (decision)", "Shown as context (1): api.md"
+    told, shown = f"From earlier meetings (1): {rest} (decision)", "Files and texts (1): api.md"
     live = cli.run("discuss", QUESTION, *seats, "--headless", "--file", "api.md")
     assert {told, shown} <= set(live.stdout.splitlines())
     assert {told, shown} <= set(run("show", "last").stdout.splitlines())

@@ -35,7 +35,7 @@ def test_who_said_yes_ahead_is_named_as_that_in_the_commit(cli: Cli, tmp_path: P
     git(cli.work, "config", "--unset", "user.email")
     cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)))
     author, trailers = git(cli.work, "log", "-1", "--format=%an%n%(trailers)").split("\n", 1)
-    assert f"Approved-By: {getpass.getuser()} (ahead)\n" in trailers
+    assert f"Approved-By: {getpass.getuser()} (in advance)\n" in trailers
     assert author == getpass.getuser()
 
 

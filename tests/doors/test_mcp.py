@@ -233,7 +233,7 @@ async def test_a_wait_tells_what_happens_as_progress_and_then_what_is_new(cli: C
         started = await called(client, "start_meeting", **CHOICE)
         result = await client.call_tool("watch_meeting", {"session": "last"}, progress_callback=hear)
         assert "a in council/1-blind: REST" in heard
-        assert words(result).startswith("All 2 spoke through one voice, script:s.json.\nDecision reached: REST\n")
+        assert words(result).startswith("All 2 seats used the same voice, script:s.json.\nDecision reached: REST\n")
         later = await called(client, "watch_meeting", session="last", after=started["seq"])
         assert all(fact["seq"] > started["seq"] for fact in later["facts"])
         assert (await called(client, "watch_meeting", session="last", after=later["seq"]))["facts"] == []
@@ -266,7 +266,7 @@ async def test_dissent_is_read_word_for_word(cli: Cli) -> None:
     (dissent,) = result.structured_content["result"]["dissent"]
     assert (dissent["seat"], dissent["position"]) == ("c", "GraphQL")
     assert f"c: GraphQL\n> {dissent['text']}" in words(result)
-    assert "All 3 spoke through one voice, script:s.json." in words(result).splitlines()
+    assert "All 3 seats used the same voice, script:s.json." in words(result).splitlines()
 
 
 async def test_a_note_is_heard_and_a_headless_meeting_asks_nobody(cli: Cli) -> None:

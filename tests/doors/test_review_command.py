@@ -116,7 +116,7 @@ def test_the_screen_says_what_was_found_where_whose_program_ran_and_who_was_not_
     assert "[gpt] Finds: The name says too little (low, maths.py:2)\n" in told
     assert "The program of claude about “half(0) divides by zero”: it is so.\n" in told
     assert "\n  F2: [low, maths.py:2] The name says too little\n" in told
-    assert "DEGRADED: counted 2 of 2, but read this first." in told
+    assert "DEGRADED: counted 2 of 2, see the notices." in told
     assert "Not heard in review/2-examine, where what was unproven could be settled: gpt (" in told
     assert "\n  Reproduced:\n" in told
     assert "\n  Unproven:\n" in told
@@ -131,7 +131,7 @@ def test_a_review_nobody_could_read_is_no_clean_bill(cli: Cli) -> None:
     args = seats(cli, claude=reviewer(), gemini=reviewer(), gpt=odd)
     told = cli.run("review", *args, "--plain", "--strict", code=4).stdout
     assert "[gpt] asked once more: its reply could not be read\n" in told
-    assert "No finding could be read from this reply, so it does not count: A finding does not say what is" in told
+    assert "This reply does not count because no finding could be read from it: A finding does not say what is" in told
     assert "Decision reached: claude and gemini found nothing wrong; gpt was not heard.\n" in told
     assert "No seat found anything wrong" not in told
 

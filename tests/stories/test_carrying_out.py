@@ -46,7 +46,7 @@ async def test_a_default_is_nobodys_no_and_the_draft_can_still_be_applied(
     assert "nobody said yes" in decision.how
     session = await bench.session(held.session)
     told = render_meeting_text(build_meeting_status(session, (), None), session)
-    assert "What next: it is left for later." in told
+    assert "Next step: decide later." in told
     assert "The person chose" not in told, "nobody did"
     later = await bench.run(await bench.apply(held.session, Agenda("", headless=True, answers=YES)))
     assert later.outcome is Outcome.REACHED

@@ -338,7 +338,7 @@ async def test_the_person_may_choose_one_proposal_against_the_others() -> None:
     assert [it.seat for it in decision.dissent] == ["claude", "gemini"]
     session = await house.session()
     assert session.gates["choose"].details["claude"] == "Use Redis"
-    assert "What next" not in render_plain_lines(render_decision_lines(session, "here")), "it was chosen"
+    assert "Next step" not in render_plain_lines(render_decision_lines(session, "here")), "it was chosen"
 
 
 async def test_one_proposal_of_several_seats_is_offered_once() -> None:

@@ -344,7 +344,7 @@ async def test_a_page_is_not_lost_because_an_odd_record_cannot_be_counted_again(
     with pytest.raises(msgspec.ValidationError):
         await recount_session_decision(odd)
     html = await render_session(odd, records, "html")
-    assert "Who stands with whom" in html
+    assert "Which seats agree" in html
     assert "Counted again" not in html
 
 

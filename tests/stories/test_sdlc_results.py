@@ -84,7 +84,7 @@ async def test_a_repository_has_a_commit_for_each_stage_that_says_who_contribute
         render_plain_lines(render_decision_lines(session, "here")),
         render_meeting_text(as_told(session, (), None), session),
     ):
-        assert "What next: it is handed over." in told
+        assert "Next step: none, the project was delivered." in told
     subjects = git(folder, "log", "--reverse", "--format=%s").split("\n")[:-1]
     assert subjects == ["D1 requirements", "D2 development", "D3 qa"]
     message = git(folder, "log", "-1", "--format=%B", "HEAD~1")
@@ -97,7 +97,7 @@ async def test_a_repository_has_a_commit_for_each_stage_that_says_who_contribute
         "Produced-By: claude",
         "Produced-By: gpt",
         "Produced-By: gemini",
-        f"Approved-By: {owner} (ahead)",
+        f"Approved-By: {owner} (in advance)",
     ]
     assert "Checks: its own tests=passed" in git(folder, "log", "-1", "--format=%(trailers:only,unfold)")
     assert quote_markdown(AGREED) in (folder / "docs/decisions/D1-requirements.md").read_text()

@@ -94,17 +94,17 @@ def test_that_they_differ_is_said_once_and_is_no_deadlock(tmp_path: Path) -> Non
     cli = Cli(tmp_path)
     risky = seat(opinion("Never split it", "no", blocking("two release trains"), "more reviews"))
     told = cli.run("ask", "Split it?", *cli.script(claude=SPLIT["claude"], opencode=risky), code=3).stdout
-    assert "Risk to be settled first: two release trains; risk: more reviews" in told
-    end = told[told.index("No decision (they differ)") :]
+    assert "Risk to settle first: two release trains; risk: more reviews" in told
+    end = told[told.index("No decision (opinions differ)") :]
     assert end.count("Never split it") == end.count("Definitely split it") == 1
     assert "Votes" not in end
     assert "deadlock" not in end
     shown = cli.run("show").stdout
-    assert "they differ" in shown
-    assert "What the seats stand for" not in shown
+    assert "opinions differ" in shown
+    assert "Positions of the seats" not in shown
     html = cli.run("show", "--format", "html").stdout
-    assert "they differ" in html
-    assert "What the seats stand for" not in html
+    assert "opinions differ" in html
+    assert "Positions of the seats" not in html
 
 
 BOTH_THE_SAME = ratings(A="same", B="same")
@@ -119,7 +119,7 @@ async def test_an_agreement_names_what_it_hangs_on_and_that_one_model_gave_it() 
     session = await house.session()
     assert decision.how.endswith("come to the same, in the first round. claude sees risks to be settled first.")
     assert decision.position == next(it.text for it in decision.proposals if it.id == decision.winner)
-    told = "All 2 spoke through one voice, script:test."
+    told = "All 2 seats used the same voice, script:test."
     assert f"Counted 2 of 2 (claude, opencode). {told}" in render_plain_lines(render_decision_lines(session, "here"))
     assert told in render_transcript(session)
     assert told in render_session_page(session)
@@ -374,5 +374,5 @@ async def test_a_synthesis_is_shown_as_nobodys_own_words() -> None:
     await held(house)
     for view in (render_transcript, render_session_page):
         shown = view(await house.session())
-        assert "What they said, put together in their own words:" in shown
+        assert "Quoted from all seats:" in shown
         assert "In the words of" not in shown

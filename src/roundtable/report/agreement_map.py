@@ -1,8 +1,7 @@
-"""The map of a meeting: the seats around a table, joined where they ended with the same answer.
+"""Where each seat began and ended, and a drawing of the seats joined by agreement.
 
-Nothing hangs on colour alone: every camp has its own sign, lines differ in kind, and the legend says it in words.
-
-Where each seat began and ended, whatever form the meeting asked for: what recounts and the map are made of.
+The drawing does not depend on color alone: each camp has its own sign, lines differ in style, and the legend says the
+result in words.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from roundtable.core.verdict import Stance, Verdict
 
 NODE_RADIUS = 24
 LEAST_SEAT_DISTANCE = 3 * NODE_RADIUS
-"""The least distance between two seats, from middle to middle."""
+"""Distance between the centers of two neighboring seats."""
 LEAST_TABLE_RADIUS = 110
-"""From the middle of the table to a seat; more where there are many."""
+"""Distance of a seat from the center of the table; larger if there are many seats."""
 LABEL_ROOM = (160, 40)
-"""The room that names have beside the seats, and above and below them."""
+"""Width left of and right of the drawing, and height above and below it, reserved for names."""
 CAMP_COLOR_COUNT = 6
 LONGEST_CAMP_SIGN = 3
 LONGEST_SEAT_NAME = 13
@@ -34,26 +33,28 @@ Point = tuple[float, float]
 
 
 def render_agreement_map(session: Session) -> Iterator[str]:
-    """A figure in HTML, without script; nothing where nobody has said yet where it stands."""
-    ways = trace_seat_positions(session)
-    if not ways:
+    """Render the map as an HTML figure without scripts; nothing if no seat has a position yet."""
+    paths = trace_seat_positions(session)
+    if not paths:
         return
-    yield "<h2>Who stands with whom</h2>"
+    yield "<h2>Which seats agree</h2>"
     yield '<figure class="card map">'
-    yield from _Map(session, ways).figure()
+    yield from _MapDrawing(session, paths).figure()
     yield "</figure>"
 
 
-class _Map:
-    def __init__(self, session: Session, ways: Mapping[str, SeatPositions]) -> None:
+class _MapDrawing:
+    def __init__(self, session: Session, paths: Mapping[str, SeatPositions]) -> None:
         self._decision = session.decision
-        self._ways = ways
+        self._paths = paths
         self._seats = [seat.name for seat in session.charter.seats]
         conforming = self._decision.conformity if self._decision else ()
-        self._ends = {seat: way.first if seat in conforming else way.last for seat, way in ways.items()}
-        self._texts = {it.id: it.text for it in self._decision.proposals} if self._decision else {}
-        camps = dict.fromkeys([*self._ends.values(), *(end for way in ways.values() for end in (way.first, way.last))])
-        self._signs = {camp: _sign(camp, place) for place, camp in enumerate(camps, 1)}
+        self._ends = {seat: path.first if seat in conforming else path.last for seat, path in paths.items()}
+        self._texts = {proposal.id: proposal.text for proposal in self._decision.proposals} if self._decision else {}
+        camps = dict.fromkeys(
+            [*self._ends.values(), *(end for path in paths.values() for end in (path.first, path.last))]
+        )
+        self._signs = {camp: _camp_sign(camp, place) for place, camp in enumerate(camps, 1)}
         self._colors = {camp: f"c{place % CAMP_COLOR_COUNT}" for place, camp in enumerate(camps)}
         turn = 2 * pi / len(self._seats)
         self._reach = max(LEAST_TABLE_RADIUS, LEAST_SEAT_DISTANCE / 2 / sin(turn / 2) if len(self._seats) > 1 else 0)
@@ -63,10 +64,10 @@ class _Map:
         }
 
     def figure(self) -> Iterator[str]:
-        """The drawing, and the same in words under it."""
+        """The drawing and its legend."""
         wide, high = (self._reach + NODE_RADIUS + room for room in LABEL_ROOM)
         box = f"{-wide:.0f} {-high:.0f} {2 * wide:.0f} {2 * high:.0f}"
-        yield f'<svg viewBox="{box}" role="img" aria-label="{escape(self._in_words())}">'
+        yield f'<svg viewBox="{box}" role="img" aria-label="{escape(self._describe())}">'
         yield f'<circle class="board" r="{self._reach - 2 * NODE_RADIUS:.0f}"/>'
         yield from self._lines()
         for seat in self._seats:
@@ -75,28 +76,28 @@ class _Map:
         yield from self._legend()
 
     def _lines(self) -> Iterator[str]:
-        """Those who differ first, so that those who agree lie above them."""
+        """Lines between seats that differ first, so that lines of agreement are drawn above them."""
         ends = self._ends
-        for one, other in sorted(combinations(ends, 2), key=lambda pair: ends[pair[0]] == ends[pair[1]]):
-            kind = f"together {self._colors[ends[one]]}" if ends[one] == ends[other] else "apart"
-            (x1, y1), (x2, y2) = self._places[one], self._places[other]
+        for first, second in sorted(combinations(ends, 2), key=lambda pair: ends[pair[0]] == ends[pair[1]]):
+            kind = f"together {self._colors[ends[first]]}" if ends[first] == ends[second] else "apart"
+            (x1, y1), (x2, y2) = self._places[first], self._places[second]
             yield f'<line class="{kind}" x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}"/>'
 
     def _seat(self, seat: str) -> Iterator[str]:
         x, y = self._places[seat]
-        way = self._ways.get(seat)
-        color = self._colors[self._ends[seat]] if way else ""
-        if way and way.moved:
+        path = self._paths.get(seat)
+        color = self._colors[self._ends[seat]] if path else ""
+        if path and path.moved:
             yield f'<circle class="ring {color}" cx="{x:.0f}" cy="{y:.0f}" r="{NODE_RADIUS + 6}"/>'
-        unheard = "" if way else " unheard"
+        unheard = "" if path else " unheard"
         yield f'<circle class="node {color}{unheard}" cx="{x:.0f}" cy="{y:.0f}" r="{NODE_RADIUS}"/>'
-        sign = escape(self._signs[self._ends[seat]]) if way else "?"
+        sign = escape(self._signs[self._ends[seat]]) if path else "?"
         yield f'<text class="mark" x="{x:.0f}" y="{y + 6:.0f}">{sign}</text>'
-        side, x, y = self._beside(x, y)
+        side, x, y = self._label_position(x, y)
         yield f'<text class="{side}" x="{x:.0f}" y="{y:.0f}">{escape(sanitize_line(seat, LONGEST_SEAT_NAME))}</text>'
 
-    def _beside(self, x: float, y: float) -> tuple[str, float, float]:
-        """Where the name of a seat begins or ends: away from the table, where no other seat is."""
+    def _label_position(self, x: float, y: float) -> tuple[str, float, float]:
+        """The text anchor and position of a name: outside of the table, where no other seat is."""
         right, down = x / self._reach, y / self._reach
         if abs(right) < 0.25:
             return "", x, y + (NODE_RADIUS + 26 if down > 0 else -NODE_RADIUS - 14)
@@ -106,54 +107,57 @@ class _Map:
             else ("left", x - NODE_RADIUS - 12, y + 5 + 10 * down)
         )
 
-    def _went(self, way: SeatPositions) -> str:
-        if not way.moved:
-            return "held"
-        if self._ends[way.seat] != way.last:
-            return f"went to {self._signs[way.last]} without evidence"
-        why = {True: ", for a reason", False: ", without evidence", None: ""}[way.reasoned]
-        return f"came from {self._signs[way.first]}{why}"
+    def _describe_move(self, path: SeatPositions) -> str:
+        if not path.moved:
+            return "unchanged"
+        if self._ends[path.seat] != path.last:
+            return f"moved to {self._signs[path.last]} without evidence"
+        reason = {True: " for a stated reason", False: " without evidence", None: ""}[path.reasoned]
+        return f"moved from {self._signs[path.first]}{reason}"
 
     def _legend(self) -> Iterator[str]:
         yield "<ul>"
         for camp, sign in self._signs.items():
-            seats = ", ".join(escape(self._with_way(it)) for it in self._ends if self._ends[it] == camp)
-            won = " (decided)" if _won(self._decision, camp) else ""
+            seats = ", ".join(escape(self._seat_with_move(seat)) for seat in self._ends if self._ends[seat] == camp)
+            won = " (decided)" if _is_winner(self._decision, camp) else ""
             text = escape(sanitize_line(self._texts.get(camp, camp), 160))
-            who = f'<span class="soft">{seats or "nobody in the end"}{won}</span>'
+            who = f'<span class="soft">{seats or "no seat at the end"}{won}</span>'
             yield f'<li class="{self._colors[camp]}" dir="auto"><b>{escape(sign)}</b>{text} {who}</li>'
-        if unheard := [sanitize_line(seat) for seat in self._seats if seat not in self._ways]:
-            yield f'<li><b>?</b><span class="soft">not heard: {escape(", ".join(unheard))}</span></li>'
+        if unheard := [sanitize_line(seat) for seat in self._seats if seat not in self._paths]:
+            yield f'<li><b>?</b><span class="soft">no answer: {escape(", ".join(unheard))}</span></li>'
         yield "</ul>"
-        yield '<p class="soft">A thick line joins seats that ended with the same answer, a dotted one seats that did '
-        yield "not; a broken ring marks a seat that moved.</p>"
+        yield '<p class="soft">A thick line joins seats that ended with the same answer, a dotted line seats that '
+        yield "did not. A broken ring marks a seat that changed its answer.</p>"
 
-    def _with_way(self, seat: str) -> str:
-        way = self._ways[seat]
-        return f"{sanitize_line(seat)} ({self._went(way)})" if way.moved else sanitize_line(seat)
+    def _seat_with_move(self, seat: str) -> str:
+        path = self._paths[seat]
+        return f"{sanitize_line(seat)} ({self._describe_move(path)})" if path.moved else sanitize_line(seat)
 
-    def _in_words(self) -> str:
-        told = [f"{it.seat} {self._signs[self._ends[it.seat]]}, {self._went(it)}" for it in self._ways.values()]
-        return sanitize_line(f"Where the seats ended: {'; '.join(told)}.")
+    def _describe(self) -> str:
+        lines = [
+            f"{path.seat} {self._signs[self._ends[path.seat]]}, {self._describe_move(path)}"
+            for path in self._paths.values()
+        ]
+        return sanitize_line(f"Final positions: {'; '.join(lines)}.")
 
 
-def _sign(camp: str, place: int) -> str:
-    """A proposal's own id where it is short enough to be one, else a number."""
+def _camp_sign(camp: str, place: int) -> str:
+    """The id of a proposal if it is short, otherwise a number."""
     return camp if len(camp) <= LONGEST_CAMP_SIGN and camp.isalnum() else str(place)
 
 
-def _won(decision: Decision | None, camp: str) -> bool:
-    return decision is not None and decision.is_decided and camp == decision.winner
+def _is_winner(decision: Decision | None, camp: str) -> bool:
+    return decision is not None and decision.settled and camp == decision.winner
 
 
 STANCE_WORDS = {Stance.SUPPORT: "agrees", Stance.AMEND: "has open points", Stance.OPPOSE: "objects"}
-"""Where a form has nothing to stand for but agreement itself."""
+"""Positions in meetings whose replies hold only a stance."""
 
 
 class SeatPositions(Value, frozen=True):
-    """One seat's way through the meeting; both ends are the same where it held.
+    """A seat's first and last position in the meeting.
 
-    `reasoned` says whether a seat that moved named an error or a fact; None where the form had no place for one.
+    `reasoned` is whether a seat that moved named an error or a fact; None if the form did not ask for one.
     """
 
     seat: str
@@ -163,46 +167,46 @@ class SeatPositions(Value, frozen=True):
 
     @property
     def moved(self) -> bool:
-        """Whether it ended elsewhere than it began."""
+        """Whether the last position differs from the first."""
         return self.first != self.last
 
 
 def trace_seat_positions(session: Session) -> dict[str, SeatPositions]:
-    """By seat, in the order of the table; a seat that never said where it stands is not among them."""
+    """The positions of each seat in table order; seats without any position are left out."""
     proposals = session.decision.proposals if session.decision else ()
-    taken: dict[str, list[tuple[str, bool | None]]] = {}
-    for record, move in _counted(session):
-        if stand := position_of_move(move, proposals):
-            asked = _asks_for_reasons(record.opened.expect)
-            taken.setdefault(move.seat, []).append((stand, has_named_reason(move) if asked else None))
+    positions: dict[str, list[tuple[str, bool | None]]] = {}
+    for record, move in _counted_moves(session):
+        if position := position_of_move(move, proposals):
+            reasons_asked = _asks_for_reasons(record.opened.expect)
+            positions.setdefault(move.seat, []).append((position, has_named_reason(move) if reasons_asked else None))
     order = (seat.name for seat in session.charter.seats)
-    return {seat: _way(seat, taken[seat]) for seat in order if seat in taken}
+    return {seat: _positions(seat, positions[seat]) for seat in order if seat in positions}
 
 
 def position_of_move(move: Move, proposals: Sequence[Proposal]) -> str:
-    """What a move stands for: the id of a proposal where there is one, else the position or stance itself."""
-    said = move.verdict
-    own = next((it.id for it in proposals if move.seat in it.authors), "")
-    if said.target == NEW_PROPOSAL:
-        return _known(said.position, proposals) or said.position
-    if said.target and said.stance is not Stance.OPPOSE:
-        return resolve_proposal_id(said.target, proposals)
-    if named := said.key or _favourite(said):
+    """The position a move takes: the id of a proposal, or else the position or stance itself."""
+    verdict = move.verdict
+    own = next((proposal.id for proposal in proposals if move.seat in proposal.authors), "")
+    if verdict.target == NEW_PROPOSAL:
+        return _matching_proposal(verdict.position, proposals) or verdict.position
+    if verdict.target and verdict.stance is not Stance.OPPOSE:
+        return resolve_proposal_id(verdict.target, proposals)
+    if named := verdict.key or _first_choice(verdict):
         return named
-    if said.position:
-        return own or _known(said.position, proposals) or normalize_position(said.position)
-    objects = said.stance is Stance.OPPOSE and said.score is None
-    return own if own and objects else STANCE_WORDS.get(said.stance, "")
+    if verdict.position:
+        return own or _matching_proposal(verdict.position, proposals) or normalize_position(verdict.position)
+    objects = verdict.stance is Stance.OPPOSE and verdict.score is None
+    return own if own and objects else STANCE_WORDS.get(verdict.stance, "")
 
 
 def resolve_proposal_id(name: str, proposals: Sequence[Proposal]) -> str:
-    """A proposal's id, where one of its authors may be named instead."""
-    if any(it.id == name for it in proposals):
+    """The id of a proposal that may have been named by one of its authors."""
+    if any(proposal.id == name for proposal in proposals):
         return name
-    return next((it.id for it in proposals if name in it.authors), name)
+    return next((proposal.id for proposal in proposals if name in proposal.authors), name)
 
 
-def _counted(session: Session) -> Iterator[tuple[RoundRecord, Move]]:
+def _counted_moves(session: Session) -> Iterator[tuple[RoundRecord, Move]]:
     for record in session.rounds.values():
         if record.closed is not None:
             for move in record.result(record.closed).moves:
@@ -210,13 +214,13 @@ def _counted(session: Session) -> Iterator[tuple[RoundRecord, Move]]:
                     yield record, move
 
 
-def _favourite(said: Verdict) -> str:
-    return said.ranking[0] if said.ranking else ""
+def _first_choice(verdict: Verdict) -> str:
+    return verdict.ranking[0] if verdict.ranking else ""
 
 
-def _known(position: str, proposals: Sequence[Proposal]) -> str:
+def _matching_proposal(position: str, proposals: Sequence[Proposal]) -> str:
     words = normalize_position(position)
-    return next((it.id for it in proposals if normalize_position(it.text) == words), "")
+    return next((proposal.id for proposal in proposals if normalize_position(proposal.text) == words), "")
 
 
 def _asks_for_reasons(expect: Expect) -> bool:
@@ -224,10 +228,12 @@ def _asks_for_reasons(expect: Expect) -> bool:
     return schema is not None and not {"error", "evidence"}.isdisjoint(schema(expect).get("properties", {}))
 
 
-def _way(seat: str, taken: list[tuple[str, bool | None]]) -> SeatPositions:
-    """From the first stand to the last; the reason is the one given where it came to the last one."""
-    first, last = taken[0][0], taken[-1][0]
+def _positions(seat: str, positions: list[tuple[str, bool | None]]) -> SeatPositions:
+    """The first and last position, with the reason given when the seat reached the last one."""
+    first, last = positions[0][0], positions[-1][0]
     if first == last:
         return SeatPositions(seat, first, last)
-    arrived = max(place for place in range(1, len(taken)) if taken[place - 1][0] != last and taken[place][0] == last)
-    return SeatPositions(seat, first, last, taken[arrived][1])
+    arrived = max(
+        index for index in range(1, len(positions)) if positions[index - 1][0] != last and positions[index][0] == last
+    )
+    return SeatPositions(seat, first, last, positions[arrived][1])

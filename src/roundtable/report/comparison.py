@@ -1,4 +1,4 @@
-"""Two sessions side by side: what became of each stage, of the files and of the decision, and what each line cost."""
+"""Compare two sessions: their stages, files, decisions and costs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from roundtable.report.stage_words import list_stage_ends
 
 DifferenceState = Literal["same", "changed", "only in the first", "only in the second"]
 LARGEST_COMPARED_FILE = 400_000
-"""Characters of a file beyond which it is only said that it differs."""
+"""Largest size in characters of which a diff is shown."""
 
 
 class ComparedSession(Value, frozen=True):
-    """One of both sessions."""
+    """One of the two sessions."""
 
     session: str
     slug: str
@@ -33,7 +33,7 @@ class ComparedSession(Value, frozen=True):
 
 
 class SessionDifference(Value, frozen=True):
-    """A stage, a file or the decision in both sessions; `diff` says how the second differs from the first."""
+    """A stage, a file or the decision in both sessions; `diff` goes from the first to the second."""
 
     name: str
     state: DifferenceState
@@ -43,7 +43,7 @@ class SessionDifference(Value, frozen=True):
 
 
 class SessionComparison(Value, frozen=True):
-    """Both sessions. `shared` is how many facts one has from the other."""
+    """Both sessions. `shared` is how many events one took over from the other when it branched."""
 
     first: ComparedSession
     second: ComparedSession
@@ -54,28 +54,28 @@ class SessionComparison(Value, frozen=True):
 
 
 ProjectFiles = Mapping[str, bytes | None]
-"""What stands in the files of a project; None where a file was taken away."""
+"""The content of each file of a project; None if the file was deleted."""
 
 
 DraftsByDigest = Mapping[Digest, Draft]
-"""What was drafted, by its name."""
+"""Drafts by their digest."""
 
 
 def compare_sessions(
     first: Session, second: Session, files: tuple[ProjectFiles, ProjectFiles], drafts: DraftsByDigest
 ) -> SessionComparison:
-    """What is the same in both, what is not, and how it differs."""
+    """Compare two sessions stage by stage and file by file."""
     return SessionComparison(
-        _side(first),
-        _side(second),
-        _shared(first, second),
-        tuple(_stages(first, second, drafts)),
-        _decision(first, second),
-        tuple(_files(*files)),
+        _summarize_side(first),
+        _summarize_side(second),
+        _shared_events(first, second),
+        tuple(_compare_stages(first, second, drafts)),
+        _compare_decisions(first, second),
+        tuple(_compare_files(*files)),
     )
 
 
-def _side(session: Session) -> ComparedSession:
+def _summarize_side(session: Session) -> ComparedSession:
     total = summarize_costs(session).total
     ended = describe_outcome(session.decision) if session.decision else session.status
     charter = session.charter
@@ -84,71 +84,73 @@ def _side(session: Session) -> ComparedSession:
     )
 
 
-def _shared(first: Session, second: Session) -> int:
+def _shared_events(first: Session, second: Session) -> int:
     if second.charter.parent == first.id:
         return second.charter.branched_at
     return first.charter.branched_at if first.charter.parent == second.id else 0
 
 
-def _stages(first: Session, second: Session, drafts: DraftsByDigest) -> Iterator[SessionDifference]:
-    ours = {it.stage: it for it in list_stage_ends(first)}
-    theirs = {it.stage: it for it in list_stage_ends(second)}
-    for stage in dict.fromkeys((*ours, *theirs)):
-        one, other = ours.get(stage), theirs.get(stage)
-        said, then = one.text if one else "", other.text if other else ""
-        state = _state(one and _substance(one, drafts), other and _substance(other, drafts))
-        yield SessionDifference(stage, state, _how(one), _how(other), _diff(stage, said, then))
+def _compare_stages(first: Session, second: Session, drafts: DraftsByDigest) -> Iterator[SessionDifference]:
+    first_ends = {end.stage: end for end in list_stage_ends(first)}
+    second_ends = {end.stage: end for end in list_stage_ends(second)}
+    for stage in dict.fromkeys((*first_ends, *second_ends)):
+        before, after = first_ends.get(stage), second_ends.get(stage)
+        old, new = before.text if before else "", after.text if after else ""
+        state = _difference_state(before and _stage_result(before, drafts), after and _stage_result(after, drafts))
+        yield SessionDifference(
+            stage, state, _stage_outcome(before), _stage_outcome(after), _diff_texts(stage, old, new)
+        )
 
 
-def _substance(end: StageEnd, drafts: DraftsByDigest) -> object:
-    """What a stage came to, whichever session it was held in: how, in which words, with which files."""
-    files = {it.path: (it.after, it.executable) for it in drafts[end.draft].files} if end.draft else {}
-    return _how(end), end.text, files
+def _stage_result(end: StageEnd, drafts: DraftsByDigest) -> object:
+    """Everything that makes the result of a stage, independent of the session: outcome, text and files."""
+    files = {file.path: (file.after, file.executable) for file in drafts[end.draft].files} if end.draft else {}
+    return _stage_outcome(end), end.text, files
 
 
-def _how(end: StageEnd | None) -> str:
+def _stage_outcome(end: StageEnd | None) -> str:
     if end is None:
         return ""
     attempt = f", attempt {end.attempt}" if end.attempt > 1 else ""
     return f"{end.how}{f' ({end.judge} judged)' if end.judge else ''}{attempt}"
 
 
-def _decision(first: Session, second: Session) -> SessionDifference | None:
-    """What both came to in the end; where there are stages, they tell it."""
+def _compare_decisions(first: Session, second: Session) -> SessionDifference | None:
+    """The difference of the decisions; None for meetings in stages, whose stages are compared instead."""
     if list_stage_ends(first) or list_stage_ends(second) or not (first.decision or second.decision):
         return None
-    one, other = first.decision, second.decision
-    said, then = one.text if one else "", other.text if other else ""
+    before, after = first.decision, second.decision
+    old, new = before.text if before else "", after.text if after else ""
     return SessionDifference(
         "decision",
-        _state(one and (one.position, one.text), other and (other.position, other.text)),
-        one.position if one else "",
-        other.position if other else "",
-        _diff("decision", said, then),
+        _difference_state(before and (before.position, before.text), after and (after.position, after.text)),
+        before.position if before else "",
+        after.position if after else "",
+        _diff_texts("decision", old, new),
     )
 
 
-def _files(ours: ProjectFiles, theirs: ProjectFiles) -> Iterator[SessionDifference]:
-    for path in sorted({*ours, *theirs}):
-        one, other = ours.get(path), theirs.get(path)
-        if one != other:
-            yield SessionDifference(path, _state(one, other), diff=_file_diff(path, one, other))
+def _compare_files(first_files: ProjectFiles, second_files: ProjectFiles) -> Iterator[SessionDifference]:
+    for path in sorted({*first_files, *second_files}):
+        before, after = first_files.get(path), second_files.get(path)
+        if before != after:
+            yield SessionDifference(path, _difference_state(before, after), diff=_diff_files(path, before, after))
 
 
-def _state(one: object, other: object) -> DifferenceState:
-    if one is None or other is None:
-        return "only in the second" if one is None else "only in the first"
-    return "same" if one == other else "changed"
+def _difference_state(before: object, after: object) -> DifferenceState:
+    if before is None or after is None:
+        return "only in the second" if before is None else "only in the first"
+    return "same" if before == after else "changed"
 
 
-def _file_diff(path: str, one: bytes | None, other: bytes | None) -> tuple[str, ...]:
+def _diff_files(path: str, before: bytes | None, after: bytes | None) -> tuple[str, ...]:
     try:
-        said, then = (one or b"").decode(), (other or b"").decode()
+        old, new = (before or b"").decode(), (after or b"").decode()
     except UnicodeDecodeError:
-        return ("(not text)",)
-    return ("(too long to be shown)",) if len(said) + len(then) > LARGEST_COMPARED_FILE else _diff(path, said, then)
+        return ("(binary file)",)
+    return ("(too long to show)",) if len(old) + len(new) > LARGEST_COMPARED_FILE else _diff_texts(path, old, new)
 
 
-def _diff(name: str, said: str, then: str) -> tuple[str, ...]:
-    lines = unified_diff(said.splitlines(), then.splitlines(), f"first/{name}", f"second/{name}", lineterm="")
+def _diff_texts(name: str, old: str, new: str) -> tuple[str, ...]:
+    lines = unified_diff(old.splitlines(), new.splitlines(), f"first/{name}", f"second/{name}", lineterm="")
     return tuple(map(reveal_hidden_characters, lines))

@@ -1,4 +1,4 @@
-"""What a session cost. A price nobody told us is unknown, never nothing; what a plan paid for is not money spent."""
+"""The cost of a session by seat and by round. A missing price is unknown, not zero; a subscription costs no money."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ UNBILLED_FAULTS = (
     FaultKind.MISSING,
     FaultKind.CONTEXT_OVERFLOW,
 )
-"""Said at the door: no model has worked, so nobody is billed."""
+"""The provider rejected the call before a model worked, so nobody is billed."""
 
 LOCAL_VOICE_PREFIXES = ("embedded:", "script:")
 
 
 class CostLine(msgspec.Struct, frozen=True):
-    """One line of the bill. `calls` are the requests that went out, `failed` are those of them that brought no answer.
+    """One line of the bill: `calls` were sent, and `failed` of them brought no answer.
 
-    `priced` is False when a call among them has no known price.
+    `priced` is False if the price of any call is unknown.
     """
 
     name: str
@@ -41,37 +41,39 @@ class CostLine(msgspec.Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Both directions together."""
+        """Input and output tokens together."""
         return self.used.tokens
 
     @property
     def cached_share(self) -> float | None:
-        """How much of the input a prompt cache had; None where there was no input."""
+        """The share of input tokens read from a prompt cache; None without input."""
         return self.used.cached_tokens / self.used.input_tokens if self.used.input_tokens else None
 
     @property
     def cost_usd(self) -> float | None:
-        """The money as far as it is known; None where nothing but its being unknown is."""
+        """The known part of the cost; None if no part is known."""
         return self.used.cost_usd if self.priced or self.used.cost_usd else None
 
     @property
     def price(self) -> str:
-        """The money in words, and what a plan's share would have cost by the token."""
+        """The cost in words, with the list price of what a subscription covered."""
         if self.calls == self.failed and self.priced and not (self.used.cost_usd or self.tokens):
             return NO_VALUE
-        worth = self.used.plan_usd
-        aside = f" ({format_money(worth)} by the token)" if self.used.plan_tokens and worth is not None else ""
-        return format_price(self.used, priced=self.priced) + aside
+        plan_usd = self.used.plan_usd
+        list_price = (
+            f" ({format_money(plan_usd)} by the token)" if self.used.plan_tokens and plan_usd is not None else ""
+        )
+        return format_price(self.used, priced=self.priced) + list_price
 
     def cells(self) -> tuple[str, ...]:
-        """The line as a table shows it, under `phrases.COST_HEAD`."""
+        """The line as a table row under `phrases.COST_COLUMNS`."""
         cached = NO_VALUE if self.cached_share is None else f"{self.cached_share:.0%}"
         figures = (self.calls, self.failed, self.used.input_tokens)
         return (*(f"{figure:,}" for figure in figures), cached, f"{self.used.output_tokens:,}", self.price)
 
 
 class CostReport(msgspec.Struct, frozen=True):
-    """The bill by seat, by round and as a whole."""
+    """The bill by seat, by round and in total."""
 
     seats: tuple[CostLine, ...]
     rounds: tuple[CostLine, ...]
@@ -79,58 +81,67 @@ class CostReport(msgspec.Struct, frozen=True):
 
 
 class _Call(NamedTuple):
-    """One request that went out: what it used as far as we know, and whether it failed."""
+    """One request that was sent: its usage as far as it is known, and whether it failed."""
 
     usage: Usage
     failed: bool = False
 
 
 def summarize_costs(session: Session) -> CostReport:
-    """Every request of the session that went out and is over, failed ones too."""
-    calls = _billed(session)
+    """The bill of a session. Failed requests count; requests still running do not."""
+    calls = _billed_calls(session)
     return CostReport(
-        tuple(_sum(it.name, (call for _, seat, call in calls if seat == it.name)) for it in session.charter.seats),
-        tuple(_sum(round, (call for name, _, call in calls if name == round)) for round in session.rounds),
-        _sum("total", (call for _, _, call in calls)),
+        tuple(
+            _total_line(listed.name, (call for _, seat, call in calls if seat == listed.name))
+            for listed in session.charter.seats
+        ),
+        tuple(_total_line(round, (call for name, _, call in calls if name == round)) for round in session.rounds),
+        _total_line("total", (call for _, _, call in calls)),
     )
 
 
-def group_costs(session: Session, named: Callable[[str, str], str]) -> dict[str, CostLine]:
-    """The same under other names, in the order they come up: `named` gives the one for a round and a seat."""
-    calls = _billed(session)
-    names = dict.fromkeys(named(round, seat) for round, seat, _ in calls)
-    return {it: _sum(it, (call for round, seat, call in calls if named(round, seat) == it)) for it in names}
+def group_costs(session: Session, name_group: Callable[[str, str], str]) -> dict[str, CostLine]:
+    """The bill grouped by the name that `name_group` gives to a round and a seat."""
+    calls = _billed_calls(session)
+    groups = dict.fromkeys(name_group(round, seat) for round, seat, _ in calls)
+    return {
+        group: _total_line(group, (call for round, seat, call in calls if name_group(round, seat) == group))
+        for group in groups
+    }
 
 
-def format_price(used: Usage, *, priced: bool = True) -> str:
-    """In a few words: `free`, `$0.0021`, `plan`, `unknown`, or what comes together. Calls without a price add to it."""
-    spent = used.cost_usd or 0.0
-    if not (priced and has_known_price(used)):
+def format_price(usage: Usage, *, priced: bool = True) -> str:
+    """A price in words: `free`, `$0.0021`, `plan`, `unknown` or a combination.
+
+    `priced` is False where some calls have no known price.
+    """
+    spent = usage.cost_usd or 0.0
+    if not (priced and has_known_price(usage)):
         words = f"{format_money(spent)} or more" if spent else "unknown"
-    elif spent or not used.plan_tokens:
+    elif spent or not usage.plan_tokens:
         words = format_money(spent) if spent else "free"
     else:
         return "plan"
-    return f"{words} and plan" if used.plan_tokens else words
+    return f"{words} and plan" if usage.plan_tokens else words
 
 
-def has_known_price(used: Usage) -> bool:
-    """Whether somebody told what this cost, or a plan paid for it."""
-    return used.cost_usd is not None or bool(used.plan_tokens)
+def has_known_price(usage: Usage) -> bool:
+    """Whether a price was reported or a subscription paid."""
+    return usage.cost_usd is not None or bool(usage.plan_tokens)
 
 
-def _billed(session: Session) -> list[tuple[str, str, _Call]]:
-    """Every request, with its round and its seat."""
+def _billed_calls(session: Session) -> list[tuple[str, str, _Call]]:
+    """Every billed request with its round and its seat."""
     free = _free_voices(session)
     return [
         (name, turn.seat, call)
         for name, record in session.rounds.items()
         for turn in record.turns.values()
-        for call in _calls(turn, free)
+        for call in _finished_calls(turn, free)
     ]
 
 
-def _sum(name: str, calls: Iterable[_Call]) -> CostLine:
+def _total_line(name: str, calls: Iterable[_Call]) -> CostLine:
     calls = list(calls)
     total = Usage()
     for call in calls:
@@ -139,8 +150,8 @@ def _sum(name: str, calls: Iterable[_Call]) -> CostLine:
     return CostLine(name, len(calls), failed, total, all(has_known_price(call.usage) for call in calls))
 
 
-def _calls(turn: Turn, free: set[str]) -> Iterator[_Call]:
-    """The turn's requests. One that is still under way is not billed yet."""
+def _finished_calls(turn: Turn, free: set[str]) -> Iterator[_Call]:
+    """The finished requests of a turn; a running one is not billed yet."""
     failures = {failure.call: failure for failure in turn.failures}
     if turn.move is not None:
         yield _Call(turn.move.usage)
@@ -150,11 +161,11 @@ def _calls(turn: Turn, free: set[str]) -> Iterator[_Call]:
             continue
         if failure := failures.get(asked.call):
             if _went_out(failure):
-                yield _Call(_told(failure.usage, is_free or _turned_away(failure)), failed=True)
-        elif turn.is_settled and asked.purpose == "repair":  # what it used is part of the answer it mended
+                yield _Call(_priced_usage(failure.usage, is_free or _turned_away(failure)), failed=True)
+        elif turn.over and asked.purpose == "repair":  # its usage is part of the answer that it repaired
             yield _Call(Usage(cost_usd=0.0))
-        elif turn.is_settled or asked.call in turn.interrupted or asked is not turn.asked[-1][1]:
-            yield _Call(_told(Usage(), is_free), failed=True)  # it was cut off, and never told what it used
+        elif turn.over or asked.call in turn.interrupted or asked is not turn.asked[-1][1]:
+            yield _Call(_priced_usage(Usage(), is_free), failed=True)  # cut off before it reported its usage
 
 
 def _went_out(failure: CallFailed) -> bool:
@@ -169,15 +180,15 @@ def _was_served(failure: CallFailed) -> bool:
     return bool(failure.partial or failure.usage != Usage())
 
 
-def _told(usage: Usage, free: bool) -> Usage:
-    """What a failed call used; a price that nobody told is nothing only where it is surely free."""
-    return msgspec.structs.replace(usage, cost_usd=0.0) if free and not has_known_price(usage) else usage
+def _priced_usage(usage: Usage, is_free: bool) -> Usage:
+    """The usage of a failed call; a missing price counts as zero only if the call was surely free."""
+    return msgspec.structs.replace(usage, cost_usd=0.0) if is_free and not has_known_price(usage) else usage
 
 
 def _free_voices(session: Session) -> set[str]:
-    """The voices that cost no money: those of this machine, and those none of whose answers did."""
+    """The voices that cost no money: local ones, and those whose answers were all free."""
     turns = [turn for record in session.rounds.values() for turn in record.turns.values()]
     answers = [turn.move for turn in turns if turn.move]
-    paid = {it.voice for it in answers if it.usage.cost_usd or not has_known_price(it.usage)}
+    paid = {answer.voice for answer in answers if answer.usage.cost_usd or not has_known_price(answer.usage)}
     local = {asked.voice for turn in turns for _, asked in turn.asked if asked.voice.startswith(LOCAL_VOICE_PREFIXES)}
-    return ({it.voice for it in answers} | local) - paid
+    return ({answer.voice for answer in answers} | local) - paid

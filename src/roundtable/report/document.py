@@ -1,4 +1,4 @@
-"""The parts that a report is made of, whatever it is shown as: Markdown here, a page in `page_parts`."""
+"""Building blocks of a report, rendered here as Markdown and in `html` as a page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from roundtable.core.text.quotation import escape_markdown_line, quote_markdown,
 
 
 class Heading(NamedTuple):
-    """A heading; level 1 is the title. What stands in the `tag` is said of the thing in a word."""
+    """A heading; level 1 is the title. `tag` is one word shown next to it, such as `passed`."""
 
     level: int
     text: str
@@ -17,28 +17,28 @@ class Heading(NamedTuple):
 
 
 class Paragraph(NamedTuple):
-    """A sentence of ours; a `soft` one is beside the point."""
+    """A sentence of the report itself; a `soft` one is secondary."""
 
     text: str
     soft: bool = False
 
 
 class Quote(NamedTuple):
-    """Words of somebody, as they are."""
+    """Somebody's own words, unchanged."""
 
     text: str
     by: str = ""
 
 
 class BulletList(NamedTuple):
-    """Sentences in a list; such as have to be read first are a `warning`."""
+    """Sentences in a list; a `warning` has to be read first."""
 
     lines: tuple[str, ...]
     warning: bool = False
 
 
 class DataTable(NamedTuple):
-    """A table; its last so many columns are `figures`. The last row is a sum where it says so."""
+    """A table. The last `figures` columns hold numbers; the last row is a total if `summed`."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -47,13 +47,13 @@ class DataTable(NamedTuple):
 
 
 class ProgramOutput(NamedTuple):
-    """What a program printed."""
+    """Text that a program printed."""
 
     text: str
 
 
 class Collapsible(NamedTuple):
-    """What is looked at only by who wants to."""
+    """Details that are hidden until the reader opens them."""
 
     summary: str
     inside: tuple[Heading | Paragraph | Quote | BulletList | DataTable | ProgramOutput, ...]
@@ -63,7 +63,7 @@ ReportBlock = Heading | Paragraph | Quote | BulletList | DataTable | ProgramOutp
 
 
 def render_blocks_as_markdown(blocks: Iterable[ReportBlock]) -> str:
-    """The document; nothing that was said in it can pass for its structure."""
+    """Render a report as Markdown in which quoted words cannot pass for structure."""
     return "\n\n".join(part for block in blocks for part in _parts(block)) + "\n"
 
 

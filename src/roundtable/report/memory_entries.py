@@ -1,4 +1,4 @@
-"""What a session leaves behind for later ones: the entries that its facts come to."""
+"""What a session leaves in the memory of a workspace: decisions, decrees, errors and predictions."""
 
 from __future__ import annotations
 
@@ -18,57 +18,63 @@ from roundtable.core.verdict import Verdict
 from roundtable.report.stage_words import list_stage_ends
 
 LONGEST_ENTRY_TEXT = 500
-"""Characters of a text or a reason; the whole of it stays in the session."""
+"""Largest number of characters of a text or reason; the session keeps the whole."""
 
 CODE_RED = "code-red"
 REVIEW = "review"
-"""It speaks of the changes as they were; the next one, of what became of them, is to know nothing of it."""
+"""Reviews are not remembered: they describe changes as they were, which the next meeting must not take for the present.
+"""
 
 WRITING_MEETINGS = ("build", "apply")
-"""What they come to is what they wrote: a dry run, a no at the gate or a failed candidate decided nothing."""
+"""Meetings that decide something only if they wrote a change: not in a dry run, after a no, or with failed candidates.
+"""
 
 REPORT_ONLY = "report"
-"""What a person chooses who wants no entry in the error log."""
+"""The option of a person who wants no entry in the error log."""
 
-_TOLD = (Outcome.REACHED, Outcome.REJECTED, Outcome.TIE, Outcome.DEADLOCK)
+_REMEMBERED_OUTCOMES = (Outcome.REACHED, Outcome.REJECTED, Outcome.TIE, Outcome.DEADLOCK)
 
 
 def derive_memory_entries(session: Session) -> tuple[Entry, ...]:
-    """Everything to remember of one session, with what people wrote over it since."""
-    found = {entry.id: entry for entry in _folded(session)}
+    """All memory entries of a session, with later changes by people applied."""
+    found = {entry.id: entry for entry in _derive_entries(session)}
     return tuple({**found, **session.entries}.values())
 
 
 def short_session_suffix(session: str) -> str:
-    """Six digits of the part of a session's id that is chance."""
+    """The last six digits of a session's id, which are random."""
     return session.replace("-", "")[-6:]
 
 
-def _folded(session: Session) -> Iterator[Entry]:
+def _derive_entries(session: Session) -> Iterator[Entry]:
     decision = session.decision
-    if decision is None or decision.outcome not in _TOLD or _under_another(session):
+    if decision is None or decision.outcome not in _REMEMBERED_OUTCOMES or _is_child_meeting(session):
         return
     if session.charter.meeting == REVIEW:
         return
-    if session.charter.meeting in WRITING_MEETINGS and not _stands(session):
-        yield from _not_applied(session, decision)
+    if session.charter.meeting in WRITING_MEETINGS and not _has_standing_change(session):
+        yield from _failed_application(session, decision)
         return
     if session.charter.meeting == CODE_RED:
         yield from _error(session, decision)
         return
     decrees = _decrees(session, decision)
     state = EntryState.OVERRULED if decrees else str(decision.outcome)
-    for number, text in enumerate(_decided(session, decision), 1):
+    for number, text in enumerate(_decided_texts(session, decision), 1):
         yield _entry(session, "D", EntryKind.DECISION, text, number=number, why=decision.how, state=state)
     yield from decrees
     if decision.outcome is Outcome.REACHED and not decrees:
-        told = [(it.seat, words) for it in decision.dissent if (words := it.prediction or _foretold(session, it.seat))]
-        for number, (seat, words) in enumerate(told, 1):
+        predictions = [
+            (dissent.seat, words)
+            for dissent in decision.dissent
+            if (words := dissent.prediction or _fallback_prediction(session, dissent.seat))
+        ]
+        for number, (seat, words) in enumerate(predictions, 1):
             yield _prediction(session, decision, seat, words, number)
 
 
-def _under_another(session: Session) -> bool:
-    """A meeting held as a part of another: what it came to is the other's to tell."""
+def _is_child_meeting(session: Session) -> bool:
+    """Whether the meeting was part of another, whose entries include its result."""
     return bool(session.charter.parent) and not session.charter.branched_at
 
 
@@ -89,43 +95,43 @@ def _entry(session: Session, letter: str, kind: EntryKind, text: str, *, number:
     )
 
 
-def _decided(session: Session, decision: Decision) -> Sequence[str]:
-    """What a session decided: one thing, or what each of its stages agreed on."""
-    if not decision.is_decided:
-        return (_undecided(decision),)
-    return _agreed_in_stages(session) or (_substance(decision),)
+def _decided_texts(session: Session, decision: Decision) -> Sequence[str]:
+    """What a session decided: one position, or the result of each stage."""
+    if not decision.settled:
+        return (_undecided_text(decision),)
+    return _agreed_stage_texts(session) or (_decision_text(decision),)
 
 
-def _agreed_in_stages(session: Session) -> Sequence[str]:
-    """What stages agreed on in words; where none was for words, what the others came to."""
-    ends = [it for it in list_stage_ends(session) if it.text and it.how != "failed"]
-    in_words = {it.name for it in charter_stages(session.charter) if it.kind == "discussion"}
-    chosen = [it for it in ends if it.stage in in_words] or ends
-    return [f"{it.stage}: {it.text}" for it in chosen]
+def _agreed_stage_texts(session: Session) -> Sequence[str]:
+    """The texts that discussion stages agreed on; without any, the texts of all stages."""
+    ends = [end for end in list_stage_ends(session) if end.text and end.how != "failed"]
+    discussion_stages = {stage.name for stage in charter_stages(session.charter) if stage.kind == "discussion"}
+    chosen = [end for end in ends if end.stage in discussion_stages] or ends
+    return [f"{end.stage}: {end.text}" for end in chosen]
 
 
-def _substance(decision: Decision) -> str:
-    """What was decided, in one line: the position, else the winner's own words, else all that was rejected."""
+def _decision_text(decision: Decision) -> str:
+    """The decision in one line: the position, the winner's text, or all rejected proposals."""
     texts = {proposal.id: proposal.text for proposal in decision.proposals}
     rejected = "; ".join(texts.values()) if decision.outcome is Outcome.REJECTED else ""
     own = decision.position or texts.get(decision.winner, "") or decision.text.strip().partition("\n")[0]
     return own or rejected
 
 
-def _undecided(decision: Decision) -> str:
-    """What stood against each other in the end."""
+def _undecided_text(decision: Decision) -> str:
+    """The proposals that remained when no decision was reached."""
     proposed = " | ".join(proposal.text for proposal in decision.proposals)
     return f"No decision: {proposed}" if proposed else f"No decision ({decision.outcome})."
 
 
 def _decrees(session: Session, decision: Decision) -> Sequence[Entry]:
-    """The person's own no, where the meeting asked what to do with its result."""
+    """A decree for each time the person rejected the meeting's result."""
     rejections = [
         answer
         for gate, answer in session.answers.items()
         if (gate == "decide" or gate.startswith("decide-")) and answer.option == "reject"
     ]
-    text = make_answer_standalone(session.charter.question, _substance(decision))
+    text = make_answer_standalone(session.charter.question, _decision_text(decision))
     return [
         _entry(
             session, "R", EntryKind.DECREE, text, number=number, why=answer.text or NO_REASON, state=EntryState.STANDING
@@ -135,7 +141,7 @@ def _decrees(session: Session, decision: Decision) -> Sequence[Entry]:
 
 
 def _error(session: Session, decision: Decision) -> Iterator[Entry]:
-    """An error gets its number where it is filed; until a person has chosen, it is logged."""
+    """The error log entry of a diagnosis. The ledger numbers it; it is logged until a person chooses."""
     answer = session.answers.get("outcome")
     if answer is not None and answer.option == REPORT_ONLY:
         return
@@ -146,30 +152,32 @@ def _error(session: Session, decision: Decision) -> Iterator[Entry]:
     yield msgspec.structs.replace(entry, id="")
 
 
-def _stands(session: Session) -> bool:
-    """Whether what it decided was written, and not taken back since."""
-    return any(isinstance(it, ChangeApplied) and it.undo not in session.undone for it in session.results.values())
+def _has_standing_change(session: Session) -> bool:
+    """Whether the change was written and not undone."""
+    return any(
+        isinstance(result, ChangeApplied) and result.undo not in session.undone for result in session.results.values()
+    )
 
 
-def _not_applied(session: Session, decision: Decision) -> Iterator[Entry]:
-    """What was approved and could not be written is an error to look into."""
+def _failed_application(session: Session, decision: Decision) -> Iterator[Entry]:
+    """An error entry for a change that was approved but could not be written."""
     for step, result in session.results.items():
         if isinstance(result, Fault) and isinstance(session.effects.get(step), ApplyChange):
-            text = f"Could not be applied: {_substance(decision)}"
+            text = f"Could not be applied: {_decision_text(decision)}"
             entry = _entry(session, "CR", EntryKind.ERROR, text, why=result.message, state=EntryState.LOGGED)
             yield msgspec.structs.replace(entry, id="")
 
 
-def _prediction(session: Session, decision: Decision, seat: str, foretold: str, number: int) -> Entry:
-    """Dissent is worth keeping where time can tell who was right: that a position lost is no prediction."""
-    against = f"Held against D-{short_session_suffix(session.id)}: {_substance(decision)}"
+def _prediction(session: Session, decision: Decision, seat: str, prediction: str, number: int) -> Entry:
+    """A prediction entry: only dissent that time can prove right or wrong is remembered."""
+    against = f"Held against D-{short_session_suffix(session.id)}: {_decision_text(decision)}"
     return _entry(
-        session, "P", EntryKind.PREDICTION, foretold, number=number, why=against, state=EntryState.OPEN, seat=seat
+        session, "P", EntryKind.PREDICTION, prediction, number=number, why=against, state=EntryState.OPEN, seat=seat
     )
 
 
-def _foretold(session: Session, seat: str) -> str:
-    """What the seat last said should be looked at to tell, or its last objection; one that blocks comes first."""
+def _fallback_prediction(session: Session, seat: str) -> str:
+    """The seat's last proposed test, or else its last objection, blocking ones first."""
     turns = [record.turns[seat] for record in session.rounds.values() if seat in record.turns]
     said = next((turn.move.verdict for turn in reversed(turns) if turn.move is not None), Verdict())
     issues = sorted(said.issues, key=lambda issue: not issue.blocking)

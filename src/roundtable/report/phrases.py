@@ -1,4 +1,4 @@
-"""The sentences every view says about a session, in plain text: each view escapes them in its own way."""
+"""Sentences about a session that every rendering shares, as plain text: each rendering escapes them itself."""
 
 from __future__ import annotations
 
@@ -15,86 +15,86 @@ from roundtable.report.status import INTERRUPTED, LATE, turn_state
 
 COST_COLUMNS = ("Calls", "Failed", "Tokens in", "Cached", "Tokens out", "Cost")
 EXCERPT_LENGTH = 2000
-"""How many characters of an answer that never ended a document shows."""
+"""Largest number of characters of an unfinished answer that a document shows."""
 PROPOSAL_COLUMNS = ("Proposal", "First from")
-_SOUGHT = {"changes": "file", "changes-in-parts": "file", "findings": "finding", "proofs": "proof"}
-"""What is looked for in the replies of a codec, where that is more than an answer."""
+_READ_ITEMS = {"changes": "file", "changes-in-parts": "file", "findings": "finding", "proofs": "proof"}
+"""What is read from the replies of a codec, if not an answer."""
 
 NEXT_STEP_WORDS: dict[str, str] = {
-    NextStep.APPLY: "to be carried out, with `roundtable apply`",
-    NextStep.APPLIED: "it is carried out",
-    NextStep.DELIVERED: "it is handed over",
-    NextStep.MYSELF: "a person does it by hand",
-    NextStep.LATER: "it is left for later",
-    NextStep.REJECT: "it is rejected, and later meetings are told why",
-    NextStep.REPORT: "a report only",
-    NextStep.LOG: "it is logged for later",
-    NextStep.STOP: "it stops here",
+    NextStep.APPLY: "carry it out with `roundtable apply`",
+    NextStep.APPLIED: "none, it was carried out",
+    NextStep.DELIVERED: "none, the project was delivered",
+    NextStep.MYSELF: "a person carries it out by hand",
+    NextStep.LATER: "decide later",
+    NextStep.REJECT: "none, it was rejected; later meetings will see the reason",
+    NextStep.REPORT: "none, only a report was requested",
+    NextStep.LOG: "logged for later",
+    NextStep.STOP: "none, the meeting stopped here",
 }
-"""What becomes of a decision, whoever it was that said so, and whether or not anybody did."""
+"""The next step of a decision in words."""
 
 
 def vote_counts_by_heading(decision: Decision) -> dict[str, dict[str, int]]:
-    """The counts there are, each under its heading; not every meeting votes blind."""
+    """The vote counts by column heading; not every meeting votes blind."""
     counts = {"Blind vote": decision.blind_vote, "Final": decision.tally}
     return {head: count for head, count in counts.items() if count}
 
 
 def proposals_heading(decision: Decision) -> str:
-    """The heading above what was on the table: not every meeting votes on it."""
+    """The heading above the proposals; not every meeting votes."""
     return "Votes" if vote_counts_by_heading(decision) else "Proposals"
 
 
 def describe_counted_seats(decision: Decision) -> str:
-    """`counted 2 of 3`."""
+    """How many seats were counted, such as `counted 2 of 3`."""
     return f"counted {len(decision.counted)} of {len(decision.electorate)}"
 
 
 def degraded_heading(decision: Decision) -> str:
-    """What stands above the notices: how many were counted, in meetings that count."""
+    """The warning above the notices of a degraded decision."""
     if not decision.electorate:
-        return "DEGRADED: read this first."
-    return f"DEGRADED: {describe_counted_seats(decision)}{'' if decision.missing else ', but read this first'}."
+        return "DEGRADED: read the notices first."
+    return f"DEGRADED: {describe_counted_seats(decision)}{'' if decision.missing else ', see the notices'}."
 
 
 def is_compiled_text(decision: Decision) -> bool:
-    """Whether its text is nobody's own: it quotes everybody, so that votes and minority would only say it again."""
+    """Whether the text quotes all seats instead of being written by one, so votes and dissent would only repeat it."""
     return bool(decision.text and not decision.author)
 
 
 def describe_outcome(decision: Decision) -> str:
-    """The outcome for people; opinions that were only collected are in no deadlock."""
-    differ = is_compiled_text(decision) and len(decision.proposals) > 1 and not decision.is_decided
-    return "they differ" if differ else decision.outcome
+    """The outcome in words; collected opinions that differ are not called a deadlock."""
+    differ = is_compiled_text(decision) and len(decision.proposals) > 1 and not decision.settled
+    return "opinions differ" if differ else decision.outcome
 
 
 def describe_next_step(decision: Decision) -> str:
-    """What becomes of it; nothing where nothing was said of that, or the meeting was broken off."""
+    """The next step as a sentence; empty if none was stated or the meeting was cancelled."""
     if not decision.next_step or decision.outcome is Outcome.CANCELLED:
         return ""
-    return f"What next: {NEXT_STEP_WORDS.get(decision.next_step, decision.next_step)}."
+    return f"Next step: {NEXT_STEP_WORDS.get(decision.next_step, decision.next_step)}."
 
 
 def describe_fault(fault: Fault) -> str:
-    """What happened and what a person can do."""
+    """What failed and what a person can do about it."""
     return f"{fault.kind.replace('_', ' ')}: {fault.message} {fault.help}".rstrip()
 
 
 def format_opening_time(session: Session) -> str:
-    """When it began, to the minute."""
+    """The time at which the session was opened, to the minute."""
     return f"{session.opened_at[:16].replace('T', ' ')} UTC"
 
 
 def describe_session_context(charter: Charter) -> list[str]:
-    """What the seats were told of earlier meetings, and which files and texts they were shown; a line each."""
-    told = [f"{it.id} ({it.kind})" for it in charter.recalled]
+    """The earlier meetings and the files that the seats were shown, one line each."""
+    recalled = [f"{entry.id} ({entry.kind})" for entry in charter.recalled]
     shown = [item.name for item in charter.context]
-    lines = {"Told of earlier meetings": told, "Shown as context": shown}
+    lines = {"From earlier meetings": recalled, "Files and texts": shown}
     return [f"{what} ({len(names)}): {', '.join(names)}" for what, names in lines.items() if names]
 
 
 def describe_round_result(record: RoundRecord) -> str:
-    """How a round went."""
+    """How many replies of a round counted, and how it was closed."""
     closed = record.closed
     if closed is None:
         return "still open"
@@ -102,149 +102,152 @@ def describe_round_result(record: RoundRecord) -> str:
     words = [f"counted {len(closed.counted) - len(unread)} of {len(record.opened.electorate)}"]
     words += [f"could not read {', '.join(unread)}"] if unread else []
     words += [] if closed.how == "all" else [f"closed by {closed.how}"]
-    words += [] if closed.quorate else ["not enough for the quorum"]
+    words += [] if closed.quorate else ["quorum not reached"]
     return ", ".join(words)
 
 
 def describe_turn(turn: Turn) -> str:
-    """What stands beside a seat's name: how it answered, or that it did not."""
-    made, state = turn.move, turn_state(turn)
-    if made is None:
+    """The label next to a seat's name: voice, time and confidence, or the reason for a missing answer."""
+    move, state = turn.move, turn_state(turn)
+    if move is None:
         return state
-    said = made.verdict
+    verdict = move.verdict
     words = ["late, not counted"] if state == LATE else []
-    words += [f"via {made.voice}", f"{made.timing.total:.1f} s"]
-    words += [f"{said.confidence:.0%} sure"] if said.confidence is not None else []
-    words += [] if said.counts else ["could not be read"]
+    words += [f"via {move.voice}", f"{move.timing.total:.1f} s"]
+    words += [f"{verdict.confidence:.0%} sure"] if verdict.confidence is not None else []
+    words += [] if verdict.counts else ["unreadable"]
     return " · ".join(words)
 
 
-def explain_unread_reply(made: MoveMade, expect: Expect) -> str:
-    """That a reply does not count, and why it could not be read, where that can be said."""
-    sought = _SOUGHT.get(expect.codec, "answer")
-    why = read_reply(expect, made.raw or made.text, structured=False).why
-    return f"No {sought} could be read from this reply, so it does not count{f': {why}' if why else '.'}"
+def explain_unread_reply(move: MoveMade, expect: Expect) -> str:
+    """A sentence saying that a reply does not count and, if known, why it could not be read."""
+    item = _READ_ITEMS.get(expect.codec, "answer")
+    why = read_reply(expect, move.raw or move.text, structured=False).why
+    return f"This reply does not count because no {item} could be read from it{f': {why}' if why else '.'}"
 
 
 def parse_offered_proposals(round: RoundOpened) -> dict[str, str]:
-    """The proposals a round was read, by every name they can be chosen by."""
+    """The proposals shown in a round, by every name under which they can be chosen."""
     offers = (line.partition(": ") for line in round.prompt.lists.get("proposals", ()))
     return {name: text for names, _, text in offers for name in re.split(r", | and ", names)}
 
 
-def describe_position(said: Verdict, known: Mapping[str, str] = {}) -> str:
-    """A seat's position in one line; where it chose a proposal, its id and what that says."""
-    words = known.get(said.target, said.position)
-    return f"{said.target} ({words})" if said.target and words else said.target or words
+def describe_position(verdict: Verdict, proposals: Mapping[str, str] = {}) -> str:
+    """A seat's position in one line; for a chosen proposal its id and text."""
+    words = proposals.get(verdict.target, verdict.position)
+    return f"{verdict.target} ({words})" if verdict.target and words else verdict.target or words
 
 
-def describe_reasons(said: Verdict) -> str:
-    """The error a seat names in its earlier answer and the facts it leans on."""
-    cited = [f"{it.text} ({it.source})" if it.source else it.text for it in said.evidence]
-    return "; ".join(filter(None, (said.error, *cited)))
+def describe_reasons(verdict: Verdict) -> str:
+    """The error that a seat names in its earlier answer and the facts it cites."""
+    cited = [f"{fact.text} ({fact.source})" if fact.source else fact.text for fact in verdict.evidence]
+    return "; ".join(filter(None, (verdict.error, *cited)))
 
 
-def describe_verdict_details(said: Verdict) -> str:
-    """What a seat said besides its words: a score, a ranking, a root cause, points it agrees on, what stands open.
+def describe_verdict_details(verdict: Verdict) -> str:
+    """The score, ranking, root cause, agreed points, issues and claims of a verdict in one line.
 
-    What it proves is told only where it is not told as an open issue already.
+    A claim that is also listed as an issue is not repeated.
     """
-    parts = [f"scores {said.score * 10:g} of 10"] if said.score is not None else []
-    parts += [f"ranks {' > '.join(said.ranking)}"] if said.ranking else []
-    parts += [f"root cause: {said.key}"] if said.key else []
-    parts += [f"agrees on: {', '.join(said.points)}"] if said.points and said.score is not None else []
-    blocking, other = _issue_words(said)
-    parts += [f"{blocking if it.blocking else other}: {_issue(it)}" for it in said.issues]
-    open = {it.text for it in said.issues}
-    parts += [f"claims, with a program: {it.text}" for it in said.claims if it.text not in open]
+    parts = [f"scores {verdict.score * 10:g} of 10"] if verdict.score is not None else []
+    parts += [f"ranks {' > '.join(verdict.ranking)}"] if verdict.ranking else []
+    parts += [f"root cause: {verdict.key}"] if verdict.key else []
+    parts += [f"agrees on: {', '.join(verdict.points)}"] if verdict.points and verdict.score is not None else []
+    blocking, other = _issue_words(verdict)
+    parts += [f"{blocking if issue.blocking else other}: {_issue(issue)}" for issue in verdict.issues]
+    issue_texts = {issue.text for issue in verdict.issues}
+    parts += [f"claims, with a program: {claim.text}" for claim in verdict.claims if claim.text not in issue_texts]
     words = "; ".join(parts)
     return words[:1].upper() + words[1:]
 
 
-def _issue(it: Issue) -> str:
-    """What is wrong, how bad it is and where, as far as that was said."""
-    more = ", ".join(filter(None, (it.severity, it.location)))
-    return f"{it.text} ({more})" if more else it.text
+def _issue(issue: Issue) -> str:
+    """The issue with its severity and location, as far as they are known."""
+    more = ", ".join(filter(None, (issue.severity, issue.location)))
+    return f"{issue.text} ({more})" if more else issue.text
 
 
-def _issue_words(said: Verdict) -> tuple[str, str]:
-    """What issues are called, blocking ones and others: beside a score, as risks of a position, as objections; and in
-    a review, where all have a severity, as findings."""
-    if said.score is not None:
+def _issue_words(verdict: Verdict) -> tuple[str, str]:
+    """The words that introduce blocking and other issues: they differ for scores, positions, reviews and objections."""
+    if verdict.score is not None:
         return "blocked by", "open"
-    if said.position:
-        return "risk to be settled first", "risk"
-    review = said.stance is Stance.UNKNOWN and all(it.severity in SEVERITIES for it in said.issues)
+    if verdict.position:
+        return "risk to settle first", "risk"
+    review = verdict.stance is Stance.UNKNOWN and all(issue.severity in SEVERITIES for issue in verdict.issues)
     return ("finds", "finds") if review else ("objects", "open")
 
 
 def dissent_argument(dissent: Dissent) -> str:
-    """What a minority says beyond its position, which may be the beginning of it or all of it."""
+    """The text of a dissent without its position, which the text may begin with."""
     return dissent.text.strip().removeprefix(dissent.position).strip()
 
 
 def decision_text_heading(author: str) -> str:
-    """What stands above the text of a decision; `author` as the view shows a seat, empty where code put it together."""
-    return f"In the words of {author}:" if author else "What they said, put together in their own words:"
+    """The heading above the text of a decision; `author` is a rendered seat name, or empty for compiled text."""
+    return f"In the words of {author}:" if author else "Quoted from all seats:"
 
 
 def dissent_heading(decision: Decision) -> str:
-    """The heading above what the seats say that did not win; where nothing won, that is all of them."""
-    return "Minority report" if decision.is_decided else "What the seats stand for"
+    """The heading above the other positions; without a winner these are all positions."""
+    return "Minority report" if decision.settled else "Positions of the seats"
 
 
-def describe_ratings(said: Verdict) -> str:
-    """A ballot in one line."""
-    return ", ".join(f"{id} {word}" for id, word in said.ratings.items())
+def describe_ratings(verdict: Verdict) -> str:
+    """A ballot of ratings in one line."""
+    return ", ".join(f"{id} {word}" for id, word in verdict.ratings.items())
 
 
-def displayed_reply_text(made: MoveMade) -> str:
-    """A seat's words; a ballot that is nothing but a ballot has none."""
-    bare = made.verdict.ratings and made.text.lstrip().startswith(("{", "```"))
-    return "" if bare else made.text
+def displayed_reply_text(move: MoveMade) -> str:
+    """The text of a reply to display; empty for a bare ballot."""
+    bare = move.verdict.ratings and move.text.lstrip().startswith(("{", "```"))
+    return "" if bare else move.text
 
 
 def partial_answer_heading(turn: Turn) -> str:
-    """What stands above the words of an answer that never ended."""
-    return "Cut off in mid-answer:" if turn_state(turn) == INTERRUPTED else "What it had said before it failed:"
+    """The heading above the text of an unfinished answer."""
+    return "Interrupted after:" if turn_state(turn) == INTERRUPTED else "Text before the failure:"
 
 
 def excerpt_partial_answer(text: str, most: int = EXCERPT_LENGTH) -> str:
-    """The first words of an answer that never ended, and how long it was; the record keeps the whole of it."""
+    """The beginning of an unfinished answer and its length; the record keeps the whole."""
     return text if len(text) <= most else f"{text[:most].rstrip()}… ({len(text):,} characters)"
 
 
 def last_voice_by_seat(session: Session) -> dict[str, str]:
-    """The voice each seat was heard through last."""
+    """The voice that gave the last answer of each seat."""
     turns = [turn for record in session.rounds.values() for turn in record.turns.values()]
     return {turn.seat: turn.move.voice for turn in turns if turn.move is not None}
 
 
 def describe_substitutions(session: Session) -> list[str]:
-    """Who was heard through another voice than its first, and who came to share one model by that."""
+    """The seats that answered through another than their first voice, and seats that share a model because of it."""
     decision = session.decision
     if decision is None:
         return []
     voices = {seat: voice for seat, voice in last_voice_by_seat(session).items() if seat in decision.counted}
-    moved = dict.fromkeys(it.voice for it in decision.substitutions if voices.get(it.seat) == it.voice)
-    shared = {voice: [seat for seat, other in voices.items() if other == voice] for voice in moved}
-    return [it.sentence for it in decision.substitutions] + [
-        f"{', '.join(seats[:-1])} and {seats[-1]} spoke through the same model, {voice}."
+    substitutes = dict.fromkeys(
+        substitution.voice
+        for substitution in decision.substitutions
+        if voices.get(substitution.seat) == substitution.voice
+    )
+    shared = {voice: [seat for seat, other in voices.items() if other == voice] for voice in substitutes}
+    return [substitution.sentence for substitution in decision.substitutions] + [
+        f"{', '.join(seats[:-1])} and {seats[-1]} used the same model, {voice}."
         for voice, seats in shared.items()
         if len(seats) > 1
     ]
 
 
 def describe_shared_voice(session: Session) -> str:
-    """That all who were counted spoke through one voice, which easily agrees with itself; else nothing."""
+    """A sentence if all counted seats used the same voice, which easily agrees with itself; otherwise empty."""
     decision = session.decision
     seats = decision.counted if decision and not decision.substitutions else ()
     voices = {voice for seat, voice in last_voice_by_seat(session).items() if seat in seats}
-    return f"All {len(seats)} spoke through one voice, {voices.pop()}." if len(seats) > 1 and len(voices) == 1 else ""
+    return f"All {len(seats)} seats used the same voice, {voices.pop()}." if len(seats) > 1 and len(voices) == 1 else ""
 
 
 def rounds_and_notes_in_order(session: Session) -> Iterator[NoteSaid | RoundRecord]:
-    """Rounds, and between them what people said to the table."""
+    """The rounds of a session with the notes of people between them."""
     notes = list(session.notes)
     for record in session.rounds.values():
         while notes and notes[0][0] < record.seq:
@@ -255,13 +258,13 @@ def rounds_and_notes_in_order(session: Session) -> Iterator[NoteSaid | RoundReco
 
 
 def describe_session_changes(session: Session) -> list[str]:
-    """What people changed on the way, and the bounds that were met, one line each."""
+    """What people changed during the session and the limits that were reached, one line each."""
     lines = [f"File added: {item.name} ({item.size:,} bytes)" for _, item in session.context_added]
-    lines += [f"File taken away: {name}" for _, name in session.context_removed]
-    lines += [f"Seat switched off: {name}" for name in sorted(session.seats_off)]
+    lines += [f"File removed: {name}" for _, name in session.context_removed]
+    lines += [f"Seat switched off: {name}" for name in sorted(session.off)]
     lines += [f"Renamed to {session.name}"] if session.name != session.charter.name else []
-    lines += ["Limits changed"] if any(it.limits is not None for _, it in session.amendments) else []
-    lines += [f"{it.round} was not held: {it.words}" for it in session.limit_stops.values()]
+    lines += ["Limits changed"] if any(amendment.limits is not None for _, amendment in session.amendments) else []
+    lines += [f"{stop.round} was not held: {stop.words}" for stop in session.limit_stops.values()]
     if session.cancel is not None:
         reason = f": {session.cancel.reason}" if session.cancel.reason else ""
         lines.append(f"Cancelled by {session.cancel.by or 'a person'}{reason}")

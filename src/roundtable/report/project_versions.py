@@ -1,4 +1,4 @@
-"""What became of a project stage by stage: every version of it that is kept, whose it is and who said yes to it."""
+"""The attempts at each stage of a project: who wrote which files, what was checked and who approved it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ R = TypeVar("R", bound=EffectResult)
 
 
 class StageAttempt(NamedTuple):
-    """One attempt at a stage: the name that its rounds and steps begin with, how it ended and when."""
+    """One attempt at a stage: the prefix of its rounds and steps, its end and the time."""
 
     name: str
     end: StageEnd
@@ -32,7 +32,7 @@ class StageAttempt(NamedTuple):
 
 
 class StageCandidate(NamedTuple):
-    """What one seat wrote in an attempt at a stage, as it was before anything was put together."""
+    """What one seat wrote in an attempt, before merging."""
 
     name: str
     seat: str
@@ -40,28 +40,28 @@ class StageCandidate(NamedTuple):
 
 
 def list_stage_attempts(records: Iterable[Recorded]) -> tuple[StageAttempt, ...]:
-    """Every attempt at every stage, in their order."""
+    """Every attempt at every stage, in order."""
     return tuple(
-        StageAttempt(it.event.step.rpartition("/")[0], it.event.result.end, it.at)
-        for it in records
-        if isinstance(it.event, EffectDone) and isinstance(it.event.result, StageEnded)
+        StageAttempt(record.event.step.rpartition("/")[0], record.event.result.end, record.at)
+        for record in records
+        if isinstance(record.event, EffectDone) and isinstance(record.event.result, StageEnded)
     )
 
 
-def final_stage_attempts(made: Sequence[StageAttempt]) -> tuple[StageAttempt, ...]:
-    """The last attempt at each stage, in the order of the stages."""
-    last = last_stage_attempts(it.end for it in made)
-    return tuple(it for it in made if it.end in last)
+def final_stage_attempts(attempts: Sequence[StageAttempt]) -> tuple[StageAttempt, ...]:
+    """The last attempt at each stage, in stage order."""
+    last = last_stage_attempts(attempt.end for attempt in attempts)
+    return tuple(attempt for attempt in attempts if attempt.end in last)
 
 
 def attempt_results(session: Session, attempt: str, kind: type[R]) -> tuple[R, ...]:
-    """What came of the steps of one kind in an attempt, in their order."""
-    found = [it for step, it in session.results.items() if step.startswith(f"{attempt}/")]
-    return tuple(it for it in found if isinstance(it, kind))
+    """The results of one type in an attempt, in order."""
+    results = [result for step, result in session.results.items() if step.startswith(f"{attempt}/")]
+    return tuple(result for result in results if isinstance(result, kind))
 
 
 def attempt_gates(session: Session, attempt: str) -> list[Gate]:
-    """What the person was asked in an attempt and after it; after all of them, where none of that name is over."""
+    """The gates in an attempt and directly after it; without a matching attempt, the gates after the last stage."""
     found: list[Gate] = []
     for id, gate in session.gates.items():
         found.append(gate)
@@ -73,41 +73,43 @@ def attempt_gates(session: Session, attempt: str) -> list[Gate]:
 
 
 def list_stage_candidates(session: Session, attempt: str) -> tuple[StageCandidate, ...]:
-    """What each seat wrote in an attempt, its last word."""
+    """The last candidate of each seat in an attempt."""
     tried = attempt_results(session, attempt, CandidatesTried)
-    wrote = {it.seat: it.draft for result in tried for it in result.candidates if it.draft}
+    wrote = {candidate.seat: candidate.draft for result in tried for candidate in result.candidates if candidate.draft}
     return tuple(StageCandidate(f"{attempt}/{seat}", seat, draft) for seat, draft in wrote.items())
 
 
 def last_attempt_checks(session: Session, attempt: StageAttempt) -> tuple[CheckOutcome, ...]:
-    """What was run last of what an attempt came to: the program itself, else the checks of just these files."""
+    """The last checks of the result of an attempt: the program run, or else the checks of this draft."""
     name, draft = attempt.name, attempt.end.draft
     if ran := attempt_results(session, name, ProjectRan):
         return ran[-1].steps
-    tried = [it for result in attempt_results(session, name, CandidatesTried) for it in result.candidates]
-    merged = (it.candidate for it in attempt_results(session, name, MergeTried))
-    taken = [
-        it for it in (*tried, *merged, *attempt_results(session, name, ChangeRehearsed)) if draft and it.draft == draft
+    tried = [candidate for result in attempt_results(session, name, CandidatesTried) for candidate in result.candidates]
+    merged = (tried.candidate for tried in attempt_results(session, name, MergeTried))
+    candidates = [
+        candidate
+        for candidate in (*tried, *merged, *attempt_results(session, name, ChangeRehearsed))
+        if draft and candidate.draft == draft
     ]
-    return taken[-1].checks if taken else ()
+    return candidates[-1].checks if candidates else ()
 
 
 def attempt_approver(session: Session, attempt: str) -> str:
-    """Who said after an attempt that it goes on; empty where nobody did."""
-    said = session.answers.get(after_stage_gate_id(attempt))
-    if said is None or said.by_default:
+    """Who approved an attempt; empty if nobody did."""
+    answer = session.answers.get(after_stage_gate_id(attempt))
+    if answer is None or answer.by_default:
         return ""
-    return f"{session.charter.owner} (ahead)" if said.by == BY_ADVANCE_ANSWER else said.by
+    return f"{session.charter.owner} (in advance)" if answer.by == BY_ADVANCE_ANSWER else answer.by
 
 
 def stage_contributors(*ends: StageEnd) -> tuple[str, ...]:
-    """Whose work the files of these stages are, the base of each first."""
-    seats = (seat for end in ends for seat in (end.base, *(it.seat for it in end.took)))
+    """The seats whose work is in the files of these stages, base seats first."""
+    seats = (seat for end in ends for seat in (end.base, *(part.seat for part in end.took)))
     return tuple(dict.fromkeys(filter(None, seats)))
 
 
 class StageFileChange(NamedTuple):
-    """What one stage did to a file: `became` is new, changed or deleted; `took` what in it came from others."""
+    """The effect of one stage on a file: `became` is new, changed or deleted; `took` lists parts of other seats."""
 
     path: str
     became: str
@@ -118,30 +120,32 @@ class StageFileChange(NamedTuple):
     @property
     def words(self) -> str:
         """Who contributed what."""
-        parts = [f"{it.symbol} from {it.seat}" if it.symbol else f"from {it.seat}" for it in self.took]
+        parts = [f"{part.symbol} from {part.seat}" if part.symbol else f"from {part.seat}" for part in self.took]
         return ", ".join(filter(None, (self.base, *parts)))
 
 
 def list_stage_file_changes(before: Draft, after: Draft, end: StageEnd) -> tuple[StageFileChange, ...]:
-    """What a stage changed, by the drafts before and after it."""
-    was, now = _files(before), _files(after)
+    """The files that a stage changed, from the drafts before and after it."""
+    was, now = _files_by_path(before), _files_by_path(after)
     found: list[StageFileChange] = []
     for path in sorted({*was, *now}):
         old, new = was.get(path), now.get(path)
         if old == new:
             continue
-        took = tuple(it for it in end.took if it.path == path)
-        whole = next((it.seat for it in took if not it.symbol), "")
-        parts = tuple(it for it in took if it.symbol)
-        found.append(StageFileChange(path, _became(old, new), whole or end.base, parts, new.after if new else ""))
+        took = tuple(part for part in end.took if part.path == path)
+        whole = next((part.seat for part in took if not part.symbol), "")
+        parts = tuple(part for part in took if part.symbol)
+        found.append(
+            StageFileChange(path, _describe_file_change(old, new), whole or end.base, parts, new.after if new else "")
+        )
     return tuple(found)
 
 
-def _files(draft: Draft) -> Mapping[str, FileChange]:
-    return {it.path: it for it in draft.files}
+def _files_by_path(draft: Draft) -> Mapping[str, FileChange]:
+    return {file.path: file for file in draft.files}
 
 
-def _became(old: FileChange | None, new: FileChange | None) -> str:
+def _describe_file_change(old: FileChange | None, new: FileChange | None) -> str:
     if new is None or not new.after:
         return "deleted"
     return "changed" if (old.after if old else new.before) else "new"

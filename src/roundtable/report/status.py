@@ -1,4 +1,4 @@
-"""One word for where a turn, a seat or a session stands."""
+"""Words for the state of a turn, a seat or a session."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WAITING, ASKED, ANSWERED, LATE, MISSING, INTERRUPTED, OFF = (
 
 
 def turn_state(turn: Turn) -> str:
-    """What became of one seat's turn, as far as the record knows."""
+    """The state of one seat's turn."""
     if turn.move is not None:
         return LATE if turn.move.status is MoveStatus.LATE else ANSWERED
     if turn.missed is not None:
@@ -23,7 +23,7 @@ def turn_state(turn: Turn) -> str:
 
 
 def seat_states(session: Session) -> dict[str, str]:
-    """Every seat of the charter, by the newest turn it had."""
+    """The state of each seat in its newest turn."""
     states = {seat.name: WAITING for seat in session.charter.seats}
     for record in session.rounds.values():
         states |= {name: turn_state(turn) for name, turn in record.turns.items()}
@@ -31,39 +31,40 @@ def seat_states(session: Session) -> dict[str, str]:
 
 
 def newest_round(session: Session) -> RoundRecord | None:
-    """The round opened last."""
+    """The round that was opened last."""
     return next(reversed(session.rounds.values()), None)
 
 
 def find_round_by_address(session: Session, address: str) -> RoundRecord:
-    """A round by its name `council/1-blind`, by `1-blind`, or by its number where only one has it."""
-    found = [record for name, record in session.rounds.items() if _is_named(name, address)]
+    """The round with this name (`council/1-blind`), last part (`1-blind`) or unique number."""
+    found = [record for name, record in session.rounds.items() if _matches_address(name, address)]
     if len(found) == 1:
         return found[0]
-    known = ", ".join(session.rounds) or "none yet"
-    wrong = f"{address} fits {len(found)} rounds of" if found else f"There is no round {address} in"
-    raise NotFound(f"{wrong} this session.", f"Its rounds: {known}.")
+    known = ", ".join(session.rounds) or "none so far"
+    message = f"{len(found)} rounds match {address}." if found else f"This session has no round {address}."
+    raise NotFound(message, f"Name one of its rounds: {known}.")
 
 
-def _is_named(name: str, address: str) -> bool:
+def _matches_address(name: str, address: str) -> bool:
     last = name.rpartition("/")[2]
     return address in (name, last, last.partition("-")[0])
 
 
 def has_degraded_decision(session: Session) -> bool:
-    """Whether the decision stands on less than it should."""
+    """Whether the decision rests on fewer answers than it should."""
     return session.decision is not None and session.decision.degraded
 
 
 def describe_session_status(session: Session) -> str:
-    """A sentence for people beside the one-word status."""
+    """A short phrase that explains the one-word status."""
+    gate = session.open_gate
     if session.decision is not None:
-        undone = ", what it wrote is undone" if session.undone else ""
+        undone = ", its change was undone" if session.undone else ""
         return f"ended{undone}" if session.ended else "decided, not closed yet"
-    if session.open_gates:
-        return f"waits for an answer to {', '.join(gate.id for gate in session.open_gates)}"
+    if gate is not None:
+        return f"waiting for an answer to gate {gate.id}"
     if session.cancel is not None:
-        return "is being cancelled"
+        return "being cancelled"
     if session.paused:
         return "paused on request"
     if session.stopped is not None:

@@ -1,4 +1,4 @@
-"""A ranked vote for people: candidates, ballots, who beats whom, who was eliminated, who won."""
+"""The result of a ranked vote as tables: candidates, ballots, pairwise counts and elimination."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ RANKED_BALLOT = "ranked-ballot"
 
 
 def render_vote_results(session: Session) -> str:
-    """The newest ranked vote of a session in Markdown; nothing where none was held."""
+    """Render the newest ranked vote of a session as Markdown; empty if there was none."""
     held = [record for record in session.rounds.values() if record.opened.expect.codec == RANKED_BALLOT]
-    return "\n\n".join(_document(session, held[-1])) + "\n" if held else ""
+    return "\n\n".join(_vote_sections(session, held[-1])) + "\n" if held else ""
 
 
-def _document(session: Session, record: RoundRecord) -> Iterator[str]:
+def _vote_sections(session: Session, record: RoundRecord) -> Iterator[str]:
     ids = record.opened.expect.choices
     ballots = {move.seat: move.verdict.ranking for move in record.moves() if move.verdict.counts}
     yield f"# Vote: {escape_markdown_line(session.charter.question, 100)}"
-    yield _winner(session, ballots, ids)
+    yield _winner_sentence(session, ballots, ids)
     yield "## Candidates"
     yield "\n".join(f"- {escape_markdown_line(line)}" for line in record.opened.prompt.lists.get("candidates", ids))
     yield "## Ballots"
@@ -39,14 +39,14 @@ def _document(session: Session, record: RoundRecord) -> Iterator[str]:
     ]
     yield render_markdown_table(("Seat", "Best first"), [*cast, *none])
     yield "## One against one"
-    yield _duels(ballots, ids)
+    yield _pairwise_table(ballots, ids)
     yield "## By elimination"
     yield render_markdown_table(
-        ("Count", *map(escape_markdown_line, ids), "Out"), _steps(elimination_steps(ballots, ids), ids)
+        ("Count", *map(escape_markdown_line, ids), "Out"), _elimination_rows(elimination_steps(ballots, ids), ids)
     )
 
 
-def _winner(session: Session, ballots: RankedBallots, ids: Sequence[str]) -> str:
+def _winner_sentence(session: Session, ballots: RankedBallots, ids: Sequence[str]) -> str:
     decision = session.decision
     if decision is not None and decision.winner:
         winner, position = escape_markdown_line(decision.winner), escape_markdown_line(decision.position)
@@ -55,8 +55,8 @@ def _winner(session: Session, ballots: RankedBallots, ids: Sequence[str]) -> str
     return f"**Winner: {escape_markdown_line(ruling.winner) or 'none'}.** {escape_markdown_line(ruling.why)}"
 
 
-def _duels(ballots: RankedBallots, ids: Sequence[str]) -> str:
-    """How many ballots put the row above the column."""
+def _pairwise_table(ballots: RankedBallots, ids: Sequence[str]) -> str:
+    """How many ballots rank the row above the column."""
     counts = pairwise_preferences(ballots, ids)
     rows = [
         (escape_markdown_line(row), *("–" if row == column else f"{counts[row, column]}" for column in ids))
@@ -65,7 +65,7 @@ def _duels(ballots: RankedBallots, ids: Sequence[str]) -> str:
     return render_markdown_table(("preferred to", *map(escape_markdown_line, ids)), rows)
 
 
-def _steps(steps: Sequence[EliminationStep], ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _elimination_rows(steps: Sequence[EliminationStep], ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for number, step in enumerate(steps, 1):
         places = (str(step.counts[id]) if id in step.counts else "" for id in ids)
         yield (str(number), *places, escape_markdown_line(", ".join(step.out)) or "–")

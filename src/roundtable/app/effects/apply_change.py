@@ -194,8 +194,8 @@ class ChangeApplier:
             it for it in session.results.values() if isinstance(it, ChangeRehearsed) and it.draft == effect.draft
         )
         checks = next((it.checks for it in rehearsals), ())
-        person = f"{session.charter.owner} (ahead)" if answer.by == BY_ADVANCE_ANSWER else answer.by
-        commit = CommitMessage(
+        person = f"{session.charter.owner} (in advance)" if answer.by == BY_ADVANCE_ANSWER else answer.by
+        commit = Commit(
             effect.message,
             session.id,
             change_request_source(session),

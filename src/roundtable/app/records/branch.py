@@ -44,7 +44,7 @@ async def branch_before_round(store: SqliteStore, session: str, round: str) -> t
     records = await store.read(session)
     cut = next((it.seq for it in records if isinstance(it.event, RoundOpened) and it.event.round == round), None)
     if cut is None:
-        raise NotFound(f"There is no round {round} in this session.", "`roundtable show` lists its rounds.")
+        raise NotFound(f"This session has no round {round}.", "`roundtable show` lists its rounds.")
     return await _branched(store, session, records, cut)
 
 

@@ -147,7 +147,7 @@ def _camp_sign(camp: str, place: int) -> str:
 
 
 def _is_winner(decision: Decision | None, camp: str) -> bool:
-    return decision is not None and decision.settled and camp == decision.winner
+    return decision is not None and decision.is_decided and camp == decision.winner
 
 
 STANCE_WORDS = {Stance.SUPPORT: "agrees", Stance.AMEND: "has open points", Stance.OPPOSE: "objects"}

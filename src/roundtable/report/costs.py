@@ -162,9 +162,9 @@ def _finished_calls(turn: Turn, free: set[str]) -> Iterator[_Call]:
         if failure := failures.get(asked.call):
             if _went_out(failure):
                 yield _Call(_priced_usage(failure.usage, is_free or _turned_away(failure)), failed=True)
-        elif turn.over and asked.purpose == "repair":  # its usage is part of the answer that it repaired
+        elif turn.is_settled and asked.purpose == "repair":  # its usage is part of the answer that it repaired
             yield _Call(Usage(cost_usd=0.0))
-        elif turn.over or asked.call in turn.interrupted or asked is not turn.asked[-1][1]:
+        elif turn.is_settled or asked.call in turn.interrupted or asked is not turn.asked[-1][1]:
             yield _Call(_priced_usage(Usage(), is_free), failed=True)  # cut off before it reported its usage
 
 

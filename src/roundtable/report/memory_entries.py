@@ -97,7 +97,7 @@ def _entry(session: Session, letter: str, kind: EntryKind, text: str, *, number:
 
 def _decided_texts(session: Session, decision: Decision) -> Sequence[str]:
     """What a session decided: one position, or the result of each stage."""
-    if not decision.settled:
+    if not decision.is_decided:
         return (_undecided_text(decision),)
     return _agreed_stage_texts(session) or (_decision_text(decision),)
 

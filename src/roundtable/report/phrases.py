@@ -64,7 +64,7 @@ def is_compiled_text(decision: Decision) -> bool:
 
 def describe_outcome(decision: Decision) -> str:
     """The outcome in words; collected opinions that differ are not called a deadlock."""
-    differ = is_compiled_text(decision) and len(decision.proposals) > 1 and not decision.settled
+    differ = is_compiled_text(decision) and len(decision.proposals) > 1 and not decision.is_decided
     return "opinions differ" if differ else decision.outcome
 
 
@@ -189,7 +189,7 @@ def decision_text_heading(author: str) -> str:
 
 def dissent_heading(decision: Decision) -> str:
     """The heading above the other positions; without a winner these are all positions."""
-    return "Minority report" if decision.settled else "Positions of the seats"
+    return "Minority report" if decision.is_decided else "Positions of the seats"
 
 
 def describe_ratings(verdict: Verdict) -> str:
@@ -261,7 +261,7 @@ def describe_session_changes(session: Session) -> list[str]:
     """What people changed during the session and the limits that were reached, one line each."""
     lines = [f"File added: {item.name} ({item.size:,} bytes)" for _, item in session.context_added]
     lines += [f"File removed: {name}" for _, name in session.context_removed]
-    lines += [f"Seat switched off: {name}" for name in sorted(session.off)]
+    lines += [f"Seat switched off: {name}" for name in sorted(session.seats_off)]
     lines += [f"Renamed to {session.name}"] if session.name != session.charter.name else []
     lines += ["Limits changed"] if any(amendment.limits is not None for _, amendment in session.amendments) else []
     lines += [f"{stop.round} was not held: {stop.words}" for stop in session.limit_stops.values()]

@@ -57,12 +57,11 @@ def has_degraded_decision(session: Session) -> bool:
 
 def describe_session_status(session: Session) -> str:
     """A short phrase that explains the one-word status."""
-    gate = session.open_gate
     if session.decision is not None:
         undone = ", its change was undone" if session.undone else ""
         return f"ended{undone}" if session.ended else "decided, not closed yet"
-    if gate is not None:
-        return f"waiting for an answer to gate {gate.id}"
+    if session.open_gates:
+        return f"waiting for an answer to gate {', '.join(gate.id for gate in session.open_gates)}"
     if session.cancel is not None:
         return "being cancelled"
     if session.paused:

@@ -195,7 +195,7 @@ class ChangeApplier:
         )
         checks = next((it.checks for it in rehearsals), ())
         person = f"{session.charter.owner} (in advance)" if answer.by == BY_ADVANCE_ANSWER else answer.by
-        commit = Commit(
+        commit = CommitMessage(
             effect.message,
             session.id,
             change_request_source(session),

@@ -134,8 +134,8 @@ def test_an_agent_that_makes_a_repository_or_a_picture_in_its_folder_keeps_its_t
     assert (cli.work / "calc.py").read_text() == MENDED
     assert not (cli.work / "sub").exists()
     told = cli.run("show").stdout
-    assert "Left out, since it is a repository of its own: sub" in told
-    assert "Left out, since it is no text: logo.png" in told
+    assert "Left out because it is a separate git repository: sub" in told
+    assert "Left out because it is not text: logo.png" in told
 
 
 @pytest.mark.feature("S1.51")
@@ -150,8 +150,8 @@ def test_what_the_set_up_did_is_not_in_the_candidate_and_what_was_done_on_top_of
     assert (cli.work / "calc.py").read_text() == MENDED
     assert git(cli.work, "show", "--name-only", "--format=").split() == ["calc.py"]
     told = cli.run("show").stdout
-    assert "Left out, since copy or setup of [worktrees] had changed it before: uv.lock" in told
-    assert "Left out, since it is a link: link.py" in told
+    assert "Left out because `copy` or `setup` of [worktrees] had already changed it: uv.lock" in told
+    assert "Left out because it is a symbolic link: link.py" in told
     assert "node_modules" not in told
     (stays,) = json.loads(cli.run("worktrees", "list", "--json").stdout)["worktrees"]
     assert stays["unmerged"] == ["link.py", "uv.lock"]

@@ -97,7 +97,7 @@ async def test_thoughts_without_an_answer_are_never_a_voice_and_stay_on_the_reco
     await house.open(limits=QUICK)
     decision = await house.run()
     assert decision.missing[0].fault.kind is FaultKind.EMPTY
-    assert "thought aloud" in decision.missing[0].fault.message
+    assert "returned reasoning but no answer" in decision.missing[0].fault.message
     assert decision.counted == ("gpt", "gemini")
     failed = next(it.event for it in await house.records() if isinstance(it.event, CallFailed))
     assert failed.partial == thoughts

@@ -394,7 +394,7 @@ async def test_the_table_is_warned_at_the_next_round_while_it_can_still_answer()
     warned = {
         call.call.partition("#")[0]
         for call in house.voices.calls
-        if "What A proposed repeats R-1a2b3c without answering it." in call.messages[-1].text
+        if "The proposal of A repeats R-1a2b3c without answering it." in call.messages[-1].text
     }
     assert warned == {f"council/3-reconsider/{seat}" for seat in ("claude", "gpt", "gemini")}
 

@@ -74,7 +74,7 @@ async def test_what_the_record_cannot_tell_is_said_and_not_guessed() -> None:
     result = await counted(House(DISPUTE))
     claude = seats_of(result)["claude"]
     assert claude.without.changed is None
-    assert claude.without.why == "gemini stood for B, which nobody else had proposed."
+    assert claude.without.why == "gemini supported B, which no remaining seat had proposed."
     assert describe_seat_absence(result, claude.without).startswith("cannot be told: ")
 
 
@@ -90,7 +90,9 @@ async def test_a_round_that_was_never_held_ends_the_recount_honestly() -> None:
     )
     result = await counted(content)
     assert result.outcome == "reached"
-    assert seats_of(result)["claude"].without.why == "It would have needed another round, council/3-reconsider."
+    assert (
+        seats_of(result)["claude"].without.why == "The meeting would have needed another round, council/3-reconsider."
+    )
 
 
 async def test_a_proposal_keeps_its_identity_when_its_first_author_is_left_out() -> None:
@@ -233,7 +235,7 @@ async def test_a_debate_without_its_only_objector_agrees_though_no_plan_was_ever
     assert result.outcome == "deadlock"
     gpt = seats_of(result)["gpt"]
     assert (gpt.without.changed, gpt.without.outcome, gpt.without.winner) == (True, "reached", "claude")
-    assert seats_of(result)["claude"].without.why == "gemini stood for claude, which nobody else had proposed."
+    assert seats_of(result)["claude"].without.why == "gemini supported claude, which no remaining seat had proposed."
     assert rule_of(result, "no objection, a majority for it").outcome == "deadlock"
     assert (seats_of(result)["gemini"].first, seats_of(result)["gemini"].last) == ("gemini", "claude")
 

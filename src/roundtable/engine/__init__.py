@@ -1,1 +1,1 @@
-"""The clerk: the one loop, recorded asks, limits and the live feed."""
+"""The engine: runs meetings over recorded asks, with limits and a live feed."""

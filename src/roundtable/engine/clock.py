@@ -1,4 +1,4 @@
-"""The time that a seat or a round has. It stands still while a call waits for its turn: that is nobody's own time."""
+"""A timeout for a seat or a round that can be paused: time in a provider's queue does not count."""
 
 from __future__ import annotations
 
@@ -8,47 +8,47 @@ from contextlib import asynccontextmanager, contextmanager
 
 
 class PausableTimeout:
-    """Runs down to a TimeoutError in whoever it was made for."""
+    """Raises TimeoutError in the task it was created for when its time has run out."""
 
     def __init__(self, timeout: asyncio.Timeout) -> None:
         self._timeout = timeout
-        self._held = 0
-        self._left = 0.0
-        self._over = False
+        self._pauses = 0
+        self._remaining = 0.0
+        self._finished = False
 
     def seconds_left(self) -> float:
-        """Seconds that are left."""
-        return self._left if self._held else (self._timeout.when() or 0.0) - asyncio.get_running_loop().time()
+        """The seconds that are left."""
+        return self._remaining if self._pauses else (self._timeout.when() or 0.0) - asyncio.get_running_loop().time()
 
     @contextmanager
     def paused(self) -> Generator[None]:
-        """Stand still meanwhile, until everybody who wanted that is done."""
-        if not self._held:
-            self._left = self.seconds_left()
-            self._set(None)
-        self._held += 1
+        """Stop the countdown within this context; overlapping pauses end with the last of them."""
+        if not self._pauses:
+            self._remaining = self.seconds_left()
+            self._reschedule(None)
+        self._pauses += 1
         try:
             yield
         finally:
-            self._held -= 1
-            if not self._held:
-                self._set(asyncio.get_running_loop().time() + self._left)
+            self._pauses -= 1
+            if not self._pauses:
+                self._reschedule(asyncio.get_running_loop().time() + self._remaining)
 
     def finish(self) -> None:
-        """It is over: whoever still speaks is late, however long it waits."""
-        self._over = True
+        """End the timeout, so that no later pause can extend it."""
+        self._finished = True
 
-    def _set(self, when: float | None) -> None:
-        if not (self._over or self._timeout.expired()):
+    def _reschedule(self, when: float | None) -> None:
+        if not (self._finished or self._timeout.expired()):
             self._timeout.reschedule(when)
 
 
 @asynccontextmanager
 async def pausable_timeout(seconds: float) -> AsyncGenerator[PausableTimeout]:
-    """Seconds after which whatever is done here ends in a TimeoutError."""
+    """Limit a block to this many seconds, not counting pauses; then it ends with a TimeoutError."""
     async with asyncio.timeout(seconds) as timeout:
-        made = PausableTimeout(timeout)
+        pausable = PausableTimeout(timeout)
         try:
-            yield made
+            yield pausable
         finally:
-            made.finish()
+            pausable.finish()

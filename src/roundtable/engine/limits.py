@@ -1,7 +1,4 @@
-"""What was rejected or has failed does not win by being proposed again: whoever repeats it must answer it.
-
-The bounds of a session, as pure questions to its fold.
-"""
+"""The limits of a session, and the check of a decision against what was rejected or has failed before."""
 
 from __future__ import annotations
 
@@ -14,14 +11,18 @@ from roundtable.core.values import Decision, Gate, Limits, Move, Outcome, Recall
 
 
 def find_exceeded_limit(session: Session, round: str) -> LimitReached | None:
-    """The bound that keeps this round from being opened, if one does."""
+    """The limit that prevents this round, if there is one."""
     limits = session.limits
     rounds = sum(1 for record in session.rounds.values() if not record.opened.turns.secret)
     cost = session.spent.cost_usd or 0.0
     bounds: list[tuple[str, float, float | None]] = [
         ("rounds", rounds, limits.rounds),
         ("budget_tokens", session.spent.tokens, limits.budget_tokens),
-        ("budget_usd", cost, limits.budget_usd if cost else None),  # a budget of nothing still lets the free speak
+        (
+            "budget_usd",
+            cost,
+            limits.budget_usd if cost else None,
+        ),  # a budget of 0 still allows voices that cost nothing
     ]
     for name, spent, allowed in bounds:
         if allowed is not None and spent >= allowed:
@@ -30,7 +31,7 @@ def find_exceeded_limit(session: Session, round: str) -> LimitReached | None:
 
 
 def has_quorum(moves: Sequence[Move], electorate: Sequence[str], limits: Limits) -> bool:
-    """Whether enough readable answers came in; the bar was set before the first one was heard."""
+    """Whether enough readable answers arrived; the quorum was fixed before the first of them."""
     valid = [move for move in moves if move.verdict.counts]
     quorum = limits.quorum
     return (
@@ -41,27 +42,27 @@ def has_quorum(moves: Sequence[Move], electorate: Sequence[str], limits: Limits)
 
 
 class DecreeReview:
-    """Asks the person once about each no that stands against a decision, however often the decision is put to it."""
+    """Asks the person about each earlier rejection or failure that a decision repeats, once for each."""
 
     def __init__(self, session: Session, ask: Callable[[Gate], Awaitable[str]]) -> None:
         self._session = session
         self._ask = ask
-        self._said: dict[str, str] = {}
+        self._answers: dict[str, str] = {}
 
     async def review(self, decision: Decision, moves: Iterable[Move]) -> Decision:
-        """The decision as it stands after that."""
-        heard = list(moves)
+        """The decision after the person was asked about what it repeats."""
+        answers = list(moves)
         for entry in decrees.decrees_against_decision(self._session.charter, decision):
-            if entry.id not in self._said:
-                if not self._asked_before(entry) and decrees.is_decree_answered_by_decision(entry, decision, heard):
+            if entry.id not in self._answers:
+                if not self._asked_before(entry) and decrees.is_decree_answered_by_decision(entry, decision, answers):
                     continue
-                self._said[entry.id] = await self._ask(decrees.decree_gate(entry, decision, len(self._said) + 1))
-            decision = decrees.decide_after_decree_gate(entry, decision, self._said[entry.id])
+                self._answers[entry.id] = await self._ask(decrees.decree_gate(entry, decision, len(self._answers) + 1))
+            decision = decrees.decide_after_decree_gate(entry, decision, self._answers[entry.id])
             if decision.outcome is not Outcome.REACHED:
                 break
         return decision
 
     def _asked_before(self, entry: RecalledEntry) -> bool:
-        """An answer that came after the question does not take the question back: a resumed meeting asks it again."""
+        """Whether the gate for this entry was opened in an earlier run: a resumed meeting must open it again."""
         asked = (gate for id, gate in self._session.gates.items() if id.partition("-")[0] == decrees.DECREE_GATE)
         return any(decrees.is_decree_named(entry, gate.question) for gate in asked)

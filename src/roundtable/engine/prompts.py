@@ -1,8 +1,8 @@
-"""What a seat reads: a pure function of the record, laid out so that each prompt only adds to the one before.
+"""The prompt of a turn: a pure function of the record, laid out so that each prompt extends the seat's previous one.
 
-Nothing rendered is stored. A turn's prompt can be made again from the round's parts (by digest), the
-session's facts up to `heard`, and the seat. Because a seat's earlier prompt stays word for word the
-beginning of its next one, provider prefix caches hit; only taking context away breaks that, once.
+Rendered prompts are not stored. A turn's prompt can be rendered again from the round's parts (by digest), the session's
+facts up to `heard`, and the seat. Because a seat's earlier prompt is the beginning of its next one, word for word,
+provider prefix caches apply; only removing context invalidates them, once.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ T = TypeVar("T")
 Texts = Mapping[Digest, str]
 
 _NO_MARKUP = str.maketrans({'"': "'", "<": "(", ">": ")"})
-"""A file can be called anything, and its name must not close the tag it stands in."""
+"""A file can have any name, which must not close the tag it is written into."""
 
 
 def shuffle_by_seed(items: Sequence[T], seed: int, salt: str) -> list[T]:
-    """One fixed order per seed and salt, the same in every process and version of Python."""
+    """The items in an order fixed by seed and salt, the same in every process and version of Python."""
     order = list(items)
     random.Random(f"{seed}/{salt}").shuffle(order)
     return order
 
 
 def anonymous_label(index: int) -> str:
-    """A, B, … Z, AA: what an anonymous seat is called."""
+    """The label of an anonymous seat: A, B, … Z, AA."""
     letters = ""
     index += 1
     while index:
@@ -57,66 +57,68 @@ def anonymous_label(index: int) -> str:
 
 
 def anonymous_seat_labels(session: Session) -> dict[str, str]:
-    """The name under which each seat is read out where seats are anonymous: one per session, drawn by lot."""
+    """The label of each seat for anonymous rounds, drawn by lot once per session."""
     names = shuffle_by_seed([seat.name for seat in session.charter.seats], session.charter.seed, "labels")
     return {name: anonymous_label(index) for index, name in enumerate(names)}
 
 
 def fence_untrusted_text(tag: str, name: str, text: str) -> str:
-    """Fence text that is not ours, so that it cannot pass for instructions, close its fence or open one like it."""
+    """Fence text of others, so that it cannot pass for instructions, close its fence or open another."""
     inside = re.sub(rf"<(\s*)(?=/\s*{tag}|{tag}\s+from\s*=)", r"<\1\\", text, flags=re.IGNORECASE)
     source = sanitize_line(name, 200).translate(_NO_MARKUP)
     return f'<{tag} from="{source}">\n{inside}\n</{tag}>'
 
 
 def quote_seat_answers(name: str, said: str | Sequence[str]) -> str:
-    """The seats' words under a name of ours: in one fence, or each item in its own under what it is called."""
+    """Words of seats, fenced: a text in one fence, or each item in its own fence under its name."""
     if isinstance(said, str):
         return fence_untrusted_text("answer", name, said) if said else ""
-    items = (it.partition(":") if ":" in it else ("", "", it) for it in said)
+    items = (item.partition(":") if ":" in item else ("", "", item) for item in said)
     return "\n".join(
-        fence_untrusted_text("answer", ": ".join(filter(None, (name, who))), text.strip()) for who, _, text in items
+        fence_untrusted_text("answer", ": ".join(filter(None, (name, item_name))), text.strip())
+        for item_name, _, text in items
     )
 
 
 def render_agreed_points(points: Sequence[str]) -> str:
-    """The head of a turn: what need not be argued again."""
+    """The beginning of a turn: points that are settled."""
     agreed = fence_untrusted_text("answer", "agreed points", "\n".join(f"- {point}" for point in points))
     return f"Already agreed; do not argue these again:\n{agreed}"
 
 
 def render_memory(entries: Sequence[RecalledEntry]) -> str:
-    """What earlier meetings of this workspace left behind, each under the id by which it can be answered."""
+    """Entries of earlier meetings, each under the id by which a seat can answer it."""
     lines = [
-        f"- {it.id} ({it.kind}): {it.text}"
-        + (f" (asked: {it.question})" if it.question else "")
-        + (f" Why: {it.why}" if it.why else "")
-        for it in entries
+        f"- {entry.id} ({entry.kind}): {entry.text}"
+        + (f" (asked: {entry.question})" if entry.question else "")
+        + (f" Why: {entry.why}" if entry.why else "")
+        for entry in entries
     ]
-    told = fence_untrusted_text("memory", "earlier meetings", "\n".join(lines))
+    memory = fence_untrusted_text("memory", "earlier meetings", "\n".join(lines))
     return (
-        f"{told}\n\nDo not decide again what is decided above without saying what has changed. Do not propose what a "
+        f"{memory}\n\nDo not decide again what is decided above without saying what has changed. Do not propose what a "
         "decree rejects or what has failed, unless you name its id and say which objection you answer and how."
     )
 
 
 def render_shared_result(result: SharedResult, seat: str) -> list[str]:
-    """What came of a step: files are shown as context, so here only what was not shown, what checks and proofs said.
+    """The result of a step as a seat sees it. Files are shown as context; here is what was refused, and what checks
+    said.
 
-    Whose proof it was is not told: what it came to does not hang on that. Of candidates, each seat is told of its own,
-    but for a judge, who is not to know which is its own.
+    Proofs are shown without the seat that wrote them, since their result does not depend on it. Each seat sees the
+    trial of its own candidate; a judge sees none, because it must not learn which candidate is its own.
     """
     match result:
         case ClaimsProven():
             return [
-                fence_untrusted_text("check", "a proof", "\n".join(filter(None, render_proof(it))))
-                for it in result.proofs
+                fence_untrusted_text("check", "a proof", "\n".join(filter(None, render_proof(proof))))
+                for proof in result.proofs
             ]
         case CandidatesTried():
             return [
-                fence_untrusted_text("check", "your change", describe_candidate_to_author(it))
-                for it in result.candidates
-                if it.seat == seat
+                fence_untrusted_text("check", "your change", describe_candidate_to_author(candidate))
+                for candidate in result.candidates
+                if candidate.seat == seat
             ]
         case ChangeRehearsed():
             return (
@@ -137,14 +139,16 @@ def render_shared_result(result: SharedResult, seat: str) -> list[str]:
     refused = [f"Not shown: {sanitize_line(name)}. {sanitize_line(why)}" for name, why in result.refused.items()]
     told = [fence_untrusted_text("check", "requests", "\n".join(refused))] if refused else []
     if isinstance(result, ChecksRun):
-        for it in result.outcomes:
-            ended = "was stopped" if it.code is None else f"ended with exit code {it.code}"
-            told.append(fence_untrusted_text("check", it.name, f"{' '.join(it.argv)} {ended}.\n{it.output}"))
+        for outcome in result.outcomes:
+            ended = "was stopped" if outcome.code is None else f"ended with exit code {outcome.code}"
+            told.append(
+                fence_untrusted_text("check", outcome.name, f"{' '.join(outcome.argv)} {ended}.\n{outcome.output}")
+            )
     return told
 
 
 def charter_blob_digests(session: Session) -> set[Digest]:
-    """The blobs the charter names: the meeting's templates and the context."""
+    """The blobs the charter refers to: the meeting's templates and the context."""
     return {*session.charter.templates.values(), *(item.digest for item in session.charter.context)}
 
 
@@ -159,8 +163,8 @@ def prompt_blob_digests(session: Session, round: RoundRecord) -> set[Digest]:
     return digests - {""}
 
 
-def _horizon(round: RoundRecord, asked: TurnAsked) -> int:
-    """The last fact up to which a seat has heard its peers once it has taken this turn."""
+def _seen_until(round: RoundRecord, asked: TurnAsked) -> int:
+    """The last fact up to which a seat has seen the others' answers after this turn."""
     match round.opened.turns.visibility:
         case "same_round":
             return asked.heard
@@ -179,20 +183,20 @@ class PromptLayout:
         self.labels = anonymous_seat_labels(session)
 
     def messages(self, round: RoundRecord, seat: str, asked: TurnAsked) -> tuple[Message, ...]:
-        """The whole prompt of one turn: system, the seat's own earlier turns, then what is new."""
-        before_the_table = self._session.context(asked.heard)
-        messages = [Message("system", self._system(seat, [item for seq, item in before_the_table if not seq]))]
+        """The whole prompt of one turn: system prompt, the seat's own earlier turns, then what is new."""
+        context = self._session.context(asked.heard)
+        messages = [Message("system", self._system_text(seat, [item for seq, item in context if not seq]))]
         earlier: list[tuple[RoundRecord, TurnAsked]] = []
         if round.opened.turns.visibility != "none":
-            for record, asked_then, said in self._spoken(seat, round):
-                messages.append(Message("user", self._turn(record, seat, asked_then, earlier, before_the_table)))
+            for record, asked_then, said in self._earlier_turns(seat, round):
+                messages.append(Message("user", self._turn_text(record, seat, asked_then, earlier, context)))
                 messages.append(Message("assistant", said))
                 earlier.append((record, asked_then))
-        messages.append(Message("user", self._turn(round, seat, asked, earlier, before_the_table)))
+        messages.append(Message("user", self._turn_text(round, seat, asked, earlier, context)))
         return tuple(messages)
 
-    def _spoken(self, seat: str, before: RoundRecord) -> list[tuple[RoundRecord, TurnAsked, str]]:
-        """The seat's own open turns of earlier rounds, with the words it used."""
+    def _earlier_turns(self, seat: str, before: RoundRecord) -> list[tuple[RoundRecord, TurnAsked, str]]:
+        """The seat's own earlier turns (ballots excluded), with its replies."""
         turns: list[tuple[RoundRecord, TurnAsked, str]] = []
         for record in self._session.rounds.values():
             turn = record.turns.get(seat)
@@ -205,7 +209,7 @@ class PromptLayout:
                 turns.append((record, asked, turn.move.raw or turn.move.text))
         return turns
 
-    def _system(self, seat_name: str, context: Sequence[ContextItem]) -> str:
+    def _system_text(self, seat_name: str, context: Sequence[ContextItem]) -> str:
         seat = self._session.seat(seat_name)
         charter = self._session.charter
         parts = [self._texts[charter.templates["system"]].strip()] if "system" in charter.templates else []
@@ -219,7 +223,7 @@ class PromptLayout:
             parts.append(seat.brief)
         return "\n\n".join(parts)
 
-    def _turn(
+    def _turn_text(
         self,
         round: RoundRecord,
         seat: str,
@@ -227,15 +231,15 @@ class PromptLayout:
         earlier: Sequence[tuple[RoundRecord, TurnAsked]],
         context: Sequence[tuple[int, ContextItem]],
     ) -> str:
-        """One user message: what this seat has not heard yet, then what it is asked to do."""
-        known = max((ask.heard for _, ask in earlier), default=0)
+        """One user message: what this seat has not seen yet, then its task."""
+        last_heard = max((ask.heard for _, ask in earlier), default=0)
         parts = [render_agreed_points(round.opened.prompt.agreed)] if round.opened.prompt.agreed else []
         if not earlier:
             parts.append(fence_untrusted_text("question", "the person", self._session.charter.question))
         parts += [
             fence_untrusted_text("context", item.name, self._texts[item.digest])
             for seq, item in context
-            if known < seq <= asked.heard
+            if last_heard < seq <= asked.heard
         ]
         parts += [
             fence_untrusted_text("context", item.name, self._texts[item.digest]) for item in round.opened.prompt.files
@@ -243,78 +247,78 @@ class PromptLayout:
         parts += [
             fence_untrusted_text("note", "the person", note.text)
             for seq, note in self._session.notes
-            if known < seq <= asked.heard and (not note.to or seat in note.to)
+            if last_heard < seq <= asked.heard and (not note.to or seat in note.to)
         ]
         parts += [
             fence_untrusted_text("note", "the person", text)
             for seq, text in self._session.gate_remarks
-            if known < seq <= asked.heard
+            if last_heard < seq <= asked.heard
         ]
         parts += [
-            told
+            block
             for seq, step, result in self._session.shared_results
-            if known < seq <= asked.heard and round.opened.turns.includes_round(step)
-            for told in render_shared_result(result, "" if round.opened.turns.judging else seat)
+            if last_heard < seq <= asked.heard and round.opened.turns.includes_round(step)
+            for block in render_shared_result(result, "" if round.opened.turns.judging else seat)
         ]
-        parts += self._peers(round, seat, asked, earlier)
-        parts.append(self._instructions(round, seat))
+        parts += self._peer_answers(round, seat, asked, earlier)
+        parts.append(self._task_text(round, seat))
         form = round.opened.json_format if asked.structured else round.opened.text_format
         if form:
             parts.append(self._texts[form].strip())
         return "\n\n".join(parts)
 
-    def _instructions(self, round: RoundRecord, seat: str) -> str:
+    def _task_text(self, round: RoundRecord, seat: str) -> str:
         prompt = round.opened.prompt
         seed = self._session.charter.seed
         lists = {
             name: shuffle_by_seed(items, seed, f"{round.name}/{seat}/{name}") for name, items in prompt.lists.items()
         }
-        peers = {name: quote_seat_answers(name, said) for name, said in {**prompt.quotes, **lists}.items()}
+        quotes = {name: quote_seat_answers(name, said) for name, said in {**prompt.quotes, **lists}.items()}
         template = Template(self._texts[round.opened.template].strip())
-        return template.safe_substitute({**prompt.values, **peers, "seat": seat, "label": self.labels[seat]})
+        return template.safe_substitute({**prompt.values, **quotes, "seat": seat, "label": self.labels[seat]})
 
-    def _peers(
+    def _peer_answers(
         self,
         round: RoundRecord,
         seat: str,
         asked: TurnAsked,
         earlier: Sequence[tuple[RoundRecord, TurnAsked]],
     ) -> list[str]:
-        """What the others said since this seat last listened, in an order of this reader's own."""
+        """The others' answers since this seat's last turn, in an order of its own where answers are parallel."""
         turns = round.opened.turns
         if turns.visibility not in ("previous_rounds", "same_round"):
             return []
-        since = max((_horizon(record, ask) for record, ask in earlier), default=0)
-        until = _horizon(round, asked)
-        heard: list[MoveMade] = []
+        since = max((_seen_until(record, ask) for record, ask in earlier), default=0)
+        until = _seen_until(round, asked)
+        moves: list[MoveMade] = []
         for record in self._session.rounds.values():
             if record.opened.turns.secret or not turns.includes_round(record.name):
                 continue
             for turn in record.turns.values():
                 move = turn.move
                 if move is not None and move.status is MoveStatus.MADE and since < turn.seq <= until:
-                    heard.append(move)
-        said = [(move.seat, move.text) for move in heard if move.seat != seat]
+                    moves.append(move)
+        answers = [(move.seat, move.text) for move in moves if move.seat != seat]
         if turns.concurrency == "parallel":
-            said = shuffle_by_seed(said, self._session.charter.seed, f"{round.name}/{seat}")
+            answers = shuffle_by_seed(answers, self._session.charter.seed, f"{round.name}/{seat}")
         names = {name: name if turns.signed else letter for name, letter in self.labels.items()}
         return [
-            *(fence_untrusted_text("answer", names[who], text) for who, text in said),
-            *self._repeated(heard, names),
+            *(fence_untrusted_text("answer", names[seat_name], text) for seat_name, text in answers),
+            *self._repetition_warnings(moves, names),
         ]
 
-    def _repeated(self, heard: Sequence[MoveMade], names: Mapping[str, str]) -> list[str]:
-        """A word on what comes back although it was rejected or has failed, while it can still be answered."""
-        found: dict[str, list[str]] = {}
+    def _repetition_warnings(self, moves: Sequence[MoveMade], names: Mapping[str, str]) -> list[str]:
+        """A warning for each answer that repeats what was rejected or has failed."""
+        repeating: dict[str, list[str]] = {}
         untold: dict[str, RecalledEntry] = {}
         charter = self._session.charter
-        for move in heard:
+        for move in moves:
             entry = find_unanswered_decree(charter, move.verdict.position, move.text)
             if entry is not None:
-                found.setdefault(entry.id, []).append(names[move.seat])
+                repeating.setdefault(entry.id, []).append(names[move.seat])
                 untold |= {entry.id: entry} if entry in charter.untold else {}
         return [render_memory(tuple(untold.values()))] * bool(untold) + [
-            f"What {', '.join(sorted(set(who)))} proposed repeats {id} without answering it. It cannot win like this: "
-            f"name {id} and say which objection is met and how, or propose something else."
-            for id, who in found.items()
+            f"The proposal of {', '.join(sorted(set(seats)))} repeats {id} without answering it. It cannot win "
+            f"like this: name {id} and say which objection is met and how, or propose something else."
+            for id, seats in repeating.items()
         ]

@@ -1,4 +1,4 @@
-"""A meeting held again over its own record, as if some seats had never been there: no model is asked."""
+"""A meeting replayed from its own record, as if some seats had not taken part; no model is asked."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from roundtable.engine.limits import DecreeReview, has_quorum
 from roundtable.engine.prompts import anonymous_seat_labels
 
 FREE_CODEC = "free"
-"""Words in which nothing is read: no rule hangs on them, so a meeting can be told to its end without them."""
+"""The codec of replies that no rule reads, so that a meeting can be replayed without them."""
 
-NOT_ASKED_FAULT = Fault.of(FaultKind.MISSING, "It was not asked then.")
+NOT_ASKED_FAULT = Fault.of(FaultKind.MISSING, "This seat was not asked then.")
 
 
 class NotOnRecord(Exception):
-    """The record does not say how the meeting would have gone on; the message says why, in one sentence."""
+    """The record does not say how the meeting would have continued; the message says why, in one sentence."""
 
 
 async def replay_meeting(
     session: Session, hold: Callable[[Table], Awaitable[Decision]], without: Collection[str]
 ) -> Decision:
-    """What the meeting's own rules make of the record without these seats, or Untold."""
+    """The decision of the meeting's own rules on the record without these seats, or NotOnRecord."""
     table = ReplayTable(session, without)
     return await table.check_decrees(await hold(table))
 
 
 class ReplayTable:
-    """Answers every ask from the record. What was never asked there cannot be told."""
+    """A table that answers every ask from the record."""
 
     def __init__(self, session: Session, without: Collection[str]) -> None:
         self._session = session
         self._without = frozenset(without)
         self._charter = msgspec.structs.replace(session.charter, seats=self._present(session.charter.seats))
-        self._heeding = DecreeReview(session, self.gate)
-        self._heirs = _heirs(session)
+        self._decrees = DecreeReview(session, self.gate)
+        self._coauthors = _coauthor_names(session)
         self._labels = {
             seat: label for seat, label in anonymous_seat_labels(session).items() if seat not in self._without
         }
@@ -51,21 +51,21 @@ class ReplayTable:
 
     @property
     def charter(self) -> Charter:
-        """What was agreed at the opening, by those who are there."""
+        """The charter, with the remaining seats."""
         return self._charter
 
     @property
     def seats(self) -> tuple[Seat, ...]:
-        """The seats that were switched on in the end."""
+        """The remaining seats that were switched on at the end."""
         return self._present(self._session.seats)
 
     @property
     def labels(self) -> dict[str, str]:
-        """The names under which they were read out in the meeting itself, so that ids stay what they were."""
+        """The labels of the original meeting, so that ids of proposals stay the same."""
         return self._labels
 
     async def may_open(self, round: str) -> bool:
-        """What a limit forbade then, it forbids now; whether anything is known of the round, asking will tell."""
+        """Whether the limits allowed this round then; whether it is on record turns out when it is asked."""
         return round in self._session.rounds or round not in self._session.limit_stops
 
     async def ask(
@@ -77,103 +77,105 @@ class ReplayTable:
         seats: Sequence[str] | None = None,
         turns: Turns = Turns(),
     ) -> Round:
-        """The round as it was, without those who are left out."""
+        """The recorded round, without the removed seats."""
         wanted = [seat.name for seat in self.seats if seats is None or seat.name in seats]
         record = self._session.rounds.get(round)
         if expect.codec == FREE_CODEC and (record is None or not set(wanted) & set(record.opened.electorate)):
             return Round(
                 round, tuple(wanted), missing=tuple(Absence(seat, NOT_ASKED_FAULT) for seat in wanted), quorate=False
             )
-        held = self._held(round)
+        held = self._recorded_round(round)
         asked = held.electorate
-        if never := [seat for seat in wanted if seats is not None and seat not in asked]:
-            raise NotOnRecord(f"{join_names(never)} would have been asked in {round}, and was not.")
-        present = tuple(it for it in asked if it not in self._without and (seats is None or it in seats))
+        if unasked := [seat for seat in wanted if seats is not None and seat not in asked]:
+            raise NotOnRecord(f"{join_names(unasked)} would have been asked in {round}, but was not.")
+        present = tuple(seat for seat in asked if seat not in self._without and (seats is None or seat in seats))
         moves = tuple(move for move in held.moves if move.seat in present)
         assert record is not None
-        if then := record.opened.expect.choices:
-            moves = tuple(self._as_of_now(move, then, expect.choices) for move in moves)
-        missing = tuple(it for it in held.missing if it.seat in present)
+        if recorded := record.opened.expect.choices:
+            moves = tuple(self._with_current_choices(move, recorded, expect.choices) for move in moves)
+        missing = tuple(absence for absence in held.missing if absence.seat in present)
         return Round(round, present, moves, missing, has_quorum(moves, present, self._limits(record)))
 
-    def _held(self, round: str) -> Round:
+    def _recorded_round(self, round: str) -> Round:
         record = self._session.rounds.get(round)
         if record is None:
-            raise NotOnRecord(f"It would have needed another round, {round}.")
+            raise NotOnRecord(f"The meeting would have needed another round, {round}.")
         if record.closed is None or record.closed.how == "cancelled":
-            raise NotOnRecord(f"{round} was never finished.")
+            raise NotOnRecord(f"Round {round} was not finished.")
         return record.result(record.closed)
 
-    def _as_of_now(self, move: Move, then: Sequence[str], now: Sequence[str]) -> Move:
-        """A move with what could be chosen now, or Untold where it stood for what is no longer there."""
-        said = move.verdict
-        heir = {
-            it: it if it in now else next((new for new in self._heirs.get(it, ()) if new in now), "") for it in then
-        }
-        if said.target and not heir.get(said.target):
-            raise NotOnRecord(f"{move.seat} stood for {said.target}, which nobody else had proposed.")
-        # On a ballot, what stood there beside its heir is not the heir's.
-        names = {it: new for it, new in heir.items() if new and (new == it or new not in then)}
-        verdict = msgspec.structs.replace(
-            said,
-            target=heir.get(said.target, ""),
-            ranking=tuple(names[it] for it in said.ranking if it in names),
-            ratings={names[it]: word for it, word in said.ratings.items() if it in names},
+    def _with_current_choices(self, move: Move, recorded: Sequence[str], current: Sequence[str]) -> Move:
+        """A move with the choices of the replay, or NotOnRecord if it supported a proposal that no longer exists."""
+        verdict = move.verdict
+        successor = {choice: self._successor(choice, current) for choice in recorded}
+        if verdict.target and not successor.get(verdict.target):
+            raise NotOnRecord(f"{move.seat} supported {verdict.target}, which no remaining seat had proposed.")
+        # A ballot entry that was listed next to its successor does not count for it.
+        names = {choice: new for choice, new in successor.items() if new and (new == choice or new not in recorded)}
+        replayed = msgspec.structs.replace(
+            verdict,
+            target=successor.get(verdict.target, ""),
+            ranking=tuple(names[choice] for choice in verdict.ranking if choice in names),
+            ratings={names[choice]: word for choice, word in verdict.ratings.items() if choice in names},
         )
-        return msgspec.structs.replace(move, verdict=verdict)
+        return msgspec.structs.replace(move, verdict=replayed)
+
+    def _successor(self, choice: str, current: Sequence[str]) -> str:
+        """The current name of a recorded choice, empty if it is gone."""
+        return next((name for name in (choice, *self._coauthors.get(choice, ())) if name in current), "")
 
     def _limits(self, record: RoundRecord) -> Limits:
-        """The bar as it was, but nobody who is left out can be essential."""
+        """The recorded limits, without essential seats that are removed."""
         limits = record.opened.limits
         essential = tuple(seat for seat in limits.quorum.essential if seat not in self._without)
         return msgspec.structs.replace(limits, quorum=msgspec.structs.replace(limits.quorum, essential=essential))
 
     async def do(self, step: str, effect: Effect) -> EffectResult | Fault:
-        """What came of it then."""
+        """The recorded result of the step."""
         if step not in self._session.results:
-            raise NotOnRecord(f"It would have needed {step}, which was never done.")
+            raise NotOnRecord(f"The meeting would have needed the step {step}, which was not performed.")
         return self._session.results[step]
 
     async def gate(self, gate: Gate) -> str:
-        """The person's answer then, where it still is one; else the gate is left alone."""
+        """The person's recorded answer if it is still an option, otherwise the default."""
         said = self._session.answers.get(gate.id)
         return said.option if said is not None and said.option in gate.options else gate.default
 
     def answer_text(self, gate: str) -> str:
-        """What they wrote with it then."""
+        """The text of the recorded answer."""
         said = self._session.answers.get(gate)
         return said.text if said is not None else ""
 
     def answered_by_default(self, gate: str) -> bool:
-        """Whether nobody answered it then."""
+        """Whether nobody answered the gate then."""
         said = self._session.answers.get(gate)
         return said is None or said.by_default
 
     async def gate_after_note(self, gate: Gate, before: str) -> str:
-        """As it was: asked only where the person had spoken."""
+        """The recorded answer, if the gate was opened then."""
         return await self.gate(gate) if gate.id in self._session.gates else ""
 
     async def check_decrees(self, decision: Decision) -> Decision:
-        """The same noes stand against it, and who is left out has answered none of them."""
+        """Check the decision against decrees and failures, with the remaining seats' answers only."""
         moves = (move for record in self._session.rounds.values() for move in record.moves())
-        return await self._heeding.review(decision, (move for move in moves if move.seat not in self._without))
+        return await self._decrees.review(decision, (move for move in moves if move.seat not in self._without))
 
     async def child(self, step: str, charter: Charter) -> Decision:
-        """What the meeting under this one decided."""
+        """The recorded decision of the child meeting."""
         result = self._session.results.get(step)
         if not isinstance(result, ChildEnded):
-            raise NotOnRecord(f"It would have needed the meeting {step}, which was never held.")
+            raise NotOnRecord(f"The meeting would have needed the child meeting {step}, which was not held.")
         return result.decision
 
 
-def _heirs(session: Session) -> dict[str, list[str]]:
-    """A proposal is called after its first author, by name or label; without that seat, after another one of them."""
-    known = anonymous_seat_labels(session)
-    heirs: dict[str, list[str]] = {}
+def _coauthor_names(session: Session) -> dict[str, list[str]]:
+    """For each name of a proposal (that of its first author), the names of its other authors, in order."""
+    labels = anonymous_seat_labels(session)
+    coauthors: dict[str, list[str]] = {}
     for proposal in session.decision.proposals if session.decision else ():
-        own = [(author, known[author]) for author in proposal.authors if author in known]
+        own = [(author, labels[author]) for author in proposal.authors if author in labels]
         if own and proposal.id in own[0]:
             for names in own:
                 others = [name for other in own if other != names for name in other]
-                heirs |= dict.fromkeys(names, others)
-    return heirs
+                coauthors |= dict.fromkeys(names, others)
+    return coauthors

@@ -1,4 +1,4 @@
-"""The table a meeting sits at: every ask and every effect is looked up on the record before it is made."""
+"""The table of a running meeting: every ask and every effect is looked up in the record before it is made."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ RoundEnding = Literal["all", "deadline", "quorum", "cancelled"]
 
 
 class MeetingCancelled(Exception):
-    """A person ended the session; unwinds the meeting."""
+    """A person cancelled the session; ends the meeting."""
 
 
 class MeetingLimitReached(Exception):
-    """A bound of the charter ended the session; unwinds a meeting that did not ask beforehand."""
+    """A limit of the charter was reached; ends a meeting that did not check before opening a round."""
 
     def __init__(self, reached: LimitReached) -> None:
         super().__init__(reached.limit)
@@ -50,26 +50,26 @@ class MeetingLimitReached(Exception):
 
 
 class RecordedTable:
-    """The engine's own table."""
+    """The engine's implementation of the Table port."""
 
     def __init__(
-        self, clerk: SessionRecorder, voices: Voices, performer: Performer, workplaces: AgentWorktrees | None = None
+        self, recorder: SessionRecorder, voices: Voices, performer: Performer, worktrees: AgentWorktrees | None = None
     ) -> None:
-        self._workplaces = workplaces
-        self._clerk = clerk
-        self._session = clerk.session
+        self._worktrees = worktrees
+        self._recorder = recorder
+        self._session = recorder.session
         self._voices = voices
         self._performer = performer
-        self._layout = PromptLayout(clerk.session, clerk.texts)
-        self._heeding = DecreeReview(clerk.session, self.gate)
-        self._granted: set[str] = set()
-        self._useless: set[str] = set()
-        self._speaking: set[asyncio.Task[None]] = set()
-        clerk.on_cancel = self.stop_speaking
+        self._layout = PromptLayout(recorder.session, recorder.texts)
+        self._decrees = DecreeReview(recorder.session, self.gate)
+        self._allowed_rounds: set[str] = set()
+        self._failed_voices: set[str] = set()
+        self._turn_tasks: set[asyncio.Task[None]] = set()
+        recorder.on_cancel = self.stop_speaking
 
     @property
     def charter(self) -> Charter:
-        """What was agreed at the opening."""
+        """What was agreed when the session was opened."""
         return self._session.charter
 
     @property
@@ -79,7 +79,7 @@ class RecordedTable:
 
     @property
     def labels(self) -> dict[str, str]:
-        """The names under which seats are read out where they are anonymous."""
+        """The labels of the seats in anonymous rounds."""
         return self._layout.labels
 
     # --- asking ----------------------------------------------------------------------------------
@@ -93,14 +93,14 @@ class RecordedTable:
         seats: Sequence[str] | None = None,
         turns: Turns = Turns(),
     ) -> Round:
-        """Ask the seats one round and wait until it closes."""
+        """Ask seats one round and wait until it closes."""
         record = self._session.rounds.get(round)
         if record is None:
             record = await self._open(round, prompt, expect, seats, turns)
         else:
-            _same_round(record.opened, expect, seats, turns)
+            _check_same_round(record.opened, expect, seats, turns)
         if record.closed is None:
-            return record.result(await self._hear(record))
+            return record.result(await self._run_round(record))
         if record.closed.how == "cancelled":
             raise MeetingCancelled
         return record.result(record.closed)
@@ -110,11 +110,11 @@ class RecordedTable:
     ) -> RoundRecord:
         if not await self.may_open(round):
             raise MeetingLimitReached(self._session.limit_stops[round])
-        await self._clerk.load_texts(charter_blob_digests(self._session))
+        await self._recorder.load_texts(charter_blob_digests(self._session))
         form = find_codec(expect.codec)
         on = [seat for seat in self.seats if seats is None or seat.name in seats]
         json_text = form.json_format(expect) if form.json_format else ""
-        keeping = (self._clerk.store_text(text) for text in (form.text_format(expect), json_text))
+        keeping = (self._recorder.store_text(text) for text in (form.text_format(expect), json_text))
         text_format, json_format = await asyncio.gather(*keeping)
         order = tuple(self._order(round, on, turns))
         opened = RoundOpened(
@@ -129,7 +129,7 @@ class RecordedTable:
             json_format=json_format,
             limits=self._session.limits,
         )
-        self._clerk.record_with_next(opened)
+        self._recorder.record_with_next(opened)
         return self._session.expect_round(opened)
 
     def _order(self, round: str, seats: Sequence[Seat], turns: Turns) -> list[str]:
@@ -145,17 +145,17 @@ class RecordedTable:
                 shift = len(self._session.rounds) % max(1, len(names))
                 return names[shift:] + names[:shift]
 
-    async def _hear(self, record: RoundRecord) -> RoundClosed:
-        """Let every seat that has not spoken yet speak, then close the round."""
+    async def _run_round(self, record: RoundRecord) -> RoundClosed:
+        """Let every seat that has not answered yet answer, then close the round."""
         how: RoundEnding = "all"
         await self._boundary()
         limits, turns = record.opened.limits, record.opened.turns
         one_by_one = limits.sequential or turns.concurrency == "sequential"
-        # Seats that wait for each other get the time they would have had side by side.
-        patience = len(record.opened.order) if one_by_one else 1
+        # Seats that wait for each other get the same time as parallel ones.
+        waiting_turns = len(record.opened.order) if one_by_one else 1
         try:
-            async with pausable_timeout(limits.round_deadline * max(1, patience)) as own:
-                await (self._in_turn if one_by_one else self._together)(record, own)
+            async with pausable_timeout(limits.round_deadline * max(1, waiting_turns)) as own:
+                await (self._ask_in_turn if one_by_one else self._ask_all)(record, own)
         except TimeoutError:
             how = "deadline"
         if self._session.cancel is not None:
@@ -165,53 +165,55 @@ class RecordedTable:
         moves = record.moves()
         counted = tuple(move.seat for move in moves)
         missing = tuple(seat for seat in record.opened.electorate if seat not in counted)
-        closed = RoundClosed(record.name, how, counted, missing, _quorate(record))
+        closed = RoundClosed(record.name, how, counted, missing, _has_quorum(record))
         if how == "all":
-            self._clerk.record_with_next(closed)
+            self._recorder.record_with_next(closed)
         else:
-            await self._clerk.record(closed)
+            await self._recorder.record(closed)
         self._raise_if_cancelled()
         return closed
 
     def _start(self, record: RoundRecord, seat: str, time: PausableTimeout) -> asyncio.Task[None]:
-        who = self._session.seat(seat)
-        taker = TurnTaker(self._clerk, self._voices, self._layout, record, who, self._useless, self._workplaces, time)
+        member = self._session.seat(seat)
+        taker = TurnTaker(
+            self._recorder, self._voices, self._layout, record, member, self._failed_voices, self._worktrees, time
+        )
         task = asyncio.create_task(taker.take(), name=f"{record.name}/{seat}")
-        self._speaking.add(task)
-        task.add_done_callback(self._left)
+        self._turn_tasks.add(task)
+        task.add_done_callback(self._on_turn_end)
         return task
 
-    def _left(self, task: asyncio.Task[None]) -> None:
-        """A turn is over. Its error, if any, is raised where the round waits for it, or came after the end."""
-        self._speaking.discard(task)
+    def _on_turn_end(self, task: asyncio.Task[None]) -> None:
+        """A turn has ended. Its error, if any, is raised where the round waits for it, or came after the round."""
+        self._turn_tasks.discard(task)
         if not task.cancelled():
             task.exception()
 
-    async def _together(self, record: RoundRecord, time: PausableTimeout) -> None:
-        """Everyone at once. Who is still speaking when the round closes goes on, and is marked late."""
+    async def _ask_all(self, record: RoundRecord, time: PausableTimeout) -> None:
+        """Ask all seats at once. A seat that is still answering when the round closes continues, and is marked late."""
         pending = {self._start(record, seat, time) for seat in record.opened.order if not record.turns[seat].is_settled}
         early = record.opened.limits.close_on_quorum
         when = asyncio.FIRST_COMPLETED if early else asyncio.FIRST_EXCEPTION
         while pending:
             done, pending = await asyncio.wait(pending, return_when=when)
             for task in done:
-                self._settle(task)
-            if self._enough(record):
+                self._raise_error(task)
+            if self._can_close(record):
                 return
 
-    async def _in_turn(self, record: RoundRecord, time: PausableTimeout) -> None:
-        """One after the other, each at a turn boundary. A pause does not eat the round's time."""
+    async def _ask_in_turn(self, record: RoundRecord, time: PausableTimeout) -> None:
+        """Ask one seat after the other, with a boundary between turns. A pause does not use up the round's time."""
         waiting = [seat for seat in record.opened.order if not record.turns[seat].is_settled]
         for seat in waiting:
-            if seat != waiting[0] and not await self._still_going(time):
+            if seat != waiting[0] and not await self._may_continue(time):
                 return
             task = self._start(record, seat, time)
             await asyncio.wait({task})
-            self._settle(task)
-            if self._enough(record):
+            self._raise_error(task)
+            if self._can_close(record):
                 return
 
-    async def _still_going(self, time: PausableTimeout) -> bool:
+    async def _may_continue(self, time: PausableTimeout) -> bool:
         try:
             with time.paused():
                 await self._boundary()
@@ -220,35 +222,35 @@ class RecordedTable:
         return True
 
     @staticmethod
-    def _settle(task: asyncio.Task[None]) -> None:
+    def _raise_error(task: asyncio.Task[None]) -> None:
         if not task.cancelled():
             task.result()
 
-    def _enough(self, record: RoundRecord) -> bool:
-        return record.opened.limits.close_on_quorum and _quorate(record)
+    def _can_close(self, record: RoundRecord) -> bool:
+        return record.opened.limits.close_on_quorum and _has_quorum(record)
 
     def stop_speaking(self) -> None:
-        """Stop every seat that is speaking, now."""
-        for task in self._speaking:
+        """Cancel the turns of all seats now."""
+        for task in self._turn_tasks:
             task.cancel()
 
     async def finish(self) -> None:
-        """Stop whoever still speaks and wait until their words are on the record."""
+        """Cancel the remaining turns and wait until their text is recorded."""
         self.stop_speaking()
-        while self._speaking:
-            await asyncio.wait(set(self._speaking))
+        while self._turn_tasks:
+            await asyncio.wait(set(self._turn_tasks))
 
     # --- boundaries ------------------------------------------------------------------------------
 
     async def final_boundary(self) -> None:
-        """The last boundary: a person who paused or cancelled is heard before the decision is written."""
+        """The last boundary: a pause or cancel by the person takes effect before the decision is recorded."""
         await self._boundary()
 
     async def _boundary(self) -> None:
-        """Between turns: hear what people said, stay paused while they want it, stop if they want it."""
-        await self._clerk.refresh()
+        """Between turns: read what people wrote, wait while the session is paused, stop if it is cancelled."""
+        await self._recorder.refresh()
         if self._session.paused:
-            await self._clerk.wait_until(lambda: not self._session.paused or self._session.cancel is not None)
+            await self._recorder.wait_until(lambda: not self._session.paused or self._session.cancel is not None)
         self._raise_if_cancelled()
 
     def _raise_if_cancelled(self) -> None:
@@ -256,35 +258,35 @@ class RecordedTable:
             raise MeetingCancelled
 
     async def may_open(self, round: str) -> bool:
-        """Whether the limits leave room for this round; a no is recorded with its reason."""
-        if round in self._session.rounds or round in self._granted:
+        """Whether the limits allow this round; a refusal is recorded with its reason."""
+        if round in self._session.rounds or round in self._allowed_rounds:
             return True
         if round in self._session.limit_stops:
             return False
         await self._boundary()
         reached = find_exceeded_limit(self._session, round)
         if reached is None:
-            self._granted.add(round)
+            self._allowed_rounds.add(round)
         else:
-            await self._clerk.record(reached)
+            await self._recorder.record(reached)
         return reached is None
 
     # --- gates, effects, children ----------------------------------------------------------------
 
     async def gate(self, gate: Gate) -> str:
-        """Ask the person, and wait as long as it takes."""
+        """Ask the person, and wait for as long as it takes."""
         session = self._session
         if gate.id not in session.gates:
-            await self._clerk.record(GateOpened(gate))
+            await self._recorder.record(GateOpened(gate))
         elif session.gates[gate.id].options != gate.options:
-            raise _mismatch(f"Gate {gate.id} is on the record with other options.")
+            raise _mismatch(f"Gate {gate.id} was recorded with other options.")
         if gate.id not in session.answers:
             ahead = gate.advance_answer(self.charter.answers)
             if ahead in gate.options:
-                await self._clerk.record(GateAnswered(gate.id, ahead, by=BY_ADVANCE_ANSWER))
+                await self._recorder.record(GateAnswered(gate.id, ahead, by=BY_ADVANCE_ANSWER))
             elif self.charter.headless:
                 why = f"{BY_HEADLESS_DEFAULT}, since {ahead} is no option" if ahead else BY_HEADLESS_DEFAULT
-                await self._clerk.record(GateAnswered(gate.id, gate.default, by=why))
+                await self._recorder.record(GateAnswered(gate.id, gate.default, by=why))
             else:
                 await self._wait_for_answer(gate)
         self._raise_if_cancelled()
@@ -294,41 +296,41 @@ class RecordedTable:
         session = self._session
         try:
             async with asyncio.timeout(gate.deadline):
-                await self._clerk.wait_until(lambda: gate.id in session.answers or session.cancel is not None)
+                await self._recorder.wait_until(lambda: gate.id in session.answers or session.cancel is not None)
         except TimeoutError:
-            await self._clerk.record(GateAnswered(gate.id, gate.default, by=BY_DEADLINE_DEFAULT))
+            await self._recorder.record(GateAnswered(gate.id, gate.default, by=BY_DEADLINE_DEFAULT))
 
     def answer_text(self, gate: str) -> str:
-        """What the person wrote with their answer."""
+        """The text that the person wrote with their answer."""
         answer = self._session.answers.get(gate)
         return answer.text if answer is not None else ""
 
     def answered_by_default(self, gate: str) -> bool:
-        """Whether nobody answered it."""
+        """Whether nobody answered the gate."""
         return self._session.answers[gate].by_default
 
     async def gate_after_note(self, gate: Gate, before: str) -> str:
-        """Ask the person whether to go on, if they have spoken since the last round was asked."""
+        """Ask the person whether to continue, if they wrote a note since the last round was asked."""
         session = self._session
         if gate.id not in session.gates:
             if before in session.rounds:
                 return ""
             await self._boundary()
-            known = max((_listened(record) for record in session.rounds.values()), default=0)
+            known = max((_earliest_heard(record) for record in session.rounds.values()), default=0)
             if not any(seq > known for seq, _ in session.notes):
                 return ""
         return await self.gate(gate)
 
     async def check_decrees(self, decision: Decision) -> Decision:
-        """Ask the person about every earlier no that a decision repeats unanswered."""
+        """Ask the person about every earlier decree or failure that a decision repeats unanswered."""
         moves = (move for record in self._session.rounds.values() for move in record.moves())
-        return await self._heeding.review(decision, moves)
+        return await self._decrees.review(decision, moves)
 
     async def do(self, step: str, effect: Effect) -> EffectResult | Fault:
-        """Have something done once, whatever happens in between."""
+        """Perform a step exactly once, even if the process is killed in between."""
         session = self._session
         if session.effects.get(step, effect) != effect:
-            raise _mismatch(f"Step {step} is on the record with something else to do.")
+            raise _mismatch(f"Step {step} was recorded with another effect.")
         if step in session.results:
             return session.results[step]
         await self._boundary()
@@ -337,37 +339,37 @@ class RecordedTable:
         if step in session.effects:
             outcome = await self._performer.recover(key, effect)
         else:
-            await self._clerk.record(EffectStarted(step, effect))
+            await self._recorder.record(EffectStarted(step, effect))
         if outcome is None:
             outcome = await self._performer.perform(key, effect)
         done = EffectFailed(step, outcome) if isinstance(outcome, Fault) else EffectDone(step, outcome)
-        await self._clerk.record(done)
+        await self._recorder.record(done)
         self._raise_if_cancelled()
-        return session.results[step]  # as it is on the record: what was redacted there stays unsaid
+        return session.results[step]  # the recorded result is redacted
 
     async def child(self, step: str, charter: Charter) -> Decision:
         """Hold another meeting under this one."""
         result = await self.do(step, OpenChild(msgspec.structs.replace(charter, parent=self._session.id)))
         if isinstance(result, ChildEnded):
             return result.decision
-        reason = result.message if isinstance(result, Fault) else "the child meeting gave no decision"
+        reason = result.message if isinstance(result, Fault) else "The child meeting returned no decision."
         return Decision(Outcome.FAILED, how=reason)
 
 
-def _quorate(record: RoundRecord) -> bool:
+def _has_quorum(record: RoundRecord) -> bool:
     return has_quorum(record.moves(), record.opened.electorate, record.opened.limits)
 
 
-def _listened(record: RoundRecord) -> int:
-    """The last fact that every seat of a round could know of when it was first asked."""
+def _earliest_heard(record: RoundRecord) -> int:
+    """The last fact that every seat of a round could know when it was first asked."""
     return min((turn.asked[0][1].heard for turn in record.turns.values() if turn.asked), default=record.seq)
 
 
-def _same_round(opened: RoundOpened, expect: Expect, seats: Sequence[str] | None, turns: Turns) -> None:
-    """A resumed meeting must ask what it asked before, or somebody has changed the meeting."""
+def _check_same_round(opened: RoundOpened, expect: Expect, seats: Sequence[str] | None, turns: Turns) -> None:
+    """Verify that a resumed meeting asks what it asked before."""
     others = seats is not None and not set(opened.electorate) <= set(seats)
     if others or opened.expect != expect or opened.turns != turns:
-        raise _mismatch(f"Round {opened.round} is on the record with other seats, turns or another form of answer.")
+        raise _mismatch(f"Round {opened.round} was recorded with other seats, turns or reply format.")
 
 
 def _mismatch(message: str) -> RecordMismatch:

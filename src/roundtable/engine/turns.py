@@ -1,4 +1,4 @@
-"""One seat's turn: its voices in order, retries in this one place, and one request to mend an unreadable reply."""
+"""One seat's turn: its voices in order, all retries, and one request to repair an unreadable reply."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ CallPurpose = Literal["answer", "retry", "repair", "fallback", "again"]
 
 MAX_RETRY_DELAY = 30.0
 PERMANENT_FAULTS = (FaultKind.UNAUTHORIZED, FaultKind.QUOTA, FaultKind.MISSING)
-"""What will not have mended itself by the next round."""
+"""Faults that will not be gone in the next round of this run."""
 
 MIN_CACHED_PROMPT_BYTES = 4096
-"""Bytes of prompt below which no provider keeps it in its cache."""
+"""Providers do not cache prompts shorter than this."""
 
 _MOST_NAMED = 20
 
 
-class _Spoken(msgspec.Struct):
+class _CallResult(msgspec.Struct):
     """How one call ended."""
 
     asked: TurnAsked
@@ -47,36 +47,36 @@ class _Spoken(msgspec.Struct):
     timing: Timing
 
 
-class _Share(msgspec.Struct, frozen=True):
-    """What one voice may use of a seat's time, of which so many `voices` want their part."""
+class _TimeShare(msgspec.Struct, frozen=True):
+    """The share of one voice in a seat's time, which so many `voices` divide."""
 
     time: PausableTimeout
     voices: int
 
     def left(self) -> float:
-        """Its even part of the seconds that are left now."""
+        """Its even share of the seconds that are left now."""
         return self.time.seconds_left() / self.voices
 
 
 class TurnTaker:
-    """Takes the turn of one seat in one round, and leaves exactly one settling fact on the record."""
+    """Takes the turn of one seat in one round, and records exactly one fact that settles it."""
 
     def __init__(
         self,
-        clerk: SessionRecorder,
+        recorder: SessionRecorder,
         voices: Voices,
         layout: PromptLayout,
         round: RoundRecord,
         seat: Seat,
-        useless: set[str],
-        workplaces: AgentWorktrees | None,
+        failed_voices: set[str],
+        worktrees: AgentWorktrees | None,
         round_clock: PausableTimeout,
     ) -> None:
         self._round_clock = round_clock
-        self._workplaces = workplaces
-        self._place = AgentWorktree()
-        self._useless = useless
-        self._clerk = clerk
+        self._worktrees = worktrees
+        self._worktree = AgentWorktree()
+        self._failed_voices = failed_voices
+        self._recorder = recorder
         self._voices = voices
         self._round = round
         self._seat = seat
@@ -89,110 +89,110 @@ class TurnTaker:
         self._calls = len(self._turn.asked)
         self._retries_left = self._limits.retries
         self._call = ""
-        self._said: list[str] = []
+        self._pieces: list[str] = []
         self._offset = 0
         self._heard = 0
         self._failures = 0
-        self._unmended: MoveMade | None = None
+        self._unrepaired: MoveMade | None = None
         self._last_fault = Fault.of(FaultKind.MISSING, "This seat has no voice.")
 
     async def take(self) -> None:
-        """Ask until there is an answer, the voices are used up or the seat's time is over."""
+        """Ask the voices until one answers, none is left, or the seat's time is over."""
         purpose: CallPurpose = "again" if self._calls else "answer"
-        chain = self._chain()
+        chain = self._usable_voices()
         try:
             async with pausable_timeout(self._limits.seat_timeout) as self._clock:
                 for index, name in enumerate(chain):
                     purpose = purpose if name == self._all_voices[0] else "fallback"
-                    if await self._try_voice(name, purpose, _Share(self._clock, len(chain) - index)):
+                    if await self._ask_voice(name, purpose, _TimeShare(self._clock, len(chain) - index)):
                         return
         except TimeoutError:
             self._last_fault = self._out_of_time()
         except asyncio.CancelledError:
-            await self._stopped()
+            await self._on_interruption()
             raise
-        if self._unmended is not None:
-            await self._settle(self._unmended)
+        if self._unrepaired is not None:
+            await self._settle(self._unrepaired)
         else:
             await self._give_up(self._last_fault)
 
     def _out_of_time(self) -> Fault:
-        """Nothing is forgotten of what went wrong before the time was up."""
+        """The timeout, with the last fault before it."""
         message = f"No complete answer within {self._limits.seat_timeout:g} s."
         before = f" Before that: {self._last_fault.message}" if self._failures else ""
         return Fault.of(FaultKind.TIMEOUT, message + before)
 
-    def _chain(self) -> Sequence[str]:
-        """The seat's voices, without those that this run has found useless, unless there is no other."""
-        return [voice for voice in self._all_voices if voice not in self._useless] or self._all_voices
+    def _usable_voices(self) -> Sequence[str]:
+        """The seat's voices without those that failed permanently in this run, unless there is no other."""
+        return [voice for voice in self._all_voices if voice not in self._failed_voices] or self._all_voices
 
-    async def _stopped(self) -> None:
-        """Our run ends in mid-turn: keep the words. A cancelled session never asks again, an interrupted one does."""
-        if self._clerk.session.cancel is not None:
+    async def _on_interruption(self) -> None:
+        """Our run ends in the middle of the turn: record the text so far. A cancelled session does not ask again."""
+        if self._recorder.session.cancel is not None:
             await self._give_up(Fault.of(FaultKind.CANCELLED, "The session was cancelled."))
         elif self._round.closed is not None:
             await self._give_up(Fault.of(FaultKind.TIMEOUT, "The meeting ended before it answered."))
         elif self._call and not self._turn.is_settled:
-            event = TurnInterrupted(self._round.name, self._seat.name, self._call, "".join(self._said))
-            await self._clerk.record(event)
+            event = TurnInterrupted(self._round.name, self._seat.name, self._call, "".join(self._pieces))
+            await self._recorder.record(event)
 
     async def _give_up(self, fault: Fault) -> None:
-        await self._settle(SeatMissed(self._round.name, self._seat.name, fault, "".join(self._said)))
+        await self._settle(SeatMissed(self._round.name, self._seat.name, fault, "".join(self._pieces)))
 
     async def _settle(self, event: MoveMade | SeatMissed) -> None:
-        """Write the one fact that ends this turn. What was handed in cannot be taken back, so it is waited for."""
+        """Record the fact that settles this turn; if cancelled meanwhile, wait until it is written."""
         if self._turn.is_settled:
             return
         try:
-            await self._clerk.record(event)
+            await self._recorder.record(event)
         except asyncio.CancelledError:
-            await self._clerk.drain()
+            await self._recorder.drain()
             raise
 
-    async def _try_voice(self, name: str, purpose: CallPurpose, share: _Share) -> bool:
-        """Ask one voice, again if that may help and its share of the seat's time is not over."""
+    async def _ask_voice(self, name: str, purpose: CallPurpose, share: _TimeShare) -> bool:
+        """Ask one voice, with retries while they may help and its share of the seat's time lasts."""
         voice = self._voices.find(name)
         if isinstance(voice, Fault):
-            self._next_call()
-            await self._failed(name, voice, None)
+            self._start_call()
+            await self._record_failure(name, voice, None)
             return False
-        for_others = share.time.seconds_left() - share.left()
+        reserved = share.time.seconds_left() - share.left()
         while True:
-            place = await self._workplace(voice)
+            place = await self._open_worktree(voice)
             if isinstance(place, Fault):
-                self._next_call()
-                await self._failed(name, place, None)
+                self._start_call()
+                await self._record_failure(name, place, None)
                 return False
-            self._place = place
-            spoken = await self._speak(voice, name, purpose, (), share)
-            if isinstance(spoken.end, Reply):
-                await self._answered(voice, name, spoken, spoken.end)
+            self._worktree = place
+            result = await self._call_voice(voice, name, purpose, (), share)
+            if isinstance(result.end, Reply):
+                await self._record_answer(voice, name, result, result.end)
                 return True
-            delay = self._delay(spoken.end, share.time.seconds_left() - for_others)
-            await self._failed(name, spoken.end, delay)
+            delay = self._retry_delay(result.end, share.time.seconds_left() - reserved)
+            await self._record_failure(name, result.end, delay)
             if delay is None:
                 return False
             self._retries_left -= 1
             await asyncio.sleep(delay)
             purpose = "retry"
 
-    def _next_call(self) -> None:
+    def _start_call(self) -> None:
         self._calls += 1
         self._call = f"{self._round.name}/{self._seat.name}#{self._calls}"
-        self._said, self._offset = [], 0
+        self._pieces, self._offset = [], 0
 
-    async def _failed(self, voice: str, fault: Fault, delay: float | None) -> None:
+    async def _record_failure(self, voice: str, fault: Fault, delay: float | None) -> None:
         usage, fault = fault.usage, msgspec.structs.replace(fault, usage=Usage())
         self._last_fault = fault
         self._failures += 1
         if fault.kind in PERMANENT_FAULTS:
-            self._useless.add(voice)
-        partial = "".join(self._said)
+            self._failed_voices.add(voice)
+        partial = "".join(self._pieces)
         event = CallFailed(self._round.name, self._seat.name, self._call, voice, fault, delay, partial, usage)
-        await self._clerk.record(event)
+        await self._recorder.record(event)
 
-    def _delay(self, fault: Fault, left: float) -> float | None:
-        """How long to wait before the next try; None when another try cannot help."""
+    def _retry_delay(self, fault: Fault, left: float) -> float | None:
+        """The seconds before the next retry; None when a retry cannot help."""
         if not fault.retryable or self._retries_left <= 0:
             return None
         tries = self._limits.retries - self._retries_left
@@ -201,29 +201,29 @@ class TurnTaker:
             delay = max(delay, fault.retry_after * random.uniform(1.0, 1.1))
         return delay if delay < left else None
 
-    async def _speak(
-        self, voice: Voice, name: str, purpose: CallPurpose, more: tuple[Message, ...], share: _Share | None = None
-    ) -> _Spoken:
-        """One call. It is made while the fact that it was made is being written; no word is heard before that.
+    async def _call_voice(
+        self, voice: Voice, name: str, purpose: CallPurpose, more: tuple[Message, ...], share: _TimeShare | None = None
+    ) -> _CallResult:
+        """Make one call, while the fact that it was made is being written; no text is published before that.
 
-        Where another voice could answer in its place, it must give a sign of life within its share of the time left.
+        If another voice could answer instead, this one must give a sign of life within its share of the time.
         """
-        asked, request = await self._prepare(voice, name, purpose, more)
+        asked, request = await self._prepare_request(voice, name, purpose, more)
         speech = ProseStream(self._codec.spoken if asked.structured and not more else "")
-        words = RedactedStream(self._clerk.feed.redactor)
-        writing = asyncio.ensure_future(self._clerk.record(asked))
+        words = RedactedStream(self._recorder.feed.redactor)
+        writing = asyncio.ensure_future(self._recorder.record(asked))
         patience = share.left() if share is not None and share.voices > 1 else None
         silence = asyncio.timeout(patience)
         first, end = 0.0, None
         began = self._clock.seconds_left()
         try:
-            with ExitStack() as standing:
-                async with silence, aclosing(_guarded(voice, request)) as stream:
+            with ExitStack() as pauses:
+                async with silence, aclosing(_catch_exceptions(voice, request)) as stream:
                     async for piece in stream:
-                        standing.close()
+                        pauses.close()
                         if isinstance(piece, WaitNotice):
                             silence.reschedule(None)
-                            await self._stand_still(asked, piece, standing, writing)
+                            await self._wait_in_queue(asked, piece, pauses, writing)
                             continue
                         if share is not None and patience is not None:
                             patience = share.left()
@@ -234,107 +234,107 @@ class TurnTaker:
                             first = began - self._clock.seconds_left()
                             await asyncio.shield(writing)
                         if isinstance(piece, str):
-                            self._hear(asked, words.feed(speech.feed(piece)))
+                            self._publish(asked, words.feed(speech.feed(piece)))
                         else:
                             end = piece
             if isinstance(end, Reply):  # what waits in a broken stream may be half a secret, and stays unsaid
-                self._hear(asked, words.finish())
+                self._publish(asked, words.finish())
         except TimeoutError:
             if not silence.expired():
                 raise
-            end = Fault.of(FaultKind.TIMEOUT, f"{name} was silent for {patience:.0f} s.", retryable=False)
+            end = Fault.of(FaultKind.TIMEOUT, f"{name} sent nothing for {patience:.0f} s.", retryable=False)
         finally:
             await writing
         timing = Timing(round(first, 4), round(began - self._clock.seconds_left(), 4))
-        return _Spoken(asked, await self._with_changes(_checked(end, name)), timing)
+        return _CallResult(asked, await self._with_edits(_check_reply(end, name)), timing)
 
-    async def _stand_still(
-        self, asked: TurnAsked, wait: WaitNotice, standing: ExitStack, writing: asyncio.Future[None]
+    async def _wait_in_queue(
+        self, asked: TurnAsked, wait: WaitNotice, pauses: ExitStack, writing: asyncio.Future[None]
     ) -> None:
-        """Until its turn has come, neither the seat's time nor the round's runs; who watches is told why."""
-        standing.enter_context(self._clock.paused())
-        standing.enter_context(self._round_clock.paused())
+        """Pause the seat's and the round's timeouts while the call is queued, and record the wait."""
+        pauses.enter_context(self._clock.paused())
+        pauses.enter_context(self._round_clock.paused())
         await asyncio.shield(writing)
         told = TurnDelayed(asked.round, asked.seat, asked.call, asked.voice, round(wait.seconds, 1), wait.why)
-        await self._clerk.record(told)
+        await self._recorder.record(told)
 
-    def _hear(self, asked: TurnAsked, words: str) -> None:
+    def _publish(self, asked: TurnAsked, words: str) -> None:
         if words:
             offset, self._offset = self._offset, self._offset + len(words)
-            self._said.append(words)
-            delta = Delta(self._clerk.session.id, asked.round, asked.seat, asked.call, offset, words)
-            self._clerk.feed.publish(delta)
+            self._pieces.append(words)
+            delta = Delta(self._recorder.session.id, asked.round, asked.seat, asked.call, offset, words)
+            self._recorder.feed.publish(delta)
 
-    async def _prepare(
+    async def _prepare_request(
         self, voice: Voice, name: str, purpose: CallPurpose, more: tuple[Message, ...]
     ) -> tuple[TurnAsked, Request]:
-        session = self._clerk.session
-        self._next_call()
+        session = self._recorder.session
+        self._start_call()
         self._heard = self._heard or session.seq
-        await self._clerk.load_texts(prompt_blob_digests(session, self._round))
+        await self._recorder.load_texts(prompt_blob_digests(session, self._round))
         structured = voice.structured and self._codec.schema is not None
         asked = TurnAsked(self._round.name, self._seat.name, self._call, name, self._heard, structured, purpose=purpose)
         messages = self._layout.messages(self._round, self._seat.name, asked)
-        if structured and voice.plain_when_long and _size(messages) >= MIN_CACHED_PROMPT_BYTES:
+        if structured and voice.plain_when_long and _prompt_bytes(messages) >= MIN_CACHED_PROMPT_BYTES:
             structured = False
             asked = msgspec.structs.replace(asked, structured=False)
             messages = self._layout.messages(self._round, self._seat.name, asked)
         messages += more
-        if self._place.folder:
+        if self._worktree.folder:
             *earlier, last = messages
-            messages = (*earlier, msgspec.structs.replace(last, text=f"{last.text}\n\n{_BY_HAND}"))
-        asked = msgspec.structs.replace(asked, prompt_bytes=_size(messages))
+            messages = (*earlier, msgspec.structs.replace(last, text=f"{last.text}\n\n{_EDIT_INSTRUCTIONS}"))
+        asked = msgspec.structs.replace(asked, prompt_bytes=_prompt_bytes(messages))
         request = Request(
             self._call,
             self._seat.name,
             messages,
             session="/".join(filter(None, (session.id, self._round.opened.turns.stage))),
             aside=self._round.opened.turns.secret,
-            workplace=self._place.folder,
-            variables=self._place.variables,
+            workplace=self._worktree.folder,
+            variables=self._worktree.variables,
             schema=self._codec.schema(self._expect) if structured and self._codec.schema else None,
             schema_name=self._codec.name,
             max_tokens=self._expect.tokens or self._limits.max_tokens,
-            seed=_seed(session.charter.seed, self._call),
+            seed=_call_seed(session.charter.seed, self._call),
             timeout=self._limits.seat_timeout,
         )
         return asked, request
 
-    async def _workplace(self, voice: Voice) -> AgentWorktree | Fault:
-        """A folder of its own for a voice that edits files, where the round is at the bench and one can be had."""
-        if self._workplaces is None or not (voice.edits and self._round.opened.turns.at_bench):
+    async def _open_worktree(self, voice: Voice) -> AgentWorktree | Fault:
+        """A worktree for a voice that edits files, where the round allows it and there is one."""
+        if self._worktrees is None or not (voice.edits and self._round.opened.turns.at_bench):
             return AgentWorktree()
-        return await self._workplaces.open(self._clerk.session.id, f"{self._round.name}/{self._seat.name}")
+        return await self._worktrees.open(self._recorder.session.id, f"{self._round.name}/{self._seat.name}")
 
-    async def _with_changes(self, end: Reply | Fault) -> Reply | Fault:
-        """A reply with what was changed in its workplace: that is the answer then, and its words are only words."""
-        if self._workplaces is None or not self._place.folder or isinstance(end, Fault):
+    async def _with_edits(self, end: Reply | Fault) -> Reply | Fault:
+        """A reply together with the edits in the worktree, which are its actual answer."""
+        if self._worktrees is None or not self._worktree.folder or isinstance(end, Fault):
             return end
-        edits = await self._workplaces.edits(self._place.folder)
+        edits = await self._worktrees.edits(self._worktree.folder)
         if isinstance(edits, Fault):
             return msgspec.structs.replace(edits, usage=end.usage)
-        told = end.text.strip()
+        text = end.text.strip()
         for why, names in (
-            ("it is a repository of its own", edits.inner),
-            ("it is no text", edits.no_text),
-            ("it is a link", edits.links),
-            ("copy or setup of [worktrees] had changed it before", edits.set_up),
+            ("it is a separate git repository", edits.inner),
+            ("it is not text", edits.no_text),
+            ("it is a symbolic link", edits.links),
+            ("`copy` or `setup` of [worktrees] had already changed it", edits.set_up),
         ):
             if names:
                 more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-                told += f"\n\nLeft out, since {why}: {join_text_lines(', '.join(names[:_MOST_NAMED]))}{more}"
+                text += f"\n\nLeft out because {why}: {join_text_lines(', '.join(names[:_MOST_NAMED]))}{more}"
         if not edits.diff:
-            return msgspec.structs.replace(end, text=told)
-        words = "\n".join(f"> {line}" for line in told.splitlines())
+            return msgspec.structs.replace(end, text=text)
+        words = "\n".join(f"> {line}" for line in text.splitlines())
         changed = fence_code(edits.diff.removesuffix("\n"), "diff")
         return msgspec.structs.replace(end, text=f"{words}\n\n{changed}")
 
-    async def _answered(self, voice: Voice, name: str, spoken: _Spoken, reply: Reply) -> None:
-        reading = read_reply(self._expect, reply.text, spoken.asked.structured)
+    async def _record_answer(self, voice: Voice, name: str, result: _CallResult, reply: Reply) -> None:
+        reading = read_reply(self._expect, reply.text, result.asked.structured)
         move = MoveMade(
             self._round.name,
             self._seat.name,
-            spoken.asked.call,
+            result.asked.call,
             reading.text,
             name,
             reading.verdict,
@@ -342,38 +342,40 @@ class TurnTaker:
             vendor=voice.vendor,
             model=reply.model,
             usage=reply.usage,
-            timing=spoken.timing,
+            timing=result.timing,
             truncated=reply.truncated,
         )
         if reading.verdict.parse is ParseStatus.FAILED:
-            self._unmended = move
-            move = await self._mend(voice, name, reply, move, reading)
+            self._unrepaired = move
+            move = await self._repair(voice, name, reply, move, reading)
         late = self._round.closed is not None
         await self._settle(msgspec.structs.replace(move, status=MoveStatus.LATE) if late else move)
 
-    async def _mend(self, voice: Voice, name: str, reply: Reply, move: MoveMade, reading: ReadReply) -> MoveMade:
-        """Ask once for the part that could not be read; its other words stand, unless all are asked for.
+    async def _repair(self, voice: Voice, name: str, reply: Reply, move: MoveMade, reading: ReadReply) -> MoveMade:
+        """Ask once more for the part of a reply that could not be read; its other text is kept unless all is requested.
 
-        Nobody is shown a hollow reply of its own: small models only say it again.
+        A hollow reply is not quoted back: small models would only repeat it.
         """
         why, form = reading.why, self._codec.text_format(self._expect)
-        wish = _MEND_ALL.format(why=why) if why else _MEND
-        more = () if reading.hollow else (Message("assistant", reply.text), Message("user", f"{wish}\n\n{form}"))
-        spoken = await self._speak(voice, name, "repair", more)
-        if isinstance(spoken.end, Fault):
-            await self._failed(name, spoken.end, None)
+        request_text = _REPAIR_ALL.format(why=why) if why else _REPAIR
+        more = (
+            () if reading.hollow else (Message("assistant", reply.text), Message("user", f"{request_text}\n\n{form}"))
+        )
+        result = await self._call_voice(voice, name, "repair", more)
+        if isinstance(result.end, Fault):
+            await self._record_failure(name, result.end, None)
             return move
-        usage = move.usage.plus(spoken.end.usage)
-        second = read_reply(self._expect, spoken.end.text, spoken.asked.structured)
+        usage = move.usage.plus(result.end.usage)
+        second = read_reply(self._expect, result.end.text, result.asked.structured)
         if second.verdict.parse is ParseStatus.FAILED:
             return msgspec.structs.replace(move, usage=usage)
         verdict = msgspec.structs.replace(second.verdict, parse=ParseStatus.REPAIRED)
-        text = second.text if spoken.asked.structured or why or not move.text else move.text
+        text = second.text if result.asked.structured or why or not move.text else move.text
         return msgspec.structs.replace(move, text=text, verdict=verdict, usage=usage)
 
 
-async def _guarded(voice: Voice, request: Request) -> AsyncGenerator[str | Reply | Fault]:
-    """A voice that raises breaks its contract; the table takes it as one more way to fail."""
+async def _catch_exceptions(voice: Voice, request: Request) -> AsyncGenerator[str | Reply | Fault]:
+    """The voice's stream; an exception of a voice, which breaks its contract, becomes a fault."""
     try:
         async with aclosing(voice.speak(request)) as stream:
             async for piece in stream:
@@ -382,35 +384,35 @@ async def _guarded(voice: Voice, request: Request) -> AsyncGenerator[str | Reply
         yield Fault.of(FaultKind.CRASHED, f"The voice {voice.name} failed unexpectedly: {type(error).__name__}.")
 
 
-def _size(messages: Sequence[Message]) -> int:
+def _prompt_bytes(messages: Sequence[Message]) -> int:
     return sum(len(message.text.encode()) for message in messages)
 
 
-_BY_HAND = (
-    "You stand in a folder of your own with the files of the project, and may edit them. Do so instead of writing "
-    "files in your answer: what you change here is your answer. Then say in a few words what you did."
+_EDIT_INSTRUCTIONS = (
+    "Your working directory is a private copy of the project. Edit the files there instead of writing them in your "
+    "answer: your edits are your answer. Then say in a few words what you did."
 )
-_MEND = "That reply could not be read. Keep your answer as it is, and send only the closing block again."
-_MEND_ALL = "That reply could not be read. {why} Send all of it again, as a whole."
+_REPAIR = "That reply could not be read. Keep your answer as it is, and send only the closing block again."
+_REPAIR_ALL = "That reply could not be read. {why} Send all of it again, as a whole."
 
 
-def _checked(end: Reply | Fault | None, voice: str) -> Reply | Fault:
-    """An empty answer is never a voice, whoever calls it a success."""
+def _check_reply(end: Reply | Fault | None, voice: str) -> Reply | Fault:
+    """The end of a stream; an empty or unreadable reply becomes a fault."""
     if end is None:
-        return Fault.of(FaultKind.TRUNCATED, f"The voice {voice} stopped without an end.")
+        return Fault.of(FaultKind.TRUNCATED, f"The voice {voice} ended its stream without a reply or a fault.")
     if isinstance(end, Reply) and not end.text.strip():
-        return Fault.of(FaultKind.EMPTY, f"The voice {voice} answered with nothing.")
+        return Fault.of(FaultKind.EMPTY, f"The voice {voice} returned an empty answer.")
     if isinstance(end, Reply) and not strip_thoughts(end.text).strip():
         kind = FaultKind.TRUNCATED if end.truncated else FaultKind.EMPTY
-        fault = Fault.of(kind, f"The voice {voice} thought aloud and answered nothing.")
+        fault = Fault.of(kind, f"The voice {voice} returned reasoning but no answer.")
         return msgspec.structs.replace(fault, usage=end.usage)
     if isinstance(end, Reply) and not _is_text(end.text):
-        return Fault.of(FaultKind.MALFORMED, f"The voice {voice} answered with characters that are not Unicode.")
+        return Fault.of(FaultKind.MALFORMED, f"The voice {voice} returned characters that are not Unicode.")
     return end
 
 
 def _is_text(words: str) -> bool:
-    """Half of a surrogate pair cannot be written down anywhere."""
+    """Whether a text can be encoded: half of a surrogate pair cannot."""
     try:
         words.encode()
     except UnicodeEncodeError:
@@ -418,6 +420,6 @@ def _is_text(words: str) -> bool:
     return True
 
 
-def _seed(session_seed: int, call: str) -> int:
-    """A different, repeatable seed for every call, so that seats on one model do not echo each other."""
+def _call_seed(session_seed: int, call: str) -> int:
+    """A different, repeatable seed for every call, so that seats on the same model do not repeat each other."""
     return crc32(f"{session_seed}/{call}".encode()) >> 1

@@ -39,6 +39,21 @@ def test_where_no_sandbox_answers_nobody_is_asked_to_build(cli: Cli, tmp_path: P
     assert _sessions(cli) == []
 
 
+def test_without_a_sandbox_nobody_is_asked_for_stages_that_must_be_run(cli: Cli, tmp_path: Path) -> None:
+    _without_sandbox(cli, tmp_path / "bin")
+    seats = cli.script(ada=coder(RIGHT))
+    for stages in ("code", "sdlc"):
+        told = cli.run("sdlc", "a small program", "--stages", stages, *seats, code=2).stderr
+        assert "Candidates cannot be run here, so nobody was asked." in told
+    assert _sessions(cli) == []
+
+
+def test_without_a_sandbox_a_specification_can_still_be_agreed_on(cli: Cli, tmp_path: Path) -> None:
+    _without_sandbox(cli, tmp_path / "bin")
+    cli.run("sdlc", "a small program", "--stages", "spec", "--headless", *cli.script(ada=coder(RIGHT)), code=3)
+    assert len(_sessions(cli)) == 1
+
+
 async def test_a_plan_can_be_looked_at_where_nothing_can_be_run(cli: Cli, tmp_path: Path) -> None:
     await sandbox()
     seats = cli.script(ada=coder(RIGHT))

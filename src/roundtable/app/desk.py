@@ -154,7 +154,8 @@ class Roundtable:
         """Agree on a charter and put it on the record; nothing is asked yet."""
         charter, texts = await self.draft(agenda)
         self.absent_from(agenda)
-        await check_meeting_can_write(self.workspace, charter, self.settings.config.sandbox)
+        writes = self.meeting(agenda.meeting).rules.writes_files
+        await check_meeting_can_write(self.workspace, charter, self.settings.config.sandbox, writes_files=writes)
         session = new_session_id()
         slug = make_session_slug(charter.question, datetime.now(UTC).strftime("%Y-%m-%d"))
         opened = SessionOpened(msgspec.structs.replace(charter, slug=slug))

@@ -32,6 +32,11 @@ INTERNAL_MEETINGS = {chat.MEETING.name: chat.MEETING}
 """What is held about another session, and never convened by its name."""
 
 
+def meeting_writes_files(name: str) -> bool:
+    """Whether this meeting writes its result to files; meetings that a person defines in a file do not."""
+    return name in MEETINGS and MEETINGS[name].writes_files
+
+
 def find_meeting(name: str) -> Meeting:
     """A meeting by its name."""
     known = MEETINGS | INTERNAL_MEETINGS

@@ -10,7 +10,7 @@ from roundtable.core.effects import ApplyChange, ChangeApplied
 from roundtable.core.faults import Fault
 from roundtable.core.ledger import NO_REASON, Entry, EntryKind, EntryState
 from roundtable.core.session import Session
-from roundtable.core.stages import charter_stages
+from roundtable.core.stages import charter_stages, has_stages
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import make_answer_standalone
 from roundtable.core.values import Decision, Outcome
@@ -25,19 +25,19 @@ REVIEW = "review"
 """Reviews are not remembered: they describe changes as they were, which the next meeting must not take for the present.
 """
 
-WRITING_MEETINGS = ("build", "apply")
-"""Meetings that decide something only if they wrote a change: not in a dry run, after a no, or with failed candidates.
-"""
-
 REPORT_ONLY = "report"
 """The option of a person who wants no entry in the error log."""
 
 _REMEMBERED_OUTCOMES = (Outcome.REACHED, Outcome.REJECTED, Outcome.TIE, Outcome.DEADLOCK)
 
 
-def derive_memory_entries(session: Session) -> tuple[Entry, ...]:
-    """All memory entries of a session, with later changes by people applied."""
-    found = {entry.id: entry for entry in _derive_entries(session)}
+def derive_memory_entries(session: Session, *, writes_files: bool = False) -> tuple[Entry, ...]:
+    """All memory entries of a session, with later changes by people applied.
+
+    A meeting that `writes_files`, and has no stages that agree on words, decides something only if it wrote a change:
+    not in a dry run, after a no, or with failed candidates.
+    """
+    found = {entry.id: entry for entry in _derive_entries(session, writes_files and not has_stages(session.charter))}
     return tuple({**found, **session.entries}.values())
 
 
@@ -46,13 +46,13 @@ def short_session_suffix(session: str) -> str:
     return session.replace("-", "")[-6:]
 
 
-def _derive_entries(session: Session) -> Iterator[Entry]:
+def _derive_entries(session: Session, decides_by_writing: bool) -> Iterator[Entry]:
     decision = session.decision
     if decision is None or decision.outcome not in _REMEMBERED_OUTCOMES or _is_child_meeting(session):
         return
     if session.charter.meeting == REVIEW:
         return
-    if session.charter.meeting in WRITING_MEETINGS and not _has_standing_change(session):
+    if decides_by_writing and not _has_standing_change(session):
         yield from _failed_application(session, decision)
         return
     if session.charter.meeting == CODE_RED:

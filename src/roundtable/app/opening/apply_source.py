@@ -16,7 +16,7 @@ from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
 from roundtable.core.stages import latest_stage_draft, starts_without_files
 from roundtable.core.values import DECISION_CONTEXT_NAME, Decision, Digest, Outcome, Quorum, Right, Seat
-from roundtable.report.memory_entries import WRITING_MEETINGS
+from roundtable.meetings import meeting_writes_files
 from roundtable.report.provenance import describe_draft_doubt, encode_draft_authors
 from roundtable.report.stage_words import list_stage_ends, summarize_stage_history
 
@@ -198,7 +198,7 @@ async def _carried_out(desk: Roundtable) -> dict[str, Session]:
     """
     found: dict[str, Session] = {}
     for row in await desk.sessions(limit=None):
-        if row.meeting not in WRITING_MEETINGS or row.forgotten_at:
+        if not meeting_writes_files(row.meeting) or row.forgotten_at:
             continue
         session = await desk.session(row.id)
         if any(isinstance(it, ChangeApplied) for it in session.results.values()):

@@ -12,10 +12,9 @@ from pathlib import Path
 
 from roundtable.core.decide.ruling import join_names
 from roundtable.core.faults import UsageError
-from roundtable.core.stages import has_stages, starts_without_files
+from roundtable.core.stages import enabled_stages, has_stages, sdlc_settings, starts_without_files
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Charter
-from roundtable.report.memory_entries import WRITING_MEETINGS
 from roundtable.workshop.repo.commits import (
     Repository,
     describe_pending_git_operation,
@@ -27,9 +26,12 @@ from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, Unsafe
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 
 
-async def check_meeting_can_write(workspace: Path, charter: Charter, sandbox: SandboxSettings) -> None:
-    """Refuse a meeting whose change could not be run or not be written, whatever the seats would say."""
-    writes = charter.meeting in WRITING_MEETINGS
+async def check_meeting_can_write(
+    workspace: Path, charter: Charter, sandbox: SandboxSettings, *, writes_files: bool
+) -> None:
+    """Refuse a meeting whose change could not be run or written, whatever the seats answer."""
+    kinds = {stage.kind for stage in enabled_stages(sdlc_settings(charter))} if has_stages(charter) else {"files"}
+    writes = writes_files and not starts_without_files(charter) and kinds != {"discussion"}
     if writes and (trouble := await asyncio.to_thread(describe_unusable_repository, workspace)):
         raise UsageError(trouble, "Nobody was asked; see what `git status` says here, or go to another folder.")
     if writes and not charter.settings.get("dry_run") and (closed := _closed(workspace)):
@@ -49,7 +51,8 @@ async def check_meeting_can_write(workspace: Path, charter: Charter, sandbox: Sa
     if branch := charter.settings.get("branch"):
         await asyncio.to_thread(ensure_branch_available, workspace, str(branch))
     only_shown = charter.settings.get("dry_run") and charter.settings.get("draft")
-    if writes and not only_shown and isinstance(why := await find_sandbox(sandbox), str):
+    runs = writes_files and not kinds.isdisjoint(("files", "run"))
+    if runs and not only_shown and isinstance(why := await find_sandbox(sandbox), str):
         raise UsageError("Candidates cannot be run here, so nobody was asked.", why)
 
 

@@ -20,6 +20,7 @@ from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import content_words, end_sentence, make_answer_standalone, words
 from roundtable.core.values import Charter, Outcome, RecalledEntry
+from roundtable.meetings import meeting_writes_files
 from roundtable.report.memory_entries import LONGEST_ENTRY_TEXT, derive_memory_entries
 from roundtable.store.stored_events import record_timestamp
 from roundtable.workshop.identity import current_user_name
@@ -77,8 +78,9 @@ class WorkspaceMemory:
 
     async def _file(self, session: str) -> list[Entry]:
         state = Session.fold(session, await self._store.read(session))
+        writes = meeting_writes_files(state.charter.meeting)
         return await self._ledger.file(
-            session, state.seq, [self._dated(entry) for entry in derive_memory_entries(state)]
+            session, state.seq, [self._dated(entry) for entry in derive_memory_entries(state, writes_files=writes)]
         )
 
     def _dated(self, entry: Entry) -> Entry:

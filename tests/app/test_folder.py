@@ -96,7 +96,7 @@ async def test_the_chronicle_and_the_error_log_stand_beside_the_sessions(desk: R
     chronicle = (folder / "chronicle.md").read_text()
     assert "REST or GraphQL?" in chronicle
     assert "-rest-or-graphql/discussion.md)" in chronicle
-    assert "No error was diagnosed yet." in (folder / "error-log.md").read_text()
+    assert "No errors so far." in (folder / "error-log.md").read_text()
 
 
 async def test_what_a_person_writes_into_the_ledger_stands_in_the_folder_at_once(

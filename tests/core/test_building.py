@@ -164,7 +164,7 @@ def test_the_person_is_asked_in_one_sentence_and_the_plan_says_what_nobody_asked
         change_outcome.change_approval_question(plan, ["gpt"])
         == "gpt wants to change 1 hunk in a.py. Write it to your workspace?"
     )
-    assert "Nobody asked for a.py#1." in describe_change_plan(plan)
+    assert "Not requested: a.py#1." in describe_change_plan(plan)
     assert change_outcome.render_named_hunks(ChangePlanned((hunk,)), "why a.py#1?") == "a.py#1\n-old\n+new"
 
 
@@ -196,7 +196,7 @@ def test_only_what_passed_before_can_break() -> None:
 )
 def test_a_synthesis_says_what_came_from_whom_and_what_was_taken_out(made: DraftsSynthesised, said: str) -> None:
     assert merge_ruling.describe_synthesis(made, "claude") == said
-    assert all(f"{it.symbol} was taken out of a.py." in describe_step_result(made) for it in made.removed)
+    assert all(f"{it.symbol} was removed from a.py." in describe_step_result(made) for it in made.removed)
 
 
 def test_a_file_that_somebody_changed_in_the_moment_of_writing_is_told_and_degrades_the_decision() -> None:
@@ -208,7 +208,7 @@ def test_a_file_that_somebody_changed_in_the_moment_of_writing_is_told_and_degra
     assert told.degraded
     assert told.notices == ("Not written, since somebody changed it in that very moment: b.py.",)
     assert "The index comes later." in told.how
-    assert "left as they are: b.py. The index comes later. Take it back" in describe_step_result(cut)
+    assert "somebody changed them at that moment: b.py. The index comes later. Undo it" in describe_step_result(cut)
 
 
 def test_what_differs_in_blanks_alone_is_seen_to_differ() -> None:

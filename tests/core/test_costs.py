@@ -95,7 +95,7 @@ def test_a_request_that_went_out_is_a_call_and_costs_what_was_told(
 def test_a_voice_that_is_not_there_was_never_called() -> None:
     session = session_of(opened(), round_opened(BLIND), failed("claude", FaultKind.MISSING))
     assert (summarize_costs(session).total.calls, summarize_costs(session).total.failed) == (0, 0)
-    assert render_cost_table(session) == "Nothing was asked yet.\n"
+    assert render_cost_table(session) == "No seat has been asked so far.\n"
 
 
 def test_failed_calls_are_among_the_calls() -> None:
@@ -231,7 +231,7 @@ def test_every_view_has_the_bill() -> None:
 
 
 def test_a_session_that_has_not_begun_has_no_bill() -> None:
-    assert render_cost_table(session_of(opened())) == "Nothing was asked yet.\n"
+    assert render_cost_table(session_of(opened())) == "No seat has been asked so far.\n"
 
 
 def test_voices_are_measured_by_their_answers() -> None:

@@ -255,7 +255,7 @@ GOLDEN = """\
 
 **DEGRADED: counted 1 of 3.**
 
-- Not heard: **gemini**, timeout: No answer in 120 s. Wait longer.
+- No answer: **gemini**, timeout: No answer in 120 s. Wait longer.
 
 ## Decision
 
@@ -274,7 +274,7 @@ In the words of **claude**:
 | --- | --- | --- | --- | --- |
 | **A** | Use REST | claude | 1 | 2 |
 
-Rests on: council/1-blind.
+Based on: council/1-blind.
 
 ## Rounds
 
@@ -286,7 +286,7 @@ Rests on: council/1-blind.
 
 *via lab:claude · 1.5 s · 80% sure*
 
-Stands for **Use REST**
+Position: **Use REST**
 
 > # Mine
 > It caches.
@@ -331,11 +331,11 @@ def test_a_transcript_tells_everything() -> None:
     text = render_transcript(whole())
     assert text.index("DEGRADED: counted 2 of 3") < text.index("## Decision") < text.index("## Rounds")
     for part in (
-        "Not heard: **gemini**, quota: No credit left. The account has no credit left.",
+        "No answer: **gemini**, quota: No credit left. The account has no credit left.",
         "> Use REST.\n>\n> It caches.",
         "| B | Use GraphQL | gpt | 1 | 0 |",
-        "### Minority report\n\n**gpt** stands for: Use GraphQL\n\n> I keep\n> my reasons.",
-        "counted at the blind position: gpt.",
+        "### Minority report\n\n**gpt** holds: Use GraphQL\n\n> I keep\n> my reasons.",
+        "Counted at the blind position because the change had no stated reason: gpt.",
         "Text before the failure:\n\n> I was about",
         "Rates A same, B opposed",
         "*counted 1 of 2, closed by deadline, quorum not reached*",

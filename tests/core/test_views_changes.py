@@ -33,9 +33,9 @@ def test_a_hunk_leads_back_to_who_asked_who_wrote_and_who_approved() -> None:
     change = summarize_change(WRITTEN)
     assert change is not None
     assert [describe_hunk_provenance(it) for it in change.hunks] == [
-        "asked for by D-12, written by ada and bob, taken (anna)",
-        "asked for by D-12, written by ada and bob, rewritten (anna)",
-        "nobody asked for it, written by ada, left out (anna)",
+        "requested by D-12, written by ada and bob, taken (anna)",
+        "requested by D-12, written by ada and bob, rewritten (anna)",
+        "not requested, written by ada, left out (anna)",
     ]
 
 
@@ -85,7 +85,7 @@ def test_a_no_leaves_everything_out() -> None:
 def test_a_document_tells_the_diff_the_checks_the_sources_and_how_to_undo_it(view: object) -> None:
     assert callable(view)
     text = str(view(WRITTEN)).replace("\\", "")
-    told = ("roundtable undo u-7", "0123456789ab", "failed (1)", "logout", "nobody asked for it", "rewritten (anna)")
+    told = ("roundtable undo u-7", "0123456789ab", "failed (1)", "logout", "not requested", "rewritten (anna)")
     assert [it for it in told if it not in text] == []
     assert "+def login(user, again=False):" in text
     assert "+    forget(user, now=True)" in text
@@ -117,22 +117,22 @@ def test_each_step_is_told_while_it_runs_and_when_it_is_done() -> None:
         if not isinstance(it, GateAnswered)
     ]
     begun = [describe_running_step(it.effect) for it in facts if isinstance(it, EffectStarted)]
-    assert begun[0] == "Running what ada, bob wrote, in the sandbox."
+    assert begun[0] == "Running the candidates of ada, bob in the sandbox."
     done = ["\n".join(render_step_result_lines(it.result)) for it in facts if isinstance(it, EffectDone)]
     assert done[0].splitlines() == [
         "The candidates, best first (in bubblewrap):",
-        "  Candidate  Checks  Tests   Alike   Result",
-        "  ada        1 of 1  2 of 2  nobody  passed",
-        "  bob        1 of 1  1 of 2  nobody  passed",
-        "  eve        –       –       –       refused",
+        "  Candidate  Checks  Tests   Equal to  Result",
+        "  ada        1 of 1  2 of 2  nobody    passed",
+        "  bob        1 of 1  1 of 2  nobody    passed",
+        "  eve        –       –       –         refused",
         "  eve: ../x: It leads out.",
         "ada passes a test that bob does not.",
     ]
     assert "  src/login.py  logout  bob" in done[1]
     assert "src/login.py: 2 hunks, +5 -3." in done[2]
     assert "NOTES.md: new file, +1." in done[2]
-    assert "Nobody asked for NOTES.md#1." in done[2]
-    assert "Lost for good: the only copy of NOTES.md." in done[2]
+    assert "Not requested: NOTES.md#1." in done[2]
+    assert "Lost permanently: the only copy of NOTES.md." in done[2]
     assert "  tests  failed (1)  passed" in done[3]
     assert "Written, commit 0123456789ab: src/login.py." in done[4]
     assert all(describe_step_result(it.result) for it in facts if isinstance(it, EffectDone))
@@ -168,4 +168,4 @@ def test_a_change_that_was_undone_is_told_as_undone(view: object) -> None:
         view(fold_session(*EVENTS_UNTIL_PLAN, *events_after_answer(GateAnswered("approve", "all", by="anna")), gone))
     )
     assert "undone by anna" in text
-    assert "Take it back with" not in text
+    assert "Undo it with" not in text

@@ -85,7 +85,7 @@ async def test_a_run_says_what_each_participant_recommended_and_whose_answer_cou
     assert (told.status, told.position, told.stance) == ("ok", "Split it", "support")
     assert (unread.status, unread.position, unread.stance) == ("unread", "", "")
     text = render_run_markdown(session)
-    assert "### claude (ok)\n\nStands for **Split it**\n\nStance: support" in text
+    assert "### claude (ok)\n\nPosition: **Split it**\n\nStance: support" in text
     assert "### opencode (unread)\n\n> I would rather not." in text
 
 

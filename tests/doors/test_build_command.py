@@ -26,8 +26,8 @@ def code(cli: Cli) -> str:
 def test_a_task_is_written_by_all_run_and_shown_and_only_what_the_person_takes_is_written(cli: Cli) -> None:
     seats = cli.script(ada=coder(RIGHT, NOTES), bob=coder(WRONG))
     with cli.terminal("build", f"{TASK} in calc.py", *seats, columns=120, lines=50) as terminal:
-        assert "Nobody asked for NOTES.md#1." in terminal.expect("1 of 2 · NOTES.md: new file")
-        terminal.expect("Nobody asked for it, written by ada")
+        assert "Not requested: NOTES.md#1." in terminal.expect("1 of 2 · NOTES.md: new file")
+        terminal.expect("Not requested, written by ada")
         terminal.type("n\n")
         terminal.expect("calc.py: hunk 1 of 1")
         terminal.expect(f"Asked for by the task “{TASK} in calc.py”")
@@ -43,7 +43,7 @@ def test_a_task_is_written_by_all_run_and_shown_and_only_what_the_person_takes_i
     assert RIGHT in code(cli)
     assert not (cli.work / "NOTES.md").exists()
     assert "The rehearsal:" in end
-    assert end.count("Nobody asked for NOTES.md#1.") == 1
+    assert end.count("Not requested: NOTES.md#1.") == 1
     end = end.rpartition("Decision reached")[2]
     assert "What was written:\n  calc.py: 1 hunk, +1 -1\n" in end
     assert "Here it is." not in end
@@ -196,12 +196,12 @@ def test_what_would_be_lost_for_good_is_written_once_the_phrase_itself_is_typed(
 @pytest.mark.feature("S3.85")
 def test_a_change_that_was_undone_reads_as_undone_everywhere_and_can_be_applied_again(cli: Cli) -> None:
     cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)))
-    assert "Take it back with: roundtable undo 1" in cli.run("show", "last").stdout
+    assert "Undo it with: roundtable undo 1" in cli.run("show", "last").stdout
     cli.run("undo")
     for told in (cli.run("show", "last").stdout, cli.run("show", "last", "--format", "html").stdout):
         assert "its change was undone" in told
         assert "Change 1 was undone by" in told
-        assert "Take it back with" not in told
+        assert "Undo it with" not in told
     assert "its change was undone" in cli.run("status", "last").stdout
     assert json.loads(cli.run("show", "last", "--format", "json").stdout)["change"]["undone"]["files"] == ["calc.py"]
     cli.run("apply", "last", "--all")
@@ -224,7 +224,7 @@ def test_candidates_that_fail_are_told_and_nothing_is_offered(cli: Cli) -> None:
     assert "No candidate passed" in done.stdout
     assert "  bob: The check tests failed with exit code 1: AssertionError: 2 != 4." in done.stdout
     assert "  tests failed with bob" in done.stdout, "progress is told in a pipe too"
-    assert "Wants to write:\n[ada]   calc.py: whole, +6\n" in done.stdout
+    assert "Wants to write:\n[ada]   calc.py: whole file, +6\n" in done.stdout
     assert "def half" not in done.stdout, "the reply itself is for `show`"
     assert code(cli) == CALC
 

@@ -61,7 +61,7 @@ def test_html_has_the_map_and_the_recount_and_no_script(cli: Cli) -> None:
     agreed(cli)
     cli.run("export", "--format", "html", "-o", "out/page.html")
     html = (cli.work / "out" / "page.html").read_text()
-    for part in ("<svg", "Which seats agree", "(decided)", "Counted again", "majority of last positions"):
+    for part in ("<svg", "Which seats agree", "(decided)", "Recount", "majority of last positions"):
         assert part in html
     assert "<script" not in html
 

@@ -92,7 +92,7 @@ def test_what_a_step_prints_is_seen_while_it_runs_and_gone_when_it_ends() -> Non
     told.board.apply(Delta("s", "build/try", "", "build/try", 0, "too early"))
     told(EffectStarted("build/try", TryCandidates((BLIND,), ("claude", "gpt"))))
     told.board.apply(Delta("s", "build/try", "", "build/try", 0, "tests passed with claude\n"))
-    assert told.board.step == "Running what claude, gpt wrote, in the sandbox."
+    assert told.board.step == "Running the candidates of claude, gpt in the sandbox."
     assert told.board.output == "tests passed with claude\n"
     told(EffectDone("build/try", CandidatesTried(())))
     assert (told.board.step, told.board.output) == ("", "")

@@ -27,7 +27,7 @@ def test_it_shows_who_moved_who_held_and_what_each_seat_cost_and_changed(cli: Cl
     lines = cli.run("recount").stdout.splitlines()
     assert lines[:2] == ["REST or GraphQL?", "Decided then: reached, A: REST"]
     rows = [line.split("\t") for line in lines if "\t" in line]
-    assert rows[0] == ["Seat", "Stood for", "Moved", "Tokens", "Cost", "Without it"]
+    assert rows[0] == ["Seat", "Position", "Moved", "Tokens", "Cost", "Without this seat"]
     by_seat = {row[0]: row for row in rows}
     assert by_seat["claude"][1:3] == ["A", "held"]
     assert by_seat["gpt"][1:3] == ["B → A", "without evidence"]
@@ -48,4 +48,4 @@ def test_on_a_terminal_it_is_a_table(cli: Cli) -> None:
     with cli.terminal("recount", columns=80) as terminal:
         shown = terminal.end(0)
     assert "without evidence" in shown
-    assert "Seat    Stood for" in shown, "in columns, not one cell per line"
+    assert "Seat    Position" in shown, "in columns, not one cell per line"

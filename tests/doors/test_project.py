@@ -109,7 +109,7 @@ def test_the_report_is_written_in_both_forms(cli: Cli, tmp_path: Path) -> None:
     markdown, html = (tmp_path / "r.md").read_text(), (tmp_path / "r.html").read_text()
     for text in (markdown, html):
         assert "claude, login from gpt, rollback from gemini" in text
-        assert "What came from whom" in text
+        assert "Contributions" in text
     assert "> R1 A user can log in.\n> R2 What was done can be undone." in markdown
     assert AGREED in html
 

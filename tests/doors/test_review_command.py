@@ -114,7 +114,7 @@ def test_the_screen_says_what_was_found_where_whose_program_ran_and_who_was_not_
     told = cli.run("review", *seats(cli, claude=reviewer(crash), gpt=silent), "--plain").stdout
     assert "[claude] Finds: half(0) divides by zero (critical, maths.py:2)\n" in told
     assert "[gpt] Finds: The name says too little (low, maths.py:2)\n" in told
-    assert "The program of claude about “half(0) divides by zero”: it is so.\n" in told
+    assert "Proof by claude of “half(0) divides by zero”: confirmed.\n" in told
     assert "\n  F2: [low, maths.py:2] The name says too little\n" in told
     assert "DEGRADED: counted 2 of 2, see the notices." in told
     assert "Not heard in review/2-examine, where what was unproven could be settled: gpt (" in told

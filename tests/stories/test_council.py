@@ -86,7 +86,7 @@ async def test_a_dispute_is_argued_out_and_the_blind_vote_stays_beside_the_resul
     assert decision.position == "Use REST"
     assert decision.conformity == ()
     assert decision.basis == ("council/1-blind", "council/4-reconsider")
-    assert "Stands for **B (Use REST)**" in render_transcript(await house.session())
+    assert "Position: **B (Use REST)**" in render_transcript(await house.session())
 
 
 async def test_debate_ends_when_nobody_moves() -> None:

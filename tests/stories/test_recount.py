@@ -75,7 +75,7 @@ async def test_what_the_record_cannot_tell_is_said_and_not_guessed() -> None:
     claude = seats_of(result)["claude"]
     assert claude.without.changed is None
     assert claude.without.why == "gemini supported B, which no remaining seat had proposed."
-    assert describe_seat_absence(result, claude.without).startswith("cannot be told: ")
+    assert describe_seat_absence(result, claude.without).startswith("unknown: ")
 
 
 async def test_a_round_that_was_never_held_ends_the_recount_honestly() -> None:
@@ -156,7 +156,7 @@ async def test_where_the_person_chose_it_is_said_why_nobodys_absence_changes_it(
     apart = {name: seat_script(answer(name), ratings(), again(label)) for name, label in zip(SEATS, "ABC", strict=True)}
     result = await counted(House({"seats": apart}), options=SEATS, answers={"choose": "B"})
     assert (result.outcome, result.winner, result.by_person) == ("reached", "B", True)
-    assert "the same: the person chose" in [describe_seat_absence(result, it.without) for it in result.seats]
+    assert "no change: the person chose" in [describe_seat_absence(result, it.without) for it in result.seats]
 
 
 # --- the other meetings ---------------------------------------------------------------------------
@@ -347,7 +347,7 @@ async def test_a_page_is_not_lost_because_an_odd_record_cannot_be_counted_again(
         await recount_session_decision(odd)
     html = await render_session(odd, records, "html")
     assert "Which seats agree" in html
-    assert "Counted again" not in html
+    assert "Recount" not in html
 
 
 async def test_a_cancelled_session_is_told_as_one_that_its_rules_did_not_decide() -> None:

@@ -1,9 +1,4 @@
-"""A session as one HTML file that asks nothing of anybody: no scripts, no requests, every word escaped.
-
-The looks of the HTML page: inline, so that the file is whole by itself.
-
-What the HTML pages are made of: one file each that asks nothing of anybody, no scripts, every word escaped.
-"""
+"""A session or report as one HTML file without scripts and requests; every word is escaped and the style is inline."""
 
 from __future__ import annotations
 
@@ -116,11 +111,11 @@ tr.sum td { border-bottom: 0; }
 
 _COLORS = ("cyan", "magenta", "green", "red", "blue", "orange", "purple", "white")
 NEUTRAL_SEAT_CLASS = f"s{len(_COLORS) - 1}"
-"""The colour of what is no seat's."""
+"""The style class of content that belongs to no seat."""
 
 
 def render_html_document(session: Session, body: Iterable[str]) -> str:
-    """The whole file."""
+    """The whole HTML file."""
     lines = [
         "<!doctype html>",
         f'<html lang="{escape(session.charter.language)}">',
@@ -141,17 +136,17 @@ def render_html_document(session: Session, body: Iterable[str]) -> str:
 
 
 def escape_html_line(text: str, most: int = 0) -> str:
-    """One line of somebody's."""
+    """One line of text, escaped."""
     return escape(sanitize_line(text, most))
 
 
 def render_html_text(text: str) -> str:
-    """Somebody's words as they are, in the direction they are written in."""
+    """Somebody's words, escaped, in their own writing direction."""
     return f'<div class="words" dir="auto">{escape(sanitize_text(text).strip()) or "(nothing)"}</div>'
 
 
 def seat_color_classes(session: Session) -> dict[str, str]:
-    """The class that gives every seat its colour."""
+    """The style class of each seat."""
     return {
         seat.name: f"s{_COLORS.index(color) if color in _COLORS else place % len(_COLORS)}"
         for place, seat in enumerate(session.charter.seats)
@@ -162,7 +157,7 @@ def seat_color_classes(session: Session) -> dict[str, str]:
 def render_html_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], figures: int = 0, *, summed: bool = False
 ) -> str:
-    """Rows under their heads; the last so many columns are figures, and the last row is a sum where it is `summed`."""
+    """A table. The last `figures` columns hold numbers; the last row is a total if `summed`."""
     marks = [""] * (len(head) - figures) + [" class=n"] * figures
     heads = "".join(f"<th{mark}>{escape_html_line(name)}</th>" for mark, name in zip(marks, head, strict=True))
     lines = ['<div class="scroll"><table>', f"<tr>{heads}</tr>"]
@@ -174,12 +169,12 @@ def render_html_table(
 
 
 def render_blocks_as_html(session: Session, blocks: Iterable[ReportBlock]) -> str:
-    """A report as a page."""
+    """A report as an HTML file."""
     colors = seat_color_classes(session)
-    return render_html_document(session, (it for block in blocks for it in _parts(block, colors)))
+    return render_html_document(session, (line for block in blocks for line in _block_html(block, colors)))
 
 
-def _parts(block: ReportBlock, colors: dict[str, str]) -> Iterator[str]:
+def _block_html(block: ReportBlock, colors: dict[str, str]) -> Iterator[str]:
     match block:
         case Heading():
             tag = f' <span class="tag">{escape_html_line(block.tag)}</span>' if block.tag else ""
@@ -195,7 +190,7 @@ def _parts(block: ReportBlock, colors: dict[str, str]) -> Iterator[str]:
             seat = colors.get(block.by, NEUTRAL_SEAT_CLASS)
             yield f'<section class="card seat {seat}">{who}{render_html_text(block.text)}</section>'
         case BulletList():
-            items = "".join(f'<li dir="auto">{escape_html_line(it)}</li>' for it in block.lines)
+            items = "".join(f'<li dir="auto">{escape_html_line(line)}</li>' for line in block.lines)
             yield f'<div class="card degraded"><ul>{items}</ul></div>' if block.warning else f"<ul>{items}</ul>"
         case DataTable():
             yield render_html_table(block.head, block.rows, block.figures, summed=block.summed)
@@ -204,44 +199,44 @@ def _parts(block: ReportBlock, colors: dict[str, str]) -> Iterator[str]:
         case Collapsible():
             yield f"<details><summary>{escape_html_line(block.summary)}</summary>"
             for inner in block.inside:
-                yield from _parts(inner, colors)
+                yield from _block_html(inner, colors)
             yield "</details>"
 
 
 def render_session_page(session: Session, recount: Recount | None = None) -> str:
-    """The whole session, the decision on top, with the map of who stands with whom."""
+    """The whole session, with the decision first and the agreement map."""
     return render_html_document(session, _Page(session).whole(recount))
 
 
 def render_round_page(session: Session, record: RoundRecord) -> str:
-    """One round of it."""
+    """One round as an HTML file."""
     return render_html_document(session, _Page(session).round(record))
 
 
 class _Page:
-    """The parts of the page, with the colour every seat has."""
+    """The parts of a session page, with the color of each seat."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._colors = seat_color_classes(session)
 
     def whole(self, recount: Recount | None) -> Iterator[str]:
-        """Everything."""
+        """All parts."""
         session = self._session
         yield from self._heading()
         if session.decision is not None:
             yield from self._decision(session.decision)
-        yield from _change(session)
+        yield from _change_html(session)
         yield from render_agreement_map(session)
         if recount is not None:
-            yield from _recount(recount)
+            yield from _recount_html(recount)
         yield from self._rounds()
         yield from self._gates()
         yield from self._changes()
         yield from self._bill()
 
     def round(self, record: RoundRecord) -> Iterator[str]:
-        """One round, with what every seat said."""
+        """One round, with every seat's words."""
         heard = f'<span class="soft">{escape_html_line(phrases.describe_round_result(record))}</span>'
         yield f"<details open><summary>{escape_html_line(record.name)} {heard}</summary>"
         for seat in record.opened.order:
@@ -276,11 +271,12 @@ class _Page:
         yield "<h2>Decision</h2>"
         counted = phrases.describe_counted_seats(decision)
         if decision.degraded:
-            missing = [
-                f"Not heard: <b>{escape_html_line(it.seat)}</b>, {escape_html_line(phrases.describe_fault(it.fault))}"
-                for it in decision.missing
+            absences = [
+                f"No answer: <b>{escape_html_line(absence.seat)}</b>, "
+                f"{escape_html_line(phrases.describe_fault(absence.fault))}"
+                for absence in decision.missing
             ]
-            items = "".join(f"<li>{item}</li>" for item in (*missing, *map(escape_html_line, decision.notices)))
+            items = "".join(f"<li>{item}</li>" for item in (*absences, *map(escape_html_line, decision.notices)))
             heading = escape_html_line(phrases.degraded_heading(decision))
             yield f'<div class="card degraded"><b>{heading}</b><ul>{items}</ul></div>'
         for line in filter(
@@ -293,7 +289,7 @@ class _Page:
         if decision.electorate:
             yield f'<p class="soft">{counted[0].upper()}{counted[1:]}: {self._all(decision.counted) or "nobody"}</p>'
         if decision.position:
-            words = ": ".join(escape_html_line(it) for it in (decision.winner, decision.position) if it)
+            words = ": ".join(escape_html_line(part) for part in (decision.winner, decision.position) if part)
             yield f'<p class="position" dir="auto">{words}</p>'
         if decision.text:
             who = self._who(decision.author) if decision.author else ""
@@ -304,9 +300,9 @@ class _Page:
             yield from self._dissent(decision)
         if decision.conformity:
             seats = self._all(decision.conformity)
-            yield f"<p>Changed without a named reason, so counted at the blind position: {seats}.</p>"
+            yield f"<p>Counted at the blind position because the change had no stated reason: {seats}.</p>"
         if decision.basis:
-            yield f'<p class="soft">Rests on: {", ".join(map(escape_html_line, decision.basis))}.</p>'
+            yield f'<p class="soft">Based on: {", ".join(map(escape_html_line, decision.basis))}.</p>'
 
     def _votes(self, decision: Decision) -> Iterator[str]:
         if not decision.proposals:
@@ -315,20 +311,21 @@ class _Page:
         votes = phrases.vote_counts_by_heading(decision)
         heads = "".join(f"<th>{head}</th>" for head in phrases.PROPOSAL_COLUMNS)
         yield f"<tr><th></th>{heads}{''.join(f'<th class=n>{head}</th>' for head in votes)}</tr>"
-        for it in decision.proposals:
-            won = ' class="won"' if it.id == decision.winner else ""
-            counts = "".join(f"<td class=n>{count.get(it.id, 0)}</td>" for count in votes.values())
-            text = f'<td dir="auto">{escape_html_line(it.text)}</td><td>{self._all(it.authors) or "–"}</td>'
-            yield f"<tr{won}><td>{escape_html_line(it.id)}</td>{text}{counts}</tr>"
+        for proposal in decision.proposals:
+            won = ' class="won"' if proposal.id == decision.winner else ""
+            counts = "".join(f"<td class=n>{count.get(proposal.id, 0)}</td>" for count in votes.values())
+            text = f'<td dir="auto">{escape_html_line(proposal.text)}</td><td>{self._all(proposal.authors) or "–"}</td>'
+            yield f"<tr{won}><td>{escape_html_line(proposal.id)}</td>{text}{counts}</tr>"
         yield "</table></div>"
 
     def _dissent(self, decision: Decision) -> Iterator[str]:
         if decision.dissent:
             yield f"<h3>{phrases.dissent_heading(decision)}</h3>"
-        for it in decision.dissent:
-            yield f'<div class="card seat {self._class(it.seat)}"><header>{escape_html_line(it.seat)}</header>'
-            words = phrases.dissent_argument(it)
-            stand = f"<p>Stands for: <b>{escape_html_line(it.position) or '(no position)'}</b></p>"
+        for dissent in decision.dissent:
+            yield f'<div class="card seat {self._class(dissent.seat)}">'
+            yield f"<header>{escape_html_line(dissent.seat)}</header>"
+            words = phrases.dissent_argument(dissent)
+            stand = f"<p>Position: <b>{escape_html_line(dissent.position) or '(no position)'}</b></p>"
             yield f"{stand}{render_html_text(words) if words else ''}</div>"
 
     def _rounds(self) -> Iterator[str]:
@@ -347,27 +344,26 @@ class _Page:
         yield f'<section class="card seat {self._class(turn.seat)}{absent}">'
         label = escape_html_line(phrases.describe_turn(turn))
         yield f'<header>{escape_html_line(turn.seat)}<span class="soft">{label}</span></header>'
-        yield from _said(turn.move, proposals) if turn.move else _unsaid(turn)
+        yield from _reply_html(turn.move, proposals) if turn.move else _missing_reply_html(turn)
         yield "</section>"
 
     def _gates(self) -> Iterator[str]:
         if self._session.gates:
             yield "<h2>Gates</h2>"
         for gate in self._session.gates.values():
-            said = self._session.answers.get(gate.id)
+            answer = self._session.answers.get(gate.id)
             options = ", ".join(map(escape_html_line, gate.options))
-            answer = (
-                f"<b>{escape_html_line(said.option)}</b>, by {escape_html_line(said.by) or 'a person'}"
-                if said
-                else "not answered"
-            )
-            words = render_html_text(provenance.describe_gate_answer_text(said)) if said and said.text else ""
+            result, words = "not answered", ""
+            if answer is not None:
+                result = f"<b>{escape_html_line(answer.option)}</b>, by {escape_html_line(answer.by) or 'a person'}"
+                words = render_html_text(provenance.describe_gate_answer_text(answer)) if answer.text else ""
             yield f'<div class="card"><b>{escape_html_line(gate.id)}</b>: {escape_html_line(gate.question)}'
-            yield f'<p class="soft">{options}</p><p>{answer}</p>{words}</div>'
+            yield f'<p class="soft">{options}</p><p>{result}</p>{words}</div>'
 
     def _changes(self) -> Iterator[str]:
         if lines := phrases.describe_session_changes(self._session):
-            yield f"<h2>On the way</h2><ul>{''.join(f'<li>{escape_html_line(line)}</li>' for line in lines)}</ul>"
+            items = "".join(f"<li>{escape_html_line(line)}</li>" for line in lines)
+            yield f"<h2>Changes during the session</h2><ul>{items}</ul>"
 
     def _bill(self) -> Iterator[str]:
         bill = summarize_costs(self._session)
@@ -377,12 +373,12 @@ class _Page:
         heads = "".join(f"<th class=n>{head}</th>" for head in phrases.COST_COLUMNS)
         yield f"<tr><th></th>{heads}</tr>"
         for line in (*bill.seats, *bill.rounds):
-            yield _cost_row(line)
-        yield _cost_row(bill.total, ' class="sum"')
+            yield _cost_row_html(line)
+        yield _cost_row_html(bill.total, ' class="sum"')
         yield "</table></div>"
 
 
-def _change(session: Session) -> Iterator[str]:
+def _change_html(session: Session) -> Iterator[str]:
     if tried := provenance.newest_candidates(session):
         yield "<h2>Candidates</h2>"
         yield render_html_table(provenance.CANDIDATE_COLUMNS, provenance.candidate_table_rows(tried))
@@ -391,49 +387,49 @@ def _change(session: Session) -> Iterator[str]:
     if carried is None:
         return
     yield "<h2>The change</h2>"
-    told = (*provenance.describe_change_outcome(carried), *provenance.describe_change_plan(carried.planned))
-    yield f"<ul>{''.join(f'<li>{escape_html_line(it)}</li>' for it in told)}</ul>"
+    lines = (*provenance.describe_change_outcome(carried), *provenance.describe_change_plan(carried.planned))
+    yield f"<ul>{''.join(f'<li>{escape_html_line(line)}</li>' for line in lines)}</ul>"
     if carried.rehearsed and carried.rehearsed.checks:
         yield render_html_table(provenance.CHECK_COLUMNS, provenance.check_table_rows(carried.rehearsed))
     if carried.took:
         yield render_html_table(provenance.TAKEN_PART_COLUMNS, provenance.taken_part_rows(carried.took))
-    for it in carried.hunks:
-        origin = escape_html_line(provenance.describe_hunk_provenance(it))
-        yield f'<div class="card"><b>{escape_html_line(it.hunk.id)}</b>: {origin}'
-        yield _diff(provenance.render_hunk_lines(it.hunk))
-        yield f"<p>As it was written instead:</p>{_diff(it.rewritten)}</div>" if it.rewritten else "</div>"
+    for hunk in carried.hunks:
+        origin = escape_html_line(provenance.describe_hunk_provenance(hunk))
+        yield f'<div class="card"><b>{escape_html_line(hunk.hunk.id)}</b>: {origin}'
+        yield _diff_html(provenance.render_hunk_lines(hunk.hunk))
+        yield f"<p>Written instead:</p>{_diff_html(hunk.rewritten)}</div>" if hunk.rewritten else "</div>"
 
 
-def _diff(lines: Sequence[str]) -> str:
+def _diff_html(lines: Sequence[str]) -> str:
     tags = {"-": "del", "+": "ins", " ": "span"}
     marked = "\n".join(f"<{tags[line[0]]}>{escape(line)}</{tags[line[0]]}>" for line in lines)
     return f'<pre class="diff">{marked}</pre>'
 
 
-def _recount(recount: Recount) -> Iterator[str]:
-    yield "<h2>Counted again</h2>"
+def _recount_html(recount: Recount) -> Iterator[str]:
+    yield "<h2>Recount</h2>"
     yield "<h3>Without each seat</h3>"
     yield render_html_table(SEAT_RECOUNT_COLUMNS, seat_recount_rows(recount))
     yield "<h3>By other rules</h3>"
     yield render_html_table(RULE_RECOUNT_COLUMNS, rule_recount_rows(recount))
 
 
-def _said(made: MoveMade, proposals: Mapping[str, str]) -> Iterator[str]:
-    said = made.verdict
-    if position := phrases.describe_position(said, proposals):
-        yield f'<p dir="auto">Stands for <b>{escape_html_line(position)}</b></p>'
-    if reasons := phrases.describe_reasons(said):
+def _reply_html(move: MoveMade, proposals: Mapping[str, str]) -> Iterator[str]:
+    verdict = move.verdict
+    if position := phrases.describe_position(verdict, proposals):
+        yield f'<p dir="auto">Position: <b>{escape_html_line(position)}</b></p>'
+    if reasons := phrases.describe_reasons(verdict):
         yield f'<p dir="auto">Because: {escape_html_line(reasons)}</p>'
-    if weighed := phrases.describe_verdict_details(said):
-        yield f'<p dir="auto">{escape_html_line(weighed)}</p>'
-    if said.ratings:
-        yield f"<p>Rates {escape_html_line(phrases.describe_ratings(said))}</p>"
-    words = phrases.displayed_reply_text(made)
-    if words or not said.ratings:
+    if details := phrases.describe_verdict_details(verdict):
+        yield f'<p dir="auto">{escape_html_line(details)}</p>'
+    if verdict.ratings:
+        yield f"<p>Rates {escape_html_line(phrases.describe_ratings(verdict))}</p>"
+    words = phrases.displayed_reply_text(move)
+    if words or not verdict.ratings:
         yield render_html_text(words)
 
 
-def _unsaid(turn: Turn) -> Iterator[str]:
+def _missing_reply_html(turn: Turn) -> Iterator[str]:
     if turn.missed is not None:
         yield f"<p>{escape_html_line(phrases.describe_fault(turn.missed.fault))}</p>"
     if turn.partial:
@@ -441,6 +437,6 @@ def _unsaid(turn: Turn) -> Iterator[str]:
         yield f'<p class="soft">{phrases.partial_answer_heading(turn)}</p>{render_html_text(excerpt)}'
 
 
-def _cost_row(line: CostLine, attributes: str = "") -> str:
+def _cost_row_html(line: CostLine, attributes: str = "") -> str:
     cells = "".join(f"<td class=n>{cell}</td>" for cell in line.cells())
     return f"<tr{attributes}><td>{escape_html_line(line.name)}</td>{cells}</tr>"

@@ -1,4 +1,4 @@
-"""The decision counted again from the record, at no cost: without a seat, and by other rules."""
+"""Count a recorded decision again, without asking anybody: without one seat, and by other rules."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from roundtable.report.costs import NO_VALUE, CostLine, summarize_costs
 SCORE_THRESHOLDS = (9, 8, 7)
 
 OBJECTION_CODECS = ("agree-object-add", "approval", "score-json")
-"""The forms in which a seat can object to what is on the table, not only stand for something else."""
+"""Codecs in which a seat can object to a proposal instead of only supporting another."""
 
 
 class SeatAbsence(msgspec.Struct, frozen=True):
-    """What the meeting's own rules come to without one seat. `changed` is None where the record cannot tell."""
+    """The decision by the meeting's own rules without one seat. `changed` is None if the record cannot tell."""
 
     changed: bool | None
     outcome: str = ""
@@ -40,7 +40,7 @@ class SeatAbsence(msgspec.Struct, frozen=True):
 
 
 class SeatRecount(msgspec.Struct, frozen=True):
-    """One seat: how it moved, what it cost, and what its absence would have changed."""
+    """One seat: its positions, its cost, and what its absence would have changed."""
 
     seat: str
     first: str
@@ -56,7 +56,7 @@ class SeatRecount(msgspec.Struct, frozen=True):
 
 
 class RuleRecount(msgspec.Struct, frozen=True):
-    """What one rule makes of the same answers; `turns_on` are the seats without whom it would say something else."""
+    """The result of one rule over the same answers. `turns_on` lists seats without which it would differ."""
 
     rule: str
     applies: bool
@@ -68,9 +68,9 @@ class RuleRecount(msgspec.Struct, frozen=True):
 
 
 class Recount(msgspec.Struct, frozen=True):
-    """The whole recount beside the decision as it was taken. `texts` are the proposals in words, by id.
+    """The recount and the recorded decision. `texts` are the proposals by id.
 
-    `by_person` is True where a person's answer at a gate named the winner: then no seat's absence changes it.
+    `by_person` is True if a person's answer at a gate named the winner: then no absence changes it.
     """
 
     session: str
@@ -86,69 +86,78 @@ class Recount(msgspec.Struct, frozen=True):
     v: int = 1
 
 
-# --- for people ----------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------
 
-SEAT_RECOUNT_COLUMNS = ("Seat", "Stood for", "Moved", "Tokens", "Cost", "Without it")
+SEAT_RECOUNT_COLUMNS = ("Seat", "Position", "Moved", "Tokens", "Cost", "Without this seat")
 RULE_RECOUNT_COLUMNS = ("Rule", "Outcome", "Winner", "Turns on", "Why")
 
 
 def seat_recount_rows(recount: Recount) -> list[tuple[str, ...]]:
-    """What each seat did, cost and changed."""
+    """A row per seat under SEAT_RECOUNT_COLUMNS."""
     return [
-        (it.seat, _stood(it), _moved(it), f"{it.tokens:,}", it.price, describe_seat_absence(recount, it.without))
-        for it in recount.seats
+        (
+            seat.seat,
+            _position_words(seat),
+            _move_words(seat),
+            f"{seat.tokens:,}",
+            seat.price,
+            describe_seat_absence(recount, seat.without),
+        )
+        for seat in recount.seats
     ]
 
 
 def rule_recount_rows(recount: Recount) -> list[tuple[str, ...]]:
-    """What each rule that can be applied says."""
+    """A row per applicable rule under RULE_RECOUNT_COLUMNS."""
     return [
-        (it.rule, it.outcome, it.winner or NO_VALUE, join_names(it.turns_on) or "nobody", it.why)
-        for it in recount.rules
-        if it.applies
+        (rule.rule, rule.outcome, rule.winner or NO_VALUE, join_names(rule.turns_on) or "nobody", rule.why)
+        for rule in recount.rules
+        if rule.applies
     ]
 
 
 def describe_seat_absence(recount: Recount, without: SeatAbsence) -> str:
     """What the absence of a seat would have changed, in a few words."""
     if without.changed is None:
-        return f"cannot be told: {without.why}"
+        return f"unknown: {without.why}"
     if not without.changed:
-        return "the same: the person chose" if recount.by_person else "the same"
+        return "no change: the person chose" if recount.by_person else "no change"
     if without.outcome != recount.outcome:
         return f"{without.outcome} instead of {recount.outcome}"
     return f"{without.winner or NO_VALUE} instead of {recount.winner or NO_VALUE}"
 
 
-def _stood(seat: SeatRecount) -> str:
+def _position_words(seat: SeatRecount) -> str:
     return f"{seat.first} → {seat.last}" if seat.first != seat.last else seat.first or NO_VALUE
 
 
-def _moved(seat: SeatRecount) -> str:
+def _move_words(seat: SeatRecount) -> str:
     if not seat.first:
-        return "not heard"
+        return "no answer"
     if not seat.moved:
-        return "held"
+        return "no"
     if seat.conformed:
-        return "without evidence"
-    return "for a reason" if seat.reasoned else "yes"
+        return "yes, without evidence"
+    return "yes, with a reason" if seat.reasoned else "yes"
 
 
 # --- without a seat ------------------------------------------------------------------------------
 
 
 def compare_decision_without_seat(decision: Decision, other: Decision, without: str) -> SeatAbsence:
-    """How the meeting without a seat compares with the meeting as it was."""
+    """Compare the decision without a seat with the recorded one."""
     changed = decision.outcome is not other.outcome or not _same_winner(decision, other, without)
     return SeatAbsence(changed, str(other.outcome), other.winner, other.position, other.how)
 
 
 def _same_winner(decision: Decision, other: Decision, without: str) -> bool:
-    """A proposal may be called after another author once its first one is gone; its other authors are still its own."""
+    """Whether both winners are the same proposal: without its first author, it is named after another."""
     if decision.winner == other.winner or not decision.is_decided:
         return True
-    authors = {it.id: set(it.authors) - {without} for it in decision.proposals}.get(decision.winner, set[str]())
-    others = {it.id: set(it.authors) for it in other.proposals}.get(other.winner, set[str]())
+    authors = {proposal.id: set(proposal.authors) - {without} for proposal in decision.proposals}.get(
+        decision.winner, set[str]()
+    )
+    others = {proposal.id: set(proposal.authors) for proposal in other.proposals}.get(other.winner, set[str]())
     return bool(authors & others) or (normalize_position(decision.position) == normalize_position(other.position) != "")
 
 
@@ -156,10 +165,10 @@ def _same_winner(decision: Decision, other: Decision, without: str) -> bool:
 
 
 def recount_decision(session: Session, absences: Mapping[str, SeatAbsence]) -> Recount:
-    """Everything there is to tell of a session that has its decision; `absences` come from replaying its meeting."""
+    """Recount a decided session; `absences` come from replaying its meeting without each seat."""
     decision = session.decision
     assert decision is not None
-    ways = trace_seat_positions(session)
+    positions = trace_seat_positions(session)
     bills = {line.name: line for line in summarize_costs(session).seats}
     return Recount(
         session.id,
@@ -169,79 +178,90 @@ def recount_decision(session: Session, absences: Mapping[str, SeatAbsence]) -> R
         decision.winner,
         decision.position,
         tuple(
-            _seat(
-                ways.get(seat.name, SeatPositions(seat.name, "", "")), bills[seat.name], absences[seat.name], decision
+            _recount_seat(
+                positions.get(seat.name, SeatPositions(seat.name, "", "")),
+                bills[seat.name],
+                absences[seat.name],
+                decision,
             )
             for seat in session.charter.seats
         ),
-        tuple(_rules(session, decision, ways)),
-        {it.id: it.text for it in decision.proposals},
-        bool(decision.winner) and any(said.option == decision.winner for said in session.answers.values()),
+        tuple(_recount_rules(session, decision, positions)),
+        {proposal.id: proposal.text for proposal in decision.proposals},
+        bool(decision.winner) and any(answer.option == decision.winner for answer in session.answers.values()),
     )
 
 
-def _seat(way: SeatPositions, bill: CostLine, without: SeatAbsence, decision: Decision) -> SeatRecount:
-    conformed = way.seat in decision.conformity or way.reasoned is False
-    moved = way.moved or way.seat in decision.conformity
-    told = (bill.calls, bill.tokens, bill.cost_usd, bill.price)
-    return SeatRecount(way.seat, way.first, way.last, moved, way.reasoned, conformed, *told, without)
+def _recount_seat(positions: SeatPositions, bill: CostLine, without: SeatAbsence, decision: Decision) -> SeatRecount:
+    conformed = positions.seat in decision.conformity or positions.reasoned is False
+    moved = positions.moved or positions.seat in decision.conformity
+    figures = (bill.calls, bill.tokens, bill.cost_usd, bill.price)
+    return SeatRecount(
+        positions.seat, positions.first, positions.last, moved, positions.reasoned, conformed, *figures, without
+    )
 
 
 # --- by other rules ------------------------------------------------------------------------------
 
 RuleOverSeats = Callable[[Sequence[str]], Ruling]
-"""A rule over the record, asked of these seats alone."""
+"""A rule over the record, counted for these seats only."""
 
 
-def _rules(session: Session, decision: Decision, ways: Mapping[str, SeatPositions]) -> Iterator[RuleRecount]:
+def _recount_rules(
+    session: Session, decision: Decision, positions: Mapping[str, SeatPositions]
+) -> Iterator[RuleRecount]:
     seats = tuple(seat.name for seat in session.charter.seats)
-    for name, count in _counts(session, ways).items():
+    for name, count in _rules_by_name(session, positions).items():
         if count is None:
-            yield RuleRecount(name, False, why="No answer of this meeting has what it counts.")
+            yield RuleRecount(name, False, why="The answers of this meeting lack what this rule counts.")
             continue
         ruling = count(seats)
         result = (ruling.outcome, ruling.winner)
         winner = resolve_proposal_id(ruling.winner, decision.proposals)
-        without = {seat: count([it for it in seats if it != seat]) for seat in seats}
+        without = {seat: count([name for name in seats if name != seat]) for seat in seats}
         yield RuleRecount(
             name,
             True,
             str(ruling.outcome),
             winner,
             ruling.outcome is decision.outcome and winner in ("", decision.winner),
-            tuple(seat for seat, it in without.items() if (it.outcome, it.winner) != result),
+            tuple(seat for seat, ruling in without.items() if (ruling.outcome, ruling.winner) != result),
             ruling.why,
         )
 
 
-def _counts(session: Session, ways: Mapping[str, SeatPositions]) -> dict[str, RuleOverSeats | None]:
-    """Every rule by the name people read; None where the answers have nothing that it could count."""
-    scored = _last(session, lambda said: said.score is not None)
-    stanced = _last(session, lambda said: said.stance is not Stance.UNKNOWN, OBJECTION_CODECS)
-    keyed = _last(session, lambda said: bool(said.key))
-    ballot = _last(session, lambda said: bool(said.ranking))
-    blind = all(it.opened.turns.visibility != "same_round" for it in list(session.rounds.values())[:1])
-    votes: dict[str, RuleOverSeats | None] = {
-        "blind vote" if blind else "first positions": _plurality({seat: way.first for seat, way in ways.items()}),
-        "majority of last positions": _majority({seat: way.last for seat, way in ways.items()}),
+def _rules_by_name(session: Session, positions: Mapping[str, SeatPositions]) -> dict[str, RuleOverSeats | None]:
+    """Every rule by its displayed name; None if the answers lack what the rule counts."""
+    scored = _last_round_with(session, lambda verdict: verdict.score is not None)
+    stanced = _last_round_with(session, lambda verdict: verdict.stance is not Stance.UNKNOWN, OBJECTION_CODECS)
+    keyed = _last_round_with(session, lambda verdict: bool(verdict.key))
+    ballot = _last_round_with(session, lambda verdict: bool(verdict.ranking))
+    blind = all(record.opened.turns.visibility != "same_round" for record in list(session.rounds.values())[:1])
+    rules: dict[str, RuleOverSeats | None] = {
+        "blind vote" if blind else "first positions": _plurality_rule(
+            {seat: way.first for seat, way in positions.items()}
+        ),
+        "majority of last positions": _majority_rule({seat: way.last for seat, way in positions.items()}),
     }
     for least in SCORE_THRESHOLDS:
-        votes[f"every score at least {least}"] = _on(scored, rule_score_threshold, minimum=least)
-    votes |= {
-        "no open issue at all, every score at least 9": _on(scored, rule_score_threshold, pending_blocks="any"),
-        "no objection, a majority for it": _on(stanced, rule_no_objection),
-        "no objection, all for it": _on(stanced, rule_no_objection, support="all"),
-        "two sure seats name the same cause": _on(keyed, rule_key_convergence),
-        "ranked: one against one, then elimination": _ballots(ballot, rule_ranked_vote),
-        "ranked: one against one only": _ballots(ballot, _condorcet),
-        "ranked: elimination only": _ballots(ballot, _elimination),
-        "first choices only": _ballots(ballot, _first_choices),
+        rules[f"every score at least {least}"] = _rule_over_round(scored, rule_score_threshold, minimum=least)
+    rules |= {
+        "no open issue at all, every score at least 9": _rule_over_round(
+            scored, rule_score_threshold, pending_blocks="any"
+        ),
+        "no objection, a majority for it": _rule_over_round(stanced, rule_no_objection),
+        "no objection, all for it": _rule_over_round(stanced, rule_no_objection, support="all"),
+        "two sure seats name the same cause": _rule_over_round(keyed, rule_key_convergence),
+        "ranked: one against one, then elimination": _rule_over_ballots(ballot, rule_ranked_vote),
+        "ranked: one against one only": _rule_over_ballots(ballot, _condorcet_ruling),
+        "ranked: elimination only": _rule_over_ballots(ballot, _elimination_ruling),
+        "first choices only": _rule_over_ballots(ballot, _first_choices_ruling),
     }
-    return votes
+    return rules
 
 
-def _last(session: Session, has: Callable[[Verdict], bool], forms: Sequence[str] = ()) -> Round | None:
-    """The last round that was closed and in which somebody's answer, in one of these forms, has what a rule counts."""
+def _last_round_with(session: Session, has: Callable[[Verdict], bool], forms: Sequence[str] = ()) -> Round | None:
+    """The last closed round in which an answer in one of these forms has what a rule counts."""
     for record in reversed(session.rounds.values()):
         if record.closed is not None and (not forms or record.opened.expect.codec in forms):
             round = record.result(record.closed)
@@ -250,7 +270,7 @@ def _last(session: Session, has: Callable[[Verdict], bool], forms: Sequence[str]
     return None
 
 
-def _on(round: Round | None, rule: Callable[..., Ruling], **settings: object) -> RuleOverSeats | None:
+def _rule_over_round(round: Round | None, rule: Callable[..., Ruling], **settings: object) -> RuleOverSeats | None:
     if round is None:
         return None
 
@@ -261,7 +281,7 @@ def _on(round: Round | None, rule: Callable[..., Ruling], **settings: object) ->
     return count
 
 
-def _ballots(
+def _rule_over_ballots(
     round: Round | None, rule: Callable[[dict[str, tuple[str, ...]], Sequence[str]], Ruling]
 ) -> RuleOverSeats | None:
     if round is None:
@@ -271,51 +291,59 @@ def _ballots(
     return lambda seats: rule({seat: ballot for seat, ballot in given.items() if seat in seats}, candidates)
 
 
-def _condorcet(ballots: dict[str, tuple[str, ...]], candidates: Sequence[str]) -> Ruling:
+def _condorcet_ruling(ballots: dict[str, tuple[str, ...]], candidates: Sequence[str]) -> Ruling:
     winner = condorcet_winner(ballots, candidates)
     if winner:
         return Ruling(Outcome.REACHED, winner, why=f"{winner} beats every other candidate one against one.")
-    return Ruling(Outcome.DEADLOCK, why="Nobody beats every other candidate one against one.")
+    return Ruling(Outcome.DEADLOCK, why="No candidate beats every other candidate one against one.")
 
 
-def _elimination(ballots: dict[str, tuple[str, ...]], candidates: Sequence[str]) -> Ruling:
+def _elimination_ruling(ballots: dict[str, tuple[str, ...]], candidates: Sequence[str]) -> Ruling:
     winners = instant_runoff_winners(ballots, candidates) if ballots else ()
     if len(winners) == 1:
-        return Ruling(Outcome.REACHED, winners[0], why=f"{winners[0]} is left when the last are taken away in turn.")
-    return Ruling(Outcome.TIE, why=f"{join_names(winners)} are tied." if winners else "There is no ballot.")
+        return Ruling(Outcome.REACHED, winners[0], why=f"{winners[0]} remains after the others are eliminated.")
+    return Ruling(Outcome.TIE, why=f"{join_names(winners)} are tied." if winners else "There are no ballots.")
 
 
-def _first_choices(ballots: dict[str, tuple[str, ...]], _: Sequence[str]) -> Ruling:
-    return _most({seat: ballot[0] for seat, ballot in ballots.items()})
+def _first_choices_ruling(ballots: dict[str, tuple[str, ...]], _: Sequence[str]) -> Ruling:
+    return _plurality_ruling({seat: ballot[0] for seat, ballot in ballots.items()})
 
 
-def _plurality(votes: Mapping[str, str]) -> RuleOverSeats | None:
-    return (lambda seats: _most({it: vote for it, vote in votes.items() if it in seats})) if votes else None
+def _plurality_rule(votes: Mapping[str, str]) -> RuleOverSeats | None:
+    return (
+        (lambda seats: _plurality_ruling({name: vote for name, vote in votes.items() if name in seats}))
+        if votes
+        else None
+    )
 
 
-def _majority(votes: Mapping[str, str]) -> RuleOverSeats | None:
-    return (lambda seats: _half({it: vote for it, vote in votes.items() if it in seats})) if votes else None
+def _majority_rule(votes: Mapping[str, str]) -> RuleOverSeats | None:
+    return (
+        (lambda seats: _majority_ruling({name: vote for name, vote in votes.items() if name in seats}))
+        if votes
+        else None
+    )
 
 
-def _most(votes: Mapping[str, str]) -> Ruling:
-    """Whatever has the most votes, unless something else has as many."""
+def _plurality_ruling(votes: Mapping[str, str]) -> Ruling:
+    """The position with the most votes, unless another has equally many."""
     tally = Counter(votes.values()).most_common()
-    ahead = [name for name, count in tally if count == tally[0][1]]
-    if not ahead:
-        return Ruling(Outcome.INSUFFICIENT, why="Nobody said where it stands.")
-    words = f"{tally[0][1]} of {len(votes)} seats"
-    if len(ahead) > 1:
-        return Ruling(Outcome.TIE, why=f"{words} each: {join_names(ahead)}.")
-    if ahead[0] in STANCE_WORDS.values():
-        agreed = ahead[0] == STANCE_WORDS[Stance.SUPPORT]
-        return Ruling(Outcome.REACHED if agreed else Outcome.DEADLOCK, why=f"{words}: {ahead[0]}.")
-    return Ruling(Outcome.REACHED, ahead[0], why=f"{words}.")
+    leaders = [name for name, count in tally if count == tally[0][1]]
+    if not leaders:
+        return Ruling(Outcome.INSUFFICIENT, why="No seat has a position.")
+    share = f"{tally[0][1]} of {len(votes)} seats"
+    if len(leaders) > 1:
+        return Ruling(Outcome.TIE, why=f"{share} each: {join_names(leaders)}.")
+    if leaders[0] in STANCE_WORDS.values():
+        agreed = leaders[0] == STANCE_WORDS[Stance.SUPPORT]
+        return Ruling(Outcome.REACHED if agreed else Outcome.DEADLOCK, why=f"{share}: {leaders[0]}.")
+    return Ruling(Outcome.REACHED, leaders[0], why=f"{share}.")
 
 
-def _half(votes: Mapping[str, str]) -> Ruling:
-    """The same, if it is more than half."""
-    most = _most(votes)
-    behind = max(Counter(votes.values()).values(), default=0)
-    if most.reached and behind * 2 <= len(votes):
-        return Ruling(Outcome.DEADLOCK, why=f"{behind} of {len(votes)} seats is not more than half.")
-    return most
+def _majority_ruling(votes: Mapping[str, str]) -> Ruling:
+    """The position with the most votes, if it has more than half."""
+    ruling = _plurality_ruling(votes)
+    most_votes = max(Counter(votes.values()).values(), default=0)
+    if ruling.reached and most_votes * 2 <= len(votes):
+        return Ruling(Outcome.DEADLOCK, why=f"{most_votes} of {len(votes)} seats is not more than half.")
+    return ruling

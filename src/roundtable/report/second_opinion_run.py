@@ -1,4 +1,4 @@
-"""The artifacts of a second opinion as its document names them: run ids, run JSON, its Markdown twin, their places."""
+"""The files of a second opinion: run ids, run JSON and Markdown, session state and logs, with their paths."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ _RUN_ID = re.compile(r"run-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{6})Z")
 
 
 class RunAnswer(msgspec.Struct, frozen=True):
-    """What one participant recommended and said in one round, or why it said nothing.
+    """One participant's recommendation and text in a round, or the error.
 
-    An answer whose recommendation could not be read is `unread`, one that came too late to count is `late`.
+    The status is `ok`, `unread` if no recommendation could be read, `late` if it came too late to count, or the turn's
+    state.
     """
 
     participant: str
@@ -53,7 +54,7 @@ class RunRound(msgspec.Struct, frozen=True):
 
 
 class SecondOpinionRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One discussion from its question to its end."""
+    """One discussion from question to end."""
 
     version: str = RUN_FORMAT_VERSION
     run_id: str
@@ -73,7 +74,7 @@ class SecondOpinionRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionKeyState(msgspec.Struct, frozen=True, kw_only=True):
-    """`session.json`: what is known under one key, which is a name in a workspace."""
+    """The content of `session.json`: the runs under one session key."""
 
     version: str = RUN_FORMAT_VERSION
     session_key: str
@@ -85,28 +86,28 @@ class SessionKeyState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def second_opinion_run_id(session: Session) -> str:
-    """`run-20260328T120000000000Z`: when it was first run; empty where it never was."""
+    """The id of a run by its start, such as `run-20260328T120000000000Z`; empty before it starts."""
     return f"run-{re.sub('[-:.]', '', session.started_at)}" if session.started_at else ""
 
 
-def parse_run_id_time(identifier: str) -> str:
-    """The time in a run id, as the record writes it; empty if it is no run id."""
-    found = _RUN_ID.fullmatch(identifier)
-    if found is None:
+def parse_run_id_time(run_id: str) -> str:
+    """The time in a run id as the record writes it; empty if it is no run id."""
+    match = _RUN_ID.fullmatch(run_id)
+    if match is None:
         return ""
-    year, month, day, hour, minute, second, fraction = found.groups()
+    year, month, day, hour, minute, second, fraction = match.groups()
     return f"{year}-{month}-{day}T{hour}:{minute}:{second}.{fraction}Z"
 
 
 def second_opinion_session_key(session: Session) -> str:
-    """One key per workspace and session name; what has no name is known by its slug."""
-    name = _name(session)
-    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60]
+    """A key for a workspace and session name; without a name, the slug."""
+    name = _session_name(session)
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60]
     digest = sha256(f"{session.charter.workspace}\n{name}".encode()).hexdigest()[:12]
-    return f"{plain}-{digest}" if plain else digest
+    return f"{slug}-{digest}" if slug else digest
 
 
-def _name(session: Session) -> str:
+def _session_name(session: Session) -> str:
     return session.name or session.charter.slug or session.id
 
 
@@ -116,14 +117,14 @@ def summarize_second_opinion_run(session: Session) -> SecondOpinionRun:
     return SecondOpinionRun(
         run_id=second_opinion_run_id(session),
         session_key=second_opinion_session_key(session),
-        session=sanitize_text(_name(session)),
+        session=sanitize_text(_session_name(session)),
         topic=sanitize_text(session.charter.question),
         meeting=session.charter.meeting,
         participants=tuple(seat.name for seat in session.charter.seats),
         follow_up_enabled=is_follow_up_enabled(session),
         follow_up_reason=sanitize_text(follow_up_reason(session)),
         stop_reason=second_opinion_stop_reason(session),
-        rounds=tuple(_round(number, record) for number, record in enumerate(session.rounds.values(), 1)),
+        rounds=tuple(_summarize_round(number, record) for number, record in enumerate(session.rounds.values(), 1)),
         outcome=session.status,
         synthesis=sanitize_text(decision.text or decision.how) if decision else "",
         started_at=session.started_at,
@@ -132,12 +133,12 @@ def summarize_second_opinion_run(session: Session) -> SecondOpinionRun:
 
 
 def render_run_json(session: Session) -> str:
-    """The same as a file."""
+    """The run as a JSON file."""
     return render_json(summarize_second_opinion_run(session))
 
 
 def render_run_markdown(session: Session) -> str:
-    """The same for people."""
+    """The run as a Markdown file."""
     data = summarize_second_opinion_run(session)
     facts = {
         "Topic": data.topic,
@@ -155,7 +156,7 @@ def render_run_markdown(session: Session) -> str:
         parts.append(f"## Round {round.number}: {escape_markdown_line(round.prompt_role)}")
         for answer in round.answers:
             parts.append(f"### {escape_markdown_line(answer.participant)} ({answer.status})")
-            parts += [f"Stands for **{escape_markdown_line(answer.position)}**"] if answer.position else []
+            parts += [f"Position: **{escape_markdown_line(answer.position)}**"] if answer.position else []
             parts += [f"Stance: {answer.stance}"] if answer.stance else []
             parts.append(
                 quote_markdown(answer.text) if answer.text else escape_markdown_line(answer.error) or "No answer yet."
@@ -163,58 +164,61 @@ def render_run_markdown(session: Session) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def render_run_files(kept: Sequence[tuple[Session, Sequence[Recorded]]], holder: str | None) -> dict[str, str]:
-    """Every file of one key, oldest run first; the lock is there only while somebody holds one of its sessions."""
-    newest = kept[-1][0]
+def render_run_files(sessions: Sequence[tuple[Session, Sequence[Recorded]]], holder: str | None) -> dict[str, str]:
+    """All files under one session key, oldest run first.
+
+    The lock file exists only while a process holds one of the sessions.
+    """
+    newest = sessions[-1][0]
     key = second_opinion_session_key(newest)
-    runs = tuple(second_opinion_run_id(session) for session, _ in kept if session.started_at)
+    runs = tuple(second_opinion_run_id(session) for session, _ in sessions if session.started_at)
     state = SessionKeyState(
         session_key=key,
-        session=sanitize_text(_name(newest)),
+        session=sanitize_text(_session_name(newest)),
         runs=runs,
         status=newest.status,
-        created_at=kept[0][0].opened_at,
+        created_at=sessions[0][0].opened_at,
         updated_at=newest.updated_at,
     )
     files = {f"sessions/{key}/session.json": render_json(state)}
     if holder is not None:
         files[f"sessions/{key}/session.lock"] = f"{holder}\n"
-    for session, records in kept:
+    for session, records in sessions:
         if id := second_opinion_run_id(session):
             files[f"runs/{key}/{id}.json"] = render_run_json(session)
             files[f"runs/{key}/{id}.md"] = render_run_markdown(session)
             files[f"logs/runs/{key}/{id}.jsonl"] = render_facts_jsonl(records)
-    return files | {f"logs/sessions/{key}.jsonl": "".join(render_facts_jsonl(records) for _, records in kept)}
+    return files | {f"logs/sessions/{key}.jsonl": "".join(render_facts_jsonl(records) for _, records in sessions)}
 
 
 def render_json(data: object) -> str:
-    """One JSON document for people and programs."""
+    """An indented JSON document."""
     return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
 
 
 def render_facts_jsonl(records: Sequence[Recorded]) -> str:
-    """Facts, one JSON object per line."""
-    return "".join(f"{encode_event_line(it).decode()}\n" for it in records)
+    """Events, one JSON object per line."""
+    return "".join(f"{encode_event_line(record).decode()}\n" for record in records)
 
 
-def _round(number: int, record: RoundRecord) -> RunRound:
-    answers = tuple(_answer(record.turns[seat]) for seat in record.opened.order)
+def _summarize_round(number: int, record: RoundRecord) -> RunRound:
+    answers = tuple(_summarize_answer(record.turns[seat]) for seat in record.opened.order)
     return RunRound(number, record.name, second_opinion_prompt_role(record.name), answers)
 
 
-def _answer(turn: Turn) -> RunAnswer:
+def _summarize_answer(turn: Turn) -> RunAnswer:
     state = turn_state(turn)
     if turn.move is None:
         return RunAnswer(
             turn.seat, state, error=sanitize_text(describe_fault(turn.missed.fault)) if turn.missed else ""
         )
-    made, said = turn.move, turn.move.verdict
+    move, verdict = turn.move, turn.move.verdict
     return RunAnswer(
         turn.seat,
-        state if state != ANSWERED else "ok" if said.counts else UNREAD_ANSWER,
-        sanitize_line(describe_position(said)) if said.counts else "",
-        str(said.stance) if said.counts and said.stance is not Stance.UNKNOWN else "",
-        sanitize_text(made.text),
-        voice=made.voice,
-        seconds=round(made.timing.total, 3),
+        state if state != ANSWERED else "ok" if verdict.counts else UNREAD_ANSWER,
+        sanitize_line(describe_position(verdict)) if verdict.counts else "",
+        str(verdict.stance) if verdict.counts and verdict.stance is not Stance.UNKNOWN else "",
+        sanitize_text(move.text),
+        voice=move.voice,
+        seconds=round(move.timing.total, 3),
     )

@@ -1,8 +1,7 @@
-"""One stage in a report: what was agreed, what was in dispute and who settled it, what was found, run and written.
+"""The report of a meeting in stages, for readers who were not there.
 
-What a meeting in stages came to, for who was not there: decisions word for word, and how each came about.
-
-`blocks.as_markdown` and `page_parts.as_page` make a document of it.
+It shows what each stage agreed, disputed, found, ran and wrote, then the result and the cost.
+`render_blocks_as_markdown` and `render_blocks_as_html` make a document of its blocks.
 """
 
 from __future__ import annotations
@@ -65,12 +64,12 @@ from roundtable.report.provenance import (
 from roundtable.report.stage_words import describe_stage_end
 from roundtable.report.status import describe_session_status
 
-_TOLD = 4_000
-"""Characters of what a program printed, from its end."""
+_OUTPUT_LENGTH = 4_000
+"""Largest number of characters shown of the output of a program, from its end."""
 
 
 def stage_outcome_label(how: StageEnding) -> str:
-    """How a stage ended, where it is not named besides."""
+    """The outcome of a stage without its name."""
     return STAGE_ENDING_WORDS[how].removeprefix("was ")
 
 
@@ -82,7 +81,7 @@ def build_stage_blocks(
     *,
     again: bool,
 ) -> Iterator[ReportBlock]:
-    """An attempt at a stage; one that was held `again` is told as what it was."""
+    """The blocks of an attempt at a stage; `again` marks an attempt that was sent back."""
     name, end, _ = attempt
     number = f", attempt {end.attempt}" if end.attempt > 1 or again else ""
     tag = "sent back" if again else stage_outcome_label(end.how)
@@ -92,76 +91,82 @@ def build_stage_blocks(
     yield Paragraph(" ".join(describe_stage_end(end)))
     if end.text:
         yield Quote(end.text)
-    rounds = [it for key, it in session.rounds.items() if key.startswith(f"{name}/")]
-    yield from _findings(session, name, rounds)
-    yield from _runs(session, name)
-    yield from _candidates(session, name)
-    yield from _judges(rounds, end)
-    yield from _files(changes)
-    if told := tuple(build_gate_answer_blocks(session, attempt_gates(session, name))):
-        yield Heading(3, "The person")
-        yield from told
+    rounds = [record for key, record in session.rounds.items() if key.startswith(f"{name}/")]
+    yield from _finding_blocks(session, name, rounds)
+    yield from _run_blocks(session, name)
+    yield from _candidate_blocks(session, name)
+    yield from _ruling_blocks(rounds, end)
+    yield from _file_blocks(changes)
+    if answers := tuple(build_gate_answer_blocks(session, attempt_gates(session, name))):
+        yield Heading(3, "Answers at gates")
+        yield from answers
 
 
-def _judges(rounds: Sequence[RoundRecord], end: StageEnd) -> Iterator[ReportBlock]:
-    """What judges said round by round, and what was in dispute until it was settled."""
-    judging = [it for it in rounds if it.opened.turns.judging]
+def _ruling_blocks(rounds: Sequence[RoundRecord], end: StageEnd) -> Iterator[ReportBlock]:
+    """The rulings of judges round by round, and the disputed points."""
+    judging = [record for record in rounds if record.opened.turns.judging]
     rows = [
-        (record.name.partition("/")[2], seat, *_ruling(record, turn, end))
+        (record.name.partition("/")[2], seat, *_describe_ruling_move(record, turn, end))
         for record in judging
         for seat, turn in record.turns.items()
     ]
     if rows:
-        yield Heading(3, "Judged")
-        yield DataTable(("Round", "Judge", "Ruling", "In its words"), tuple(rows))
+        yield Heading(3, "Rulings")
+        yield DataTable(("Round", "Judge", "Ruling", "Text"), tuple(rows))
 
 
-def _ruling(record: RoundRecord, turn: Turn, end: StageEnd) -> tuple[str, str]:
+def _describe_ruling_move(record: RoundRecord, turn: Turn, end: StageEnd) -> tuple[str, str]:
     move = turn.as_move()
     if move is None:
-        return "was not heard", turn.missed.fault.message if turn.missed else NO_VALUE
+        return "no answer", turn.missed.fault.message if turn.missed else NO_VALUE
     if not move.verdict.counts:
-        return "could not be read", NO_VALUE
-    said = _ruled(move.verdict, record.opened.expect.choices)
+        return "unreadable", NO_VALUE
+    summary = _describe_ruling(move.verdict, record.opened.expect.choices)
     if ruling_of(move).outcome is Outcome.REACHED:
-        return "consensus", "as it stands above" if said and said in end.text else said or NO_VALUE
-    return "in dispute", "; ".join(move.verdict.options) or said or NO_VALUE
+        return "consensus", "see above" if summary and summary in end.text else summary or NO_VALUE
+    return "in dispute", "; ".join(move.verdict.options) or summary or NO_VALUE
 
 
-def _ruled(said: Verdict, candidates: Sequence[str]) -> str:
-    """A ruling in words: what goes into the base, which findings weigh what, or what is agreed."""
-    if said.directives:
-        return describe_stage_ruling(said.directives, candidates)
-    if it := said.findings:
-        named = {"critical": it.critical, "warnings": it.warnings, "confirmed clean": it.clean}
+def _describe_ruling(verdict: Verdict, candidates: Sequence[str]) -> str:
+    """A ruling in words: the parts to merge, the findings, or the summary of what was agreed."""
+    if verdict.directives:
+        return describe_stage_ruling(verdict.directives, candidates)
+    if findings := verdict.findings:
+        named = {"critical": findings.critical, "warnings": findings.warnings, "confirmed clean": findings.clean}
         return "; ".join(f"{what}: {', '.join(found) or 'none'}" for what, found in named.items())
-    return said.summary
+    return verdict.summary
 
 
-def _findings(session: Session, name: str, rounds: Sequence[RoundRecord]) -> Iterator[ReportBlock]:
-    read = [it.result(it.closed) for it in rounds if it.opened.expect.codec == "findings" and it.closed]
+def _finding_blocks(session: Session, name: str, rounds: Sequence[RoundRecord]) -> Iterator[ReportBlock]:
+    rounds_read = [
+        record.result(record.closed) for record in rounds if record.opened.expect.codec == "findings" and record.closed
+    ]
     proven = [
-        it for step, it in session.results.items() if step.startswith(f"{name}/") and isinstance(it, ClaimsProven)
+        result
+        for step, result in session.results.items()
+        if step.startswith(f"{name}/") and isinstance(result, ClaimsProven)
     ]
     rows = [
         (
-            it.finding.id,
-            it.finding.severity,
-            it.finding.said[0].issue.location,
-            it.finding.text,
-            join_names(it.finding.seats),
-            it.standing,
+            finding.finding.id,
+            finding.finding.severity,
+            finding.finding.said[0].issue.location,
+            finding.finding.text,
+            join_names(finding.finding.seats),
+            finding.standing,
         )
-        for it in weigh_findings_by_proof(pool_findings(*read), proven)
+        for finding in weigh_findings_by_proof(pool_findings(*rounds_read), proven)
     ]
     if rows:
-        yield Heading(3, "Found")
-        yield DataTable(("", "Severity", "Where", "What is wrong", "Found by", "Proof"), tuple(rows))
+        yield Heading(3, "Findings")
+        yield DataTable(("", "Severity", "Location", "Problem", "Found by", "Proof"), tuple(rows))
 
 
-def _candidates(session: Session, name: str) -> Iterator[ReportBlock]:
+def _candidate_blocks(session: Session, name: str) -> Iterator[ReportBlock]:
     tried = [
-        it for step, it in session.results.items() if step.startswith(f"{name}/") and isinstance(it, CandidatesTried)
+        result
+        for step, result in session.results.items()
+        if step.startswith(f"{name}/") and isinstance(result, CandidatesTried)
     ]
     if tried:
         yield Heading(3, "Candidates")
@@ -170,78 +175,80 @@ def _candidates(session: Session, name: str) -> Iterator[ReportBlock]:
             yield Paragraph(tried[-1].how, soft=True)
 
 
-def _runs(session: Session, name: str) -> Iterator[ReportBlock]:
-    for number, ran in enumerate(attempt_results(session, name, ProjectRan), 1):
-        yield Heading(3, f"Run {number}", "passed" if ran.passed else "stopped" if ran.stopped else "failed")
-        if told := " ".join(filter(None, (describe_run_method(ran), ran.why))):
-            yield Paragraph(told)
-        if ran.steps:
-            yield DataTable(("Step", "Command", "Ended", "Seconds"), tuple(map(_step, ran.steps)), figures=1)
-        said = "\n".join(f"$ {' '.join(it.argv)}\n{it.output.strip()}" for it in ran.steps if it.output.strip())
-        if said:
-            yield Collapsible("What it printed", (ProgramOutput(said[-_TOLD:]),))
+def _run_blocks(session: Session, name: str) -> Iterator[ReportBlock]:
+    for number, run in enumerate(attempt_results(session, name, ProjectRan), 1):
+        yield Heading(3, f"Run {number}", "passed" if run.passed else "stopped" if run.stopped else "failed")
+        if description := " ".join(filter(None, (describe_run_method(run), run.why))):
+            yield Paragraph(description)
+        if run.steps:
+            yield DataTable(("Step", "Command", "Result", "Seconds"), tuple(map(_step_row, run.steps)), figures=1)
+        output = "\n".join(
+            f"$ {' '.join(step.argv)}\n{step.output.strip()}" for step in run.steps if step.output.strip()
+        )
+        if output:
+            yield Collapsible("Output", (ProgramOutput(output[-_OUTPUT_LENGTH:]),))
 
 
-def _step(it: CheckOutcome) -> tuple[str, ...]:
-    limit = f", limit of {it.limit}" if it.limit else ""
-    ended = "was stopped" if it.code is None else "passed" if it.passed else f"exit code {it.code}"
-    return it.name, " ".join(it.argv), f"{ended}{limit}", f"{it.seconds:.1f}"
+def _step_row(step: CheckOutcome) -> tuple[str, ...]:
+    limit = f", limit of {step.limit}" if step.limit else ""
+    ended = "stopped" if step.code is None else "passed" if step.passed else f"exit code {step.code}"
+    return step.name, " ".join(step.argv), f"{ended}{limit}", f"{step.seconds:.1f}"
 
 
-def _files(changes: Sequence[StageFileChange]) -> Iterator[ReportBlock]:
+def _file_blocks(changes: Sequence[StageFileChange]) -> Iterator[ReportBlock]:
     if changes:
         yield Heading(3, "Files")
-        rows = tuple((it.path, it.became, it.words or NO_VALUE) for it in changes)
-        yield DataTable(("File", "", "Who contributed what"), rows)
+        rows = tuple((change.path, change.became, change.words or NO_VALUE) for change in changes)
+        yield DataTable(("File", "Change", "Contributions"), rows)
 
 
 def build_gate_answer_blocks(session: Session, gates: Sequence[Gate]) -> Iterator[ReportBlock]:
-    """What a person was asked, and what they said."""
+    """The gates a person answered, with the answers."""
     for gate in gates:
-        if said := session.answers.get(gate.id):
-            asked = "Afterwards:" if is_after_stage_gate(gate) else gate.question
-            meant = gate.details.get(said.option, "")
-            words = f"{said.option} ({meant})" if meant else said.option
-            yield BulletList((f"{asked} {words}, {_by(said)}.",))
-            if said.text:
-                yield Quote(describe_gate_answer_text(said), said.by)
+        if answer := session.answers.get(gate.id):
+            question = "After the stage:" if is_after_stage_gate(gate) else gate.question
+            meaning = gate.details.get(answer.option, "")
+            words = f"{answer.option} ({meaning})" if meaning else answer.option
+            yield BulletList((f"{question} {words}, {_answered_by(answer)}.",))
+            if answer.text:
+                yield Quote(describe_gate_answer_text(answer), answer.by)
 
 
-def _by(said: GateAnswered) -> str:
-    return said.by if said.by == BY_ADVANCE_ANSWER or said.by_default else f"by {said.by or 'a person'}"
+def _answered_by(answer: GateAnswered) -> str:
+    return answer.by if answer.by == BY_ADVANCE_ANSWER or answer.by_default else f"by {answer.by or 'a person'}"
 
 
 ChangesByAttempt = Mapping[str, Sequence[StageFileChange]]
-"""What each attempt at a stage did to the files, by its name."""
+"""The file changes of each attempt at a stage, by its name."""
 
 _TITLE = 160
-_GLANCE_HEAD = ("", "Stage", "How it ended", "Judge", "Base", "Rounds", "Files", "Tokens", "Cost")
-_SHARE_HEAD = ("Seat", "Base of", "Files", "Parts taken over", "Judged")
+_OVERVIEW_COLUMNS = ("", "Stage", "Outcome", "Judge", "Base", "Rounds", "Files", "Tokens", "Cost")
+_CONTRIBUTION_COLUMNS = ("Seat", "Base of", "Files", "Parts used", "Judged")
 
 
 def build_stage_report(session: Session, records: Sequence[Recorded], made: ChangesByAttempt) -> Iterator[ReportBlock]:
-    """The whole report."""
-    held = list_stage_attempts(records)
-    titles = _titles(session)
-    yield from _heading(session)
-    yield from _glance(session, final_stage_attempts(held), titles, made)
-    last = {it.name for it in final_stage_attempts(held)}
-    for attempt in held:
+    """All blocks of the report."""
+    attempts = list_stage_attempts(records)
+    titles = _stage_titles(session)
+    yield from _heading_blocks(session)
+    yield from _overview_blocks(session, final_stage_attempts(attempts), titles, made)
+    last = {attempt.name for attempt in final_stage_attempts(attempts)}
+    for attempt in attempts:
         yield from build_stage_blocks(
             session, attempt, titles, made.get(attempt.name, ()), again=attempt.name not in last
         )
-    yield from _people(session)
-    yield from _result(session, final_stage_attempts(held), made)
-    yield from _shares(session, final_stage_attempts(held))
-    yield from _bill(session, titles)
+    yield from _note_blocks(session)
+    yield from _project_blocks(session, final_stage_attempts(attempts), made)
+    yield from _contribution_blocks(session, final_stage_attempts(attempts))
+    yield from _cost_blocks(session, titles)
 
 
-def _titles(session: Session) -> dict[str, str]:
-    """What people call the stages."""
-    return {it.name: it.title for it in charter_stages(session.charter)}
+def _stage_titles(session: Session) -> dict[str, str]:
+    """The title of each stage."""
+    return {stage.name: stage.title for stage in charter_stages(session.charter)}
 
 
-def _heading(session: Session) -> Iterator[ReportBlock]:
+def _heading_blocks(session: Session) -> Iterator[ReportBlock]:
     charter, decision = session.charter, session.decision
     yield Heading(1, sanitize_line(charter.question, _TITLE))
     seats = ", ".join(seat.name for seat in charter.seats)
@@ -256,99 +263,106 @@ def _heading(session: Session) -> Iterator[ReportBlock]:
         yield Quote(charter.question)
     if decision is not None:
         yield Paragraph(decision.how)
-        if told := tuple(_warnings(session, decision)):
-            yield BulletList(told, warning=True)
+        if warnings := tuple(_warning_lines(session, decision)):
+            yield BulletList(warnings, warning=True)
 
 
-def _warnings(session: Session, decision: Decision) -> Iterator[str]:
-    yield from (f"Not heard: {it.seat}, {phrases.describe_fault(it.fault)}" for it in decision.missing)
+def _warning_lines(session: Session, decision: Decision) -> Iterator[str]:
+    yield from (f"No answer: {missing.seat}, {phrases.describe_fault(missing.fault)}" for missing in decision.missing)
     yield from decision.notices
     yield from phrases.describe_substitutions(session)
     yield from filter(None, (phrases.describe_shared_voice(session),))
 
 
-def _glance(
-    session: Session, held: Sequence[StageAttempt], titles: Mapping[str, str], made: ChangesByAttempt
+def _overview_blocks(
+    session: Session, attempts: Sequence[StageAttempt], titles: Mapping[str, str], made: ChangesByAttempt
 ) -> Iterator[ReportBlock]:
-    if not held:
+    if not attempts:
         yield Paragraph("No stage has ended yet.")
         return
-    spent = group_costs(session, lambda round, _: _stage(round))
+    costs = group_costs(session, lambda round, _: _stage_of_round(round))
     rows: list[tuple[str, ...]] = []
-    for name, end, _ in held:
-        rounds = sum(_stage(round) == end.stage for round in session.rounds)
-        cost = spent.get(end.stage, CostLine(end.stage))
+    for name, end, _ in attempts:
+        rounds = sum(_stage_of_round(round) == end.stage for round in session.rounds)
+        cost = costs.get(end.stage, CostLine(end.stage))
         files = len(made.get(name, ()))
         figures = (str(rounds), str(files) if files else NO_VALUE, f"{cost.tokens:,}", cost.price)
         title = titles.get(end.stage, end.stage)
         rows.append(
             (end.id, title, stage_outcome_label(end.how), end.judge or NO_VALUE, end.base or NO_VALUE, *figures)
         )
-    yield Heading(2, "At a glance")
-    yield DataTable(_GLANCE_HEAD, tuple(rows), figures=4)
+    yield Heading(2, "Overview")
+    yield DataTable(_OVERVIEW_COLUMNS, tuple(rows), figures=4)
 
 
-def _stage(round: str) -> str:
-    """The stage that a round belongs to; one of the handing over goes by its own beginning."""
+def _stage_of_round(round: str) -> str:
+    """The stage of a round; rounds of the delivery have their own name."""
     return parse_stage_attempt(round)[0]
 
 
-def _people(session: Session) -> Iterator[ReportBlock]:
-    """What people said to the table on the way."""
+def _note_blocks(session: Session) -> Iterator[ReportBlock]:
+    """The notes people wrote to the table."""
     if session.notes:
         yield Heading(2, "Notes")
     for _, note in session.notes:
         yield Quote(note.text, note.by)
 
 
-def _result(session: Session, held: Sequence[StageAttempt], made: ChangesByAttempt) -> Iterator[ReportBlock]:
-    given = [it for it in session.results.values() if isinstance(it, ProjectDelivered)]
-    written = [it for it in session.results.values() if isinstance(it, ChangeApplied)]
-    files = {change.path: change for it in held for change in made.get(it.name, ())}
-    if not (given or written or files):
+def _project_blocks(
+    session: Session, attempts: Sequence[StageAttempt], made: ChangesByAttempt
+) -> Iterator[ReportBlock]:
+    deliveries = [result for result in session.results.values() if isinstance(result, ProjectDelivered)]
+    applied_changes = [result for result in session.results.values() if isinstance(result, ChangeApplied)]
+    files = {change.path: change for attempt in attempts for change in made.get(attempt.name, ())}
+    if not (deliveries or applied_changes or files):
         return
     yield Heading(2, "The project")
     yield from build_gate_answer_blocks(session, attempt_gates(session, ""))
-    for it in given:
-        yield Paragraph(f"Handed over: {it.path}{f', commit {it.commit[:12]}' if it.commit else ''}")
-    for it in written:
-        yield BulletList(tuple(describe_applied_change(it)))
-    stands = [it for _, it in sorted(files.items()) if it.became != "deleted"]
-    yield DataTable(("File", "Last changed by"), tuple((it.path, it.words or NO_VALUE) for it in stands))
+    for delivery in deliveries:
+        yield Paragraph(f"Delivered: {delivery.path}{f', commit {delivery.commit[:12]}' if delivery.commit else ''}")
+    for change in applied_changes:
+        yield BulletList(tuple(describe_applied_change(change)))
+    remaining = [change for _, change in sorted(files.items()) if change.became != "deleted"]
+    yield DataTable(("File", "Last changed by"), tuple((change.path, change.words or NO_VALUE) for change in remaining))
 
 
-def _shares(session: Session, held: Sequence[StageAttempt]) -> Iterator[ReportBlock]:
-    """What came from whom, all stages together."""
-    ends = [it.end for it in held]
-    seats = [it.name for it in session.charter.seats]
-    whole = Counter(it.seat for end in ends for it in end.took if not it.symbol)
-    parts = Counter(it.seat for end in ends for it in end.took if it.symbol)
+def _contribution_blocks(session: Session, attempts: Sequence[StageAttempt]) -> Iterator[ReportBlock]:
+    """The contributions of each seat over all stages."""
+    ends = [attempt.end for attempt in attempts]
+    seats = [seat.name for seat in session.charter.seats]
+    whole = Counter(part.seat for end in ends for part in end.took if not part.symbol)
+    parts = Counter(part.seat for end in ends for part in end.took if part.symbol)
 
     def stages(field: str, seat: str) -> str:
-        return ", ".join(it.stage for it in ends if getattr(it, field) == seat) or NO_VALUE
+        return ", ".join(end.stage for end in ends if getattr(end, field) == seat) or NO_VALUE
 
-    rows = [(it, stages("base", it), str(whole[it]), str(parts[it]), stages("judge", it)) for it in seats]
+    rows = [(seat, stages("base", seat), str(whole[seat]), str(parts[seat]), stages("judge", seat)) for seat in seats]
     if ends:
-        yield Heading(2, "What came from whom")
-        yield DataTable(_SHARE_HEAD, tuple(rows))
+        yield Heading(2, "Contributions")
+        yield DataTable(_CONTRIBUTION_COLUMNS, tuple(rows))
 
 
-def _bill(session: Session, titles: Mapping[str, str]) -> Iterator[ReportBlock]:
+def _cost_blocks(session: Session, titles: Mapping[str, str]) -> Iterator[ReportBlock]:
     bill = summarize_costs(session)
     if not (bill.total.calls or bill.total.failed):
         return
     yield Heading(2, "Cost")
-    rows = [(it.name, *it.cells()) for it in (*bill.seats, bill.total)]
+    rows = [(line.name, *line.cells()) for line in (*bill.seats, bill.total)]
     yield DataTable(("", *phrases.COST_COLUMNS), tuple(rows), figures=len(phrases.COST_COLUMNS), summed=True)
-    both = group_costs(session, lambda round, seat: f"{_stage(round)}\n{seat}")
-    stages = group_costs(session, lambda round, _: _stage(round))
-    seats = [it.name for it in bill.seats]
+    both = group_costs(session, lambda round, seat: f"{_stage_of_round(round)}\n{seat}")
+    stages = group_costs(session, lambda round, _: _stage_of_round(round))
+    seats = [line.name for line in bill.seats]
     table = tuple(
-        (titles.get(it, it), *(_cell(both.get(f"{it}\n{seat}")) for seat in seats), _cell(stages[it])) for it in stages
+        (
+            titles.get(stage, stage),
+            *(_cost_cell(both.get(f"{stage}\n{seat}")) for seat in seats),
+            _cost_cell(stages[stage]),
+        )
+        for stage in stages
     )
-    yield Paragraph("Tokens and money by stage and seat:")
+    yield Paragraph("Tokens and cost by stage and seat:")
     yield DataTable(("", *seats, "all"), table, figures=len(seats) + 1)
 
 
-def _cell(cost: CostLine | None) -> str:
+def _cost_cell(cost: CostLine | None) -> str:
     return NO_VALUE if cost is None else f"{cost.tokens:,} · {cost.price}"

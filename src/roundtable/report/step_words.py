@@ -1,4 +1,4 @@
-"""What came of a step, in a sentence for people: files shown and refused, checks run, a child meeting's end."""
+"""Sentences about steps: files shown and refused, checks run, candidates tried, changes planned and written."""
 
 from __future__ import annotations
 
@@ -65,60 +65,60 @@ from roundtable.report.provenance import (
 from roundtable.report.stage_words import describe_stage_step
 
 _LONGEST = 160
-_NOTHING = "Nothing came of it."
-_BEGUN: dict[type[Effect], str] = {
-    ReadFiles: "Reading the files that were asked for.",
-    RunChecks: "Running the checks that were asked for, in the sandbox.",
-    OpenChild: "Holding a meeting under this one.",
-    EndStage: "Putting down what the stage came to.",
-    PlanChange: "Holding the draft against the workspace.",
-    RehearseChange: "Rehearsing it in a scratch tree, with the checks.",
-    ApplyChange: "Writing it.",
-    ProveClaims: "Running the proofs, in the sandbox.",
+_NO_RESULT = "No result."
+_RUNNING_STEPS: dict[type[Effect], str] = {
+    ReadFiles: "Reading the requested files.",
+    RunChecks: "Running the requested checks in the sandbox.",
+    OpenChild: "Holding a child meeting.",
+    EndStage: "Recording the result of the stage.",
+    PlanChange: "Comparing the draft with the workspace.",
+    RehearseChange: "Rehearsing the change in a temporary copy, with the checks.",
+    ApplyChange: "Writing the change.",
+    ProveClaims: "Running the proofs in the sandbox.",
     ListProject: "Reading the project.",
-    SplitForReview: "Reading the project and drawing its map.",
-    RunProject: "Running the program, in the sandbox.",
-    DeliverProject: "Handing the project over.",
+    SplitForReview: "Reading the project and building its map.",
+    RunProject: "Running the program in the sandbox.",
+    DeliverProject: "Delivering the project.",
 }
 
 
 def describe_step_result(result: EffectResult) -> str:
-    """The result in a line; names and reasons come from outside and are cleaned."""
-    return " ".join(_sentences(result))
+    """The result of a step in one line, safe to print."""
+    return " ".join(_result_sentences(result))
 
 
 def describe_running_step(effect: Effect) -> str:
-    """What is being done, while it is."""
+    """What a running step does."""
     match effect:
         case TryCandidates():
-            return f"Running what {_names(effect.seats)} wrote, in the sandbox."
+            return f"Running the candidates of {_join_names(effect.seats)} in the sandbox."
         case TryMerged():
-            return f"Running what became of {sanitize_line(effect.base)}'s, in the sandbox."
+            return f"Running the merged candidate of {sanitize_line(effect.base)} in the sandbox."
         case SynthesiseDrafts():
-            return f"Splicing into what {sanitize_line(effect.base)} wrote."
+            return f"Merging parts into the candidate of {sanitize_line(effect.base)}."
         case DraftMove():
-            return f"Drafting what {sanitize_line(effect.seat)} wants to write."
+            return f"Drafting the changes of {sanitize_line(effect.seat)}."
         case _:
-            return _BEGUN[type(effect)]
+            return _RUNNING_STEPS[type(effect)]
 
 
 def render_step_result_lines(result: EffectResult) -> list[str]:
-    """The same for a terminal: what is a table is one."""
+    """The result of a step as terminal lines, with tables where there are several values."""
     match result:
         case CandidatesTried():
             where = f" (in {sanitize_line(result.sandbox)})" if result.sandbox else ""
-            how = [end_sentence(sanitize_line(result.how))] if result.how else []
+            reason = [end_sentence(sanitize_line(result.how))] if result.how else []
             table = _aligned(CANDIDATE_COLUMNS, candidate_table_rows(result))
-            return [f"The candidates, best first{where}:", *table, *_why_not(result.candidates), *how]
+            return [f"The candidates, best first{where}:", *table, *_first_problems(result.candidates), *reason]
         case MergeTried():
-            it = result.candidate
-            table = _aligned(CANDIDATE_COLUMNS, candidate_table_rows(CandidatesTried((it,))))
-            return [f"What became of {sanitize_line(it.seat)}'s:", *table, *_why_not((it,))]
+            candidate = result.candidate
+            table = _aligned(CANDIDATE_COLUMNS, candidate_table_rows(CandidatesTried((candidate,))))
+            return [f"The merged candidate of {sanitize_line(candidate.seat)}:", *table, *_first_problems((candidate,))]
         case DraftsSynthesised() if result.took:
             rows = _aligned(TAKEN_PART_COLUMNS, taken_part_rows(result.took))
-            return ["What came from whom:", *rows, *_taken_out(result), *map(_unspliced, result.left)]
+            return ["Contributions:", *rows, *_removed_symbols(result), *map(_unmerged_part, result.left)]
         case ChangeRehearsed() if result.checks:
-            return ["The rehearsal:", *_aligned(CHECK_COLUMNS, check_table_rows(result)), *_went_wrong(result)]
+            return ["The rehearsal:", *_aligned(CHECK_COLUMNS, check_table_rows(result)), *_rehearsal_problems(result)]
         case (
             ChangePlanned()
             | ChangeApplied()
@@ -128,9 +128,9 @@ def render_step_result_lines(result: EffectResult) -> list[str]:
             | ChangeRehearsed()
             | StageEnded()
         ):
-            return list(_sentences(result)) or [_NOTHING]
+            return list(_result_sentences(result)) or [_NO_RESULT]
         case _:
-            return [describe_step_result(result) or _NOTHING]
+            return [describe_step_result(result) or _NO_RESULT]
 
 
 def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -139,26 +139,26 @@ def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  " + "  ".join(f"{c:<{w}}" for c, w in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
-def _sentences(result: EffectResult) -> Iterator[str]:
+def _result_sentences(result: EffectResult) -> Iterator[str]:
     match result:
         case FilesRead():
             if result.items:
-                yield f"Shown to all: {', '.join(sanitize_line(item.name, _LONGEST) for item in result.items)}."
-            yield from _refused(result.refused)
+                yield f"Shown to all seats: {', '.join(sanitize_line(item.name, _LONGEST) for item in result.items)}."
+            yield from _refused_names(result.refused)
         case ChecksRun():
-            yield from map(_check, result.outcomes)
-            yield from _refused(result.refused)
+            yield from map(_describe_check, result.outcomes)
+            yield from _refused_names(result.refused)
         case ChildEnded():
-            yield f"The meeting under it ended: {result.decision.outcome}."
+            yield f"The child meeting ended: {result.decision.outcome}."
         case ClaimsProven():
-            yield from map(_proof, result.proofs)
+            yield from map(_describe_proof, result.proofs)
         case ProjectListed() | ProjectSplit() | ProjectRan() | ProjectDelivered() | StageEnded():
             yield from describe_stage_step(result)
         case _:
-            yield from _of_the_bench(result)
+            yield from _workshop_sentences(result)
 
 
-def _of_the_bench(
+def _workshop_sentences(
     result: CandidatesTried
     | MergeTried
     | DraftsSynthesised
@@ -169,93 +169,98 @@ def _of_the_bench(
 ) -> Iterator[str]:
     match result:
         case CandidatesTried():
-            yield from map(_candidate, result.candidates)
+            yield from map(_describe_candidate, result.candidates)
             if result.how:
                 yield end_sentence(sanitize_line(result.how))
         case MergeTried():
-            yield _candidate(result.candidate)
+            yield _describe_candidate(result.candidate)
         case DraftsSynthesised():
-            yield from (_sentence(f"{it.symbol or it.path} came from {it.seat}") for it in result.took)
-            yield from _taken_out(result)
-            yield from map(_unspliced, result.left)
+            yield from (_end_line(f"{part.symbol or part.path} came from {part.seat}") for part in result.took)
+            yield from _removed_symbols(result)
+            yield from map(_unmerged_part, result.left)
         case MoveDrafted():
             if result.files:
-                yield f"Drafted: {_names(result.files)}."
-            yield from map(_not_written, result.refused)
+                yield f"Drafted: {_join_names(result.files)}."
+            yield from map(_describe_refusal, result.refused)
         case ChangePlanned():
-            yield from map(_sentence, describe_change_plan(result))
+            yield from map(_end_line, describe_change_plan(result))
         case ChangeRehearsed():
-            yield from map(_check, result.checks)
+            yield from map(_describe_check, result.checks)
             if not result.checks and not result.refused:
                 yield NO_CHECKS_TO_RUN
-            yield from _went_wrong(result)
+            yield from _rehearsal_problems(result)
         case ChangeApplied():
-            yield from map(_sentence, describe_applied_change(result))
+            yield from map(_end_line, describe_applied_change(result))
 
 
-def _sentence(words: str) -> str:
+def _end_line(words: str) -> str:
     words = sanitize_line(words, _LONGEST)
     return words if words.endswith((".", "…")) else f"{words}."
 
 
-def _names(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ", ".join(sanitize_line(name, _LONGEST) for name in names)
 
 
-def _refused(refused: Mapping[str, str]) -> Iterator[str]:
+def _refused_names(refused: Mapping[str, str]) -> Iterator[str]:
     for name, why in refused.items():
         yield f"Refused: {sanitize_line(name, _LONGEST)} ({sanitize_line(why, _LONGEST).rstrip('.')})."
 
 
-def _not_written(refusal: Refusal) -> str:
+def _describe_refusal(refusal: Refusal) -> str:
     path, sentence = sanitize_line(refusal.path, _LONGEST), sanitize_line(refusal.sentence, _LONGEST)
     return describe_change_refusal("Refused", msgspec.structs.replace(refusal, path=path, sentence=sentence))
 
 
-def _why_not(candidates: Sequence[Candidate]) -> Iterator[str]:
-    """The first reason against each candidate that did not pass."""
-    for it in candidates:
-        if why := next(candidate_failure_reasons(it), ""):
-            yield f"  {sanitize_line(it.seat)}: {sanitize_line(why, _LONGEST)}"
+def _first_problems(candidates: Sequence[Candidate]) -> Iterator[str]:
+    """The first problem of each candidate that did not pass."""
+    for candidate in candidates:
+        if why := next(candidate_failure_reasons(candidate), ""):
+            yield f"  {sanitize_line(candidate.seat)}: {sanitize_line(why, _LONGEST)}"
 
 
-def _went_wrong(rehearsed: ChangeRehearsed) -> Iterator[str]:
+def _rehearsal_problems(rehearsed: ChangeRehearsed) -> Iterator[str]:
     if rehearsed.broken_checks:
-        yield f"Broken by the change: {_names(rehearsed.broken_checks)}."
+        yield f"Broken by the change: {_join_names(rehearsed.broken_checks)}."
     if rehearsed.lost:
-        yield f"Lost in the merge: {_names(rehearsed.lost)}."
-    yield from map(_not_written, rehearsed.refused)
+        yield f"Lost in the merge: {_join_names(rehearsed.lost)}."
+    yield from map(_describe_refusal, rehearsed.refused)
 
 
-def _taken_out(result: DraftsSynthesised) -> Iterator[str]:
-    return (_sentence(f"{it.symbol} was taken out of {it.path}") for it in result.removed)
+def _removed_symbols(result: DraftsSynthesised) -> Iterator[str]:
+    return (_end_line(f"{removed.symbol} was removed from {removed.path}") for removed in result.removed)
 
 
-def _unspliced(it: UnmergedDirective) -> str:
-    return _sentence(f"Not spliced: {it.directive} ({it.why.rstrip('.')})")
+def _unmerged_part(unmerged_directive: UnmergedDirective) -> str:
+    return _end_line(f"Not merged: {unmerged_directive.directive} ({unmerged_directive.why.rstrip('.')})")
 
 
-def _candidate(it: Candidate) -> str:
-    if it.refused:
+def _describe_candidate(candidate: Candidate) -> str:
+    if candidate.refused:
         return " ".join(
-            [f"{sanitize_line(it.seat, _LONGEST)} wrote what cannot be written.", *map(_not_written, it.refused)]
+            [
+                f"{sanitize_line(candidate.seat, _LONGEST)} proposed changes that cannot be written.",
+                *map(_describe_refusal, candidate.refused),
+            ]
         )
-    failed = [outcome.name for outcome in it.checks if not outcome.passed]
-    verdict = f"failed {_names(failed)}" if failed else "passed every check" if it.draft else "wrote nothing"
-    return f"{sanitize_line(it.seat, _LONGEST)} {verdict}."
+    failed = [outcome.name for outcome in candidate.checks if not outcome.passed]
+    verdict = (
+        f"failed {_join_names(failed)}" if failed else "passed every check" if candidate.draft else "wrote nothing"
+    )
+    return f"{sanitize_line(candidate.seat, _LONGEST)} {verdict}."
 
 
-def _proof(it: Proof) -> str:
-    """Whose program it was, what it was about, and what running it showed."""
-    why = sanitize_line(it.why, _LONGEST).rstrip(".")
+def _describe_proof(proof: Proof) -> str:
+    """The seat, the claim and the result of a proof."""
+    why = sanitize_line(proof.why, _LONGEST).rstrip(".")
     result = {
-        True: "it is so",
-        False: "it is not so",
+        True: "confirmed",
+        False: "refuted",
         None: f"could not be run ({why})" if why else "could not be run",
     }
-    return f"The program of {sanitize_line(it.seat)} about “{sanitize_line(it.claim, _LONGEST)}”: {result[it.held]}."
+    return f"Proof by {sanitize_line(proof.seat)} of “{sanitize_line(proof.claim, _LONGEST)}”: {result[proof.held]}."
 
 
-def _check(outcome: CheckOutcome) -> str:
+def _describe_check(outcome: CheckOutcome) -> str:
     result = "was stopped" if outcome.code is None else f"ended with exit code {outcome.code}"
     return f"Check {sanitize_line(outcome.name, _LONGEST)} {result} after {outcome.seconds:.1f} s."

@@ -1,4 +1,4 @@
-"""A session for programs: plain data with a version, the same for `show --format json` and `status --json`."""
+"""A session as versioned plain data, for `show --format json` and `status --json`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUMMARY_VERSION = 1
 
 
 def summarize_session(session: Session, *, texts: bool = False) -> dict[str, Any]:
-    """Where a session stands; with `texts`, also what every seat said."""
+    """The state of a session; with `texts`, also the seats' words."""
     charter = session.charter
     states = seat_states(session)
     newest = newest_round(session)
@@ -36,21 +36,21 @@ def summarize_session(session: Session, *, texts: bool = False) -> dict[str, Any
         "meeting": charter.meeting,
         "workspace": charter.workspace,
         "parent": charter.parent,
-        "recalled": [_whole(entry) for entry in charter.recalled],
-        "context": [_whole(item) for item in charter.context],
-        "seats": [_seat(seat, states[seat.name]) for seat in charter.seats],
+        "recalled": [_all_fields(entry) for entry in charter.recalled],
+        "context": [_all_fields(item) for item in charter.context],
+        "seats": [_summarize_seat(seat, states[seat.name]) for seat in charter.seats],
         "round": newest.name if newest else None,
         "rounds": [summarize_round(record, texts=texts) for record in session.rounds.values()],
         "decision": None
         if decision is None
-        else {**_whole(decision), "settled": decision.is_decided, "degraded": decision.degraded},
-        "candidates": None if (tried := newest_candidates(session)) is None else _whole(tried),
-        "change": _change(session),
+        else {**_all_fields(decision), "settled": decision.is_decided, "degraded": decision.degraded},
+        "candidates": None if (tried := newest_candidates(session)) is None else _all_fields(tried),
+        "change": _summarize_change(session),
         "usage": summarize_usage(session),
-        "limits": _whole(session.limits),
-        "limit_reached": [_whole(reached) for reached in session.limit_stops.values()],
-        "open_gate": _whole(session.open_gates[0]) if session.open_gates else None,
-        "open_gates": [_whole(gate) for gate in session.open_gates],
+        "limits": _all_fields(session.limits),
+        "limit_reached": [_all_fields(reached) for reached in session.limit_stops.values()],
+        "open_gate": _all_fields(session.open_gates[0]) if session.open_gates else None,
+        "open_gates": [_all_fields(gate) for gate in session.open_gates],
         "answers": {gate: {"option": said.option, "by": said.by} for gate, said in session.answers.items()},
         "paused": session.paused,
         "ended": session.ended,
@@ -59,7 +59,7 @@ def summarize_session(session: Session, *, texts: bool = False) -> dict[str, Any
         "opened_at": session.opened_at,
         "updated_at": session.updated_at,
     }
-    return cast("dict[str, Any]", _cleaned(data))
+    return cast("dict[str, Any]", _sanitized(data))
 
 
 def summarize_round(record: RoundRecord, *, texts: bool = False) -> dict[str, Any]:
@@ -71,48 +71,49 @@ def summarize_round(record: RoundRecord, *, texts: bool = False) -> dict[str, An
         "closed": None if closed is None else closed.how,
         "counted": [] if closed is None else list(closed.counted),
         "quorate": None if closed is None else closed.quorate,
-        "turns": [_turn(record.turns[seat], texts) for seat in record.opened.order],
+        "turns": [_summarize_turn(record.turns[seat], texts) for seat in record.opened.order],
     }
-    return cast("dict[str, Any]", _cleaned(data))
+    return cast("dict[str, Any]", _sanitized(data))
 
 
 def summarize_usage(session: Session) -> dict[str, Any]:
-    """The bill as plain data; `price` is what people read."""
+    """The bill as plain data; `price` is in words."""
     bill = summarize_costs(session)
     return {
-        "seats": {line.name: _cost(line) for line in bill.seats},
-        "rounds": {line.name: _cost(line) for line in bill.rounds},
-        "total": _cost(bill.total),
+        "seats": {line.name: _summarize_cost_line(line) for line in bill.seats},
+        "rounds": {line.name: _summarize_cost_line(line) for line in bill.rounds},
+        "total": _summarize_cost_line(bill.total),
     }
 
 
-def _change(session: Session) -> dict[str, Any] | None:
-    """The plan with every hunk's story, how its rehearsal went and what was written; None where nothing was planned."""
+def _summarize_change(session: Session) -> dict[str, Any] | None:
+    """The plan with the origin of every hunk, the rehearsal and what was written; None without a plan."""
     change = summarize_change(session)
     if change is None:
         return None
     hunks = [
-        {**_whole(it.hunk), "written_by": it.wrote, "became": it.became, "approved_by": it.by} for it in change.hunks
+        {**_all_fields(hunk.hunk), "written_by": hunk.wrote, "became": hunk.became, "approved_by": hunk.by}
+        for hunk in change.hunks
     ]
     return {
-        "plan": {**_whole(change.planned), "hunks": hunks},
-        "took": [_whole(it) for it in change.took],
-        "rehearsed": None if change.rehearsed is None else _whole(change.rehearsed),
-        "applied": None if change.applied is None else _whole(change.applied),
-        "undone": None if change.undone is None else _whole(change.undone),
+        "plan": {**_all_fields(change.planned), "hunks": hunks},
+        "took": [_all_fields(part) for part in change.took],
+        "rehearsed": None if change.rehearsed is None else _all_fields(change.rehearsed),
+        "applied": None if change.applied is None else _all_fields(change.applied),
+        "undone": None if change.undone is None else _all_fields(change.undone),
     }
 
 
-def _seat(seat: Seat, state: str) -> dict[str, Any]:
+def _summarize_seat(seat: Seat, state: str) -> dict[str, Any]:
     return {"name": seat.name, "voices": list(seat.voices), "judge": seat.judge, "role": seat.role, "state": state}
 
 
-def _turn(turn: Turn, texts: bool) -> dict[str, Any]:
+def _summarize_turn(turn: Turn, texts: bool) -> dict[str, Any]:
     data: dict[str, Any] = {"seat": turn.seat, "state": turn_state(turn)}
     if turn.move is not None:
-        made = turn.move
-        data |= {"voice": made.voice, "model": made.model, "seconds": made.timing.total}
-        data |= {"position": made.verdict.position, "parse": str(made.verdict.parse)}
+        move = turn.move
+        data |= {"voice": move.voice, "model": move.model, "seconds": move.timing.total}
+        data |= {"position": move.verdict.position, "parse": str(move.verdict.parse)}
     elif turn.missed is not None:
         data["fault"] = msgspec.to_builtins(turn.missed.fault)
     if texts:
@@ -120,23 +121,28 @@ def _turn(turn: Turn, texts: bool) -> dict[str, Any]:
     return data
 
 
-def _cost(line: CostLine) -> dict[str, Any]:
-    told = {"cost_usd": line.cost_usd, "cached_share": line.cached_share, "priced": line.priced, "price": line.price}
-    return {"calls": line.calls, "failed": line.failed, **_whole(line.used), **told}
+def _summarize_cost_line(line: CostLine) -> dict[str, Any]:
+    price_fields = {
+        "cost_usd": line.cost_usd,
+        "cached_share": line.cached_share,
+        "priced": line.priced,
+        "price": line.price,
+    }
+    return {"calls": line.calls, "failed": line.failed, **_all_fields(line.used), **price_fields}
 
 
-def _whole(value: msgspec.Struct) -> dict[str, Any]:
-    """Every field by name, also those the record leaves out because they have their default."""
+def _all_fields(value: msgspec.Struct) -> dict[str, Any]:
+    """Every field by name, including those the record omits because they have their default."""
     return {key: msgspec.to_builtins(item) for key, item in msgspec.structs.asdict(value).items()}
 
 
-def _cleaned(data: object) -> object:
+def _sanitized(data: object) -> object:
     match data:
         case str():
             return sanitize_text(data)
         case dict():
-            return {key: _cleaned(item) for key, item in cast("dict[str, object]", data).items()}
+            return {key: _sanitized(item) for key, item in cast("dict[str, object]", data).items()}
         case list() | tuple():
-            return [_cleaned(item) for item in cast("list[object]", data)]
+            return [_sanitized(item) for item in cast("list[object]", data)]
         case _:
             return data

@@ -1,4 +1,4 @@
-"""A session as a document: the decision first, then how it came about. Words of seats are quoted, never merged."""
+"""A session as a Markdown document: the decision first, then the rounds. Seats' words are quoted and never merged."""
 
 from __future__ import annotations
 
@@ -17,170 +17,177 @@ LONGEST_TITLE = 100
 
 
 def render_transcript(session: Session) -> str:
-    """The whole session in Markdown."""
-    return _document(_whole(session))
+    """The whole session."""
+    return _document(_session_parts(session))
 
 
 def render_round_transcript(record: RoundRecord) -> str:
-    """One round of it."""
-    return _document(_round(record))
+    """One round."""
+    return _document(_round_parts(record))
 
 
 def render_topic(session: Session) -> str:
-    """The question, and who was to answer it how."""
-    return _document([*_topic(session), f"{_held(session)}, {phrases.format_opening_time(session)}"])
+    """The question, options, meeting and seats."""
+    return _document([*_topic_parts(session), f"{_meeting_and_seats(session)}, {phrases.format_opening_time(session)}"])
 
 
 def render_discussion(session: Session) -> str:
-    """Every round, and what people said and changed."""
-    return _document(list(_discussion(session)) or ["Nothing was said yet."])
+    """Every round, with notes and changes by people."""
+    return _document(list(_discussion_parts(session)) or ["Nobody has spoken so far."])
 
 
 def render_decision_document(session: Session) -> str:
-    """The decision with its votes and its dissent."""
+    """The decision with votes and dissent."""
     if session.decision is None:
         return _document([f"No decision yet: {describe_session_status(session)}."])
-    return _document([*_caveats(session), *_decision(session.decision)])
+    return _document([*_warning_parts(session), *_decision_parts(session.decision)])
 
 
 def render_cost_table(session: Session) -> str:
-    """What it cost by seat, by round and in all, as one table."""
-    return _document(list(_bill(session)) or ["Nothing was asked yet."])
+    """The cost by seat, by round and in total."""
+    return _document(list(_cost_parts(session)) or ["No seat has been asked so far."])
 
 
 def _document(parts: Iterable[str]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _whole(session: Session) -> Iterator[str]:
-    yield from _heading(session)
+def _session_parts(session: Session) -> Iterator[str]:
+    yield from _heading_parts(session)
     if session.decision is not None:
-        yield from _decision(session.decision)
-    yield from _change(session)
-    yield from _discussion(session)
-    yield from _bill(session)
+        yield from _decision_parts(session.decision)
+    yield from _change_parts(session)
+    yield from _discussion_parts(session)
+    yield from _cost_parts(session)
 
 
-def _heading(session: Session) -> Iterator[str]:
-    yield from _topic(session)
+def _heading_parts(session: Session) -> Iterator[str]:
+    yield from _topic_parts(session)
     facts = [
         f"**{session.status}**",
         describe_session_status(session),
-        _held(session),
+        _meeting_and_seats(session),
         phrases.format_opening_time(session),
     ]
     yield " · ".join([*facts, *(escape_markdown_line(name) for name in (session.name, session.charter.slug) if name)])
-    yield from _caveats(session)
+    yield from _warning_parts(session)
 
 
-def _topic(session: Session) -> Iterator[str]:
+def _topic_parts(session: Session) -> Iterator[str]:
     charter = session.charter
     yield f"# {escape_markdown_line(charter.question, LONGEST_TITLE) or escape_markdown_line(charter.slug)}"
     if sanitize_line(charter.question, LONGEST_TITLE) != charter.question:
         yield quote_markdown(charter.question)
     if charter.options:
-        yield f"Options: {_listed(charter.options)}"
+        yield f"Options: {_join_escaped(charter.options)}"
     yield from map(escape_markdown_line, phrases.describe_session_context(charter))
 
 
-def _held(session: Session) -> str:
-    return f"{escape_markdown_line(session.charter.meeting)} of {_listed(seat.name for seat in session.charter.seats)}"
+def _meeting_and_seats(session: Session) -> str:
+    seats = _join_escaped(seat.name for seat in session.charter.seats)
+    return f"{escape_markdown_line(session.charter.meeting)} of {seats}"
 
 
-def _caveats(session: Session) -> Iterator[str]:
-    """What must be known before the decision is read."""
+def _warning_parts(session: Session) -> Iterator[str]:
+    """Warnings to read before the decision."""
     if session.decision is not None and session.decision.degraded:
         yield f"**{phrases.degraded_heading(session.decision)}**"
-        yield _notices(session.decision)
+        yield _notice_list(session.decision)
     if lines := [*phrases.describe_substitutions(session), *filter(None, (phrases.describe_shared_voice(session),))]:
         yield "\n".join(f"- {escape_markdown_line(line)}" for line in lines)
 
 
-def _discussion(session: Session) -> Iterator[str]:
+def _discussion_parts(session: Session) -> Iterator[str]:
     if session.rounds or session.notes:
         yield "## Rounds"
     for item in phrases.rounds_and_notes_in_order(session):
-        yield from _note(item) if isinstance(item, NoteSaid) else _round(item)
-    yield from _gates(session)
+        yield from _note_parts(item) if isinstance(item, NoteSaid) else _round_parts(item)
+    yield from _gate_parts(session)
     if lines := phrases.describe_session_changes(session):
-        yield "## On the way"
+        yield "## Changes during the session"
         yield "\n".join(f"- {escape_markdown_line(line)}" for line in lines)
 
 
-def _notices(decision: Decision) -> str:
-    missing = [
-        f"Not heard: **{escape_markdown_line(it.seat)}**, {escape_markdown_line(phrases.describe_fault(it.fault))}"
-        for it in decision.missing
+def _notice_list(decision: Decision) -> str:
+    absences = [
+        f"No answer: **{escape_markdown_line(absence.seat)}**, "
+        f"{escape_markdown_line(phrases.describe_fault(absence.fault))}"
+        for absence in decision.missing
     ]
-    return "\n".join(f"- {line}" for line in (*missing, *(escape_markdown_line(notice) for notice in decision.notices)))
+    return "\n".join(
+        f"- {line}" for line in (*absences, *(escape_markdown_line(notice) for notice in decision.notices))
+    )
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_escaped(names: Iterable[str]) -> str:
     return ", ".join(escape_markdown_line(name) for name in names)
 
 
-def _decision(decision: Decision) -> Iterator[str]:
+def _decision_parts(decision: Decision) -> Iterator[str]:
     yield "## Decision"
     who = (
-        f" ({phrases.describe_counted_seats(decision)}: {_listed(decision.counted) or 'nobody'})"
+        f" ({phrases.describe_counted_seats(decision)}: {_join_escaped(decision.counted) or 'nobody'})"
         if decision.electorate
         else ""
     )
     yield f"**{phrases.describe_outcome(decision)}**: {escape_markdown_line(decision.how)}{who}"
     if decision.position:
-        yield f"**{': '.join(escape_markdown_line(it) for it in (decision.winner, decision.position) if it)}**"
+        yield f"**{': '.join(escape_markdown_line(part) for part in (decision.winner, decision.position) if part)}**"
     if decision.text:
         yield phrases.decision_text_heading(f"**{escape_markdown_line(decision.author)}**" if decision.author else "")
         yield quote_markdown(decision.text)
     if not phrases.is_compiled_text(decision):
-        yield from _sides(decision)
+        yield from _position_parts(decision)
     if decision.conformity:
-        yield f"Changed without a named reason, so counted at the blind position: {_listed(decision.conformity)}."
+        seats = _join_escaped(decision.conformity)
+        yield f"Counted at the blind position because the change had no stated reason: {seats}."
     if decision.basis:
-        yield f"Rests on: {_listed(decision.basis)}."
+        yield f"Based on: {_join_escaped(decision.basis)}."
 
 
-def _sides(decision: Decision) -> Iterator[str]:
+def _position_parts(decision: Decision) -> Iterator[str]:
     if decision.proposals:
         yield f"### {phrases.proposals_heading(decision)}"
-        yield _votes(decision)
+        yield _vote_table(decision)
     if decision.dissent:
         yield f"### {phrases.dissent_heading(decision)}"
     for dissent in decision.dissent:
         position = escape_markdown_line(dissent.position) or "(no position)"
-        yield f"**{escape_markdown_line(dissent.seat)}** stands for: {position}"
+        yield f"**{escape_markdown_line(dissent.seat)}** holds: {position}"
         if words := phrases.dissent_argument(dissent):
             yield quote_markdown(words)
 
 
-def _votes(decision: Decision) -> str:
+def _vote_table(decision: Decision) -> str:
     votes = phrases.vote_counts_by_heading(decision)
     rows = [
         (
-            f"**{escape_markdown_line(it.id)}**" if it.id == decision.winner else escape_markdown_line(it.id),
-            escape_markdown_line(it.text),
-            _listed(it.authors) or "–",
-            *(str(count.get(it.id, 0)) for count in votes.values()),
+            f"**{escape_markdown_line(proposal.id)}**"
+            if proposal.id == decision.winner
+            else escape_markdown_line(proposal.id),
+            escape_markdown_line(proposal.text),
+            _join_escaped(proposal.authors) or "–",
+            *(str(count.get(proposal.id, 0)) for count in votes.values()),
         )
-        for it in decision.proposals
+        for proposal in decision.proposals
     ]
     return render_markdown_table(("", *phrases.PROPOSAL_COLUMNS, *votes), rows)
 
 
-def _note(note: NoteSaid) -> Iterator[str]:
-    to = f" to {_listed(note.to)}" if note.to else ""
+def _note_parts(note: NoteSaid) -> Iterator[str]:
+    to = f" to {_join_escaped(note.to)}" if note.to else ""
     yield f"**Note from {escape_markdown_line(note.by) or 'a person'}{to}:**"
     yield quote_markdown(note.text)
 
 
-def _round(record: RoundRecord) -> Iterator[str]:
+def _round_parts(record: RoundRecord) -> Iterator[str]:
     yield f"### {escape_markdown_line(record.name)}"
     yield f"*{phrases.describe_round_result(record)}*"
     for seat in record.opened.order:
-        yield from _turn(record.turns[seat], phrases.parse_offered_proposals(record.opened))
+        yield from _turn_parts(record.turns[seat], phrases.parse_offered_proposals(record.opened))
 
 
-def _turn(turn: Turn, proposals: Mapping[str, str]) -> Iterator[str]:
+def _turn_parts(turn: Turn, proposals: Mapping[str, str]) -> Iterator[str]:
     yield f"#### {escape_markdown_line(turn.seat)}"
     yield f"*{escape_markdown_line(phrases.describe_turn(turn))}*"
     if turn.move is None:
@@ -190,38 +197,36 @@ def _turn(turn: Turn, proposals: Mapping[str, str]) -> Iterator[str]:
             yield phrases.partial_answer_heading(turn)
             yield quote_markdown(phrases.excerpt_partial_answer(turn.partial))
         return
-    said = turn.move.verdict
-    if position := phrases.describe_position(said, proposals):
-        yield f"Stands for **{escape_markdown_line(position)}**"
-    if reasons := phrases.describe_reasons(said):
+    verdict = turn.move.verdict
+    if position := phrases.describe_position(verdict, proposals):
+        yield f"Position: **{escape_markdown_line(position)}**"
+    if reasons := phrases.describe_reasons(verdict):
         yield f"Because: {escape_markdown_line(reasons)}"
-    if weighed := phrases.describe_verdict_details(said):
-        yield escape_markdown_line(weighed)
-    if said.ratings:
-        yield f"Rates {escape_markdown_line(phrases.describe_ratings(said))}"
+    if details := phrases.describe_verdict_details(verdict):
+        yield escape_markdown_line(details)
+    if verdict.ratings:
+        yield f"Rates {escape_markdown_line(phrases.describe_ratings(verdict))}"
     words = phrases.displayed_reply_text(turn.move)
-    if words or not said.ratings:
+    if words or not verdict.ratings:
         yield quote_markdown(words)
 
 
-def _gates(session: Session) -> Iterator[str]:
+def _gate_parts(session: Session) -> Iterator[str]:
     if session.gates:
         yield "## Gates"
     for gate in session.gates.values():
-        said = session.answers.get(gate.id)
-        answer = (
-            f"**{escape_markdown_line(said.option)}**, by {escape_markdown_line(said.by) or 'a person'}"
-            if said
-            else "*not answered*"
-        )
+        answer = session.answers.get(gate.id)
+        result = "*not answered*"
+        if answer is not None:
+            result = f"**{escape_markdown_line(answer.option)}**, by {escape_markdown_line(answer.by) or 'a person'}"
         question = f"**{escape_markdown_line(gate.id)}**: {escape_markdown_line(gate.question)}"
-        yield f"{question} ({_listed(gate.options)}): {answer}"
-        if said and said.text:
-            yield quote_markdown(provenance.describe_gate_answer_text(said))
+        yield f"{question} ({_join_escaped(gate.options)}): {result}"
+        if answer is not None and answer.text:
+            yield quote_markdown(provenance.describe_gate_answer_text(answer))
 
 
-def _change(session: Session) -> Iterator[str]:
-    """What was tried and what was written, hunk by hunk with where it comes from."""
+def _change_parts(session: Session) -> Iterator[str]:
+    """The candidates and the change, hunk by hunk with its origin."""
     if tried := provenance.newest_candidates(session):
         yield "## Candidates"
         yield _inline_table(provenance.CANDIDATE_COLUMNS, provenance.candidate_table_rows(tried))
@@ -230,24 +235,25 @@ def _change(session: Session) -> Iterator[str]:
     if carried is None:
         return
     yield "## The change"
-    told = (*provenance.describe_change_outcome(carried), *provenance.describe_change_plan(carried.planned))
-    yield "\n".join(f"- {escape_markdown_line(line)}" for line in told)
+    lines = (*provenance.describe_change_outcome(carried), *provenance.describe_change_plan(carried.planned))
+    yield "\n".join(f"- {escape_markdown_line(line)}" for line in lines)
     if carried.rehearsed and carried.rehearsed.checks:
         yield _inline_table(provenance.CHECK_COLUMNS, provenance.check_table_rows(carried.rehearsed))
     if carried.took:
         yield _inline_table(provenance.TAKEN_PART_COLUMNS, provenance.taken_part_rows(carried.took))
-    for it in carried.hunks:
-        yield f"**{escape_markdown_line(it.hunk.id)}**: {escape_markdown_line(provenance.describe_hunk_provenance(it))}"
-        yield "\n".join(["```diff", *provenance.render_hunk_lines(it.hunk), "```"])
-        if it.rewritten:
-            yield "\n".join(["As it was written instead:", "", "```diff", *it.rewritten, "```"])
+    for hunk in carried.hunks:
+        origin = escape_markdown_line(provenance.describe_hunk_provenance(hunk))
+        yield f"**{escape_markdown_line(hunk.hunk.id)}**: {origin}"
+        yield "\n".join(["```diff", *provenance.render_hunk_lines(hunk.hunk), "```"])
+        if hunk.rewritten:
+            yield "\n".join(["Written instead:", "", "```diff", *hunk.rewritten, "```"])
 
 
 def _inline_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return render_markdown_table(head, [tuple(map(escape_markdown_line, row)) for row in rows])
 
 
-def _bill(session: Session) -> Iterator[str]:
+def _cost_parts(session: Session) -> Iterator[str]:
     costs = summarize_costs(session)
     if costs.total.calls or costs.total.failed:
         yield "## Cost"

@@ -25,11 +25,11 @@ from tests.stories.house import answer
 QUICK: dict[str, Any] = {"turns": [{"round": "*", "text": answer("REST", text="Plain HTTP is enough.")}] * 2}
 WRITES_TOO_MUCH = """
 import pathlib, resource, signal, sys
-from roundtable.app.records.workspace_files import Tree
+from roundtable.app.records.workspace_files import RootedFolder
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-with Tree.below(pathlib.Path(sys.argv[1])) as tree:
+with RootedFolder.below(pathlib.Path(sys.argv[1])) as tree:
     tree.write("chronicle.md", b"x" * 10_000)
 """
 """The kernel ends it at the hundredth byte."""

@@ -30,7 +30,7 @@ def test_a_task_is_written_by_all_run_and_shown_and_only_what_the_person_takes_i
         terminal.expect("Not requested, written by ada")
         terminal.type("n\n")
         terminal.expect("calc.py: hunk 1 of 1")
-        terminal.expect(f"Asked for by the task “{TASK} in calc.py”")
+        terminal.expect(f"Requested by the task “{TASK} in calc.py”")
         shown = terminal.expect(f"+     {RIGHT}")
         assert code(cli) == CALC
         terminal.type("y\n")

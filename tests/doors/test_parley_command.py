@@ -100,7 +100,7 @@ async def test_every_hunk_is_shown_with_who_wanted_it_and_who_wrote_it_before_an
     told = (
         "1 of 3 · src/login.py: hunk 1 of 2, line 12",
         "3 of 3 · NOTES.md: new file",
-        "Asked for by D-12, written by ada and bob",
+        "Requested by D-12, written by ada and bob",
         "Not requested, written by ada",
         "Taken: 1 of 3 hunks in 1 file.",
         "Left out: src/login.py#2, NOTES.md#1.",

@@ -11,7 +11,7 @@ from bench.contestants.agenda import QUESTION
 from bench.contestants.ours import READING, convene, hold, open_desk
 from bench.server import ANSWER_PIECES
 from roundtable.app.desk import Roundtable
-from roundtable.app.records.session_ids import new_session_id
+from roundtable.app.opening.session_ids import new_session_id
 from roundtable.core.events import Event, MoveMade, RoundClosed, RoundOpened, SessionOpened, TurnAsked, decode_event
 from roundtable.core.ports import Table
 from roundtable.core.values import Charter, Decision, Expect, Outcome, Prompt, Seat, Timing, Turns, Usage
@@ -36,9 +36,9 @@ async def opening(home: str, repeats: int) -> dict[str, Any]:
         session = await _write_long(desk)
         for number in range(repeats + 1):
             began = time.perf_counter()
-            rows = _read_rows(desk.store.path, session)
+            rows = _read_rows(desk.setup.places.database, session)
             middle = time.perf_counter()
-            state = await desk.session(session)
+            state = await desk.sessions.get(session)
             ended = time.perf_counter()
             assert state.seq == rows
             if number:
@@ -62,9 +62,9 @@ async def _write_long(desk: Roundtable) -> str:
     events: list[Event] = [SessionOpened(Charter(QUESTION, seats, "bench", 1, headless=True))]
     for number in range(1, MOVES // SEATS_OF_LONG + 1):
         events += _round(f"bench/{number}-talk", names)
-    lease, _ = await desk.store.acquire(session, current_lease_holder())
-    await desk.store.append_many(session, events, lease)
-    await desk.store.release(lease)
+    lease, _ = await desk.parts.leases.acquire(session, current_lease_holder())
+    await desk.parts.record.append_many(session, events, lease)
+    await desk.parts.leases.release(lease)
     return session
 
 
@@ -108,9 +108,9 @@ async def _two_rounds(desk: Roundtable, voice: str, size: int) -> dict[str, Any]
 
 
 async def _sizes(desk: Roundtable, session: str, cpu: list[float]) -> dict[str, Any]:
-    records = await desk.store.read(session)
+    records = await desk.sessions.records(session)
     found: dict[str, Any] = {}
-    db = sqlite3.connect(desk.store.path)
+    db = sqlite3.connect(desk.setup.places.database)
     for name, round, seconds in zip(("blind", "reading"), ROUNDS, cpu, strict=True):
         own = [it for it in records if getattr(it.event, "round", "") == round]
         (stored,) = db.execute(_STORED, (session, own[0].seq, own[-1].seq)).fetchone()

@@ -94,7 +94,9 @@ async def side_by_side(workspace: Path, places: Places) -> tuple[float, float]:
         for _ in range(RUNS + 1):
             own.append(seconds(lambda: git_alone(workspace)))
             begun = time.perf_counter()
-            await desk.draft(Agenda("Review these changes.", seats, texts=read_uncommitted_changes(workspace).texts))
+            await desk.meetings.draft(
+                Agenda("Review these changes.", seats, texts=read_uncommitted_changes(workspace).texts)
+            )
             prompt.append(time.perf_counter() - begun)
     return statistics.median(own[1:]), statistics.median(prompt[1:])
 

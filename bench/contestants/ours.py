@@ -14,7 +14,7 @@ from typing import Any
 from bench.contestants.agenda import AGAIN, BLIND, JUDGE, KEY, QUESTION, SEATS, SYSTEM, sink
 from bench.contestants.told import or_raised, told
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.records.session_ids import new_session_id
+from roundtable.app.opening.session_ids import new_session_id
 from roundtable.app.settings.places import Places
 from roundtable.core.events import Delta, SessionOpened
 from roundtable.core.ports import Table
@@ -88,8 +88,8 @@ async def faulty(base_url: str, home: str, models: dict[str, str], timeout: floa
     seats = tuple(Seat(name, (f"bench:{model}",)) for name, model in models.items())
     limits = None if timeout is None else Limits(seat_timeout=timeout)
     async with await open_desk(base_url, home) as desk:
-        session = await desk.convene(Agenda(QUESTION, seats, limits=limits, headless=True))
-        decision = await desk.run(session)
+        session = await desk.meetings.open(Agenda(QUESTION, seats, limits=limits, headless=True))
+        decision = await desk.meetings.run(session)
     return told(
         "degraded" if decision.degraded else "whole",
         voices=dict.fromkeys(decision.counted, decision.text),
@@ -113,7 +113,7 @@ async def hold(desk: Roundtable, rules: Rules, seats: tuple[Seat, ...], session:
     """What `convene` and `run` do, for a meeting that is not shipped."""
     session = session or await convene(desk, seats)
     meeting = MeetingRules("bench", 1, rules)
-    return await desk.engine.run(session, lambda _: meeting, current_lease_holder())
+    return await desk.wiring.engine.run(session, lambda _: meeting, current_lease_holder())
 
 
 async def convene(desk: Roundtable, seats: tuple[Seat, ...]) -> str:
@@ -130,8 +130,8 @@ async def convene(desk: Roundtable, seats: tuple[Seat, ...]) -> str:
         headless=True,
         seed=7,
     )
-    keeping = (desk.store.keep(text.encode()) for text in TEMPLATES.values())
-    await asyncio.gather(*keeping, desk.store.append(session, SessionOpened(charter)))
+    keeping = (desk.parts.record.keep(text.encode()) for text in TEMPLATES.values())
+    await asyncio.gather(*keeping, desk.parts.record.append(session, SessionOpened(charter)))
     return session
 
 
@@ -146,7 +146,7 @@ async def _shown(desk: Roundtable, rules: Rules, seats: tuple[Seat, ...]) -> int
 async def _show(desk: Roundtable, session: str, fd: int) -> int:
     display = JsonLines(OutputQueue(fd))
     told = 0
-    async for item in desk.watch(session, here=True):
+    async for item in desk.sessions.watch(session, here=True):
         display.take(item)
         told += isinstance(item, Delta)
         if display.outlet.behind:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.runs.background import read_background_failure, run_in_background
+from roundtable.app.runs.background import read_background_failure
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
@@ -35,8 +35,8 @@ SPLIT: dict[str, Any] = {
 async def _leave_no_process(desk: Roundtable) -> AsyncGenerator[None]:
     """Whatever a test comes to, no meeting outlives it."""
     yield
-    for row in await desk.sessions():
-        if holder := await desk.holder(row.id):
+    for row in await desk.sessions.list():
+        if holder := await desk.sessions.holder(row.id):
             with suppress(ProcessLookupError):
                 os.kill(pid_of(holder), signal.SIGTERM)
 
@@ -44,16 +44,16 @@ async def _leave_no_process(desk: Roundtable) -> AsyncGenerator[None]:
 async def until(desk: Roundtable, session: str, what: str) -> Session:
     """Wait until the record says so."""
     async with asyncio.timeout(PATIENCE):
-        while not getattr(state := await desk.session(session), what):
-            await desk.store.changed(session, state.seq, 1.0)
+        while not getattr(state := await desk.sessions.get(session), what):
+            await desk.sessions.wait_for_facts(session, state.seq, 1.0)
     return state
 
 
 async def let_go(desk: Roundtable, session: str) -> None:
     """Wait until no process runs it."""
     async with asyncio.timeout(PATIENCE):
-        while await desk.holder(session):
-            await desk.store.changed(session, 1 << 60, 0.05)
+        while await desk.sessions.holder(session):
+            await desk.sessions.wait_for_facts(session, 1 << 60, 0.05)
 
 
 def pid_of(holder: str | None) -> int:
@@ -66,10 +66,10 @@ async def test_a_meeting_is_run_in_the_workspace_it_belongs_to_whoever_has_it_ru
     desk: Roundtable, workspace: Path, tmp_path: Path
 ) -> None:
     write_script(workspace, AGREE)
-    session = await desk.convene(agenda())
+    session = await desk.meetings.open(agenda())
     (tmp_path / "elsewhere" / ".git").mkdir(parents=True)
-    async with await Roundtable.open(tmp_path / "elsewhere", desk.places) as other:
-        await run_in_background(other, session)
+    async with await Roundtable.open(tmp_path / "elsewhere", desk.setup.places) as other:
+        await other.meetings.run_in_background(session)
     state = await until(desk, session, "ended")
     assert state.decision is not None
     assert state.decision.outcome is Outcome.REACHED, "the script that its seats speak by lies in its own workspace"
@@ -77,27 +77,27 @@ async def test_a_meeting_is_run_in_the_workspace_it_belongs_to_whoever_has_it_ru
 
 async def test_a_meeting_is_held_by_a_process_in_a_session_of_its_own(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, SLOW)
-    session = await desk.convene(agenda())
-    await run_in_background(desk, session)
-    runner = pid_of(await desk.holder(session))
+    session = await desk.meetings.open(agenda())
+    await desk.meetings.run_in_background(session)
+    runner = pid_of(await desk.sessions.holder(session))
     assert runner != os.getpid()
     assert os.getsid(runner) == runner
-    await run_in_background(desk, session)
-    assert pid_of(await desk.holder(session)) == runner
+    await desk.meetings.run_in_background(session)
+    assert pid_of(await desk.sessions.holder(session)) == runner
     state = await until(desk, session, "ended")
     assert state.decision is not None
     assert state.decision.outcome is Outcome.REACHED
-    assert read_background_failure(desk.places, session) == ""
-    await run_in_background(desk, session)
+    assert desk.meetings.background_failure(session) == ""
+    await desk.meetings.run_in_background(session)
 
 
 async def test_a_gate_waits_for_an_answer_from_elsewhere(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, SPLIT)
-    session = await desk.convene(Agenda("Which?", seats()[:2], options=("REST", "GraphQL")))
-    await run_in_background(desk, session)
+    session = await desk.meetings.open(Agenda("Which?", seats()[:2], options=("REST", "GraphQL")))
+    await desk.meetings.run_in_background(session)
     state = await until(desk, session, "open_gates")
     assert state.open_gates
-    await desk.answer(session, state.open_gates[0].id, "A")
+    await desk.gates.answer(session, state.open_gates[0].id, "A")
     state = await until(desk, session, "ended")
     assert state.decision is not None
     assert state.decision.position == "REST"
@@ -107,16 +107,16 @@ async def test_a_gate_that_nobody_answers_keeps_no_process_and_can_be_answered_l
     desk: Roundtable, workspace: Path
 ) -> None:
     write_script(workspace, SPLIT)
-    session = await desk.convene(Agenda("Which?", seats()[:2], options=("REST", "GraphQL")))
-    await run_in_background(desk, session, at_a_gate=0.2)
+    session = await desk.meetings.open(Agenda("Which?", seats()[:2], options=("REST", "GraphQL")))
+    await desk.meetings.run_in_background(session, gate_wait=0.2)
     await until(desk, session, "open_gates")
     await let_go(desk, session)
-    state = await desk.session(session)
+    state = await desk.sessions.get(session)
     assert state.open_gates
     assert not state.ended
-    assert read_background_failure(desk.places, session) == ""
-    await desk.answer(session, state.open_gates[0].id, "A")
-    await run_in_background(desk, session, at_a_gate=0.2)
+    assert desk.meetings.background_failure(session) == ""
+    await desk.gates.answer(session, state.open_gates[0].id, "A")
+    await desk.meetings.run_in_background(session, gate_wait=0.2)
     state = await until(desk, session, "ended")
     assert state.decision is not None
     assert state.decision.position == "REST"
@@ -124,35 +124,35 @@ async def test_a_gate_that_nobody_answers_keeps_no_process_and_can_be_answered_l
 
 async def test_patience_at_gates_does_not_hurry_the_seats(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, SLOW)
-    session = await desk.convene(agenda())
-    await run_in_background(desk, session, at_a_gate=0.05)
+    session = await desk.meetings.open(agenda())
+    await desk.meetings.run_in_background(session, gate_wait=0.05)
     assert (await until(desk, session, "ended")).runs == 1
 
 
 async def test_a_run_told_to_stop_says_so_and_can_be_taken_up_again(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, {"turns": [{"hang": True}]})
-    session = await desk.convene(agenda())
-    await run_in_background(desk, session)
+    session = await desk.meetings.open(agenda())
+    await desk.meetings.run_in_background(session)
     await until(desk, session, "rounds")
-    os.kill(pid_of(await desk.holder(session)), signal.SIGTERM)
+    os.kill(pid_of(await desk.sessions.holder(session)), signal.SIGTERM)
     state = await until(desk, session, "stopped")
     assert state.stopped is not None
     assert state.stopped.reason == "interrupted"
     write_script(workspace, AGREE)
     await let_go(desk, session)
-    await run_in_background(desk, session)
+    await desk.meetings.run_in_background(session)
     assert (await until(desk, session, "ended")).runs == 2
 
 
 async def test_a_run_that_cannot_begin_says_why(desk: Roundtable, places: Places, workspace: Path) -> None:
     write_script(workspace, AGREE)
-    session = await desk.convene(agenda())
+    session = await desk.meetings.open(agenda())
     places.user_config.write_text("langage = 'en'")
     with pytest.raises(RoundtableError, match=r"could not be run\..*langage"):
-        await run_in_background(desk, session)
+        await desk.meetings.run_in_background(session)
     assert "langage" in read_background_failure(places, session)
     places.user_config.unlink()
-    await run_in_background(desk, session)
+    await desk.meetings.run_in_background(session)
     await until(desk, session, "ended")
     assert read_background_failure(places, session) == ""
 
@@ -162,7 +162,7 @@ async def test_a_module_in_the_workspace_is_not_run(
 ) -> None:
     write_script(workspace, AGREE)
     (workspace / "msgspec.py").write_text("raise SystemExit('out of the workspace')")
-    session = await desk.convene(agenda())
+    session = await desk.meetings.open(agenda())
     monkeypatch.chdir(workspace)
-    await run_in_background(desk, session)
+    await desk.meetings.run_in_background(session)
     assert (await until(desk, session, "ended")).decision is not None

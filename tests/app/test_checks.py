@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.machine.doctor import examine
+from roundtable.app.desk import Roundtable, Setup
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import CheckOutcome, ChecksRun, RunChecks
@@ -193,8 +192,8 @@ async def test_a_workspace_may_list_checks_only_once_it_is_trusted(places: Place
     write(workspace, {".roundtable/config.toml": '[checks]\ntests = ["./evil"]\n'})
     assert config.reach(workspace) == {"checks.tests": '["./evil"]'}
     async with await Roundtable.open(workspace, places) as desk:
-        assert desk.settings.withheld == ("checks",)
-        ran = await desk.performer.perform("session/step", RunChecks(("tests",)))
+        assert desk.setup.settings.withheld == ("checks",)
+        ran = await desk.wiring.performer.perform("session/step", RunChecks(("tests",)))
     assert isinstance(ran, ChecksRun)
     assert "No checks are listed here." in ran.refused["tests"]
     config.trust(places, workspace)
@@ -239,6 +238,6 @@ async def test_the_doctor_says_whether_checks_can_be_run(
     places: Places, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await sandbox()
-    assert (await examine(workspace, places)).isolation.missing == ""
+    assert (await Setup(places, workspace).examine()).isolation.missing == ""
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "Bubblewrap is not installed." in (await examine(workspace, places)).isolation.missing
+    assert "Bubblewrap is not installed." in (await Setup(places, workspace).examine()).isolation.missing

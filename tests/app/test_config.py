@@ -161,7 +161,7 @@ async def test_a_shipped_endpoint_takes_changes_but_never_its_key_to_another_add
 ) -> None:
     person(places, '[endpoints.xai]\nkey = "env:GROK_API_KEY"\n[endpoints.openai]\nbase_url = "http://127.0.0.1:9/v1"')
     async with await Roundtable.open(workspace, places) as desk:
-        xai, openai = desk.endpoints["xai"], desk.endpoints["openai"]
+        xai, openai = desk.parts.endpoints["xai"], desk.parts.endpoints["openai"]
     assert (xai.base_url, xai.key) == ("https://api.x.ai/v1", "env:GROK_API_KEY")
     assert (openai.base_url, openai.key) == ("http://127.0.0.1:9/v1", "none")
 
@@ -223,7 +223,7 @@ async def test_seats_that_wait_for_trust_say_so(places: Places, workspace: Path)
     own(workspace, '[endpoints.evil]\nbase_url = "http://evil.example/v1"')
     async with await Roundtable.open(workspace, places) as desk:
         with pytest.raises(NotTrusted) as caught:
-            desk.configured_seats()
+            desk.meetings.configured_seats()
     assert "roundtable trust" in caught.value.help
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.context_window import MAP_TITLE
-from roundtable.app.records.session_ids import new_session_id
+from roundtable.app.opening.session_ids import new_session_id
 from roundtable.app.settings.places import Places
 from roundtable.core.decide.findings import parse_code_place
 from roundtable.core.effects import ProjectSplit, SplitForReview
@@ -51,8 +51,8 @@ async def cut(desk: Roundtable, *voices: str, tokens: int = 20_000, answer: int 
     session = new_session_id()
     seats = tuple(Seat(f"seat-{at}", (voice,)) for at, voice in enumerate(voices))
     charter = Charter("Is it sound?", seats, "sdlc", 1, settings={"stages": "[]", "existing": True})
-    await desk.store.append(session, SessionOpened(charter))
-    done = await desk.performer.perform(f"{session}/code-review/cut", SplitForReview("", tokens, answer))
+    await desk.parts.record.append(session, SessionOpened(charter))
+    done = await desk.wiring.performer.perform(f"{session}/code-review/cut", SplitForReview("", tokens, answer))
     assert isinstance(done, ProjectSplit | Fault)
     return done
 
@@ -69,7 +69,7 @@ async def texts(desk: Roundtable, done: ProjectSplit) -> dict[str, str]:
     found: dict[str, str] = {}
     for it in items:
         path = parse_code_place(it.name).path
-        found[path] = found.get(path, "") + (await desk.store.fetch(it.digest)).decode()
+        found[path] = found.get(path, "") + (await desk.sessions.read_blob(it.digest)).decode()
     return found
 
 
@@ -119,7 +119,7 @@ async def test_the_program_comes_first_and_each_part_knows_what_it_hangs_on(desk
     assert first.map is not None
     assert first.map.name == MAP_TITLE
     known = {
-        it.name: (await desk.store.fetch(chunk.map.digest)).decode()
+        it.name: (await desk.sessions.read_blob(chunk.map.digest)).decode()
         for chunk in done.chunks
         if chunk.map
         for it in chunk.files
@@ -140,10 +140,10 @@ async def test_a_seat_that_is_not_asked_in_a_stage_makes_its_parts_no_smaller(de
     session = new_session_id()
     seats = (Seat("claude", ("lab:large",)), Seat("pocket", ("lab:tiny",)))
     charter = Charter("Is it sound?", seats, "sdlc", 1, settings={"stages": "[]", "existing": True})
-    await desk.store.append(session, SessionOpened(charter))
+    await desk.parts.record.append(session, SessionOpened(charter))
     effect = SplitForReview("", 20_000, 4096, seats=("claude",))
-    done = await desk.performer.perform(f"{session}/code-review/cut", effect)
+    done = await desk.wiring.performer.perform(f"{session}/code-review/cut", effect)
     assert isinstance(done, ProjectSplit)
     assert len(done.chunks) == 1
     missing = msgspec.structs.replace(effect, seats=())
-    assert isinstance(await desk.performer.perform(f"{session}/code-review/cut", missing), Fault)
+    assert isinstance(await desk.wiring.performer.perform(f"{session}/code-review/cut", missing), Fault)

@@ -40,43 +40,43 @@ AGREE: dict[str, Any] = {"defaults": {"latency": 0.02, "rate": 200}, "turns": [{
 
 async def test_a_session_from_question_to_decision(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, AGREE)
-    session = await desk.convene(agenda(name="api"))
+    session = await desk.meetings.open(agenda(name="api"))
     items: list[Recorded | Delta] = []
 
     async def follow() -> None:
-        async for item in desk.watch(session, here=True):
+        async for item in desk.sessions.watch(session, here=True):
             items.append(item)
 
     following = asyncio.create_task(follow())
-    decision = await desk.run(session)
+    decision = await desk.meetings.run(session)
     await following
     assert decision.outcome is Outcome.REACHED
     facts = [item for item in items if isinstance(item, Recorded)]
     assert [fact.seq for fact in facts] == list(range(1, len(facts) + 1))
     assert isinstance(facts[-1].event, SessionEnded)
     assert {item.seat for item in items if isinstance(item, Delta)} == set(NAMES)
-    assert facts == await desk.store.read(session)
+    assert facts == await desk.sessions.records(session)
 
 
 @pytest.mark.parametrize("address", ["id", "prefix", "slug", "name", "last"])
 async def test_every_address_of_a_session_works(desk: Roundtable, workspace: Path, address: str) -> None:
     write_script(workspace, AGREE)
-    session = await desk.convene(agenda(name="api"))
-    slug = (await desk.session(session)).charter.slug
+    session = await desk.meetings.open(agenda(name="api"))
+    slug = (await desk.sessions.get(session)).charter.slug
     assert slug.endswith("rest-or-graphql")
     named = {"id": session, "prefix": session[:23], "slug": slug, "name": "api", "last": "last"}[address]
-    assert await desk.find(named) == session
+    assert await desk.sessions.find(named) == session
     with pytest.raises(NotFound):
-        await desk.find("nothing-like-it")
+        await desk.sessions.find("nothing-like-it")
 
 
 async def test_a_file_is_snapshotted_at_the_opening(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, AGREE)
     (workspace / "api.py").write_text("\n".join(f"line {number}" for number in range(1, 60)))
-    session = await desk.convene(agenda(files=("api.py:10-12",)))
+    session = await desk.meetings.open(agenda(files=("api.py:10-12",)))
     (workspace / "api.py").write_text("edited since")
-    (item,) = (await desk.session(session)).charter.context
-    assert await desk.store.fetch(item.digest) == b"line 10\nline 11\nline 12"
+    (item,) = (await desk.sessions.get(session)).charter.context
+    assert await desk.sessions.read_blob(item.digest) == b"line 10\nline 11\nline 12"
 
 
 @pytest.mark.parametrize(
@@ -103,10 +103,10 @@ async def test_files_that_may_not_be_shown_are_refused_with_a_reason(
     elif content is not None:
         path.write_bytes(content)
     with pytest.raises(UsageError) as refused:
-        await desk.convene(agenda(files=(name,)))
+        await desk.meetings.open(agenda(files=(name,)))
     assert complaint in refused.value.message
     assert refused.value.help
-    assert await desk.sessions() == []
+    assert await desk.sessions.list() == []
 
 
 @pytest.mark.parametrize(
@@ -123,17 +123,17 @@ async def test_files_that_may_not_be_shown_are_refused_with_a_reason(
 )
 async def test_bad_input_is_one_clear_sentence(desk: Roundtable, wrong: Agenda) -> None:
     with pytest.raises(UsageError) as refused:
-        await desk.convene(wrong)
+        await desk.meetings.open(wrong)
     assert refused.value.message.endswith(".")
-    assert await desk.sessions() == []
+    assert await desk.sessions.list() == []
 
 
 async def test_a_script_that_went_missing_is_a_fault_of_the_seat_not_a_crash(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, AGREE)
-    session = await desk.convene(agenda())
+    session = await desk.meetings.open(agenda())
     await desk.close()
     (workspace / "table.json").unlink()
-    async with await Roundtable.open(workspace, desk.places) as later:
+    async with await Roundtable.open(workspace, desk.setup.places) as later:
         decision = await later.run(session)
     assert decision.outcome is Outcome.INSUFFICIENT
     assert {absence.fault.kind for absence in decision.missing} == {"missing"}
@@ -141,35 +141,35 @@ async def test_a_script_that_went_missing_is_a_fault_of_the_seat_not_a_crash(des
 
 async def test_a_table_nobody_can_speak_at_is_not_convened(desk: Roundtable) -> None:
     with pytest.raises(UsageError) as caught:
-        await desk.convene(agenda())
+        await desk.meetings.open(agenda())
     assert caught.value.message == "0 of 3 seats can speak, and the quorum needs 2."
     assert "Seat gpt cannot speak: There is no script" in caught.value.help
-    assert await desk.sessions() == []
+    assert await desk.sessions.list() == []
 
 
 async def test_a_branch_shares_the_record_and_goes_its_own_way(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, DISPUTE)
-    session = await desk.convene(agenda(seed=7))
-    decision = await desk.run(session)
-    branch = await desk.branch(session, "council/3-reconsider")
-    state = await desk.session(branch)
+    session = await desk.meetings.open(agenda(seed=7))
+    decision = await desk.meetings.run(session)
+    branch = await desk.sessions.branch(session, "council/3-reconsider")
+    state = await desk.sessions.get(branch)
     assert state.charter.parent == session
     assert list(state.rounds) == ["council/1-blind", "council/2-ballot"]
-    await desk.amend(branch, SessionAmended(limits=Limits(retries=0, budget_tokens=1)))
-    again = await desk.run(branch)
+    await desk.sessions.amend(branch, SessionAmended(limits=Limits(retries=0, budget_tokens=1)))
+    again = await desk.meetings.run(branch)
     assert again.outcome is Outcome.TIE
-    assert (await desk.session(session)).decision == decision, "the old line stays as it was"
-    old = [it.event for it in await desk.store.read(session) if isinstance(it.event, MoveMade)][:6]
-    new = [it.event for it in await desk.store.read(branch) if isinstance(it.event, MoveMade)]
+    assert (await desk.sessions.get(session)).decision == decision, "the old line stays as it was"
+    old = [it.event for it in await desk.sessions.records(session) if isinstance(it.event, MoveMade)][:6]
+    new = [it.event for it in await desk.sessions.records(branch) if isinstance(it.event, MoveMade)]
     assert new == old, "nothing that was said was asked again"
     with pytest.raises(NotFound):
-        await desk.branch(session, "council/9-nothing")
+        await desk.sessions.branch(session, "council/9-nothing")
 
 
 async def test_a_child_meeting_is_held_once_and_its_decision_comes_back(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, AGREE)
-    child_of = await desk.convene(agenda())
-    charter = (await desk.session(child_of)).charter
+    child_of = await desk.meetings.open(agenda())
+    charter = (await desk.sessions.get(child_of)).charter
     child = msgspec.structs.replace(charter, question="And which framework?", parent="the parent")
 
     async def parent(table: Table) -> Decision:
@@ -179,17 +179,17 @@ async def test_a_child_meeting_is_held_once_and_its_decision_comes_back(desk: Ro
     meeting = MeetingRules("parent", 1, parent)
     session = "01900000-0000-7000-8000-0000000000aa"
     top = msgspec.structs.replace(charter, meeting="parent", version=1)
-    await desk.store.append(session, SessionOpened(top))
-    engine = desk.engine
+    await desk.parts.record.append(session, SessionOpened(top))
+    engine = desk.wiring.engine
     assert isinstance(engine, Engine)
     assert (await engine.run(session, lambda _: meeting, "test")).how == "The child says: Use REST."
     assert (await engine.run(session, lambda _: meeting, "test")).how == "The child says: Use REST."
-    assert len([row for row in await desk.sessions() if row.question == "And which framework?"]) == 1
+    assert len([row for row in await desk.sessions.list() if row.question == "And which framework?"]) == 1
 
 
 async def test_cancelling_a_meeting_cancels_the_one_held_under_it(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, {"turns": [{"hang": True}]})
-    charter = (await desk.session(await desk.convene(agenda()))).charter
+    charter = (await desk.sessions.get(await desk.meetings.open(agenda()))).charter
     child = msgspec.structs.replace(charter, question="And which framework?")
 
     async def parent(table: Table) -> Decision:
@@ -197,28 +197,30 @@ async def test_cancelling_a_meeting_cancels_the_one_held_under_it(desk: Roundtab
         return Decision(decision.outcome, how="The child went on.")
 
     session = "01900000-0000-7000-8000-0000000000bb"
-    await desk.store.append(session, SessionOpened(msgspec.structs.replace(charter, meeting="parent", version=1)))
-    run = asyncio.create_task(desk.engine.run(session, lambda _: MeetingRules("parent", 1, parent), "test"))
+    await desk.parts.record.append(
+        session, SessionOpened(msgspec.structs.replace(charter, meeting="parent", version=1))
+    )
+    run = asyncio.create_task(desk.wiring.engine.run(session, lambda _: MeetingRules("parent", 1, parent), "test"))
 
     async def speaking_child() -> str:
         while True:
-            for row in await desk.sessions():
-                if row.parent == session and (await desk.session(row.id)).rounds:
+            for row in await desk.sessions.list():
+                if row.parent == session and (await desk.sessions.get(row.id)).rounds:
                     return row.id
-            await desk.store.changed(session, 10_000, 0.05)
+            await desk.sessions.wait_for_facts(session, 10_000, 0.05)
 
     child_id = await asyncio.wait_for(speaking_child(), 10)
-    await desk.cancel(session)
+    await desk.sessions.cancel(session)
     assert (await asyncio.wait_for(run, 10)).outcome is Outcome.CANCELLED
-    assert (await desk.session(child_id)).status == "cancelled"
+    assert (await desk.sessions.get(child_id)).status == "cancelled"
 
 
 async def test_effects_read_files_and_name_what_they_refuse(desk: Roundtable, workspace: Path) -> None:
     (workspace / "a.py").write_text("print(1)\n")
     (workspace / ".env").write_text("KEY=1")
     write_script(workspace, AGREE)
-    session = await desk.convene(agenda())
-    result = await desk.performer.perform(f"{session}/step", ReadFiles(("a.py", ".env", "../x")))
+    session = await desk.meetings.open(agenda())
+    result = await desk.wiring.performer.perform(f"{session}/step", ReadFiles(("a.py", ".env", "../x")))
     assert isinstance(result, FilesRead)
     assert [item.name for item in result.items] == ["a.py"]
     assert set(result.refused) == {".env", "../x"}
@@ -226,7 +228,7 @@ async def test_effects_read_files_and_name_what_they_refuse(desk: Roundtable, wo
 
 async def test_a_child_that_cannot_be_held_is_a_fault(desk: Roundtable) -> None:
     charter = Charter("Q", seats(), "no-such-meeting", 1)
-    result = await desk.performer.perform("step", OpenChild(charter))
+    result = await desk.wiring.performer.perform("step", OpenChild(charter))
     assert isinstance(result, Fault)
     assert "no-such-meeting" in result.message
 
@@ -263,9 +265,9 @@ async def test_keys_never_reach_the_record(places: Places, workspace: Path, monk
     monkeypatch.setenv("OPENAI_API_KEY", "not-a-known-shape-8472")
     write_script(workspace, {"turns": [{"text": answer("Use REST", text="The key is not-a-known-shape-8472, sorry.")}]})
     async with await Roundtable.open(workspace, places) as desk:
-        session = await desk.convene(agenda())
-        decision = await desk.run(session)
-        await desk.say(session, "use not-a-known-shape-8472")
+        session = await desk.meetings.open(agenda())
+        decision = await desk.meetings.run(session)
+        await desk.sessions.say(session, "use not-a-known-shape-8472")
     assert "not-a-known-shape-8472" not in decision.text
     for file in places.data.rglob("*"):
         if file.is_file():

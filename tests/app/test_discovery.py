@@ -14,7 +14,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.machine import discovery
-from roundtable.app.machine.discovery import Found, discover, embedded_table, proposed, remember, remembered
+from roundtable.app.machine.discovery import Found, embedded_table, proposed
 from roundtable.app.settings.places import Places
 from roundtable.core.values import Seat
 
@@ -38,7 +38,7 @@ async def found_with(places: Places, workspace: Path, text: str = "") -> list[Fo
     places.user_config.parent.mkdir(parents=True, exist_ok=True)
     places.user_config.write_text(NOBODY + text)
     async with await Roundtable.open(workspace, places) as desk:
-        return [it for it in await discover(desk) if it.kind != "embedded"]
+        return [it for it in await desk.setup.discover() if it.kind != "embedded"]
 
 
 @contextlib.asynccontextmanager
@@ -168,7 +168,7 @@ async def test_a_server_without_a_model_says_so(places: Places, workspace: Path)
 async def test_embedded_models_are_offered_or_can_be_fetched(desk: Roundtable, places: Places) -> None:
     places.models.mkdir(parents=True)
     (places.models / "mine.gguf").write_bytes(b"GGUF" + bytes(100))
-    found = [it for it in await discover(desk) if it.kind == "embedded"]
+    found = [it for it in await desk.setup.discover() if it.kind == "embedded"]
     assert (found[0].voice, found[0].usable) == ("embedded:mine", discovery.runtime_there())
     assert any("roundtable models get" in it.note and not it.usable for it in found[1:])
 
@@ -191,15 +191,15 @@ def test_the_table_that_is_offered() -> None:
 
 
 def test_a_pick_is_kept_for_this_person_alone(desk: Roundtable, places: Places) -> None:
-    assert remembered(desk) == ()
+    assert desk.setup.remembered_seats() == ()
     seats = (Seat("a", ("lab:x", "lab:y"), brief="Be brief."), Seat("b", ("lab:z",)))
-    remember(desk, seats)
-    assert remembered(desk) == seats
+    desk.setup.remember_seats(seats)
+    assert desk.setup.remembered_seats() == seats
     assert stat.S_IMODE(places.chosen.stat().st_mode) == 0o600
-    remember(desk, seats[:1])
-    assert remembered(desk) == seats[:1]
+    desk.setup.remember_seats(seats[:1])
+    assert desk.setup.remembered_seats() == seats[:1]
     places.chosen.write_text("{")
-    assert remembered(desk) == ()
+    assert desk.setup.remembered_seats() == ()
 
 
 async def test_endpoints_as_a_list_shows_them(places: Places, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,7 @@ async def test_endpoints_as_a_list_shows_them(places: Places, workspace: Path, m
         places.user_config.parent.mkdir(parents=True, exist_ok=True)
         places.user_config.write_text(NOBODY + lab(address))
         async with await Roundtable.open(workspace, places) as desk:
-            states = {it.name: it for it in await discovery.endpoint_states(desk)}
+            states = {it.name: it for it in await desk.setup.list_endpoints()}
     assert (states["lab"].answers, states["lab"].voice, states["lab"].usable) == (True, "lab:alpha", True)
     assert (states["xai"].key_present, states["xai"].answers, states["xai"].usable) == (True, None, True)
     assert (states["openai"].key_present, states["openai"].usable) == (False, False)

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.machine.discovery import discover, proposed, remember
-from roundtable.app.machine.doctor import Report, examine
+from roundtable.app.desk import Agenda, Roundtable, Setup
+from roundtable.app.machine.discovery import proposed
+from roundtable.app.machine.doctor import Report
 from roundtable.app.machine.seat_check import VoiceCheck
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.secrets import store_key
@@ -55,18 +55,18 @@ def two_seats(places: Places, workspace: Path) -> None:
 
 async def test_all_is_well(places: Places, workspace: Path) -> None:
     two_seats(places, workspace)
-    report = await examine(workspace, places)
+    report = await Setup(places, workspace).examine()
     assert (report.ok, report.exit_code, report.session_state) == (True, 0, "skipped")
     assert {name: it.status for name, it in report.participants.items()} == {"a": "ok", "b": "ok"}
     assert report.participants["b"].voice == "script:s.toml"
     assert report.store.integrity == "absent"
-    again = await examine(workspace, places)
+    again = await Setup(places, workspace).examine()
     assert (again.store.schema, again.store.sessions, again.store.integrity) == (len(MIGRATIONS), 0, "ok")
 
 
 async def test_the_keys_of_the_json(places: Places, workspace: Path) -> None:
     two_seats(places, workspace)
-    data = json.loads(msgspec.json.encode(await examine(workspace, places)))
+    data = json.loads(msgspec.json.encode(await Setup(places, workspace).examine()))
     wanted = {"ok", "roundtable_home", "config", "store", "participants", "session_state", "models", "python", "extras"}
     assert wanted | {"platform", "agents", "sandboxes", "services", "keys"} <= set(data)
     assert data["roundtable_home"] == {"path": str(places.data), "readable": True, "writable": True}
@@ -92,7 +92,7 @@ async def test_a_seat_that_is_not_well(places: Places, workspace: Path, voice: s
     endpoints = '[endpoints.gone]\nbase_url = "http://127.0.0.1:9/v1"\nlocal = true\n'
     endpoints += '[endpoints.other]\nbase_url = "${OTHER_URL}/v1"\n'
     configure(places, f'{endpoints}[seats.a]\nvoices = ["{voice}"]')
-    report = await examine(workspace, places)
+    report = await Setup(places, workspace).examine()
     seat = report.participants["a"]
     assert (seat.status, seat.voice) == (status, voice)
     assert note in seat.note
@@ -102,9 +102,9 @@ async def test_a_seat_that_is_not_well(places: Places, workspace: Path, voice: s
 async def test_nothing_is_asked_unless_told_to(places: Places, workspace: Path) -> None:
     async with FaultServer() as server:
         configure(places, f'[endpoints.lab]\nbase_url = "{server.url}"\n[seats.a]\nvoices = ["lab:alpha"]')
-        assert (await examine(workspace, places)).ok
+        assert (await Setup(places, workspace).examine()).ok
         assert server.seen == []
-        asked = await examine(workspace, places, told=unheard)
+        asked = await Setup(places, workspace).examine(told=unheard)
     assert [seen.path for seen in server.seen] == ["/v1/chat/completions"]
     assert asked.deep
     assert asked.participants["a"].note.startswith("answered in")
@@ -114,7 +114,7 @@ async def test_nothing_is_asked_unless_told_to(places: Places, workspace: Path) 
 async def test_a_seat_that_fails_when_asked(places: Places, workspace: Path) -> None:
     (workspace / "s.toml").write_text('[[turns]]\nfault = "quota"\nmessage = "No credit."')
     configure(places, '[seats.a]\nvoices = ["script:s.toml"]')
-    report = await examine(workspace, places, told=unheard)
+    report = await Setup(places, workspace).examine(told=unheard)
     assert (report.ok, report.participants["a"].status) == (False, "unusable")
     assert report.participants["a"].note.startswith("No credit.")
 
@@ -122,7 +122,7 @@ async def test_a_seat_that_fails_when_asked(places: Places, workspace: Path) -> 
 async def test_every_voice_of_a_chain_is_told_of(places: Places, workspace: Path) -> None:
     (workspace / "s.toml").write_text(SCRIPT)
     configure(places, '[seats.a]\nvoices = ["cli:nowhere", "script:s.toml", "nosuch:x"]')
-    report = await examine(workspace, places)
+    report = await Setup(places, workspace).examine()
     seat = report.participants["a"]
     assert (report.ok, seat.voice) == (True, "script:s.toml")
     assert [(it.voice, it.status) for it in seat.voices] == [
@@ -140,9 +140,9 @@ async def test_a_chain_is_asked_until_one_of_it_speaks(places: Places, workspace
         store_key(places, workspace, "LAB_KEY", "the-wrong-one")
         lab = f'[endpoints.lab]\nbase_url = "{server.url}"\nkey = "secret:LAB_KEY"\n'
         configure(places, lab + '[seats.a]\nvoices = ["lab:x", "nosuch:x", "script:s.toml", "script:s.toml"]')
-        seen = await examine(workspace, places)
-        report = await examine(
-            workspace, places, told=lambda seat, check: told.append((seat, check.voice, check.status))
+        seen = await Setup(places, workspace).examine()
+        report = await Setup(places, workspace).examine(
+            told=lambda seat, check: told.append((seat, check.voice, check.status))
         )
     assert seen.participants["a"].note == "key found, not asked"
     assert told == [
@@ -161,7 +161,7 @@ async def test_a_chain_is_asked_until_one_of_it_speaks(places: Places, workspace
 async def test_a_model_that_is_not_there_is_told_in_whole_sentences(places: Places, workspace: Path) -> None:
     (workspace / "s.toml").write_text('[[turns]]\nfault = "missing"\nmessage = "The model does not exist"')
     configure(places, '[seats.a]\nvoices = ["script:s.toml"]')
-    report = await examine(workspace, places, told=unheard)
+    report = await Setup(places, workspace).examine(told=unheard)
     assert report.participants["a"].note == "The model does not exist."
 
 
@@ -170,7 +170,7 @@ async def test_programs_are_found_with_their_versions(places: Places, workspace:
     install(programs, "claude", 'echo "2.9.9 (Claude Code) $1 ${SOME_API_KEY:-no key}"; echo more')
     install(programs, "codex", "/bin/cat; exit 3")
     install(programs, "bwrap", "echo bubblewrap 0.8.0")
-    report = await examine(workspace, places)
+    report = await Setup(places, workspace).examine()
     claude = report.agents["claude"]
     assert (claude.path, claude.version) == (str(programs / "claude"), "2.9.9 (Claude Code) --version no key")
     assert claude.tried
@@ -184,7 +184,7 @@ async def test_model_servers_and_the_place_of_keys(places: Places, workspace: Pa
     async with FaultServer() as server:
         with places.user_config.open("a") as file:
             file.write(f'\n[endpoints.lab]\nbase_url = "{server.url}"\nlocal = true\n')
-        report = await examine(workspace, places)
+        report = await Setup(places, workspace).examine()
     assert (report.services["lab"].answers, report.services["lab"].models) == (True, ("alpha",))
     assert (report.keys.stored, report.keys.note) == (0, "")
 
@@ -193,14 +193,14 @@ async def test_stored_keys_that_cannot_be_read_are_a_finding(places: Places, wor
     two_seats(places, workspace)
     places.secrets.write_text("{")
     places.secrets.chmod(0o600)
-    report = await examine(workspace, places)
+    report = await Setup(places, workspace).examine()
     assert "damaged" in report.keys.note
     assert (report.ok, report.exit_code) == (False, 2)
 
 
 async def test_a_broken_config_is_a_finding(places: Places, workspace: Path) -> None:
     configure(places, "langage = 'en'")
-    report = await examine(workspace, places)
+    report = await Setup(places, workspace).examine()
     assert (report.ok, report.config.ok, report.exit_code) == (False, False, 2)
     assert "Did you mean" in report.config.note
 
@@ -208,7 +208,7 @@ async def test_a_broken_config_is_a_finding(places: Places, workspace: Path) -> 
 async def test_a_damaged_record_is_a_finding(places: Places, workspace: Path) -> None:
     two_seats(places, workspace)
     places.database.write_bytes(b"this is no database" * 100)
-    report = await examine(workspace, places, session="last")
+    report = await Setup(places, workspace).examine(session="last")
     assert (report.ok, report.store.ok, report.exit_code) == (False, False, 1)
     assert "not a database" in report.store.integrity
     assert report.session_state == "error"
@@ -216,11 +216,11 @@ async def test_a_damaged_record_is_a_finding(places: Places, workspace: Path) ->
 
 async def test_a_record_of_a_newer_version_is_a_finding(places: Places, workspace: Path) -> None:
     two_seats(places, workspace)
-    await examine(workspace, places)
+    await Setup(places, workspace).examine()
     with sqlite3.connect(places.database) as db:
         db.execute("PRAGMA user_version = 999")
     db.close()
-    report = await examine(workspace, places)
+    report = await Setup(places, workspace).examine()
     assert not report.ok
     assert "version 999" in report.store.integrity
 
@@ -228,15 +228,15 @@ async def test_a_record_of_a_newer_version_is_a_finding(places: Places, workspac
 async def test_sessions(places: Places, workspace: Path) -> None:
     two_seats(places, workspace)
     async with await Roundtable.open(workspace, places) as desk:
-        await desk.convene(Agenda("REST or GraphQL?", name="api"))
-    assert (await examine(workspace, places, "api")).session_state == "ok"
-    missing = await examine(workspace, places, "nothing-like-it")
+        await desk.meetings.open(Agenda("REST or GraphQL?", name="api"))
+    assert (await Setup(places, workspace).examine("api")).session_state == "ok"
+    missing = await Setup(places, workspace).examine("nothing-like-it")
     assert (missing.session_state, missing.ok, missing.exit_code) == ("missing", False, 2)
 
 
 async def test_a_pick_that_is_remembered_is_looked_at(desk: Roundtable, places: Places, workspace: Path) -> None:
-    remember(desk, [Seat("kept", ("openai:gpt-4o",))])
-    report = await examine(workspace, places)
+    desk.setup.remember_seats([Seat("kept", ("openai:gpt-4o",))])
+    report = await Setup(places, workspace).examine()
     assert report.participants["kept"].status == "no_key"
 
 
@@ -246,8 +246,8 @@ async def test_those_who_would_be_offered_are_looked_at_where_nobody_is_configur
     async with FaultServer() as server:
         configure(places, f'[endpoints.lab]\nbase_url = "{server.url}"\nlocal = true')
         async with await Roundtable.open(workspace, places) as desk:
-            offered = proposed(await discover(desk))
-        report = await examine(workspace, places)
+            offered = proposed(await desk.setup.discover())
+        report = await Setup(places, workspace).examine()
     assert [seat.voices for seat in offered] == [("lab:alpha",)] * 3
     assert list(report.participants) == [seat.name for seat in offered]
     assert (report.ok, report.seats_from) == (True, "found")
@@ -257,7 +257,7 @@ async def test_those_who_would_be_offered_are_looked_at_where_nobody_is_configur
 async def test_seats_that_cannot_all_be_read_are_no_others(places: Places, workspace: Path, programs: Path) -> None:
     install(programs, "claude", "exit 0")
     configure(places, '[table]\nseats = ["a", "b"]\n[seats.a]\nvoices = ["cli:claude"]')
-    report = await examine(workspace, places)
+    report = await Setup(places, workspace).examine()
     assert {name: it.status for name, it in report.participants.items()} == {"a": "ok", "b": "unusable"}
     assert report.participants["b"].note == "[seats.b] names no voices"
 
@@ -265,6 +265,6 @@ async def test_seats_that_cannot_all_be_read_are_no_others(places: Places, works
 async def test_a_home_that_cannot_be_written(tmp_path: Path, workspace: Path) -> None:
     (tmp_path / "file").write_text("")
     home = Places(tmp_path / "file" / "home", tmp_path / "file" / "home")
-    report: Report = await examine(workspace, home)
+    report: Report = await Setup(home, workspace).examine()
     assert (report.roundtable_home.writable, report.ok, report.exit_code) == (False, False, 2)
     assert any("ROUNDTABLE_HOME" in advice for advice in report.advice)

@@ -49,8 +49,10 @@ def seats(workspace: Path, script: dict[str, Any] = QUICK) -> tuple[Seat, ...]:
 
 async def hold(desk: Roundtable, **agenda: Any) -> str:
     table = agenda.pop("seats", ()) or seats(desk.workspace)
-    session = await desk.convene(Agenda(agenda.pop("question", "REST or GraphQL?"), table, headless=True, **agenda))
-    await desk.run(session)
+    session = await desk.meetings.open(
+        Agenda(agenda.pop("question", "REST or GraphQL?"), table, headless=True, **agenda)
+    )
+    await desk.meetings.run(session)
     return session
 
 
@@ -119,10 +121,10 @@ async def test_the_status_names_who_speaks_while_the_meeting_runs(
 ) -> None:
     (workspace / "slow.json").write_text(json.dumps({"turns": [{"hang": True, "text": "I was about", "after": 4}]}))
     table = (*seats(workspace)[:1], Seat("gpt", ("script:slow.json",)))
-    session = await desk.convene(
+    session = await desk.meetings.open(
         Agenda("REST or GraphQL?", table, meeting="knights", headless=True, limits=Limits(seat_timeout=60))
     )
-    running = asyncio.create_task(desk.run(session))
+    running = asyncio.create_task(desk.meetings.run(session))
     seen: list[str | None] = []
     async with asyncio.timeout(30):
         while seen != ["gpt"]:
@@ -145,10 +147,10 @@ async def test_sync_makes_every_file_anew_to_the_byte_and_touches_nothing_of_the
     assert len(made) == 10
     for path in made:
         (folder / path).unlink()
-    written = await desk.sync()
+    written = await desk.sessions.sync_folder()
     assert sorted(written.changed) == sorted(made)
     assert contents(folder) == before
-    assert (await desk.sync()).changed == []
+    assert (await desk.sessions.sync_folder()).changed == []
 
 
 async def test_the_folder_can_be_committed(desk: Roundtable, workspace: Path, folder: Path) -> None:
@@ -176,7 +178,7 @@ async def test_a_file_that_is_the_persons_own_is_left_alone(desk: Roundtable, fo
     (folder / "chronicle.md").write_text("# What we really decided\n")
     await hold(desk)
     assert (folder / "chronicle.md").read_text() == "# What we really decided\n"
-    assert (await desk.sync()).kept == ["chronicle.md"]
+    assert (await desk.sessions.sync_folder()).kept == ["chronicle.md"]
 
 
 async def test_no_link_leads_out_of_the_workspace(desk: Roundtable, tmp_path: Path, folder: Path) -> None:
@@ -189,9 +191,9 @@ async def test_no_link_leads_out_of_the_workspace(desk: Roundtable, tmp_path: Pa
     await hold(desk)
     assert [path.name for path in outside.iterdir()] == ["victim.md"]
     assert (outside / "victim.md").read_text() == GENERATED_FILE_MARK
-    assert desk.folder.trouble.startswith(".roundtable/sessions/")
-    assert "cannot be written (and 3 more): " in desk.folder.trouble
-    assert "roundtable sync" in desk.folder.trouble
+    assert desk.sessions.folder_problem.startswith(".roundtable/sessions/")
+    assert "cannot be written (and 3 more): " in desk.sessions.folder_problem
+    assert "roundtable sync" in desk.sessions.folder_problem
 
 
 async def test_a_folder_that_is_itself_a_link_is_no_yes(desk: Roundtable, tmp_path: Path, workspace: Path) -> None:
@@ -204,8 +206,8 @@ async def test_a_folder_that_is_itself_a_link_is_no_yes(desk: Roundtable, tmp_pa
 async def test_a_folder_that_cannot_be_written_stops_no_meeting(desk: Roundtable, folder: Path) -> None:
     (folder / "sessions").write_text("a file where a folder should be")
     session = await hold(desk)
-    assert (await desk.session(session)).ended
-    written = await desk.sync()
+    assert (await desk.sessions.get(session)).ended
+    written = await desk.sessions.sync_folder()
     assert {path.rpartition("/")[2] for path in written.failed} == {
         "topic.md",
         "discussion.md",
@@ -225,7 +227,7 @@ async def test_one_bad_place_keeps_nothing_else_from_being_written(
         (folder / path).unlink()
     bad.rmdir()
     bad.symlink_to(tmp_path)
-    written = await desk.sync()
+    written = await desk.sessions.sync_folder()
     assert all(path.startswith(f"sessions/{bad.name}/") for path in written.failed)
     assert len(written.failed) == 4
     assert sorted([*written.changed, *written.failed]) == sorted(before)
@@ -260,20 +262,20 @@ async def test_another_workspaces_session_has_no_place_here(
 ) -> None:
     other = tmp_path / "other"
     (other / ".git").mkdir(parents=True)
-    async with await Roundtable.open(other, desk.places) as elsewhere:
+    async with await Roundtable.open(other, desk.setup.places) as elsewhere:
         session = await elsewhere.convene(Agenda("Tabs?", seats(other), headless=True))
     seats(workspace)
-    await desk.run(session)
+    await desk.meetings.run(session)
     assert not (folder / "sessions").exists()
 
 
 async def test_sync_shows_a_session_that_was_only_opened_and_its_run_brings_it_up_to_date(
     desk: Roundtable, workspace: Path, folder: Path
 ) -> None:
-    session = await desk.convene(Agenda("REST or GraphQL?", seats(workspace), headless=True))
-    await desk.sync()
+    session = await desk.meetings.open(Agenda("REST or GraphQL?", seats(workspace), headless=True))
+    await desk.sessions.sync_folder()
     assert _phases(folder) == ["open"]
-    await desk.run(session)
+    await desk.meetings.run(session)
     assert _phases(folder) == ["reached"]
 
 

@@ -91,7 +91,7 @@ async def test_git_node_modules_and_dist_are_ignored_and_the_config_may_ignore_m
     assert "docs/old/a.md" in listed
     write(workspace, {".roundtable/config.toml": '[context]\nignore = ["docs/*", "*.py"]\n'})
     async with await Roundtable.open(workspace, places) as desk:
-        charter, _ = await desk.draft(Agenda("What now?", SCRIPTED, meeting="knights"))
+        charter, _ = await desk.meetings.draft(Agenda("What now?", SCRIPTED, meeting="knights"))
     shown = {item.name for item in charter.context}
     assert "dist/app.js" in shown
     assert not any(name.startswith("docs/") or name.endswith(".py") or ".roundtable" in name for name in shown)
@@ -160,14 +160,14 @@ async def test_the_smallest_window_at_the_table_is_the_room_for_all(places: Plac
     async with await Roundtable.open(workspace, places) as desk:
 
         async def size(seats: tuple[Seat, ...]) -> int:
-            charter, _ = await desk.draft(Agenda("What is this?", seats, meeting="knights"))
+            charter, _ = await desk.meetings.draft(Agenda("What is this?", seats, meeting="knights"))
             return sum(item.size for item in charter.context)
 
         assert await size(wide) > 20_000
         assert await size(narrow) < 5_000
         (workspace / "long.md").write_text("word " * 4_000)
         with pytest.raises(UsageError, match=r"about 5,000 tokens, and embedded:smollm2-135m has room for"):
-            await desk.draft(Agenda("What is this?", narrow, files=("long.md",)))
+            await desk.meetings.draft(Agenda("What is this?", narrow, files=("long.md",)))
 
 
 async def test_seats_are_told_which_checks_they_may_ask_for(places: Places, workspace: Path) -> None:
@@ -175,8 +175,8 @@ async def test_seats_are_told_which_checks_they_may_ask_for(places: Places, work
     places.config.mkdir(parents=True)
     places.user_config.write_text('[checks]\ntests = ["pytest", "-q"]\nlint = ["ruff", "check"]\n')
     async with await Roundtable.open(workspace, places) as desk:
-        charter, texts = await desk.draft(Agenda("What now?", SCRIPTED, meeting="knights"))
-        _, of_a_build = await desk.draft(Agenda("Do it.", SCRIPTED, meeting="build"))
+        charter, texts = await desk.meetings.draft(Agenda("What now?", SCRIPTED, meeting="knights"))
+        _, of_a_build = await desk.meetings.draft(Agenda("Do it.", SCRIPTED, meeting="build"))
     assert not any(b"Checks you may ask for" in it for it in of_a_build), "who writes asks for none"
     about = next(text for item, text in zip(charter.context, texts, strict=False) if item.name == "about this context")
     assert b"Checks you may ask for by name, and no others: tests, lint." in about

@@ -81,7 +81,7 @@ async def test_a_program_is_told_when_a_debate_starts_and_when_its_seats_agree(
     async with await Roundtable.open(workspace, places) as desk:
         session, decision = await hold(desk, agreed(places))
         started, consensus = await listener.heard(2)
-        assert await desk.hooks.troubles() == []
+        assert await desk.meetings.hook_problems() == []
     assert decision.outcome is Outcome.REACHED
     said = {"session": session, "question": "REST or GraphQL?\nReally?", "rest": "", "argv": ["a; touch b", "$HOME"]}
     assert started.items() >= {**said, "hook": "debate_started", "outcome": "", "position": ""}.items()
@@ -103,9 +103,9 @@ async def test_a_program_is_told_when_the_decision_has_been_carried_out(
     listener = Listener(tmp_path)
     write(places.user_config, listener.toml("execution_complete"))
     async with await Roundtable.open(workspace, places) as desk:
-        session = await desk.convene(agreed(places))
-        version = (await desk.session(session)).charter.version
-        await desk.engine.run(session, lambda _: MeetingRules("debate", version, carried_out), "test")
+        session = await desk.meetings.open(agreed(places))
+        version = (await desk.sessions.get(session)).charter.version
+        await desk.wiring.engine.run(session, lambda _: MeetingRules("debate", version, carried_out), "test")
     assert [(it["hook"], it["session"]) for it in await listener.heard(1)] == [("execution_complete", session)]
 
 
@@ -115,8 +115,8 @@ async def test_a_meeting_taken_up_again_tells_nothing_twice(places: Places, work
     async with await Roundtable.open(workspace, places) as desk:
         session, _ = await hold(desk, agreed(places))
         await listener.heard(2)
-        await desk.run(session)
-        await desk.hooks.troubles()
+        await desk.meetings.run(session)
+        await desk.meetings.hook_problems()
     assert len(await listener.heard(2)) == 2
 
 
@@ -127,8 +127,8 @@ async def test_a_program_that_fails_or_never_ends_leaves_the_meeting_as_it_is(
     write(places.user_config, f"{endless.toml('debate_started')}consensus_reached = ['/no/such/program']\n")
     async with await Roundtable.open(workspace, places) as desk:
         _, decision = await hold(desk, agreed(places))
-        (trouble,) = await desk.hooks.troubles()
-        assert await desk.hooks.troubles() == [], "each is told once"
+        (trouble,) = await desk.meetings.hook_problems()
+        assert await desk.meetings.hook_problems() == [], "each is told once"
     (told,) = await endless.heard(1)
     os.kill(told["pid"], signal.SIGKILL)
     assert decision.outcome is Outcome.REACHED
@@ -150,14 +150,14 @@ async def test_a_cloned_workspace_starts_no_program_before_it_is_trusted(
     listener = Listener(tmp_path)
     write(config.workspace_config(workspace), listener.toml("debate_started"))
     async with await Roundtable.open(workspace, places) as desk:
-        assert desk.settings.withheld == ("hooks",)
-        await desk.convene(agreed(places))
-        await desk.hooks.troubles()
+        assert desk.setup.settings.withheld == ("hooks",)
+        await desk.meetings.open(agreed(places))
+        await desk.meetings.hook_problems()
         assert await listener.heard(0) == []
     assert "hooks.debate_started" in config.reach(workspace)
     config.trust(places, workspace)
     async with await Roundtable.open(workspace, places) as desk:
-        await desk.convene(agreed(places))
+        await desk.meetings.open(agreed(places))
     assert [it["hook"] for it in await listener.heard(1)] == ["debate_started"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roundtable.app.records.session_ids import make_session_slug
+from roundtable.app.opening.session_ids import make_session_slug
 from roundtable.core.events import Recorded, SessionOpened
 from roundtable.core.session import Session
 from roundtable.core.values import Charter

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.machine.discovery import discover
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.secrets import list_keys, remove_key, store_key, stored_name
@@ -143,12 +142,12 @@ async def test_the_environment_comes_before_what_is_stored(
 ) -> None:
     store_key(places, workspace, "openai", KEY)
     async with await Roundtable.open(workspace, places) as desk:
-        assert desk.keys.place("env:OPENAI_API_KEY") == "file"
-        assert desk.keys.resolve("env:OPENAI_API_KEY") == KEY
+        assert desk.parts.keys.place("env:OPENAI_API_KEY") == "file"
+        assert desk.parts.keys.resolve("env:OPENAI_API_KEY") == KEY
         monkeypatch.setenv("OPENAI_API_KEY", "from-the-environment")
-        assert desk.keys.place("env:OPENAI_API_KEY") == "environment"
-        assert desk.keys.resolve("env:OPENAI_API_KEY") == "from-the-environment"
-        assert desk.keys.resolve("none") is None
+        assert desk.parts.keys.place("env:OPENAI_API_KEY") == "environment"
+        assert desk.parts.keys.resolve("env:OPENAI_API_KEY") == "from-the-environment"
+        assert desk.parts.keys.resolve("none") is None
 
 
 async def test_a_stored_key_makes_a_voice_and_is_redacted_from_the_start(places: Places, workspace: Path) -> None:
@@ -157,8 +156,8 @@ async def test_a_stored_key_makes_a_voice_and_is_redacted_from_the_start(places:
     store_key(places, workspace, "lab", key)
     async with await Roundtable.open(workspace, places) as desk:
         assert desk.redactor.redact(key) == "[redacted:known-key]"
-        assert any(it.voice == "lab:" for it in await discover(desk))
-        assert not isinstance(desk.voices.find("lab:alpha"), Fault)
+        assert any(it.voice == "lab:" for it in await desk.setup.discover())
+        assert not isinstance(desk.parts.voices.find("lab:alpha"), Fault)
 
 
 async def test_a_path_is_no_secret_whatever_the_variable_is_called(
@@ -180,7 +179,7 @@ async def test_a_store_that_cannot_be_used_is_a_fault_of_the_voice(places: Place
     store_key(places, workspace, "lab", KEY)
     places.seal.unlink()
     async with await Roundtable.open(workspace, places) as desk:
-        fault = desk.voices.find("lab:alpha")
+        fault = desk.parts.voices.find("lab:alpha")
         assert isinstance(fault, Fault)
         assert fault.kind is FaultKind.UNAUTHORIZED
         assert str(places.seal) in fault.message
@@ -192,12 +191,12 @@ async def test_a_header_may_name_a_stored_key(places: Places, workspace: Path) -
         '[endpoints.lab]\nbase_url = "${LAB_URL}/v1"\nkey = "none"\nheaders = { x-team = "Bearer ${LAB_KEY}" }',
     )
     async with await Roundtable.open(workspace, places) as desk:
-        fault = desk.voices.find("lab:alpha")
+        fault = desk.parts.voices.find("lab:alpha")
         assert isinstance(fault, Fault)
         assert "LAB_URL" in fault.message
         store_key(places, workspace, "LAB_URL", "http://127.0.0.1:9")
         store_key(places, workspace, "LAB_KEY", KEY)
-        filled = desk.voices.filled_in(desk.endpoints["lab"])
+        filled = desk.parts.fill_endpoint(desk.parts.endpoints["lab"])
         assert not isinstance(filled, Fault)
         assert (filled.base_url, filled.headers) == ("http://127.0.0.1:9/v1", {"x-team": f"Bearer {KEY}"})
         assert desk.redactor.redact(f"http://127.0.0.1:9 {KEY}") == "http://127.0.0.1:9 [redacted:known-key]"

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.cost.quote import quote
 from roundtable.app.desk import Agenda, Roundtable
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
@@ -42,8 +41,8 @@ def agenda(meeting: str = "", **more: Any) -> Agenda:
 
 async def drafted(desk: Roundtable, meeting: str, **more: Any) -> tuple[Any, dict[str, str]]:
     """The charter, and its prompts by name."""
-    charter, texts = await desk.draft(agenda(meeting, **more))
-    by_digest = {(await desk.store.keep(text)): text.decode() for text in texts}
+    charter, texts = await desk.meetings.draft(agenda(meeting, **more))
+    by_digest = {(await desk.parts.record.keep(text)): text.decode() for text in texts}
     return charter, {name: by_digest[digest] for name, digest in charter.templates.items()}
 
 
@@ -55,7 +54,9 @@ async def test_the_preset_theroundtaible_is_the_knights_as_the_document_has_them
     charter, _ = await drafted(desk, "theroundtaible")
     assert charter.meeting == "knights"
     assert charter.settings == {"rounds": 5, "threshold": 9, "warn_after": 3, "pending_blocks": "any"}
-    assert desk.meeting("theroundtaible").limits == {"seat_timeout": 120}, "said by the preset, not only by default"
+    assert desk.meetings.find("theroundtaible").limits == {"seat_timeout": 120}, (
+        "said by the preset, not only by default"
+    )
     assert charter.limits.seat_timeout == 120
     assert "warning" in MEETINGS["knights"].gates
     assert config.ContextSettings().ignore == (".git", "node_modules", "dist")
@@ -63,7 +64,7 @@ async def test_the_preset_theroundtaible_is_the_knights_as_the_document_has_them
 
 @pytest.mark.feature("S3.2", "S3.76")
 async def test_its_seats_are_command_lines_first_and_keys_only_then(desk: Roundtable) -> None:
-    seats = desk.usual_seats("theroundtaible")
+    seats = desk.meetings.default_seats("theroundtaible")
     assert [seat.name for seat in seats] == ["claude", "gemini", "gpt"]
     assert [seat.priority for seat in seats] == [1, 2, 3]
     assert all(seat.voices[0].startswith("cli:") and not seat.voices[1].startswith("cli:") for seat in seats)
@@ -73,14 +74,14 @@ async def test_its_seats_are_command_lines_first_and_keys_only_then(desk: Roundt
 async def test_a_presets_seats_give_way_to_those_the_person_has(places: Places, workspace: Path) -> None:
     write(places.config, "config.toml", '[seats.own]\nvoices = ["ollama:llama3"]\n')
     async with await Roundtable.open(workspace, places) as desk:
-        assert [seat.name for seat in desk.usual_seats("theroundtaible")] == ["own"]
+        assert [seat.name for seat in desk.meetings.default_seats("theroundtaible")] == ["own"]
 
 
 @pytest.mark.feature("S1.42")
 async def test_the_preset_ensemble_vote_has_a_pitch_and_four_rounds_of_debate(desk: Roundtable) -> None:
     charter, _ = await drafted(desk, "ensemble-vote")
     assert (charter.meeting, charter.settings["rounds"]) == ("vote", 4)
-    assert desk.usual_seats("ensemble-vote") == (), "the document leaves open who sits there"
+    assert desk.meetings.default_seats("ensemble-vote") == (), "the document leaves open who sits there"
 
 
 @pytest.mark.feature("S4.6", "S4.64", "S4.67")
@@ -89,19 +90,24 @@ async def test_the_preset_agent_discord_has_the_documents_models_its_minute_and_
 ) -> None:
     charter, _ = await drafted(desk, "agent-discord")
     assert (charter.meeting, charter.settings["executor"], charter.limits.seat_timeout) == ("debate", "claude", 60)
-    assert {seat.name: seat.voices for seat in desk.usual_seats("agent-discord")} == {
+    assert {seat.name: seat.voices for seat in desk.meetings.default_seats("agent-discord")} == {
         "claude": ("cli:claude:opus",),
         "gemini": ("cli:gemini",),
         "gpt": ("openai:gpt-4o",),
         "grok": ("xai:grok-2",),
     }
-    assert [seat.usual_color for seat in desk.usual_seats("agent-discord")] == ["cyan", "magenta", "green", "orange"]
+    assert [seat.usual_color for seat in desk.meetings.default_seats("agent-discord")] == [
+        "cyan",
+        "magenta",
+        "green",
+        "orange",
+    ]
 
 
 async def test_the_preset_codex_roundtable_seats_claude_and_opencode_for_one_round(desk: Roundtable) -> None:
     charter, _ = await drafted(desk, "codex-roundtable")
     assert (charter.meeting, charter.settings["follow_up"]) == ("second-opinion", False)
-    assert {seat.name: seat.voices for seat in desk.usual_seats("codex-roundtable")} == {
+    assert {seat.name: seat.voices for seat in desk.meetings.default_seats("codex-roundtable")} == {
         "claude": ("cli:claude",),
         "opencode": ("cli:opencode",),
     }
@@ -111,13 +117,13 @@ async def test_the_preset_codex_roundtable_seats_claude_and_opencode_for_one_rou
 
 @pytest.mark.parametrize("name", presets())
 async def test_every_preset_can_be_opened_with_its_own_seats(desk: Roundtable, name: str) -> None:
-    seats = desk.usual_seats(name) or SEATS
-    charter, _ = await desk.draft(Agenda("Why?", seats, meeting=name))
+    seats = desk.meetings.default_seats(name) or SEATS
+    charter, _ = await desk.meetings.draft(Agenda("Why?", seats, meeting=name))
     assert charter.meeting in MEETINGS
     catalog = {
         voice.split(":")[1] if voice.startswith("cli:") else voice.split(":")[0] for s in seats for voice in s.voices
     }
-    assert catalog <= {*desk.endpoints, *desk.agents(), "script"}
+    assert catalog <= {*desk.parts.endpoints, *desk.agents(), "script"}
 
 
 async def test_what_is_said_goes_over_the_preset_and_the_preset_over_the_config(
@@ -147,7 +153,7 @@ async def test_all_meetings_are_listed_with_what_they_are_and_where_they_are_fro
     desk: Roundtable, places: Places
 ) -> None:
     write(places.config, "meetings/board.toml", BOARD)
-    listed = {it.name: it for it in desk.meetings()}
+    listed = {it.name: it for it in desk.meetings.list()}
     assert list(listed) == [*MEETINGS, *presets(), "board"]
     assert [listed[name].source for name in ("knights", "theroundtaible", "board")] == ["shipped", "preset", "yours"]
     assert listed["board"].summary == "A board."
@@ -155,7 +161,7 @@ async def test_all_meetings_are_listed_with_what_they_are_and_where_they_are_fro
 
 async def test_an_unknown_name_is_refused_with_the_nearest_and_all_others(desk: Roundtable) -> None:
     with pytest.raises(NotFound) as refused:
-        await desk.draft(agenda("knight"))
+        await desk.meetings.draft(agenda("knight"))
     assert refused.value.message == "There is no meeting called knight."
     assert refused.value.help.startswith("Did you mean `knights`? Meetings: council, knights,")
     assert "theroundtaible" in refused.value.help
@@ -164,7 +170,7 @@ async def test_an_unknown_name_is_refused_with_the_nearest_and_all_others(desk: 
 async def test_a_file_cannot_take_the_name_of_a_shipped_meeting(desk: Roundtable, places: Places) -> None:
     write(places.config, "meetings/knights.toml", BOARD)
     with pytest.raises(ConfigError, match="knights is the name of a shipped meeting"):
-        await desk.draft(agenda("knights"))
+        await desk.meetings.draft(agenda("knights"))
 
 
 # --- data files ------------------------------------------------------------------------------------
@@ -172,7 +178,7 @@ async def test_a_file_cannot_take_the_name_of_a_shipped_meeting(desk: Roundtable
 
 async def test_a_meeting_of_ones_own_is_quoted_like_any_other(desk: Roundtable, places: Places) -> None:
     write(places.config, "meetings/board.toml", BOARD)
-    assert (await quote(desk, agenda("board"))).calls.likely == len(SEATS)
+    assert (await desk.meetings.quote(agenda("board"))).calls.likely == len(SEATS)
 
 
 async def test_a_preset_of_ones_own_is_a_file_that_names_a_meeting(desk: Roundtable, places: Places) -> None:
@@ -216,7 +222,7 @@ async def test_a_mistake_in_a_file_is_told_with_the_file_and_the_key(
 ) -> None:
     write(places.config, "meetings/board.toml", text)
     with pytest.raises(ConfigError) as refused:
-        await desk.draft(agenda("board"))
+        await desk.meetings.draft(agenda("board"))
     assert "board.toml" in refused.value.message
     assert message in refused.value.message
     assert help in refused.value.help
@@ -225,14 +231,14 @@ async def test_a_mistake_in_a_file_is_told_with_the_file_and_the_key(
 async def test_a_data_files_limits_are_checked_as_those_of_the_config(desk: Roundtable, places: Places) -> None:
     write(places.config, "meetings/board.toml", BOARD + "[limits]\nseat_timout = 3\n")
     with pytest.raises(ConfigError) as refused:
-        await desk.draft(agenda("board"))
+        await desk.meetings.draft(agenda("board"))
     assert refused.value.message.startswith("meeting board: limits: there is no setting seat_timout")
 
 
 async def test_the_prompt_of_a_round_may_stand_in_a_file_of_its_own(desk: Roundtable, places: Places) -> None:
     write(places.config, "meetings/board.toml", BOARD.replace('prompt = "Score it, $seat."', ""))
     with pytest.raises(ConfigError) as refused:
-        await desk.draft(agenda("board"))
+        await desk.meetings.draft(agenda("board"))
     assert refused.value.message == "The meeting board has no prompt for score."
     assert "prompts/board/score.md" in refused.value.help
     write(places.config, "prompts/board/score.md", "Score them all, $seat.")
@@ -242,7 +248,7 @@ async def test_the_prompt_of_a_round_may_stand_in_a_file_of_its_own(desk: Roundt
 async def test_a_meeting_of_ones_own_states_how_many_seats_it_needs(desk: Roundtable, places: Places) -> None:
     write(places.config, "meetings/board.toml", "minimum = 3\n" + BOARD)
     with pytest.raises(UsageError, match="The meeting board needs at least 3"):
-        await desk.draft(agenda("board"))
+        await desk.meetings.draft(agenda("board"))
 
 
 # --- prompts ---------------------------------------------------------------------------------------
@@ -270,7 +276,7 @@ async def test_a_prompt_with_a_hole_is_refused_at_the_opening(
 ) -> None:
     write(places.config, "prompts/knights/respond.md", text)
     with pytest.raises(ConfigError) as refused:
-        await desk.draft(agenda("knights"))
+        await desk.meetings.draft(agenda("knights"))
     assert message in refused.value.message
     assert "respond.md" in refused.value.message
 
@@ -312,12 +318,12 @@ async def test_every_shipped_translation_fills_in_what_its_original_does(places:
 async def test_a_workspaces_meeting_waits_for_trust(desk: Roundtable, places: Places, workspace: Path) -> None:
     write(workspace, ".roundtable/meetings/board.toml", BOARD)
     with pytest.raises(NotTrusted) as refused:
-        await desk.draft(agenda("board"))
+        await desk.meetings.draft(agenda("board"))
     assert "`roundtable trust`" in refused.value.help
-    assert "board" not in [it.name for it in desk.meetings()]
+    assert "board" not in [it.name for it in desk.meetings.list()]
     config.trust(places, workspace)
     assert (await drafted(desk, "board"))[0].meeting == "board"
-    assert {it.name: it.source for it in desk.meetings()}["board"] == "workspace"
+    assert {it.name: it.source for it in desk.meetings.list()}["board"] == "workspace"
 
 
 async def test_a_workspaces_prompt_is_not_read_out_before_it_is_trusted(

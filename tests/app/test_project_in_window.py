@@ -8,7 +8,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.context_window import MAP_TITLE
-from roundtable.app.records.session_ids import new_session_id
+from roundtable.app.opening.session_ids import new_session_id
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import EndStage, ListProject, ProjectListed, StageEnded
 from roundtable.core.events import EffectDone, EffectStarted, SessionOpened
@@ -58,9 +58,9 @@ async def listed(desk: Roundtable, voice: str, question: str = "Go on.", decided
     charter = Charter(question, (Seat("ada", (voice,)),), "sdlc", 1, settings={"existing": True})
     end = StageEnd("D1", "architecture", 1, "agreed", decided)
     facts = (SessionOpened(charter), EffectStarted("a/end", EndStage(end)), EffectDone("a/end", StageEnded(end)))
-    lease, _ = await desk.store.acquire(session, current_lease_holder())
-    await desk.store.append_many(session, facts, lease)
-    done = await desk.performer.perform(f"{session}/development/files", ListProject("", 1_000))
+    lease, _ = await desk.parts.leases.acquire(session, current_lease_holder())
+    await desk.parts.record.append_many(session, facts, lease)
+    done = await desk.wiring.performer.perform(f"{session}/development/files", ListProject("", 1_000))
     assert isinstance(done, ProjectListed)
     return done
 
@@ -82,7 +82,7 @@ async def test_of_a_project_that_is_too_large_the_rest_is_named_and_mapped_and_a
     assert "app/whole.py" in shown.left, "it alone is larger than the window"
     assert shown.map is not None
     assert shown.map.name == MAP_TITLE
-    drawn = (await desk.store.fetch(shown.map.digest)).decode()
+    drawn = (await desk.sessions.read_blob(shown.map.digest)).decode()
     assert "whole_07" in drawn, "what is used of a file that is not shown"
     size = sum(it.size for it in shown.items) + shown.map.size
     assert 0 < size < (8_000 - 1_000 - 2_000) * BYTES_PER_TOKEN

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.cost.quote import Money, Quote, quote
+from roundtable.app.cost.quote import Money, Quote
 from roundtable.app.desk import Agenda, Roundtable
 from roundtable.app.settings.places import Places
 from roundtable.core.events import TurnAsked
@@ -50,14 +50,14 @@ async def lab(server: FaultServer, places: Places, workspace: Path) -> AsyncIter
 
 async def held(desk: Roundtable, agenda: Agenda) -> tuple[Quote, str]:
     """What was quoted, and the session that was then held."""
-    before = await quote(desk, agenda)
-    session = await desk.convene(agenda)
-    await desk.run(session)
+    before = await desk.meetings.quote(agenda)
+    session = await desk.meetings.open(agenda)
+    await desk.meetings.run(session)
     return before, session
 
 
 async def test_a_quote_spends_nothing_and_leaves_no_trace(lab: Roundtable, server: FaultServer) -> None:
-    quoted = await quote(lab, paid(PAID))
+    quoted = await lab.meetings.quote(paid(PAID))
     assert (quoted.calls.likely, quoted.calls.most) == (9, 24)
     assert 0 < (quoted.usd.likely or 0) < (quoted.usd.most or 0)
     assert server.seen == []
@@ -75,7 +75,7 @@ async def test_a_paid_session_stays_within_its_quote(lab: Roundtable) -> None:
 async def test_a_dispute_to_the_end_stays_within_its_quote(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, DISPUTE)
     quoted, session = await held(desk, agenda(seed=7))
-    total = summarize_costs(await desk.session(session)).total
+    total = summarize_costs(await desk.sessions.get(session)).total
     assert total.calls == 12
     assert quoted.calls.likely <= total.calls <= quoted.calls.most
     assert total.tokens <= quoted.tokens.most
@@ -93,17 +93,17 @@ async def test_prompts_grow_in_the_quote_as_they_do_in_the_meeting(desk: Roundta
     (workspace / "api.md").write_text("One endpoint. " * 300)
     agenda_now = agenda(files=("api.md",), settings={"rounds": 1})
     _, session = await held(desk, agenda_now)
-    measured = await quote(desk, agenda_now)
-    records = await desk.store.read(session)
+    measured = await desk.meetings.quote(agenda_now)
+    records = await desk.sessions.records(session)
     sent = sum(it.event.prompt_bytes for it in records if isinstance(it.event, TurnAsked)) / 4
     assert all(seat.measured for seat in measured.seats)
     assert sum(seat.input_tokens.likely for seat in measured.seats) == pytest.approx(sent, rel=0.15)
 
 
 async def test_overhead_and_answers_are_measured_on_this_machine(lab: Roundtable) -> None:
-    before = (await quote(lab, paid(PAID))).seats[0]
+    before = (await lab.meetings.quote(paid(PAID))).seats[0]
     await held(lab, paid(PAID))
-    after = (await quote(lab, paid(PAID))).seats[0]
+    after = (await lab.meetings.quote(paid(PAID))).seats[0]
     assert (before.measured, before.overhead, before.seconds) == (False, 250, None)
     assert after.measured
     assert after.overhead < before.overhead
@@ -112,14 +112,14 @@ async def test_overhead_and_answers_are_measured_on_this_machine(lab: Roundtable
 
 
 async def test_options_need_no_ballot_and_limits_cut_the_plan(lab: Roundtable) -> None:
-    assert (await quote(lab, paid(PAID, options=("REST", "GraphQL")))).calls.likely == 6
-    assert (await quote(lab, paid(PAID, settings={"rounds": 0}))).calls.most == 12
-    assert (await quote(lab, paid(PAID, limits=Limits(rounds=1)))).calls.most == 6
+    assert (await lab.meetings.quote(paid(PAID, options=("REST", "GraphQL")))).calls.likely == 6
+    assert (await lab.meetings.quote(paid(PAID, settings={"rounds": 0}))).calls.most == 12
+    assert (await lab.meetings.quote(paid(PAID, limits=Limits(rounds=1)))).calls.most == 6
 
 
 async def test_the_most_is_the_dearest_of_a_chain(lab: Roundtable) -> None:
-    alone = await quote(lab, paid(PAID))
-    chained = await quote(lab, paid("script:table.json", PAID))
+    alone = await lab.meetings.quote(paid(PAID))
+    chained = await lab.meetings.quote(paid("script:table.json", PAID))
     assert chained.usd.likely == 0
     assert chained.usd.most == alone.usd.most
     assert chained.seats[0].paid == "free"
@@ -129,20 +129,20 @@ async def test_seats_on_a_plan_are_said_as_such(lab: Roundtable, monkeypatch: py
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     seats = (Seat("claude", ("cli:claude",)), Seat("gpt", (PAID,)))
-    quoted = await quote(lab, Agenda("REST or GraphQL?", seats))
+    quoted = await lab.meetings.quote(Agenda("REST or GraphQL?", seats))
     assert quoted.plans == ("claude",)
     claude, gpt = quoted.seats
     assert (claude.paid, claude.usd, claude.keeps_session) == ("plan", Money(), True)
     assert quoted.usd == gpt.usd
     assert quote_sentence(quoted).endswith("for 6 to 16 calls; claude is on your plan.")
-    alone = await quote(lab, Agenda("REST or GraphQL?", seats[:1]))
+    alone = await lab.meetings.quote(Agenda("REST or GraphQL?", seats[:1]))
     assert quote_sentence(alone) == "Nothing to pay by the token, for 3 to 8 calls; claude is on your plan."
     charter, _ = await lab.draft(Agenda("REST or GraphQL?", seats[:1], limits=Limits(budget_usd=0)))
     assert charter.limits.budget_usd == 0
 
 
 async def test_a_budget_is_told_what_it_cannot_hold_and_cannot_see(lab: Roundtable) -> None:
-    quoted = await quote(lab, paid(PAID, "dim:alpha", limits=Limits(budget_usd=0.0001, budget_tokens=10)))
+    quoted = await lab.meetings.quote(paid(PAID, "dim:alpha", limits=Limits(budget_usd=0.0001, budget_tokens=10)))
     assert quoted.unpriced == ("dim:alpha",)
     money, tokens, unseen = quoted.notices
     assert money.startswith("It is likely to cost more than the budget of $0.0001: the meeting then stops")
@@ -151,30 +151,30 @@ async def test_a_budget_is_told_what_it_cannot_hold_and_cannot_see(lab: Roundtab
 
 
 async def test_a_budget_between_the_likely_and_the_most_may_hold(lab: Roundtable) -> None:
-    quoted = await quote(lab, paid(PAID))
+    quoted = await lab.meetings.quote(paid(PAID))
     money, tokens = (quoted.usd.likely or 0) * 1.1, round(quoted.tokens.likely * 1.1)
-    notices = (await quote(lab, paid(PAID, limits=Limits(budget_usd=money, budget_tokens=tokens)))).notices
+    notices = (await lab.meetings.quote(paid(PAID, limits=Limits(budget_usd=money, budget_tokens=tokens)))).notices
     assert [notice.partition(" more than")[0] for notice in notices] == ["At most it costs", "At most it takes"]
 
 
 async def test_an_unknown_price_is_not_nothing(lab: Roundtable, workspace: Path) -> None:
     write_script(workspace, AGREE)
-    unknown = await quote(lab, paid("dim:alpha"))
+    unknown = await lab.meetings.quote(paid("dim:alpha"))
     assert (unknown.usd, unknown.seats[0].usd) == (Money(None, None), Money(None, None))
-    free_first = await quote(lab, paid("script:table.json", "dim:alpha"))
+    free_first = await lab.meetings.quote(paid("script:table.json", "dim:alpha"))
     assert free_first.usd == Money(0.0, None)
     seats = (Seat("claude", (PAID,)), Seat("gpt", ("dim:alpha",)))
-    both = await quote(lab, Agenda("REST or GraphQL?", seats))
+    both = await lab.meetings.quote(Agenda("REST or GraphQL?", seats))
     assert both.usd == both.seats[0].usd
     assert both.unpriced == ("dim:alpha",)
-    dear_at_last = await quote(lab, paid("dim:alpha", PAID))
+    dear_at_last = await lab.meetings.quote(paid("dim:alpha", PAID))
     assert dear_at_last.usd.likely is None
     assert quote_sentence(dear_at_last).startswith("At most $")
 
 
 async def test_a_quote_says_who_cannot_speak(lab: Roundtable) -> None:
     seats = (Seat("claude", (PAID,)), Seat("gpt", ("nosuch:foo",)), Seat("gemini", ("nosuch:foo", PAID)))
-    claude, gpt, gemini = (await quote(lab, Agenda("REST or GraphQL?", seats))).seats
+    claude, gpt, gemini = (await lab.meetings.quote(Agenda("REST or GraphQL?", seats))).seats
     assert gpt.cannot_speak.startswith("There is no endpoint called `nosuch`.")
     assert (claude.cannot_speak, gemini.cannot_speak) == ("", "")
 
@@ -186,8 +186,8 @@ async def test_models_that_think_are_expected_to(lab: Roundtable, server: FaultS
             'reasoning = ["*"]\nthinking_tokens = 8000\n'
         )
     async with await Roundtable.open(lab.workspace, places) as desk:
-        plain = (await quote(desk, paid(PAID))).seats[0]
-        deep = (await quote(desk, paid("deep:claude-haiku-4-5"))).seats[0]
+        plain = (await desk.meetings.quote(paid(PAID))).seats[0]
+        deep = (await desk.meetings.quote(paid("deep:claude-haiku-4-5"))).seats[0]
     assert deep.output_tokens.likely == plain.output_tokens.likely + 3 * 2000
     assert deep.input_tokens.likely == plain.input_tokens.likely
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from roundtable.app.cost.quote import ON_TOP, Quote, quote
+from roundtable.app.cost.quote import ON_TOP, Quote
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.stage_lists import load_shipped_stages
@@ -67,10 +67,10 @@ def seats(folder: Path, turns: list[dict[str, Any]]) -> tuple[Seat, ...]:
 
 async def held(desk: Roundtable, agenda: Agenda) -> tuple[Quote, Session]:
     """What was quoted, and the session that was then held."""
-    before = await quote(desk, agenda)
-    session = await desk.convene(agenda)
-    await desk.run(session)
-    return before, await desk.session(session)
+    before = await desk.meetings.quote(agenda)
+    session = await desk.meetings.open(agenda)
+    await desk.meetings.run(session)
+    return before, await desk.sessions.get(session)
 
 
 def agenda(stages: tuple[Stage, ...], table: tuple[Seat, ...], **settings: Any) -> Agenda:
@@ -173,7 +173,7 @@ async def test_what_a_stage_reads_of_a_project_is_quoted_with_it(tmp_path: Path)
     for number in (1, 40):
         folder = repository(tmp_path / str(number), {f"shop/part_{it}.py": module(it) for it in range(number)})
         async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
-            quotes.append(await quote(desk, agenda((review,), table, existing=True)))
+            quotes.append(await desk.meetings.quote(agenda((review,), table, existing=True)))
     small, large = quotes
     assert large.calls.likely > small.calls.likely
     added = sum(len(module(it)) for it in range(1, 40)) / 4
@@ -196,7 +196,7 @@ async def test_windows_that_are_known_say_how_many_parts_there_are_and_how_long_
     review = next(it for it in load_shipped_stages().stages if it.kind == "review")
     async with await Roundtable.open(folder, places) as desk:
         large, small = [
-            await quote(desk, agenda((review,), (Seat("claude", (f"lab:{it}",)),), existing=True))
+            await desk.meetings.quote(agenda((review,), (Seat("claude", (f"lab:{it}",)),), existing=True))
             for it in ("large", "small")
         ]
     assert large.calls.likely == 2, "all of it at once, and a judge"
@@ -217,6 +217,6 @@ async def test_a_quote_is_for_the_form_in_which_the_files_of_the_project_are_to_
         if meeting == "build":
             told = Agenda("Make it shorter.", table, meeting="build", files=("long.txt",))
         async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
-            quotes.append(await quote(desk, told))
+            quotes.append(await desk.meetings.quote(told))
     whole, in_parts = (it.seats[1].input_tokens.likely for it in quotes)
     assert in_parts - whole > 40, "how parts are written has to be told besides"

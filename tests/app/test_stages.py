@@ -30,7 +30,9 @@ SEVEN = {
 
 async def opened(desk: Roundtable, **agenda: object) -> Charter:
     """The charter of a meeting in stages; nothing is on the record."""
-    return (await desk.draft(msgspec.convert({"question": "A to-do list", "meeting": "sdlc", **agenda}, Agenda)))[0]
+    return (
+        await desk.meetings.draft(msgspec.convert({"question": "A to-do list", "meeting": "sdlc", **agenda}, Agenda))
+    )[0]
 
 
 def names(stages: tuple[Stage, ...]) -> list[str]:
@@ -39,8 +41,8 @@ def names(stages: tuple[Stage, ...]) -> list[str]:
 
 @pytest.mark.feature("S0.9", "S0.21", "S0.22", "S0.23", "S0.24", "S0.25", "S0.26", "S0.27", "S0.28")
 def test_the_seven_stages_have_their_order_roles_and_budgets(desk: Roundtable) -> None:
-    assert {it.name: (it.title, it.role, it.kind, it.tokens) for it in desk.stages.find("sdlc")} == SEVEN
-    assert names(desk.stages.find("sdlc")) == list(SEVEN)
+    assert {it.name: (it.title, it.role, it.kind, it.tokens) for it in desk.meetings.find_stages("sdlc")} == SEVEN
+    assert names(desk.meetings.find_stages("sdlc")) == list(SEVEN)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def test_the_seven_stages_have_their_order_roles_and_budgets(desk: Roundtable) -
     ],
 )
 def test_there_are_lighter_ways_through_them(desk: Roundtable, way: str, held: list[str]) -> None:
-    assert names(desk.stages.find(way)) == held
+    assert names(desk.meetings.find_stages(way)) == held
 
 
 @pytest.mark.feature("S0.145")
@@ -117,7 +119,7 @@ def own(name: str) -> str:
 
 def test_a_list_of_ones_own_says_what_is_different_and_adds_its_own_stages(desk: Roundtable, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(OWN)
-    first, second = desk.stages.find(str(tmp_path / "mine.toml"))
+    first, second = desk.meetings.find_stages(str(tmp_path / "mine.toml"))
     assert (first.name, first.role, first.instructions) == (
         "requirements",
         "Principal Product Engineer",
@@ -160,31 +162,35 @@ def test_what_lies_in_a_folder_never_stands_in_for_a_name(
     monkeypatch.chdir(workspace)
     for name in ("sdlc", "spec", "audit", "audit.toml"):
         (workspace / name).write_text(OWN)
-    assert names(desk.stages.find("sdlc")) == list(SEVEN)
+    assert names(desk.meetings.find_stages("sdlc")) == list(SEVEN)
     with pytest.raises(NotFound, match="no list of stages audit"):
-        desk.stages.find("audit")
-    assert names(desk.stages.find("audit.toml")) == names(desk.stages.find("./audit")) == ["requirements", "threats"]
+        desk.meetings.find_stages("audit")
+    assert (
+        names(desk.meetings.find_stages("audit.toml"))
+        == names(desk.meetings.find_stages("./audit"))
+        == ["requirements", "threats"]
+    )
 
 
 def test_a_list_is_found_by_its_name_and_a_workspaces_own_only_once_it_is_trusted(
     desk: Roundtable, places: Places, workspace: Path
 ) -> None:
     with pytest.raises(NotFound, match="no list of stages audit") as unknown:
-        desk.stages.find("audit")
+        desk.meetings.find_stages("audit")
     assert "sdlc, spec, code, no-docker" in unknown.value.help
     brought = workspace / ".roundtable" / "stages"
     brought.mkdir(parents=True)
     (brought / "audit.toml").write_text(OWN)
     with pytest.raises(NotTrusted, match="brings the stages audit"):
-        desk.stages.find("audit")
+        desk.meetings.find_stages("audit")
     trust(places, workspace)
-    assert names(desk.stages.find("audit")) == ["requirements", "threats"]
+    assert names(desk.meetings.find_stages("audit")) == ["requirements", "threats"]
     (brought / "audit.toml").write_text(OWN.replace("Ten", "Two"))
     with pytest.raises(NotTrusted):
-        desk.stages.find("audit")
+        desk.meetings.find_stages("audit")
     (places.config / "stages").mkdir(parents=True)
     (places.config / "stages" / "mine.toml").write_text(OWN)
-    assert names(desk.stages.find("mine")) == ["requirements", "threats"]
+    assert names(desk.meetings.find_stages("mine")) == ["requirements", "threats"]
 
 
 def test_the_list_in_the_docs_can_be_read() -> None:
@@ -219,7 +225,7 @@ async def test_who_is_to_take_part_in_a_stage_must_sit_at_the_table(desk: Roundt
 async def test_there_is_room_for_every_round_of_every_stage_and_a_limit_that_somebody_set_stays(
     desk: Roundtable,
 ) -> None:
-    spec = encode_stages(apply_stage_options(desk.stages.find("spec"), StageOptions()))
+    spec = encode_stages(apply_stage_options(desk.meetings.find_stages("spec"), StageOptions()))
     few = await opened(desk, seats=SEATS, settings={"stages": spec})
     assert few.limits.rounds >= 5 * (3 + 3), "two discussions of three rounds, each sent back four times"
     assert (await opened(desk, seats=SEATS)).limits.rounds > few.limits.rounds

@@ -56,11 +56,11 @@ class Bench:
         self._lease = lease
 
     async def record(self, *events: Event) -> None:
-        await self.desk.store.append_many(SESSION, events, self._lease)
+        await self.desk.parts.record.append_many(SESSION, events, self._lease)
 
     async def draft(self, **texts: str) -> str:
         wanted = Changeset(tuple(ReplaceFile(f"{name}.py", text) for name, text in texts.items()))
-        return await DraftStore(self.desk.store).keep(
+        return await DraftStore(self.desk.parts.record).keep(
             draft_changeset(wanted, self.desk.workspace, self.desk.redactor.finds).files
         )
 
@@ -71,7 +71,7 @@ class Bench:
         return shown
 
     async def perform(self, step: str, effect: Effect) -> object:
-        return await self.desk.performer.perform(f"{SESSION}/{step}", effect)
+        return await self.desk.wiring.performer.perform(f"{SESSION}/{step}", effect)
 
     async def refused(self, draft: str, gate: str = "approve") -> str:
         said = await self.perform("build/execute", ApplyChange(draft, gate))
@@ -86,8 +86,8 @@ async def bench(desk: Roundtable, workspace: Path) -> Bench:
     (workspace / ".git").rmdir()
     repository(workspace, {"a.py": "a = 1\n", "b.py": "b = 1\n"})
     charter = Charter("Change a.", (Seat("claude", ("script:x",)),), "build", 1)
-    await desk.store.append(SESSION, SessionOpened(charter))
-    lease, _ = await desk.store.acquire(SESSION, "test")
+    await desk.parts.record.append(SESSION, SessionOpened(charter))
+    lease, _ = await desk.parts.leases.acquire(SESSION, "test")
     return Bench(desk, lease)
 
 
@@ -170,10 +170,10 @@ async def test_a_step_that_was_cut_off_after_writing_is_recognised_and_not_done_
     await bench.planned(shown)
     await bench.record(GateOpened(APPROVE), GateAnswered("approve", "all", by="anna"))
     effect, key = ApplyChange(shown, "approve"), f"{SESSION}/build/execute"
-    assert await bench.desk.performer.recover(key, effect) is None, "nothing was written yet"
-    written = await bench.desk.performer.perform(key, effect)
+    assert await bench.desk.wiring.performer.recover(key, effect) is None, "nothing was written yet"
+    written = await bench.desk.wiring.performer.perform(key, effect)
     assert isinstance(written, ChangeApplied)
-    assert await bench.desk.performer.recover(key, effect) == written
+    assert await bench.desk.wiring.performer.recover(key, effect) == written
 
 
 async def test_a_seat_that_was_asked_about_one_file_cannot_change_another(bench: Bench) -> None:

@@ -24,7 +24,7 @@ def hold_meeting(cli: Cli, agenda: Agenda, **seats: Seat) -> str:
     async def slug() -> str:
         async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
             session, _ = await hold(desk, msgspec.structs.replace(agenda, seats=table, headless=True))
-            return (await desk.session(session)).charter.slug
+            return (await desk.sessions.get(session)).charter.slug
 
     return asyncio.run(slug())
 

@@ -342,10 +342,10 @@ async def _left_at_a_gate() -> str:
     async with await Roundtable.open() as desk:
         seats = tuple(Seat(name, ("script:tie.json",)) for name in ("a", "b"))
         agenda = Agenda("Which?", seats, options=("REST", "GraphQL"), limits=Limits(retries=0))
-        session = await desk.convene(agenda)
-        running = asyncio.create_task(desk.run(session))
-        while (await desk.session(session)).open_gates == ():
-            await desk.store.changed(session, (await desk.session(session)).seq, 1)
+        session = await desk.meetings.open(agenda)
+        running = asyncio.create_task(desk.meetings.run(session))
+        while (await desk.sessions.get(session)).open_gates == ():
+            await desk.sessions.wait_for_facts(session, (await desk.sessions.get(session)).seq, 1)
         running.cancel()
         await asyncio.wait({running})
         return session

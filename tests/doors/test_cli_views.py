@@ -71,9 +71,11 @@ def hold(*, name: str = "", started: bool = True) -> str:
     async def work() -> str:
         async with await Roundtable.open() as desk:
             limits = Limits(retries=0, budget_tokens=9000)
-            session = await desk.convene(Agenda("REST or GraphQL?", seats(), name=name, headless=True, limits=limits))
+            session = await desk.meetings.open(
+                Agenda("REST or GraphQL?", seats(), name=name, headless=True, limits=limits)
+            )
             if started:
-                await desk.run(session)
+                await desk.meetings.run(session)
             return session
 
     return asyncio.run(work())
@@ -206,8 +208,8 @@ def test_a_running_session_names_its_process() -> None:
 
     async def take() -> Lease:
         async with await Roundtable.open() as desk:
-            lease, _ = await desk.store.acquire(session, current_lease_holder())
-            await desk.store.append(session, GateOpened(Gate("choose", "Which?", ("A", "none"), "none")), lease)
+            lease, _ = await desk.parts.leases.acquire(session, current_lease_holder())
+            await desk.parts.record.append(session, GateOpened(Gate("choose", "Which?", ("A", "none"), "none")), lease)
             return lease
 
     lease = asyncio.run(take())
@@ -220,7 +222,7 @@ def test_a_running_session_names_its_process() -> None:
 
     async def let_go() -> None:
         async with await Roundtable.open() as desk:
-            await desk.store.release(lease)
+            await desk.parts.leases.release(lease)
 
     asyncio.run(let_go())
     assert said("list", "--json")["sessions"][0]["pid"] is None

@@ -19,7 +19,6 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import CallToolResult, TextContent, TextResourceContents
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.runs.background import run_in_background
 from roundtable.app.settings.installation import install_command
 from roundtable.app.settings.places import Places
 from tests.app.test_background import let_go, pid_of
@@ -45,8 +44,8 @@ async def cli(tmp_path: Path) -> AsyncGenerator[Cli]:
     yield cli
     (cli.home / "config.toml").unlink(missing_ok=True)
     async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
-        for it in await desk.sessions():
-            if holder := await desk.holder(it.id):
+        for it in await desk.sessions.list():
+            if holder := await desk.sessions.holder(it.id):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid_of(holder), signal.SIGTERM)
 
@@ -135,7 +134,7 @@ def stands(cli: Cli, session: str) -> dict[str, Any]:
 async def kill_the_run(cli: Cli, session: str) -> None:
     """End the process that runs a session, and wait until it is gone."""
     async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
-        os.kill(pid_of(await desk.holder(session)), signal.SIGKILL)
+        os.kill(pid_of(await desk.sessions.holder(session)), signal.SIGKILL)
         await let_go(desk, session)
 
 
@@ -196,8 +195,8 @@ async def test_an_answer_takes_up_a_meeting_whose_process_was_killed_at_the_gate
 async def test_an_answer_takes_up_a_meeting_whose_process_let_go_of_it_at_the_gate(cli: Cli) -> None:
     seated(cli, a=council_seat("REST", "A"), b=council_seat("GraphQL", "B"))
     async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
-        session = await desk.convene(Agenda(CHOICE["question"], options=tuple(CHOICE["options"])))
-        await run_in_background(desk, session, at_a_gate=0.2)
+        session = await desk.meetings.open(Agenda(CHOICE["question"], options=tuple(CHOICE["options"])))
+        await desk.meetings.run_in_background(session, gate_wait=0.2)
         await let_go(desk, session)
     async with over_stdio(cli) as client:
         told = await called(client, "watch_meeting", session=session)

@@ -146,11 +146,11 @@ async def _sessions(cli: Cli) -> None:
     seats = tuple(Seat(name, ("script:s.json",)) for name in ("ada", "bob"))
     async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
         for name in ("unheld", "spare", "forgettable", "waiting"):
-            session = await desk.convene(Agenda("Change app.py", seats, meeting="build", name=name))
+            session = await desk.meetings.open(Agenda("Change app.py", seats, meeting="build", name=name))
             if name == "waiting":
-                lease, _ = await desk.store.acquire(session, current_lease_holder())
-                await desk.store.append(session, GateOpened(APPROVE), lease)
-                await desk.store.release(lease)
+                lease, _ = await desk.parts.leases.acquire(session, current_lease_holder())
+                await desk.parts.record.append(session, GateOpened(APPROVE), lease)
+                await desk.parts.leases.release(lease)
 
 
 def test_every_command_is_tried() -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.opening.apply_source import find_session_to_apply
 from roundtable.app.settings.places import Places
 from roundtable.core.text.quotation import quote_markdown
 from tests.doors.command_line import Cli
@@ -130,7 +129,7 @@ def test_who_has_something_carried_out_means_what_was_decided_and_not_a_new_proj
 
     async def meant() -> str:
         async with await Roundtable.open(other.work, Places(other.home, other.home)) as desk:
-            return (await find_session_to_apply(desk, "")).charter.slug
+            return (await desk.meetings.find_session_to_apply("")).charter.slug
 
     assert asyncio.run(meant()) == slug
 

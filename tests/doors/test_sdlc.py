@@ -58,7 +58,7 @@ def slugs(cli: Cli) -> list[str]:
 async def kept(cli: Cli, digest: str) -> str:
     """What the record keeps under a name."""
     async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
-        return (await desk.store.fetch(digest)).decode()
+        return (await desk.sessions.read_blob(digest)).decode()
 
 
 # --- holding it -----------------------------------------------------------------------------------

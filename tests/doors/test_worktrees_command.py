@@ -30,7 +30,7 @@ def cli(tmp_path: Path) -> Cli:
 def _open(cli: Cli, agent: str, task: str) -> Worktree:
     async def work() -> Worktree:
         async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
-            return await desk.workplaces.make(agent, task)
+            return await desk.changes.make_worktree(agent, task)
 
     return asyncio.run(work())
 

@@ -62,7 +62,7 @@ async def held(desk: Roundtable, project: dict[str, str], *fixes: dict[str, str]
     meeting = Held(desk, claude=seat(project, *fixes))
     answers = {"stages": "continue", "rerun": "yes"}
     await meeting.hold("sdlc", "A clock.", settings=settings(DEVELOPMENT, EXECUTION), answers=answers)
-    state = await desk.session(meeting.session)
+    state = await desk.sessions.get(meeting.session)
     return [it for it in state.results.values() if isinstance(it, ProjectRan)], list_stage_ends(state)[-1]
 
 
@@ -110,11 +110,11 @@ async def test_a_running_container_is_stopped_on_demand(desk: Roundtable, base: 
     await meeting.open("sdlc", "A clock.", settings=settings(DEVELOPMENT, EXECUTION), answers=answers)
     holding = asyncio.create_task(meeting.hold("sdlc"))
     async with asyncio.timeout(60):
-        async for it in desk.watch(meeting.session, here=True):
+        async for it in desk.sessions.watch(meeting.session, here=True):
             if isinstance(it, Delta) and it.round == "execution/1/run" and "it runs now" in it.text:
                 break
-    await desk.stop_run(meeting.session)
+    await desk.sessions.stop_program(meeting.session)
     await holding
-    (run,) = [it for it in (await desk.session(meeting.session)).results.values() if isinstance(it, ProjectRan)]
+    (run,) = [it for it in (await desk.sessions.get(meeting.session)).results.values() if isinstance(it, ProjectRan)]
     assert run.stopped
     assert "it runs now" in run.steps[0].output

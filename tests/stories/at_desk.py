@@ -28,20 +28,20 @@ class Held:
     async def open(self, meeting: str, question: str = "Why does login fail?", **agenda: Any) -> None:
         """Convene it; nothing is asked yet."""
         desk = self._desk
-        script = desk.places.data / "script.json"
+        script = desk.setup.places.data / "script.json"
         script.write_text(json.dumps(self._script))
         seats = tuple(Seat(name, (f"script:{script}",)) for name in self._script["seats"])
         limits = Limits(retries=0, seat_timeout=20, round_deadline=20)
         headless = agenda.pop("headless", True)
         told = Agenda(question, seats, meeting=meeting, limits=limits, headless=headless, **agenda)
-        self.session = await desk.convene(told)
+        self.session = await desk.meetings.open(told)
 
     async def hold(self, meeting: str, question: str = "Why does login fail?", **agenda: Any) -> Decision:
         """Convene it, or take it up where it stands."""
         if not self.session:
             await self.open(meeting, question, **agenda)
         desk = self._desk
-        engine = Engine(desk.store, desk.store, self.voices, desk.performer, desk.feed)
+        engine = Engine(desk.parts.record, desk.parts.leases, self.voices, desk.wiring.performer, desk.parts.feed)
         return await engine.run(self.session, find_charter_rules, "test")
 
     def prompt(self, round: str, seat: str) -> str:
@@ -51,7 +51,7 @@ class Held:
 
     async def served(self) -> list[FilesRead | ChecksRun]:
         """What came of the seats' requests."""
-        served = (await self._desk.session(self.session)).shared_results
+        served = (await self._desk.sessions.get(self.session)).shared_results
         return [result for _, _, result in served if isinstance(result, FilesRead | ChecksRun)]
 
 

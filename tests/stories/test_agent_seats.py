@@ -38,9 +38,9 @@ async def test_agents_and_other_voices_hold_one_meeting(tmp_path: Path) -> None:
         Seat("plain", ("script:table.json",)),
     )
     async with await Roundtable.open(workspace, places) as desk:
-        session = await desk.convene(Agenda("REST or GraphQL?", seats, headless=True, limits=Limits(retries=0)))
-        decision = await desk.run(session)
-        facts = [fact.event for fact in await desk.store.read(session)]
+        session = await desk.meetings.open(Agenda("REST or GraphQL?", seats, headless=True, limits=Limits(retries=0)))
+        decision = await desk.meetings.run(session)
+        facts = [fact.event for fact in await desk.sessions.records(session)]
     assert decision.outcome is Outcome.REACHED
     failed = next(fact for fact in facts if isinstance(fact, CallFailed))
     assert (failed.seat, failed.voice, failed.fault.kind) == ("claude", "cli:claude", FaultKind.UNAUTHORIZED)

@@ -51,7 +51,7 @@ async def apply(desk: Roundtable, of: Held, seats: Sequence[Seat] = (), **settin
     answers = settings.pop("answers", YES)
     later = Held(desk)
     later.voices = of.voices
-    later.session = await desk.apply(
+    later.session = await desk.meetings.open_apply(
         of.session, Agenda("", tuple(seats), settings=settings, headless=True, answers=answers)
     )
     return later, await later.hold("apply")
@@ -70,7 +70,7 @@ async def test_the_lead_drafts_a_plan_and_then_writes_what_was_decided(bench: Ro
     assert STUB in prompt, "and the code"
     assert "1. Change slug.py." in prompt, "and its own plan"
     told = git(code, "log", "-1", "--format=%B")
-    assert f"Roundtable-Decision: {(await bench.session(council.session)).charter.slug}\n" in told
+    assert f"Roundtable-Decision: {(await bench.sessions.get(council.session)).charter.slug}\n" in told
     assert "Produced-By: gpt" in told
 
 
@@ -112,15 +112,15 @@ async def test_a_person_who_stops_after_the_plan_has_nothing_written(bench: Roun
 @pytest.mark.feature("S4.6", "S3.18")
 async def test_only_a_seat_with_the_right_to_execute_is_asked_to_write(bench: Roundtable) -> None:
     council = await decided(bench, claude=executing(), gpt=executing())
-    script = (await bench.session(council.session)).charter.seats[0].voices
+    script = (await bench.sessions.get(council.session)).charter.seats[0].voices
     seats = [Seat("claude", ("missing:model",)), Seat("gpt", script, rights=(Right.SPEAK, Right.EXECUTE))]
     later, decision = await apply(bench, council, seats)
     assert decision.author == "gpt", "the other one cannot even speak, and need not"
     assert "it alone has the right to execute" in later.prompt("apply/1-plan", "gpt")
     with pytest.raises(UsageError, match="claude has no right to execute"):
-        await bench.apply(council.session, Agenda("", tuple(seats), settings={"by": "claude"}))
+        await bench.meetings.open_apply(council.session, Agenda("", tuple(seats), settings={"by": "claude"}))
     with pytest.raises(NotFound, match="no seat grok"):
-        await bench.apply(council.session, Agenda("", settings={"by": "grok"}))
+        await bench.meetings.open_apply(council.session, Agenda("", settings={"by": "grok"}))
 
 
 @pytest.mark.feature("S3.75", "S3.76", "S3.77")
@@ -128,20 +128,20 @@ async def test_without_a_right_capabilities_and_priority_choose_and_a_fallback_v
     bench: Roundtable, code: Path
 ) -> None:
     council = await decided(bench, claude=executing(), gpt=executing(), gemini=executing())
-    script = (await bench.session(council.session)).charter.seats[0].voices[0]
+    script = (await bench.sessions.get(council.session)).charter.seats[0].voices[0]
     seats = [
         Seat("claude", (script,), priority=1),
         Seat("gpt", ("missing:model", script), capabilities=("dashes",), priority=2),
         Seat("gemini", (script,), priority=3),
     ]
-    session = await bench.apply(council.session, Agenda("", tuple(seats), headless=True, answers=YES))
-    decision = await bench.run(session)
+    session = await bench.meetings.open_apply(council.session, Agenda("", tuple(seats), headless=True, answers=YES))
+    decision = await bench.meetings.run(session)
     assert decision.author == "claude", "who wrote what was decided comes first"
     git(code, "reset", "-q", "--hard", "HEAD~1")
-    session = await bench.apply(
+    session = await bench.meetings.open_apply(
         council.session, Agenda("", tuple(seats), settings={"by": "gpt"}, headless=True, answers=YES)
     )
-    decision = await bench.run(session)
+    decision = await bench.meetings.run(session)
     assert decision.substitutions[0].voice == script
     assert (code / "slug.py").read_text() == SLUG
 
@@ -150,11 +150,11 @@ async def test_what_decided_nothing_cannot_be_applied(bench: Roundtable) -> None
     held = Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG))
     await held.hold("build", TASK)
     with pytest.raises(UsageError, match="ended without a decision that could be carried out"):
-        await bench.apply(held.session, Agenda(""))
+        await bench.meetings.open_apply(held.session, Agenda(""))
     done = Held(bench, claude=writer(SLUG))
     await done.hold("build", TASK, answers=YES)
     with pytest.raises(UsageError, match="carried out already"):
-        await bench.apply(done.session, Agenda(""))
+        await bench.meetings.open_apply(done.session, Agenda(""))
 
 
 async def test_a_change_on_a_branch_leaves_the_files_as_they_are(bench: Roundtable, code: Path) -> None:
@@ -172,7 +172,7 @@ async def test_what_was_approved_and_could_not_be_written_is_an_error_to_look_in
     later = Held(bench)
     later.voices = council.voices
     agenda = Agenda("", settings={"branch": "slugs"}, headless=True, answers=YES)
-    later.session = await bench.apply(council.session, agenda)
+    later.session = await bench.meetings.open_apply(council.session, agenda)
     git(code, "branch", "slugs")
     decision = await later.hold("apply")
     assert decision.outcome is Outcome.DEADLOCK
@@ -201,8 +201,8 @@ async def test_a_program_that_waits_for_it_is_told_once_it_is_written(code: Path
     async with await Roundtable.open(code, bench_places) as desk:
         held = Held(desk, claude=writer(SLUG))
         await held.open("build", TASK, answers=YES)
-        await desk.run(held.session)
-        assert await desk.hooks.troubles() == []
+        await desk.meetings.run(held.session)
+        assert await desk.meetings.hook_problems() == []
     said = json.loads(told.read_text())
     assert (said["hook"], said["session"]) == ("execution_complete", held.session)
 

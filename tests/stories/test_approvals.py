@@ -29,7 +29,7 @@ async def test_what_two_others_approve_and_checks_pass_is_written_on_the_persons
     decision = await held.hold("build", TASK, answers=YES, settings={"approvals": 2})
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude")
     assert (code / "slug.py").read_text() == SLUG
-    (asked,) = [it for it in (await bench.session(held.session)).rounds.values() if it.name.endswith("-approval")]
+    (asked,) = [it for it in (await bench.sessions.get(held.session)).rounds.values() if it.name.endswith("-approval")]
     assert set(asked.opened.electorate) == {"gpt", "gemini"}, "no author approves its own work"
 
 
@@ -43,5 +43,5 @@ async def test_without_enough_approvals_nobody_is_asked_to_write_it(
     assert decision.outcome is Outcome.DEADLOCK
     assert f"of {needed} seats that did not write it approved it" in decision.how
     assert ("tabs are not handled" in decision.how) == (gemini == NOT_SO)
-    assert "approve" not in (await bench.session(held.session)).gates
+    assert "approve" not in (await bench.sessions.get(held.session)).gates
     assert (code / "slug.py").read_text() == STUB

@@ -44,8 +44,8 @@ def tried(session: Session) -> CandidatesTried:
 async def opened(held: Held, desk: Roundtable, gate: str) -> Session:
     """The session once it waits at a gate, as somebody in another process sees it."""
     async with asyncio.timeout(120):
-        while gate not in (session := await desk.session(held.session)).gates:
-            await desk.store.changed(held.session, session.seq, 1)
+        while gate not in (session := await desk.sessions.get(held.session)).gates:
+            await desk.sessions.wait_for_facts(held.session, session.seq, 1)
     return session
 
 
@@ -54,7 +54,7 @@ async def person(held: Held, desk: Roundtable, **answers: tuple[str, str]) -> No
     for gate, (option, text) in answers.items():
         name = gate.replace("_", "-")
         await opened(held, desk, name)
-        await desk.answer(held.session, name, option, text, by="anna")
+        await desk.gates.answer(held.session, name, option, text, by="anna")
 
 
 async def answered(held: Held, desk: Roundtable, task: str = TASK, **answers: tuple[str, str]) -> Decision:
@@ -73,7 +73,7 @@ async def test_the_candidate_that_runs_wins_and_is_committed_once_a_person_says_
     decision = await held.hold("build", TASK, answers=YES)
     assert (decision.outcome, decision.author, decision.next_step) == (Outcome.REACHED, "gpt", "applied")
     assert (code / "slug.py").read_text() == SLUG
-    last = tried(await bench.session(held.session))
+    last = tried(await bench.sessions.get(held.session))
     assert {it.seat: it.passed for it in last.candidates} == {"claude": False, "gpt": True}
     assert {check.argv[2] for it in last.candidates for check in it.checks if check.name == "tests"} == {"pytest"}
     told = git(code, "log", "-1", "--format=%B")
@@ -118,7 +118,7 @@ async def test_when_none_passes_the_meeting_says_so_and_writes_nothing(bench: Ro
     assert "claude: The check tests failed with exit code 1: AssertionError: " in decision.how, "with what it said"
     assert "gpt: slug.py: slug.py would not parse" in decision.how
     assert (code / "slug.py").read_text() == STUB
-    assert not (await bench.session(held.session)).gates
+    assert not (await bench.sessions.get(held.session)).gates
 
 
 async def test_one_seat_alone_can_build_and_the_decision_says_so(bench: Roundtable, code: Path) -> None:
@@ -136,7 +136,7 @@ async def test_headless_writes_nothing_and_the_draft_is_applied_later_without_as
     assert "nobody said yes" in decision.how
     assert (code / "slug.py").read_text() == STUB
     later = Held(bench, claude=[])
-    later.session = await bench.apply(held.session, Agenda("", headless=True, answers=YES))
+    later.session = await bench.meetings.open_apply(held.session, Agenda("", headless=True, answers=YES))
     applied = await later.hold("apply")
     assert applied.outcome is Outcome.REACHED
     assert later.voices.calls == []
@@ -157,7 +157,7 @@ async def test_what_running_cannot_tell_apart_is_judged_blind_and_merged_by_stru
     text = (code / "slug.py").read_text()
     assert text.startswith(SLUG)
     assert "def unslug(text):" in text
-    session = await bench.session(held.session)
+    session = await bench.sessions.get(held.session)
     made = next(it for it in session.results.values() if isinstance(it, DraftsSynthesised))
     assert [(it.symbol, it.seat) for it in made.took] == [("unslug", "gpt")]
     assert "unslug of gpt" in decision.how
@@ -222,7 +222,7 @@ async def test_what_would_be_lost_for_good_needs_the_phrase_itself(bench: Roundt
             phrase = next(it.phrase for it in session.results.values() if isinstance(it, ChangePlanned))
             assert phrase
             assert phrase in session.gates["destroy"].question
-            await bench.answer(held.session, "destroy", "confirm", phrase if said == "the phrase" else said)
+            await bench.gates.answer(held.session, "destroy", "confirm", phrase if said == "the phrase" else said)
 
         await held.open("build", TASK, headless=False)
         decision, _ = await asyncio.gather(held.hold("build"), confirmed())
@@ -248,7 +248,9 @@ async def test_what_breaks_in_the_rehearsal_goes_back_to_its_author_and_is_appro
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == JOINED_SLUG
     assert not (code / "helper.py").exists()
-    broken = next(it for it in (await bench.session(held.session)).results.values() if isinstance(it, ChangeRehearsed))
+    broken = next(
+        it for it in (await bench.sessions.get(held.session)).results.values() if isinstance(it, ChangeRehearsed)
+    )
     assert broken.broken_checks == ("tests", "its own tests")
     assert "No module named 'helper'" in held.prompt("build/3-repair", "claude")
 
@@ -341,7 +343,7 @@ async def test_what_runs_is_told_while_it_runs_and_not_stored(bench: Roundtable)
     heard: list[Delta] = []
 
     async def listen() -> None:
-        async for items in bench.feed.subscribe(held.session).batches():
+        async for items in bench.parts.feed.subscribe(held.session).batches():
             heard.extend(it for it in items if isinstance(it, Delta))
 
     await held.open("build", TASK)
@@ -353,7 +355,7 @@ async def test_what_runs_is_told_while_it_runs_and_not_stored(bench: Roundtable)
     lines = told.splitlines()
     assert lines.index("tests with claude: FAILED (failures=1)") < lines.index("tests failed with claude")
     assert all(it.startswith(("tests before: ", "tests with claude: ", "tests failed ")) for it in lines)
-    assert bench.feed.snapshot(held.session) == []
+    assert bench.parts.feed.snapshot(held.session) == []
 
 
 async def test_a_dry_run_shows_the_plan_and_asks_nothing(bench: Roundtable, code: Path) -> None:
@@ -361,5 +363,5 @@ async def test_a_dry_run_shows_the_plan_and_asks_nothing(bench: Roundtable, code
     decision = await held.hold("build", TASK, settings={"dry_run": True}, answers=YES)
     assert decision.outcome is Outcome.REACHED
     assert "dry run" in decision.how
-    assert not (await bench.session(held.session)).gates
+    assert not (await bench.sessions.get(held.session)).gates
     assert (code / "slug.py").read_text() == STUB

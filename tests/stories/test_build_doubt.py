@@ -58,7 +58,7 @@ async def test_candidates_that_pass_and_contradict_each_other_are_the_persons_to
     decision = await answered(held, bench, WITH_EXAMPLE, which=("gpt", ""), approve=("all", ""))
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "gpt")
     assert (code / "slug.py").read_text() == NEVER_EMPTY
-    asked = (await bench.session(held.session)).gates["which"]
+    asked = (await bench.sessions.get(held.session)).gates["which"]
     assert "slug.slugify(''): '' with claude's, '-' with gpt's." in asked.question
     assert asked.options == ("claude", "gpt", "none of them")
     assert asked.details["gpt"] == "slug.slugify('') is '-'"
@@ -121,7 +121,7 @@ async def test_what_only_the_test_of_one_tells_apart_is_the_persons_to_choose_fr
     assert decision.outcome is Outcome.DEADLOCK, decision.how
     assert decision.how.startswith("No candidate passed beyond doubt. These pass every check, and do not do the same.")
     assert (code / "slug.py").read_text() == SLUG
-    result = tried(await bench.session(held.session))
+    result = tried(await bench.sessions.get(held.session))
     assert {row[0]: row[3] for row in candidate_table_rows(result)} == {"claude": "nobody", "gpt": "nobody"}
     assert "the 2 candidates behave in 2 ways." in result.how
     assert result.how.endswith(f"Nothing that was run says which of {' and '.join(seats)} is right.")
@@ -130,7 +130,7 @@ async def test_what_only_the_test_of_one_tells_apart_is_the_persons_to_choose_fr
     decision = await answered(held, bench, PILE, which=("claude", ""), approve=("all", ""))
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude")
     assert (code / "slug.py").read_text() == OF_NONE_TOO
-    asked = (await bench.session(held.session)).gates["which"]
+    asked = (await bench.sessions.get(held.session)).gates["which"]
     test = "claude: test_more.PileTest.test_of_none_there_is_none"
     assert f" {test}: " in asked.question
     assert {"passes with claude's", "fails with gpt's"} <= set(re.split(r": |, |\. ", asked.question))
@@ -150,7 +150,7 @@ async def test_a_test_that_only_its_author_passes_changes_nothing_where_two_othe
     decision = await held.hold("build", PILE, answers=YES, settings={"judge": False})
     assert decision.outcome is Outcome.REACHED, decision.how
     assert "Running them does not tell claude, gpt and gemini apart." in decision.how
-    assert tried(await bench.session(held.session)).apart == {}
+    assert tried(await bench.sessions.get(held.session)).apart == {}
 
 
 LARGEST = "Add largest(items) to slug.py, which returns the largest of some items."
@@ -212,7 +212,11 @@ async def test_tests_that_were_asked_for_alone_stay_where_the_code_is_mended(ben
     held = Held(bench, claude=turns)
     decision = await held.hold("build", LARGEST, answers=YES, settings={"mends": 2})
     assert decision.outcome is Outcome.REACHED, decision.how
-    assert list((await bench.session(held.session)).rounds) == ["build/1-propose", "build/2-evidence", "build/3-mend"]
+    assert list((await bench.sessions.get(held.session)).rounds) == [
+        "build/1-propose",
+        "build/2-evidence",
+        "build/3-mend",
+    ]
     assert "test_it_is_the_largest" in held.prompt("build/3-mend", "claude")
     assert (code / "slug.py").read_text() == OR_NOTHING
     assert (code / "test_more.py").read_text() == LARGEST_TEST
@@ -301,7 +305,7 @@ async def test_who_brings_no_test_of_its_own_passes_where_another_does_the_same(
     ready(code)
     held = Held(bench, claude=author(slug=OR_NOTHING), gpt=author(slug=OR_NOTHING, test_largest=LARGEST_TEST))
     assert (await held.hold("build", LARGEST, answers=YES)).outcome is Outcome.REACHED
-    result = tried(await bench.session(held.session))
+    result = tried(await bench.sessions.get(held.session))
     assert {it.seat for it in result.candidates if it.passed} == {"claude", "gpt"}
 
 
@@ -343,7 +347,7 @@ async def test_its_own_tests_are_no_proof_of_what_nobody_else_does_and_the_perso
     assert decision.how.startswith("No candidate passed. claude: agreement: No other candidate is seen to do the same")
     assert decision.how.endswith("Nobody was there to take one all the same.")
     assert (code / "slug.py").read_text() == SLUG
-    rounds = (await bench.session(held.session)).rounds
+    rounds = (await bench.sessions.get(held.session)).rounds
     asked = {name: [it.seat for it in one.moves()] for name, one in rounds.items()}
     again = {"build/2-mend": ["gpt"], "build/2-anew": ["gpt"]}
     assert asked == {"build/1-propose": ["claude", "gpt"], **again}, "claude's stands as it is"
@@ -356,13 +360,13 @@ async def test_its_own_tests_are_no_proof_of_what_nobody_else_does_and_the_perso
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision.how
     assert decision.how.endswith("The person took claude's all the same.")
     assert f"No candidate passed beyond doubt. {DOUBT}" in decision.notices
-    gates = (await bench.session(held.session)).gates
+    gates = (await bench.sessions.get(held.session)).gates
     assert gates["doubt"].options == ("claude", "none of them")
     assert gates["doubt"].writes, "no program may answer it"
     assert DOUBT in gates["doubt"].question
     assert DOUBT in gates["approve"].question
     assert (code / "slug.py").read_text() == OR_NOTHING
-    rows = candidate_table_rows(tried(await bench.session(held.session)))
+    rows = candidate_table_rows(tried(await bench.sessions.get(held.session)))
     assert {row[0]: row[-1] for row in rows}["claude"] == "in doubt"
 
 
@@ -382,7 +386,7 @@ async def test_those_in_doubt_are_shown_with_what_tells_them_apart(bench: Roundt
     held = Held(bench, **seats)
     decision = await answered(held, bench, LARGEST, doubt=("gpt", ""), approve=("all", ""))
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "gpt"), decision.how
-    asked = (await bench.session(held.session)).gates["doubt"]
+    asked = (await bench.sessions.get(held.session)).gates["doubt"]
     assert asked.options == ("claude", "gpt", "none of them")
     assert "slug.largest([]): None with claude's, an error (IndexError) with gpt's." in asked.question, asked.question
     assert asked.details["claude"].startswith("slug.largest([]) is None; ")
@@ -417,7 +421,7 @@ async def test_who_changed_a_test_that_was_there_is_asked_about_where_nobody_in_
     held = Held(bench, claude=[{"round": "*", "text": wrote(joined_otherwise)}], gpt=author(slug=SLUG + "\n"))
     decision = await held.hold("build", LARGEST, answers={"approve-tests": "all"})
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision.how
-    assert (await bench.session(held.session)).gates["doubt"].options == ("gpt", "none of them")
+    assert (await bench.sessions.get(held.session)).gates["doubt"].options == ("gpt", "none of them")
 
 
 async def test_the_doubt_goes_with_a_change_that_is_applied_later(bench: Roundtable, code: Path) -> None:
@@ -427,7 +431,7 @@ async def test_the_doubt_goes_with_a_change_that_is_applied_later(bench: Roundta
     later, decision = await apply(bench, held)
     assert (decision.outcome, decision.degraded) == (Outcome.REACHED, True), decision.how
     assert DOUBT in decision.notices[-1]
-    assert DOUBT in (await bench.session(later.session)).gates["approve"].question
+    assert DOUBT in (await bench.sessions.get(later.session)).gates["approve"].question
 
 
 async def test_the_doubt_goes_with_a_change_whose_session_was_cancelled(bench: Roundtable, code: Path) -> None:
@@ -437,14 +441,14 @@ async def test_the_doubt_goes_with_a_change_whose_session_was_cancelled(bench: R
 
     async def person() -> None:
         await opened(held, bench, "doubt")
-        await bench.answer(held.session, "doubt", "claude", by="anna")
+        await bench.gates.answer(held.session, "doubt", "claude", by="anna")
         await opened(held, bench, "approve")
-        await bench.cancel(held.session)
+        await bench.sessions.cancel(held.session)
 
     await asyncio.gather(held.hold("build"), person())
     later, decision = await apply(bench, held)
     assert decision.notices == (f"No candidate passed beyond doubt. {DOUBT}",)
-    assert DOUBT in (await bench.session(later.session)).gates["approve"].question
+    assert DOUBT in (await bench.sessions.get(later.session)).gates["approve"].question
     assert (code / "slug.py").read_text() == OR_NOTHING
 
 
@@ -505,7 +509,7 @@ async def test_who_stands_alone_passes_once_another_has_mended_its_own_to_the_sa
     held = Held(bench, claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=turns)
     decision = await held.hold("build", LARGEST, answers=YES)
     assert decision.outcome is Outcome.REACHED, decision.how
-    assert [it.seat for it in (await bench.session(held.session)).rounds["build/2-mend"].moves()] == ["gpt"]
+    assert [it.seat for it in (await bench.sessions.get(held.session)).rounds["build/2-mend"].moves()] == ["gpt"]
     assert (code / "slug.py").read_text() == OR_NOTHING
 
 
@@ -609,7 +613,7 @@ async def test_two_that_agree_outweigh_one_that_does_not(bench: Roundtable, code
     decision = await held.hold("build", WITH_EXAMPLE, answers=YES)
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() in (JOINED_SLUG, SLUG)
-    assert set(tried(await bench.session(held.session)).best) == {"claude", "gemini"}
+    assert set(tried(await bench.sessions.get(held.session)).best) == {"claude", "gemini"}
 
 
 async def test_new_tests_that_break_what_is_there_are_left_out_and_the_code_is_written(
@@ -652,7 +656,7 @@ async def test_a_test_that_nobodys_code_passes_is_its_authors_mistake_where_othe
     )
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.outcome is Outcome.REACHED
-    assert {it.seat: it.without for it in tried(await bench.session(held.session)).candidates} == {
+    assert {it.seat: it.without for it in tried(await bench.sessions.get(held.session)).candidates} == {
         "claude": ("test_more.py",),
         "gpt": (),
     }

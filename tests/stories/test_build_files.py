@@ -82,7 +82,7 @@ async def test_a_draft_in_a_seats_thoughts_is_on_the_record_and_not_in_its_answe
     decision = await held.hold("build", TASK, answers={"approve": "all"})
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == SLUG
-    (record, *_) = (await bench.session(held.session)).rounds.values()
+    (record, *_) = (await bench.sessions.get(held.session)).rounds.values()
     move = record.turns["claude"].move
     assert move is not None
     assert move.raw == reply

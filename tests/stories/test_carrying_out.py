@@ -10,8 +10,6 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.apply_source import find_session_to_apply
-from roundtable.app.records.undo_change import undo_change
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import ChangePlanned, ChangeRehearsed
 from roundtable.core.events import BY_DEADLINE_DEFAULT, BY_HEADLESS_DEFAULT
@@ -40,15 +38,17 @@ async def test_a_default_is_nobodys_no_and_the_draft_can_still_be_applied(
     await held.open("build", TASK, headless=False)
     running = asyncio.create_task(held.hold("build"))
     await opened(held, bench, "approve")
-    await bench.answer(held.session, "approve", "none", by=by)
+    await bench.gates.answer(held.session, "approve", "none", by=by)
     decision = await running
     assert (decision.outcome, decision.next_step) == (Outcome.DEADLOCK, "later")
     assert "nobody said yes" in decision.how
-    session = await bench.session(held.session)
+    session = await bench.sessions.get(held.session)
     told = render_meeting_text(build_meeting_status(session, (), None), session)
     assert "Next step: decide later." in told
     assert "The person chose" not in told, "nobody did"
-    later = await bench.run(await bench.apply(held.session, Agenda("", headless=True, answers=YES)))
+    later = await bench.meetings.run(
+        await bench.meetings.open_apply(held.session, Agenda("", headless=True, answers=YES))
+    )
     assert later.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == SLUG
 
@@ -73,7 +73,7 @@ async def test_a_mistake_at_the_gate_leads_back_to_it_with_the_reason(
 ) -> None:
     held = Held(bench, claude=writer(SLUG))
     decision = await answered(held, bench, approve=("some", mistake), approve_2=("all", ""))
-    assert why in (await bench.session(held.session)).gates["approve-2"].question
+    assert why in (await bench.sessions.get(held.session)).gates["approve-2"].question
     assert decision.next_step == "applied"
     assert (code / "slug.py").read_text() == SLUG
 
@@ -89,7 +89,7 @@ async def test_a_hunk_rewritten_at_the_gate_may_hold_no_key_of_the_persons_howev
     async with await Roundtable.open(code, bench_places) as desk:
         held = Held(desk, claude=writer(SLUG))
         await answered(held, desk, approve=("some", spelt), approve_2=("all", ""))
-        asked = (await desk.session(held.session)).gates["approve-2"].question
+        asked = (await desk.sessions.get(held.session)).gates["approve-2"].question
     assert "slug.py would hold what looks like a secret" in asked
     assert (code / "slug.py").read_text() == SLUG
 
@@ -108,7 +108,7 @@ async def test_without_checks_the_tests_of_a_change_are_rehearsed_and_a_rewritte
         decision, _ = await asyncio.gather(
             held.hold("build"), person(held, desk, approve=("some", wrong), approve_2=("some", right))
         )
-        session = await desk.session(held.session)
+        session = await desk.sessions.get(held.session)
     assert "The tests that come with it fail." in session.gates["approve-2"].question
     assert (folder / "slug.py").read_text() == JOINED_SLUG
     assert "The person wrote slug.py#1 anew." in decision.how
@@ -140,15 +140,17 @@ async def test_uncommitted_work_is_told_at_once_and_once_committed_the_draft_sti
     write(code, {"slug.py": STUB + "\n# mine\n"})
     held = Held(bench, claude=writer(SLUG))
     await held.open("build", TASK, answers=YES, files=("slug.py",))
-    notices = (await bench.session(held.session)).charter.notices
+    notices = (await bench.sessions.get(held.session)).charter.notices
     assert any("before you commit or stash it: slug.py." in it for it in notices)
     decision = await held.hold("build")
     assert decision.outcome is Outcome.DEADLOCK
     said, _, way_on = decision.how.partition(" Then: roundtable apply ")
     assert said.endswith("It was drafted on them, so commit them.")
     git(code, "commit", "-qam", "Mine")
-    unwritten = await find_session_to_apply(bench, way_on.split()[0])
-    later = await bench.run(await bench.apply(unwritten.id, Agenda("", headless=True, answers=YES)))
+    unwritten = await bench.meetings.find_session_to_apply(way_on.split()[0])
+    later = await bench.meetings.run(
+        await bench.meetings.open_apply(unwritten.id, Agenda("", headless=True, answers=YES))
+    )
     assert later.next_step == "applied"
     assert (code / "slug.py").read_text() == SLUG
 
@@ -161,12 +163,14 @@ async def test_work_that_came_while_the_gate_was_open_is_stashed_and_then_the_dr
     running = asyncio.create_task(held.hold("build"))
     await opened(held, bench, "approve")
     write(code, {"slug.py": STUB + "\n# mine\n"})
-    await bench.answer(held.session, "approve", "all", by="anna")
+    await bench.gates.answer(held.session, "approve", "all", by="anna")
     said, _, way_on = (await running).how.partition(" Then: roundtable apply ")
     assert said.endswith("It was drafted without them, so stash them.")
     git(code, "stash")
-    unwritten = await find_session_to_apply(bench, way_on.split()[0])
-    later = await bench.run(await bench.apply(unwritten.id, Agenda("", headless=True, answers=YES)))
+    unwritten = await bench.meetings.find_session_to_apply(way_on.split()[0])
+    later = await bench.meetings.run(
+        await bench.meetings.open_apply(unwritten.id, Agenda("", headless=True, answers=YES))
+    )
     assert later.next_step == "applied"
     assert (code / "slug.py").read_text() == SLUG
 
@@ -187,7 +191,7 @@ async def test_what_was_carried_out_is_not_carried_out_again_unasked(bench: Roun
     assert git(code, "log", "-1", "--format=%s") == "Join the words with dashes\n"
     for address in ("", council.session, later.session):
         with pytest.raises(UsageError, match="carried out already, as change"):
-            await find_session_to_apply(bench, address)
+            await bench.meetings.find_session_to_apply(address)
 
 
 async def test_what_an_older_record_carried_out_by_id_is_known_too(bench: Roundtable, code: Path) -> None:
@@ -196,24 +200,26 @@ async def test_what_an_older_record_carried_out_by_id_is_known_too(bench: Roundt
     await Held(bench, claude=executing()).hold("apply", TASK, settings=by_id, answers=YES)
     for address in ("", council.session):
         with pytest.raises(UsageError, match="carried out already, as change"):
-            await find_session_to_apply(bench, address)
+            await bench.meetings.find_session_to_apply(address)
 
 
 async def test_what_was_undone_is_written_again_when_it_is_named(bench: Roundtable, code: Path) -> None:
     council = await decided(bench, claude=executing())
     later, _ = await apply(bench, council)
-    await undo_change(bench)
+    await bench.changes.undo()
     with pytest.raises(UsageError, match="was carried out and undone") as told:
-        await find_session_to_apply(bench, "")
+        await bench.meetings.find_session_to_apply("")
     named = (told.value.help or "").rpartition(" ")[2]
-    session = await find_session_to_apply(bench, named)
+    session = await bench.meetings.find_session_to_apply(named)
     assert session.id == later.session
-    again = await bench.run(await bench.apply(session.id, Agenda("", headless=True, answers=YES)))
+    again = await bench.meetings.run(
+        await bench.meetings.open_apply(session.id, Agenda("", headless=True, answers=YES))
+    )
     assert again.next_step == "applied"
     assert git(code, "log", "-1", "--format=%s") == "Join the words with dashes\n"
     for address in ("", council.session, later.session):
         with pytest.raises(UsageError, match="carried out already, as change"):
-            await find_session_to_apply(bench, address)
+            await bench.meetings.find_session_to_apply(address)
 
 
 async def test_what_is_written_again_after_an_undo_is_what_was_written_before(bench: Roundtable, code: Path) -> None:
@@ -221,8 +227,10 @@ async def test_what_is_written_again_after_an_undo_is_what_was_written_before(be
     held = Held(bench, claude=[{"text": wrote({"slug.py": SLUG, "notes.txt": "one\n", "more.txt": "two\n"})}])
     choice = json.dumps({"rejected": ["more.txt#1"], "edited": {"notes.txt#1": "mine\n"}})
     await answered(held, bench, approve=("some", choice))
-    await undo_change(bench)
-    again = await bench.run(await bench.apply(held.session, Agenda("", headless=True, answers=YES)))
+    await bench.changes.undo()
+    again = await bench.meetings.run(
+        await bench.meetings.open_apply(held.session, Agenda("", headless=True, answers=YES))
+    )
     assert again.next_step == "applied"
     assert (code / "notes.txt").read_text() == "mine\n"
     assert not (code / "more.txt").exists()
@@ -253,7 +261,7 @@ async def test_a_yes_to_all_ahead_covers_a_repair_of_what_would_only_work_with_u
     mended = {"round": "*-repair", "text": wrote({"slug.py": JOINED_SLUG})}
     held = Held(bench, claude=[mended, {"text": wrote({"slug.py": USING, "test_tabs.py": TABS_TEST})}])
     decision = await held.hold("build", "Split slugify().", answers=YES)
-    session = await bench.session(held.session)
+    session = await bench.sessions.get(held.session)
     broken, sound = (it for it in session.results.values() if isinstance(it, ChangeRehearsed))
     assert (broken.broken_checks, broken.leans) == (("tests", "its own tests"), ("helper.py",))
     assert "passes together with what is not: helper.py" in held.prompt("build/3-repair", "claude")
@@ -281,7 +289,7 @@ async def test_the_phrase_for_a_file_that_destroys_when_it_is_run_does_not_speak
     reply = wrote({"slug.py": SLUG, "Makefile": "clean:\n\trm -rf /\n"})
     held = Held(bench, claude=[{"text": reply}])
     await held.hold("build", TASK, settings={"dry_run": True})
-    plan = next(it for it in (await bench.session(held.session)).results.values() if isinstance(it, ChangePlanned))
+    plan = next(it for it in (await bench.sessions.get(held.session)).results.values() if isinstance(it, ChangePlanned))
     assert plan.destroys == ("Makefile deletes whole folders where it is run: rm -rf /.",)
     assert plan.phrase == "write 2 files all the same"
     assert not (code / "Makefile").exists()
@@ -309,7 +317,7 @@ async def test_the_phrase_is_that_of_what_was_taken(
     decision = await answered(
         held, bench, "Tidy up.", approve=("some", json.dumps(choice)), destroy=("confirm", phrase)
     )
-    assert f"confirm with the words: {phrase}" in (await bench.session(held.session)).gates["destroy"].question
+    assert f"confirm with the words: {phrase}" in (await bench.sessions.get(held.session)).gates["destroy"].question
     assert decision.next_step == "applied", decision.how
 
 
@@ -332,12 +340,12 @@ async def test_a_hunk_in_a_file_that_nobody_named_is_pointed_out(bench: Roundtab
     changed["test_more.py"] = "from slug import slugify\n"
     held = Held(bench, claude=[{"text": wrote(changed)}])
     await held.hold("build", TASK)
-    session = await bench.session(held.session)
+    session = await bench.sessions.get(held.session)
     plan = next(it for it in session.results.values() if isinstance(it, ChangePlanned))
     assert plan.unasked == ("README.md#1",), "a test goes with what it tests"
-    later = await bench.apply(held.session, Agenda("", headless=True))
-    await bench.run(later)
-    carried = await bench.session(later)
+    later = await bench.meetings.open_apply(held.session, Agenda("", headless=True))
+    await bench.meetings.run(later)
+    carried = await bench.sessions.get(later)
     plan = next(it for it in carried.results.values() if isinstance(it, ChangePlanned))
     assert plan.unasked == ("README.md#1",), "nor did a decision that only says which files somebody changed"
     assert describe_hunk_request(carried, plan.hunks[-1].asked_by).startswith(f"the task “{TASK[:20]}")
@@ -360,7 +368,7 @@ async def test_who_writes_is_told_what_was_decided_and_a_decree_is_asked_about_b
         first = held.prompt("apply/1-plan", "claude")
     assert known in first
     assert decree.id in first
-    session = await bench.session(held.session)
+    session = await bench.sessions.get(held.session)
     assert [it for it in session.gates if it != "plan"] == ["decree"], "nobody is asked to approve what was forbidden"
     assert (decision.outcome, decree.id in decision.how) == (Outcome.DEADLOCK, True)
     assert (code / "slug.py").read_text() == STUB

@@ -57,8 +57,8 @@ async def desk(tmp_path: Path, rest: FaultServer, graphql: FaultServer) -> Async
 
 async def decided(desk: Roundtable, limits: Limits, **voices: str) -> Decision:
     seats = tuple(Seat(name, (voice,)) for name, voice in voices.items())
-    session = await desk.convene(Agenda("REST or GraphQL?", seats, limits=limits, headless=True))
-    return await asyncio.wait_for(desk.run(session), A_HANG)
+    session = await desk.meetings.open(Agenda("REST or GraphQL?", seats, limits=limits, headless=True))
+    return await asyncio.wait_for(desk.meetings.run(session), A_HANG)
 
 
 def requests_by_turn(server: FaultServer, model: str) -> list[int]:

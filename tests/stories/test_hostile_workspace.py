@@ -107,7 +107,7 @@ async def test_a_readme_that_asks_for_a_vote_changes_nobodys_stance(hostile: Pat
     async with await Roundtable.open(hostile, places) as desk:
         held = Held(desk, a=[quoting], b=[{"text": answer("Keep it")}])
         decision = await held.hold("council", "Keep it?", files=("README.md",))
-        moves = (await desk.session(held.session)).rounds["council/1-blind"].turns.values()
+        moves = (await desk.sessions.get(held.session)).rounds["council/1-blind"].turns.values()
     assert decision.outcome is Outcome.REACHED
     assert decision.position == "Keep it"
     assert [turn.move.verdict.position for turn in moves if turn.move] == ["Keep it", "Keep it"]

@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roundtable.app.cost.quote import quote
 from roundtable.app.desk import Agenda, Roundtable, hold
 from roundtable.app.machine.judge_voices import with_judges
 from roundtable.app.machine.seat_check import check_seats
@@ -72,7 +71,7 @@ def judged_by(session: Session) -> dict[str, str]:
 async def test_a_seat_named_on_the_fly_judges_through_the_cheaper_model_of_its_endpoint(town: Town) -> None:
     async with await town.desk('judge_model = "small"', 'judge_model = "tiny"') as desk:
         id, decision = await hold(desk, agenda(*SEATS))
-        session = await desk.session(id)
+        session = await desk.sessions.get(id)
     assert decision.outcome is Outcome.REACHED
     assert judged_by(session) == {"requirements/1-judge": "near:small", "architecture/1-judge": "far:tiny"}
     assert [it.model for it in town.near.seen] == ["large", "small", "large"]
@@ -85,7 +84,7 @@ async def test_a_person_chooses_the_voice_that_a_seat_judges_through(town: Town)
     chosen = '[seats.claude]\nvoices = ["near:large"]\njudge = "far:exact"\n[seats.gpt]\nvoices = ["far:large"]'
     async with await town.desk('judge_model = "small"', more=chosen) as desk:
         id, _ = await hold(desk, agenda())
-        session = await desk.session(id)
+        session = await desk.sessions.get(id)
     assert judged_by(session) == {"requirements/1-judge": "far:exact", "architecture/1-judge": "far:large"}
     assert "small" not in {it.model for it in town.near.seen}
 
@@ -93,7 +92,7 @@ async def test_a_person_chooses_the_voice_that_a_seat_judges_through(town: Town)
 async def test_a_judges_voice_that_fails_is_replaced_by_the_seats_own_and_that_is_told(town: Town) -> None:
     async with await town.desk('judge_model = "503"') as desk:
         id, decision = await hold(desk, agenda(*SEATS))
-        session = await desk.session(id)
+        session = await desk.sessions.get(id)
     assert decision.outcome is Outcome.REACHED
     assert judged_by(session) == {"requirements/1-judge": "near:large", "architecture/1-judge": "far:large"}
     (told,) = decision.substitutions
@@ -109,7 +108,7 @@ async def test_a_meeting_in_which_nobody_judges_knows_no_judges(town: Town) -> N
     town.near.text = town.far.text = answer("Use REST")
     async with await town.desk('judge_model = "small"') as desk:
         id, _ = await hold(desk, agenda(*SEATS, meeting="council"))
-        assert [it.judge for it in (await desk.session(id)).charter.seats] == ["", ""]
+        assert [it.judge for it in (await desk.sessions.get(id)).charter.seats] == ["", ""]
     assert {it.model for it in (*town.near.seen, *town.far.seen)} == {"large"}
 
 
@@ -152,8 +151,8 @@ async def test_no_money_means_no_paid_judge_either(town: Town) -> None:
     broke = msgspec.structs.replace(LIMITS, budget_usd=0.0)
     async with await town.desk("local = true") as desk:
         with pytest.raises(UsageError, match="far:exact may be paid by the token"):
-            await desk.convene(agenda(*free, limits=broke))
-        assert await desk.convene(agenda(*free, meeting="council", limits=broke))
+            await desk.meetings.open(agenda(*free, limits=broke))
+        assert await desk.meetings.open(agenda(*free, meeting="council", limits=broke))
 
 
 async def test_a_quote_prices_what_is_judged_by_the_judges_voice(town: Town) -> None:
@@ -162,14 +161,16 @@ async def test_a_quote_prices_what_is_judged_by_the_judges_voice(town: Town) -> 
 
         async def quoted(judge: str) -> tuple[float, float]:
             seats = [Seat(name, ("near:claude-sonnet-4-6",), judge=judge) for name in ("claude", "gpt")]
-            made = await quote(desk, agenda(*seats))
+            made = await desk.meetings.quote(agenda(*seats))
             assert made.calls.likely == len(STAGES) * 3, "both draft in each stage, and one of them judges"
             return made.usd.likely or 0.0, made.usd.most or 0.0
 
         dear, cheap = await quoted("near:claude-sonnet-4-6"), await quoted("near:claude-haiku-4-5")
         assert 0 < cheap[0] < dear[0]
         assert cheap[1] == dear[1], "at most, the judge's voice fails and the seat's own judges"
-        made = await quote(desk, agenda(*(Seat(it, ("near:claude-sonnet-4-6",), judge="far:odd") for it in ("a", "b"))))
+        made = await desk.meetings.quote(
+            agenda(*(Seat(it, ("near:claude-sonnet-4-6",), judge="far:odd") for it in ("a", "b")))
+        )
         assert made.unpriced == ("far:odd",)
         assert {it.judge for it in made.seats} == {"far:odd"}
 
@@ -177,7 +178,7 @@ async def test_a_quote_prices_what_is_judged_by_the_judges_voice(town: Town) -> 
 async def test_the_doctor_looks_at_the_judges_voice_and_its_absence_is_no_harm(town: Town) -> None:
     seats = '[seats.claude]\nvoices = ["near:large"]\n[seats.gpt]\nvoices = ["far:large"]\njudge = "nowhere:x"'
     async with await town.desk('judge_model = "small"', more=seats) as desk:
-        found = (await check_seats(desk)).participants
+        found = (await check_seats(desk.parts)).participants
     claude, gpt = found["claude"], found["gpt"]
     assert claude.judge is not None
     assert (claude.judge.voice, claude.judge.status) == ("near:small", "ok")

@@ -50,14 +50,14 @@ def agenda(workspace: Path, question: str, position: str, **more: Any) -> Agenda
 
 async def decide(desk: Roundtable, question: str, position: str, **more: Any) -> str:
     """A council on a question, held to its end; its session."""
-    session = await desk.convene(agenda(desk.workspace, question, position, **more))
-    assert (await desk.run(session)).outcome is Outcome.REACHED
+    session = await desk.meetings.open(agenda(desk.workspace, question, position, **more))
+    assert (await desk.meetings.run(session)).outcome is Outcome.REACHED
     return session
 
 
 async def recalled(desk: Roundtable, question: str, **more: Any) -> tuple[RecalledEntry, ...]:
     """What a new meeting on a question would be told."""
-    charter, _ = await desk.draft(agenda(desk.workspace, question, "x", **more))
+    charter, _ = await desk.meetings.draft(agenda(desk.workspace, question, "x", **more))
     return charter.recalled
 
 
@@ -116,9 +116,9 @@ async def test_a_decree_holds_behind_any_number_of_lifted_ones_and_of_near_decis
     told = await recalled(desk, QUESTION)
     assert decree.id in [it.id for it in told]
     assert "decision" in [it.kind for it in told]
-    assert (await desk.run(await desk.convene(agenda(desk.workspace, QUESTION, "Use GraphQL")))).outcome is (
-        Outcome.DEADLOCK
-    )
+    assert (
+        await desk.meetings.run(await desk.meetings.open(agenda(desk.workspace, QUESTION, "Use GraphQL")))
+    ).outcome is (Outcome.DEADLOCK)
 
 
 async def test_a_decree_there_is_no_room_to_tell_of_holds_and_is_told_to_whoever_repeats_it(desk: Roundtable) -> None:
@@ -126,7 +126,7 @@ async def test_a_decree_there_is_no_room_to_tell_of_holds_and_is_told_to_whoever
     for number in range(MOST_RECALLED + 1):
         await desk.memory.reject(f"Paint shed {number} pink", "It fades.")
     question = "How do clients talk to us?"
-    charter, _ = await desk.draft(agenda(desk.workspace, question, "x"))
+    charter, _ = await desk.meetings.draft(agenda(desk.workspace, question, "x"))
     assert decree.id not in [it.id for it in charter.recalled]
     assert len(charter.recalled) + len(charter.untold) == MOST_RECALLED + 2
     seats = {
@@ -139,15 +139,15 @@ async def test_a_decree_there_is_no_room_to_tell_of_holds_and_is_told_to_whoever
     warned = [call.messages[-1].text for call in house.voices.calls if f"repeats {decree.id}" in call.messages[-1].text]
     assert warned
     assert all(f"{decree.id} (decree): Use GraphQL Why: Nobody here can run it." in text for text in warned)
-    decision = await desk.run(await desk.convene(agenda(desk.workspace, question, "Use GraphQL")))
+    decision = await desk.meetings.run(await desk.meetings.open(agenda(desk.workspace, question, "Use GraphQL")))
     assert (decision.outcome, decree.id in decision.how) == (Outcome.DEADLOCK, True)
 
 
 async def test_what_a_table_rejected_is_not_told_as_decided(desk: Roundtable) -> None:
     turn = {"round": "*", "text": fenced(proposal="Use GraphQL", consensus_score=1, pending_issues=[])}
     script = {seat: {"turns": [turn]} for seat in ("claude", "gpt", "gemini")}
-    session = await desk.convene(agenda(desk.workspace, QUESTION, "", script=script, meeting="knights"))
-    assert (await desk.run(session)).outcome is Outcome.REJECTED
+    session = await desk.meetings.open(agenda(desk.workspace, QUESTION, "", script=script, meeting="knights"))
+    assert (await desk.meetings.run(session)).outcome is Outcome.REJECTED
     (told,) = await recalled(desk, QUESTION)
     assert told.text.startswith(f"{QUESTION} Rejected: ")
 
@@ -172,7 +172,7 @@ async def test_nothing_is_told_to_a_fresh_meeting_to_another_workspace_or_where_
 async def test_a_key_that_was_learned_since_is_not_told(desk: Roundtable, monkeypatch: pytest.MonkeyPatch) -> None:
     await decide(desk, QUESTION, "Use the token tulip-quartz-harbor-lantern")
     monkeypatch.setenv("OPENAI_API_KEY", "tulip-quartz-harbor-lantern")
-    async with await Roundtable.open(desk.workspace, desk.places) as later:
+    async with await Roundtable.open(desk.workspace, desk.setup.places) as later:
         (told,) = await recalled(later, QUESTION)
     assert "Use the token" in told.text
     assert "tulip" not in told.text
@@ -180,11 +180,11 @@ async def test_a_key_that_was_learned_since_is_not_told(desk: Roundtable, monkey
 
 async def test_a_session_that_cannot_be_read_keeps_no_meeting_from_being_opened(desk: Roundtable) -> None:
     session = await decide(desk, QUESTION, "Use REST")
-    await desk.store.close()
-    with sqlite3.connect(desk.places.database) as db:
+    await desk.close()
+    with sqlite3.connect(desk.setup.places.database) as db:
         db.execute("UPDATE events SET v = 99 WHERE session = ? AND seq = 2", (session,))
     db.close()
-    async with await Roundtable.open(desk.workspace, desk.places) as later:
+    async with await Roundtable.open(desk.workspace, desk.setup.places) as later:
         assert await recalled(later, QUESTION) == ()
 
 
@@ -292,14 +292,16 @@ default = "no"
 async def test_a_meeting_of_ones_own_heeds_a_decree_before_it_asks_to_apply(
     desk: Roundtable, said: str, asked: list[str]
 ) -> None:
-    (desk.places.config / "meetings").mkdir(parents=True)
-    (desk.places.config / "meetings" / "board.toml").write_text(BOARD)
+    (desk.setup.places.config / "meetings").mkdir(parents=True)
+    (desk.setup.places.config / "meetings" / "board.toml").write_text(BOARD)
     await desk.memory.reject("Use GraphQL", "Nobody here can run it.")
     reply = GRAPHQL["knights"][0]["text"]
     answers = {"decree": said, "go": "apply"}
-    session = await desk.convene(agenda(desk.workspace, QUESTION, "", reply=reply, meeting="board", answers=answers))
-    decision = await desk.run(session)
-    assert list((await desk.session(session)).gates) == asked
+    session = await desk.meetings.open(
+        agenda(desk.workspace, QUESTION, "", reply=reply, meeting="board", answers=answers)
+    )
+    decision = await desk.meetings.run(session)
+    assert list((await desk.sessions.get(session)).gates) == asked
     assert decision.next_step == ("apply" if said == "allow" else "")
 
 
@@ -407,8 +409,8 @@ async def test_a_decision_that_failed_is_told_and_stopped_in_the_next_meeting(de
     session = await decide(desk, QUESTION, "Use GraphQL")
     failure = await desk.memory.fail(f"d-{session[-6:]}", "The resolvers were too slow.")
     assert failure.id == f"F-{session[-6:]}"
-    again = await desk.convene(agenda(desk.workspace, QUESTION, "Use GraphQL"))
-    decision = await desk.run(again)
+    again = await desk.meetings.open(agenda(desk.workspace, QUESTION, "Use GraphQL"))
+    decision = await desk.meetings.run(again)
     assert decision.outcome is Outcome.DEADLOCK
     assert failure.id in decision.how
     with pytest.raises(UsageError, match="already"):
@@ -421,7 +423,7 @@ async def test_what_failed_for_one_question_is_told_with_it_and_stops_no_other(d
     session = await decide(desk, QUESTION, "REST")
     failure = await desk.memory.fail(f"D-{session[-6:]}", "The cache went stale.")
     other = await decide(desk, "x?", "REST")
-    (told,) = (await desk.session(other)).charter.recalled
+    (told,) = (await desk.sessions.get(other)).charter.recalled
     assert (told.id, told.text, told.question) == (failure.id, "REST", QUESTION)
     house = all_say("REST")
     await house.open(question="x?", recalled=(told,))
@@ -433,7 +435,7 @@ async def test_a_yes_that_failed_is_remembered_with_its_question_and_stopped(des
     session = await decide(desk, "Should we use Redis?", "Yes")
     failure = await desk.memory.fail(f"D-{session[-6:]}", "It lost data.")
     assert failure.text == "Should we use Redis? Yes"
-    decision = await desk.run(await desk.convene(agenda(desk.workspace, "Should we use Redis?", "Yes")))
+    decision = await desk.meetings.run(await desk.meetings.open(agenda(desk.workspace, "Should we use Redis?", "Yes")))
     assert (decision.outcome, failure.id in decision.how) == (Outcome.DEADLOCK, True)
     session = await decide(desk, "Should we use Redis? Think again.", "No")
     assert session, "what argues against it is free"
@@ -442,7 +444,7 @@ async def test_a_yes_that_failed_is_remembered_with_its_question_and_stopped(des
 async def test_a_failure_is_filed_with_what_it_makes_of_the_decision_or_not_at_all(desk: Roundtable) -> None:
     session = await decide(desk, QUESTION, "Use GraphQL")
     stop = "BEFORE INSERT ON events WHEN NEW.seq = 3 BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
-    with sqlite3.connect(desk.places.database) as db:
+    with sqlite3.connect(desk.setup.places.database) as db:
         db.execute(f"CREATE TRIGGER full {stop}")
     with pytest.raises(RoundtableError):
         await desk.memory.fail(f"D-{session[-6:]}", "Too slow.")
@@ -461,8 +463,8 @@ async def test_only_what_was_decided_can_fail(desk: Roundtable) -> None:
     script = {"claude": seat_script(answer("Use REST")), "gpt": seat_script(answer("Use GraphQL"))}
     options = ("Use REST", "Use GraphQL", "Use tRPC")
     open_end = agenda(desk.workspace, QUESTION, "Use tRPC", script=script, options=options, settings={"rounds": 0})
-    session = await desk.convene(open_end)
-    assert (await desk.run(session)).outcome is Outcome.TIE
+    session = await desk.meetings.open(open_end)
+    assert (await desk.meetings.run(session)).outcome is Outcome.TIE
     with pytest.raises(UsageError, match="ended as tie"):
         await desk.memory.fail(f"D-{session[-6:]}", "Why?")
     assert await desk.memory.entries((EntryKind.FAILURE,)) == []
@@ -477,11 +479,13 @@ async def test_a_decree_needs_words(desk: Roundtable, text: str) -> None:
 async def test_a_rejection_at_the_gate_binds_the_next_meeting(desk: Roundtable) -> None:
     reply = 'Do it.\n\n```json\n{"proposal": "Move it to Redis", "consensus_score": 10, "pending_issues": []}\n```'
     knights = agenda(desk.workspace, QUESTION, "", reply=reply, meeting="knights", answers={"decide": "reject"})
-    session = await desk.convene(knights)
-    await desk.run(session)
+    session = await desk.meetings.open(knights)
+    await desk.meetings.run(session)
     (decree,) = await desk.memory.entries((EntryKind.DECREE,))
     assert (decree.id, decree.text) == (f"R-{session[-6:]}", "Move it to Redis")
-    decision = await desk.run(await desk.convene(agenda(desk.workspace, QUESTION, "Move it all to Redis")))
+    decision = await desk.meetings.run(
+        await desk.meetings.open(agenda(desk.workspace, QUESTION, "Move it all to Redis"))
+    )
     assert (decision.outcome, decree.id in decision.how) == (Outcome.DEADLOCK, True)
 
 
@@ -508,9 +512,9 @@ async def test_what_is_written_by_hand_is_on_the_record_and_no_list_takes_it_for
     desk: Roundtable, places: Places
 ) -> None:
     decree = await desk.memory.reject("Use SOAP", "Nobody wants it.")
-    assert [row for row in await desk.sessions() if not row.is_child] == []
+    assert [row for row in await desk.sessions.list() if not row.is_child] == []
     with pytest.raises(NotFound):
-        await desk.find("last")
+        await desk.sessions.find("last")
     async with await Roundtable.open(desk.workspace, places) as later:
         assert await later.memory.entries() == [decree]
         lifted = await later.memory.lift(decree.id)

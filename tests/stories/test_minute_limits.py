@@ -93,7 +93,7 @@ async def test_a_stage_goes_on_without_the_seat_whose_limit_cannot_take_the_whol
     told = Agenda("Mend the login.", seats, "sdlc", settings=settings, limits=limits, headless=True)
     async with await Roundtable.open(code, places) as desk:
         id, _ = await hold(desk, msgspec.structs.replace(told, answers={"stages": "continue"}))
-        session = await desk.session(id)
+        session = await desk.sessions.get(id)
     draft = session.rounds["qa/1-draft"]
     assert [move.seat for move in draft.moves()] == ["claude", "gemini"]
     missed = draft.turns["gpt"].missed

@@ -41,7 +41,7 @@ async def test_an_environment_that_came_with_the_files_shows_a_proof_nothing_mor
     async with await Roundtable.open(work, bench_places) as desk:
         held = Held(desk, claude=[knight(9, claims=[claim])], gpt=[knight(9)])
         await held.hold("knights", files=("a.py",))
-        proven = (await desk.session(held.session)).results["knights/1-speak/proofs"]
+        proven = (await desk.sessions.get(held.session)).results["knights/1-speak/proofs"]
     assert isinstance(proven, ClaimsProven)
     assert [it.held for it in proven.proofs] == [False]
 

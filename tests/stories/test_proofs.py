@@ -57,7 +57,7 @@ async def desk(work: Path, tmp_path: Path) -> AsyncIterator[Roundtable]:
 
 async def proven(desk: Roundtable, held: Held, round: str) -> ClaimsProven:
     """What the proofs of a round came to."""
-    result = (await desk.session(held.session)).results[f"{round}/proofs"]
+    result = (await desk.sessions.get(held.session)).results[f"{round}/proofs"]
     assert isinstance(result, ClaimsProven)
     return result
 
@@ -73,7 +73,7 @@ async def test_an_objection_that_running_refutes_no_longer_blocks(desk: Roundtab
     assert decision.outcome is Outcome.REACHED
     assert f"refuted by running it: {OBJECTION}" in decision.basis
     assert [it.held for it in (await proven(desk, held, "knights/2-respond")).proofs] == [False]
-    assert OBJECTION in render_transcript(await desk.session(held.session))
+    assert OBJECTION in render_transcript(await desk.sessions.get(held.session))
 
 
 async def test_without_its_proof_the_same_objection_blocks_to_the_end(desk: Roundtable) -> None:
@@ -150,7 +150,7 @@ async def test_a_root_cause_that_running_refutes_is_nobodys_diagnosis_any_more(d
     )
     decision = await held.hold("code-red", **NAMED)
     assert (decision.outcome, decision.winner) == (Outcome.REACHED, "slow-disk")
-    assert "code-red/3-converge" in (await desk.session(held.session)).rounds
+    assert "code-red/3-converge" in (await desk.sessions.get(held.session)).rounds
 
 
 async def test_in_a_council_a_proof_is_a_reason_to_change_ones_mind(desk: Roundtable) -> None:
@@ -212,7 +212,7 @@ async def test_without_the_seat_that_proved_it_a_recount_does_not_know_what_the_
     told = knight(9, claims=[claim(OBJECTION, FORGETS)])
     held = Held(desk, claude=[objecting(), objecting()], gpt=[told, told], gemini=[knight(9), knight(9)])
     assert (await held.hold("knights", **NAMED)).outcome is Outcome.REACHED
-    session = await desk.session(held.session)
+    session = await desk.sessions.get(held.session)
     assert (await replay_meeting(session, find_meeting("knights").hold, ())).outcome is Outcome.REACHED
     with pytest.raises(NotOnRecord, match=r"another round, knights/[23]-respond"):
         await replay_meeting(session, find_meeting("knights").hold, ("gpt",))

@@ -31,9 +31,9 @@ async def test_the_smallest_model_holds_every_meeting_to_its_end(meeting: str, t
     async with desk_with("smollm2-135m", tmp_path) as desk:
         seats = embedded_table("smollm2-135m")[:2]
         agenda = Agenda(question, seats, meeting=meeting, settings=settings, limits=LIMITS, headless=True)
-        session = await desk.convene(agenda)
-        decision = await desk.run(session)
-        facts = [it.event for it in await desk.store.read(session)]
+        session = await desk.meetings.open(agenda)
+        decision = await desk.meetings.run(session)
+        facts = [it.event for it in await desk.sessions.records(session)]
     assert decision.outcome is not Outcome.FAILED
     assert decision.how
     moves = [event for event in facts if isinstance(event, MoveMade)]

@@ -20,12 +20,12 @@ async def council(tmp_path: Path, model: str, question: str, options: tuple[str,
     """Hold one, with the person's own models and a home of its own for everything else."""
     async with desk_with(model, tmp_path) as desk:
         agenda = Agenda(question, embedded_table(model), options=options, limits=LIMITS, headless=True, seed=1)
-        session = await desk.convene(agenda)
-        decision = await desk.run(session)
+        session = await desk.meetings.open(agenda)
+        decision = await desk.meetings.run(session)
         assert decision.outcome in (Outcome.REACHED, Outcome.TIE, Outcome.DEADLOCK)
         assert decision.counted == ("ada", "grace", "alan")
         assert not decision.missing
-        return [it.event for it in await desk.store.read(session) if isinstance(it.event, MoveMade)]
+        return [it.event for it in await desk.sessions.records(session) if isinstance(it.event, MoveMade)]
 
 
 async def test_the_smallest_model_holds_a_council_with_options(tmp_path: Path) -> None:

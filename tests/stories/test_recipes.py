@@ -111,11 +111,11 @@ async def test_the_example_is_listed_and_opened_from_its_file(tmp_path: Path) ->
     (tmp_path / "work" / "table.json").write_bytes(msgspec.json.encode(REVIEWED))
     seats = tuple(Seat(name, ("script:table.json",)) for name in NAMES)
     async with await Roundtable.open(tmp_path / "work", places) as desk:
-        session = await desk.convene(Agenda("How?", seats, meeting="design-review", headless=True))
+        session = await desk.meetings.open(Agenda("How?", seats, meeting="design-review", headless=True))
         file.write_text("no longer a meeting at all")
-        decision = await desk.run(session)
+        decision = await desk.meetings.run(session)
         assert decision.outcome is Outcome.REACHED
-        assert (await desk.session(session)).charter.limits.seat_timeout == 180
+        assert (await desk.sessions.get(session)).charter.limits.seat_timeout == 180
 
 
 async def test_the_answer_stop_ends_the_meeting_before_anything_is_decided(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ async def refined(desk: Roundtable, text: str) -> tuple[Held, Decision, Session]
     judge = writer(BROKEN_SLUG, STUB, judge=verdict(CLAUDES, f"{WISH}."))
     held = Held(desk, claude=claude, gpt=writer(JOINED_SLUG), gemini=judge)
     decision = await held.hold("build", TASK, answers={"approve": "all"}, seed=7)
-    return held, decision, await desk.session(held.session)
+    return held, decision, await desk.sessions.get(held.session)
 
 
 @pytest.mark.feature("S0.18", "S0.20")

@@ -26,7 +26,7 @@ async def test_after_three_fixes_that_fail_nothing_is_tried_again_and_the_failur
 ) -> None:
     held = Held(bench, claude=BROKEN)
     decision = await held.hold("build", TASK, answers=YES, settings={"mends": 3})
-    session = await bench.session(held.session)
+    session = await bench.sessions.get(held.session)
     assert list(session.rounds) == ["build/1-propose", *MENDS]
     assert len([it for it in session.results.values() if isinstance(it, CandidatesTried)]) == 4
     assert decision.outcome is Outcome.DEADLOCK
@@ -39,7 +39,7 @@ async def test_a_fix_that_passes_ends_the_trying(bench: Roundtable, code: Path) 
     right = {"round": MENDS[1], "text": wrote({"slug.py": SLUG})}
     held = Held(bench, claude=[right, *BROKEN])
     decision = await held.hold("build", TASK, answers=YES, settings={"mends": 3})
-    assert list((await bench.session(held.session)).rounds) == ["build/1-propose", *MENDS[:2]]
+    assert list((await bench.sessions.get(held.session)).rounds) == ["build/1-propose", *MENDS[:2]]
     assert decision.next_step == "applied"
     assert (code / "slug.py").read_text() == SLUG
 
@@ -51,7 +51,7 @@ async def test_who_sends_the_same_again_is_asked_anew_and_what_nobody_changed_is
     sorry = [{"round": name, "text": f"You are right, this mends it.\n\n{same}"} for name in ("*-mend", "*-anew")]
     held = Held(bench, claude=[*sorry, {"text": same}])
     decision = await held.hold("build", TASK, answers=YES, settings={"mends": 2})
-    session = await bench.session(held.session)
+    session = await bench.sessions.get(held.session)
     assert list(session.rounds) == ["build/1-propose", "build/2-mend", "build/2-anew"]
     assert len([it for it in session.results.values() if isinstance(it, CandidatesTried)]) == 1
     assert decision.outcome is Outcome.DEADLOCK
@@ -65,6 +65,6 @@ async def test_who_tries_something_else_when_asked_anew_may_mend_it(bench: Round
     ]
     held = Held(bench, claude=[*other, *[{"text": wrote({"slug.py": BROKEN_SLUG})}] * 2])
     await held.hold("build", TASK, answers=YES, settings={"mends": 2})
-    session = await bench.session(held.session)
+    session = await bench.sessions.get(held.session)
     assert list(session.rounds) == ["build/1-propose", "build/2-mend", "build/2-anew", "build/3-mend"]
     assert (code / "slug.py").read_text() == SLUG

@@ -95,7 +95,7 @@ async def reviewed(desk: Roundtable, found: CodeChanges, patch: bool = False, **
 
 async def proofs(desk: Roundtable, held: Held) -> ClaimsProven:
     """What the programs of the blind round came to."""
-    result = (await desk.session(held.session)).results["review/1-blind/proofs"]
+    result = (await desk.sessions.get(held.session)).results["review/1-blind/proofs"]
     assert isinstance(result, ClaimsProven)
     return result
 
@@ -153,7 +153,7 @@ async def test_what_is_unproven_is_put_to_all_and_another_seat_may_settle_it(des
     held, decision = await reviewed(
         desk, read_uncommitted_changes(desk.workspace), claude=reviewer(broken, vague), gpt=reviewer(F1=CRASH)
     )
-    session = await desk.session(held.session)
+    session = await desk.sessions.get(held.session)
     assert session.rounds["review/2-examine"].opened.expect.choices == ("F1", "F2")
     shown = held.prompt("review/2-examine", "gpt")
     assert '<answer from="findings: F1">\n[high, shop.py:2] average() divides by zero for no prices\n' in shown
@@ -255,7 +255,7 @@ async def test_where_there_is_no_sandbox_nothing_runs_and_the_decision_says_so(
     decision = await held.hold("review", texts=found.texts, settings={"base": found.base}, seed=7)
     assert decision.outcome is Outcome.REACHED
     assert "No program could be run, so nothing is reproduced or refuted" in decision.notices[0]
-    assert "review/2-examine" not in (await desk.session(held.session)).rounds
+    assert "review/2-examine" not in (await desk.sessions.get(held.session)).rounds
 
 
 HOSTILE: dict[str, Callable[[Path], str]] = {
@@ -280,7 +280,7 @@ async def test_a_hostile_proof_reaches_nothing_and_shows_nothing(desk: Roundtabl
     assert decision.outcome is Outcome.REACHED
     assert (desk.workspace / "shop.py").read_text() == AFTER
     assert not (desk.workspace.parent / "x").exists()
-    assert "tulip" not in str(await desk.store.read(held.session))
+    assert "tulip" not in str(await desk.sessions.records(held.session))
 
 
 async def test_no_more_programs_run_than_are_allowed_and_each_only_once(desk: Roundtable) -> None:

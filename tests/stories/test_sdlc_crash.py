@@ -13,7 +13,6 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.runs.background import read_background_failure, run_in_background
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import RehearseChange, RunProject, TryCandidates, TryMerged
 from roundtable.core.events import EffectDone, EffectStarted, GateAnswered, MoveMade, Recorded, TurnAsked
@@ -97,18 +96,18 @@ class Lives:
 
     async def live(self) -> bool:
         """One life, until something happens that happened in no life before; whether there is to be another."""
-        await run_in_background(self._desk, self._session)
+        await self._desk.meetings.run_in_background(self._session)
         async with asyncio.timeout(PATIENCE):
             while not (new := await self._unmet()):
                 state = Session.fold(self._session, self.records)
                 if state.ended:
                     return False
                 for gate in state.open_gates:
-                    await self._desk.answer(self._session, gate.id, ANSWERS.get(gate.id, "continue"))
-                while not await self._desk.store.changed(self._session, state.seq, 0.02):
-                    assert not (why := read_background_failure(self._desk.places, self._session)), why
+                    await self._desk.gates.answer(self._session, gate.id, ANSWERS.get(gate.id, "continue"))
+                while not await self._desk.sessions.wait_for_facts(self._session, state.seq, 0.02):
+                    assert not (why := self._desk.meetings.background_failure(self._session)), why
         self._met |= new
-        if holder := await self._desk.holder(self._session):
+        if holder := await self._desk.sessions.holder(self._session):
             self.deaths_in_a_sandbox += await self._in_a_sandbox(pid_of(holder))
             killed(pid_of(holder))
             self.deaths += 1
@@ -128,7 +127,7 @@ class Lives:
 
     async def end(self) -> None:
         """Whatever a test comes to, no process outlives it."""
-        if holder := await self._desk.holder(self._session):
+        if holder := await self._desk.sessions.holder(self._session):
             killed(pid_of(holder))
 
     async def _unmet(self) -> set[tuple[str, ...]]:
@@ -138,9 +137,9 @@ class Lives:
     async def _news(self, wait: float = 0.0) -> list[Recorded]:
         """The facts since the last look; only these are read, so that a look takes less time than a step."""
         seen = self.records[-1].seq if self.records else 0
-        if wait and not await self._desk.store.changed(self._session, seen, wait):
+        if wait and not await self._desk.sessions.wait_for_facts(self._session, seen, wait):
             return []
-        found = await self._desk.store.read(self._session, seen)
+        found = await self._desk.sessions.records(self._session, seen)
         self.records += found
         return found
 
@@ -164,14 +163,16 @@ async def test_killed_in_every_stage_nothing_is_asked_or_done_twice_and_the_proj
         (home / "config.toml").write_text(table(home, judges.url, defaults={"latency": 0.05}))
         async with await Roundtable.open(work, Places(home, home)) as desk:
             agenda = Agenda(IDEA, meeting="sdlc", settings={"into": "todo"})
-            lives = Lives(desk, await desk.convene(agenda), work / "todo")
+            lives = Lives(desk, await desk.meetings.open(agenda), work / "todo")
             try:
                 while await lives.live():
                     pass
             finally:
                 await lives.end()
             for end in list_stage_ends(Session.fold("", lives.records)):
-                files = {it.path: (it.after or b"").decode() for it in await DraftStore(desk.store).files(end.draft)}
+                files = {
+                    it.path: (it.after or b"").decode() for it in await DraftStore(desk.parts.record).files(end.draft)
+                }
                 assert files == project(end.stage), end.stage
     assert nothing_twice(lives.records)
     assert handed_over(work / "todo") == project()

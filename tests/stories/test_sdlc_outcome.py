@@ -40,10 +40,10 @@ async def test_a_budget_that_ends_between_stages_leaves_what_was_made_to_be_hand
     meeting = Held(bench, claude=writes({"accounts.py": ACCOUNTS["claude"]}))
     told = settings(DEVELOPMENT, QA, msgspec.structs.replace(REQUIREMENTS, name="closing"))
     await meeting.open("sdlc", IDEA, settings=told, answers={**YES, "deliver": "folder"})
-    await bench.amend(meeting.session, SessionAmended(limits=Limits(budget_tokens=1, rounds=50)))
+    await bench.sessions.amend(meeting.session, SessionAmended(limits=Limits(budget_tokens=1, rounds=50)))
     decision = await meeting.hold("sdlc")
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "delivered"), decision.how
-    ends = list_stage_ends(await bench.session(meeting.session))
+    ends = list_stage_ends(await bench.sessions.get(meeting.session))
     assert [it.how for it in ends] == ["alone", "failed", "failed"]
     assert "qa: Nobody was asked: the limits of the session were reached." in decision.notices
     assert "closing: Nobody was asked: the limits of the session were reached." in decision.notices
@@ -56,7 +56,7 @@ async def test_a_budget_that_ends_between_stages_leaves_what_was_made_to_be_hand
 async def test_what_was_agreed_on_for_a_persons_project_is_decided_although_nobody_is_there_to_approve_it(
     bench: Roundtable,
 ) -> None:
-    session = await bench.session((await extended(bench)).session)
+    session = await bench.sessions.get((await extended(bench)).session)
     assert session.decision is not None
     assert (session.decision.outcome, session.decision.next_step) == (Outcome.REACHED, "later")
     shown = render_plain_lines(render_decision_lines(session, "here"))
@@ -72,7 +72,7 @@ async def test_a_program_whose_last_run_failed_is_a_degraded_result_and_the_pers
     meeting = Held(bench, claude=[{"round": "*", "text": wrote(SUM)}])
     told = settings(DEVELOPMENT, EXECUTION)
     decision = await meeting.hold("sdlc", IDEA, settings=told, answers=YES, seed=7)
-    gate = (await bench.session(meeting.session)).gates["deliver"]
+    gate = (await bench.sessions.get(meeting.session)).gates["deliver"]
     assert gate.question == "The project is finished, but its last run failed. How do you want it?"
     assert decision.notices[0] == "The project is finished, but its last run failed."
     assert (decision_exit_code(decision), decision_exit_code(decision, strict=True)) == (EXIT_OK, EXIT_DEGRADED)
@@ -85,7 +85,7 @@ async def test_the_commit_of_an_extended_project_says_what_was_wanted_how_it_cam
     bench: Roundtable,
 ) -> None:
     meeting = await extended(bench, approve="all")
-    session = await bench.session(meeting.session)
+    session = await bench.sessions.get(meeting.session)
     assert session.gates["approve"].question.startswith("claude, gpt and gemini want to change ")
     message = git(bench.workspace, "log", "-1", "--format=%B")
     assert message.splitlines()[0] == IDEA.rstrip(".")
@@ -104,8 +104,8 @@ async def test_the_commit_of_an_extended_project_says_what_was_wanted_how_it_cam
 
 async def test_what_is_applied_later_is_still_of_those_who_wrote_it(bench: Roundtable) -> None:
     meeting = await extended(bench)
-    later = await bench.apply(meeting.session, Agenda("", headless=True, answers={"approve": "all"}))
-    decision = await bench.run(later)
+    later = await bench.meetings.open_apply(meeting.session, Agenda("", headless=True, answers={"approve": "all"}))
+    decision = await bench.meetings.run(later)
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "applied"), decision.how
     message = git(bench.workspace, "log", "-1", "--format=%B")
     assert message.splitlines()[0] == IDEA.rstrip(".")
@@ -139,7 +139,7 @@ async def test_a_new_project_goes_without_a_file_of_a_forbidden_name_and_with_al
     stray = {".env": "KEY=1\n", "/etc/motd": "hello\n", "../outside.py": "1\n", ".git/config": "[core]\n"}
     meeting = Held(bench, claude=writes({**main, **stray}))
     decision = await meeting.hold("sdlc", IDEA, settings=settings(DEVELOPMENT), answers=YES)
-    (end,) = list_stage_ends(await bench.session(meeting.session))
+    (end,) = list_stage_ends(await bench.sessions.get(meeting.session))
     assert await files(bench, end) == main
     assert len(meeting.voices.calls) == 1, "nobody has to write it again"
     (notice,) = end.notices

@@ -9,8 +9,6 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.records.session_project import list_project_versions, read_project_file
-from roundtable.app.records.undo_change import undo_change
 from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.stages import Stage, latest_stage_draft
@@ -79,7 +77,7 @@ async def test_a_repository_has_a_commit_for_each_stage_that_says_who_contribute
     folder = tmp_path / "accounts"
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "delivered")
     assert str(folder) in decision.how
-    session = await bench.session(meeting.session)
+    session = await bench.sessions.get(meeting.session)
     for told in (
         render_plain_lines(render_decision_lines(session, "here")),
         render_meeting_text(as_told(session, (), None), session),
@@ -135,7 +133,7 @@ async def test_with_nobodys_yes_nothing_is_written_and_it_can_be_had_later(bench
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "later")
     assert "`roundtable project` with this session hands it over whenever you like." in decision.how
     assert names(tmp_path) == ["code", "home"]
-    gate = (await bench.session(meeting.session)).gates["deliver"]
+    gate = (await bench.sessions.get(meeting.session)).gates["deliver"]
     assert (gate.writes, gate.default) == (True, "later")
     assert gate.details["zip"] == f"as a zip: {tmp_path / 'accounts'}.zip"
 
@@ -153,13 +151,13 @@ async def test_what_stands_there_is_not_written_over_and_the_project_is_not_lost
 
 async def test_only_what_was_said_yes_to_is_handed_over_and_twice_is_once(bench: Roundtable, tmp_path: Path) -> None:
     meeting, _ = await made(bench, tmp_path / "accounts", deliver="folder")
-    session = await bench.session(meeting.session)
+    session = await bench.sessions.get(meeting.session)
     draft = latest_stage_draft(list_stage_ends(session))
     given = DeliverProject(draft, "folder", str(tmp_path / "accounts"), "deliver")
-    again = await bench.performer.perform(f"{meeting.session}/deliver/hand-over", given)
+    again = await bench.wiring.performer.perform(f"{meeting.session}/deliver/hand-over", given)
     assert again == ProjectDelivered(str(tmp_path / "accounts"), ("accounts.py", "test_accounts.py"))
     (tmp_path / "accounts/accounts.py").write_text("somebody's own work")
-    refused = await bench.performer.perform(f"{meeting.session}/deliver/hand-over", given)
+    refused = await bench.wiring.performer.perform(f"{meeting.session}/deliver/hand-over", given)
     assert isinstance(refused, Fault)
     earlier = list_stage_ends(session)[1].draft
     for change in (
@@ -170,7 +168,7 @@ async def test_only_what_was_said_yes_to_is_handed_over_and_twice_is_once(bench:
         {"gate": "nobody-asked"},
     ):
         forged = msgspec.structs.replace(given, **change)
-        fault = await bench.performer.perform(f"{meeting.session}/deliver/hand-over", forged)
+        fault = await bench.wiring.performer.perform(f"{meeting.session}/deliver/hand-over", forged)
         assert isinstance(fault, Fault)
         assert fault.kind is FaultKind.PERMISSION
     assert names(tmp_path) == ["accounts", "code", "home"]
@@ -189,14 +187,14 @@ async def test_what_extends_a_persons_project_goes_the_way_of_every_change_and_c
     message = git(code, "log", "-1", "--format=%B")
     assert f"Roundtable-Session: {meeting.session}" in message
     assert git(code, "status", "--porcelain") == ""
-    await undo_change(bench)
+    await bench.changes.undo()
     assert (code / "slug.py").read_text() == before
 
 
 async def test_every_version_of_every_file_is_kept_with_whose_it_is(bench: Roundtable, tmp_path: Path) -> None:
     meeting, _ = await made(bench, tmp_path / "accounts")
-    session, records = await bench.session(meeting.session), await bench.store.read(meeting.session)
-    found = await list_project_versions(bench.store, session, records)
+    session, records = await bench.sessions.get(meeting.session), await bench.sessions.records(meeting.session)
+    found = await bench.changes.project_versions(session, records)
     told = {it.name: [(change.path, change.became, change.words) for change in it.changes] for it in found}
     assert told == {
         "requirements": [],
@@ -206,5 +204,5 @@ async def test_every_version_of_every_file_is_kept_with_whose_it_is(bench: Round
         "qa": [("test_accounts.py", "new", "claude")],
     }
     for seat, text in ACCOUNTS.items():
-        assert (await read_project_file(bench.store, found, "accounts.py", f"development/{seat}")).decode() == text
-    assert (await read_project_file(bench.store, found, "accounts.py")).decode() == DIRECTED
+        assert (await bench.changes.read_project_file(found, "accounts.py", f"development/{seat}")).decode() == text
+    assert (await bench.changes.read_project_file(found, "accounts.py")).decode() == DIRECTED

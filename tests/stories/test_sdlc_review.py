@@ -126,13 +126,13 @@ def told(*stages: Stage, **more: Any) -> dict[str, Any]:
 async def review(desk: Roundtable, **seats: Turns) -> tuple[Held, StageEnd]:
     held = Held(desk, **seats)
     await held.hold("sdlc", "Is the shop sound?", settings=told())
-    (end,) = list_stage_ends(await desk.session(held.session))
+    (end,) = list_stage_ends(await desk.sessions.get(held.session))
     return held, end
 
 
 async def files_of(desk: Roundtable, end: StageEnd) -> dict[str, str]:
     """What a stage wants to be written."""
-    return {it.path: (it.after or b"").decode() for it in await DraftStore(desk.store).files(end.draft)}
+    return {it.path: (it.after or b"").decode() for it in await DraftStore(desk.parts.record).files(end.draft)}
 
 
 @pytest.mark.feature("S0.31", "S0.35", "S0.36", "S0.19", "S0.37", "S0.47")
@@ -143,7 +143,7 @@ async def test_every_part_is_read_by_all_weighed_once_without_code_and_mended_pa
         gpt=turns(chunk_2=SEEN_THERE),
         gemini=turns(),
     )
-    session = await desk.session(held.session)
+    session = await desk.sessions.get(held.session)
     names = [f"code-review/{it}" for it in ("1-chunk", "2-chunk", "3-judge", "1-fix", "2-fix")]
     assert list(session.rounds) == names, "no debate, one judge"
     for part in names[:2]:
@@ -198,7 +198,7 @@ async def test_what_is_no_fault_is_left_as_it_is_and_a_program_is_not_overruled(
     heads = [line for line in end.text.splitlines() if line.endswith(":")]
     assert heads == ["CRITICAL:", "WARNINGS:"], "F1 was shown by a program, so it is no matter of taste"
     assert f"- F2 [high, shop/stock.py:2] {BELOW}" in end.text
-    assert not any(it.endswith("2-fix") for it in (await desk.session(held.session)).rounds)
+    assert not any(it.endswith("2-fix") for it in (await desk.sessions.get(held.session)).rounds)
 
 
 DISCUSS = "DISCUSS:\n- Whether F2 can happen at all"
@@ -214,7 +214,7 @@ async def test_what_a_judge_cannot_weigh_is_looked_at_once_more_by_its_words_alo
     claude = [*judge, *turns(chunk_2=SEEN_THERE, look="F2 it is.", fix_2=FIX_STOCK)]
     held, end = await review(desk, claude=claude, **seats)
     rounds = [f"code-review/{it}" for it in ("1-chunk", "2-chunk", "3-judge", "4-look", "4-judge", "2-fix")]
-    assert list((await desk.session(held.session)).rounds) == rounds
+    assert list((await desk.sessions.get(held.session)).rounds) == rounds
     looked = held.prompt("code-review/4-look", "gpt")
     assert "Whether F2 can happen at all" in looked
     assert '<answer from="findings: F2">\n[high, shop/stock.py:2]' in looked
@@ -227,9 +227,9 @@ async def person(desk: Roundtable, held: Held, given: dict[str, str]) -> None:
     """Somebody who answers these gates once they are open."""
     for gate, option in given.items():
         async with asyncio.timeout(60):
-            while gate not in (session := await desk.session(held.session)).gates:
-                await desk.store.changed(held.session, session.seq, 1)
-        await desk.answer(held.session, gate, option)
+            while gate not in (session := await desk.sessions.get(held.session)).gates:
+                await desk.sessions.wait_for_facts(held.session, session.seq, 1)
+        await desk.gates.answer(held.session, gate, option)
 
 
 @pytest.mark.parametrize("answer", ["mend", "leave"])
@@ -239,7 +239,7 @@ async def test_after_that_the_person_says_whether_anything_is_mended(desk: Round
     await held.open("sdlc", "Is the shop sound?", settings=told(), headless=False)
     given = {"code-review-dispute": answer, "after-code-review": "stop"}
     await asyncio.gather(held.hold("sdlc"), person(desk, held, given))
-    (end,) = list_stage_ends(await desk.session(held.session))
+    (end,) = list_stage_ends(await desk.sessions.get(held.session))
     assert end.how == "chosen"
     assert sorted(await files_of(desk, end)) == (["shop/stock.py"] if answer == "mend" else [])
     assert f"[high, shop/stock.py:2] {BELOW}" in end.text
@@ -274,7 +274,7 @@ async def test_a_file_that_is_longer_than_a_part_is_mended_where_its_line_is_and
     write(desk.workspace, {"shop/long.py": LONG})
     commit(desk.workspace, "A long file")
     held, end = await reviewed_long(desk)
-    (fixed,) = (it for it in (await desk.session(held.session)).rounds if it.endswith("-fix"))
+    (fixed,) = (it for it in (await desk.sessions.get(held.session)).rounds if it.endswith("-fix"))
     asked = held.prompt(fixed, "claude")
     assert DIVIDED in asked
     assert "def long_0(" not in asked
@@ -294,7 +294,7 @@ async def test_a_fix_that_could_not_be_run_is_kept_and_that_is_said(desk: Roundt
 async def test_there_is_nothing_to_review_where_nothing_was_written(desk: Roundtable) -> None:
     held = Held(desk, claude=turns())
     await held.hold("sdlc", "A shop.", settings=told(existing=False))
-    (end,) = list_stage_ends(await desk.session(held.session))
+    (end,) = list_stage_ends(await desk.sessions.get(held.session))
     assert (end.how, end.notices) == ("failed", ("There is no code to review.",))
     assert held.voices.calls == []
 
@@ -302,9 +302,9 @@ async def test_there_is_nothing_to_review_where_nothing_was_written(desk: Roundt
 async def test_what_the_limits_leave_no_room_for_is_said(desk: Roundtable) -> None:
     held = Held(desk, claude=turns(), gpt=turns())
     await held.open("sdlc", "Is the shop sound?", settings=told())
-    await desk.amend(held.session, SessionAmended(limits=Limits(rounds=1)))
+    await desk.sessions.amend(held.session, SessionAmended(limits=Limits(rounds=1)))
     await held.hold("sdlc")
-    session = await desk.session(held.session)
+    session = await desk.sessions.get(held.session)
     (end,) = list_stage_ends(session)
     assert list(session.rounds) == ["code-review/1-chunk"]
     assert end.notices == ("1 of 2 parts were not reviewed: the limits of the session were reached.",)
@@ -340,7 +340,7 @@ async def test_what_is_critical_and_not_mended_is_told_where_the_person_is_asked
     why = "F1 (it names no file of the project), F2 (who was asked to did not answer)"
     left = f"2 critical findings are not mended: {why}."
     assert left in end.notices
-    assert left in (await desk.session(held.session)).gates["after-code-review"].question
+    assert left in (await desk.sessions.get(held.session)).gates["after-code-review"].question
     assert "claude" not in end.text, "later stages are told of it and of nobody's name"
 
 
@@ -351,15 +351,15 @@ async def test_a_review_that_was_stopped_goes_on_where_it_was_and_asks_nothing_t
     await first.open("sdlc", "Is the shop sound?", settings=told())
     running = asyncio.create_task(first.hold("sdlc"))
     async with asyncio.timeout(60):
-        while "code-review/2-fix" not in (session := await desk.session(first.session)).rounds:
-            await desk.store.changed(first.session, session.seq, 1)
+        while "code-review/2-fix" not in (session := await desk.sessions.get(first.session)).rounds:
+            await desk.sessions.wait_for_facts(first.session, session.seq, 1)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     second = Held(desk, claude=claude, gpt=turns(chunk_2=SEEN_THERE))
     second.session = first.session
     await second.hold("sdlc")
     assert list(second.voices.turns()) == ["code-review/2-fix/claude"]
-    (end,) = list_stage_ends(await desk.session(first.session))
+    (end,) = list_stage_ends(await desk.sessions.get(first.session))
     assert sorted(await files_of(desk, end)) == ["shop/cart.py", "shop/stock.py"]
 
 
@@ -376,7 +376,7 @@ async def test_who_wrote_a_file_mends_it_in_a_project_that_began_with_nothing(de
     await held.open("sdlc", "A shop.", settings=told(develop, REVIEW, existing=False), headless=False)
     given = {"after-development": "continue", "after-code-review": "stop"}
     await asyncio.gather(held.hold("sdlc"), person(desk, held, given))
-    first, second = list_stage_ends(await desk.session(held.session))
+    first, second = list_stage_ends(await desk.sessions.get(held.session))
     assert {it.seat for it in first.took} == {"gpt"}
     assert [(it.path, it.seat) for it in second.took] == [("shop/cart.py", "gpt")]
     before, after = await files_of(desk, first), await files_of(desk, second)
@@ -398,9 +398,9 @@ async def test_of_200_files_each_is_read_once_by_every_seat_and_faults_between_f
     async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
         held = Held(desk, **{name: turns() for name in ("claude", "gpt", "gemini")})
         await held.hold("sdlc", "Is it sound?", settings=told(chunk=20_000))
-        session = await desk.session(held.session)
+        session = await desk.sessions.get(held.session)
         (cut,) = (it for it in session.results.values() if isinstance(it, ProjectSplit))
-        maps = [(await desk.store.fetch(it.map.digest)).decode() for it in cut.chunks if it.map]
+        maps = [(await desk.sessions.read_blob(it.map.digest)).decode() for it in cut.chunks if it.map]
         (end,) = list_stage_ends(session)
     assert (end.how, end.notices) == ("agreed", ())
     assert len(maps) == len(cut.chunks) == len(session.rounds) > 10

@@ -53,19 +53,19 @@ async def opened(bench: Roundtable, *seats: Turns, answers: dict[str, str] = YES
 
 
 async def ended(bench: Roundtable, meeting: Held) -> StageEnd:
-    ends = list_stage_ends(await bench.session(meeting.session))
+    ends = list_stage_ends(await bench.sessions.get(meeting.session))
     assert [it.stage for it in ends] == ["development", "execution"]
     return ends[-1]
 
 
 async def until_open(bench: Roundtable, meeting: Held, gate: str) -> None:
     async with asyncio.timeout(60):
-        while gate not in (session := await bench.session(meeting.session)).gates:
-            await bench.store.changed(meeting.session, session.seq, 1)
+        while gate not in (session := await bench.sessions.get(meeting.session)).gates:
+            await bench.sessions.wait_for_facts(meeting.session, session.seq, 1)
 
 
 async def runs(bench: Roundtable, meeting: Held) -> dict[str, ProjectRan]:
-    results = (await bench.session(meeting.session)).results
+    results = (await bench.sessions.get(meeting.session)).results
     return {step: it for step, it in results.items() if isinstance(it, ProjectRan)}
 
 
@@ -93,7 +93,7 @@ async def test_what_a_failing_program_said_goes_to_all_seats_by_itself_and_what_
         assert "the sum is -1" in told, "the output of the run"
         assert "wrong sum" in told
         assert "return a - b" in told, "the files as they were run"
-    gates = (await bench.session(meeting.session)).gates
+    gates = (await bench.sessions.get(meeting.session)).gates
     assert "Run it again?" in gates["execution-rerun"].question
     assert "wrong sum" in gates["execution-rerun"].question
     assert sorted(os.listdir(code)) == before, "nothing is run in the person's folder"
@@ -105,7 +105,7 @@ async def test_a_person_may_look_at_what_was_mended_and_leave_the_program_as_it_
     given = {"execution-rerun": ("show", ""), "execution-rerun-shown": ("no", ""), "deliver": ("later", "")}
     await asyncio.gather(meeting.hold("sdlc"), person(bench, meeting, given))
     end = await ended(bench, meeting)
-    state = await bench.session(meeting.session)
+    state = await bench.sessions.get(meeting.session)
     shown = state.results["execution/1/shown"]
     assert isinstance(shown, ChangePlanned)
     assert "adding.py" in [it.path for it in shown.hunks]
@@ -186,7 +186,7 @@ async def test_what_a_program_wants_to_install_is_shown_and_waits_for_the_person
     await asyncio.gather(meeting.hold("sdlc"), person(bench, meeting, given))
     end = await ended(bench, meeting)
     found = await runs(bench, meeting)
-    gate = (await bench.session(meeting.session)).gates["execution-install"]
+    gate = (await bench.sessions.get(meeting.session)).gates["execution-install"]
     assert "touch fetched.txt" in gate.question
     assert found["execution/1/run"].wants_install == ("sh", "-c", "echo fetching; touch fetched.txt")
     assert "nothing was fetched" in found["execution/1/run"].steps[0].output
@@ -223,7 +223,7 @@ async def test_the_person_sees_all_of_an_install_step_before_they_say_yes(bench:
     meeting = await opened(bench, seat({**NEEDY, "run.toml": plan}, {}), answers={"stages": "continue"}, headless=False)
     given = {"execution-install": ("no", ""), "deliver": ("later", "")}
     await asyncio.gather(meeting.hold("sdlc"), person(bench, meeting, given))
-    question = (await bench.session(meeting.session)).gates["execution-install"].question
+    question = (await bench.sessions.get(meeting.session)).gates["execution-install"].question
     assert f'"sh" "-c" "{hidden}" "a b" "c".' in question
 
 
@@ -248,8 +248,8 @@ async def test_a_program_may_not_say_yes_to_an_install_step(bench: Roundtable) -
     holding = asyncio.create_task(meeting.hold("sdlc"))
     await until_open(bench, meeting, "execution-install")
     with pytest.raises(UsageError, match="only the person may answer"):
-        await bench.answer(meeting.session, "execution-install", "yes", by_program=True)
-    await bench.cancel(meeting.session)
+        await bench.gates.answer(meeting.session, "execution-install", "yes", by_program=True)
+    await bench.sessions.cancel(meeting.session)
     assert (await holding).outcome is Outcome.CANCELLED
 
 
@@ -261,7 +261,7 @@ ENDLESS = {"main.py": "import time\nfor number in range(9999):\n    print('tick'
 async def heard(bench: Roundtable, meeting: Held, words: str) -> list[Delta]:
     """What somebody hears who watches the session, until these words are said."""
     deltas: list[Delta] = []
-    async with asyncio.timeout(60), aclosing(bench.watch(meeting.session, here=True)) as watching:
+    async with asyncio.timeout(60), aclosing(bench.sessions.watch(meeting.session, here=True)) as watching:
         async for it in watching:
             if isinstance(it, Delta):
                 deltas.append(it)
@@ -294,7 +294,7 @@ async def test_cancelling_the_session_ends_the_program_at_once(bench: Roundtable
     meeting = await opened(bench, seat(ENDLESS))
     holding = asyncio.create_task(meeting.hold("sdlc"))
     await heard(bench, meeting, "tick 1")
-    await bench.cancel(meeting.session)
+    await bench.sessions.cancel(meeting.session)
     async with asyncio.timeout(30):
         assert (await holding).outcome is Outcome.CANCELLED
 
@@ -305,7 +305,7 @@ async def test_what_was_stopped_before_a_crash_is_not_started_again(bench: Round
     await heard(bench, meeting, "tick 1")
     holding.cancel()
     await asyncio.gather(holding, return_exceptions=True)
-    await bench.stop_run(meeting.session)
+    await bench.sessions.stop_program(meeting.session)
     await meeting.hold("sdlc")
     (run,) = (await runs(bench, meeting)).values()
     assert (run.stopped, run.steps) == (True, ())

@@ -43,7 +43,7 @@ async def test_where_no_judge_can_be_heard_and_running_puts_one_before_the_other
     assert (end.how, end.judge, end.base) == ("run", "", "claude")
     assert "claude, gpt and gemini could not be heard as judge." in end.notices
     assert end.text == "Files written: shout.py, test_shout.py.\nRunning them put it before the others."
-    assert "development-dispute" not in (await bench.session(meeting.session)).gates
+    assert "development-dispute" not in (await bench.sessions.get(meeting.session)).gates
     assert decision.degraded
 
 
@@ -51,7 +51,7 @@ async def test_where_no_judge_can_be_heard_and_running_decides_nothing_the_perso
     meeting, decision, (end,) = await held(bench, DEVELOPMENT, seats=accounts(judge=RUBBISH))
     assert (end.how, end.draft) == ("failed", ""), "with nobody there, nobody's files are taken"
     assert decision.outcome is Outcome.DEADLOCK
-    gate = (await bench.session(meeting.session)).gates["development-dispute"]
+    gate = (await bench.sessions.get(meeting.session)).gates["development-dispute"]
     assert "No judge could be heard. Whose shall it be?" in gate.question
     assert gate.details["gpt"] == "accounts.py: there was nothing to run it against."
 
@@ -70,7 +70,7 @@ async def test_what_was_ruled_is_told_to_later_stages_without_letters_and_withou
     later = meeting.prompt("qa/1-write", "gpt")
     assert ends[0].text.partition("\n")[2] in later
     assert [it for it in ("candidate-A", "candidate-B", "gemini", "claude", "I guess") if it in later] == []
-    record = await bench.session(meeting.session)
+    record = await bench.sessions.get(meeting.session)
     assert [it.text for it in record.rounds["development/1-judge"].moves()] == [ruling], "kept as it was said"
 
 
@@ -79,7 +79,7 @@ async def test_a_stage_in_which_all_write_the_same_is_not_one_seats_alone(bench:
     meeting, _, (end,) = await held(bench, DEVELOPMENT, seats={"claude": writes(same), "gpt": writes(same)})
     assert end.how == "same"
     assert await files(bench, end) == same
-    gate = (await bench.session(meeting.session)).gates["after-development"]
+    gate = (await bench.sessions.get(meeting.session)).gates["after-development"]
     assert "It was written word for word the same by several seats." in gate.question
 
 
@@ -90,7 +90,7 @@ async def test_a_seat_that_writes_far_too_many_files_is_told_of_in_a_few_sentenc
     (said,) = (it for it in end.notices if it.startswith("claude's was left out."))
     assert said.count("is beyond the 200 files that one change may touch.") == 3
     assert said.endswith("And 47 more reasons.")
-    assert said in (await bench.session(meeting.session)).gates["after-development"].question
+    assert said in (await bench.sessions.get(meeting.session)).gates["after-development"].question
 
 
 async def test_where_the_limits_leave_no_room_for_a_judge_it_is_not_said_that_none_could_be_heard(
@@ -98,9 +98,9 @@ async def test_where_the_limits_leave_no_room_for_a_judge_it_is_not_said_that_no
 ) -> None:
     meeting = Held(bench, **accounts(judge="CONSENSUS: BASE=candidate-A."))
     await meeting.open("sdlc", IDEA, settings=settings(DEVELOPMENT), answers=YES, seed=7)
-    await bench.amend(meeting.session, SessionAmended(limits=Limits(rounds=1, retries=0)))
+    await bench.sessions.amend(meeting.session, SessionAmended(limits=Limits(rounds=1, retries=0)))
     await meeting.hold("sdlc")
-    session = await bench.session(meeting.session)
+    session = await bench.sessions.get(meeting.session)
     asked = session.gates["development-dispute"].question
     assert "No judge was asked: the limits of the session were reached. Whose shall it be?" in asked
     (end,) = list_stage_ends(session)
@@ -109,6 +109,6 @@ async def test_where_the_limits_leave_no_room_for_a_judge_it_is_not_said_that_no
 
 async def test_who_sits_here_alone_judges_nothing_but_its_own_words(bench: Roundtable) -> None:
     meeting, decision = await discussed(bench, {"claude": seat("claude", ("*-judge", AGREED))}, REQUIREMENTS)
-    (end,) = list_stage_ends(await bench.session(meeting.session))
+    (end,) = list_stage_ends(await bench.sessions.get(meeting.session))
     assert end.all_notices == ("claude judged nothing but its own words, since nobody else can judge here.",)
     assert "among the others'" not in decision.how

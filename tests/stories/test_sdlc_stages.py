@@ -45,13 +45,13 @@ async def person(bench: Roundtable, meeting: Held, given: dict[str, tuple[str, s
     """Somebody who answers these gates once they are open."""
     for gate, (option, text) in given.items():
         async with asyncio.timeout(60):
-            while gate not in (session := await bench.session(meeting.session)).gates:
-                await bench.store.changed(meeting.session, session.seq, 1)
-        await bench.answer(meeting.session, gate, option, text)
+            while gate not in (session := await bench.sessions.get(meeting.session)).gates:
+                await bench.sessions.wait_for_facts(meeting.session, session.seq, 1)
+        await bench.gates.answer(meeting.session, gate, option, text)
 
 
 async def ends(bench: Roundtable, meeting: Held) -> tuple[StageEnd, ...]:
-    return list_stage_ends(await bench.session(meeting.session))
+    return list_stage_ends(await bench.sessions.get(meeting.session))
 
 
 @pytest.mark.feature("S0.12", "S0.13", "S0.16", "S0.17", "S0.149")
@@ -110,7 +110,7 @@ async def test_who_reads_what_the_others_said_may_revise_its_position_and_then_t
     meeting, _ = await held(bench, seats, REQUIREMENTS)
     (end,) = await ends(bench, meeting)
     assert (end.how, end.text) == ("agreed", "R1 It stores notes in SQLite.")
-    rounds = (await bench.session(meeting.session)).rounds
+    rounds = (await bench.sessions.get(meeting.session)).rounds
     said = [move.text for name in rounds for move in rounds[name].moves() if move.seat == "claude"]
     assert said[::2] == ["I want one file.", "I take it back: SQLite."]
 
@@ -121,7 +121,7 @@ async def test_they_speak_three_times_at_most_and_in_the_third_they_may_still_ag
     for last, how in ((AGREED, "agreed"), (OPEN, "failed")):
         ruled = ("*/3-judge", last), ("*-judge", OPEN)
         meeting, _ = await held(bench, {name: seat(name, *ruled) for name in ("claude", "gpt")}, REQUIREMENTS)
-        session = await bench.session(meeting.session)
+        session = await bench.sessions.get(meeting.session)
         assert list(session.rounds) == [f"requirements/{it}" for it in rounds]
         assert [it.how for it in list_stage_ends(session)] == [how]
         assert ("requirements-dispute" in session.gates) == (how == "failed"), "what stays open is the person's"
@@ -186,7 +186,7 @@ async def test_what_stays_open_after_the_last_round_is_the_persons_to_decide(ben
     (end,) = await ends(bench, meeting)
     assert (end.how, end.text) == ("chosen", "Store them in SQLite")
     assert decision.outcome is Outcome.REACHED
-    session = await bench.session(meeting.session)
+    session = await bench.sessions.get(meeting.session)
     assert list(session.rounds) == [f"requirements/{it}" for it in ("1-draft", "1-judge", "2-discuss", "2-judge")]
     assert "Store them in SQLite" in meeting.prompt("requirements/2-discuss", "gpt")
     assert session.gates["requirements-dispute"].details["option-1"] == "Store them in a file"
@@ -198,7 +198,7 @@ async def test_a_judge_with_thousands_of_things_to_discuss_leaves_the_person_a_c
     stage = msgspec.structs.replace(REQUIREMENTS, rounds=1)
     many = "DISCUSS:\n" + "\n".join(f"- way {number} {'x' * 3000}" for number in range(300))
     meeting, _ = await held(bench, {name: seat(name, ("*-judge", many)) for name in ("claude", "gpt")}, stage)
-    gate = (await bench.session(meeting.session)).gates["requirements-dispute"]
+    gate = (await bench.sessions.get(meeting.session)).gates["requirements-dispute"]
     assert list(gate.options) == [*(f"option-{number}" for number in range(1, 9)), "own", "none"]
     assert {len(gate.details[f"option-{number}"]) for number in range(1, 9)} == {2000}
     assert "292 more of what it calls open are on the record. Which way?" in gate.question
@@ -243,11 +243,11 @@ async def test_a_seat_that_is_switched_off_later_does_not_keep_a_session_from_be
     await meeting.open("sdlc", IDEA, settings=settings(REQUIREMENTS, ARCHITECTURE), headless=False)
     running = asyncio.create_task(meeting.hold("sdlc"))
     async with asyncio.timeout(60):
-        while "after-requirements" not in (session := await bench.session(meeting.session)).gates:
-            await bench.store.changed(meeting.session, session.seq, 1)
+        while "after-requirements" not in (session := await bench.sessions.get(meeting.session)).gates:
+            await bench.sessions.wait_for_facts(meeting.session, session.seq, 1)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
-    await bench.amend(meeting.session, SessionAmended(by="anna", seats_off=("claude",)))
+    await bench.sessions.amend(meeting.session, SessionAmended(by="anna", seats_off=("claude",)))
     given = {"after-requirements": ("continue", ""), "after-architecture": ("complete", "")}
     decision, _ = await asyncio.gather(meeting.hold("sdlc"), person(bench, meeting, given))
     assert decision.outcome is Outcome.REACHED
@@ -280,7 +280,7 @@ async def test_what_was_rejected_does_not_come_back_as_one_line_of_an_agreement(
     meeting = Held(bench, **{name: seat(name, ("*-judge", agreed)) for name in ("claude", "gpt")})
     answers = {**YES, **({"decree": answer} if answer else {})}
     await meeting.hold("sdlc", IDEA, settings=settings(REQUIREMENTS), answers=answers)
-    session = await bench.session(meeting.session)
+    session = await bench.sessions.get(meeting.session)
     (end,) = list_stage_ends(session)
     assert "R2 It stores notes in SQLite." in session.gates["decree"].question
     assert end.how == ("agreed" if answer == "allow" else "failed")
@@ -291,6 +291,6 @@ async def test_a_rejection_that_an_agreement_answers_is_not_asked_about_again(be
     decree = await bench.memory.reject("Store notes in SQLite", "Nobody here can run it.")
     agreed = f"CONSENSUS: R1 It stores notes in SQLite.\nR2 {decree.id} no longer holds since Ada joined the team."
     meeting, _ = await held(bench, {name: seat(name, ("*-judge", agreed)) for name in ("claude", "gpt")}, REQUIREMENTS)
-    session = await bench.session(meeting.session)
+    session = await bench.sessions.get(meeting.session)
     assert [it.how for it in list_stage_ends(session)] == ["agreed"]
     assert "decree" not in session.gates

@@ -28,10 +28,10 @@ PLANNED: Turns = [
 async def held(bench: Roundtable, way: str, table: dict[str, Turns]) -> tuple[Held, Session]:
     """A way through the stages with everything answered ahead, and how the session ended."""
     meeting = Held(bench, **table)
-    told = {"stages": encode_stages(bench.stages.find(way))}
+    told = {"stages": encode_stages(bench.meetings.find_stages(way))}
     decision = await meeting.hold("sdlc", IDEA, settings=told, answers=YES, seed=7)
     assert decision.outcome is Outcome.REACHED
-    return meeting, await bench.session(meeting.session)
+    return meeting, await bench.sessions.get(meeting.session)
 
 
 @pytest.mark.feature("S0.3", "S0.49")

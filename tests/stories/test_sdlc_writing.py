@@ -64,12 +64,12 @@ async def held(
     meeting = Held(bench, **seats)
     told = {**settings(*stages), **more}
     decision = await meeting.hold("sdlc", question, settings=told, answers=answers, seed=7)
-    return meeting, decision, list_stage_ends(await bench.session(meeting.session))
+    return meeting, decision, list_stage_ends(await bench.sessions.get(meeting.session))
 
 
 async def files(bench: Roundtable, end: StageEnd) -> dict[str, str | None]:
     """The project after a stage, by path."""
-    found = await DraftStore(bench.store).files(end.draft)
+    found = await DraftStore(bench.parts.record).files(end.draft)
     return {it.path: it.after.decode() if it.after is not None else None for it in found}
 
 
@@ -176,7 +176,7 @@ async def test_where_those_that_pass_do_not_do_the_same_the_judge_and_the_person
     read = meeting.prompt("development/1-judge", "claude")
     assert "Where they do not do the same: shout.shout('hey') is 'HEY'" in read
     assert "Where they do not do the same: shout.shout('hey') is 'HEY!'" in read
-    gate = (await bench.session(meeting.session)).gates["development-dispute"]
+    gate = (await bench.sessions.get(meeting.session)).gates["development-dispute"]
     assert "shout.shout('hey') is 'HEY!'" in gate.details["gpt"]
 
 
@@ -243,7 +243,7 @@ async def test_what_nobody_agrees_on_is_put_before_the_person_with_how_each_ran(
     meeting, decision, (end,) = await held(bench, stage, seats=seats)
     assert (end.how, end.draft) == ("failed", ""), "with nobody there, nobody's files are taken"
     assert decision.outcome is Outcome.DEADLOCK
-    gate = (await bench.session(meeting.session)).gates["development-dispute"]
+    gate = (await bench.sessions.get(meeting.session)).gates["development-dispute"]
     assert gate.question.endswith("The judge sees no consensus: A dict or a file? Whose shall it be?")
     assert gate.details["gemini"] == "accounts.py: there was nothing to run it against."
 
@@ -251,7 +251,7 @@ async def test_what_nobody_agrees_on_is_put_before_the_person_with_how_each_ran(
     await meeting.open("sdlc", IDEA, settings=settings(stage), answers=YES, seed=7, headless=False)
     given = {"development-dispute": ("gemini", "It is the careful one."), "deliver": ("later", "")}
     await asyncio.gather(meeting.hold("sdlc"), person(bench, meeting, given))
-    (end,) = list_stage_ends(await bench.session(meeting.session))
+    (end,) = list_stage_ends(await bench.sessions.get(meeting.session))
     assert end.text == "Files written: accounts.py.\nIt is the careful one."
     assert (end.how, end.base) == ("chosen", "gemini")
     assert await files(bench, end) == {"accounts.py": ACCOUNTS["gemini"]}
@@ -334,7 +334,7 @@ async def test_tests_of_one_stage_are_checks_of_the_next_and_all_is_laid_over_wh
     assert await files(bench, qa) == {"accounts.py": ACCOUNTS["claude"], "tests/test_accounts.py": TESTS}
     assert qa.took == (Contribution("tests/test_accounts.py", "", "claude"),)
     assert qa.text == "Files written: tests/test_accounts.py."
-    session = await bench.session(meeting.session)
+    session = await bench.sessions.get(meeting.session)
     ran = session.results["service/1-try"]
     assert isinstance(ran, CandidatesTried)
     assert {it.seat: [(check.name, check.passed) for check in it.checks] for it in ran.candidates} == {
@@ -366,7 +366,7 @@ async def test_a_project_from_nothing_knows_nothing_of_the_folder_it_was_asked_f
     before = names(code)
     seats = {"claude": writes({"slug.py": SLUG})}
     meeting, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
-    session = await bench.session(meeting.session)
+    session = await bench.sessions.get(meeting.session)
     assert not session.rounds["development/1-write"].opened.turns.at_bench, "an agent gets no copy of that folder"
     ran = session.results["development/1-try"]
     assert isinstance(ran, CandidatesTried)
@@ -396,7 +396,7 @@ async def test_an_existing_project_is_shown_and_extended_by_edits_and_by_whole_f
     shown = meeting.prompt("development/1-write", "gpt")
     assert "raise NotImplementedError" in shown
     assert "keep their structure, names and style" in shown
-    session = await bench.session(meeting.session)
+    session = await bench.sessions.get(meeting.session)
     assert session.rounds["development/1-write"].opened.turns.at_bench
     ran = session.results["development/1-try"]
     assert isinstance(ran, CandidatesTried)

@@ -36,7 +36,7 @@ async def test_whoever_rewrites_the_test_that_its_code_fails_loses_to_who_passes
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.author == "gpt"
     assert (code / "test_slug.py").read_text() == SLUG_TEST
-    found = {it.seat: it for it in tried(await bench.session(held.session)).candidates}
+    found = {it.seat: it for it in tried(await bench.sessions.get(held.session)).candidates}
     assert [it.name for it in found["claude"].checks if not it.passed] == ["tests, as they were before it,"]
 
 
@@ -57,12 +57,14 @@ async def test_alone_it_is_told_and_a_yes_that_was_given_ahead_does_not_write_it
     mend = held.prompt("build/2-mend", "claude")
     assert "The check tests, as they were before it, failed" in mend
     assert "They stand as they were, since the task does not ask for others." in mend
-    session = await bench.session(held.session)
+    session = await bench.sessions.get(held.session)
     assert list(session.gates) == ["approve-tests"]
-    later = await bench.run(await bench.apply(held.session, Agenda("", headless=True, answers=YES)))
+    later = await bench.meetings.run(
+        await bench.meetings.open_apply(held.session, Agenda("", headless=True, answers=YES))
+    )
     assert later.outcome is Outcome.DEADLOCK, "nor does one that is given later without naming it"
     named = Agenda("", headless=True, answers={"approve-tests": "all"})
-    assert (await bench.run(await bench.apply(held.session, named))).next_step == "applied"
+    assert (await bench.meetings.run(await bench.meetings.open_apply(held.session, named))).next_step == "applied"
     assert (code / "test_slug.py").read_text() == SHOUT_TEST
 
 
@@ -71,7 +73,7 @@ async def test_a_person_who_is_there_is_told_which_tests_would_be_others_and_say
 ) -> None:
     held = Held(bench, claude=writes(slug=SHOUT, test_slug=SHOUT_TEST))
     decision = await answered(held, bench, approve_tests=("all", ""))
-    asked = (await bench.session(held.session)).gates["approve-tests"].question
+    asked = (await bench.sessions.get(held.session)).gates["approve-tests"].question
     assert "It changes tests that were there: SlugTest.test_words_are_joined of test_slug.py." in asked
     assert "No candidate passed with the tests as they were: claude's passes only those it has changed." in asked
     assert decision.next_step == "applied"
@@ -115,7 +117,7 @@ async def test_tests_that_are_only_moved_or_get_company_are_no_others(
     held = Held(bench, claude=[{"text": reply}])
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.next_step == "applied", decision.how
-    session = await bench.session(held.session)
+    session = await bench.sessions.get(held.session)
     assert [it.tests for it in session.results.values() if isinstance(it, ChangePlanned)] == [()]
 
 
@@ -134,7 +136,7 @@ async def test_a_change_of_nothing_but_a_test_is_shown_to_the_person(bench: Roun
     held = Held(bench, claude=writes(test_slug=stricter))
     decision = await held.hold("build", "Have slugify() tested with two spaces.", answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
-    assert list((await bench.session(held.session)).gates) == ["approve-tests"]
+    assert list((await bench.sessions.get(held.session)).gates) == ["approve-tests"]
 
 
 async def test_who_carries_a_decision_out_is_held_to_the_same(bench: Roundtable, code: Path) -> None:

@@ -62,7 +62,7 @@ async def test_a_part_that_leaves_the_checks_failing_is_asked_about_once_more_an
     part = ("some", json.dumps({"rejected": ["slug.py#1"]}))
     held = Held(bench, claude=both())
     decision = await answered(held, bench, approve=part, approve_2=part)
-    asked = (await bench.session(held.session)).gates["approve-2"].question
+    asked = (await bench.sessions.get(held.session)).gates["approve-2"].question
     assert "With what you took, tests still fails, as before; with all of it, it passes." in asked
     assert ((code / "slug.py").read_text(), (code / "README.md").read_text()) == (STUB, README)
     assert decision.position == f"{TASK}: claude changes README.md"
@@ -95,7 +95,7 @@ async def test_of_a_name_that_was_left_nothing_is_said_to_be_written(bench: Roun
     held = Held(bench, claude=[{"text": wrote({"slug.py": SLUG}) + renamed}])
     decision = await answered(held, bench, approve=("some", json.dumps({"rejected": ["new.txt#rename"]})))
     assert (code / "old.txt").read_text() == "one\n2\nthree\n"
-    change = summarize_change(await bench.session(held.session))
+    change = summarize_change(await bench.sessions.get(held.session))
     assert change is not None
     assert list(render_diffstat(list_taken_hunks(change))) == ["old.txt: 1 hunk, +1 -1", "slug.py: 1 hunk, +1 -1"]
     assert decision.position == f"{TASK}: claude changes old.txt and slug.py"
@@ -108,7 +108,7 @@ async def test_what_was_not_run_is_not_called_alike(tmp_path: Path, bench_places
     async with await Roundtable.open(tmp_path / "new", bench_places) as desk:
         held = Held(desk, claude=one, gpt=other)
         decision = await held.hold("build", "Write Slug.java", settings={"judge": False})
-        session = await desk.session(held.session)
+        session = await desk.sessions.get(held.session)
     assert "Nothing was run that could tell the 2 candidates apart." in decision.how
     assert "there is no check here that it could pass." in decision.how, "and so it was run nowhere"
     assert [row[3] for row in candidate_table_rows(tried(session))] == ["–", "–"]
@@ -117,7 +117,7 @@ async def test_what_was_not_run_is_not_called_alike(tmp_path: Path, bench_places
 async def test_who_names_a_function_has_asked_for_the_file_it_stands_in(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=both())
     assert (await held.hold("build", "Make slugify() join the words with dashes.")).outcome is Outcome.DEADLOCK
-    assert unasked(await bench.session(held.session)) == ("README.md#1",)
+    assert unasked(await bench.sessions.get(held.session)) == ("README.md#1",)
 
 
 @pytest.mark.parametrize("named", ["in the position", "in its words"])
@@ -130,9 +130,9 @@ async def test_what_the_decision_names_was_asked_for(bench: Roundtable, code: Pa
     await council.hold("council", "How should the words be joined?")
     later, decision = await apply(bench, council)
     assert decision.outcome is Outcome.REACHED, decision.how
-    assert unasked(await bench.session(later.session)) == (() if named == "in its words" else ("README.md#1",))
+    assert unasked(await bench.sessions.get(later.session)) == (() if named == "in its words" else ("README.md#1",))
 
 
 async def test_what_stages_agreed_on_was_asked_for(bench: Roundtable) -> None:
-    session = await bench.session((await extended(bench)).session)
+    session = await bench.sessions.get((await extended(bench)).session)
     assert unasked(session) == ()

@@ -68,7 +68,7 @@ class Shop:
             asked_for_tests = [{"round": "*-evidence", "text": wrote(evidence)}] if evidence else []
             held = Held(desk, claude=[*asked_for_tests, {"text": wrote(files)}])
             decision = await held.hold("build", task, answers=answers or YES)
-            session = await desk.session(held.session)
+            session = await desk.sessions.get(held.session)
             self.plans = [it for it in session.results.values() if isinstance(it, ChangePlanned)]
             return decision
 

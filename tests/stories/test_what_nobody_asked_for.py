@@ -57,9 +57,9 @@ async def test_who_writes_the_file_anew_and_garbles_another_function_is_taken_wi
     written = (code / "slug.py").read_text()
     assert KEPT.strip() in written
     assert SLUG.strip() in written
-    (found,) = tried(await bench.session(held.session)).candidates
+    (found,) = tried(await bench.sessions.get(held.session)).candidates
     assert (found.put_back, found.passed) == (("shorten in slug.py",), True)
-    asked = (await bench.session(held.session)).gates["approve"].question
+    asked = (await bench.sessions.get(held.session)).gates["approve"].question
     assert "Put back as before, since the task does not name it and checks broke: shorten in slug.py." in asked
     assert not any("mend" in it.call for it in held.voices.calls), "nobody had to be asked again"
 
@@ -97,7 +97,7 @@ async def test_what_fails_all_the_same_is_as_its_author_wrote_it(bench: Roundtab
     held = Held(bench, claude=writes(slug=KEPT.replace("…", "...") + SLUG.replace("slugify", "slug_of") + "1 / 0\n"))
     decision = await held.hold("build", ADD, answers=YES)
     assert decision.how.startswith("No candidate passed.")
-    (found,) = tried(await bench.session(held.session)).candidates
+    (found,) = tried(await bench.sessions.get(held.session)).candidates
     assert found.put_back == ()
 
 

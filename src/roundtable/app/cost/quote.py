@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from roundtable.app.cost.estimate import Call, Estimate, Project
 from roundtable.app.effects.project_files import ProjectReader
+from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.context_window import ContextRoom, compute_context_room, estimate_file_overhead
+from roundtable.app.opening.opener import Opener
+from roundtable.app.parts import Parts
 from roundtable.core.faults import RecordError
 from roundtable.core.session import Session
 from roundtable.core.stages import has_stages, starts_without_files
@@ -25,9 +28,6 @@ from roundtable.core.voice_statistics import BYTES_PER_TOKEN, VoiceStatistics, m
 from roundtable.voices.prices import price_of
 from roundtable.voices.tariffs import Tariff
 from roundtable.workshop.edit.stored_drafts import DraftStore
-
-if TYPE_CHECKING:
-    from roundtable.app.desk import Agenda, Roundtable
 
 RECENT = 20
 """How many of this person's newest sessions are measured."""
@@ -134,16 +134,16 @@ class _Part(NamedTuple):
     seconds: float | None
 
 
-async def quote(desk: Roundtable, agenda: Agenda) -> Quote:
+async def quote(parts: Parts, opener: Opener, agenda: Agenda) -> Quote:
     """What holding this meeting comes to; nothing is asked, spent or put on the record."""
-    charter, texts = await desk.draft(agenda)
-    estimate = Estimate(charter, texts, await _project(desk, charter))
-    known = measure_voices(await _recent(desk))
+    charter, texts = await opener.draft_charter(agenda)
+    estimate = Estimate(charter, texts, await _project(parts, charter))
+    known = measure_voices(await _recent(parts))
 
     def voice(name: str) -> _Voice:
-        return _Voice(name, desk.tariffs.of(name), known.get(name))
+        return _Voice(name, parts.tariffs.of(name), known.get(name))
 
-    silent = desk.cannot_speak(charter.seats)
+    silent = opener.check_seats(charter.seats)
     seats = [await _seat(estimate, seat, voice, silent.get(seat.name, "")) for seat in charter.seats]
     unpriced = tuple(dict.fromkeys(voice for seat in seats for voice in seat.unpriced))
     tokens = _sum(span for seat in seats for span in (seat.input_tokens, seat.output_tokens))
@@ -162,26 +162,26 @@ async def quote(desk: Roundtable, agenda: Agenda) -> Quote:
     )
 
 
-async def _recent(desk: Roundtable) -> list[Session]:
+async def _recent(parts: Parts) -> list[Session]:
     """This person's newest sessions, as far as they can be read."""
     sessions: list[Session] = []
-    for row in await desk.sessions(everywhere=True, limit=RECENT):
+    for row in await parts.index.sessions(None, RECENT):
         with suppress(RecordError):
-            sessions.append(await desk.session(row.id))
+            sessions.append(await parts.read_session(row.id))
     return sessions
 
 
-async def _project(desk: Roundtable, charter: Charter) -> Project:
+async def _project(parts: Parts, charter: Charter) -> Project:
     """The files that a meeting in stages begins with, and the room there is before its seats."""
-    config = desk.settings.config.context
+    config = parts.settings.config.context
 
     def room(answer: int) -> ContextRoom:
         limits = msgspec.structs.replace(charter.limits, max_tokens=answer)
-        return compute_context_room(desk.tariffs, charter.seats, limits, config.tokens)
+        return compute_context_room(parts.tariffs, charter.seats, limits, config.tokens)
 
     if not has_stages(charter) or starts_without_files(charter):
         return Project(room)
-    listing = ProjectReader(DraftStore(desk.store), desk.workspace, desk.redactor, config.ignore)
+    listing = ProjectReader(DraftStore(parts.record), parts.workspace, parts.redactor, config.ignore)
     files = (await listing.found("")).files
     # Each file is rounded up to a token of its own.
     return Project(

@@ -9,7 +9,6 @@ import asyncio
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -27,7 +26,7 @@ from roundtable.core.effects import (
 from roundtable.core.events import BY_ADVANCE_ANSWER, EffectStarted, GateAnswered, GateOpened, Recorded
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.file_kinds import is_test_file
-from roundtable.core.ports import Sandbox
+from roundtable.core.ports import Sandbox, Store
 from roundtable.core.session import Session
 from roundtable.core.stages import has_stages
 from roundtable.core.text.redaction import Redactor
@@ -58,10 +57,6 @@ from roundtable.workshop.trial.task_word_guesses import (
 from roundtable.workshop.trial.trial import CandidateTrial, TreeBuilder, change_request_source, render_example_test_file
 from roundtable.workshop.trial.trial_results import BASELINE
 from roundtable.workshop.trial.verdicts import mark_unrunnable_tests_failed, summarize_own_tests
-
-if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
-
 
 _DRAFT = "draft"
 
@@ -329,9 +324,9 @@ def _producers(session: Session, draft: Digest, choice: HunkChoice, person: str)
     return tuple(filter(None, dict.fromkeys((*seats, person if choice.edited else ""))))
 
 
-async def validate_chosen_hunks(desk: Roundtable, draft: Digest, choice: HunkChoice) -> tuple[str, ...]:
+async def validate_chosen_hunks(store: Store, draft: Digest, choice: HunkChoice) -> tuple[str, ...]:
     """Why what a choice leaves of a draft cannot be written, such as that it would not parse; a sentence each."""
-    left = apply_hunk_choice(await DraftStore(desk.store).files(draft), choice)
+    left = apply_hunk_choice(await DraftStore(store).files(draft), choice)
     if isinstance(left, Refusal):
         return (left.sentence,)
     return tuple(it.sentence for it in await asyncio.to_thread(validate_draft, left))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
 from roundtable.app.machine.embedded_models import list_models, runtime_there
+from roundtable.app.parts import Parts
 from roundtable.app.settings.installation import install_command
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.private_files import write_private
@@ -17,9 +18,6 @@ from roundtable.core.faults import Fault
 from roundtable.core.values import Seat
 from roundtable.voices.agents.agent_voice import program_of
 from roundtable.voices.endpoints import Endpoint
-
-if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
 
 Kind = Literal["configured", "cli", "api", "local", "embedded"]
 
@@ -48,15 +46,15 @@ class Found(msgspec.Struct, frozen=True):
         return Seat(self.name, (self.voice,))
 
 
-async def discover(desk: Roundtable) -> list[Found]:
+async def discover(parts: Parts) -> list[Found]:
     """Everybody, in the order in which they are offered: configured, agents, keys, local servers, embedded."""
-    local = await asyncio.gather(*(_local(desk, it) for it in desk.endpoints.values() if it.local))
+    local = await asyncio.gather(*(_local(parts, it) for it in parts.endpoints.values() if it.local))
     return [
-        *configured(desk),
-        *_agents(desk),
-        *(found for endpoint in desk.endpoints.values() if not endpoint.local for found in _api(desk, endpoint)),
+        *configured(parts),
+        *_agents(parts),
+        *(found for endpoint in parts.endpoints.values() if not endpoint.local for found in _api(parts, endpoint)),
         *(found for found in local if found is not None),
-        *_embedded(desk.places),
+        *_embedded(parts.places),
     ]
 
 
@@ -81,21 +79,21 @@ def tempered(voice: str) -> tuple[Seat, ...]:
     return tuple(Seat(name, (voice,), brief=brief) for name, brief in _TEMPERS)
 
 
-def configured(desk: Roundtable) -> list[Found]:
+def configured(parts: Parts) -> list[Found]:
     """The seats of the config, those that cannot sit down included."""
-    config = desk.settings.config
+    config = parts.settings.config
     names = config.table.seats or tuple(name for name, seat in config.seats.items() if seat.enabled)
     chains = {name: config.seats[name].voices if name in config.seats else () for name in names}
-    return [_seated(desk, name, voices) for name, voices in chains.items()]
+    return [_seated(parts, name, voices) for name, voices in chains.items()]
 
 
-def _seated(desk: Roundtable, name: str, voices: Sequence[str]) -> Found:
+def _seated(parts: Parts, name: str, voices: Sequence[str]) -> Found:
     """The first voice of a chain that could speak, else the first with what is wrong with it."""
     if not voices:
-        held_back = f"seats.{name}.voices" in desk.settings.withheld
+        held_back = f"seats.{name}.voices" in parts.settings.withheld
         note = "its voices wait for `roundtable trust`" if held_back else f"[seats.{name}] names no voices"
         return Found(name, "", "configured", False, note)
-    looked = [(voice, desk.voices.find(voice)) for voice in voices]
+    looked = [(voice, parts.voices.find(voice)) for voice in voices]
     for voice, found in looked:
         if not isinstance(found, Fault):
             return Found(name, voice, "configured", True)
@@ -103,34 +101,34 @@ def _seated(desk: Roundtable, name: str, voices: Sequence[str]) -> Found:
     return Found(name, voice, "configured", False, fault.message if isinstance(fault, Fault) else "")
 
 
-def _agents(desk: Roundtable) -> list[Found]:
-    agents = desk.agents()
+def _agents(parts: Parts) -> list[Found]:
+    agents = parts.agents()
     return [
         Found(name, f"cli:{name}", "cli", True, f"{agents[name].title or name}, {path}")
-        for name, path in agents_found(desk).items()
+        for name, path in agents_found(parts).items()
     ]
 
 
-def _api(desk: Roundtable, endpoint: Endpoint) -> list[Found]:
+def _api(parts: Parts, endpoint: Endpoint) -> list[Found]:
     """An endpoint whose key is in the environment or stored; that the key is there is all we look at."""
-    place = desk.keys.place(endpoint.key)
+    place = parts.keys.place(endpoint.key)
     if not place:
         return []
     title = endpoint.title or endpoint.name
     if not endpoint.default_model:
-        if any(it.key == endpoint.key and it.default_model for it in desk.endpoints.values()):
+        if any(it.key == endpoint.key and it.default_model for it in parts.endpoints.values()):
             return []  # another dialect of an account that is offered already
         note = f"{title}: a key is there; name a model as {endpoint.name}:MODEL"
         return [Found(endpoint.name, f"{endpoint.name}:", "api", False, note)]
     voice = f"{endpoint.name}:{endpoint.default_model}"
-    found = desk.voices.find(voice)
+    found = parts.voices.find(voice)
     if isinstance(found, Fault):
         return [Found(endpoint.name, voice, "api", False, found.message)]
     return [Found(endpoint.name, voice, "api", True, f"{title}, key from {key_source(endpoint.key, place)}")]
 
 
-async def _local(desk: Roundtable, endpoint: Endpoint) -> Found | None:
-    models = await ask_local(desk, endpoint)
+async def _local(parts: Parts, endpoint: Endpoint) -> Found | None:
+    models = await ask_local(parts, endpoint)
     if models is None:
         return None
     title = endpoint.title or endpoint.name
@@ -138,7 +136,7 @@ async def _local(desk: Roundtable, endpoint: Endpoint) -> Found | None:
     if not model:
         return Found(endpoint.name, f"{endpoint.name}:", "local", False, f"{title} answers but has no model loaded")
     voice = f"{endpoint.name}:{model}"
-    found = desk.voices.find(voice)
+    found = parts.voices.find(voice)
     if isinstance(found, Fault):
         return Found(endpoint.name, voice, "local", False, found.message)
     return Found(endpoint.name, voice, "local", True, f"{title} at {endpoint.base_url}")
@@ -158,16 +156,16 @@ def key_source(reference: str, place: str) -> str:
     return name if place == "environment" else f"your stored {name}"
 
 
-async def ask_local(desk: Roundtable, endpoint: Endpoint) -> list[str] | None:
+async def ask_local(parts: Parts, endpoint: Endpoint) -> list[str] | None:
     """The models a local server lists, those that can talk first; None if nobody answers there in time."""
     import httpx2
 
     from roundtable.voices.http_client import open_client
 
-    filled = desk.voices.filled_in(endpoint)
+    filled = parts.fill_endpoint(endpoint)
     if isinstance(filled, Fault):
         return None
-    key = desk.keys.resolve(endpoint.key)
+    key = parts.keys.resolve(endpoint.key)
     headers = {**filled.headers, "authorization": f"Bearer {key}"} if key else filled.headers
     try:
         async with asyncio.timeout(ANSWER_SECONDS), open_client(filled) as client:
@@ -204,15 +202,15 @@ class _Chosen(msgspec.Struct):
     seats: tuple[Seat, ...]
 
 
-def remember(desk: Roundtable, seats: Sequence[Seat]) -> None:
+def remember(parts: Parts, seats: Sequence[Seat]) -> None:
     """Keep the person's pick, for this person alone to read."""
-    write_private(desk.places.chosen, msgspec.json.format(msgspec.json.encode(_Chosen(1, tuple(seats))), indent=1))
+    write_private(parts.places.chosen, msgspec.json.format(msgspec.json.encode(_Chosen(1, tuple(seats))), indent=1))
 
 
-def remembered(desk: Roundtable) -> tuple[Seat, ...]:
+def remembered(parts: Parts) -> tuple[Seat, ...]:
     """What was picked last time; nothing if nothing was, or if it cannot be read."""
     try:
-        chosen = msgspec.json.decode(desk.places.chosen.read_bytes(), type=_Chosen)
+        chosen = msgspec.json.decode(parts.places.chosen.read_bytes(), type=_Chosen)
     except (OSError, msgspec.DecodeError):
         return ()
     return chosen.seats
@@ -239,18 +237,18 @@ class EndpointState(msgspec.Struct, frozen=True):
     usable: bool
 
 
-async def endpoint_states(desk: Roundtable) -> list[EndpointState]:
+async def endpoint_states(parts: Parts) -> list[EndpointState]:
     """Every endpoint known here; local ones are asked whether they are up, the others are not asked anything."""
-    return list(await asyncio.gather(*(_endpoint_state(desk, it) for it in desk.endpoints.values())))
+    return list(await asyncio.gather(*(_endpoint_state(parts, it) for it in parts.endpoints.values())))
 
 
-async def _endpoint_state(desk: Roundtable, endpoint: Endpoint) -> EndpointState:
-    models = await ask_local(desk, endpoint) if endpoint.local else None
+async def _endpoint_state(parts: Parts, endpoint: Endpoint) -> EndpointState:
+    models = await ask_local(parts, endpoint) if endpoint.local else None
     model = endpoint.default_model or next(iter(models or ()), "")
-    place = desk.keys.place(endpoint.key)
+    place = parts.keys.place(endpoint.key)
     present = endpoint.key == "none" or bool(place)
     voice = f"{endpoint.name}:{model or 'MODEL'}"
-    usable = present and (models is not None if endpoint.local else True) and _spoken(desk, voice)
+    usable = present and (models is not None if endpoint.local else True) and _spoken(parts, voice)
     return EndpointState(
         name=endpoint.name,
         title=endpoint.title or endpoint.name,
@@ -268,11 +266,11 @@ async def _endpoint_state(desk: Roundtable, endpoint: Endpoint) -> EndpointState
     )
 
 
-def _spoken(desk: Roundtable, voice: str) -> bool:
-    return not isinstance(desk.voices.find(voice), Fault)
+def _spoken(parts: Parts, voice: str) -> bool:
+    return not isinstance(parts.voices.find(voice), Fault)
 
 
-def agents_found(desk: Roundtable) -> dict[str, str]:
+def agents_found(parts: Parts) -> dict[str, str]:
     """The agent command lines that are here, and where."""
-    programs = {name: program_of(agent, os.environ) for name, agent in desk.agents().items()}
+    programs = {name: program_of(agent, os.environ) for name, agent in parts.agents().items()}
     return {name: program for name, program in programs.items() if not isinstance(program, Fault)}

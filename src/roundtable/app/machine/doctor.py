@@ -5,23 +5,23 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-import sqlite3
-from collections.abc import Iterable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from roundtable.app.desk import Roundtable
 from roundtable.app.machine.embedded_models import list_models
 from roundtable.app.machine.isolation import Isolation
 from roundtable.app.machine.seat_check import Participant, Seating, Source, Told, check_seats
 from roundtable.app.machine.surroundings import KeyPlace, Program, Service, Surroundings, look_around
+from roundtable.app.parts import Parts
 from roundtable.app.settings.config import is_trusted
-from roundtable.app.settings.places import Places, workspace_of
+from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound, RecordError, RoundtableError, UsageError
+from roundtable.store.record_file import RecordFile, check_record_file
 from roundtable.workshop.trial.repository_checks import find_repository_checks
 
 SessionState = Literal["ok", "missing", "skipped", "error"]
@@ -55,20 +55,6 @@ class ConfigCheck(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class StoreCheck(msgspec.Struct, frozen=True):
-    """The record. `integrity` is `ok`, `absent` before the first session, or what is wrong."""
-
-    path: str
-    schema: int = 0
-    sessions: int = 0
-    integrity: str = "absent"
-
-    @property
-    def ok(self) -> bool:
-        """Whether it can be used, or made."""
-        return self.integrity in ("ok", "absent")
-
-
 class Report(msgspec.Struct, frozen=True):
     """Everything the doctor saw; `deep` when the seats were asked too."""
 
@@ -76,7 +62,7 @@ class Report(msgspec.Struct, frozen=True):
     deep: bool
     roundtable_home: Home
     config: ConfigCheck
-    store: StoreCheck
+    store: RecordFile
     seats_from: Source
     participants: dict[str, Participant]
     session_state: SessionState
@@ -101,14 +87,16 @@ class Report(msgspec.Struct, frozen=True):
         return 1 if hurt or self.session_state == "error" else 2
 
 
+OpenParts = Callable[[], AbstractAsyncContextManager[Parts]]
+"""Opens the record and reads the config; raises where one of them is broken."""
+
+
 async def examine(
-    workspace: Path | None = None, places: Places | None = None, session: str = "", *, told: Told | None = None
+    places: Places, workspace: Path, open_parts: OpenParts, session: str = "", *, told: Told | None = None
 ) -> Report:
     """Look at everything, however broken some of it is; with `told`, every seat gets one tiny question."""
-    places = places or Places.of_this_person()
-    workspace = workspace_of(workspace or Path.cwd())
     home = _home(places)
-    store = await asyncio.to_thread(_store, places.database)
+    store = await asyncio.to_thread(check_record_file, places.database)
     config = ConfigCheck(
         True, str(places.user_config), str(workspace / ".roundtable" / "config.toml"), is_trusted(places, workspace)
     )
@@ -117,14 +105,14 @@ async def examine(
     state: tuple[SessionState, str] = ("skipped", "")
     unrun: tuple[str, ...] = ()
     try:
-        async with await Roundtable.open(workspace, places) as desk:
-            config = msgspec.structs.replace(config, withheld=desk.settings.withheld)
-            looking = look_around(places, desk, deep=told is not None)
-            seating, around = await asyncio.gather(check_seats(desk, told), looking)
-            state = await _session(desk, session) if session else state
+        async with open_parts() as parts:
+            config = msgspec.structs.replace(config, withheld=parts.settings.withheld)
+            looking = look_around(places, parts, deep=told is not None)
+            seating, around = await asyncio.gather(check_seats(parts, told), looking)
+            state = await _session(parts, session) if session else state
             with suppress(UsageError):  # what is too large to be tried says so where it is tried
                 unrun = (
-                    await asyncio.to_thread(find_repository_checks, desk.settings.config.checks, workspace)
+                    await asyncio.to_thread(find_repository_checks, parts.settings.config.checks, workspace)
                 ).unrun_reasons
     except ConfigError as error:
         config = msgspec.structs.replace(config, ok=False, note=f"{error.message} {error.help}".strip())
@@ -140,7 +128,7 @@ def _report(
     places: Places,
     home: Home,
     config: ConfigCheck,
-    store: StoreCheck,
+    store: RecordFile,
     seating: Seating,
     state: tuple[SessionState, str],
     around: Surroundings,
@@ -209,23 +197,9 @@ def _home(places: Places) -> Home:
     )
 
 
-def _store(path: Path) -> StoreCheck:
-    """Look at the record without making or changing it."""
-    if not path.exists():
-        return StoreCheck(str(path))
+async def _session(parts: Parts, address: str) -> tuple[SessionState, str]:
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as db:
-            (schema,) = db.execute("PRAGMA user_version").fetchone()
-            (integrity,) = db.execute("PRAGMA quick_check(1)").fetchone()
-            (sessions,) = db.execute("SELECT count(*) FROM sessions").fetchone() if schema else (0,)
-    except sqlite3.Error as error:
-        return StoreCheck(str(path), integrity=f"{error}")
-    return StoreCheck(str(path), schema, sessions, integrity)
-
-
-async def _session(desk: Roundtable, address: str) -> tuple[SessionState, str]:
-    try:
-        session = await desk.session(await desk.find(address))
+        session = await parts.read_session(await parts.find_session(address))
     except NotFound as error:
         return "missing", error.message
     except RoundtableError as error:

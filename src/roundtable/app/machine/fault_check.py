@@ -8,10 +8,11 @@ import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
+from roundtable.app.parts import Parts
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Voice
 from roundtable.core.values import Message, Request
@@ -24,9 +25,6 @@ from roundtable.voices.endpoints import read_endpoint
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.fault_server.expectations import AGENT_EXPECTATIONS, EXPECTATIONS, Expectation
 from roundtable.voices.registry import VoiceRegistry, ask_once
-
-if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
 
 KEY = "sk-fault-check-0123456789"
 ENDLESS_SECONDS = {"api": 1.0, "agent": 15.0}
@@ -58,10 +56,10 @@ class FaultReport(msgspec.Struct, frozen=True):
     skipped: dict[str, str]
 
 
-async def check_faults(desk: Roundtable, told: Callable[[Finding], None]) -> FaultReport:
+async def check_faults(parts: Parts, told: Callable[[Finding], None]) -> FaultReport:
     """Check every voice, side by side; each finding is told as soon as there is one."""
-    dialects = sorted({endpoint.dialect for endpoint in desk.endpoints.values()})
-    agents = agents_here(desk)
+    dialects = sorted({endpoint.dialect for endpoint in parts.endpoints.values()})
+    agents = agents_here(parts)
     ways: list[tuple[Way, Agent, Local]] = [(way, it, it.local) for way, it in agents if it.local is not None]
     room = asyncio.Semaphore(AGENTS_AT_ONCE)
     with _silent_input():
@@ -74,10 +72,10 @@ async def check_faults(desk: Roundtable, told: Callable[[Finding], None]) -> Fau
     return FaultReport(all(finding.passed for finding in findings), findings, skipped)
 
 
-def agents_here(desk: Roundtable) -> list[tuple[Way, Agent]]:
+def agents_here(parts: Parts) -> list[tuple[Way, Agent]]:
     """Every agent that is installed, by its command line, and by its protocol where a seat is set up so."""
-    seated = {tuple(voice.split(":")[:2]) for seat in desk.settings.config.seats.values() for voice in seat.voices}
-    agents = desk.agents().values()
+    seated = {tuple(voice.split(":")[:2]) for seat in parts.settings.config.seats.values() for voice in seat.voices}
+    agents = parts.agents().values()
     by_line: list[tuple[Way, Agent]] = [("cli", agent) for agent in agents if _is_here(agent)]
     by_protocol = [agent for agent in agents if ("acp", agent.name) in seated and agent.acp is not None]
     return by_line + [("acp", agent) for agent in by_protocol if _is_here(over_acp(agent))]

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
 from roundtable.app.machine.discovery import ask_local, configured, discover, key_source, proposed, remembered
 from roundtable.app.machine.judge_voices import with_judges
+from roundtable.app.parts import Parts
+from roundtable.app.settings.configured_seats import configured_seats
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.values import Message, Reply, Request, Seat
 from roundtable.voices.endpoints import Endpoint
 from roundtable.voices.registry import ask_once
-
-if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
 
 Status = Literal["ok", "missing", "unusable", "no_key", "key_rejected", "not_logged_in", "unreachable"]
 Source = Literal["config", "chosen", "found"]
@@ -64,28 +63,28 @@ Told = Callable[[str, VoiceCheck], None]
 """Hears of each voice that was asked, and whose it is, as soon as it has answered or failed."""
 
 
-async def check_seats(desk: Roundtable, told: Told | None = None) -> Seating:
+async def check_seats(parts: Parts, told: Told | None = None) -> Seating:
     """Look at every seat; with `told`, each gets one tiny question."""
     try:
-        source, seats = await _seats(desk)
+        source, seats = await _seats(parts)
     except RoundtableError:
-        found = {it.name: VoiceCheck("ok" if it.usable else "unusable", it.voice, it.note) for it in configured(desk)}
+        found = {it.name: VoiceCheck("ok" if it.usable else "unusable", it.voice, it.note) for it in configured(parts)}
         return Seating("config", {name: _participant([check]) for name, check in found.items()})
-    seats = with_judges(seats, desk.endpoints)
-    checked = await asyncio.gather(*(_check(desk, seat, told) for seat in seats))
-    judges = [await _look_at(desk, seat.judge) if seat.judge else None for seat in seats]
+    seats = with_judges(seats, parts.endpoints)
+    checked = await asyncio.gather(*(_check(parts, seat, told) for seat in seats))
+    judges = [await _look_at(parts, seat.judge) if seat.judge else None for seat in seats]
     participants = {
         seat.name: _participant(checks, judge) for seat, checks, judge in zip(seats, checked, judges, strict=True)
     }
     return Seating(source, participants, asked=told is not None)
 
 
-async def _seats(desk: Roundtable) -> tuple[Source, Sequence[Seat]]:
-    if seats := desk.configured_seats():
+async def _seats(parts: Parts) -> tuple[Source, Sequence[Seat]]:
+    if seats := configured_seats(parts.settings):
         return "config", seats
-    if seats := remembered(desk):
+    if seats := remembered(parts):
         return "chosen", seats
-    return "found", proposed(await discover(desk))
+    return "found", proposed(await discover(parts))
 
 
 def _participant(checks: Sequence[VoiceCheck], judge: VoiceCheck | None = None) -> Participant:
@@ -93,50 +92,50 @@ def _participant(checks: Sequence[VoiceCheck], judge: VoiceCheck | None = None) 
     return Participant(first.status, first.voice, first.note, tuple(checks), judge)
 
 
-async def _check(desk: Roundtable, seat: Seat, told: Told | None) -> list[VoiceCheck]:
-    checks = list(await asyncio.gather(*(_look_at(desk, voice) for voice in seat.voices)))
+async def _check(parts: Parts, seat: Seat, told: Told | None) -> list[VoiceCheck]:
+    checks = list(await asyncio.gather(*(_look_at(parts, voice) for voice in seat.voices)))
     if told is None:
         return checks
     for place, seen in enumerate(checks):
         if seen.status == "ok":
-            checks[place] = await _ask(desk, seat, seen.voice)
+            checks[place] = await _ask(parts, seat, seen.voice)
         told(seat.name, checks[place])
         if checks[place].status == "ok":
             break
     return checks
 
 
-async def _look_at(desk: Roundtable, voice: str) -> VoiceCheck:
+async def _look_at(parts: Parts, voice: str) -> VoiceCheck:
     kind, _, _ = voice.partition(":")
-    found = desk.voices.find(voice)
+    found = parts.voices.find(voice)
     if isinstance(found, Fault):
         return VoiceCheck(_STATUS.get(found.kind, "unusable"), voice, _words(found.message, found.help))
-    endpoint = desk.endpoints.get(kind)
+    endpoint = parts.endpoints.get(kind)
     if endpoint is None:
         return VoiceCheck("ok", voice, f"{_SEEN[kind]}, not asked")
     if not endpoint.local:
         return VoiceCheck("ok", voice, "no key needed, not asked" if endpoint.key == "none" else "key found, not asked")
-    if await ask_local(desk, endpoint) is None:
+    if await ask_local(parts, endpoint) is None:
         return VoiceCheck("unreachable", voice, f"Nothing answers at {endpoint.base_url}. Is the server running?")
     return VoiceCheck("ok", voice, "its server answers, not asked")
 
 
-async def _ask(desk: Roundtable, seat: Seat, name: str) -> VoiceCheck:
+async def _ask(parts: Parts, seat: Seat, name: str) -> VoiceCheck:
     """One tiny question; an answer of any kind will do."""
     loop = asyncio.get_running_loop()
     began = loop.time()
-    end = await _reply(desk, seat.name, name)
+    end = await _reply(parts, seat.name, name)
     if isinstance(end, Reply):
         first = seat.voices[0]
         instead = f", in place of {first}" if name != first else ""
         return VoiceCheck("ok", name, f"answered in {loop.time() - began:.1f} s{instead}")
     if end.kind is FaultKind.UNAUTHORIZED:
-        return _turned_away(desk, name, end)
-    return VoiceCheck(_STATUS.get(end.kind, "unusable"), name, desk.redactor.redact(_words(end.message, end.help)))
+        return _turned_away(parts, name, end)
+    return VoiceCheck(_STATUS.get(end.kind, "unusable"), name, parts.redactor.redact(_words(end.message, end.help)))
 
 
-async def _reply(desk: Roundtable, seat: str, name: str) -> Reply | Fault:
-    voice = desk.voices.find(name)
+async def _reply(parts: Parts, seat: str, name: str) -> Reply | Fault:
+    voice = parts.voices.find(name)
     if isinstance(voice, Fault):
         return voice
     question = Message("user", "Reply with the single word: ready")
@@ -144,14 +143,14 @@ async def _reply(desk: Roundtable, seat: str, name: str) -> Reply | Fault:
     return await ask_once(voice, Request(call, seat, (question,), max_tokens=PROBE_TOKENS, timeout=PROBE_SECONDS))
 
 
-def _turned_away(desk: Roundtable, voice: str, fault: Fault) -> VoiceCheck:
-    endpoint = desk.endpoints.get(voice.partition(":")[0])
-    status, help = ("not_logged_in", fault.help) if endpoint is None else _key_trouble(desk, endpoint)
-    return VoiceCheck(status, voice, desk.redactor.redact(_words(fault.message, help)))
+def _turned_away(parts: Parts, voice: str, fault: Fault) -> VoiceCheck:
+    endpoint = parts.endpoints.get(voice.partition(":")[0])
+    status, help = ("not_logged_in", fault.help) if endpoint is None else _key_trouble(parts, endpoint)
+    return VoiceCheck(status, voice, parts.redactor.redact(_words(fault.message, help)))
 
 
-def _key_trouble(desk: Roundtable, endpoint: Endpoint) -> tuple[Status, str]:
-    place = desk.keys.place(endpoint.key)
+def _key_trouble(parts: Parts, endpoint: Endpoint) -> tuple[Status, str]:
+    place = parts.keys.place(endpoint.key)
     if not place:
         return "no_key", f'Name one in its section: key = "secret:{endpoint.name}".'
     return "key_rejected", f"It was given {key_source(endpoint.key, place)}: check that with the provider."

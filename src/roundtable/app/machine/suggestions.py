@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 import tomllib
-from contextlib import closing
 from pathlib import Path
 
 from roundtable.app.settings.places import Places, workspace_of
+from roundtable.store.record_file import list_recent_addresses
 
 MANY = 50
 _PLAIN = re.compile(r"[\w.-]+")
@@ -17,18 +16,8 @@ _PLAIN = re.compile(r"[\w.-]+")
 
 def sessions() -> list[str]:
     """The addresses of this workspace's sessions, the newest first."""
-    path = Places.of_this_person().database
-    if not path.exists():
-        return []
-    workspace = str(workspace_of(Path.cwd()))
-    here = "(workspace = ?1 OR opened_in = ?1) AND forgotten_at = ''"
-    newest = f"SELECT slug, name FROM sessions WHERE {here} ORDER BY id DESC LIMIT ?2"
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0.1)) as record:
-            rows = record.execute(newest, (workspace, MANY)).fetchall()
-    except sqlite3.Error:
-        return []
-    return _plain(["last", *(word for slug, name in rows for word in (name, slug))])
+    rows = list_recent_addresses(Places.of_this_person().database, str(workspace_of(Path.cwd())), MANY)
+    return _plain(["last", *(word for slug, name in rows for word in (name, slug))]) if rows else []
 
 
 def meetings() -> list[str]:

@@ -8,12 +8,12 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from roundtable.app.machine.discovery import ask_local
 from roundtable.app.machine.isolation import Isolation, prove_isolation
+from roundtable.app.parts import Parts
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.vault import Keychain, Vault
 from roundtable.core.faults import Fault, RoundtableError
@@ -23,9 +23,6 @@ from roundtable.voices.agents.catalog import Agent
 from roundtable.voices.agents.process import Child
 from roundtable.voices.agents.workdirs import allowed
 from roundtable.workshop.sandbox import SandboxSettings
-
-if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
 
 SANDBOXES = ("docker", "podman", "bwrap")
 
@@ -67,14 +64,14 @@ class Surroundings(msgspec.Struct, frozen=True):
     isolation: Isolation = Isolation()
 
 
-async def look_around(places: Places, desk: Roundtable | None, *, deep: bool = False) -> Surroundings:
-    """Look at everything; agents and servers are those the config knows, so without a desk there are none."""
+async def look_around(places: Places, parts: Parts | None, *, deep: bool = False) -> Surroundings:
+    """Look at everything; agents and servers are those the config knows, so without a parts there are none."""
     agents, sandboxes, services, keys, isolation = await asyncio.gather(
-        _agents(desk.agents() if desk else {}),
+        _agents(parts.agents() if parts else {}),
         _sandboxes(),
-        _services(desk),
+        _services(parts),
         asyncio.to_thread(_key_place, places),
-        prove_isolation(desk.settings.config.sandbox if desk else SandboxSettings(), deep=deep),
+        prove_isolation(parts.settings.config.sandbox if parts else SandboxSettings(), deep=deep),
     )
     return Surroundings(agents, sandboxes, services, keys, isolation)
 
@@ -90,11 +87,11 @@ async def _sandboxes() -> dict[str, Program]:
     return {name: Program(found[name], version) for name, version in zip(found, versions, strict=True)}
 
 
-async def _services(desk: Roundtable | None) -> dict[str, Service]:
-    if desk is None:
+async def _services(parts: Parts | None) -> dict[str, Service]:
+    if parts is None:
         return {}
-    local = [endpoint for endpoint in desk.endpoints.values() if endpoint.local]
-    listed = await asyncio.gather(*(ask_local(desk, endpoint) for endpoint in local))
+    local = [endpoint for endpoint in parts.endpoints.values() if endpoint.local]
+    listed = await asyncio.gather(*(ask_local(parts, endpoint) for endpoint in local))
     return {
         endpoint.name: Service(endpoint.base_url, models is not None, tuple(models or ()))
         for endpoint, models in zip(local, listed, strict=True)

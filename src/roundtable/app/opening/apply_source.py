@@ -1,11 +1,6 @@
-"""From a session that decided something to the meeting that carries it out: who writes, and what it is told.
-
-Which session a person means who wants something carried out.
-"""
+"""From a session that decided something to the meeting that carries it out: who writes, and what it is told."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,13 +11,8 @@ from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
 from roundtable.core.stages import latest_stage_draft, starts_without_files
 from roundtable.core.values import DECISION_CONTEXT_NAME, Decision, Digest, Outcome, Quorum, Right, Seat
-from roundtable.meetings import meeting_writes_files
 from roundtable.report.provenance import describe_draft_doubt, encode_draft_authors
 from roundtable.report.stage_words import list_stage_ends, summarize_stage_history
-
-if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
-
 
 APPLY_MEETING = "apply"
 
@@ -153,56 +143,3 @@ def _words(decided: Session, decision: Decision) -> str:
     parts += [decision.text]
     parts += [f"Against it, {it.seat}: {it.position}" for it in decision.dissent]
     return "\n\n".join(filter(None, parts))
-
-
-async def find_session_to_apply(desk: Roundtable, address: str) -> Session:
-    """The session at this address, or the newest here that decided something nobody has carried out yet.
-
-    What a person took back or said no to is shown again only if they name it.
-    """
-    done = await _carried_out(desk)
-    if address:
-        named = await desk.session(await desk.find(address))
-        writer = done.get(session_display_name(named)) or done.get(named.id)
-        if writer and (applied := find_standing_change(writer)):
-            raise already_applied_error(applied)
-        return named
-    projects: list[Session] = []
-    for row in await desk.sessions(limit=None):
-        if row.is_child or row.forgotten_at or not row.outcome or {row.slug, row.id} & done.keys():
-            continue
-        session = await desk.session(row.id)
-        projects += [session] if is_new_project_session(session) else []
-        if row.outcome == Outcome.REJECTED:
-            continue
-        try:
-            build_apply_agenda(session, Agenda(""))
-        except UsageError:
-            continue
-        return session
-    if newest := next(iter(done.values()), None):
-        applied = find_standing_change(newest)
-        raise already_applied_error(applied) if applied else applied_and_undone_error(newest)
-    if projects:
-        raise new_project_error(projects[0])
-    raise NotFound(
-        "Nothing was decided here that could be carried out.",
-        'Decide something first: roundtable discuss "…", or have it built: roundtable build "…".',
-    )
-
-
-async def _carried_out(desk: Roundtable) -> dict[str, Session]:
-    """The session that wrote what was decided, newest first: under its own name and that of the one it carried out.
-
-    What one wrote and a later one wrote again is the later one's.
-    """
-    found: dict[str, Session] = {}
-    for row in await desk.sessions(limit=None):
-        if not meeting_writes_files(row.meeting) or row.forgotten_at:
-            continue
-        session = await desk.session(row.id)
-        if any(isinstance(it, ChangeApplied) for it in session.results.values()):
-            writer = found.setdefault(session_display_name(session), session)
-            if of := str(session.charter.settings.get("of", "")):
-                found.setdefault(of, writer)
-    return found

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from roundtable.app.opening.meeting_catalog import load_meeting_prompts
-from roundtable.app.records.session_ids import make_session_slug, new_session_id
+from roundtable.app.opening.session_ids import make_session_slug, new_session_id
+from roundtable.app.parts import Parts
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, UsageError
 from roundtable.core.session import Session
@@ -20,9 +20,6 @@ from roundtable.report.stage_words import describe_stage_end, list_stage_ends
 from roundtable.report.step_words import describe_step_result
 from roundtable.workshop.edit.stored_drafts import DraftStore
 
-if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
-
 SESSION_STATE_TITLE = "the session"
 EARLIER_QUESTIONS_TITLE = "what was asked before"
 
@@ -30,20 +27,20 @@ ChatExchange = tuple[str, str]
 """A question and its answer."""
 
 
-async def open_judge_chat(desk: Roundtable, about: Session, question: str, before: Sequence[ChatExchange] = ()) -> str:
+async def open_judge_chat(parts: Parts, about: Session, question: str, before: Sequence[ChatExchange] = ()) -> str:
     """Open a session for one question; it is shown how the other stands, and what was said in this talk so far."""
     if not question.strip():
         raise UsageError("The question is empty.", "Say what you want to know.")
-    desk.keys.learn_all()
-    shown = {SESSION_STATE_TITLE: await _state(desk, about)}
+    parts.keys.learn_all()
+    shown = {SESSION_STATE_TITLE: await _state(parts, about)}
     if before:
         shown[EARLIER_QUESTIONS_TITLE] = "\n\n".join(f"Asked: {asked}\nYou said: {answer}" for asked, answer in before)
-    texts = {name: desk.redactor.redact(text).encode() for name, text in shown.items()}
+    texts = {name: parts.redactor.redact(text).encode() for name, text in shown.items()}
     words = load_meeting_prompts(CHAT, {}, (), about.charter.language)
     for kept in (*texts.values(), *words.values()):
-        await desk.store.keep(kept)
+        await parts.record.keep(kept)
     charter = Charter(
-        question=desk.redactor.redact(question),
+        question=parts.redactor.redact(question),
         seats=(find_current_judge(about),),
         meeting=CHAT.name,
         version=CHAT.version,
@@ -58,7 +55,7 @@ async def open_judge_chat(desk: Roundtable, about: Session, question: str, befor
         parent=about.id,
     )
     session = new_session_id()
-    await desk.store.append(session, SessionOpened(charter))
+    await parts.record.append(session, SessionOpened(charter))
     return session
 
 
@@ -69,9 +66,9 @@ def find_current_judge(session: Session) -> Seat:
     return session.seat(judged[-1]) if judged else able[0]
 
 
-async def _state(desk: Roundtable, session: Session) -> str:
+async def _state(parts: Parts, session: Session) -> str:
     """How a session stands, from its record alone."""
-    return "\n\n".join([f"Asked: {session.charter.question}", *_told(session), *await _files(desk, session)])
+    return "\n\n".join([f"Asked: {session.charter.question}", *_told(session), *await _files(parts, session)])
 
 
 def _told(session: Session) -> Iterator[str]:
@@ -98,7 +95,7 @@ def _last_findings(session: Session) -> str:
     return f"The last findings, as {moves[-1].seat} put them ({moves[-1].round}):\n{moves[-1].text}" if moves else ""
 
 
-async def _files(desk: Roundtable, session: Session) -> list[str]:
-    files = await DraftStore(desk.store).files(latest_stage_draft(list_stage_ends(session)))
+async def _files(parts: Parts, session: Session) -> list[str]:
+    files = await DraftStore(parts.record).files(latest_stage_draft(list_stage_ends(session)))
     listed = [f"{it.path} ({len(it.after):,} bytes)" for it in files if it.after is not None]
     return ["Files of the project that were written so far:\n" + "\n".join(listed)] if listed else []

@@ -10,6 +10,7 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
+from roundtable.app.parts import FindSandbox
 from roundtable.core.decide.ruling import join_names
 from roundtable.core.faults import UsageError
 from roundtable.core.stages import enabled_stages, has_stages, sdlc_settings, starts_without_files
@@ -23,11 +24,10 @@ from roundtable.workshop.repo.commits import (
 )
 from roundtable.workshop.repo.git import GitUnavailable, open_git
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, UnsafePath
-from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 
 
 async def check_meeting_can_write(
-    workspace: Path, charter: Charter, sandbox: SandboxSettings, *, writes_files: bool
+    workspace: Path, charter: Charter, find_sandbox: FindSandbox, *, writes_files: bool
 ) -> None:
     """Refuse a meeting whose change could not be run or written, whatever the seats answer."""
     kinds = {stage.kind for stage in enabled_stages(sdlc_settings(charter))} if has_stages(charter) else {"files"}
@@ -52,7 +52,7 @@ async def check_meeting_can_write(
         await asyncio.to_thread(ensure_branch_available, workspace, str(branch))
     only_shown = charter.settings.get("dry_run") and charter.settings.get("draft")
     runs = writes_files and not kinds.isdisjoint(("files", "run"))
-    if runs and not only_shown and isinstance(why := await find_sandbox(sandbox), str):
+    if runs and not only_shown and isinstance(why := await find_sandbox(), str):
         raise UsageError("Candidates cannot be run here, so nobody was asked.", why)
 
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import msgspec
 
 from roundtable.app.opening.meeting_catalog import find_charter_meeting
-from roundtable.app.records.session_ids import new_session_id
+from roundtable.app.opening.session_ids import new_session_id
+from roundtable.app.parts import Parts
 from roundtable.core.effects import EndStage
 from roundtable.core.events import (
     EffectStarted,
@@ -34,25 +35,22 @@ from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Charter, NextStep
 from roundtable.report.stage_words import list_stage_ends
 from roundtable.store.leases import current_lease_holder
-from roundtable.store.sqlite import SqliteStore
 
 _ENDING = ("stop", "complete")
 
 
-async def branch_before_round(store: SqliteStore, session: str, round: str) -> tuple[str, SessionOpened]:
+async def branch_before_round(parts: Parts, session: str, round: str) -> tuple[str, SessionOpened]:
     """A line that leaves the old one before a round was opened: its id, and how it was opened."""
-    records = await store.read(session)
+    records = await parts.record.read(session)
     cut = next((it.seq for it in records if isinstance(it.event, RoundOpened) and it.event.round == round), None)
     if cut is None:
         raise NotFound(f"This session has no round {round}.", "`roundtable show` lists its rounds.")
-    return await _branched(store, session, records, cut)
+    return await _branched(parts, session, records, cut)
 
 
-async def branch_before_stage(
-    store: SqliteStore, session: str, stage: str, instructions: str
-) -> tuple[str, SessionOpened]:
+async def branch_before_stage(parts: Parts, session: str, stage: str, instructions: str) -> tuple[str, SessionOpened]:
     """A line on which a stage and all after it are held anew; what is to be different is added to its instructions."""
-    records = await store.read(session)
+    records = await parts.record.read(session)
     opened = next((it.event for it in records if isinstance(it.event, SessionOpened)), None)
     stages = charter_stages(opened.charter) if opened else ()
     cuts = {it.name: cut for it in stages if (cut := _beginning(records, it.name)) is not None}
@@ -71,8 +69,8 @@ async def branch_before_stage(
     if answer := ended.get(stage):
         # Who goes on with the stage that would have come next says yes to the one before.
         yes = GateAnswered(answer.event.gate, "continue", by=answer.event.by)
-        return await _branched(store, session, records, answer.seq, told, yes)
-    return await _branched(store, session, records, cuts[stage], told)
+        return await _branched(parts, session, records, answer.seq, told, yes)
+    return await _branched(parts, session, records, cuts[stage], told)
 
 
 def _beginning(records: Sequence[Recorded], stage: str) -> int | None:
@@ -118,7 +116,7 @@ def _belongs(event: Event, stage: str) -> bool:
 
 
 async def _branched(
-    store: SqliteStore,
+    parts: Parts,
     session: str,
     records: Sequence[Recorded],
     cut: int,
@@ -132,11 +130,11 @@ async def _branched(
         raise UsageError("The rules have changed since this was held, so it cannot go on from there.", "Open it anew.")
     charter = msgspec.structs.replace(changed(opened.charter), parent=session, branched_at=cut - 1, name="")
     child = new_session_id()
-    lease, _ = await store.acquire(child, current_lease_holder())
+    lease, _ = await parts.leases.acquire(child, current_lease_holder())
     try:
-        await store.append_many(child, [SessionOpened(charter), *kept, *more], lease)
+        await parts.record.append_many(child, [SessionOpened(charter), *kept, *more], lease)
     finally:
-        await store.release(lease)
+        await parts.leases.release(lease)
     return child, SessionOpened(charter)
 
 

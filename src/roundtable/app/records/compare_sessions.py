@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from roundtable.app.parts import Parts
 from roundtable.core.changeset import DraftFile
 from roundtable.core.session import Session
 from roundtable.core.stages import latest_stage_draft
@@ -12,20 +12,17 @@ from roundtable.report.comparison import ProjectFiles, SessionComparison, compar
 from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.edit.stored_drafts import DraftStore
 
-if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
 
-
-async def compare_two_sessions(desk: Roundtable, first: Session, second: Session) -> SessionComparison:
+async def compare_two_sessions(parts: Parts, first: Session, second: Session) -> SessionComparison:
     """What is the same in both, and what is not."""
-    ours, theirs = await _drafted(desk, first), await _drafted(desk, second)
+    ours, theirs = await _drafted(parts, first), await _drafted(parts, second)
     ends = (*list_stage_ends(first), *list_stage_ends(second))
-    drafts = {it.draft: await DraftStore(desk.store).draft(it.draft) for it in ends if it.draft}
+    drafts = {it.draft: await DraftStore(parts.record).draft(it.draft) for it in ends if it.draft}
     return compare_sessions(first, second, (_standing(ours, theirs), _standing(theirs, ours)), drafts)
 
 
-async def _drafted(desk: Roundtable, session: Session) -> dict[str, DraftFile]:
-    files = await DraftStore(desk.store).files(latest_stage_draft(list_stage_ends(session)))
+async def _drafted(parts: Parts, session: Session) -> dict[str, DraftFile]:
+    files = await DraftStore(parts.record).files(latest_stage_draft(list_stage_ends(session)))
     return {it.path: it for it in files}
 
 

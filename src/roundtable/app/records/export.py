@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from roundtable.app.parts import Parts
 from roundtable.app.records.recount_session import recount_session_decision
 from roundtable.app.records.session_project import list_project_versions
 from roundtable.app.records.workspace_files import NO_FILE, RootedFolder
 from roundtable.core.events import Recorded
 from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.ports import Store
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.stages import has_stages
 from roundtable.report.document import render_blocks_as_markdown
@@ -20,7 +22,6 @@ from roundtable.report.second_opinion_run import parse_run_id_time, render_facts
 from roundtable.report.stage_report import build_stage_report
 from roundtable.report.summary import summarize_round, summarize_session
 from roundtable.report.transcript import render_round_transcript, render_transcript
-from roundtable.store.sqlite import SqliteStore
 
 PRINT_INSTEAD_HELP = (
     "Give another place with -o; `roundtable show --format html` prints the same instead of writing it."
@@ -52,7 +53,7 @@ async def render_session(
             return render_transcript(session) if record is None else render_round_transcript(record)
 
 
-async def render_stage_report(store: SqliteStore, session: Session, records: Sequence[Recorded], form: str) -> str:
+async def render_stage_report(store: Store, session: Session, records: Sequence[Recorded], form: str) -> str:
     """The report on a meeting in stages, in one of its formats."""
     if not has_stages(session.charter):
         raise UsageError(
@@ -72,12 +73,12 @@ async def _counted_again(session: Session) -> Recount | None:
         return None
 
 
-async def find_session_of_run(store: SqliteStore, run: str) -> Session:
+async def find_session_of_run(parts: Parts, run: str) -> Session:
     """The session that was first run at the time in this run id, wherever its workspace is."""
     at = parse_run_id_time(run)
-    for row in await store.sessions(None, None) if at else ():
+    for row in await parts.index.sessions(None, None) if at else ():
         if row.opened_at <= at <= row.updated_at:
-            session = Session.fold(row.id, await store.read(row.id))
+            session = Session.fold(row.id, await parts.record.read(row.id))
             if session.started_at == at:
                 return session
     raise NotFound(
@@ -87,18 +88,18 @@ async def find_session_of_run(store: SqliteStore, run: str) -> Session:
 
 
 async def render_session_layout(
-    store: SqliteStore, session: Session, records: Sequence[Recorded], layout: str
+    parts: Parts, session: Session, records: Sequence[Recorded], layout: str
 ) -> dict[str, str]:
     """The files of a layout, by path. Sessions of one name in one workspace are runs of one session there."""
     chosen = EXPORT_LAYOUTS[layout]
     kept = [(session, records)]
     if chosen.whole_name and session.name:
-        for row in await store.sessions(session.charter.workspace, None):
+        for row in await parts.index.sessions(session.charter.workspace, None):
             if row.name == session.name and row.id != session.id:
-                facts = await store.read(row.id)
+                facts = await parts.record.read(row.id)
                 kept.append((Session.fold(row.id, facts), facts))
     kept.sort(key=lambda it: it[0].opened_at)
-    holders = [await store.holder(it.id) for it, _ in kept]
+    holders = [await parts.leases.holder(it.id) for it, _ in kept]
     return chosen.files(tuple(kept), next(filter(None, reversed(holders)), None))
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from roundtable.app.records.memory import NOTEBOOK
+from roundtable.app.parts import Parts
+from roundtable.app.records.memory import NOTEBOOK, WorkspaceMemory
 from roundtable.core.events import SessionForgotten
 from roundtable.core.faults import RoundtableError
 from roundtable.core.index import SessionRow
 from roundtable.core.session import Session
 from roundtable.store.leases import current_lease_holder
 from roundtable.workshop.identity import current_user_name
-
-if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
 
 
 class RemovedSessions(msgspec.Struct, frozen=True):
@@ -27,47 +24,49 @@ class RemovedSessions(msgspec.Struct, frozen=True):
     size: int = 0
 
 
-async def forget_session(desk: Roundtable, session: str) -> None:
+async def forget_session(parts: Parts, session: str, by: str = "") -> None:
     """Take a session off the list and free its name; refused while somebody runs it.
 
     Its record stays, under its id, until it is old enough to be cleared away; so does all that was exported of it.
     """
-    lease, _ = await desk.store.acquire(session, current_lease_holder())
+    lease, _ = await parts.leases.acquire(session, current_lease_holder())
     try:
-        await desk.store.append(session, SessionForgotten(by=current_user_name()))
+        await parts.record.append(session, SessionForgotten(by=by or current_user_name()))
     finally:
-        await desk.store.release(lease)
+        await parts.leases.release(lease)
 
 
-async def remove_old_sessions(desk: Roundtable, max_age_days: int, *, dry_run: bool = False) -> RemovedSessions:
+async def remove_old_sessions(
+    parts: Parts, memory: WorkspaceMemory, max_age_days: int, *, dry_run: bool = False
+) -> RemovedSessions:
     """Remove what sessions said that nobody has touched for so many days, in every workspace.
 
     One that somebody runs stays, and so does one that waits at a gate. What it decided is filed before it goes.
     """
     before = (datetime.now(UTC) - timedelta(days=max_age_days)).isoformat()
-    rows = await desk.store.sessions(limit=None, forgotten=True)
+    rows = await parts.index.sessions(limit=None, forgotten=True)
     old = [row for row in rows if row.updated_at < before and row.meeting != NOTEBOOK]
-    await desk.memory.catch_up()
-    unfiled = set(await desk.store.unfiled())
-    kept = [(row, why) for row in old if (why := await _needed(desk, row, unfiled))]
+    await memory.catch_up()
+    unfiled = set(await parts.ledger.unfiled())
+    kept = [(row, why) for row in old if (why := await _needed(parts, row, unfiled))]
     needed = {row.id for row, _ in kept}
     gone = [row for row in old if row.id not in needed]
     if dry_run:
         return RemovedSessions(gone, kept)
-    removed = await desk.store.remove([row.id for row in gone])
+    removed = await parts.record.remove([row.id for row in gone])
     return RemovedSessions([row for row in gone if row.id in removed.sessions], kept, removed.size)
 
 
-async def _needed(desk: Roundtable, row: SessionRow, unfiled: set[str]) -> str:
+async def _needed(parts: Parts, row: SessionRow, unfiled: set[str]) -> str:
     """Why a session must stay, if it must."""
-    if await desk.holder(row.id):
+    if await parts.leases.holder(row.id):
         return "somebody runs it"
     if row.id in unfiled:
         return "its record cannot be read"
     if row.outcome:
         return ""
     try:
-        state = Session.fold(row.id, await desk.store.read(row.id))
+        state = Session.fold(row.id, await parts.record.read(row.id))
     except RoundtableError:
         return "its record cannot be read"
     waiting = ", ".join(gate.id for gate in state.open_gates)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from roundtable.core.faults import UsageError
+from roundtable.core.ports import Leases
 from roundtable.workshop.repo.commits import GitFailed
-from roundtable.workshop.repo.worktrees import Worktree, WorktreeStatus
-
-if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
+from roundtable.workshop.repo.worktrees import Worktree, Worktrees, WorktreeStatus
 
 
 class ListedWorktree(msgspec.Struct, frozen=True):
@@ -24,38 +21,39 @@ class ListedWorktree(msgspec.Struct, frozen=True):
     needed: str = ""
 
 
-async def list_worktrees(desk: Roundtable) -> list[ListedWorktree]:
+async def list_worktrees(worktrees: Worktrees, leases: Leases) -> list[ListedWorktree]:
     """Every worktree of this workspace."""
-    worktrees = desk.workplaces.worktrees
     found: list[ListedWorktree] = []
     for worktree in await asyncio.to_thread(worktrees.list):
         try:
             standing = await asyncio.to_thread(worktrees.standing, worktree)
-            found.append(ListedWorktree(worktree, standing, await _needed(desk, worktree, standing)))
+            found.append(ListedWorktree(worktree, standing, await _needed(leases, worktree, standing)))
         except GitFailed as refused:
             found.append(ListedWorktree(worktree, WorktreeStatus(), refused.message.rstrip(".")))
     return found
 
 
-async def discard_worktree(desk: Roundtable, name: str) -> None:
+async def discard_worktree(worktrees: Worktrees, leases: Leases, name: str) -> None:
     """Take one away, whatever is in it; refused while its session runs."""
-    worktree = await asyncio.to_thread(desk.workplaces.worktrees.find, name)
-    if worktree.session and await desk.holder(worktree.session):
+    worktree = await asyncio.to_thread(worktrees.find, name)
+    if worktree.session and await leases.holder(worktree.session):
         raise UsageError(f"Somebody works in {name}: its session runs.", f"Run: roundtable cancel {worktree.session}")
-    await asyncio.to_thread(desk.workplaces.worktrees.discard, name)
+    await asyncio.to_thread(worktrees.discard, name)
 
 
-async def discard_unneeded_worktrees(desk: Roundtable) -> tuple[list[ListedWorktree], list[ListedWorktree]]:
+async def discard_unneeded_worktrees(
+    worktrees: Worktrees, leases: Leases
+) -> tuple[list[ListedWorktree], list[ListedWorktree]]:
     """Take away those with which nothing is lost: which went, and which stay."""
-    every = await list_worktrees(desk)
+    every = await list_worktrees(worktrees, leases)
     gone = [it for it in every if not it.needed]
     for it in gone:
-        await asyncio.to_thread(desk.workplaces.worktrees.discard, it.worktree.name)
+        await asyncio.to_thread(worktrees.discard, it.worktree.name)
     return gone, [it for it in every if it.needed]
 
 
-async def _needed(desk: Roundtable, worktree: Worktree, standing: WorktreeStatus) -> str:
-    if worktree.session and await desk.holder(worktree.session):
+async def _needed(leases: Leases, worktree: Worktree, standing: WorktreeStatus) -> str:
+    if worktree.session and await leases.holder(worktree.session):
         return "its session runs"
     return "; ".join(filter(None, (_told(standing.unmerged, "changed"), _told(standing.ignored, "made, and ignored,"))))
 

@@ -18,11 +18,10 @@ import msgspec
 from roundtable.core.events import GateAnswered, GateOpened, MoveMade, Recorded, RoundClosed, RoundOpened, TurnAsked
 from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.ledger import Entry
-from roundtable.core.ports import Store
+from roundtable.core.ports import Index, Store
 from roundtable.core.session import Session
 from roundtable.engine.feed import Feed, Subscription
 from roundtable.report.workspace_folder import GENERATED_FILE_MARK, render_ledger_files, render_session_files
-from roundtable.store.sqlite import SqliteStore
 
 _WALK = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -177,10 +176,10 @@ class WorkspaceFolder:
                     written.failed[path] = error.strerror or str(error)
         return written
 
-    async def sync(self, store: SqliteStore, workspace: str, remembered: Remembered) -> FolderWrite:
+    async def sync(self, store: Store, index: Index, workspace: str, remembered: Remembered) -> FolderWrite:
         """Write everything anew from the record, which knows the workspace under this name."""
         written = self.write(render_ledger_files(await remembered()))
-        for row in await store.sessions(workspace, None):
+        for row in await index.sessions(workspace, None):
             state = Session.fold(row.id, await store.read(row.id))
             if self.shows(state):
                 written.take(self.write(render_session_files(state)))

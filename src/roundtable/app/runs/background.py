@@ -6,20 +6,19 @@ answers has it run again. A headless session asks nobody.
 from __future__ import annotations
 
 import asyncio
-import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
-from roundtable.app.desk import Roundtable
+from roundtable.app.parts import Parts
 from roundtable.app.settings.places import Places, home_of
 from roundtable.app.settings.private_files import write_private
-from roundtable.core.faults import RoundtableError, SessionHeld
+from roundtable.core.faults import RoundtableError
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import sanitize_text
 
-_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from roundtable.app.runs.background import main; main()"
+_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from roundtable.app.background_process import main; main()"
 _OUR_ROOT = Path(__file__).parents[3]
 _LOOK_SECONDS = 0.1
 _PATIENCE = 30.0
@@ -29,21 +28,21 @@ GATE_WAIT_SECONDS = 600.0
 _LONGEST_WHY = 4000
 
 
-async def run_in_background(desk: Roundtable, session: str, at_a_gate: float = GATE_WAIT_SECONDS) -> None:
+async def run_in_background(parts: Parts, session: str, at_a_gate: float = GATE_WAIT_SECONDS) -> None:
     """Have a session run by a process of its own, unless one runs it already; what keeps it from running is raised."""
-    state = await desk.session(session)
-    if state.ended or await desk.holder(session):
+    state = await parts.read_session(session)
+    if state.ended or await parts.leases.holder(session):
         return
-    _log(desk.places, session).unlink(missing_ok=True)
-    process = _start(desk.places, home_of(state.charter.workspace, desk.workspace), session, at_a_gate)
+    _log(parts.places, session).unlink(missing_ok=True)
+    process = _start(parts.places, home_of(state.charter.workspace, parts.workspace), session, at_a_gate)
     give_up = asyncio.get_running_loop().time() + _PATIENCE
     while process.poll() is None and asyncio.get_running_loop().time() < give_up:
-        if await desk.holder(session):
+        if await parts.leases.holder(session):
             return
         await asyncio.sleep(_LOOK_SECONDS)
-    if process.poll() and not await desk.holder(session) and not (await desk.session(session)).ended:
+    if process.poll() and not await parts.leases.holder(session) and not (await parts.read_session(session)).ended:
         why = (
-            read_background_failure(desk.places, session)
+            read_background_failure(parts.places, session)
             or f"The process that was to run it ended with {process.returncode}."
         )
         raise RoundtableError(f"The meeting is on the record and could not be run. {why}", "Mend that, and resume it.")
@@ -71,63 +70,11 @@ def _start(places: Places, workspace: Path, session: str, at_a_gate: float) -> s
     return process
 
 
-def main() -> None:
-    """The process itself: `… ROOT DATA CONFIG WORKSPACE SESSION SECONDS`."""
-    _, data, config, workspace, session, at_a_gate = sys.argv[1:]
-    places = Places(Path(data), Path(config))
-    try:
-        asyncio.run(_run(places, Path(workspace), session, float(at_a_gate)))
-    except asyncio.CancelledError:
-        sys.exit(128 + signal.SIGTERM)
-    except SessionHeld as held:
-        sys.exit(held.exit_code)
-    except RoundtableError as error:
-        _say_why(places, session, f"{error.message} {error.help}")
-        sys.exit(error.exit_code)
-    except Exception as error:
-        _say_why(places, session, f"{type(error).__name__}: {error}")
-        sys.exit(1)
-
-
-async def _run(places: Places, workspace: Path, session: str, at_a_gate: float) -> None:
-    async with await Roundtable.open(workspace, places) as desk:
-        while await _left_at_a_gate(desk, session, at_a_gate):
-            if (await desk.session(session)).open_gates:
-                return
-            # Who answered while we were leaving still saw us as the one who goes on.
-
-
-async def _left_at_a_gate(desk: Roundtable, session: str, seconds: float) -> bool:
-    """Run a session to its end, or until it has waited long enough at a gate."""
-    run = asyncio.create_task(desk.run(session))
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, run.cancel)
-    waiting = asyncio.create_task(_unanswered(desk, session, seconds))
-    await asyncio.wait({run, waiting}, return_when=asyncio.FIRST_COMPLETED)
-    left = not run.done() and run.cancel()
-    waiting.cancel()
-    await asyncio.wait({run, waiting})
-    if run.cancelled() and left:
-        waiting.result()
-        return True
-    await run
-    return False
-
-
-async def _unanswered(desk: Roundtable, session: str, seconds: float) -> None:
-    """Wait until a gate of the session is open and for so long nothing happened."""
-    while True:
-        state = await desk.session(session)
-        if not await desk.store.changed(session, state.seq, seconds) and state.open_gates:
-            return
-
-
-def _say_why(places: Places, session: str, why: str) -> None:
+def write_background_failure(places: Places, session: str, why: str) -> None:
+    """Keep why a background run failed, for whoever asks for it."""
     text = sanitize_text(Redactor().redact(why)).strip()[:_LONGEST_WHY]
     write_private(_log(places, session), text.encode(errors="replace"))
 
 
 def _log(places: Places, session: str) -> Path:
     return places.data / "runs" / f"{session}.txt"
-
-
-__all__ = ["main", "read_background_failure", "run_in_background"]

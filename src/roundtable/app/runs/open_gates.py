@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
+from roundtable.app.parts import Parts
 from roundtable.core.index import WaitingGate
 from roundtable.core.values import Gate
-
-if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
 
 
 class OpenGate(msgspec.Struct, frozen=True):
@@ -25,14 +21,14 @@ class OpenGate(msgspec.Struct, frozen=True):
     holder: str | None
 
 
-async def list_open_gates(desk: Roundtable, *, everywhere: bool = False) -> list[OpenGate]:
+async def list_open_gates(parts: Parts, *, everywhere: bool = False, owner: str | None = None) -> list[OpenGate]:
     """Every gate that waits in this workspace, or in all of them; the newest session first."""
-    waiting = await desk.store.open_gates(None if everywhere else desk.here)
-    return [await _open_gate(desk, it) for it in waiting]
+    waiting = await parts.index.open_gates(None if everywhere else parts.recorded_workspace, owner)
+    return [await _open_gate(parts, it) for it in waiting]
 
 
-async def _open_gate(desk: Roundtable, waiting: WaitingGate) -> OpenGate:
-    charter = (await desk.session(waiting.session.id)).charter
-    holder = await desk.holder(waiting.session.id)
+async def _open_gate(parts: Parts, waiting: WaitingGate) -> OpenGate:
+    charter = (await parts.read_session(waiting.session.id)).charter
+    holder = await parts.leases.holder(waiting.session.id)
     row = waiting.session
     return OpenGate(row.id, row.slug, charter.question, row.workspace, waiting.gate, waiting.since, holder)

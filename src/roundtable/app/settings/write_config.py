@@ -7,7 +7,7 @@ import shutil
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
@@ -16,9 +16,6 @@ from roundtable.app.settings.places import Places
 from roundtable.app.settings.toml_text import dotted, key, written
 from roundtable.core.faults import ConfigError, UsageError
 from roundtable.core.values import Seat
-
-if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
 
 BUDGET = 1.0
 """Dollars per meeting, where seats are paid by the token; a person can see and change it."""
@@ -57,13 +54,13 @@ class Draft(msgspec.Struct, frozen=True):
         return self.before + self.added
 
 
-def settings_for(desk: Roundtable, seats: Sequence[Seat]) -> dict[str, Any]:
+def settings_for(seats: Sequence[Seat], *, paid: bool) -> dict[str, Any]:
     """What a new config says about these seats; where some are paid by the token, it states a budget."""
     named = {
         seat.name: {"voices": list(seat.voices), **({"brief": seat.brief} if seat.brief else {})} for seat in seats
     }
     settings: dict[str, Any] = {"table": {"meeting": "council", "seats": list(named)}} if named else {}
-    if desk.paid_voices(seats):
+    if paid:
         settings["limits"] = {"budget_usd": BUDGET}
     return {**settings, "seats": named}
 

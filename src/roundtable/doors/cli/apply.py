@@ -56,13 +56,14 @@ def apply_command(
 
 
 async def _meant(desk: Roundtable, address: str) -> str:
-    from roundtable.app.opening.apply_source import find_session_to_apply
+    from roundtable.app.records.session_to_apply import find_session_to_apply
 
     return await desk.find(address) if address else (await find_session_to_apply(desk, "")).id
 
 
 async def _apply(desk: Roundtable, meant: Session, given: MeetingRequest) -> int:
-    from roundtable.app.opening.apply_source import build_apply_agenda, find_session_to_apply
+    from roundtable.app.opening.apply_source import build_apply_agenda
+    from roundtable.app.records.session_to_apply import find_session_to_apply
 
     decided = await find_session_to_apply(desk, meant.id)
     seats = await choose_seats(desk, given) if given.seats else ()

@@ -42,12 +42,11 @@ def run_fault_check(as_json: bool) -> int:
 
 
 async def _check(desk: Roundtable) -> FaultReport:
-    from roundtable.app.machine.fault_check import agents_here, check_faults
 
     print_note("Every kind of voice meets every fault of a server on this machine.")
-    if agents := [f"{way}:{agent.name}" for way, agent in agents_here(desk)]:
+    if agents := desk.setup.list_agents_to_check():
         print_note(f"Agents take a minute or two each: {', '.join(agents)}.")
-    return await check_faults(desk, _show_fault_table)
+    return await desk.setup.check_faults(_show_fault_table)
 
 
 def _show_fault_table(finding: Finding) -> None:
@@ -97,7 +96,7 @@ def doctor_command(session: str, deep: bool, faults: bool, yes: bool, as_json: b
       roundtable doctor --session architecture --json
       roundtable doctor --deep
     """
-    from roundtable.app.machine.doctor import examine
+    from roundtable.app.desk import Setup
 
     if faults:
         if session or deep:
@@ -106,7 +105,7 @@ def doctor_command(session: str, deep: bool, faults: bool, yes: bool, as_json: b
         click.get_current_context().exit(run_fault_check(as_json))
     if deep and not yes:
         deep = _may_ask()
-    report = asyncio.run(examine(session=session, told=_tell if deep else None))
+    report = asyncio.run(Setup.here().examine(session=session, told=_tell if deep else None))
     if as_json:
         print_json(report)
     else:

@@ -61,15 +61,15 @@ def export_command(session: str, form: str, layout: str | None, output: str | No
 
 async def _texts(desk: Roundtable, address: str, form: str, layout: str | None) -> tuple[str, dict[str, str]]:
     """What the session is called, and the files of the layout; the one text of a format has no name yet."""
-    from roundtable.app.records.export import render_session, render_session_layout, render_stage_report
+    from roundtable.app.records.export import render_session
 
     id = await desk.find(address)
     records = await desk.store.read(id)
     session = Session.fold(id, records)
     if layout:
-        files = await render_session_layout(desk.store, session, records, layout)
+        files = await desk.sessions.render_layout(session, records, layout)
     elif form in REPORT_FORMATS:
-        files = {"": await render_stage_report(desk.store, session, records, form)}
+        files = {"": await desk.sessions.render_report(session, records, form)}
     else:
         files = {"": await render_session(session, records, form)}
     return session.charter.slug or id, files

@@ -65,9 +65,8 @@ def gc_command(max_age_days: int, dry_run: bool, as_json: bool) -> None:
     """
 
     async def work(desk: Roundtable) -> RemovedSessions:
-        from roundtable.app.records.forget import remove_old_sessions
 
-        return await remove_old_sessions(desk, max_age_days, dry_run=dry_run)
+        return await desk.sessions.remove_old(max_age_days, dry_run=dry_run)
 
     done = run_at_desk(work)
     if as_json:

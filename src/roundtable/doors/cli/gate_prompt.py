@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable
-from functools import partial
 from typing import IO, TYPE_CHECKING, cast
 
 from roundtable.core.events import BY_HEADLESS_DEFAULT, Event, GateAnswered, GateOpened, Recorded, RunStarted
@@ -139,7 +138,6 @@ class GatePrompt:
     def _at_terminal(self) -> HunkPrompt:
         from rich.console import Console
 
-        from roundtable.app.effects.apply_change import validate_chosen_hunks
         from roundtable.doors.cli.approval_prompt import HunkPrompt
 
         console = Console(
@@ -150,7 +148,7 @@ class GatePrompt:
             markup=False,
             emoji=False,
         )
-        return HunkPrompt(console, self._read_line, partial(validate_chosen_hunks, self._desk))
+        return HunkPrompt(console, self._read_line, self._desk.gates.check_choice)
 
     async def _read_line(self, prompt: str) -> str | None:
         """A line of the terminal, asked for once all that it is about has been shown."""

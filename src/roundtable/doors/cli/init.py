@@ -107,7 +107,6 @@ def _imported(source: str) -> dict[str, Any]:
 async def _found(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
     """What the config shall say of those who were found and chosen; None where the person chose nobody."""
     from roundtable.app.machine.discovery import discover, proposed
-    from roundtable.app.settings.write_config import settings_for
 
     known = {voice for seat in desk.settings.config.seats.values() for voice in seat.voices}
     found = [it for it in await discover(desk) if it.kind != "configured" and it.voice not in known]
@@ -129,7 +128,7 @@ async def _found(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
             f"`roundtable models get {SMALLEST_MODEL}` fetches a small model."
         )
         print_note("`roundtable demo` fetches it too, and shows a meeting at once.")
-        return settings_for(desk, ())
+        return desk.setup.config_for(())
     notes = {it.voice: it.note for it in found}
     print_note("Found here:")
     for number, seat in enumerate((*offered, *others), 1):
@@ -140,7 +139,7 @@ async def _found(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
             f"{sanitize_line(offered[0].voices[0])} can take {len(offered)} seats, each with a temper of its own."
         )
     seats = offered if yes else await prompt_seat_selection(offered, others)
-    return settings_for(desk, seats) if seats else None
+    return desk.setup.config_for(seats) if seats else None
 
 
 def _show(plan: Draft) -> None:

@@ -135,9 +135,8 @@ async def convene_and_run(desk: Roundtable, agenda: Agenda, given: MeetingReques
 
 
 async def _quote(desk: Roundtable, given: MeetingRequest) -> int:
-    from roundtable.app.cost.quote import quote
 
-    print_quote(await quote(desk, await _agenda(desk, given)), as_json=given.as_json)
+    print_quote(await desk.meetings.quote(await _agenda(desk, given)), as_json=given.as_json)
     return EXIT_OK
 
 
@@ -148,9 +147,8 @@ async def _may_spend(desk: Roundtable, agenda: Agenda, given: MeetingRequest) ->
     watched = paid and sys.stdout.isatty() and not given.as_json
     if not (watched or (paid and budget) or limits.budget_tokens is not None):
         return True
-    from roundtable.app.cost.quote import quote
 
-    quoted = await quote(desk, agenda)
+    quoted = await desk.meetings.quote(agenda)
     for line in ([quote_sentence(quoted)] if watched else []) + list(quoted.notices):
         print_note(line)
     if not watched or budget or given.alone:

@@ -70,23 +70,19 @@ def run_at_session_desk(
 
 @asynccontextmanager
 async def _desk(workspace: Path | None = None, *, only_reads: bool = False) -> AsyncGenerator[Roundtable]:
-    from roundtable.app.desk import Roundtable
-    from roundtable.app.settings.config import Config, Settings
-    from roundtable.app.settings.places import workspace_of
+    from roundtable.app.desk import Config, Roundtable, Settings
 
     try:
-        opened = await Roundtable.open(workspace)
+        opened = await Roundtable.open(workspace, opened_in=Path.cwd())
     except ConfigError as error:
         if not only_reads:
             raise
         with redact_stderr():
             print_note(f"The config is passed over. {format_sentence(error.message)} {error.help}")
-        opened = await Roundtable.open(workspace, loaded=Settings(Config()))
+        opened = await Roundtable.open(workspace, settings=Settings(Config()), opened_in=Path.cwd())
     async with opened as desk:
-        here = workspace_of(Path.cwd())
-        desk.opened_in = "" if desk.workspace == here else str(here)
         redact_stderr_until_exit(desk.redactor)
-        for told in desk.settled:
+        for told in desk.recovered:
             print_note(told)
         yield desk
 

@@ -162,7 +162,7 @@ def _new_folder(question: str, into: str | None) -> Path:
                 f"There is something in {sanitize_line(str(path))} already.", "Name a new folder with --into."
             )
         return path
-    from roundtable.app.records.session_ids import make_session_slug
+    from roundtable.app.opening.session_ids import make_session_slug
 
     name = make_session_slug(question, "").lstrip("-")
     names = (name if number == 1 else f"{name}-{number}" for number in range(1, 1000))

@@ -120,10 +120,9 @@ async def _text(desk: Roundtable, address: str, form: str, round: str | None) ->
 
 
 async def _artifact(desk: Roundtable, run: str, form: str) -> str:
-    from roundtable.app.records.export import find_session_of_run
     from roundtable.report.second_opinion_run import render_run_json, render_run_markdown
 
-    session = await find_session_of_run(desk.store, run)
+    session = await desk.sessions.find_run(run)
     return render_run_json(session) if form == "json" else render_run_markdown(session)
 
 

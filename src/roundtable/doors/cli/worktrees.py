@@ -56,10 +56,8 @@ def discard_worktree_command(name: str, yes: bool) -> None:
     Example:
       roundtable worktrees discard agents-gpt-login
     """
-    from roundtable.app.records.list_worktrees import discard_worktree as let_go
-    from roundtable.app.records.list_worktrees import list_worktrees
 
-    every = run_at_desk(list_worktrees)
+    every = run_at_desk(lambda desk: desk.changes.list_worktrees())
     found = next((it for it in every if it.worktree.name == name), None)
     if found is None:
         known = ", ".join(it.worktree.name for it in every) or "none"
@@ -69,7 +67,7 @@ def discard_worktree_command(name: str, yes: bool) -> None:
         if not yes and not click.confirm("Discard it all the same?", default=False, err=True):
             print_note("It stays; nothing was changed.")
             click.get_current_context().exit(EXIT_NO_DECISION)
-    run_at_desk(lambda desk: let_go(desk, name))
+    run_at_desk(lambda desk: desk.changes.discard_worktree(name))
     print_note(f"{name} is gone.")
 
 
@@ -82,9 +80,8 @@ def clean_worktrees_command(as_json: bool) -> None:
     Example:
       roundtable worktrees clean
     """
-    from roundtable.app.records.list_worktrees import discard_unneeded_worktrees as sweep
 
-    gone, kept = run_at_desk(sweep)
+    gone, kept = run_at_desk(lambda desk: desk.changes.discard_unneeded_worktrees())
     if as_json:
         print_json(
             {"v": 1, "gone": [it.worktree.name for it in gone], "kept": {it.worktree.name: it.needed for it in kept}}
@@ -99,9 +96,8 @@ def clean_worktrees_command(as_json: bool) -> None:
 
 
 def _show(as_json: bool) -> None:
-    from roundtable.app.records.list_worktrees import list_worktrees
 
-    found = run_at_desk(list_worktrees, only_reads=True)
+    found = run_at_desk(lambda desk: desk.changes.list_worktrees(), only_reads=True)
     if as_json:
         print_json({"v": 1, "worktrees": [_row(it) for it in found]})
         return

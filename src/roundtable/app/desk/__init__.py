@@ -1,0 +1,95 @@
+"""The desk: what doors, tests and embedding programs may use of the app, and nothing else of it.
+
+`Roundtable` has six parts: `meetings`, `sessions`, `gates`, `memory`, `changes` and `setup`. Names are imported when
+they are first used, so that a command loads what it needs and no more.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from roundtable.app.cost.quote import Quote, SeatQuote, Span
+    from roundtable.app.desk.roundtable import Roundtable, hold
+    from roundtable.app.desk.setup import Setup
+    from roundtable.app.machine.discovery import EndpointState, Found
+    from roundtable.app.machine.doctor import Report
+    from roundtable.app.machine.embedded_models import ModelState
+    from roundtable.app.machine.fault_check import FaultReport, Finding
+    from roundtable.app.machine.isolation import Isolation
+    from roundtable.app.machine.seat_check import Participant, VoiceCheck
+    from roundtable.app.machine.skills import Reader
+    from roundtable.app.machine.surroundings import Program
+    from roundtable.app.opening.agenda import Agenda
+    from roundtable.app.opening.code_changes import CodeChanges
+    from roundtable.app.opening.judge_question import ChatExchange
+    from roundtable.app.opening.meeting_catalog import CatalogMeeting
+    from roundtable.app.opening.stage_lists import StageOptions
+    from roundtable.app.records.forget import RemovedSessions
+    from roundtable.app.records.list_worktrees import ListedWorktree
+    from roundtable.app.records.session_project import ProjectVersion
+    from roundtable.app.records.undo_change import UndoableChange
+    from roundtable.app.records.workspace_files import FolderWrite
+    from roundtable.app.runs.open_gates import OpenGate
+    from roundtable.app.settings.config import Config, Settings
+    from roundtable.app.settings.places import Places
+    from roundtable.app.settings.secrets import KeyState
+    from roundtable.app.settings.settings_view import Setting
+    from roundtable.app.settings.write_config import Draft
+
+_MODULES = {
+    "Agenda": "roundtable.app.opening.agenda",
+    "Config": "roundtable.app.settings.config",
+    "Places": "roundtable.app.settings.places",
+    "Roundtable": "roundtable.app.desk.roundtable",
+    "Settings": "roundtable.app.settings.config",
+    "Setup": "roundtable.app.desk.setup",
+    "StageOptions": "roundtable.app.opening.stage_lists",
+    "hold": "roundtable.app.desk.roundtable",
+}
+"""Where the names come from that are needed at run time; the others are types only."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)
+
+
+__all__ = [
+    "Agenda",
+    "CatalogMeeting",
+    "ChatExchange",
+    "CodeChanges",
+    "Config",
+    "Draft",
+    "EndpointState",
+    "FaultReport",
+    "Finding",
+    "FolderWrite",
+    "Found",
+    "Isolation",
+    "KeyState",
+    "ListedWorktree",
+    "ModelState",
+    "OpenGate",
+    "Participant",
+    "Places",
+    "Program",
+    "ProjectVersion",
+    "Quote",
+    "Reader",
+    "RemovedSessions",
+    "Report",
+    "Roundtable",
+    "SeatQuote",
+    "Setting",
+    "Settings",
+    "Setup",
+    "Span",
+    "StageOptions",
+    "UndoableChange",
+    "VoiceCheck",
+    "hold",
+]

@@ -1,0 +1,252 @@
+"""The sessions part of the desk: looking them up, following them, steering them, and what is made of their record."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roundtable.app.runs.watch import watch_session
+from roundtable.app.wiring import Wiring
+from roundtable.core.events import (
+    CancelAsked,
+    ContinueAsked,
+    Delta,
+    Event,
+    NoteSaid,
+    PauseAsked,
+    Recorded,
+    SessionAmended,
+    StopAsked,
+)
+from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.index import LAST_SESSION, SessionRow
+from roundtable.core.session import RoundRecord, Session
+from roundtable.core.values import Digest
+from roundtable.workshop.identity import current_user_name
+
+if TYPE_CHECKING:
+    from roundtable.app.records.forget import RemovedSessions
+    from roundtable.app.records.workspace_files import FolderWrite
+    from roundtable.report.comparison import SessionComparison
+    from roundtable.report.recount import Recount
+
+
+Records = list[Recorded]
+"""Facts of one session in order."""
+
+
+class Sessions:
+    """The sessions on the record. `by` names the person who acts, where that is not the one at this machine."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        self._wiring = wiring
+        self._parts = wiring.parts
+
+    # --- looking up ------------------------------------------------------------------------------
+
+    async def get(self, session: str) -> Session:
+        """One session as it is now."""
+        return await self._parts.read_session(session)
+
+    async def list(
+        self,
+        *,
+        everywhere: bool = False,
+        limit: int | None = 100,
+        owner: str | None = None,
+        after: int | None = None,
+    ) -> Sequence[SessionRow]:
+        """The sessions that belong to this workspace or were opened in it, newest first.
+
+        `after` is the `offset` of the last row of the page before.
+        """
+        workspace = None if everywhere else self._parts.recorded_workspace
+        return await self._parts.index.sessions(workspace, limit, owner=owner, after=after)
+
+    def __call__(self, **given: Any) -> Any:
+        return self.list(**given)
+
+    async def find(self, address: str, owner: str | None = None) -> str:
+        """The id of the session at an address: an id, a slug, the beginning of either, a name, or `last`."""
+        return await self._parts.find_session(address, owner)
+
+    async def children(self, session: str) -> Sequence[SessionRow]:
+        """The meetings held under a session."""
+        return await self._parts.index.children(session)
+
+    async def records(self, session: str, after: int = 0) -> Records:
+        """The facts of a session after a sequence number."""
+        return await self._parts.record.read(session, after)
+
+    async def read_blob(self, digest: Digest) -> bytes:
+        """A file or long text that facts refer to by its digest."""
+        return await self._parts.record.fetch(digest)
+
+    async def facts(self, after: int = 0, limit: int = 1000) -> Sequence[tuple[int, Recorded]]:
+        """The facts of all sessions in the order in which they were written; the last offset is the next cursor."""
+        return await self._parts.index.facts(after, limit)
+
+    async def holder(self, session: str) -> str | None:
+        """The live process that runs a session, if there is one."""
+        return await self._parts.leases.holder(session)
+
+    # --- following -------------------------------------------------------------------------------
+
+    def watch(self, session: str, after: int = 0, *, here: bool = False) -> AsyncGenerator[Recorded | Delta]:
+        """Follow a session: first the record, then what is being said, then live; in this or another process.
+
+        `here` says that this process is about to run it, where the watching may begin before the run does.
+        """
+        parts = self._parts
+        return watch_session(parts.record, parts.feed, parts.places.socket(session), session, after, here)
+
+    async def wait_for_facts(self, session: str, after: int, timeout: float) -> bool:
+        """Wait until a session has a fact after this number, or until the time is up."""
+        return await self._parts.record.changed(session, after, timeout)
+
+    # --- steering --------------------------------------------------------------------------------
+
+    async def say(self, session: str, text: str, to: Sequence[str] = (), by: str = "") -> Recorded:
+        """Put a note to the table; the seats hear it at their next turn."""
+        return await self._record_words(session, NoteSaid(text, by=by or current_user_name(), to=tuple(to)))
+
+    async def pause(self, session: str, by: str = "") -> Recorded:
+        """Start no new turn."""
+        return await self._parts.record.append(session, PauseAsked(by=by or current_user_name()))
+
+    async def resume(self, session: str, by: str = "") -> Recorded:
+        """Let a paused session go on."""
+        return await self._parts.record.append(session, ContinueAsked(by=by or current_user_name()))
+
+    async def stop_program(self, session: str, by: str = "") -> Recorded:
+        """End the program that a session runs now; the session goes on."""
+        return await self._parts.record.append(session, StopAsked(by=by or current_user_name()))
+
+    async def cancel(self, session: str, reason: str = "", by: str = "") -> Recorded:
+        """End a session now, and the meetings held under it; what was said so far is kept."""
+        recorded = await self._record_words(session, CancelAsked(by=by or current_user_name(), reason=reason))
+        for row in await self._parts.index.children(session):
+            if not row.outcome and not row.forgotten_at:
+                await self.cancel(row.id, reason, by)
+        return recorded
+
+    async def amend(self, session: str, amendment: SessionAmended) -> Recorded:
+        """Change the charter in the open; it takes effect with the next round."""
+        if amendment.name == LAST_SESSION:
+            raise UsageError(f"A session cannot be called {LAST_SESSION}: that always means the newest one.")
+        known = {seat.name for seat in (await self.get(session)).charter.seats}
+        for name in (*amendment.seats_on, *amendment.seats_off):
+            if name not in known:
+                raise NotFound(f"There is no seat {name} at this table.", f"Seats: {', '.join(sorted(known))}.")
+        return await self._record_words(session, amendment)
+
+    async def add_context(self, session: str, path: str, by: str = "") -> Recorded:
+        """Show a file to the table from the next round on."""
+        from roundtable.app.opening.context_files import store_context_file
+
+        parts = self._parts
+        parts.keys.learn_all()
+        item = await store_context_file(parts.record, parts.redactor, parts.workspace, path)
+        return await self.amend(session, SessionAmended(by=by or current_user_name(), context_added=(item,)))
+
+    async def branch(self, session: str, before_round: str) -> str:
+        """Open a session that shares the record up to a round and goes its own way from there."""
+        from roundtable.app.records.branch import branch_before_round
+
+        branch, opened = await branch_before_round(self._parts, session, before_round)
+        await self._wiring.hooks.tell(branch, opened)
+        return branch
+
+    async def rollback(self, session: str, stage: str, instructions: str = "") -> str:
+        """Open a session that goes on from before a stage, whose instructions say what is to be different."""
+        from roundtable.app.records.branch import branch_before_stage
+
+        self._parts.keys.learn_all()
+        branch, opened = await branch_before_stage(self._parts, session, stage, instructions)
+        await self._wiring.hooks.tell(branch, opened)
+        return branch
+
+    async def _record_words(self, session: str, words: Event) -> Recorded:
+        """Put a person's own words on the record; no key may be among them."""
+        self._parts.keys.learn_all()
+        return await self._parts.record.append(session, words)
+
+    # --- what is made of a record ----------------------------------------------------------------
+
+    async def compare(self, first: Session, second: Session) -> SessionComparison:
+        """What is the same in two sessions, and what is not."""
+        from roundtable.app.records.compare_sessions import compare_two_sessions
+
+        return await compare_two_sessions(self._parts, first, second)
+
+    async def recount(self, session: Session) -> Recount:
+        """How the decision would have gone without each seat in turn."""
+        from roundtable.app.records.recount_session import recount_session_decision
+
+        return await recount_session_decision(session)
+
+    async def render(
+        self, session: Session, records: Sequence[Recorded], form: str, record: RoundRecord | None = None
+    ) -> str:
+        """A session, or one round of it, as `json`, `jsonl`, `html` or Markdown."""
+        from roundtable.app.records.export import render_session
+
+        return await render_session(session, records, form, record)
+
+    async def render_report(self, session: Session, records: Sequence[Recorded], form: str) -> str:
+        """The report on a meeting in stages, as `report-md` or `report-html`."""
+        from roundtable.app.records.export import render_stage_report
+
+        return await render_stage_report(self._parts.record, session, records, form)
+
+    async def render_layout(self, session: Session, records: Sequence[Recorded], layout: str) -> dict[str, str]:
+        """The files of a layout that another tool knows, by path."""
+        from roundtable.app.records.export import render_session_layout
+
+        return await render_session_layout(self._parts, session, records, layout)
+
+    def write_files(self, folder: Path, files: Mapping[str, str], *, force: bool) -> Sequence[Path]:
+        """Write exported files: all of them, or none if one would overwrite something."""
+        from roundtable.app.records.export import write_export_files
+
+        return write_export_files(folder, files, force=force)
+
+    async def find_run(self, run: str) -> Session:
+        """The session that was first run at the time in this run id, in any workspace."""
+        from roundtable.app.records.export import find_session_of_run
+
+        return await find_session_of_run(self._parts, run)
+
+    # --- housekeeping ----------------------------------------------------------------------------
+
+    async def forget(self, session: str, by: str = "") -> None:
+        """Take a session off the list and free its name; its record stays until it is old enough to be removed."""
+        from roundtable.app.records.forget import forget_session
+
+        await forget_session(self._parts, session, by)
+
+    async def remove_old(self, max_age_days: int, *, dry_run: bool = False) -> RemovedSessions:
+        """Remove the sessions of every workspace that nobody has touched for so many days."""
+        from roundtable.app.records.forget import remove_old_sessions
+
+        return await remove_old_sessions(self._parts, self._wiring.memory, max_age_days, dry_run=dry_run)
+
+    async def sync_folder(self) -> FolderWrite:
+        """Write the workspace's `.roundtable/` folder again from the record."""
+        parts, folder = self._parts, self._wiring.folder
+        return await folder.sync(parts.record, parts.index, parts.recorded_workspace, self._wiring.remembered)
+
+    @property
+    def folder_exists(self) -> bool:
+        """Whether the workspace has a `.roundtable/` folder of its own."""
+        return self._wiring.folder.exists
+
+    def create_folder(self) -> None:
+        """Make the workspace's `.roundtable/` folder, because the person wants it."""
+        self._wiring.folder.create()
+
+    @property
+    def folder_problem(self) -> str:
+        """Why the workspace's folder could not be kept current; empty if it could."""
+        return self._wiring.folder.trouble

@@ -1,0 +1,322 @@
+"""The setup part of the desk: the machine, its voices and keys, the config, and whether all of it works.
+
+`Setup` needs neither a record nor a readable config, so it works where one of them is broken; `DeskSetup` adds what
+only an open desk knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from roundtable.app.settings.places import Places, workspace_of
+from roundtable.core.values import Seat
+
+if TYPE_CHECKING:
+    from roundtable.app.machine.discovery import EndpointState, Found
+    from roundtable.app.machine.doctor import Report
+    from roundtable.app.machine.embedded_models import ModelState
+    from roundtable.app.machine.fault_check import FaultReport, Finding
+    from roundtable.app.machine.seat_check import Told
+    from roundtable.app.machine.skills import Reader, Route
+    from roundtable.app.settings.config import Settings
+    from roundtable.app.settings.import_config import Imported
+    from roundtable.app.settings.secrets import KeyState
+    from roundtable.app.settings.settings_view import Setting
+    from roundtable.app.settings.write_config import Draft
+    from roundtable.app.wiring import Wiring
+
+
+class Setup:
+    """The person's places and one workspace."""
+
+    def __init__(self, places: Places, workspace: Path) -> None:
+        self.places = places
+        self.workspace = workspace
+
+    @classmethod
+    def here(cls) -> Setup:
+        """The setup of this person in the current folder."""
+        return cls(Places.of_this_person(), workspace_of(Path.cwd()))
+
+    # --- config ----------------------------------------------------------------------------------
+
+    def config_path(self, *, for_person: bool) -> Path:
+        """The config file of the person, or of the workspace."""
+        from roundtable.app.settings.config import workspace_config
+
+        return self.places.user_config if for_person else workspace_config(self.workspace)
+
+    def list_settings(self) -> list[Setting]:
+        """Every setting that has a value, and who set it."""
+        from roundtable.app.settings.settings_view import in_force
+
+        return in_force(self.places, self.workspace)
+
+    def find_settings(self, name: str) -> list[Setting]:
+        """A setting, or all those under it."""
+        from roundtable.app.settings.settings_view import setting
+
+        return setting(self.places, self.workspace, name)
+
+    def change_setting(self, name: str, typed: str, *, for_person: bool) -> tuple[Path, Any]:
+        """Change one setting; returns the config file and the value it has now."""
+        from roundtable.app.settings.settings_view import change
+
+        return change(self.places, self.workspace, name, typed, for_person=for_person)
+
+    def settings_waiting_for_trust(self) -> dict[str, str]:
+        """What the workspace's config wants to set that needs the person's trust, and to which value."""
+        from roundtable.app.settings.config import reach
+
+        return reach(self.workspace)
+
+    def is_trusted(self) -> bool:
+        """Whether the person trusts the workspace's config as it is now."""
+        from roundtable.app.settings.config import is_trusted
+
+        return is_trusted(self.places, self.workspace)
+
+    def trust(self) -> None:
+        """Trust the workspace's config as it is now."""
+        from roundtable.app.settings.config import trust
+
+        trust(self.places, self.workspace)
+
+    def revoke_trust(self) -> bool:
+        """Take the trust back; returns whether there was any."""
+        from roundtable.app.settings.config import revoke
+
+        return revoke(self.places, self.workspace)
+
+    def draft_config(self, path: Path, settings: dict[str, Any], where: str) -> Draft:
+        """What would be added to a config file for these settings; what it says already stays."""
+        from roundtable.app.settings.write_config import draft
+
+        return draft(path, settings, where)
+
+    def write_config(self, draft: Draft, *, for_person: bool) -> bool:
+        """Write a drafted config; returns whether it is trusted."""
+        from roundtable.app.settings.write_config import write
+
+        return write(draft, self.places, None if for_person else self.workspace)
+
+    def find_foreign_config(self) -> Path | None:
+        """The config of another tool in this workspace, which could be imported."""
+        from roundtable.app.settings.import_config import theirs_in
+
+        return theirs_in(self.workspace)
+
+    def import_config(self, path: Path) -> Imported:
+        """The settings in the config file of another tool."""
+        from roundtable.app.settings.import_config import import_file
+
+        return import_file(path)
+
+    # --- keys ------------------------------------------------------------------------------------
+
+    def list_keys(self) -> list[KeyState]:
+        """The keys that are stored, and those in the environment that an endpoint uses."""
+        from roundtable.app.settings.secrets import list_keys
+
+        return list_keys(self.places, self.workspace)
+
+    def key_name(self, given: str) -> str:
+        """The name under which a key is stored, for an endpoint, a variable or a name."""
+        from roundtable.app.settings.secrets import stored_name
+
+        return stored_name(self.places, self.workspace, given)
+
+    def store_key(self, given: str, typed: str) -> tuple[KeyState, bool]:
+        """Store a key; also returns whether there was one before."""
+        from roundtable.app.settings.secrets import store_key
+
+        return store_key(self.places, self.workspace, given, typed)
+
+    def remove_key(self, given: str) -> KeyState:
+        """Remove a stored key."""
+        from roundtable.app.settings.secrets import remove_key
+
+        return remove_key(self.places, self.workspace, given)
+
+    # --- models, skills, installation ------------------------------------------------------------
+
+    def list_models(self) -> list[ModelState]:
+        """Every embedded model, whether it is installed or can be downloaded."""
+        from roundtable.app.machine.embedded_models import list_models
+
+        return list_models(self.places)
+
+    def default_model(self) -> ModelState | None:
+        """The embedded model that is used where none is named, if one is installed."""
+        from roundtable.app.machine.embedded_models import default_model
+
+        return default_model(self.places)
+
+    async def download_model(self, name: str, progress: Callable[[int, int], None], source: str = "") -> Path:
+        """Download an embedded model, continuing an earlier download; returns at once if it is installed."""
+        from roundtable.app.machine.embedded_models import get_model
+
+        return await get_model(self.places, name, progress, source)
+
+    def use_model(self, name: str) -> Path:
+        """Use this embedded model where none is named."""
+        from roundtable.app.machine.embedded_models import use_model
+
+        return use_model(self.places, name)
+
+    @staticmethod
+    def has_model_runtime() -> bool:
+        """Whether the extra that runs embedded models is installed."""
+        from roundtable.app.machine.embedded_models import runtime_there
+
+        return runtime_there()
+
+    @staticmethod
+    def install_command(extra: str) -> str:
+        """The command that installs an extra."""
+        from roundtable.app.settings.installation import install_command
+
+        return install_command(extra)
+
+    @staticmethod
+    def typed_command() -> str:
+        """The command of this product as the person can type it in this folder."""
+        from roundtable.app.settings.installation import typed_command
+
+        return typed_command()
+
+    @staticmethod
+    def skill_readers(names: tuple[str, ...] = ()) -> list[Reader]:
+        """The coding agents of these names that read skills, or those that are installed here."""
+        from roundtable.app.machine.skills import readers
+
+        return readers(names)
+
+    @staticmethod
+    def known_skill_readers() -> tuple[str, ...]:
+        """The names of all coding agents that read skills."""
+        from roundtable.app.machine.skills import READERS
+
+        return tuple(READERS)
+
+    def install_skill(self, reader: Reader, *, in_project: bool, force: bool) -> Path:
+        """Install the skill for a coding agent; returns the file."""
+        from roundtable.app.machine.skills import install
+
+        return install(reader, self.workspace if in_project else None, force=force)
+
+    def remove_skill(self, reader: Reader, *, in_project: bool, force: bool) -> Path | None:
+        """Remove the skill of a coding agent; None where there is none."""
+        from roundtable.app.machine.skills import remove
+
+        return remove(reader, self.workspace if in_project else None, force=force)
+
+    @staticmethod
+    def skill_text() -> str:
+        """The skill as it is installed."""
+        from roundtable.app.machine.skills import text
+
+        return text()
+
+    @staticmethod
+    def route_phrase(phrase: str) -> Route:
+        """Whether a person's words call the table, one model, or nobody."""
+        from roundtable.app.machine.skills import route
+
+        return route(phrase)
+
+    # --- suggestions and checks ------------------------------------------------------------------
+
+    @staticmethod
+    def suggest(what: Literal["sessions", "meetings", "seats"]) -> list[str]:
+        """What a shell may complete here; never an error."""
+        from roundtable.app.machine import suggestions
+
+        return {"sessions": suggestions.sessions, "meetings": suggestions.meetings, "seats": suggestions.seats}[what]()
+
+    async def examine(self, session: str = "", *, told: Told | None = None) -> Report:
+        """Check the whole setup, however broken some of it is; with `told`, every seat gets one tiny question."""
+        from roundtable.app.machine.doctor import examine
+        from roundtable.app.wiring import opened_parts
+
+        opening = partial(opened_parts, self.workspace, self.places)
+        return await examine(self.places, self.workspace, opening, session, told=told)
+
+
+class DeskSetup(Setup):
+    """The setup of an open desk."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        super().__init__(wiring.parts.places, wiring.parts.workspace)
+        self._parts = wiring.parts
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._parts.settings
+
+    async def discover(self) -> list[Found]:
+        """Every voice that was found on this machine, usable or not."""
+        from roundtable.app.machine.discovery import discover
+
+        return await discover(self._parts)
+
+    @staticmethod
+    def propose_seats(found: Iterable[Found]) -> tuple[Seat, ...]:
+        """The seats to offer for the voices that were found."""
+        from roundtable.app.machine.discovery import proposed
+
+        return proposed(found)
+
+    @staticmethod
+    def embedded_seats(model: str) -> tuple[Seat, ...]:
+        """Three seats on one embedded model."""
+        from roundtable.app.machine.discovery import embedded_table
+
+        return embedded_table(model)
+
+    def remembered_seats(self) -> tuple[Seat, ...]:
+        """The seats that the person chose last time."""
+        from roundtable.app.machine.discovery import remembered
+
+        return remembered(self._parts)
+
+    def remember_seats(self, seats: Sequence[Seat]) -> None:
+        """Remember the seats that the person chose."""
+        from roundtable.app.machine.discovery import remember
+
+        remember(self._parts, seats)
+
+    async def list_endpoints(self) -> list[EndpointState]:
+        """Every endpoint, and whether it can be used."""
+        from roundtable.app.machine.discovery import endpoint_states
+
+        return await endpoint_states(self._parts)
+
+    def list_agents(self) -> dict[str, str]:
+        """The agent command lines that are installed, and where."""
+        from roundtable.app.machine.discovery import agents_found
+
+        return agents_found(self._parts)
+
+    def list_agents_to_check(self) -> list[str]:
+        """The agents that a fault check would start, as voices."""
+        from roundtable.app.machine.fault_check import agents_here
+
+        return [f"{way}:{agent.name}" for way, agent in agents_here(self._parts)]
+
+    async def check_faults(self, told: Callable[[Finding], None]) -> FaultReport:
+        """Check how every kind of voice reports faults, against a local server."""
+        from roundtable.app.machine.fault_check import check_faults
+
+        return await check_faults(self._parts, told)
+
+    def config_for(self, seats: Sequence[Seat]) -> dict[str, Any]:
+        """What a new config says about these seats; it states a budget where some are paid by the token."""
+        from roundtable.app.opening.opener import list_paid_voices
+        from roundtable.app.settings.write_config import settings_for
+
+        return settings_for(seats, paid=bool(list_paid_voices(self._parts.tariffs, seats)))

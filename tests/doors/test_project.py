@@ -66,7 +66,7 @@ def test_the_project_can_be_had_as_a_folder_and_as_a_zip_and_nothing_is_written_
     assert (folder / "accounts.py").read_text() == DIRECTED
     (folder / "accounts.py").write_text("mine")
     refused = cli.run("project", "last", "--to", str(folder), code=2)
-    assert "is there already, and nothing is written over it." in refused.stderr
+    assert "exists already and is not overwritten." in refused.stderr
     assert (folder / "accounts.py").read_text() == "mine"
     cli.run("project", "last", "--to", str(tmp_path / "accounts.zip"), "--zip")
     assert cli.run("project", "last", "--to", str(tmp_path / "other"), "--zip").stdout == f"{tmp_path}/other.zip\n"

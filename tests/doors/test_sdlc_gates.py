@@ -136,6 +136,6 @@ def test_what_cannot_be_handed_over_is_told_in_words(cli: Cli) -> None:
         (cli.work / "hello" / "mine.txt").write_text("mine")
         runs.type("folder\n")
         shown = runs.end(0)
-    assert f"{cli.work}/hello is there already, and nothing is written over it." in shown
+    assert f"{cli.work}/hello exists already and is not overwritten." in shown
     assert "That failed: " in shown
     assert "deliver/" not in shown, "which step it was for the program tells a person nothing"

@@ -145,7 +145,7 @@ async def test_what_stands_there_is_not_written_over_and_the_project_is_not_lost
     (tmp_path / "accounts/mine.txt").write_text("mine")
     _, decision = await made(bench, tmp_path / "accounts", SHORT, deliver="folder")
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "later")
-    assert "accounts is there already, and nothing is written over it." in decision.how
+    assert "accounts exists already and is not overwritten." in decision.how
     assert names(tmp_path / "accounts") == ["mine.txt"]
 
 

@@ -138,15 +138,13 @@ async def test_a_plan_that_means_nothing_is_told_to_the_seats_who_mend_it(bench:
     broken = {"main.py": "print('up')\n", "run.toml": 'start = "main.py"\n'}
     meeting, end = await held(bench, seat(broken, {"run.toml": PLAN}))
     assert end.how == "ran"
-    assert "run.toml is not understood: start has no meaning there." in meeting.prompt(
-        "execution/1/1-analyse", "claude"
-    )
+    assert "run.toml is invalid: unknown section: start." in meeting.prompt("execution/1/1-analyse", "claude")
 
 
 async def test_a_program_without_a_plan_is_run_in_the_usual_way_and_that_is_said(bench: Roundtable) -> None:
     _, end = await held(bench, seat({"main.py": "print('up')\n"}))
     assert end.how == "ran"
-    assert end.notices == ("There is no run.toml, so it was run as `python main.py`.",)
+    assert end.notices == ("There is no run.toml, so the project was run as `python main.py`.",)
 
 
 @pytest.mark.feature("S0.56", "S0.62")
@@ -166,7 +164,7 @@ async def test_a_dockerfile_that_nothing_can_build_and_no_plan_is_told_with_the_
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     meeting, end = await held(bench, seat({"notes.txt": "x\n", "Dockerfile": "FROM x\n"}, {}))
     (run,) = (await runs(bench, meeting)).values()
-    assert run.why.startswith("Nothing says how this project is run.")
+    assert run.why.startswith("It is unknown how this project is run.")
     assert any("engine" in it or "not installed" in it for it in run.notes)
     assert end.how == "failed"
 
@@ -234,7 +232,7 @@ async def test_a_number_without_end_in_a_plan_is_told_to_the_seats_and_ends_no_s
     plan = f"{PLAN[: PLAN.index('seconds')]}seconds = 1{'0' * zeros}\n"
     meeting, end = await held(bench, seat({"main.py": "print('up')\n", "run.toml": plan}, {"run.toml": PLAN}))
     assert end.how == "ran"
-    assert "run.toml is not understood: " in meeting.prompt("execution/1/1-analyse", "claude")
+    assert "run.toml is invalid: " in meeting.prompt("execution/1/1-analyse", "claude")
 
 
 async def test_with_nobody_there_nothing_is_installed(bench: Roundtable) -> None:

@@ -75,7 +75,7 @@ def test_what_stands_there_is_left_alone_and_the_very_same_is_no_harm(tmp_path: 
     before = place.stat()
     assert hand_over_project(place, form, ALL, "ada") == first
     assert place.stat().st_ino == before.st_ino
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="exists already"):
         hand_over_project(place, form, ALL[:2], "ada")
     assert hand_over_project(place, form, ALL, "ada") == first, "nothing of it was changed"
     assert [it.name for it in place.parent.iterdir()] == ["todo"]
@@ -87,7 +87,7 @@ def test_somebodys_own_file_or_link_is_never_written_over(tmp_path: Path, form: 
     (tmp_path / "empty").mkdir()
     (tmp_path / "link").symlink_to("empty")
     for name in ("mine", "link"):
-        with pytest.raises(UsageError, match="is there already"):
+        with pytest.raises(UsageError, match="exists already"):
             hand_over_project(tmp_path / name, form, ALL, "ada")
     assert (tmp_path / "mine").read_text() == "mine"
     assert list((tmp_path / "empty").iterdir()) == []
@@ -101,12 +101,12 @@ def test_an_empty_folder_is_as_good_as_none(tmp_path: Path) -> None:
 
 MANY = """
 from pathlib import Path
-from roundtable.workshop.repo.commits import Commit
-from roundtable.workshop.edit.draft import Written
-from roundtable.workshop.project.handover import Version, handed_over
+from roundtable.core.changeset import DraftFile
+from roundtable.workshop.project.handover import ProjectVersion, hand_over_project
+from roundtable.workshop.repo.commits import CommitMessage
 
-files = {f"{number}.txt": Written(f"{number}.txt", None, b"x" * 1000) for number in range(4_000)}
-handed_over(Path("todo"), "folder", [Version(files, "2026-11-15T18:00:00Z", Commit("x"))], "ada")
+files = {f"{number}.txt": DraftFile(f"{number}.txt", None, b"x" * 1000) for number in range(4_000)}
+hand_over_project(Path("todo"), "folder", [ProjectVersion(files, "2026-11-15T18:00:00Z", CommitMessage("x"))], "ada")
 """
 
 
@@ -172,7 +172,7 @@ def test_a_folder_with_something_added_to_it_is_not_the_very_same(tmp_path: Path
                 (place / ".git/hooks").mkdir()
             case _:
                 (place / ".git/config").write_text("[core]\nfsmonitor = ./evil\n")
-        with pytest.raises(UsageError, match="is there already"):
+        with pytest.raises(UsageError, match="exists already"):
             hand_over_project(place, form, ALL, "ada")
 
 
@@ -180,7 +180,7 @@ def test_a_folder_with_something_added_to_it_is_not_the_very_same(tmp_path: Path
 @pytest.mark.parametrize("form", ["folder", "zip"])
 def test_a_place_without_a_name_is_refused(tmp_path: Path, name: str, form: HandoverForm) -> None:
     (tmp_path / "w").mkdir()
-    with pytest.raises(UsageError, match="does not say what the project is to be called"):
+    with pytest.raises(UsageError, match="has no name for the project"):
         hand_over_project(tmp_path / "w" / name, form, ALL, "ada")
     assert list((tmp_path / "w").iterdir()) == []
 
@@ -188,7 +188,7 @@ def test_a_place_without_a_name_is_refused(tmp_path: Path, name: str, form: Hand
 def test_what_stands_there_is_not_read_into_memory_to_see_that_it_is_something_else(tmp_path: Path) -> None:
     hand_over_project(tmp_path / "todo", "folder", ALL, "ada")
     os.truncate(tmp_path / "todo/app.py", 1 << 40)
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="exists already"):
         hand_over_project(tmp_path / "todo", "folder", ALL, "ada")
 
 

@@ -192,7 +192,7 @@ def test_where_there_is_no_room_for_every_place_each_file_has_one_and_the_rest_i
     program = mapped({"log.py": "def log(text): ...\n", **users})
     text = render_relevant_project_map(program, ["log.py"], 100)
     assert all(f"u{at}.py:3: log('x')" in text for at in range(5))
-    assert "and 244 more places, left out for want of room" in text
+    assert "and 244 more places, left out for lack of space" in text
 
 
 # --- as text ---------------------------------------------------------------------------------------
@@ -223,8 +223,8 @@ def test_what_is_left_out_goes_in_order_and_is_said() -> None:
         (30, 0, 0, 0, False),
     ]
     assert "Left out" not in texts[0]
-    assert texts[1].endswith("Left out for want of room: 30 private symbols.")
-    assert texts[2].endswith("Left out for want of room: 30 private symbols; all signatures.")
+    assert texts[1].endswith("Left out for lack of space: 30 private symbols.")
+    assert texts[2].endswith("Left out for lack of space: 30 private symbols; all signatures.")
     assert "; 30 symbols that no other file uses; " in texts[3]
     assert "; where each symbol is used." in texts[4]
     assert "; 1 symbols that are used less." in texts[5]

@@ -174,10 +174,10 @@ async def test_what_a_program_writes_goes_with_it(tmp_path: Path) -> None:
 
 SCRATCH = """
 import asyncio
-from roundtable.workshop.repo.scratch_trees import scratch
+from roundtable.workshop.repo.scratch_trees import open_scratch_folder
 
 async def main():
-    async with scratch() as folder:
+    async with open_scratch_folder() as folder:
         (folder / "project").mkdir()
         print(folder, flush=True)
         await asyncio.sleep(900)
@@ -294,18 +294,18 @@ def test_the_ways_in_which_models_write_the_same_plan_mean_the_same(text: str) -
         ("[run]\nargv = [['a']]", "names no program"),
         ("[run]\nargv = 7", "names no program"),
         ("[run]\nargv = ['']", "names no program"),
-        ("[run]\nargv = 'pip install x && python app.py'", "written for a shell"),
-        ("[run]\nargv = 'python \"app.py'", "never closed"),
-        ("[run]\nargv = ['a\\u0000b']".replace("'", '"'), "no argument can have"),
-        ("run = 7", "is no section"),
-        ("[run]\nargv = ['a']\nseconds = 'soon'", "is no time"),
-        ("[run]\nargv = ['a']\nseconds = nan", "is no time"),
-        ("[run]\nargv = ['a']\nseconds = -1", "is no time"),
-        ("[run]\nargv = ['a']\nports = [80]", "ports has no meaning in [run]"),
-        ("[run]\nargv = ['a']\n[deploy]\nto = 'prod'", "deploy has no meaning"),
-        ("[run]\nargv = ['a']\n[env]\n'A B' = 1", "is no variable"),
-        ("[run]\nargv = ['a']\n[env]\nA = [1]", "is no variable"),
-        ("To run it, type python app.py.", "is no TOML"),
+        ("[run]\nargv = 'pip install x && python app.py'", "uses shell syntax"),
+        ("[run]\nargv = 'python \"app.py'", "is not closed"),
+        ("[run]\nargv = ['a\\u0000b']".replace("'", '"'), "has an invalid character"),
+        ("run = 7", "is not a section"),
+        ("[run]\nargv = ['a']\nseconds = 'soon'", "is not a valid time"),
+        ("[run]\nargv = ['a']\nseconds = nan", "is not a valid time"),
+        ("[run]\nargv = ['a']\nseconds = -1", "is not a valid time"),
+        ("[run]\nargv = ['a']\nports = [80]", "unknown key in [run]: ports"),
+        ("[run]\nargv = ['a']\n[deploy]\nto = 'prod'", "unknown section: deploy"),
+        ("[run]\nargv = ['a']\n[env]\n'A B' = 1", "is not a valid variable"),
+        ("[run]\nargv = ['a']\n[env]\nA = [1]", "is not a valid variable"),
+        ("To run it, type python app.py.", "is not valid TOML"),
         ("a = " + "[" * 5_000, "nested too deeply"),
         ("#" * 20_000, "characters"),
     ],
@@ -313,7 +313,7 @@ def test_the_ways_in_which_models_write_the_same_plan_mean_the_same(text: str) -
 def test_a_plan_that_means_nothing_is_told_in_a_sentence_with_what_to_write(text: str, told: str) -> None:
     wrong = parse_project_run_plan(text)
     assert isinstance(wrong, str)
-    assert wrong.startswith("run.toml is not understood: ")
+    assert wrong.startswith("run.toml is invalid: ")
     assert told in wrong
 
 
@@ -370,5 +370,5 @@ def test_without_a_plan_the_usual_way_to_start_it_is_taken_and_said(
 
 def test_where_nothing_says_how_it_is_run_that_is_told() -> None:
     assert choose_project_run_plan({"a.py": "", "b.py": ""}) == (
-        "Nothing says how this project is run. Add a run.toml with [run] and below it argv = [...]."
+        "It is unknown how this project is run. Add a run.toml with [run] and below it argv = [...]."
     )

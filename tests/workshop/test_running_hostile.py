@@ -143,7 +143,7 @@ ODD = [
 def test_a_number_of_far_too_many_digits_is_told_in_a_sentence(number: str) -> None:
     for text in (f"seconds = {number}", f"[env]\nPORT = {number}", f"[check]\nargv = ['a', {number}]"):
         plan = parse_project_run_plan(f"[run]\nargv = ['a']\n{text}\n")
-        assert isinstance(plan, RunPlan) or plan.startswith("run.toml is not understood: ")
+        assert isinstance(plan, RunPlan) or plan.startswith("run.toml is invalid: ")
     assert isinstance(parse_project_run_plan(f"[run]\nargv = ['a']\nseconds = {number}"), str)
 
 
@@ -158,7 +158,7 @@ def test_no_odd_value_breaks_the_reading_of_a_plan(values: list[str]) -> None:
 def test_an_install_step_that_nobody_could_read_as_a_whole_is_refused(word: str) -> None:
     wrong = parse_project_run_plan(f'run = ["a"]\ninstall = ["sh", "-c", "{word}"]\n')
     assert isinstance(wrong, str)
-    assert "or one that nobody sees. Write it so that a person can read it." in wrong
+    assert "or an invisible one. Write it so that a person can read it." in wrong
 
 
 def test_empty_lines_without_end_take_no_memory_without_end() -> None:
@@ -177,7 +177,4 @@ def test_empty_lines_without_end_take_no_memory_without_end() -> None:
 
 def test_a_plan_that_takes_all_programs_away_is_told_so() -> None:
     plan = parse_project_run_plan("[run]\nargv = ['python', 'main.py']\n[env]\nPATH = '/app/bin'\n")
-    assert plan == (
-        "run.toml is not understood: [env] sets PATH, without which no program is found. "
-        "Name programs by their path instead."
-    )
+    assert plan == ("run.toml is invalid: [env] must not set PATH. Name programs by their path instead.")

@@ -100,7 +100,9 @@ async def test_a_compose_file_goes_before_a_dockerfile_and_says_what_several_ser
 ) -> None:
     build = await allowed(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE})
     ran = await run_project_container(build, "", lambda _: None, asyncio.Event())
-    assert ran.notes == ("One service builds and runs reliably. Several that wait for each other may need your help.",)
+    assert ran.notes == (
+        "A single service builds and runs reliably. Services that wait for each other may need your help.",
+    )
     *_, up, down = asked(tmp_path)
     assert " up --build " in up
     assert " down --volumes " in down
@@ -187,7 +189,7 @@ async def test_what_ends_in_its_container_before_it_could_be_checked_has_not_pas
     build = await allowed(engine, {"Dockerfile": DOCKERFILE})
     ran = await run_project_container(build, RunPlan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event())
     assert not ran.passed
-    assert ran.steps[-1].output == "It ended before it could be asked."
+    assert ran.steps[-1].output == "The program ended before the check could run."
 
 
 @pytest.mark.feature("S0.65")

@@ -1,4 +1,4 @@
-"""Runs a project by its compose file or Dockerfile, on an engine of this machine, once the scan has read them."""
+"""Runs a project by its compose file or Dockerfile on an engine of this machine, after the scan has accepted it."""
 
 from __future__ import annotations
 
@@ -29,66 +29,73 @@ from roundtable.workshop.sandbox.image_build import (
 )
 from roundtable.workshop.sandbox.output_lines import LineCallback, OutputLines
 
-SEVERAL_SERVICES_NOTE = "One service builds and runs reliably. Several that wait for each other may need your help."
+SEVERAL_SERVICES_NOTE = (
+    "A single service builds and runs reliably. Services that wait for each other may need your help."
+)
 _ENGINES = ("docker", "podman")
-_LOOK = 0.2
-"""Seconds between two looks whether a container is there."""
-_TOO_SOON = "It ended before it could be asked."
-_PLAN_LESS = RunPlan((), seconds=600.0)
+_POLL_SECONDS = 0.2
+"""Seconds between two looks whether the container is running."""
+_ENDED_BEFORE_CHECK = "The program ended before the check could run."
+_DEFAULT_PLAN = RunPlan((), seconds=600.0)
 
 
 async def find_allowed_container_engine(settings: SandboxSettings) -> ContainerEngine | str:
-    """The first engine that answers of those the settings allow, or why there is none."""
-    wrong: list[str] = []
+    """Return the first allowed engine that answers, or why there is none."""
+    problems: list[str] = []
     allowed = _ENGINES if settings.use == "auto" else (settings.use,)
-    for name in (it for it in allowed if it in _ENGINES):
+    for name in (engine_name for engine_name in allowed if engine_name in _ENGINES):
         engine = await ContainerEngine.find(name)
         if isinstance(engine, ContainerEngine):
             await engine.sweep()
             return engine
-        wrong.append(engine)
-    return " ".join(wrong) or "Containers are not used here: `[sandbox] use` says bubblewrap."
+        problems.append(engine)
+    return " ".join(problems) or "Containers are disabled: `[sandbox] use` is bubblewrap."
 
 
 async def run_project_container(
     build: ImageBuild, plan: RunPlan | str, tell: LineCallback, stop: asyncio.Event
 ) -> ProjectRan:
-    """Build and run it without a network. How it ends decides; of a service, what the check says inside it."""
-    engine, name, said = build.engine, process_owned_name(), OutputLines(tell)
-    plan = _PLAN_LESS if isinstance(plan, str) else plan
-    asked_in = _asked_in(build.names, name)
-    checks = [asyncio.create_task(_checked(engine, asked_in, plan.check, tell))] if plan.check else []
+    """Build and run the project without a network.
+
+    The exit code decides; for a service, the check that is run inside the container.
+    """
+    engine, name, output = build.engine, process_owned_name(), OutputLines(tell)
+    plan = _DEFAULT_PLAN if isinstance(plan, str) else plan
+    container = _container_to_check(build.names, name)
+    checks = [asyncio.create_task(_check_service(engine, container, plan.check, tell))] if plan.check else []
     run = build_and_run_image(build, Bounds(seconds=plan.seconds), name)
-    end = await follow_run_until_exit(run, said, stop.wait(), *checks)
-    checked = tuple(it.result() for it in checks if not it.cancelled())
-    end = Exit(0, end.seconds) if checked and isinstance(end, InterruptedRun) else end
-    if plan.check and not checked and end.code == 0:
-        checked = (CheckOutcome(CHECK_STEP, plan.check, None, _TOO_SOON),)
-    how, notes = ("dockerfile", ()) if build.names is None else ("compose", (SEVERAL_SERVICES_NOTE,))
-    steps = (project_step_outcome(RUN_STEP, (engine.name, build.file), end, said), *checked)
-    return ProjectRan(how, steps, notes=notes, sandbox=engine.name)
+    end = await follow_run_until_exit(run, output, stop.wait(), *checks)
+    check_outcomes = tuple(task.result() for task in checks if not task.cancelled())
+    end = Exit(0, end.seconds) if check_outcomes and isinstance(end, InterruptedRun) else end
+    if plan.check and not check_outcomes and end.code == 0:
+        check_outcomes = (CheckOutcome(CHECK_STEP, plan.check, None, _ENDED_BEFORE_CHECK),)
+    method, notes = ("dockerfile", ()) if build.names is None else ("compose", (SEVERAL_SERVICES_NOTE,))
+    steps = (project_step_outcome(RUN_STEP, (engine.name, build.file), end, output), *check_outcomes)
+    return ProjectRan(method, steps, notes=notes, sandbox=engine.name)
 
 
-def _asked_in(names: ComposeNames | None, name: str) -> str:
-    """The container that the check is run in: of a compose file, that of the first service which is built."""
-    if names is None:
+def _container_to_check(compose: ComposeNames | None, name: str) -> str:
+    """Return the container to run the check in: for a compose file, the first service that is built."""
+    if compose is None:
         return name
-    service = next((it for it in names.services if it in names.built), next(iter(names.services), ""))
+    service = next((name for name in compose.services if name in compose.built), next(iter(compose.services), ""))
     return compose_container_name(name, service)
 
 
-async def _checked(engine: ContainerEngine, container: str, check: Sequence[str], tell: LineCallback) -> CheckOutcome:
-    """What the check says once the container is there, asked again for a while until it passes."""
-    until: float | None = None
+async def _check_service(
+    engine: ContainerEngine, container: str, check: Sequence[str], tell: LineCallback
+) -> CheckOutcome:
+    """Run the check as soon as the container is running, and repeat it until it passes or time is up."""
+    deadline: float | None = None
     while True:
-        await asyncio.sleep(_LOOK)
+        await asyncio.sleep(_POLL_SECONDS)
         running = await engine.ask(("inspect", "--format", "{{.State.Running}}", container))
         if running.text != "true":
             continue
-        until = until or time.monotonic() + SERVICE_START_SECONDS
-        said = OutputLines(tell)
+        deadline = deadline or time.monotonic() + SERVICE_START_SECONDS
+        output = OutputLines(tell)
         end = await follow_run_until_exit(
-            run_engine_commands(engine, [("exec", container, *check)], Bounds(seconds=SERVICE_START_SECONDS)), said
+            run_engine_commands(engine, [("exec", container, *check)], Bounds(seconds=SERVICE_START_SECONDS)), output
         )
-        if end.code == 0 or time.monotonic() > until:
-            return project_step_outcome(CHECK_STEP, check, end, said)
+        if end.code == 0 or time.monotonic() > deadline:
+            return project_step_outcome(CHECK_STEP, check, end, output)

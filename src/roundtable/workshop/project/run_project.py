@@ -1,7 +1,6 @@
-"""Runs a project as its plan says: a copy of its own in the sandbox, a service together with the check that asks it.
+"""Runs a project by its plan in the sandbox: on a copy, and a service together with the check that tests it.
 
-What an install step fetched is packed up inside the sandbox and unpacked inside the next one: nothing of it is ever
-unpacked on this machine.
+What an install step fetched is packed inside the sandbox and unpacked inside the next one, never on this machine.
 """
 
 from __future__ import annotations
@@ -26,24 +25,24 @@ from roundtable.workshop.sandbox.output_lines import InstallOutputLines, LineCal
 RUN_STEP, CHECK_STEP, INSTALL_STEP = "run", "check", "install"
 PROJECT_RUN_BOUNDS = Bounds(memory=1 << 30, processes=128)
 
-_INSTALLED = ".roundtable-installed.tar"
+_INSTALLED_ARCHIVE = ".roundtable-installed.tar"
 _PACKAGES = ".roundtable-packages"
 _INSTALL_SECONDS = 300.0
 SERVICE_START_SECONDS = 15
-"""Seconds until a service must listen; one that never does is asked all the same."""
-_SAME = {"python": "python3", "python3": "python", "pip": "pip3", "pip3": "pip"}
+"""Seconds in which a service must listen; after that it is checked anyway."""
+_OTHER_PROGRAM_NAMES = {"python": "python3", "python3": "python", "pip": "pip3", "pip3": "pip"}
 
-_INSTALLING = """
+_INSTALL_SCRIPT = """
 mark=$1
 shift
 "$@" || exit
 printf '\\n%s\\n' "$mark"
 exec tar -cf - . 2>/dev/null
 """
-_RUNNING = f"""
+_RUN_SCRIPT = f"""
 mark=$1 patience=$2 count=$3
 shift 3
-[ ! -f {_INSTALLED} ] || {{ tar -xf {_INSTALLED} && rm -f {_INSTALLED}; }} || exit 126
+[ ! -f {_INSTALLED_ARCHIVE} ] || {{ tar -xf {_INSTALLED_ARCHIVE} && rm -f {_INSTALLED_ARCHIVE}; }} || exit 126
 [ $# -gt "$count" ] || exec "$@"
 (
     all=$# left=$count
@@ -87,106 +86,108 @@ exit "${{ended:-0}}"
 
 
 class InterruptedRun(Exit, frozen=True):
-    """A run that did not come to its own end, since something else was done before."""
+    """A run that was ended early because something else had finished."""
 
 
 async def run_project_plan(
     sandbox: Sandbox, tree: Path, plan: RunPlan, tell: LineCallback, stop: asyncio.Event, *, install: bool = False
 ) -> tuple[CheckOutcome, ...]:
-    """How each step ended, those that came to be run; `tell` hears every line as it comes, and `stop` ends it."""
+    """Run the steps of a plan and return how each ended. `tell` gets every line at once; `stop` ends the run."""
     steps: list[CheckOutcome] = []
     if install:
-        steps.append(await _installed(sandbox, tree, plan, tell, stop))
+        steps.append(await _run_install(sandbox, tree, plan, tell, stop))
         if not steps[0].passed:
             return tuple(steps)
-    return (*steps, *await _ran(sandbox, tree, plan, tell, stop))
+    return (*steps, *await _run_program(sandbox, tree, plan, tell, stop))
 
 
 async def follow_run_until_exit(
-    run: AsyncGenerator[Output | Exit], hear: Callable[[bytes], None], *until: Awaitable[object]
+    run: AsyncGenerator[Output | Exit], hear: Callable[[bytes], None], *others: Awaitable[object]
 ) -> Exit:
-    """Hear a run to its end, or until one of the others is done; nothing of it runs any more when this returns."""
+    """Pass on the output of a run until it ends or one of the others is done; then nothing of it runs any more."""
 
     async def listen() -> Exit:
         async with aclosing(run):
-            async for it in run:
-                if isinstance(it, Exit):
-                    return it
-                hear(it.data)
+            async for output in run:
+                if isinstance(output, Exit):
+                    return output
+                hear(output.data)
         raise AssertionError("A run ends in an Exit.")
 
     began = time.monotonic()
-    listening, others = asyncio.create_task(listen()), [asyncio.ensure_future(it) for it in until]
+    listening, other_tasks = asyncio.create_task(listen()), [asyncio.ensure_future(other) for other in others]
     try:
-        await asyncio.wait({listening, *others}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({listening, *other_tasks}, return_when=asyncio.FIRST_COMPLETED)
         if listening.done():
             return listening.result()
     finally:
-        for task in (listening, *others):
+        for task in (listening, *other_tasks):
             task.cancel()
-        await asyncio.gather(listening, *others, return_exceptions=True)
+        await asyncio.gather(listening, *other_tasks, return_exceptions=True)
     return InterruptedRun(None, time.monotonic() - began)
 
 
-async def _installed(
+async def _run_install(
     sandbox: Sandbox, tree: Path, plan: RunPlan, tell: LineCallback, stop: asyncio.Event
 ) -> CheckOutcome:
-    """The install step, the only one with a network. What it fetched comes as its output, which may be as much."""
-    mark, archive = _mark(), tree.with_name(_INSTALLED)
+    """Run the install step, the only one with a network. What it fetched is its output and may be large."""
+    mark, archive = _make_mark(), tree.with_name(_INSTALLED_ARCHIVE)
     bounds = msgspec.structs.replace(PROJECT_RUN_BOUNDS, seconds=_INSTALL_SECONDS, output=PROJECT_RUN_BOUNDS.disk)
-    with archive.open("wb") as into:
-        said = InstallOutputLines(tell, mark, into)
-        job = _job(tree, plan, (_INSTALLING, "sh", mark, *_here(plan.install)), (plan.install,), bounds)
-        end = await follow_run_until_exit(sandbox.run(msgspec.structs.replace(job, network=True)), said, stop.wait())
-    if end.code == 0 and said.packed:
-        archive.rename(tree / _INSTALLED)
-    return project_step_outcome(INSTALL_STEP, plan.install, end, said)
+    with archive.open("wb") as archive_file:
+        output = InstallOutputLines(tell, mark, archive_file)
+        job = _make_job(
+            tree, plan, (_INSTALL_SCRIPT, "sh", mark, *_with_local_program_name(plan.install)), (plan.install,), bounds
+        )
+        end = await follow_run_until_exit(sandbox.run(msgspec.structs.replace(job, network=True)), output, stop.wait())
+    if end.code == 0 and output.packed:
+        archive.rename(tree / _INSTALLED_ARCHIVE)
+    return project_step_outcome(INSTALL_STEP, plan.install, end, output)
 
 
-async def _ran(
+async def _run_program(
     sandbox: Sandbox, tree: Path, plan: RunPlan, tell: LineCallback, stop: asyncio.Event
 ) -> tuple[CheckOutcome, ...]:
-    """The program, and its check if it has one. What is said of the check counts where all of it ended that way."""
-    mark = _mark()
-    said = ServiceOutputLines(tell, mark)
+    """Run the program, and its check if it has one. The check counts only if the whole run ended consistently."""
+    mark = _make_mark()
+    output = ServiceOutputLines(tell, mark)
     bounds = msgspec.structs.replace(PROJECT_RUN_BOUNDS, seconds=plan.seconds)
-    run, check = _here(plan.run), _here(plan.check)
-    words = (_RUNNING, "sh", mark, str(SERVICE_START_SECONDS * 5), str(len(run)), *run, *check)
+    run, check = _with_local_program_name(plan.run), _with_local_program_name(plan.check)
+    script = (_RUN_SCRIPT, "sh", mark, str(SERVICE_START_SECONDS * 5), str(len(run)), *run, *check)
     end = await follow_run_until_exit(
-        sandbox.run(_job(tree, plan, words, (plan.run, plan.check), bounds)), said, stop.wait()
+        sandbox.run(_make_job(tree, plan, script, (plan.run, plan.check), bounds)), output, stop.wait()
     )
-    if not plan.check or not (said.begun or end.code == 0):
-        return (project_step_outcome(RUN_STEP, plan.run, end, said),)
-    ran = project_step_outcome(RUN_STEP, plan.run, Exit(said.ended, end.seconds), said)
-    believed = said.checked is not None and end.code == (said.checked or said.ended)
-    asked = Exit(said.checked, said.seconds) if believed else end
-    return ran, project_step_outcome(CHECK_STEP, plan.check, asked, said.check)
+    if not plan.check or not (output.begun or end.code == 0):
+        return (project_step_outcome(RUN_STEP, plan.run, end, output),)
+    ran = project_step_outcome(RUN_STEP, plan.run, Exit(output.ended, end.seconds), output)
+    is_consistent = output.checked is not None and end.code == (output.checked or output.ended)
+    check_exit = Exit(output.checked, output.seconds) if is_consistent else end
+    return ran, project_step_outcome(CHECK_STEP, plan.check, check_exit, output.check)
 
 
-def _job(tree: Path, plan: RunPlan, script: Sequence[str], starts: Sequence[Sequence[str]], bounds: Bounds) -> Job:
-    """A script of ours around what the plan names: a copy of the tree, and the plan's variables."""
+def _make_job(tree: Path, plan: RunPlan, script: Sequence[str], starts: Sequence[Sequence[str]], bounds: Bounds) -> Job:
+    """Wrap the plan's program in a script of ours: on a copy of the tree, with the plan's variables."""
     packages = str(tree / _PACKAGES)
     variables = {"PYTHONUNBUFFERED": "1", "PIP_TARGET": packages, "PYTHONPATH": packages, **plan.env}
     argv = ("env", *(f"{name}={value}" for name, value in variables.items()), "sh", "-c", *script)
-    programs = tuple(dict.fromkeys(_here(it)[0] for it in starts if it))
+    programs = tuple(dict.fromkeys(_with_local_program_name(argv)[0] for argv in starts if argv))
     return Job(argv, str(tree), copied=True, bounds=bounds, programs=programs)
 
 
-def _here(argv: Sequence[str]) -> tuple[str, ...]:
-    """The same with the name that the program has on this machine, which may lack one of Python's two names."""
-    if not argv or argv[0] not in _SAME or shutil.which(argv[0]):
+def _with_local_program_name(argv: Sequence[str]) -> tuple[str, ...]:
+    """Replace the program by its name on this machine, which may lack one of two names for Python."""
+    if not argv or argv[0] not in _OTHER_PROGRAM_NAMES or shutil.which(argv[0]):
         return tuple(argv)
-    other = _SAME[argv[0]]
+    other = _OTHER_PROGRAM_NAMES[argv[0]]
     if shutil.which(other):
         return (other, *argv[1:])
-    own = (sys.executable, "-m", "pip") if argv[0].startswith("pip") else (sys.executable,)
-    return (*own, *argv[1:])
+    ours = (sys.executable, "-m", "pip") if argv[0].startswith("pip") else (sys.executable,)
+    return (*ours, *argv[1:])
 
 
-def project_step_outcome(name: str, argv: Sequence[str], end: Exit, said: OutputLines) -> CheckOutcome:
-    """How a step ended and the last of what it said."""
-    return CheckOutcome(name, tuple(argv), end.code, said.text(end.stopped), round(end.seconds, 3), end.limit)
+def project_step_outcome(name: str, argv: Sequence[str], end: Exit, output: OutputLines) -> CheckOutcome:
+    """Return how a step ended and the end of its output."""
+    return CheckOutcome(name, tuple(argv), end.code, output.text(end.stopped), round(end.seconds, 3), end.limit)
 
 
-def _mark() -> str:
+def _make_mark() -> str:
     return f"roundtable-{secrets.token_hex(8)}"

@@ -1,4 +1,4 @@
-"""The map of a program: what every file defines, what it takes from the others, and who uses what from where."""
+"""The map of a project: what every file defines, what it imports from the others, and who uses it where."""
 
 from __future__ import annotations
 

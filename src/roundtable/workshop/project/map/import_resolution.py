@@ -1,4 +1,4 @@
-"""Which of a project's own files an import means, as far as the names alone tell."""
+"""Resolves imports to files of the project, as far as names alone tell."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from roundtable.workshop.symbols.outline import Outline
 from roundtable.workshop.symbols.symbol_names import node_text, split_symbol_name
 
 _QUOTED = re.compile(r"""["'<`]([^"'>`]+)["'>`]""")
-_SCRIPTS = (".ts", ".tsx", ".mts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts")
-_NAMESPACE = re.compile(rb"^[ \t]*namespace[ \t]+([\w.\\]+)", re.M)
-_MODULE = re.compile(rb"^module\s+(\S+)", re.M)
-_INSIDE = re.compile(r"^[ \t]+(?:from\s+(?P<module>[\w.]+)\s+)?import\s+(?P<names>\([^()]*\)|[\w., \t*]+)", re.M)
-_LONGEST = 4_000
+_SCRIPT_SUFFIXES = (".ts", ".tsx", ".mts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts")
+_NAMESPACE_STATEMENT = re.compile(rb"^[ \t]*namespace[ \t]+([\w.\\]+)", re.M)
+_GO_MODULE_STATEMENT = re.compile(rb"^module\s+(\S+)", re.M)
+_NESTED_IMPORT = re.compile(r"^[ \t]+(?:from\s+(?P<module>[\w.]+)\s+)?import\s+(?P<names>\([^()]*\)|[\w., \t*]+)", re.M)
+_MAX_STATEMENT_CHARACTERS = 4_000
 _SOURCE_ROOTS = {"src", "lib", "python", "app"}
 
 
 class ImportTarget(NamedTuple):
-    """What a name in a file stands for: a symbol of another file, or with no `member` that file as a whole."""
+    """What an imported name refers to: a symbol of another file, or that file if `member` is empty."""
 
     path: str
     member: str = ""
 
 
 class ResolvedImport(NamedTuple):
-    """One import as it was resolved. Without a name, all that the files define can be said as it is.
+    """One resolved import. Without a name, all symbols of the targets can be used unqualified.
 
-    Files of one package see each other though no import says so.
+    Files of one package see each other without an explicit import.
     """
 
     name: str
@@ -40,7 +40,7 @@ class ResolvedImport(NamedTuple):
 
 
 class ProjectIndex:
-    """The files of a program by all the ways in which imports name them."""
+    """The files of a project, indexed by all the ways in which imports name them."""
 
     def __init__(self, outlines: Mapping[str, Outline], others: Mapping[str, bytes]) -> None:
         self.outlines = outlines
@@ -48,82 +48,102 @@ class ProjectIndex:
 
     @cached_property
     def _by_base(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        paths: dict[str, list[str]] = {}
         for path in self.outlines:
-            found.setdefault(basename(path), []).append(path)
-        return found
+            paths.setdefault(basename(path), []).append(path)
+        return paths
 
     @cached_property
     def by_folder(self) -> dict[str, list[str]]:
         """The readable files directly inside each folder."""
-        found: dict[str, list[str]] = {}
+        paths: dict[str, list[str]] = {}
         for path in self.outlines:
-            found.setdefault(dirname(path), []).append(path)
-        return found
+            paths.setdefault(dirname(path), []).append(path)
+        return paths
 
     @cached_property
     def by_namespace(self) -> dict[str, list[str]]:
-        """The files of C# and PHP by the namespaces they declare, as dotted names."""
-        found: dict[str, list[str]] = {}
-        for path, read in self.outlines.items():
-            for space in self.namespaces(read):
-                found.setdefault(space, []).append(path)
-        return found
+        """The C# and PHP files by the dotted namespaces they declare."""
+        paths: dict[str, list[str]] = {}
+        for path, outline in self.outlines.items():
+            for namespace in self.namespaces(outline):
+                paths.setdefault(namespace, []).append(path)
+        return paths
 
     @cached_property
     def go_modules(self) -> dict[str, str]:
         """The import path of each folder that has a go.mod."""
-        named = {
-            dirname(path): _MODULE.search(text) for path, text in self._others.items() if basename(path) == "go.mod"
+        statements = {
+            dirname(path): _GO_MODULE_STATEMENT.search(text)
+            for path, text in self._others.items()
+            if basename(path) == "go.mod"
         }
-        return {folder: found[1].decode(errors="replace") for folder, found in named.items() if found}
+        return {folder: statement[1].decode(errors="replace") for folder, statement in statements.items() if statement}
 
     @staticmethod
-    def namespaces(read: Outline) -> list[str]:
-        """The namespaces a file declares."""
-        if read.language.name not in {"C#", "PHP"}:
+    def namespaces(outline: Outline) -> list[str]:
+        """Return the namespaces that a file declares."""
+        if outline.language.name not in {"C#", "PHP"}:
             return []
-        return [".".join(split_symbol_name(it.decode(errors="replace"))) for it in _NAMESPACE.findall(read.source)]
+        return [
+            ".".join(split_symbol_name(namespace.decode(errors="replace")))
+            for namespace in _NAMESPACE_STATEMENT.findall(outline.source)
+        ]
 
     def find_by_suffix(self, tail: str, near: str) -> str | None:
-        """The file whose path ends so; of several, the one that shares most folders with another file."""
-        found = [it for it in self._by_base.get(basename(tail), ()) if it == tail or it.endswith(f"/{tail}")]
-        return min(found, key=lambda it: (-_shared(it, near), it.count("/"), it), default=None)
+        """Return the file whose path ends with `tail`; of several, the one nearest to another file."""
+        matches = [
+            candidate
+            for candidate in self._by_base.get(basename(tail), ())
+            if candidate == tail or candidate.endswith(f"/{tail}")
+        ]
+        return min(
+            matches,
+            key=lambda candidate: (-_count_shared_folders(candidate, near), candidate.count("/"), candidate),
+            default=None,
+        )
 
     def first_existing(self, *paths: str) -> str | None:
-        """The first of some paths that there is."""
-        return next((it for it in map(normpath, paths) if it in self.outlines), None)
+        """Return the first of the paths that is in the project."""
+        return next((path for path in map(normpath, paths) if path in self.outlines), None)
 
 
-def _shared(one: str, other: str) -> int:
+def _count_shared_folders(one: str, other: str) -> int:
     pairs = zip(one.split("/"), other.split("/"), strict=False)
     return next((index for index, (mine, theirs) in enumerate(pairs) if mine != theirs), 99)
 
 
-def resolve_file_imports(project: ProjectIndex, read: Outline) -> Iterator[ResolvedImport]:
-    """What a file takes from the project's own files; all that comes from elsewhere is left out."""
-    resolve = _RESOLVERS[read.language.name]
-    for it in (it._replace(text=" ".join(it.text.split())) for it in read.imports if len(it.text) < _LONGEST):
-        bound = tuple(resolve(project, read.path, it))
-        if bound:
-            yield ResolvedImport(_dotted(it.text) or it.name or bound[0].member, bound)
-    yield from _EXTRAS.get(read.language.name, _nothing)(project, read)
+def resolve_file_imports(project: ProjectIndex, outline: Outline) -> Iterator[ResolvedImport]:
+    """Yield what a file imports from the project's own files; imports from elsewhere are skipped."""
+    resolve = _IMPORT_RESOLVERS[outline.language.name]
+    for statement in (
+        brought._replace(text=" ".join(brought.text.split()))
+        for brought in outline.imports
+        if len(brought.text) < _MAX_STATEMENT_CHARACTERS
+    ):
+        targets = tuple(resolve(project, outline.path, statement))
+        if targets:
+            yield ResolvedImport(_dotted_module_name(statement.text) or statement.name or targets[0].member, targets)
+    yield from _IMPLICIT_IMPORT_RESOLVERS.get(outline.language.name, _no_implicit_imports)(project, outline)
 
 
-def _nothing(project: ProjectIndex, read: Outline) -> Iterator[ResolvedImport]:
+def _no_implicit_imports(project: ProjectIndex, outline: Outline) -> Iterator[ResolvedImport]:
     yield from ()
 
 
-def _dotted(text: str) -> str:
-    """Python's `import a.b` binds `a`, and what is said then begins with `a.b`."""
-    found = re.fullmatch(r"import\s+(\w[\w.]*)", text)
-    return found[1] if found else ""
+def _dotted_module_name(text: str) -> str:
+    """Return `a.b` for Python's `import a.b`, which binds `a` but is used as `a.b`."""
+    match = re.fullmatch(r"import\s+(\w[\w.]*)", text)
+    return match[1] if match else ""
 
 
 def resolve_python_module(project: ProjectIndex, path: str, dotted: str) -> str | None:
-    """The file of a module, as a file says its name. A package's own folder is no place to look for others."""
+    """Return the file of a module, as another file names it.
+
+    The folder of a package is not searched for top-level modules.
+    """
     dots = len(dotted) - len(dotted.lstrip("."))
-    parts = [it for it in dotted.split(".") if it]
+    parts = [part for part in dotted.split(".") if part]
     if dots:
         base = dirname(path)
         for _ in range(dots - 1):
@@ -131,248 +151,267 @@ def resolve_python_module(project: ProjectIndex, path: str, dotted: str) -> str 
         tail = join(base, *parts)
         return project.first_existing(f"{tail}.py", f"{tail}/__init__.py", f"{tail}.pyi")
     for tail in ("/".join(parts) + ".py", "/".join(parts) + "/__init__.py", "/".join(parts) + ".pyi"):
-        found = project.find_by_suffix(tail, path)
-        if found is None:
+        match = project.find_by_suffix(tail, path)
+        if match is None:
             continue
-        root = found[: -len(tail)].rstrip("/")
+        root = match[: -len(tail)].rstrip("/")
         near = not root or path.startswith(f"{root}/") or len(parts) > 1 or basename(root) in _SOURCE_ROOTS
         if near and join(root, "__init__.py") not in project.outlines:
-            return found
+            return match
     return None
 
 
-def _python(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
-    if found := re.fullmatch(r"import\s+([\w.]+)(?:\s+as\s+\w+)?", brought.text):
-        module = resolve_python_module(project, path, found[1])
-        if module:
-            yield ImportTarget(module)
-    elif found := re.fullmatch(r"from\s+([\w.]+)\s+import\s+(\w+|\*)(?:\s+as\s+\w+)?", brought.text):
-        module, name = found[1], found[2]
-        inner = resolve_python_module(project, path, f"{module}{name}" if module.endswith(".") else f"{module}.{name}")
-        home = resolve_python_module(project, path, module)
-        if inner and name != "*":
-            yield ImportTarget(inner)
-        elif home:
-            yield ImportTarget(home, "" if name == "*" else name)
+def _resolve_python(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
+    if match := re.fullmatch(r"import\s+([\w.]+)(?:\s+as\s+\w+)?", brought.text):
+        module_name = resolve_python_module(project, path, match[1])
+        if module_name:
+            yield ImportTarget(module_name)
+    elif match := re.fullmatch(r"from\s+([\w.]+)\s+import\s+(\w+|\*)(?:\s+as\s+\w+)?", brought.text):
+        module_name, name = match[1], match[2]
+        submodule_file = resolve_python_module(
+            project, path, f"{module_name}{name}" if module_name.endswith(".") else f"{module_name}.{name}"
+        )
+        module_file = resolve_python_module(project, path, module_name)
+        if submodule_file and name != "*":
+            yield ImportTarget(submodule_file)
+        elif module_file:
+            yield ImportTarget(module_file, "" if name == "*" else name)
 
 
-def _python_inside(project: ProjectIndex, read: Outline) -> Iterator[ResolvedImport]:
-    """Imports inside functions, guards and attempts."""
-    for match in _INSIDE.finditer(read.source.decode(errors="replace")):
+def _resolve_nested_python(project: ProjectIndex, outline: Outline) -> Iterator[ResolvedImport]:
+    """Resolve imports inside functions, conditions and try statements."""
+    for match in _NESTED_IMPORT.finditer(outline.source.decode(errors="replace")):
         module, names = match["module"], match["names"].strip("()")
-        for one in (" ".join(it.split()) for it in names.split(",") if it.strip()):
-            text = f"from {module} import {one}" if module else f"import {one}"
-            bound = tuple(_python(project, read.path, Import(one.split()[-1], text, 0, 0)))
-            if bound and one != "*":
-                yield ResolvedImport(one.split()[-1], bound)
+        for statement in (" ".join(name.split()) for name in names.split(",") if name.strip()):
+            text = f"from {module} import {statement}" if module else f"import {statement}"
+            targets = tuple(_resolve_python(project, outline.path, Import(statement.split()[-1], text, 0, 0)))
+            if targets and statement != "*":
+                yield ResolvedImport(statement.split()[-1], targets)
 
 
-def _script(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
+def _resolve_script(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
     quoted = _QUOTED.findall(brought.text)
     target = resolve_script_module(project, path, quoted[-1]) if quoted else None
     if target is None:
         return
-    named = re.search(rf"(?<![\w$])([\w$]+)\s*(?:\bas\b|:)\s*{re.escape(brought.name)}\s*[,}}]", brought.text)
-    whole = re.match(r"import\s+(?:type\s+)?\*|import\s+\w+\s*=|(?:const|let|var)\s+\w+\s*=", brought.text)
-    if "{" in brought.text and not whole:
-        yield ImportTarget(target, named[1] if named else brought.name)
-    elif whole or not re.match(r"import\s+(?:type\s+)?[\w$]", brought.text):
+    renamed = re.search(rf"(?<![\w$])([\w$]+)\s*(?:\bas\b|:)\s*{re.escape(brought.name)}\s*[,}}]", brought.text)
+    imports_module = re.match(r"import\s+(?:type\s+)?\*|import\s+\w+\s*=|(?:const|let|var)\s+\w+\s*=", brought.text)
+    if "{" in brought.text and not imports_module:
+        yield ImportTarget(target, renamed[1] if renamed else brought.name)
+    elif imports_module or not re.match(r"import\s+(?:type\s+)?[\w$]", brought.text):
         yield ImportTarget(target)
     else:
         yield ImportTarget(target, "default")
 
 
-def resolve_script_module(project: ProjectIndex, path: str, said: str) -> str | None:
-    """The file that a script's import names: relative to it, or from the root of the sources."""
-    bare = re.sub(r"\.(?:m|c)?jsx?$", "", said)
-    ends = ("", *_SCRIPTS, *(f"/index{it}" for it in _SCRIPTS))
-    tails = [f"{stem}{end}" for stem in dict.fromkeys((said, bare)) for end in ends]
-    if said.startswith("."):
-        return project.first_existing(*(join(dirname(path), it) for it in tails))
-    if said.startswith(("@/", "~/")):
-        return next((it for tail in tails if (it := project.find_by_suffix(tail[2:], path))), None)
+def resolve_script_module(project: ProjectIndex, path: str, specifier: str) -> str | None:
+    """Return the file that a script imports: relative to the script, or from the source root."""
+    without_suffix = re.sub(r"\.(?:m|c)?jsx?$", "", specifier)
+    endings = ("", *_SCRIPT_SUFFIXES, *(f"/index{suffix}" for suffix in _SCRIPT_SUFFIXES))
+    candidates = [f"{stem}{end}" for stem in dict.fromkeys((specifier, without_suffix)) for end in endings]
+    if specifier.startswith("."):
+        return project.first_existing(*(join(dirname(path), ending) for ending in candidates))
+    if specifier.startswith(("@/", "~/")):
+        return next((target for tail in candidates if (target := project.find_by_suffix(tail[2:], path))), None)
     return None
 
 
-def _script_exports(project: ProjectIndex, read: Outline) -> Iterator[ResolvedImport]:
-    """`export { a } from './b'` and `export * from './b'` bring names in and pass them on."""
-    for node in read.root.named_children:
+def _resolve_script_exports(project: ProjectIndex, outline: Outline) -> Iterator[ResolvedImport]:
+    """Resolve `export { a } from './b'` and `export * from './b'`, which import names and export them again."""
+    for node in outline.root.named_children:
         source = node.child_by_field_name("source") if node.type == "export_statement" else None
-        said = node_text(source).strip("\"'")
-        target = resolve_script_module(project, read.path, said) if said else None
+        specifier = node_text(source).strip("\"'")
+        target = resolve_script_module(project, outline.path, specifier) if specifier else None
         if target is None:
             continue
         _, brace, listed = node_text(node).partition("{")
-        for one in listed.partition("}")[0].split(","):
-            words = one.replace("type ", "").split()
+        for entry in listed.partition("}")[0].split(","):
+            words = entry.replace("type ", "").split()
             if words:
                 yield ResolvedImport(words[-1], (ImportTarget(target, words[0]),))
         if not brace:
             yield ResolvedImport("", (ImportTarget(target),))
 
 
-def _go(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
-    said = (_QUOTED.findall(brought.text) or [""])[-1]
+def _resolve_go(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
+    import_path = (_QUOTED.findall(brought.text) or [""])[-1]
     for folder, module in project.go_modules.items():
-        if said == module or said.startswith(f"{module}/"):
-            yield from map(ImportTarget, _go_files(project, normpath(join(folder, said[len(module) :].strip("/")))))
-    if not project.go_modules and "." in said.split("/")[0]:
-        parts = said.split("/")
+        if import_path == module or import_path.startswith(f"{module}/"):
+            yield from map(
+                ImportTarget, _list_go_files(project, normpath(join(folder, import_path[len(module) :].strip("/"))))
+            )
+    if not project.go_modules and "." in import_path.split("/")[0]:
+        parts = import_path.split("/")
         tails = ("/".join(parts[at:]) for at in range(1, len(parts)))
-        yield from map(ImportTarget, next(filter(None, (_go_files(project, it) for it in tails)), ()))
+        yield from map(ImportTarget, next(filter(None, (_list_go_files(project, tail) for tail in tails)), ()))
 
 
-def _go_files(project: ProjectIndex, folder: str) -> list[str]:
-    inside = project.by_folder.get("" if folder == "." else folder, [])
-    return [it for it in inside if it.endswith(".go") and not it.endswith("_test.go")]
+def _list_go_files(project: ProjectIndex, folder: str) -> list[str]:
+    paths = project.by_folder.get("" if folder == "." else folder, [])
+    return [inner_path for inner_path in paths if inner_path.endswith(".go") and not inner_path.endswith("_test.go")]
 
 
-def _same_folder(project: ProjectIndex, read: Outline) -> Iterator[ResolvedImport]:
-    """Files of one package see each other without a word."""
-    suffix = f".{read.path.rpartition('.')[2]}"
-    inside = project.by_folder[dirname(read.path)]
-    beside = tuple(ImportTarget(it) for it in inside if it != read.path and it.endswith(suffix))
-    if beside:
-        yield ResolvedImport("", beside, is_explicit=False)
+def _resolve_same_folder(project: ProjectIndex, outline: Outline) -> Iterator[ResolvedImport]:
+    """Files of one package see each other without an import."""
+    suffix = f".{outline.path.rpartition('.')[2]}"
+    paths = project.by_folder[dirname(outline.path)]
+    neighbors = tuple(
+        ImportTarget(inner_path) for inner_path in paths if inner_path != outline.path and inner_path.endswith(suffix)
+    )
+    if neighbors:
+        yield ResolvedImport("", neighbors, is_explicit=False)
 
 
-def _java(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
+def _resolve_java(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
     parts = re.sub(r"^import\s+(?:static\s+)?|[;\s]", "", brought.text).split(".")
     if parts[-1] == "*":
         folder = "/".join(parts[:-1])
-        for place, inside in project.by_folder.items():
-            if place == folder or place.endswith(f"/{folder}"):
-                yield from (ImportTarget(it) for it in inside if it.endswith(".java"))
+        for package_folder, paths in project.by_folder.items():
+            if package_folder == folder or package_folder.endswith(f"/{folder}"):
+                yield from (ImportTarget(inner_path) for inner_path in paths if inner_path.endswith(".java"))
     for cut in range(len(parts), 1, -1):
-        found = project.find_by_suffix("/".join(parts[:cut]) + ".java", path)
-        if found:
-            member = [it for it in parts[cut - 1 :] if it != "*"]
-            yield ImportTarget(found, "" if parts[-1] == "*" else ".".join(member))
+        target = project.find_by_suffix("/".join(parts[:cut]) + ".java", path)
+        if target:
+            member = [part for part in parts[cut - 1 :] if part != "*"]
+            yield ImportTarget(target, "" if parts[-1] == "*" else ".".join(member))
             return
 
 
-def _include(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
-    found = _QUOTED.search(brought.text)
-    said = found[1].lstrip("/") if found else ""
-    target = project.first_existing(join(dirname(path), said)) or project.find_by_suffix(normpath(said), path)
-    if said and target:
+def _resolve_include(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
+    quoted = _QUOTED.search(brought.text)
+    included_path = quoted[1].lstrip("/") if quoted else ""
+    target = project.first_existing(join(dirname(path), included_path)) or project.find_by_suffix(
+        normpath(included_path), path
+    )
+    if included_path and target:
         yield ImportTarget(target)
 
 
-def _ruby(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
-    said = (_QUOTED.findall(brought.text) or [""])[0]
-    tail = said if said.endswith(".rb") else f"{said}.rb"
+def _resolve_ruby(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
+    required_path = (_QUOTED.findall(brought.text) or [""])[0]
+    tail = required_path if required_path.endswith(".rb") else f"{required_path}.rb"
     if "require_relative" in brought.text:
         target = project.first_existing(join(dirname(path), tail))
     else:
         target = project.first_existing(join("lib", tail), tail) or project.find_by_suffix(f"lib/{tail}", path)
-    if said and target:
+    if required_path and target:
         yield ImportTarget(target)
 
 
-def _csharp(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
-    said = re.sub(r"^\s*(?:global\s+)?using\s+(?:static\s+)?(?:\w+\s*=\s*)?|[;\s]", "", brought.text)
-    yield from (ImportTarget(it) for it in project.by_namespace.get(said, ()) if it != path)
-    space, _, name = said.rpartition(".")
-    yield from (ImportTarget(it, name) for it in project.by_namespace.get(space, ()) if _defines(project, it, name))
+def _resolve_csharp(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
+    namespace = re.sub(r"^\s*(?:global\s+)?using\s+(?:static\s+)?(?:\w+\s*=\s*)?|[;\s]", "", brought.text)
+    yield from (ImportTarget(other) for other in project.by_namespace.get(namespace, ()) if other != path)
+    outer_namespace, _, name = namespace.rpartition(".")
+    yield from (
+        ImportTarget(other, name)
+        for other in project.by_namespace.get(outer_namespace, ())
+        if _defines_symbol(project, other, name)
+    )
 
 
-def _php(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
+def _resolve_php(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
     if not brought.text.startswith("use"):
-        yield from _include(project, path, brought)
+        yield from _resolve_include(project, path, brought)
         return
-    said = split_symbol_name(re.sub(r"^use\s+(?:function\s+|const\s+)?|\s+as\s+\w+|[;\s]", "", brought.text))
-    for it in project.by_namespace.get(".".join(said[:-1]), ()):
-        if _defines(project, it, said[-1]):
-            yield ImportTarget(it, said[-1])
+    name_parts = split_symbol_name(re.sub(r"^use\s+(?:function\s+|const\s+)?|\s+as\s+\w+|[;\s]", "", brought.text))
+    for other in project.by_namespace.get(".".join(name_parts[:-1]), ()):
+        if _defines_symbol(project, other, name_parts[-1]):
+            yield ImportTarget(other, name_parts[-1])
 
 
-def _defines(project: ProjectIndex, path: str, name: str) -> bool:
-    return any(it.base_name == name for it in project.outlines[path].symbols)
+def _defines_symbol(project: ProjectIndex, path: str, name: str) -> bool:
+    return any(symbol.base_name == name for symbol in project.outlines[path].symbols)
 
 
-def _same_namespace(project: ProjectIndex, read: Outline) -> Iterator[ResolvedImport]:
-    """Files of one namespace, and of those around it in C#, see each other without a word."""
-    spaces = dict.fromkeys(project.namespaces(read))
-    if read.language.name == "C#":
-        around = (".".join(it.split(".")[:at]) for it in spaces for at in range(1, it.count(".") + 2))
-        spaces = dict.fromkeys((*spaces, *around))
-    bound = tuple(ImportTarget(it) for space in spaces for it in project.by_namespace.get(space, ()) if it != read.path)
-    if bound:
-        yield ResolvedImport("", bound, is_explicit=False)
+def _resolve_same_namespace(project: ProjectIndex, outline: Outline) -> Iterator[ResolvedImport]:
+    """Files of one namespace, and in C# of the namespaces around it, see each other without an import."""
+    namespaces = dict.fromkeys(project.namespaces(outline))
+    if outline.language.name == "C#":
+        outer_namespaces = (
+            ".".join(namespace.split(".")[:at]) for namespace in namespaces for at in range(1, namespace.count(".") + 2)
+        )
+        namespaces = dict.fromkeys((*namespaces, *outer_namespaces))
+    targets = tuple(
+        ImportTarget(other)
+        for inner in namespaces
+        for other in project.by_namespace.get(inner, ())
+        if other != outline.path
+    )
+    if targets:
+        yield ResolvedImport("", targets, is_explicit=False)
 
 
-def _rust(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
-    said = re.sub(r"^.*?\buse\s+|\s+as\s+\w+|[;\s]", "", brought.text)
-    yield from resolve_rust_path(project, path, said.lstrip(":").split("::"))
+def _resolve_rust(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
+    path_text = re.sub(r"^.*?\buse\s+|\s+as\s+\w+|[;\s]", "", brought.text)
+    yield from resolve_rust_path(project, path, path_text.lstrip(":").split("::"))
 
 
 def resolve_rust_path(project: ProjectIndex, path: str, parts: list[str]) -> Iterator[ImportTarget]:
-    """The module file that a Rust path leads to, and what of it is left."""
-    base = _rust_base(project, path, parts)
+    """Yield the module file that a Rust path leads to, with the rest of the path."""
+    base = _find_rust_base(project, path, parts)
     if base is None:
         return
     folder, rest = base
     for cut in range(len(rest), -1, -1):
         tail = join(folder, *rest[:cut])
-        own = (f"{tail}/lib.rs", f"{tail}/main.rs", f"{tail}/mod.rs", f"{tail}.rs")
-        found = project.first_existing(*((f"{tail}.rs", f"{tail}/mod.rs") if cut else own))
-        if found:
-            yield ImportTarget(found, "" if rest[cut:] == ["*"] else ".".join(rest[cut:]))
+        root_files = (f"{tail}/lib.rs", f"{tail}/main.rs", f"{tail}/mod.rs", f"{tail}.rs")
+        target = project.first_existing(*((f"{tail}.rs", f"{tail}/mod.rs") if cut else root_files))
+        if target:
+            yield ImportTarget(target, "" if rest[cut:] == ["*"] else ".".join(rest[cut:]))
             return
 
 
-def _rust_base(project: ProjectIndex, path: str, parts: list[str]) -> tuple[str, list[str]] | None:
-    """The folder a path begins in: that of the crate, of the module or of the one above, or of a crate beside."""
-    own = dirname(path) if basename(path) in {"lib.rs", "main.rs", "mod.rs"} else path.removesuffix(".rs")
+def _find_rust_base(project: ProjectIndex, path: str, parts: list[str]) -> tuple[str, list[str]] | None:
+    """Return the folder where a path begins: the crate, this module, its parent, or a sibling crate."""
+    module_folder = dirname(path) if basename(path) in {"lib.rs", "main.rs", "mod.rs"} else path.removesuffix(".rs")
     if parts[0] == "crate":
-        at = dirname(path)
-        while at and not project.first_existing(join(at, "lib.rs"), join(at, "main.rs")):
-            at = dirname(at)
-        return at, parts[1:]
+        folder = dirname(path)
+        while folder and not project.first_existing(join(folder, "lib.rs"), join(folder, "main.rs")):
+            folder = dirname(folder)
+        return folder, parts[1:]
     if parts[0] in {"self", "super"}:
         rest = list(parts)
         while rest and rest[0] in {"self", "super"}:
-            own = dirname(own) if rest.pop(0) == "super" else own
-        return own, rest
-    if project.first_existing(join(own, f"{parts[0]}.rs"), join(own, parts[0], "mod.rs")):
-        return own, parts
+            module_folder = dirname(module_folder) if rest.pop(0) == "super" else module_folder
+        return module_folder, rest
+    if project.first_existing(join(module_folder, f"{parts[0]}.rs"), join(module_folder, parts[0], "mod.rs")):
+        return module_folder, parts
     names = (parts[0], parts[0].replace("_", "-"))
-    beside = next((it for name in names if (it := project.find_by_suffix(f"{name}/src/lib.rs", path))), None)
-    return (dirname(beside), parts[1:]) if beside else None
+    sibling = next((lib for name in names if (lib := project.find_by_suffix(f"{name}/src/lib.rs", path))), None)
+    return (dirname(sibling), parts[1:]) if sibling else None
 
 
-def _rust_modules(project: ProjectIndex, read: Outline) -> Iterator[ResolvedImport]:
-    """`mod x;` brings a file in under its name."""
-    for node in read.root.named_children:
+def _resolve_rust_modules(project: ProjectIndex, outline: Outline) -> Iterator[ResolvedImport]:
+    """`mod x;` includes a file under its name."""
+    for node in outline.root.named_children:
         name = node.child_by_field_name("name") if node.type == "mod_item" else None
         if name is not None and node.child_by_field_name("body") is None:
-            said = node_text(name)
-            bound = tuple(resolve_rust_path(project, read.path, ["self", said]))
-            if bound and not bound[0].member:
-                yield ResolvedImport(said, bound)
+            module_name = node_text(name)
+            targets = tuple(resolve_rust_path(project, outline.path, ["self", module_name]))
+            if targets and not targets[0].member:
+                yield ResolvedImport(module_name, targets)
 
 
-_RESOLVERS: dict[str, Callable[[ProjectIndex, str, Import], Iterator[ImportTarget]]] = {
-    "Python": _python,
-    "JavaScript": _script,
-    "TypeScript": _script,
-    "Go": _go,
-    "Rust": _rust,
-    "Java": _java,
-    "C": _include,
-    "C++": _include,
-    "C#": _csharp,
-    "Ruby": _ruby,
-    "PHP": _php,
+_IMPORT_RESOLVERS: dict[str, Callable[[ProjectIndex, str, Import], Iterator[ImportTarget]]] = {
+    "Python": _resolve_python,
+    "JavaScript": _resolve_script,
+    "TypeScript": _resolve_script,
+    "Go": _resolve_go,
+    "Rust": _resolve_rust,
+    "Java": _resolve_java,
+    "C": _resolve_include,
+    "C++": _resolve_include,
+    "C#": _resolve_csharp,
+    "Ruby": _resolve_ruby,
+    "PHP": _resolve_php,
 }
-_EXTRAS: dict[str, Callable[[ProjectIndex, Outline], Iterator[ResolvedImport]]] = {
-    "Python": _python_inside,
-    "JavaScript": _script_exports,
-    "TypeScript": _script_exports,
-    "Go": _same_folder,
-    "Java": _same_folder,
-    "C#": _same_namespace,
-    "PHP": _same_namespace,
-    "Rust": _rust_modules,
+_IMPLICIT_IMPORT_RESOLVERS: dict[str, Callable[[ProjectIndex, Outline], Iterator[ResolvedImport]]] = {
+    "Python": _resolve_nested_python,
+    "JavaScript": _resolve_script_exports,
+    "TypeScript": _resolve_script_exports,
+    "Go": _resolve_same_folder,
+    "Java": _resolve_same_folder,
+    "C#": _resolve_same_namespace,
+    "PHP": _resolve_same_namespace,
+    "Rust": _resolve_rust_modules,
 }

@@ -1,4 +1,4 @@
-"""A program as a map: plain values without a tree behind them, so that they can be kept and shown."""
+"""The project map as plain values without a syntax tree, so that it can be cached and shown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from roundtable.workshop.symbols.languages import SymbolKind
 
 
 class SymbolUse(msgspec.Struct, frozen=True):
-    """One place outside its file where a symbol is used: what stands there, and inside which symbol.
+    """One place outside its file where a symbol is used: the line, and the symbol around it.
 
     `text` is empty where a class is only named.
     """
@@ -20,7 +20,7 @@ class SymbolUse(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """As people write it."""
+        """The path and line, separated by a colon."""
         return f"{self.path}:{self.line}"
 
 
@@ -36,7 +36,7 @@ class MappedSymbol(msgspec.Struct, frozen=True):
 
 
 class MappedFile(msgspec.Struct, frozen=True):
-    """One file: its symbols in their order, and the project's own files that it takes something from."""
+    """One file: its symbols in order, and the project files that it imports from."""
 
     path: str
     symbols: tuple[MappedSymbol, ...] = ()
@@ -44,11 +44,11 @@ class MappedFile(msgspec.Struct, frozen=True):
 
 
 class ProjectMap(msgspec.Struct, frozen=True):
-    """All files of a program by their paths, those in a language we cannot read without entries."""
+    """All files of a project by path. Files in an unknown language have no symbols."""
 
     files: tuple[MappedFile, ...] = ()
 
     @property
     def imports(self) -> dict[str, tuple[str, ...]]:
-        """For each file the project's own files that it takes something from."""
-        return {it.path: it.imports for it in self.files}
+        """For each file, the project files that it imports from."""
+        return {file.path: file.imports for file in self.files}

@@ -1,4 +1,4 @@
-"""The map as text for a prompt: all of it, or first what bears on a few files, and never longer than was asked for."""
+"""The project map as text for a prompt, complete or limited to what matters for a few files, within a token budget."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.workshop.project.map.project_map import MappedFile, MappedSymbol, ProjectMap, SymbolUse
 
-_FEWER_PLACES = (None, 40, 15, 6, 3, 1)
-"""How many places that use one symbol are shown: all, or as many as there is room for."""
+_USES_SHOWN = (None, 40, 15, 6, 3, 1)
+"""How many uses of one symbol are shown: all, or fewer to fit the budget."""
 
 
-class _Less(NamedTuple):
-    """What is left out where there is no room for all of it; of symbols in the end all but a few."""
+class _Omissions(NamedTuple):
+    """What is left out to fit the budget; in the last step all but a few symbols."""
 
     private: bool = False
     signatures: bool = False
@@ -23,176 +23,184 @@ class _Less(NamedTuple):
     but: frozenset[MappedSymbol] | None = None
 
     def shows(self, entry: MappedSymbol) -> bool:
-        """Whether a symbol has its line."""
+        """Tell whether a symbol gets a line."""
         if self.but is not None:
             return entry in self.but
         return bool(entry.uses) or not (self.unused or (self.private and entry.is_private))
 
 
-_LESS = (
-    _Less(),
-    _Less(private=True),
-    _Less(private=True, signatures=True),
-    _Less(private=True, signatures=True, unused=True),
-    _Less(private=True, signatures=True, unused=True, places=True),
+_OMISSION_STEPS = (
+    _Omissions(),
+    _Omissions(private=True),
+    _Omissions(private=True, signatures=True),
+    _Omissions(private=True, signatures=True, unused=True),
+    _Omissions(private=True, signatures=True, unused=True, places=True),
 )
 
 
 def render_project_map(program: ProjectMap, budget_tokens: int) -> str:
-    """The map with a line for each symbol, as much as the budget has room for; the last line says what is left out.
+    """Return the map with one line per symbol, as far as the budget allows; the last line says what is left out.
 
-    First go private symbols, then signatures, then symbols that no other file uses, then the places of the uses, and
-    then the symbols used least.
+    Left out first are private symbols, then signatures, symbols that no other file uses, places of uses, and last
+    the least used symbols.
     """
-    for less in _LESS:
-        if _fits(text := _text(program, less), budget_tokens):
+    for omissions in _OMISSION_STEPS:
+        if _fits(text := _render(program, omissions), budget_tokens):
             return text
-    used = sorted((it for file in program.files for it in file.symbols if it.uses), key=lambda it: -len(it.uses))
-    fewest, most = 0, len(used)
-    while fewest < most:
-        middle = (fewest + most + 1) // 2
-        fits = _fits(_text(program, _only(used[:middle])), budget_tokens)
-        fewest, most = (middle, most) if fits else (fewest, middle - 1)
-    text = _text(program, _only(used[:fewest]))
+    used = sorted(
+        (symbol for file in program.files for symbol in file.symbols if symbol.uses),
+        key=lambda symbol: -len(symbol.uses),
+    )
+    least, most = 0, len(used)
+    while least < most:
+        middle = (least + most + 1) // 2
+        fits = _fits(_render(program, _keep_only(used[:middle])), budget_tokens)
+        least, most = (middle, most) if fits else (least, middle - 1)
+    text = _render(program, _keep_only(used[:least]))
     return text if _fits(text, budget_tokens) else ""
 
 
-def _only(entries: Sequence[MappedSymbol]) -> _Less:
-    return _LESS[-1]._replace(but=frozenset(entries))
+def _keep_only(entries: Sequence[MappedSymbol]) -> _Omissions:
+    return _OMISSION_STEPS[-1]._replace(but=frozenset(entries))
 
 
 def render_relevant_project_map(program: ProjectMap, paths: Collection[str], budget_tokens: int) -> str:
-    """What the map knows about a few files, both ends of it, and after that as much of the other files as has room.
+    """Return what the map knows about a few files, then as much of the other files as the budget allows.
 
-    Of what these files use it has the signature, of what they define every line elsewhere that uses it.
+    It shows the signature of what these files use, and every line elsewhere that uses what they define.
     """
     here = set(paths)
-    texts = (_both_ends(program, here, most) for most in _FEWER_PLACES)
-    text = next((it for it in texts if _fits(it, budget_tokens)), None)
+    texts = (_render_both_directions(program, here, most) for most in _USES_SHOWN)
+    text = next((candidate for candidate in texts if _fits(candidate, budget_tokens)), None)
     if text is None:
-        return _shortened(_both_ends(program, here, _FEWER_PLACES[-1]), budget_tokens)
+        return _cut_lines(_render_both_directions(program, here, _USES_SHOWN[-1]), budget_tokens)
     head = f"{text}\n\nThe other files:\n" if text else "The other files:\n"
-    others = ProjectMap(tuple(it for it in program.files if it.path not in here))
-    rest = render_project_map(others, budget_tokens - _tokens(head))
+    others = ProjectMap(tuple(file for file in program.files if file.path not in here))
+    rest = render_project_map(others, budget_tokens - _estimate_tokens(head))
     return head + rest if rest else text
 
 
-def _both_ends(program: ProjectMap, here: Collection[str], most: int | None) -> str:
-    return "\n\n".join(it for it in (_used_here(program, here), _used_elsewhere(program, here, most)) if it)
+def _render_both_directions(program: ProjectMap, here: Collection[str], limit: int | None) -> str:
+    return "\n\n".join(
+        part for part in (_render_dependencies(program, here), _render_uses(program, here, limit)) if part
+    )
 
 
-def _tokens(text: str) -> int:
+def _estimate_tokens(text: str) -> int:
     return -(-len(text.encode()) // BYTES_PER_TOKEN)
 
 
 def _fits(text: str, budget_tokens: int) -> bool:
-    return _tokens(text) <= budget_tokens
+    return _estimate_tokens(text) <= budget_tokens
 
 
-def _text(program: ProjectMap, less: _Less) -> str:
-    lines = [line for it in program.files if it.symbols for line in _file(it, less)]
-    unread = [sanitize_line(it.path) for it in program.files if not it.symbols]
-    if unread and not less.unused:
+def _render(program: ProjectMap, omissions: _Omissions) -> str:
+    lines = [line for file in program.files if file.symbols for line in _render_file(file, omissions)]
+    unread = [sanitize_line(file.path) for file in program.files if not file.symbols]
+    if unread and not omissions.unused:
         lines.append(f"Without symbols: {', '.join(unread)}")
-    return "\n".join((*lines, *_note(program, less)))
+    return "\n".join((*lines, *_omission_note(program, omissions)))
 
 
-def _file(file: MappedFile, less: _Less) -> Iterator[str]:
-    shown = [it for it in file.symbols if less.shows(it)]
-    if less.unused and not shown:
+def _render_file(file: MappedFile, omissions: _Omissions) -> Iterator[str]:
+    shown = [symbol for symbol in file.symbols if omissions.shows(symbol)]
+    if omissions.unused and not shown:
         return
-    imports = f" uses {', '.join(map(sanitize_line, file.imports))}" if file.imports and not less.unused else ""
+    imports = f" uses {', '.join(map(sanitize_line, file.imports))}" if file.imports and not omissions.unused else ""
     yield f"{sanitize_line(file.path)}{imports}"
-    for it in shown:
-        places = f"{len(it.uses):,} places" if less.places else _places(it.uses)
-        yield f"  {it.line} {_named(it, less.signatures)}{f' <- {places}' if it.uses else ''}"
+    for symbol in shown:
+        places = f"{len(symbol.uses):,} places" if omissions.places else _join_places(symbol.uses)
+        yield f"  {symbol.line} {_symbol_label(symbol, omissions.signatures)}{f' <- {places}' if symbol.uses else ''}"
 
 
-def _named(entry: MappedSymbol, bare: bool = False) -> str:
-    """`Cart.total: def total(self, rate)`; the kind and the name alone where there is no room."""
-    if bare or not entry.signature:
+def _symbol_label(entry: MappedSymbol, name_only: bool = False) -> str:
+    """Return `Cart.total: def total(self, rate)`, or only kind and name if there is no room."""
+    if name_only or not entry.signature:
         return f"{entry.kind} {entry.name}"
     return f"{entry.name}: {entry.signature}" if "." in entry.name else entry.signature
 
 
-def _places(uses: Sequence[SymbolUse]) -> str:
-    """Where a symbol is used, each file once: `a.py:3,9, b.py:4`."""
+def _join_places(uses: Sequence[SymbolUse]) -> str:
+    """Return where a symbol is used, each file once: `a.py:3,9, b.py:4`."""
     by_file: dict[str, list[str]] = {}
-    for it in uses:
-        by_file.setdefault(sanitize_line(it.path), []).append(str(it.line))
+    for use in uses:
+        by_file.setdefault(sanitize_line(use.path), []).append(str(use.line))
     return ", ".join(f"{path}:{','.join(lines)}" for path, lines in by_file.items())
 
 
-def _note(program: ProjectMap, less: _Less) -> Iterator[str]:
-    hidden = [it for file in program.files for it in file.symbols if not less.shows(it)]
-    used = sum(bool(it.uses) for it in hidden)
-    private = sum(it.is_private and not it.uses for it in hidden)
+def _omission_note(program: ProjectMap, omissions: _Omissions) -> Iterator[str]:
+    hidden = [symbol for file in program.files for symbol in file.symbols if not omissions.shows(symbol)]
+    used = sum(bool(symbol.uses) for symbol in hidden)
+    private = sum(symbol.is_private and not symbol.uses for symbol in hidden)
     unused = len(hidden) - used - private
-    told = [
+    notes = [
         f"{private:,} private symbols" if private else "",
-        "all signatures" if less.signatures else "",
+        "all signatures" if omissions.signatures else "",
         f"{unused:,} symbols that no other file uses" if unused else "",
-        "what each file uses and the names of files without symbols" if less.unused else "",
-        "where each symbol is used" if less.places else "",
+        "what each file uses and the names of files without symbols" if omissions.unused else "",
+        "where each symbol is used" if omissions.places else "",
         f"{used:,} symbols that are used less" if used else "",
     ]
-    if any(told):
-        yield f"Left out for want of room: {'; '.join(it for it in told if it)}."
+    if any(notes):
+        yield f"Left out for lack of space: {'; '.join(note for note in notes if note)}."
 
 
-def _used_here(program: ProjectMap, here: Collection[str]) -> str:
-    """What the files use from others: its place, its signature, and where they use it."""
+def _render_dependencies(program: ProjectMap, here: Collection[str]) -> str:
+    """List what the files use from others: place, signature and uses."""
     lines: list[str] = []
     for file in program.files:
         for entry in file.symbols if file.path not in here else ():
-            uses = [it for it in entry.uses if it.path in here]
+            uses = [use for use in entry.uses if use.path in here]
             if uses:
-                lines.append(f"  {sanitize_line(file.path)}:{entry.line} {_named(entry)} <- {_places(uses)}")
+                lines.append(
+                    f"  {sanitize_line(file.path)}:{entry.line} {_symbol_label(entry)} <- {_join_places(uses)}"
+                )
     return "\n".join(("Defined in other files and used here:", *lines)) if lines else ""
 
 
-def _used_elsewhere(program: ProjectMap, here: Collection[str], most: int | None) -> str:
-    """What the files define, with every line of other files that uses it."""
+def _render_uses(program: ProjectMap, here: Collection[str], limit: int | None) -> str:
+    """List what the files define, with every line of other files that uses it."""
     lines: list[str] = []
     for file in program.files:
         for entry in file.symbols if file.path in here else ():
-            uses = [it for it in entry.uses if it.path not in here]
+            uses = [use for use in entry.uses if use.path not in here]
             if uses:
-                lines.append(f"  {sanitize_line(file.path)}:{entry.line} {_named(entry)}{_only_named(uses, most)}")
-                lines.extend(_lines(uses, most))
+                label = f"{_symbol_label(entry)}{_files_with_names_only(uses, limit)}"
+                lines.append(f"  {sanitize_line(file.path)}:{entry.line} {label}")
+                lines.extend(_use_lines(uses, limit))
     return "\n".join(("Defined here and used in other files:", *lines)) if lines else ""
 
 
-def _only_named(uses: Sequence[SymbolUse], most: int | None) -> str:
-    named = [it for it in uses if not it.text]
-    more = f" and {len(named) - most:,} more files" if most is not None and len(named) > most else ""
-    return f" <- {_places(named[:most])}{more}" if named else ""
+def _files_with_names_only(uses: Sequence[SymbolUse], limit: int | None) -> str:
+    names_only = [use for use in uses if not use.text]
+    more = f" and {len(names_only) - limit:,} more files" if limit is not None and len(names_only) > limit else ""
+    return f" <- {_join_places(names_only[:limit])}{more}" if names_only else ""
 
 
-def _lines(uses: Sequence[SymbolUse], most: int | None) -> Iterator[str]:
-    written = _spread([it for it in uses if it.text])
-    for it in written[:most]:
-        inside = f" in {sanitize_line(it.enclosing_symbol)}" if it.enclosing_symbol else ""
-        yield f"    {sanitize_line(it.path)}:{it.line}{inside}: {it.text}"
-    if most is not None and len(written) > most:
-        yield f"    and {len(written) - most:,} more places, left out for want of room"
+def _use_lines(uses: Sequence[SymbolUse], limit: int | None) -> Iterator[str]:
+    with_text = _alternate_files([use for use in uses if use.text])
+    for use in with_text[:limit]:
+        inside = f" in {sanitize_line(use.enclosing_symbol)}" if use.enclosing_symbol else ""
+        yield f"    {sanitize_line(use.path)}:{use.line}{inside}: {use.text}"
+    if limit is not None and len(with_text) > limit:
+        yield f"    and {len(with_text) - limit:,} more places, left out for lack of space"
 
 
-def _spread(uses: Sequence[SymbolUse]) -> list[SymbolUse]:
-    """The first use of each file before the second of any."""
+def _alternate_files(uses: Sequence[SymbolUse]) -> list[SymbolUse]:
+    """Sort uses so that the first use of each file comes before the second use of any."""
     turns: dict[str, int] = {}
     ranked: list[tuple[int, SymbolUse]] = []
-    for it in uses:
-        turns[it.path] = turns.get(it.path, 0) + 1
-        ranked.append((turns[it.path], it))
-    return [it for _, it in sorted(ranked, key=lambda pair: (pair[0], pair[1].path, pair[1].line))]
+    for use in uses:
+        turns[use.path] = turns.get(use.path, 0) + 1
+        ranked.append((turns[use.path], use))
+    return [use for _, use in sorted(ranked, key=lambda pair: (pair[0], pair[1].path, pair[1].line))]
 
 
-def _shortened(text: str, budget_tokens: int) -> str:
-    """As many of the lines as have room, and how many have none."""
+def _cut_lines(text: str, budget_tokens: int) -> str:
+    """Return as many lines as fit the budget, and the number of omitted lines."""
     lines = text.split("\n")
     for kept in range(len(lines), -1, -1):
-        shown = "\n".join((*lines[:kept], f"Left out for want of room: {len(lines) - kept:,} more lines."))
+        shown = "\n".join((*lines[:kept], f"Left out for lack of space: {len(lines) - kept:,} more lines."))
         if _fits(shown, budget_tokens):
             return shown
     return ""

@@ -108,7 +108,7 @@ async def test_a_check_that_takes_too_long_is_ended_with_all_it_started(workspac
         workspace, "sh", "-c", "echo begun; (setsid sleep 4711 &); sleep 4711", bounds=Bounds(seconds=1)
     )
     assert outcome.code is None
-    assert outcome.output == "begun\nIt was stopped after 1 seconds."
+    assert outcome.output == "begun\nStopped after 1 seconds."
     assert outcome.limit is Limit.TIME
     assert not running(b"sleep\x004711")
 
@@ -116,12 +116,12 @@ async def test_a_check_that_takes_too_long_is_ended_with_all_it_started(workspac
 async def test_a_check_that_starts_too_much_or_takes_too_much_is_stopped(workspace: Path) -> None:
     many = await check(workspace, "sh", "-c", "while :; do sleep 60 & done", bounds=Bounds(processes=40))
     assert many.code is None
-    assert many.output.endswith("It was stopped for starting more than 40 processes.")
+    assert many.output.endswith("Stopped: it started more than 40 processes.")
     much = await check(
         workspace, *python("x = bytearray(300 << 20); import time; time.sleep(60)"), bounds=Bounds(memory=100 << 20)
     )
     assert much.code is None
-    assert much.output.endswith("It was stopped for using more than 100 MB of memory.")
+    assert much.output.endswith("Stopped: it used more than 100 MB of memory.")
 
 
 async def test_of_a_flood_only_the_end_is_kept(workspace: Path) -> None:
@@ -145,13 +145,13 @@ async def test_arguments_reach_the_program_as_they_are_and_no_shell(workspace: P
 async def test_a_program_that_is_not_there_is_a_failed_check(workspace: Path) -> None:
     outcome = await check(workspace, "no-such-program")
     assert outcome.code == 127
-    assert outcome.output == "There is no program no-such-program here."
+    assert outcome.output == "Program not found: no-such-program."
 
 
 async def test_arguments_that_no_system_takes_are_a_check_that_did_not_start(workspace: Path) -> None:
     outcome = await check(workspace, "echo", "x" * 3_000_000)
     assert outcome.code is None
-    assert outcome.output == "It could not be started: Argument list too long."
+    assert outcome.output == "The program could not be started: Argument list too long."
 
 
 async def test_a_check_of_a_project_with_its_own_environment_finds_its_libraries(workspace: Path) -> None:

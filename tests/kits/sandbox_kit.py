@@ -210,7 +210,7 @@ print(client.recv(5).decode())
     ) -> None:
         end = await run_sandbox_job(sandbox, shell("ls", folder, files={path: "x"}))
         assert end.code is None
-        assert "no path within its folder" in end.stopped
+        assert "not a path inside its folder" in end.stopped
         assert not (folder.parent / "out.txt").exists()
 
     async def test_sensitive_files_are_empty_in_the_folder_and_in_a_copy(self, sandbox: Sandbox, folder: Path) -> None:
@@ -321,7 +321,7 @@ print(client.recv(5).decode())
         bounds = Bounds(seconds=30, disk=4 << 20)
         filled = await run_sandbox_job(sandbox, shell("cat /dev/zero > full", folder, copied=True, bounds=bounds))
         assert (filled.code, filled.limit) == (None, Limit.DISK)
-        assert filled.stopped == "It was stopped for writing more than 4 MB."
+        assert filled.stopped == "Stopped: it wrote more than 4 MB."
         (folder / "large").write_bytes(bytes(8 << 20))
         too_large = await run_sandbox_job(sandbox, shell("echo run", folder, copied=True, bounds=bounds))
         assert (too_large.code, too_large.limit) == (None, Limit.DISK)

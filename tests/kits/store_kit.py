@@ -70,7 +70,9 @@ def numbers(records: Sequence[Recorded]) -> list[int]:
 
 def killed_process() -> str:
     """The name of a process that was here a moment ago."""
-    code = "from roundtable.store.leases import this_process; print(this_process(), flush=True); input()"
+    code = (
+        "from roundtable.store.leases import current_lease_holder; print(current_lease_holder(), flush=True); input()"
+    )
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         name = child.stdout.readline().decode().strip()

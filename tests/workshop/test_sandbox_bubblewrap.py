@@ -121,4 +121,4 @@ async def test_a_sandbox_that_cannot_be_made_says_so_and_is_no_exit_code_of_the_
     assert program is not None
     end = await run_sandbox_job(BubblewrapSandbox(program, ("--no-such-option",)), Job(("true",), str(tmp_path)))
     assert (end.code, end.limit, end.output) == (None, None, b"")
-    assert end.stopped == "It could not be run: bwrap: Unknown option --no-such-option."
+    assert end.stopped == "The program could not be run: bwrap: Unknown option --no-such-option."

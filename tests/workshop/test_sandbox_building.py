@@ -127,7 +127,7 @@ async def test_every_service_is_bounded_and_reaches_only_the_others(engine: Cont
 async def test_what_the_scan_finds_is_never_brought_before_the_engine(engine: ContainerEngine, tmp_path: Path) -> None:
     outside = COMPOSE.replace("image: base", "image: base\n    network_mode: bridge")
     why = await refused(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": outside})
-    assert why.startswith("It was not built. docker-compose.yml, line 7: ")
+    assert why.startswith("The project was not built. docker-compose.yml, line 7: ")
     assert asked(tmp_path) == []
 
 
@@ -136,8 +136,9 @@ async def test_an_image_that_is_not_here_is_not_fetched_and_the_person_is_told_h
     engine: ContainerEngine, tmp_path: Path
 ) -> None:
     assert await refused(engine, {"Dockerfile": "FROM elsewhere.example/python:3 AS base\nFROM base\n"}) == (
-        "It was not built. The image elsewhere.example/python:3 is not on this machine, "
-        "and nothing is fetched unasked. Run `docker pull elsewhere.example/python:3` yourself, and then run it again."
+        "The project was not built. The image elsewhere.example/python:3 is missing on this machine, "
+        "and nothing is downloaded without being asked for. "
+        "Run `docker pull elsewhere.example/python:3` yourself, then run the project again."
     )
     assert asked(tmp_path) == ["image inspect elsewhere.example/python:3"]
 
@@ -158,7 +159,7 @@ COPY --from=-five /a /b
 async def test_every_image_that_a_build_would_take_from_must_be_here(engine: ContainerEngine, tmp_path: Path) -> None:
     why = await refused(engine, {"Dockerfile": MANY, "other/Dockerfile": "FROM never\n"})
     assert [it.rpartition(" ")[2] for it in asked(tmp_path)] == ["docker/dockerfile:1", "one", "two", "three", "four"]
-    assert "The image -five is not on this machine" in why, "what is no name of an image is nowhere"
+    assert "The image -five is missing on this machine" in why, "what is no name of an image is nowhere"
     assert "docker pull" not in why
 
 

@@ -30,7 +30,7 @@ esac
 BY_LOOKING = """
 import asyncio, sys
 from roundtable.core.sandbox import Bounds, Job
-from roundtable.workshop.sandbox import SandboxSettings, ended, find_sandbox
+from roundtable.workshop.sandbox import SandboxSettings, find_sandbox, run_sandbox_job
 
 async def main():
     sandbox = await find_sandbox(SandboxSettings(use="bubblewrap"))
@@ -39,7 +39,7 @@ async def main():
         (("sh", "-c", "while :; do sleep 60 & done"), Bounds(seconds=60, processes=40)),
         ((sys.executable, "-c", "x = bytearray(300 << 20); import time; time.sleep(60)"), Bounds(memory=100 << 20)),
     ):
-        end = await ended(sandbox, Job(argv, sys.argv[1], bounds=bounds))
+        end = await run_sandbox_job(sandbox, Job(argv, sys.argv[1], bounds=bounds))
         print(end.code, end.limit)
 
 asyncio.run(main())
@@ -61,8 +61,8 @@ async def test_an_engine_that_does_not_answer_is_passed_over(tmp_path: Path, mon
     for use in ("docker", "podman"):
         wanted = await find_sandbox(SandboxSettings(use=use))
         assert isinstance(wanted, str)
-        assert wanted.startswith(f"No {use.capitalize()} engine answers (Cannot connect to the engine).")
-        assert "nothing is ever run outside a sandbox" in wanted
+        assert wanted.startswith(f"The {use.capitalize()} engine does not answer (Cannot connect to the engine).")
+        assert "programs are never run without a sandbox" in wanted
     assert len((tmp_path / "docker.asked").read_text()) > len(asked), "what does not work may work next time"
 
 
@@ -76,7 +76,7 @@ async def test_where_there_is_none_the_refusal_says_what_to_do(tmp_path: Path, m
 async def test_the_doctor_proves_what_is_in_force_by_trying_to_break_out() -> None:
     await sandbox()
     isolation = await prove_isolation(SandboxSettings(use="bubblewrap"), deep=False)
-    assert isolation.sandbox.startswith("bubblewrap, bounds held by")
+    assert isolation.sandbox.startswith("bubblewrap, limits ")
     assert isolation.held == tuple(it.name for it in QUICK_ESCAPE_ATTEMPTS)
     assert (isolation.broken, isolation.untried) == ({}, {})
 
@@ -87,11 +87,11 @@ async def test_a_sandbox_that_leaks_is_found_out() -> None:
     assert program is not None
     leaky = BubblewrapSandbox(program, ("--share-net", "--proc", "/proc"))
     made = {it.attempt: it for it in await run_escape_attempts(leaky, QUICK_ESCAPE_ATTEMPTS)}
-    assert made["reaching servers of this machine"].held is False
-    assert made["reaching servers of this machine"].note == "a server of the machine"
-    assert made["reading files of this machine"].held is True
+    assert made["reach servers on this machine"].held is False
+    assert made["reach servers on this machine"].note == "a server of the machine"
+    assert made["read files outside the sandbox"].held is True
     if os.getuid() == 0:
-        assert made["getting at the kernel by /proc, /sys and /dev"].held is False
+        assert made["reach the kernel through /proc, /sys and /dev"].held is False
 
 
 async def test_an_attempt_that_could_not_be_made_proves_nothing() -> None:
@@ -112,7 +112,7 @@ def test_without_control_groups_the_bounds_are_held_by_looking(tmp_path: Path) -
     argv = [*covered, script, "sh", sys.executable, "-c", BY_LOOKING, str(tmp_path)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     assert done.stdout.splitlines() == [
-        "bubblewrap, bounds held by looking",
+        "bubblewrap, limits checked by polling",
         f"None {Limit.PROCESSES}",
         f"None {Limit.MEMORY}",
     ], done.stderr
@@ -128,7 +128,7 @@ def test_what_killed_processes_left_is_known_by_its_name_and_cleared() -> None:
     group = ControlGroup.make(Bounds())
     if group is None:
         pytest.skip("Nobody lets us make control groups here.")
-    folder = Path(group.entrances()[0]).parent
+    folder = Path(group.join_paths()[0]).parent
     left = folder.with_name(gone)
     left.mkdir()
     try:

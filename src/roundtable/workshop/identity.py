@@ -1,7 +1,5 @@
-"""Names that say which process something belongs to, so that what a killed one left behind can be told and cleared.
-
-Who sits at this machine.
-"""
+"""Names tied to this process, so that leftovers of a killed process can be found and removed; and the current user's
+name."""
 
 from __future__ import annotations
 
@@ -14,7 +12,8 @@ from tempfile import TemporaryDirectory
 
 
 def current_user_name() -> str:
-    """The name of whoever runs this; their number where the machine knows no name for it, as in many containers."""
+    """Return the login name of the current user, or the numeric user id where the machine has no name for it
+    (containers)."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -26,24 +25,24 @@ _numbers = count(1)
 
 
 def process_owned_name() -> str:
-    """A name that nobody else has: of this process, by its id and when it began."""
+    """Return a name that no other process uses: it holds this process's id and start time, and a counter."""
     pid = os.getpid()
-    return f"roundtable-{pid}-{_begun(pid)}-{next(_numbers)}"
+    return f"roundtable-{pid}-{_start_time(pid)}-{next(_numbers)}"
 
 
 def process_owned_folder() -> TemporaryDirectory[str]:
-    """A folder for a while; who comes after us clears it away if we cannot."""
+    """Create a temporary folder that is deleted on exit, or by a later process if this one is killed."""
     return TemporaryDirectory(prefix=f"{process_owned_name()}-")
 
 
 def is_orphaned_name(name: str) -> bool:
-    """Whether this is a name of ours, or begins with one, whose process is gone."""
+    """Whether a name was made by `process_owned_name` (or begins with such a name) and its process is gone."""
     owner = _NAME.match(name)
-    return owner is not None and _begun(int(owner[1])) != owner[2]
+    return owner is not None and _start_time(int(owner[1])) != owner[2]
 
 
-def _begun(pid: int) -> str:
-    """When a process began, in ticks since the machine did; nothing if it is gone."""
+def _start_time(pid: int) -> str:
+    """Return a process's start time in clock ticks since boot; empty if the process is gone."""
     with suppress(OSError, IndexError), open(f"/proc/{pid}/stat", "rb") as file:
         return file.read().rpartition(b")")[2].split()[19].decode()
     return ""

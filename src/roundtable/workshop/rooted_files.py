@@ -1,4 +1,4 @@
-"""Files beneath one folder, reached step by step: a link on the way leads nowhere, whenever it was put there."""
+"""Files below one folder, opened one path component at a time, so that a symlink on the way is never followed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import msgspec
 
 from roundtable.core.changeset import Refusal, RefusalKind
 
-_WALK = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-"""Opens a file, and neither a link nor what one would wait for."""
+"""Flags to open a regular file: symlinks are not followed, and pipes do not block."""
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-"""Opens a file that was not there."""
+"""Flags to create a file that must not exist yet."""
 
 
 class FileContent(msgspec.Struct, frozen=True):
-    """A file: its bytes, its permissions, and the user and group it belongs to if that matters."""
+    """A file's bytes and permissions, and its owner and group where they matter."""
 
     data: bytes
     mode: int
@@ -29,16 +29,16 @@ class FileContent(msgspec.Struct, frozen=True):
 
     @property
     def executable(self) -> bool:
-        """Whether its owner may run it."""
+        """Whether the owner may execute the file."""
         return bool(self.mode & stat.S_IXUSR)
 
     def same(self, other: FileContent | None) -> bool:
-        """Whether the other one is the same to git: its bytes, and whether it can be run."""
+        """Whether git would see two files as equal: same bytes and same executable bit."""
         return other is not None and (self.data, self.executable) == (other.data, other.executable)
 
 
 class UnsafePath(Exception):
-    """Something on the way to a file, or in its place, that is not ours to follow or to write over."""
+    """A path that must not be followed or overwritten: a symlink, or something that is not a regular file."""
 
     def __init__(self, path: str, kind: RefusalKind, sentence: str) -> None:
         super().__init__(sentence)
@@ -46,7 +46,7 @@ class UnsafePath(Exception):
 
 
 class ConfinedFolder:
-    """An open folder. Paths are relative to it and use `/`."""
+    """An open folder whose files are read and written without following symlinks. Paths are relative and use `/`."""
 
     def __init__(self, root: int) -> None:
         self._root = root
@@ -54,22 +54,22 @@ class ConfinedFolder:
     @classmethod
     @contextlib.contextmanager
     def of(cls, root: Path) -> Generator[ConfinedFolder]:
-        """The folder, which must be there."""
-        handle = os.open(root.resolve(), _WALK)
+        """Open a folder, which must exist."""
+        handle = os.open(root.resolve(), _FOLDER_FLAGS)
         try:
             yield cls(handle)
         finally:
             os.close(handle)
 
     def read(self, path: str) -> FileContent | None:
-        """What stands there; None if nothing does."""
+        """Return the file at a path, or None if nothing is there."""
         try:
             with self.folder_of(path) as (name, at):
                 found = os.stat(name, dir_fd=at, follow_symlinks=False)
                 if stat.S_ISLNK(found.st_mode):
-                    raise UnsafePath(path, RefusalKind.LINK, f"{path} is a link.")
+                    raise UnsafePath(path, RefusalKind.LINK, f"{path} is a symlink.")
                 if not stat.S_ISREG(found.st_mode):
-                    raise UnsafePath(path, RefusalKind.NOT_A_FILE, f"{path} is not a file.")
+                    raise UnsafePath(path, RefusalKind.NOT_A_FILE, f"{path} is not a regular file.")
                 with os.fdopen(os.open(name, READ_FLAGS, dir_fd=at), "rb") as file:
                     found = os.fstat(file.fileno())
                     return FileContent(file.read(), stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
@@ -77,13 +77,13 @@ class ConfinedFolder:
             return None
 
     def write(self, path: str, content: FileContent, draft: str) -> None:
-        """Put a file in place in one step, over a draft beside it; its folder must be there."""
+        """Replace a file atomically: write a temporary file `draft` next to it, then rename. The folder must exist."""
         with self.folder_of(path) as (name, at):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(draft, dir_fd=at)
             try:
                 with os.fdopen(os.open(draft, CREATE_FLAGS, 0o600, dir_fd=at), "wb") as file:
-                    _fill(file, content)
+                    _write_content(file, content)
                 os.replace(draft, name, src_dir_fd=at, dst_dir_fd=at)
             except OSError:
                 with contextlib.suppress(OSError):
@@ -92,34 +92,34 @@ class ConfinedFolder:
             os.fsync(at)
 
     def remove(self, path: str) -> None:
-        """Take a file away, if it is there."""
+        """Delete a file if it exists."""
         with contextlib.suppress(FileNotFoundError), self.folder_of(path) as (name, at):
             os.unlink(name, dir_fd=at)
             os.fsync(at)
 
     def missing_folders(self, path: str) -> tuple[str, ...]:
-        """The folders on the way to a file that are not there yet, from the outermost in."""
+        """Return the folders above a file that do not exist yet, outermost first."""
         parts = path.split("/")[:-1]
-        ways = ["/".join(parts[:number]) for number in range(1, len(parts) + 1)]
-        return tuple(way for way in ways if not self._is_there(way))
+        folders_above = ["/".join(parts[:number]) for number in range(1, len(parts) + 1)]
+        return tuple(way for way in folders_above if not self._is_there(way))
 
     def folders_for(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """The same for several files, each folder once."""
+        """Return the missing folders above several files, each folder once."""
         return tuple(dict.fromkeys(folder for path in paths for folder in self.missing_folders(path)))
 
     def make_folder(self, path: str) -> None:
-        """Make a folder in one that is there."""
+        """Create a folder inside one that exists."""
         with contextlib.suppress(FileExistsError), self.folder_of(path) as (name, at):
             os.mkdir(name, dir_fd=at)
             os.fsync(at)
 
     def remove_folder(self, path: str) -> None:
-        """Take a folder away, if it is empty."""
+        """Delete a folder if it is empty."""
         with contextlib.suppress(OSError), self.folder_of(path) as (name, at):
             os.rmdir(name, dir_fd=at)
 
     def has(self, path: str) -> bool:
-        """Whether anything at all stands there."""
+        """Whether anything exists at a path."""
         return self._is_there(path)
 
     def _is_there(self, path: str) -> bool:
@@ -132,17 +132,18 @@ class ConfinedFolder:
 
     @contextlib.contextmanager
     def folder_of(self, path: str) -> Generator[tuple[str, int]]:
-        """The last name of a path, and the folder it lies in, opened one step after the other."""
+        """Open the folder that holds a path, component by component; return the last name and the folder's
+        descriptor."""
         *folders, name = path.split("/")
         with contextlib.ExitStack() as stack:
             at = self._root
             for folder in folders:
-                at = _step(path, folder, at)
+                at = _open_component(path, folder, at)
                 stack.callback(os.close, at)
             yield name, at
 
 
-def _fill(file: BinaryIO, content: FileContent) -> None:
+def _write_content(file: BinaryIO, content: FileContent) -> None:
     file.write(content.data)
     file.flush()
     if content.owner is not None:
@@ -152,15 +153,15 @@ def _fill(file: BinaryIO, content: FileContent) -> None:
     os.fsync(file.fileno())
 
 
-def _step(path: str, folder: str, at: int) -> int:
+def _open_component(path: str, folder: str, at: int) -> int:
     if folder in ("", ".", ".."):
-        raise UnsafePath(path, RefusalKind.TRAVERSAL, f"{path} is not a plain path.")
+        raise UnsafePath(path, RefusalKind.TRAVERSAL, f"{path} contains an empty, `.` or `..` component.")
     try:
-        inner = os.open(folder, _WALK, dir_fd=at)
+        inner = os.open(folder, _FOLDER_FLAGS, dir_fd=at)
     except FileNotFoundError:
         raise
     except OSError:
         if stat.S_ISLNK(os.stat(folder, dir_fd=at, follow_symlinks=False).st_mode):
-            raise UnsafePath(path, RefusalKind.LINK, f"{folder}, on the way to {path}, is a link.") from None
-        raise UnsafePath(path, RefusalKind.NOT_A_FILE, f"{folder}, on the way to {path}, is not a folder.") from None
+            raise UnsafePath(path, RefusalKind.LINK, f"{folder} in {path} is a symlink.") from None
+        raise UnsafePath(path, RefusalKind.NOT_A_FILE, f"{folder} in {path} is not a folder.") from None
     return inner

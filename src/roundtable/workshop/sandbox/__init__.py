@@ -1,4 +1,4 @@
-"""Where programs run that nobody has read: containers or bubblewrap, behind the port `Sandbox`."""
+"""Runs untrusted programs in isolation: in containers or with bubblewrap, behind the port `Sandbox`."""
 
 from roundtable.workshop.sandbox.run_result import RunResult, run_sandbox_job
 from roundtable.workshop.sandbox.selection import SandboxSettings, find_sandbox

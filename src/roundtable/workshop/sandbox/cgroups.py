@@ -1,4 +1,4 @@
-"""Control groups: the bounds that the kernel itself holds a run to, where we may make groups."""
+"""Control groups: limits on a run that the kernel enforces, where this process may create groups."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from roundtable.core.sandbox import Bounds, Limit
 from roundtable.workshop.identity import is_orphaned_name, process_owned_name
 from roundtable.workshop.sandbox.init_script import SANDBOX_PROCESSES
 
-_NEEDED = ("memory", "pids", "cpu", "cpuacct")
+_CONTROLLERS = ("memory", "pids", "cpu", "cpuacct")
 _PERIOD = 100_000
-_PATIENCE = 5.0
-"""Seconds a group has to become empty once its processes were ended."""
+_EMPTY_TIMEOUT = 5.0
+"""Seconds to wait for a group to become empty after its processes were killed."""
 
 
 class ControlGroup:
-    """A control group for one run: a folder for each controller, which are all the same one in the second version."""
+    """The control group of one run: a folder per controller; in version 2 all controllers share one folder."""
 
     def __init__(self, folders: Mapping[str, Path]) -> None:
         self._folders = folders
 
     @classmethod
     def make(cls, bounds: Bounds) -> ControlGroup | None:
-        """A new group with these bounds; None where nobody lets us make one."""
-        above = _above()
-        if above is None:
+        """Create a group with these limits; None where this process may not create one."""
+        parents = _parent_groups()
+        if parents is None:
             return None
         name = process_owned_name()
-        group = cls({controller: folder / name for controller, folder in above.items()})
+        group = cls({controller: folder / name for controller, folder in parents.items()})
         try:
-            for folder in group._each():
+            for folder in group._unique_folders():
                 folder.mkdir()
-            group._bind(bounds)
+            group._write_limits(bounds)
         except OSError:
             group.remove()
             return None
@@ -44,47 +44,48 @@ class ControlGroup:
 
     @classmethod
     def of(cls, pid: int, container: str) -> ControlGroup | None:
-        """The group that a process is in, to be read, once it is all that container's: it is moved there in steps."""
-        folders = _groups(pid)
-        there = set(folders) == set(_NEEDED) and all(container in str(folder) for folder in folders.values())
-        return cls(folders) if there else None
+        """Return a container's group for reading, or None while its process has not been moved to all controllers
+        yet."""
+        folders = _group_folders(pid)
+        complete = set(folders) == set(_CONTROLLERS) and all(container in str(folder) for folder in folders.values())
+        return cls(folders) if complete else None
 
-    def entrances(self) -> tuple[str, ...]:
-        """The files that a process writes its id into to come under the bounds, with all it starts."""
-        return tuple(str(folder / "cgroup.procs") for folder in self._each())
+    def join_paths(self) -> tuple[str, ...]:
+        """Return the files to which a process writes its id to join the group, with all its children."""
+        return tuple(str(folder / "cgroup.procs") for folder in self._unique_folders())
 
     def met(self) -> Limit | None:
-        """Which bound the kernel has had to hold the run to."""
-        if _count(self._folders["memory"], ("memory.oom_control", "memory.events"), "oom_kill"):
+        """Return the limit that the kernel enforced, if any."""
+        if _read_counter(self._folders["memory"], ("memory.oom_control", "memory.events"), "oom_kill"):
             return Limit.MEMORY
-        if _count(self._folders["pids"], ("pids.events",), "max"):
+        if _read_counter(self._folders["pids"], ("pids.events",), "max"):
             return Limit.PROCESSES
         return None
 
     def processor_seconds(self) -> float:
-        """What all of it together has used."""
+        """Return the processor time used by all processes of the group."""
         with suppress(OSError, ValueError):
             return int((self._folders["cpuacct"] / "cpuacct.usage").read_text()) / 1e9
-        return _count(self._folders["cpu"], ("cpu.stat",), "usage_usec") / 1e6
+        return _read_counter(self._folders["cpu"], ("cpu.stat",), "usage_usec") / 1e6
 
     def remove(self) -> None:
-        """End whatever is still in it, wait until it is empty, and take it away."""
-        deadline = time.monotonic() + _PATIENCE
-        while not self._removed() and time.monotonic() < deadline:
-            for folder in self._each():
-                _end_all(folder)
+        """Kill the remaining processes, wait until the group is empty, and delete it."""
+        deadline = time.monotonic() + _EMPTY_TIMEOUT
+        while not self._try_remove() and time.monotonic() < deadline:
+            for folder in self._unique_folders():
+                _kill_all(folder)
             time.sleep(0.005)
 
-    def _removed(self) -> bool:
-        for folder in self._each():
+    def _try_remove(self) -> bool:
+        for folder in self._unique_folders():
             with suppress(OSError):
                 folder.rmdir()
-        return not any(folder.exists() for folder in self._each())
+        return not any(folder.exists() for folder in self._unique_folders())
 
-    def _each(self) -> list[Path]:
+    def _unique_folders(self) -> list[Path]:
         return list(dict.fromkeys(self._folders.values()))
 
-    def _bind(self, bounds: Bounds) -> None:
+    def _write_limits(self, bounds: Bounds) -> None:
         memory, pids, cpu = self._folders["memory"], self._folders["pids"], self._folders["cpu"]
         quota = max(1000, int(bounds.processors * _PERIOD))
         (pids / "pids.max").write_text(str(bounds.processes + SANDBOX_PROCESSES))
@@ -103,67 +104,67 @@ class ControlGroup:
 
 
 def remove_orphaned_cgroups() -> None:
-    """Take away the groups that killed processes of ours have left behind, with whatever still runs in them."""
-    for folder in dict.fromkeys((_above() or {}).values()):
+    """Delete the groups that killed Roundtable processes left behind, with the processes still in them."""
+    for folder in dict.fromkeys((_parent_groups() or {}).values()):
         with suppress(OSError):
             for entry in os.scandir(folder):
                 if entry.is_dir(follow_symlinks=False) and is_orphaned_name(entry.name):
                     ControlGroup({"memory": folder / entry.name}).remove()
 
 
-def _above() -> dict[str, Path] | None:
-    """For each controller, the group in which we may make one of our own.
+def _parent_groups() -> dict[str, Path] | None:
+    """Return, for each controller, the group in which this process may create its own.
 
-    In the first version that is our own group. In the second, a group with processes can have no groups with bounds
-    below it, so it is the nearest one above that hands its controllers down.
+    In version 1 that is the process's own group. In version 2 a group with processes cannot have child groups with
+    limits, so it is the nearest ancestor that delegates its controllers.
     """
-    first, second = _groups(os.getpid(), "cgroup"), _groups(os.getpid(), "cgroup2")
-    if set(first) == set(_NEEDED):
-        return first if all(os.access(it, os.W_OK | os.X_OK) for it in first.values()) else None
-    for folder in _upwards(second):
+    version1, version2 = _group_folders(os.getpid(), "cgroup"), _group_folders(os.getpid(), "cgroup2")
+    if set(version1) == set(_CONTROLLERS):
+        return version1 if all(os.access(folder, os.W_OK | os.X_OK) for folder in version1.values()) else None
+    for folder in _ancestors(version2):
         with suppress(OSError):
             handed_down = (folder / "cgroup.subtree_control").read_text().split()
             if {"memory", "pids", "cpu"} <= set(handed_down):
                 writable = os.access(folder, os.W_OK | os.X_OK) and os.access(folder / "cgroup.procs", os.W_OK)
-                return dict.fromkeys(_NEEDED, folder) if writable else None
+                return dict.fromkeys(_CONTROLLERS, folder) if writable else None
     return None
 
 
-def _upwards(groups: Mapping[str, Path]) -> Iterator[Path]:
+def _ancestors(groups: Mapping[str, Path]) -> Iterator[Path]:
     folder = groups.get("memory")
     while folder is not None and (folder / "cgroup.procs").exists():
         yield folder
         folder = folder.parent
 
 
-def _groups(pid: int, kind: str = "") -> dict[str, Path]:
-    """Where the groups of a process are, by controller; those of the second version have all of them in one place."""
-    mounts = {mounted: (root, point) for mounted, root, point in _mounts(kind)}
+def _group_folders(pid: int, kind: str = "") -> dict[str, Path]:
+    """Return the folders of a process's groups by controller; in version 2 all controllers share one folder."""
+    mounts = {mounted: (root, point) for mounted, root, point in _cgroup_mounts(kind)}
     found: dict[str, Path] = {}
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
             _, controllers, path = line.split(":", 2)
-            for controller in controllers.split(",") if controllers else _NEEDED:
+            for controller in controllers.split(",") if controllers else _CONTROLLERS:
                 root, point = mounts.get(controller if controllers else "", ("", ""))
-                if controller in _NEEDED and point and (controllers or controller not in found):
+                if controller in _CONTROLLERS and point and (controllers or controller not in found):
                     found[controller] = Path(point) / os.path.relpath(path, root)
     return found
 
 
-def _mounts(kind: str) -> Iterator[tuple[str, str, str]]:
-    """What controls what, and where it is mounted: the controller (none for the second version), root and place."""
+def _cgroup_mounts(kind: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each mounted hierarchy: controller (empty in version 2), root and mount point."""
     with suppress(OSError):
         for line in Path("/proc/self/mountinfo").read_text().splitlines():
             before, _, after = line.partition(" - ")
             root, point = before.split()[3:5]
-            what, _, options = after.split(maxsplit=2)
-            if what == "cgroup2" and kind != "cgroup":
+            kind_of_mount, _, options = after.split(maxsplit=2)
+            if kind_of_mount == "cgroup2" and kind != "cgroup":
                 yield "", root, point
-            if what == "cgroup" and kind != "cgroup2":
-                yield from ((it, root, point) for it in options.split(",") if it in _NEEDED)
+            if kind_of_mount == "cgroup" and kind != "cgroup2":
+                yield from ((option, root, point) for option in options.split(",") if option in _CONTROLLERS)
 
 
-def _count(folder: Path, names: tuple[str, ...], key: str) -> int:
+def _read_counter(folder: Path, names: tuple[str, ...], key: str) -> int:
     for name in names:
         with suppress(OSError, ValueError):
             for line in (folder / name).read_text().splitlines():
@@ -173,7 +174,7 @@ def _count(folder: Path, names: tuple[str, ...], key: str) -> int:
     return 0
 
 
-def _end_all(folder: Path) -> None:
+def _kill_all(folder: Path) -> None:
     with suppress(OSError):
         for pid in (folder / "cgroup.procs").read_text().split():
             with suppress(OSError):

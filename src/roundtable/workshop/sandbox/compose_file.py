@@ -1,6 +1,7 @@
-"""Reads a compose file line by line and refuses what it does not know: no parser stands between it and the reader.
+"""Reads compose files and names what must not be built or started.
 
-What is found in a Dockerfile or a compose file that is reason enough not to build it.
+The file is read line by line without a YAML parser, and every key that is not known to be harmless is refused: what the
+scan accepts has only one possible meaning.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ _SECRET = re.compile(
     r"\s*[= ]\s*[\"']?([^\s\"'$]+)",
     re.IGNORECASE,
 )
-_ABOUT_ONE = re.compile(r"[\d.]+|true|false|yes|no|on|off|/.*", re.IGNORECASE)
-"""What a name is given that goes on behind the word: TOKEN_LIMIT=4, SECRET_FILE=/run/key."""
+_HARMLESS_VALUE = re.compile(r"[\d.]+|true|false|yes|no|on|off|/.*", re.IGNORECASE)
+"""Values that are no secrets for a name that goes on after the word: TOKEN_LIMIT=4, SECRET_FILE=/run/key."""
 
 
 class ContainerRisk(StrEnum):
-    """Why a build is refused. Nothing else."""
+    """Why a container build is refused (a closed set)."""
 
     PIPE_TO_SHELL = "pipe_to_shell"
     REMOTE = "remote"
@@ -40,7 +41,7 @@ class ContainerRisk(StrEnum):
 
 
 class ContainerFinding(msgspec.Struct, frozen=True):
-    """One line that is refused, and why, in one sentence for people."""
+    """One refused line of a container file, with the reason in one sentence for people."""
 
     path: str
     line: int
@@ -49,33 +50,33 @@ class ContainerFinding(msgspec.Struct, frozen=True):
 
 
 RISK_SENTENCES = {
-    ContainerRisk.PIPE_TO_SHELL: "It runs what it fetches, or hides what it runs.",
-    ContainerRisk.REMOTE: "It takes something from elsewhere that nobody has read.",
-    ContainerRisk.PRIVILEGED: "It asks for rights over this machine.",
-    ContainerRisk.HOST_NETWORK: "It asks for the network of this machine.",
-    ContainerRisk.HOST_PROCESSES: "It asks to be among the processes of this machine.",
-    ContainerRisk.HOST_MOUNT: "It asks for files of this machine outside the project.",
-    ContainerRisk.ENGINE_SOCKET: "It asks to command the container engine itself.",
-    ContainerRisk.UNCONFINED: "It takes away what keeps a container in its place.",
-    ContainerRisk.SECRET: "A secret stands in it, and would be in the image.",
-    ContainerRisk.UNREADABLE: "This cannot be read with certainty; write it plainly.",
+    ContainerRisk.PIPE_TO_SHELL: "It runs a download, or hides what it runs.",
+    ContainerRisk.REMOTE: "It uses something from another place that has not been checked.",
+    ContainerRisk.PRIVILEGED: "It asks for privileges on this machine.",
+    ContainerRisk.HOST_NETWORK: "It asks for this machine's network.",
+    ContainerRisk.HOST_PROCESSES: "It asks to share this machine's processes.",
+    ContainerRisk.HOST_MOUNT: "It asks for files outside the project.",
+    ContainerRisk.ENGINE_SOCKET: "It asks for control over the container engine.",
+    ContainerRisk.UNCONFINED: "It disables the isolation of the container.",
+    ContainerRisk.SECRET: "It contains a secret, which would end up in the image.",
+    ContainerRisk.UNREADABLE: "This line is ambiguous or unsupported; write it in a simpler form.",
 }
 
 
 def assigns_secret(text: str) -> bool:
-    """Whether a name that is one of a secret's is given a value in it."""
-    return any(not (more and _ABOUT_ONE.fullmatch(value)) for more, value in _SECRET.findall(text))
+    """Whether the text assigns a value to a name that sounds like a secret."""
+    return any(not (more and _HARMLESS_VALUE.fullmatch(value)) for more, value in _SECRET.findall(text))
 
 
 def make_container_finding(path: str, line: int, kind: ContainerRisk) -> ContainerFinding:
-    """A finding with its usual sentence."""
+    """Return a finding with the usual sentence of its kind."""
     return ContainerFinding(path, line, kind, RISK_SENTENCES[kind])
 
 
 _NAME = re.compile(r"^(?:docker-)?compose(?:[.-][\w.-]+)?\.ya?ml$", re.IGNORECASE)
 _KEY = re.compile(r"""^(?P<quote>["']?)(?P<key>[\w./-]+)(?P=quote)\s*:(?:\s+(?P<value>.*))?$""")
 _BLOCK = re.compile(r"^[|>][+-]?\d?$")
-_NO = frozenset({"false", "no", "off", "n", "0", ""})
+_OFF_VALUES = frozenset({"false", "no", "off", "n", "0", ""})
 _HARMLESS = """
 version name services image build context dockerfile args target command entrypoint environment env_file ports expose
 depends_on condition healthcheck test interval timeout retries start_period volumes networks restart working_dir user
@@ -83,11 +84,11 @@ labels container_name hostname init stdin_open tty read_only tmpfs mem_limit cpu
 reservations memory profiles stop_signal stop_grace_period cap_drop security_opt shm_size platform pull_policy links
 type source bind volume driver internal published protocol secrets configs file aliases default size nocopy
 """
-_OWN_NAMES = frozenset(
+_FREELY_NAMED = frozenset(
     {"services", "networks", "volumes", "environment", "labels", "args", "secrets", "configs", "depends_on"}
 )
-"""Below these, people choose the names."""
-_REFUSED = {
+"""The keys below these are chosen freely by people."""
+_DANGEROUS_KEYS = {
     "cap_add": ContainerRisk.PRIVILEGED,
     "devices": ContainerRisk.PRIVILEGED,
     "device_cgroup_rules": ContainerRisk.PRIVILEGED,
@@ -108,8 +109,8 @@ _REFUSED = {
     "additional_contexts": ContainerRisk.REMOTE,
     "provider": ContainerRisk.REMOTE,
 }
-"""Keys that stand for a danger by themselves, unless they are switched off."""
-_OF_THE_HOST = {
+"""Keys that are dangerous by themselves unless they are switched off."""
+_HOST_KEYS = {
     "network_mode": ContainerRisk.HOST_NETWORK,
     "network": ContainerRisk.HOST_NETWORK,
     "pid": ContainerRisk.HOST_PROCESSES,
@@ -117,24 +118,24 @@ _OF_THE_HOST = {
     "uts": ContainerRisk.HOST_PROCESSES,
     "userns_mode": ContainerRisk.HOST_PROCESSES,
 }
-_SAFE_SPACES = frozenset({"none", "private", "shareable"})
+_SAFE_NAMESPACES = frozenset({"none", "private", "shareable"})
 
 
 class ComposeEntry(msgspec.Struct, frozen=True):
-    """One line: where it stands, under which keys, and its value."""
+    """One line of a compose file: its number, the keys above it, and its value."""
 
     line: int
-    under: tuple[str, ...]
+    keys: tuple[str, ...]
     value: str
 
     @property
     def key(self) -> str:
-        """The nearest key."""
-        return self.under[-1] if self.under else ""
+        """The innermost key."""
+        return self.keys[-1] if self.keys else ""
 
 
 class _Unreadable(Exception):
-    """A line that could mean something else than it seems to."""
+    """A line that could mean something other than it seems to."""
 
     def __init__(self, line: int) -> None:
         super().__init__(line)
@@ -142,7 +143,7 @@ class _Unreadable(Exception):
 
 
 class ComposeNames(msgspec.Struct, frozen=True):
-    """The names in a compose file: its services, those that are built, its networks, and the images of the others."""
+    """The names in a compose file: services, services that are built, networks, and images of the other services."""
 
     services: tuple[str, ...]
     built: frozenset[str]
@@ -151,71 +152,71 @@ class ComposeNames(msgspec.Struct, frozen=True):
 
 
 def read_compose_names(text: str) -> ComposeNames:
-    """The names in a file that the scan has let through."""
+    """Return the names in a compose file that the scan accepted."""
     entries = list(_entries(text))
-    paths = [entry.under for entry in entries]
-    built = frozenset(it[1] for it in paths if it[:1] == ("services",) and it[2:3] == ("build",))
-    images = tuple(it.value for it in entries if _is_image(it.under) and it.under[1] not in built)
-    return ComposeNames(_below("services", paths), built, _below("networks", paths), images)
+    paths = [entry.keys for entry in entries]
+    built = frozenset(path[1] for path in paths if path[:1] == ("services",) and path[2:3] == ("build",))
+    images = tuple(entry.value for entry in entries if _is_image(entry.keys) and entry.keys[1] not in built)
+    return ComposeNames(_names_below("services", paths), built, _names_below("networks", paths), images)
 
 
-def _is_image(under: tuple[str, ...]) -> bool:
-    return under[:1] == ("services",) and under[2:] == ("image",)
+def _is_image(keys: tuple[str, ...]) -> bool:
+    return keys[:1] == ("services",) and keys[2:] == ("image",)
 
 
-def _below(key: str, paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(it[1] for it in paths if it[:1] == (key,) and len(it) > 1))
+def _names_below(key: str, paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(path[1] for path in paths if path[:1] == (key,) and len(path) > 1))
 
 
 def is_compose_file(path: str) -> bool:
-    """Whether it is one by its name."""
+    """Whether a file is a compose file by its name."""
     return bool(_NAME.match(PurePosixPath(path).name))
 
 
 def find_compose_file(paths: Iterable[str]) -> str:
-    """The one at the root, the first by name where there are several; nothing where there is none."""
+    """Return the compose file at the root, the first by name if there are several; empty if there is none."""
     return next((path for path in sorted(paths) if is_compose_file(path) and "/" not in path), "")
 
 
 def scan_compose_file(path: str, text: str) -> list[ContainerFinding]:
-    """What stands against starting it."""
+    """Return what forbids starting a compose file."""
     found: dict[tuple[int, ContainerRisk], None] = {}
     try:
         for entry in _entries(text):
-            found |= {(entry.line, kind): None for kind in _refused(entry)}
-    except _Unreadable as wrong:
-        found[wrong.line, ContainerRisk.UNREADABLE] = None
+            found |= {(entry.line, kind): None for kind in _risks_of_entry(entry)}
+    except _Unreadable as unreadable:
+        found[unreadable.line, ContainerRisk.UNREADABLE] = None
     return [make_container_finding(path, line, kind) for line, kind in found]
 
 
-def _refused(entry: ComposeEntry) -> Iterator[ContainerRisk]:
+def _risks_of_entry(entry: ComposeEntry) -> Iterator[ContainerRisk]:
     key, value = entry.key, entry.value
-    off = value.lower() in _NO
-    named = len(entry.under) > 1 and entry.under[-2] in _OWN_NAMES
+    off = value.lower() in _OFF_VALUES
+    named = len(entry.keys) > 1 and entry.keys[-2] in _FREELY_NAMED
     if re.search(r"(?:docker|podman|containerd)\.sock", value):
         yield ContainerRisk.ENGINE_SOCKET
     if key == "privileged" and not off:
         yield ContainerRisk.PRIVILEGED
-    elif key in _REFUSED and not named and (not off or value == ""):
-        yield _REFUSED[key]
-    elif key in _OF_THE_HOST and not named and value.lower() not in _SAFE_SPACES:
-        yield _OF_THE_HOST[key]
+    elif key in _DANGEROUS_KEYS and not named and (not off or value == ""):
+        yield _DANGEROUS_KEYS[key]
+    elif key in _HOST_KEYS and not named and value.lower() not in _SAFE_NAMESPACES:
+        yield _HOST_KEYS[key]
     elif key == "security_opt" and re.search(r"unconfined|disable|false|\$", value):
         yield ContainerRisk.UNCONFINED
-    elif key not in _HARMLESS.split() and not named and key not in _OF_THE_HOST and key != "privileged":
+    elif key not in _HARMLESS.split() and not named and key not in _HOST_KEYS and key != "privileged":
         yield ContainerRisk.UNREADABLE
     if key == "image" and not named and "$" in value:
         yield ContainerRisk.UNREADABLE
-    if key in ("command", "entrypoint", "test") and ShellScanner().refuses(value.strip("[]").replace(",", " ")):
+    if key in ("command", "entrypoint", "test") and ShellScanner().is_dangerous(value.strip("[]").replace(",", " ")):
         yield ContainerRisk.PIPE_TO_SHELL
-    yield from _of_paths(entry)
-    if "build" in entry.under and "args" in entry.under and _is_secret(entry):
+    yield from _path_risks(entry)
+    if "build" in entry.keys and "args" in entry.keys and _assigns_build_secret(entry):
         yield ContainerRisk.SECRET
 
 
-def _of_paths(entry: ComposeEntry) -> Iterator[ContainerRisk]:
+def _path_risks(entry: ComposeEntry) -> Iterator[ContainerRisk]:
     key, value = entry.key, entry.value
-    in_volumes = "volumes" in entry.under and len(entry.under) > 2
+    in_volumes = "volumes" in entry.keys and len(entry.keys) > 2
     if (in_volumes and key == "volumes" and _is_outside(value.split(":")[0])) or (
         key in ("source", "env_file", "file") and _is_outside(value)
     ):
@@ -231,21 +232,21 @@ def _of_paths(entry: ComposeEntry) -> Iterator[ContainerRisk]:
 
 
 def _is_outside(path: str) -> bool:
-    """Whether it may lie outside the project: a name alone is a volume of the engine's own."""
+    """Whether a path may lie outside the project; a bare name is a volume of the engine."""
     return path.startswith(("/", "~", "\\")) or "$" in path or posixpath.normpath(path).startswith("..")
 
 
-def _is_secret(entry: ComposeEntry) -> bool:
+def _assigns_build_secret(entry: ComposeEntry) -> bool:
     return assigns_secret(entry.value if entry.key == "args" else f"{entry.key}={entry.value}")
 
 
 def _entries(text: str) -> Iterator[ComposeEntry]:
-    """The lines with the keys they stand under; a list's items stand under the list's own key."""
+    """Yield the entries with the keys above them; items of a list have the keys of the list."""
     stack: list[tuple[int, str]] = []
     lines = list(enumerate(text.splitlines(), 1))
     while lines:
         number, raw = lines.pop(0)
-        line = _uncommented(raw, number).strip()
+        line = _strip_comment(raw, number).strip()
         if not line or (line == "---" and number == 1):
             continue
         outer = indent = len(raw) - len(raw.lstrip(" "))
@@ -261,23 +262,23 @@ def _entries(text: str) -> Iterator[ComposeEntry]:
         value = line if pair is None else pair["value"] or ""
         if pair is not None:
             stack.append((indent, pair["key"]))
-        under = tuple(key for _, key in stack)
+        keys = tuple(key for _, key in stack)
         if _BLOCK.match(value):
-            yield ComposeEntry(number, under, _block(lines, outer))
+            yield ComposeEntry(number, keys, _take_block(lines, outer))
         else:
-            yield from (ComposeEntry(number, under, part) for part in _scalars(value, number))
+            yield from (ComposeEntry(number, keys, part) for part in _scalars(value, number))
 
 
-def _block(lines: list[tuple[int, str]], outer: int) -> str:
-    """The text that stands deeper than its key, as it is."""
-    taken: list[str] = []
+def _take_block(lines: list[tuple[int, str]], outer: int) -> str:
+    """Return an indented text block, with the indentation removed."""
+    block: list[str] = []
     while lines and (not lines[0][1].strip() or len(lines[0][1]) - len(lines[0][1].lstrip(" ")) > outer):
-        taken.append(lines.pop(0)[1].strip())
-    return "\n".join(taken)
+        block.append(lines.pop(0)[1].strip())
+    return "\n".join(block)
 
 
 def _scalars(value: str, number: int) -> Iterator[str]:
-    """A plain value, or those of a list on one line; anything cleverer is not read."""
+    """Yield a plain value, or the values of a list on one line; anything more complex is refused."""
     if value in ("{}", "[]"):
         yield ""
         return
@@ -295,15 +296,15 @@ def _scalars(value: str, number: int) -> Iterator[str]:
     yield bare
 
 
-def _uncommented(raw: str, number: int) -> str:
+def _strip_comment(raw: str, number: int) -> str:
     if "\t" in raw:
         raise _Unreadable(number)
     quote = ""
-    for place, sign in enumerate(raw):
+    for place, letter in enumerate(raw):
         if quote:
-            quote = "" if sign == quote else quote
-        elif sign in "\"'" and (place == 0 or raw[place - 1] in " [,:-"):
-            quote = sign
-        elif sign == "#" and (place == 0 or raw[place - 1] == " "):
+            quote = "" if letter == quote else quote
+        elif letter in "\"'" and (place == 0 or raw[place - 1] in " [,:-"):
+            quote = letter
+        elif letter == "#" and (place == 0 or raw[place - 1] == " "):
             return raw[:place]
     return raw

@@ -1,7 +1,4 @@
-"""Reads the Dockerfiles and compose files of a project before anything is built, and names what must not be.
-
-The images that a project is built from and runs: they must be on this machine, for nothing is fetched unasked.
-"""
+"""Scans the Dockerfiles and compose files of a project for dangers and missing images before anything is built."""
 
 from __future__ import annotations
 
@@ -28,23 +25,24 @@ from roundtable.workshop.sandbox.compose_file import (
 from roundtable.workshop.sandbox.engines import ContainerEngine
 from roundtable.workshop.sandbox.shell_text import ShellScanner
 
-_KNOWN = """
+_KEYWORDS = """
 FROM RUN CMD LABEL EXPOSE ENV ADD COPY ENTRYPOINT VOLUME USER WORKDIR ARG ONBUILD STOPSIGNAL HEALTHCHECK SHELL
 MAINTAINER
 """
-_COMMANDS = frozenset({"RUN", "CMD", "ENTRYPOINT", "HEALTHCHECK"})
-_ELSEWHERE = re.compile(r"^(?:[a-z+]+://|git@|\$)|\.git(?:#|$)", re.IGNORECASE)
+_COMMAND_KEYWORDS = frozenset({"RUN", "CMD", "ENTRYPOINT", "HEALTHCHECK"})
+_REMOTE_SOURCE = re.compile(r"^(?:[a-z+]+://|git@|\$)|\.git(?:#|$)", re.IGNORECASE)
 _PLAIN_SHELL = re.compile(
     r"(?:\S*/)?(?:(?:ba|da|z|k|a)?sh|pwsh|powershell|cmd)(?:\.exe)?(?: [-+/]\w+| (?:err|pipe)\w+)*", re.I
 )
-"""A shell with its options: anything more is run before every command of the file."""
+"""A shell with its options only: anything more would run before every command of the file."""
 _HEREDOC = re.compile(r"<<-?\s*([\"']?)(\w+)\1")
 _DIRECTIVE = re.compile(r"^#\s*(\w+)\s*=\s*(\S+)\s*$")
 _ENGINE_SOCKET = re.compile(r"(?:docker|podman|containerd)\.sock")
 
 
 class DockerfileInstruction(msgspec.Struct, frozen=True):
-    """One instruction of a Dockerfile: its line, its word in capitals, and all that follows, with here-documents."""
+    """One instruction of a Dockerfile: its line, its keyword in capitals, and the text that follows, with
+    here-documents."""
 
     line: int
     word: str
@@ -52,7 +50,7 @@ class DockerfileInstruction(msgspec.Struct, frozen=True):
 
 
 def scan_container_files(files: Mapping[str, str]) -> tuple[ContainerFinding, ...]:
-    """Everything that stands against building these files; nothing means that none of the known dangers was seen."""
+    """Return everything that forbids building these files; an empty result means that no known danger was found."""
     found: list[ContainerFinding] = []
     for path, text in files.items():
         if is_dockerfile(path):
@@ -63,50 +61,51 @@ def scan_container_files(files: Mapping[str, str]) -> tuple[ContainerFinding, ..
 
 
 def is_dockerfile(path: str) -> bool:
-    """Whether it is one by its name."""
+    """Whether a file is a Dockerfile by its name."""
     name = PurePosixPath(path).name.lower()
     return any(word in name for word in ("dockerfile", "containerfile"))
 
 
 def scan_dockerfile(path: str, text: str) -> list[ContainerFinding]:
-    """What stands against building one."""
+    """Return what forbids building a Dockerfile."""
     shell = ShellScanner()
-    found = [make_container_finding(path, line, kind) for line, kind in _directives(text)]
-    for it in parse_dockerfile_instructions(text):
-        kinds = dict.fromkeys(_refused(it, shell))
-        found += [make_container_finding(path, it.line, kind) for kind in kinds]
+    found = [make_container_finding(path, line, kind) for line, kind in _directive_risks(text)]
+    for instruction in parse_dockerfile_instructions(text):
+        kinds = dict.fromkeys(_risks_of_instruction(instruction, shell))
+        found += [make_container_finding(path, instruction.line, kind) for kind in kinds]
     return found
 
 
-def _refused(it: DockerfileInstruction, shell: ShellScanner) -> Iterator[ContainerRisk]:
-    if it.word == "ONBUILD":
-        word, _, text = it.text.partition(" ")
-        yield from _refused(DockerfileInstruction(it.line, word.upper(), text), shell)
-    elif it.word not in _KNOWN.split():
+def _risks_of_instruction(instruction: DockerfileInstruction, shell: ShellScanner) -> Iterator[ContainerRisk]:
+    if instruction.word == "ONBUILD":
+        word, _, text = instruction.text.partition(" ")
+        yield from _risks_of_instruction(DockerfileInstruction(instruction.line, word.upper(), text), shell)
+    elif instruction.word not in _KEYWORDS.split():
         yield ContainerRisk.UNREADABLE
-    if _ENGINE_SOCKET.search(it.text):
+    if _ENGINE_SOCKET.search(instruction.text):
         yield ContainerRisk.ENGINE_SOCKET
-    if it.word in _COMMANDS:
-        yield from _options(it.text)
-        if shell.refuses(_command(it.text)):
+    if instruction.word in _COMMAND_KEYWORDS:
+        yield from _option_risks(instruction.text)
+        if shell.is_dangerous(_command_text(instruction.text)):
             yield ContainerRisk.PIPE_TO_SHELL
-    if it.word == "SHELL" and not _PLAIN_SHELL.fullmatch(_command(it.text)):
+    if instruction.word == "SHELL" and not _PLAIN_SHELL.fullmatch(_command_text(instruction.text)):
         yield ContainerRisk.PIPE_TO_SHELL
-    if it.word in ("ADD", "COPY"):
-        head, _, script = it.text.partition("\n")
-        shell.writes(_HEREDOC.sub(r"\2", head).split(), script)
-    if it.word == "ADD" and any(_ELSEWHERE.search(source) for source in _sources(it.text)):
+    if instruction.word in ("ADD", "COPY"):
+        head, _, script = instruction.text.partition("\n")
+        shell.note_written_file(_HEREDOC.sub(r"\2", head).split(), script)
+    if instruction.word == "ADD" and any(_REMOTE_SOURCE.search(source) for source in _sources(instruction.text)):
         yield ContainerRisk.REMOTE
-    if it.word == "FROM" and "$" in _image(it.text):
+    if instruction.word == "FROM" and "$" in _base_image(instruction.text):
         yield ContainerRisk.UNREADABLE
-    if it.word in ("ARG", "ENV"):
-        shell.sets(_variables(it.text))
-        if assigns_secret(it.text):
+    if instruction.word in ("ARG", "ENV"):
+        shell.set_variables(_variables_set(instruction.text))
+        if assigns_secret(instruction.text):
             yield ContainerRisk.SECRET
 
 
-def _options(text: str) -> Iterator[ContainerRisk]:
-    """What the options of RUN ask for, and what a docker command inside it would; the builder takes quotes away."""
+def _option_risks(text: str) -> Iterator[ContainerRisk]:
+    """Yield the risks in options of RUN and of a docker command inside it; quotes are removed first, as the builder
+    does."""
     text = re.sub(r"[\"'\\]", "", text)
     if re.search(r"--security[= ]+insecure|--privileged\b", text):
         yield ContainerRisk.PRIVILEGED
@@ -118,8 +117,8 @@ def _options(text: str) -> Iterator[ContainerRisk]:
         yield ContainerRisk.HOST_MOUNT
 
 
-def _command(text: str) -> str:
-    """A command as a shell would see it; the other form is a list in JSON."""
+def _command_text(text: str) -> str:
+    """Return a command as a shell would see it; the exec form is a JSON list."""
     start = text.find("[")
     if start >= 0 and text.rstrip().endswith("]"):
         try:
@@ -129,8 +128,8 @@ def _command(text: str) -> str:
     return text
 
 
-def _variables(text: str) -> dict[str, str]:
-    """What ARG or ENV sets; `ENV NAME value` is the old way to write it."""
+def _variables_set(text: str) -> dict[str, str]:
+    """Return the variables that ARG or ENV sets; `ENV NAME value` is the old form."""
     try:
         words = shlex.split(text)
     except ValueError:
@@ -140,25 +139,25 @@ def _variables(text: str) -> dict[str, str]:
     return {name: value for name, _, value in (word.partition("=") for word in words)}
 
 
-def _image(text: str) -> str:
-    """What FROM begins with."""
-    return next((it for it in text.split() if not it.startswith("--")), "")
+def _base_image(text: str) -> str:
+    """Return the image that FROM names."""
+    return next((word for word in text.split() if not word.startswith("--")), "")
 
 
 def _sources(text: str) -> list[str]:
-    words = [it for it in re.split(r"[\s,\[\]\"']+", text) if it and not it.startswith("--")]
+    words = [word for word in re.split(r"[\s,\[\]\"']+", text) if word and not word.startswith("--")]
     return words[:-1] or words
 
 
-def _directives(text: str) -> Iterator[tuple[int, ContainerRisk]]:
-    """Another builder than the usual one is a program of its own."""
+def _directive_risks(text: str) -> Iterator[tuple[int, ContainerRisk]]:
+    """Refuse a custom syntax image: it is a program of its own that would run the build."""
     for number, builder in dockerfile_syntax_images(text):
         if not builder.startswith(("docker/dockerfile:", "docker/dockerfile@")):
             yield number, ContainerRisk.REMOTE
 
 
 def dockerfile_syntax_images(text: str) -> Iterator[tuple[int, str]]:
-    """The images that a Dockerfile wants to be built by, with their lines."""
+    """Yield the images of `# syntax=` directives, with their line numbers."""
     for number, line in enumerate(text.splitlines(), 1):
         directive = _DIRECTIVE.match(line.strip())
         if directive is None:
@@ -173,74 +172,77 @@ def parse_dockerfile_instructions(text: str) -> Iterator[DockerfileInstruction]:
     for number, line in lines:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        whole = line.strip()
-        while whole.endswith(escape):
+        logical_line = line.strip()
+        while logical_line.endswith(escape):
             _, following = next(lines, (0, ""))
             if following.lstrip().startswith("#"):
                 continue
-            whole = whole[:-1] + " " + following.strip()
-        for _, name in _HEREDOC.findall(whole):
+            logical_line = logical_line[:-1] + " " + following.strip()
+        for _, name in _HEREDOC.findall(logical_line):
             for _, body in lines:
                 if body.strip() == name:
                     break
-                whole += "\n" + body
-        word, _, rest = whole.replace("\t", " ").partition(" ")
+                logical_line += "\n" + body
+        word, _, rest = logical_line.replace("\t", " ").partition(" ")
         yield DockerfileInstruction(number, word.upper(), rest.strip())
 
 
-_PLAIN = re.compile(r"[A-Za-z0-9][\w.:/@-]{0,250}")
-_TAKEN_FROM = re.compile(r"(?:^--|,|=)from=[\"']?([^\s,\"']+)", re.IGNORECASE)
+_SIMPLE_IMAGE_NAME = re.compile(r"[A-Za-z0-9][\w.:/@-]{0,250}")
+_FROM_OPTION = re.compile(r"(?:^--|,|=)from=[\"']?([^\s,\"']+)", re.IGNORECASE)
 
 
 async def describe_missing_images(engine: ContainerEngine, files: Mapping[str, str]) -> str:
-    """Which images are not here and how a person fetches them, in two sentences; nothing where all are."""
-    missing = [it for it in dict.fromkeys(_images(files)) if not await _is_here(engine, it)]
+    """Say which images are missing and how to pull them; empty if none is missing."""
+    missing = [image for image in dict.fromkeys(_needed_images(files)) if not await _is_present(engine, image)]
     if not missing:
         return ""
-    names = join_names([sanitize_line(it, 100) for it in missing])
-    fetching = [f"`{engine.name} pull {it}`" for it in missing if _plain(it)]
+    names = join_names([sanitize_line(image, 100) for image in missing])
+    pull_commands = [f"`{engine.name} pull {image}`" for image in missing if _is_simple_name(image)]
     there = (
-        f"The images {names} are not on this machine" if missing[1:] else f"The image {names} is not on this machine"
+        f"The images {names} are missing on this machine"
+        if missing[1:]
+        else f"The image {names} is missing on this machine"
     )
-    what_to_do = f"Run {join_names(fetching)} yourself" if fetching else "Write the names plainly"
-    return f"{there}, and nothing is fetched unasked. {what_to_do}, and then run it again."
+    what_to_do = f"Run {join_names(pull_commands)} yourself" if pull_commands else "Use simple image names"
+    return f"{there}, and nothing is downloaded without being asked for. {what_to_do}, then run the project again."
 
 
-async def _is_here(engine: ContainerEngine, image: str) -> bool:
-    return _plain(image) and (await engine.ask(("image", "inspect", image))).code == 0
+async def _is_present(engine: ContainerEngine, image: str) -> bool:
+    return _is_simple_name(image) and (await engine.ask(("image", "inspect", image))).code == 0
 
 
-def _plain(image: str) -> bool:
-    return _PLAIN.fullmatch(image) is not None
+def _is_simple_name(image: str) -> bool:
+    return _SIMPLE_IMAGE_NAME.fullmatch(image) is not None
 
 
-def _images(files: Mapping[str, str]) -> Iterator[str]:
-    """A compose file may have any of the Dockerfiles built; without one, only that at the root is."""
+def _needed_images(files: Mapping[str, str]) -> Iterator[str]:
+    """Yield the images needed: a compose file may build any Dockerfile; without one, only the Dockerfile at the root
+    counts."""
     compose = find_compose_file(files)
     if compose:
         yield from read_compose_names(files[compose]).images
     for path in files:
         if path == "Dockerfile" or (compose and is_dockerfile(path)):
-            yield from _of_dockerfile(files[path])
+            yield from _dockerfile_images(files[path])
 
 
-def _of_dockerfile(text: str) -> Iterator[str]:
-    """Those it begins with, those it takes files from, and the one that is to build it; not its own stages."""
+def _dockerfile_images(text: str) -> Iterator[str]:
+    """Yield the images a Dockerfile starts from, copies from or is built by, except its own stages."""
     yield from (image for _, image in dockerfile_syntax_images(text))
     stages = ["scratch"]
-    begun = 0
-    for it in parse_dockerfile_instructions(text):
-        word, rest = it.word, it.text
+    stage_number = 0
+    for instruction in parse_dockerfile_instructions(text):
+        word, rest = instruction.word, instruction.text
         if word == "ONBUILD":
             word, _, rest = rest.partition(" ")
         words = rest.split()
-        options = [it for it in words if it.startswith("--")]
+        options = [word for word in words if word.startswith("--")]
         if word.upper() == "FROM":
-            image, *named = [it for it in words if it not in options] or [""]
+            image, *named = [word for word in words if word not in options] or [""]
             if image.lower() not in stages:
                 yield image
-            stages += [str(begun), *(name.lower() for name in named[1:])]
-            begun += 1
+            stages += [str(stage_number), *(name.lower() for name in named[1:])]
+            stage_number += 1
         elif word.upper() in ("COPY", "ADD", "RUN"):
-            taken = [image for option in options for image in _TAKEN_FROM.findall(option)]
-            yield from (image for image in taken if image.lower() not in stages)
+            images = [image for option in options for image in _FROM_OPTION.findall(option)]
+            yield from (image for image in images if image.lower() not in stages)

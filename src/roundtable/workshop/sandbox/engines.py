@@ -1,4 +1,4 @@
-"""Docker and Podman by their command lines, where an engine on this machine answers."""
+"""Docker and Podman through their command lines, where an engine on this machine answers."""
 
 from __future__ import annotations
 
@@ -16,68 +16,68 @@ from roundtable.workshop.identity import is_orphaned_name
 CONTAINER_LABEL = "roundtable.run"
 EMPTY_IMAGE = "roundtable-empty:1"
 
-_QUESTIONS: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
+_LOCAL_ENGINE_CHECKS: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
     "docker": (
         (("context", "inspect", "--format", "{{.Endpoints.docker.Host}}"), "unix://"),
         (("version", "--format", "{{.Server.Version}}"), ""),
     ),
     "podman": ((("info", "--format", "{{.Host.ServiceIsRemote}}"), "false"),),
 }
-"""What to ask, and how the answer begins where the engine answers and runs on this machine, not on another."""
+"""Commands to ask, and the prefix of the answer of an engine that runs on this machine and not on another."""
 _VARIABLES = (
     "PATH", "HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG",
     "CONTAINER_HOST", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF",
 )  # fmt: skip
-_PATIENCE = 20.0
-_NOTHING = bytes(10_240)
-"""An archive with nothing in it."""
+_COMMAND_TIMEOUT = 20.0
+_EMPTY_ARCHIVE = bytes(10_240)
+"""An empty tar archive."""
 
 
 def container_engine_variables() -> dict[str, str]:
-    """The person's variables that say where programs and engines are."""
+    """Return the user's environment variables that lead to an engine."""
     return {name: os.environ[name] for name in _VARIABLES if name in os.environ}
 
 
 class EngineReply(msgspec.Struct, frozen=True):
-    """What an engine said to one command; no code where it did not answer in time."""
+    """The answer of an engine to one command; `code` is None if it did not answer in time."""
 
     code: int | None
     text: str
 
 
 class ContainerEngine:
-    """One that answers. Its command line gets none of the person's variables but those that lead to it."""
+    """A container engine that answers. Its command line gets only the user's variables that lead to it."""
 
     def __init__(self, name: str, program: str) -> None:
         self.name = name
         self.program = program
 
     def fresh(self, place: str, options: str) -> list[str]:
-        """The option for a new place in memory; Podman would copy into it what it is to hide."""
+        """Return the option for a new tmpfs; Podman would otherwise copy the hidden contents into it."""
         return ["--tmpfs", f"{place}:{options}{',notmpcopyup' if self.name == 'podman' else ''}"]
 
     @property
     def variables(self) -> dict[str, str]:
-        """What its command line is given."""
+        """The environment of the engine's command line."""
         return container_engine_variables()
 
     @classmethod
     async def find(cls, name: str) -> ContainerEngine | str:
-        """The engine of that name, or why it cannot be used."""
+        """Return the engine of that name, or the reason it cannot be used."""
         program = shutil.which(name)
         if program is None:
             return f"{name.capitalize()} is not installed."
         engine = cls(name, program)
-        for question, wanted in _QUESTIONS[name]:
-            answer = await engine.ask(question)
+        for command, prefix in _LOCAL_ENGINE_CHECKS[name]:
+            answer = await engine.ask(command)
             if answer.code != 0:
-                return f"No {name.capitalize()} engine answers ({sanitize_line(answer.text, 200)})."
-            if not answer.text.startswith(wanted):
-                return f"{name.capitalize()} would run things on another machine ({sanitize_line(answer.text, 100)})."
+                return f"The {name.capitalize()} engine does not answer ({sanitize_line(answer.text, 200)})."
+            if not answer.text.startswith(prefix):
+                return f"{name.capitalize()} runs on another machine ({sanitize_line(answer.text, 100)})."
         return engine
 
     async def ask(self, argv: Sequence[str], data: bytes | None = None) -> EngineReply:
-        """One short command, and what it said."""
+        """Run one short command of the engine."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *(self.program, *argv),
@@ -86,26 +86,26 @@ class ContainerEngine:
         except OSError as error:
             return EngineReply(None, error.strerror or "")
         try:
-            async with asyncio.timeout(_PATIENCE):
-                said, _ = await process.communicate(data)
+            async with asyncio.timeout(_COMMAND_TIMEOUT):
+                output, _ = await process.communicate(data)
         except TimeoutError:
-            return EngineReply(None, f"no answer in {_PATIENCE:g} seconds")
+            return EngineReply(None, f"no answer in {_COMMAND_TIMEOUT:g} seconds")
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-        return EngineReply(process.returncode, said.decode(errors="replace").strip())
+        return EngineReply(process.returncode, output.decode(errors="replace").strip())
 
     async def empty_image(self) -> str:
-        """The name of an image with nothing in it; it is made here, so that nothing has to be fetched."""
+        """Return the name of an empty image, created locally so that nothing has to be downloaded."""
         if (await self.ask(("image", "inspect", EMPTY_IMAGE))).code != 0:
-            await self.ask(("import", "-", EMPTY_IMAGE), _NOTHING)
+            await self.ask(("import", "-", EMPTY_IMAGE), _EMPTY_ARCHIVE)
         return EMPTY_IMAGE
 
     async def sweep(self) -> None:
-        """Take away the containers and images that killed processes of ours have left behind."""
-        ours = ("--all", "--filter", f"label={CONTAINER_LABEL}", "--format")
-        for listed, name, remove in (("ps", "{{.Names}}", "rm"), ("images", "{{.Repository}}", "rmi")):
-            found = await self.ask((listed, *ours, name))
+        """Delete the containers and images that killed Roundtable processes left behind."""
+        own_filter = ("--all", "--filter", f"label={CONTAINER_LABEL}", "--format")
+        for list_command, name, remove in (("ps", "{{.Names}}", "rm"), ("images", "{{.Repository}}", "rmi")):
+            found = await self.ask((list_command, *own_filter, name))
             if orphans := [name for name in found.text.split() if is_orphaned_name(name)]:
                 await self.ask((remove, "--force", *orphans))

@@ -1,7 +1,4 @@
-"""Programs that try to get out of a sandbox: what each one tries, and the bound it must meet if it is a greedy one.
-
-Proves the isolation of a sandbox by trying to break out of it.
-"""
+"""Programs that try to escape from a sandbox, and the test that runs them and reports which were blocked."""
 
 from __future__ import annotations
 
@@ -24,11 +21,11 @@ from roundtable.core.sandbox import Bounds, Job, Limit
 from roundtable.workshop.sandbox.run_result import RunResult, run_sandbox_job
 
 ESCAPED_MARK, BLOCKED_EXIT_CODE = "OUT: ", 7
-"""What an attempt says that got out, and its exit code if it did not."""
+"""The prefix of an attempt's output if it escaped, and its exit code if it was blocked."""
 
-_BEFORE = f"""
+_PRELUDE = f"""
 import ctypes, glob, json, os, socket, stat, subprocess, sys
-witness = json.loads(sys.argv[1])
+targets = json.loads(sys.argv[1])
 libc = ctypes.CDLL(None, use_errno=True)
 def out(what):
     print({ESCAPED_MARK!r} + str(what))
@@ -56,42 +53,42 @@ def connected(family, kind, address):
         it.connect(address)
         return address
 """
-_AFTER = f"\nsys.exit({BLOCKED_EXIT_CODE})\n"
+_EPILOGUE = f"\nsys.exit({BLOCKED_EXIT_CODE})\n"
 
 _NETWORK = """
 attempt('there is a way to the network', connected, socket.AF_INET, socket.SOCK_DGRAM, ('192.0.2.1', 9))
 attempt('there is a way to the network', connected, socket.AF_INET6, socket.SOCK_DGRAM, ('2001:db8::1', 9))
 """
 _NEIGHBOURS = """
-attempt('a server of the machine', connected, socket.AF_INET, socket.SOCK_STREAM, ('127.0.0.1', witness['port']))
-attempt('an abstract socket', connected, socket.AF_UNIX, socket.SOCK_STREAM, chr(0) + witness['abstract'])
+attempt('a server of the machine', connected, socket.AF_INET, socket.SOCK_STREAM, ('127.0.0.1', targets['port']))
+attempt('an abstract socket', connected, socket.AF_UNIX, socket.SOCK_STREAM, chr(0) + targets['abstract'])
 for path in ('/run/docker.sock', '/var/run/docker.sock', '/run/podman/podman.sock', '/run/dbus/system_bus_socket'):
     attempt(path, connected, socket.AF_UNIX, socket.SOCK_STREAM, path)
 """
 _FILES = """
-for path in (witness['secret'], *witness['home'], '/etc/shadow', '/etc/gshadow', '/etc/sudoers'):
+for path in (targets['secret'], *targets['home'], '/etc/shadow', '/etc/gshadow', '/etc/sudoers'):
     attempt(path, read, path)
 """
 _ENVIRONMENT = """
 for path in glob.glob('/proc/[0-9]*/environ'):
     try:
         with open(path, 'rb') as file:
-            if witness['token'].encode() in file.read():
+            if targets['token'].encode() in file.read():
                 out(path)
     except OSError:
         pass
 """
 _WRITING = """
-for folder in (witness['folder'], '/', '/usr', '/usr/bin', '/etc', '/opt', os.path.dirname(sys.executable)):
+for folder in (targets['folder'], '/', '/usr', '/usr/bin', '/etc', '/opt', os.path.dirname(sys.executable)):
     attempt(folder, make, folder)
 attempt('its own program', write, '/proc/self/exe')
 attempt('its interpreter', write, os.path.realpath(sys.executable))
-attempt('a file of its folder', write, os.path.join(witness['folder'], 'kept.txt'))
+attempt('a file of its folder', write, os.path.join(targets['folder'], 'kept.txt'))
 """
 _SIGNALS = """
-attempt('a signal', lambda: os.kill(witness['victim'], 9) or 'sent')
-attempt('a handle', os.pidfd_open, witness['victim'])
-attempt('traced', libc.ptrace, 16, witness['victim'], 0, 0)
+attempt('a signal', lambda: os.kill(targets['victim'], 9) or 'sent')
+attempt('a handle', os.pidfd_open, targets['victim'])
+attempt('traced', libc.ptrace, 16, targets['victim'], 0, 0)
 """
 _RIGHTS = """
 for path in ('/usr/bin/su', '/bin/su', '/usr/bin/mount', '/bin/mount', '/usr/bin/passwd', '/usr/bin/chsh'):
@@ -110,9 +107,9 @@ attempt('another root', lambda: os.chroot('/tmp') or 'changed')
 """
 _PROC = """
 for root in glob.glob('/proc/[0-9]*/root'):
-    attempt(root, read, root + witness['secret'])
+    attempt(root, read, root + targets['secret'])
 for path in glob.glob('/proc/[0-9]*/cwd'):
-    attempt(path, read, os.path.join(path, witness['secret'].lstrip('/')))
+    attempt(path, read, os.path.join(path, targets['secret'].lstrip('/')))
 for path in ('sysrq-trigger', 'sys/kernel/core_pattern', 'sys/kernel/modprobe', 'sys/vm/overcommit_memory', 'mtrr'):
     attempt(path, write, '/proc/' + path)
 for path in ('/proc/kcore', '/proc/kmsg', '/dev/mem', '/dev/kmem', '/dev/sda', '/dev/vda'):
@@ -125,7 +122,8 @@ attempt('the terminal', write, '/dev/tty')
 
 
 class EscapeAttempt(msgspec.Struct, frozen=True):
-    """One way to try it. A greedy one must end by meeting its `limit`; the others must end by saying that they held."""
+    """One escape attempt. An attempt at exhaustion must end by reaching its `limit`; the others must report that they
+    were blocked."""
 
     name: str
     program: str
@@ -134,42 +132,44 @@ class EscapeAttempt(msgspec.Struct, frozen=True):
 
     @property
     def source(self) -> str:
-        """The whole program."""
-        return _BEFORE + self.program + _AFTER
+        """The complete program."""
+        return _PRELUDE + self.program + _EPILOGUE
 
 
-def _greedy(name: str, program: str, limit: Limit, seconds: float = 20) -> EscapeAttempt:
+def _exhaustion(name: str, program: str, limit: Limit, seconds: float = 20) -> EscapeAttempt:
     return EscapeAttempt(
         name, program, limit, Bounds(seconds, memory=128 << 20, processes=32, disk=16 << 20, output=1000)
     )
 
 
 QUICK_ESCAPE_ATTEMPTS = (
-    EscapeAttempt("reaching the network", _NETWORK),
-    EscapeAttempt("reaching servers of this machine", _NEIGHBOURS),
-    EscapeAttempt("reading files of this machine", _FILES),
-    EscapeAttempt("reading the variables of other processes", _ENVIRONMENT),
-    EscapeAttempt("writing to what it is shown", _WRITING),
-    EscapeAttempt("signalling and tracing other processes", _SIGNALS),
-    EscapeAttempt("gaining rights", _RIGHTS),
-    EscapeAttempt("getting at the kernel by /proc, /sys and /dev", _PROC),
+    EscapeAttempt("reach the network", _NETWORK),
+    EscapeAttempt("reach servers on this machine", _NEIGHBOURS),
+    EscapeAttempt("read files outside the sandbox", _FILES),
+    EscapeAttempt("read the environment of other processes", _ENVIRONMENT),
+    EscapeAttempt("write to read-only files", _WRITING),
+    EscapeAttempt("signal or trace other processes", _SIGNALS),
+    EscapeAttempt("gain privileges", _RIGHTS),
+    EscapeAttempt("reach the kernel through /proc, /sys and /dev", _PROC),
 )
-"""What the doctor always tries."""
+"""The attempts that `doctor` always makes."""
 EXHAUSTION_ATTEMPTS = (
-    _greedy("starting processes without end", "while True:\n    os.fork()", Limit.PROCESSES),
-    _greedy("taking memory without end", "taken = []\nwhile True:\n    taken.append(bytearray(1 << 20))", Limit.MEMORY),
-    _greedy("filling the disk", "to = open('/tmp/full', 'wb')\nwhile True:\n    to.write(bytes(1 << 16))", Limit.DISK),
-    _greedy("never ending", "import time\ntime.sleep(3600)", Limit.TIME, seconds=1),
-    _greedy("talking without end", "while True:\n    os.write(1, bytes(1 << 16))", Limit.OUTPUT),
+    _exhaustion("start processes without end", "while True:\n    os.fork()", Limit.PROCESSES),
+    _exhaustion(
+        "allocate memory without end", "taken = []\nwhile True:\n    taken.append(bytearray(1 << 20))", Limit.MEMORY
+    ),
+    _exhaustion("fill the disk", "to = open('/tmp/full', 'wb')\nwhile True:\n    to.write(bytes(1 << 16))", Limit.DISK),
+    _exhaustion("never end", "import time\ntime.sleep(3600)", Limit.TIME, seconds=1),
+    _exhaustion("print without end", "while True:\n    os.write(1, bytes(1 << 16))", Limit.OUTPUT),
 )
-"""What takes a little longer."""
+"""The attempts at exhausting resources, which take a little longer."""
 
 
-_KEPT = "as it was"
+_UNCHANGED = "as it was"
 
 
 class EscapeOutcome(msgspec.Struct, frozen=True):
-    """One attempt and whether the sandbox held; None with the reason in `note` where it could not be made."""
+    """Whether an escape attempt was blocked; None, with the reason in `note`, if it could not be made."""
 
     attempt: str
     held: bool | None
@@ -177,7 +177,7 @@ class EscapeOutcome(msgspec.Struct, frozen=True):
 
 
 class EscapeTargets(msgspec.Struct, frozen=True):
-    """What an attempt is told of this machine: things that are really there and that it must not get at."""
+    """Real things of this machine that an attempt is told about and must not reach."""
 
     folder: str
     secret: str
@@ -189,49 +189,52 @@ class EscapeTargets(msgspec.Struct, frozen=True):
 
 
 async def run_escape_attempts(sandbox: Sandbox, attempts: Sequence[EscapeAttempt]) -> list[EscapeOutcome]:
-    """Make the attempts, one after the other."""
-    async with _witness() as witness:
-        return [await _made(sandbox, witness, attempt) for attempt in attempts]
+    """Make the escape attempts, one after another."""
+    async with _prepare_targets() as targets:
+        return [await _make_attempt(sandbox, targets, attempt) for attempt in attempts]
 
 
-async def _made(sandbox: Sandbox, witness: EscapeTargets, attempt: EscapeAttempt) -> EscapeOutcome:
-    told = json.dumps(msgspec.to_builtins(witness))
-    argv = (sys.executable, "-I", "-S", "-c", attempt.source, told)
-    end = await run_sandbox_job(sandbox, Job(argv, witness.folder, bounds=attempt.bounds))
-    said = end.output.decode(errors="replace")
-    if harm := _harm(witness):
-        return EscapeOutcome(attempt.name, False, harm)
-    if ESCAPED_MARK in said:
-        return EscapeOutcome(attempt.name, False, said.partition(ESCAPED_MARK)[2].strip())
-    if _as_wanted(end, attempt):
+async def _make_attempt(sandbox: Sandbox, targets: EscapeTargets, attempt: EscapeAttempt) -> EscapeOutcome:
+    description = json.dumps(msgspec.to_builtins(targets))
+    argv = (sys.executable, "-I", "-S", "-c", attempt.source, description)
+    result = await run_sandbox_job(sandbox, Job(argv, targets.folder, bounds=attempt.bounds))
+    output = result.output.decode(errors="replace")
+    if damage := _find_damage(targets):
+        return EscapeOutcome(attempt.name, False, damage)
+    if ESCAPED_MARK in output:
+        return EscapeOutcome(attempt.name, False, output.partition(ESCAPED_MARK)[2].strip())
+    if _ended_as_expected(result, attempt):
         return EscapeOutcome(attempt.name, True)
     if attempt.limit is not None:
         return EscapeOutcome(
-            attempt.name, False, f"It should have met its bound ({attempt.limit}) and ended otherwise."
+            attempt.name, False, f"It should have reached its limit ({attempt.limit}) but ended in another way."
         )
-    return EscapeOutcome(attempt.name, None, said.strip()[-200:] or end.stopped)
+    return EscapeOutcome(attempt.name, None, output.strip()[-200:] or result.stopped)
 
 
-def _as_wanted(end: RunResult, attempt: EscapeAttempt) -> bool:
-    return end.limit is attempt.limit if attempt.limit is not None else end.code == BLOCKED_EXIT_CODE
+def _ended_as_expected(result: RunResult, attempt: EscapeAttempt) -> bool:
+    return result.limit is attempt.limit if attempt.limit is not None else result.code == BLOCKED_EXIT_CODE
 
 
-def _harm(witness: EscapeTargets) -> str:
-    """What is not as it was, if anything."""
-    if sorted(os.listdir(witness.folder)) != ["kept.txt"] or (Path(witness.folder) / "kept.txt").read_text() != _KEPT:
-        return "Its folder was written to."
-    with open(f"/proc/{witness.victim}/stat", "rb") as file:
-        return "Another process was ended." if file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X") else ""
+def _find_damage(targets: EscapeTargets) -> str:
+    """Return what was changed outside the sandbox; empty if nothing was."""
+    if (
+        sorted(os.listdir(targets.folder)) != ["kept.txt"]
+        or (Path(targets.folder) / "kept.txt").read_text() != _UNCHANGED
+    ):
+        return "It wrote to its read-only folder."
+    with open(f"/proc/{targets.victim}/stat", "rb") as file:
+        return "It killed another process." if file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X") else ""
 
 
 @asynccontextmanager
-async def _witness() -> AsyncGenerator[EscapeTargets]:
-    """A secret elsewhere, two servers, another process with a token among its variables, and a folder of its own."""
+async def _prepare_targets() -> AsyncGenerator[EscapeTargets]:
+    """Set up the targets: a secret file, two servers, another process with a token in its environment, and a folder."""
     token = secrets.token_hex(16)
     with ExitStack() as stack:
-        elsewhere, folder = (Path(stack.enter_context(TemporaryDirectory())) for _ in range(2))
-        (elsewhere / "secret.txt").write_text(token)
-        (folder / "kept.txt").write_text(_KEPT)
+        secret_folder, folder = (Path(stack.enter_context(TemporaryDirectory())) for _ in range(2))
+        (secret_folder / "secret.txt").write_text(token)
+        (folder / "kept.txt").write_text(_UNCHANGED)
         server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         abstract = stack.enter_context(socket.socket(socket.AF_UNIX))
         abstract.bind(f"\0{token}")
@@ -240,11 +243,11 @@ async def _witness() -> AsyncGenerator[EscapeTargets]:
             sys.executable, "-I", "-S", "-c", "import sys; sys.stdin.read()",
             stdin=asyncio.subprocess.PIPE, stdout=DEVNULL, stderr=DEVNULL, env={"WITNESS": token},
         )  # fmt: skip
-        home = tuple(str(it) for it in Path.home().iterdir() if it.is_file()) if Path.home().is_dir() else ()
+        home = tuple(str(path) for path in Path.home().iterdir() if path.is_file()) if Path.home().is_dir() else ()
         try:
             yield EscapeTargets(
                 folder=str(folder),
-                secret=str(elsewhere / "secret.txt"),
+                secret=str(secret_folder / "secret.txt"),
                 home=home[:20],
                 port=server.getsockname()[1],
                 abstract=token,

@@ -1,7 +1,7 @@
-"""The first program in every sandbox: it lays the job's files out, runs it, and reports which bound it met.
+"""The first program in every sandbox: it copies the job's files, runs the job, and reports which limit was reached.
 
-It also holds the other end of our standard input: when that closes, because we ended it or died, it ends everything.
-What it reports goes over its standard error, of which the job knows nothing; all that the job says is one stream.
+It watches its standard input: when that closes, because Roundtable stopped the run or died, it kills everything. Its
+report goes to its own standard error, which the job cannot reach; the job's output is one stream.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from roundtable.core.sandbox import Limit
 from roundtable.core.text.sanitize import sanitize_line
 
 SOURCE_MOUNT = "/run/source"
-"""Where the folder of a job is shown that works on a copy of it."""
+"""Where the job's folder is mounted if the job works on a copy of it."""
 SANDBOX_PROCESSES = 4
-"""Of a sandbox itself, beside those of the job."""
+"""Processes of the sandbox itself, in addition to those of the job."""
 
-_LONGEST_REPORT = 4096
+_MAX_REPORT_BYTES = 4096
 _SCRIPT = """
 copied=$1 size=$2 code=126
 shift 2
@@ -65,63 +65,65 @@ end
 
 
 def sandbox_init_command(copied: bool, files: bytes) -> tuple[str, ...]:
-    """The arguments of the first program; those of the job follow."""
+    """Return the arguments of the init script; those of the job follow them."""
     return ("/bin/sh", "-c", _SCRIPT, "sh", "yes" if copied else "no", str(len(files)))
 
 
 class InitReport:
-    """What the first program says of a run; where it never began, what the sandbox itself says instead."""
+    """Reads the report of the init script; if the job never began, it holds the sandbox's own error output."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._said = b""
+        self._output = b""
         self._reading = asyncio.create_task(self._read())
 
     async def _read(self) -> None:
         assert self._process.stderr is not None
-        while chunk := await self._process.stderr.read(_LONGEST_REPORT):
-            self._said = (self._said + chunk)[-_LONGEST_REPORT:]
+        while chunk := await self._process.stderr.read(_MAX_REPORT_BYTES):
+            self._output = (self._output + chunk)[-_MAX_REPORT_BYTES:]
 
     async def complete(self) -> None:
-        """Wait until no more can come."""
+        """Wait until the report is complete."""
         await self._reading
 
     @property
     def limit(self) -> Limit | None:
-        """Which bound it says was met."""
-        return next((it for it in Limit if f"ended {it}" in self._lines()), None)
+        """The limit that the script reported, if any."""
+        return next((limit for limit in Limit if f"ended {limit}" in self._lines()), None)
 
     @property
     def failure(self) -> str:
-        """Why the run never began, if it did not."""
-        began = any(it == "began" or it.startswith("ended") for it in self._lines())
+        """Why the job never began; empty if it did."""
+        began = any(line == "began" or line.startswith("ended") for line in self._lines())
         return (
-            "" if began else f"It could not be run: {sanitize_line(' '.join(self._lines()), 300) or 'nobody said why'}."
+            ""
+            if began
+            else f"The program could not be run: {sanitize_line(' '.join(self._lines()), 300) or 'no reason given'}."
         )
 
     def _lines(self) -> list[str]:
-        return self._said.decode(errors="replace").splitlines()
+        return self._output.decode(errors="replace").splitlines()
 
 
 def pack_job_files(files: Mapping[str, str]) -> bytes | str:
-    """The files as the first program takes them from its standard input, or which of them has no place here."""
+    """Return the files as a tar archive for the init script's standard input, or an error for an invalid path."""
     if not files:
         return b""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for path, text in files.items():
-            pure = PurePosixPath(path)
-            if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\0" in path:
-                return f"It was not started: {path!r} is no path within its folder."
+            relative = PurePosixPath(path)
+            if relative.is_absolute() or ".." in relative.parts or not relative.parts or "\0" in path:
+                return f"The run was not started: {path!r} is not a path inside its folder."
             data = text.encode()
-            entry = tarfile.TarInfo(str(pure))
+            entry = tarfile.TarInfo(str(relative))
             entry.size, entry.mode = len(data), 0o644
             tar.addfile(entry, io.BytesIO(data))
     return archive.getvalue()
 
 
 async def send_job_files(process: Process, files: bytes) -> None:
-    """Give a run its files, and leave its standard input open: that it closes is how it learns that we are gone."""
+    """Send a job its files. Its standard input stays open: when it closes, the job knows that Roundtable is gone."""
     assert process.stdin is not None
     with suppress(OSError):
         process.stdin.write(files)

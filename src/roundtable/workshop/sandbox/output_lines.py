@@ -1,4 +1,4 @@
-"""What a run says, line by line, with what scripts of ours say in between taken out."""
+"""The output of a run, line by line, with the marker lines of our own scripts taken out."""
 
 from __future__ import annotations
 
@@ -11,63 +11,63 @@ from roundtable.core.sandbox import Bounds
 
 LineCallback = Callable[[str], None]
 
-_LONGEST = 8_000
-_KEPT = Bounds().output
+_MAX_LINE = 8_000
+_KEPT_BYTES = Bounds().output
 
 
 class OutputLines:
-    """What a run says, line by line: told as it comes, and the last of it kept."""
+    """Splits output into lines, passes each to a callback, and keeps the last of them."""
 
-    def __init__(self, tell: LineCallback) -> None:
-        self._tell = tell
+    def __init__(self, on_line: LineCallback) -> None:
+        self._on_line = on_line
         self._rest = b""
         self._kept: deque[str] = deque()
         self._size = 0
 
     def __call__(self, data: bytes) -> None:
-        """Hear more; what is not yet a line waits, unless it is far too long for one."""
+        """Add output; an incomplete line waits, unless it is far too long."""
         *lines, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > _LONGEST:
+        if len(self._rest) > _MAX_LINE:
             lines.append(self._rest)
             self._rest = b""
         for line in lines:
             self.take(line.decode(errors="replace"))
 
     def take(self, line: str) -> None:
-        """One whole line."""
-        self._tell(line)
+        """Add one complete line."""
+        self._on_line(line)
         self._kept.append(line)
         self._size += len(line) + 1
-        while self._size > _KEPT and len(self._kept) > 1:
+        while self._size > _KEPT_BYTES and len(self._kept) > 1:
             self._size -= len(self._kept.popleft()) + 1
 
     def text(self, last: str = "") -> str:
-        """All that is kept, with what was not told yet and a last word of ours."""
+        """Return the kept output with the incomplete last line, and optionally a closing remark."""
         if self._rest:
             self.take(self._rest.decode(errors="replace"))
             self._rest = b""
-        return "\n".join(filter(None, ("\n".join(self._kept).strip("\n")[-_KEPT:], last)))
+        return "\n".join(filter(None, ("\n".join(self._kept).strip("\n")[-_KEPT_BYTES:], last)))
 
 
 class ServiceOutputLines(OutputLines):
-    """The words of a service and of its check, told apart by lines that our own script says between them.
+    """The output of a service and of its check, separated by marker lines that our script prints.
 
-    A service could find out how these lines begin and say them itself: how all of it ended is not known from them.
+    A service could find out the marker and print it too, so the result of a run is never taken from these lines.
     """
 
-    def __init__(self, tell: LineCallback, mark: str) -> None:
-        super().__init__(tell)
-        self._mark = f"{mark} "
-        self.check = OutputLines(tell)
+    def __init__(self, on_line: LineCallback, marker: str) -> None:
+        super().__init__(on_line)
+        self._marker = f"{marker} "
+        self.check = OutputLines(on_line)
         self.begun = 0.0
         self.seconds = 0.0
         self.checked: int | None = None
         self.ended = 0
 
     def take(self, line: str) -> None:
-        if not line.startswith(self._mark):
+        if not line.startswith(self._marker):
             return super().take(line) if self.checked is None else self.check.take(line)
-        match line.removeprefix(self._mark).split():
+        match line.removeprefix(self._marker).split():
             case ["check"]:
                 self.begun = time.monotonic()
             case ["checked", code, ended] if code.isdigit() and ended.isdigit() and self.begun:
@@ -78,11 +78,11 @@ class ServiceOutputLines(OutputLines):
 
 
 class InstallOutputLines(OutputLines):
-    """The words of an install step, and after our own script's mark the archive of all there is then."""
+    """The output of an install step, and after our script's marker the archive of the installed files."""
 
-    def __init__(self, tell: LineCallback, mark: str, into: BinaryIO) -> None:
-        super().__init__(tell)
-        self._mark = f"\n{mark}\n".encode()
+    def __init__(self, on_line: LineCallback, marker: str, into: BinaryIO) -> None:
+        super().__init__(on_line)
+        self._marker = f"\n{marker}\n".encode()
         self._into = into
         self._held = b""
         self.packed = False
@@ -91,11 +91,11 @@ class InstallOutputLines(OutputLines):
         if self.packed:
             self._into.write(data)
             return
-        said, found, archive = (self._held + data).partition(self._mark)
+        text_part, found, archive = (self._held + data).partition(self._marker)
         self.packed = bool(found)
-        keep = 0 if found else min(len(said), len(self._mark) - 1)
-        self._held = said[len(said) - keep :]
-        super().__call__(said[: len(said) - keep])
+        keep = 0 if found else min(len(text_part), len(self._marker) - 1)
+        self._held = text_part[len(text_part) - keep :]
+        super().__call__(text_part[: len(text_part) - keep])
         self._into.write(archive)
 
     def text(self, last: str = "") -> str:

@@ -1,4 +1,4 @@
-"""What a run uses, seen by looking at its processes: for machines on which we may make no control group."""
+"""Resource use found by polling the processes of a run, for machines on which no control group can be created."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import suppress
 from roundtable.core.sandbox import Bounds, Limit
 from roundtable.workshop.sandbox.init_script import SANDBOX_PROCESSES
 
-_PAGE, _TICKS = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
+_PAGE_BYTES, _TICKS_PER_SECOND = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
 
 
 class ProcessTreeMeter:
-    """Adds up all processes under one; what comes and goes between two looks is not seen."""
+    """Sums up all processes below one; processes that come and go between two polls are not seen."""
 
     def __init__(self, root: int, bounds: Bounds) -> None:
         self._root = root
@@ -20,20 +20,20 @@ class ProcessTreeMeter:
         self._ticks = 0
 
     def met(self) -> Limit | None:
-        """Whether they are too many or hold too much now."""
-        processes, pages, ticks = _used(self._root)
+        """Return the limit that the processes exceed now, if any."""
+        processes, pages, ticks = _usage_below(self._root)
         self._ticks = max(self._ticks, ticks)
         if processes > self._bounds.processes + SANDBOX_PROCESSES:
             return Limit.PROCESSES
-        return Limit.MEMORY if pages * _PAGE > self._bounds.memory else None
+        return Limit.MEMORY if pages * _PAGE_BYTES > self._bounds.memory else None
 
     def processor_seconds(self) -> float:
-        """The most that was seen."""
-        return self._ticks / _TICKS
+        """Return the highest processor time seen."""
+        return self._ticks / _TICKS_PER_SECOND
 
 
-def _used(root: int) -> tuple[int, int, int]:
-    """How many processes run under this one, the pages of memory they hold and the ticks they have used together."""
+def _usage_below(root: int) -> tuple[int, int, int]:
+    """Return the number of processes below one, their memory in pages and their processor time in ticks."""
     parents: dict[int, list[int]] = {}
     pages: dict[int, int] = {}
     ticks: dict[int, int] = {}

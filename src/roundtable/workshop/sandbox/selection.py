@@ -1,7 +1,4 @@
-"""Finds the sandbox of this machine, or says why programs cannot be run here.
-
-What a person may say about the sandbox.
-"""
+"""Finds a working sandbox on this machine by the settings `[sandbox]`, or says why programs cannot be run."""
 
 from __future__ import annotations
 
@@ -17,38 +14,38 @@ from roundtable.workshop.sandbox.engines import container_engine_variables
 
 
 class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[sandbox]`: which one is used, the image of a container (without one, the programs of this machine), and the
-    seconds that each of your checks may take."""
+    """The settings `[sandbox]`: which sandbox to use, the image of a container (empty: this machine's programs), and
+    the time limit in seconds of each check."""
 
     use: Literal["auto", "docker", "podman", "bubblewrap"] = "auto"
     image: str = ""
     seconds: Annotated[float, msgspec.Meta(gt=0)] = Bounds().seconds
 
 
-_ANY = "Install bubblewrap (`apt install bubblewrap`) or start Docker or Podman"
-_CHOSEN = 'Have it ready, or set `use` in [sandbox] to "auto"'
-_NEVER_BARE = "nothing is ever run outside a sandbox."
+_INSTALL_HELP = "Install bubblewrap (`apt install bubblewrap`) or start Docker or Podman"
+_CHOICE_HELP = 'Make it available, or set `use` in [sandbox] to "auto"'
+_NO_SANDBOX = "programs are never run without a sandbox."
 _ORDER = ("docker", "podman", "bubblewrap")
 _found: dict[tuple[SandboxSettings, str], Sandbox] = {}
-"""What was seen to work in this process, by the settings and variables that led to it: engines take a second to ask."""
+"""Sandboxes found by this process, by settings and environment: asking an engine takes a second."""
 
 
 async def find_sandbox(settings: SandboxSettings = SandboxSettings()) -> Sandbox | str:
-    """The first that works of those the settings allow: a container where an engine answers, else bubblewrap.
+    """Return the first working sandbox the settings allow: a container where an engine answers, else bubblewrap.
 
-    It stays the same while the process lives; where there was none, the next who asks looks again.
+    A sandbox that was found is kept for the life of the process; a failed search is repeated at the next call.
     """
-    wanted = (settings, repr(container_engine_variables()))
-    if wanted in _found:
-        return _found[wanted]
-    wrong: list[str] = []
+    key = (settings, repr(container_engine_variables()))
+    if key in _found:
+        return _found[key]
+    reasons: list[str] = []
     for name in _ORDER if settings.use == "auto" else (settings.use,):
         found = await (
             BubblewrapSandbox.find() if name == "bubblewrap" else ContainerSandbox.find(name, settings.image)
         )
         if not isinstance(found, str):
-            _found[wanted] = found
+            _found[key] = found
             return found
-        wrong.append(found)
-    help = _ANY if settings.use == "auto" else _CHOSEN
-    return f"{' '.join(wrong)} {help}; {_NEVER_BARE}"
+        reasons.append(found)
+    help = _INSTALL_HELP if settings.use == "auto" else _CHOICE_HELP
+    return f"{' '.join(reasons)} {help}; {_NO_SANDBOX}"

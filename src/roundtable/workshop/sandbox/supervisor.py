@@ -1,4 +1,4 @@
-"""Hears a run out and holds it to its bounds, however it was started."""
+"""Reads the output of a run and enforces its limits, however it was started."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from roundtable.core.sandbox import Bounds, Exit, Limit, Output
 from roundtable.workshop.sandbox.init_script import InitReport, send_job_files
 
 METER_INTERVAL = 0.1
-"""Seconds between two looks at how much a run uses."""
+"""Seconds between two measurements of resource use."""
 
-_CHUNK = 64 * 1024
-_FLOOD = 16 << 20
-"""Bytes of output beyond those that are kept."""
+_CHUNK_BYTES = 64 * 1024
+_EXTRA_OUTPUT_BYTES = 16 << 20
+"""Bytes of output accepted beyond those that are kept."""
 
 
 class ResourceMeter(Protocol):
-    """Knows what a run uses. Both are asked in a thread, while it runs and once more at its end."""
+    """Measures what a run uses. Both methods are called in a thread, during the run and once at its end."""
 
     def met(self) -> Limit | None: ...
 
@@ -34,29 +34,30 @@ StopRun = Callable[[], Awaitable[None]]
 
 
 def kill_process_group(process: Process) -> None:
-    """End a program and what it started in its group."""
+    """Kill a program and its process group."""
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
 
 
 def describe_sandbox_limit(limit: Limit, bounds: Bounds) -> str:
-    """Why a run was stopped, in one sentence."""
+    """Return one sentence that says which limit stopped a run."""
     match limit:
         case Limit.TIME:
-            return f"It was stopped after {bounds.seconds:g} seconds."
+            return f"Stopped after {bounds.seconds:g} seconds."
         case Limit.MEMORY:
-            return f"It was stopped for using more than {bounds.memory >> 20:,} MB of memory."
+            return f"Stopped: it used more than {bounds.memory >> 20:,} MB of memory."
         case Limit.PROCESSES:
-            return f"It was stopped for starting more than {bounds.processes} processes."
+            return f"Stopped: it started more than {bounds.processes} processes."
         case Limit.DISK:
-            return f"It was stopped for writing more than {bounds.disk >> 20:,} MB."
+            return f"Stopped: it wrote more than {bounds.disk >> 20:,} MB."
         case Limit.OUTPUT:
-            return f"It was stopped for saying more than {(bounds.output + _FLOOD) >> 20:,} MB."
+            return f"Stopped: it printed more than {(bounds.output + _EXTRA_OUTPUT_BYTES) >> 20:,} MB."
 
 
 class RunSupervisor:
-    """One run from its start to its end; who made it also stops it. Not every run has a first program to report."""
+    """Supervises one run until it ends; the caller says how to stop it. Not every run has an init script that
+    reports."""
 
     def __init__(
         self, process: Process, bounds: Bounds, meter: ResourceMeter, report: InitReport | None = None
@@ -65,11 +66,11 @@ class RunSupervisor:
         self._bounds = bounds
         self._meter = meter
         self._report = report
-        self._begun = time.monotonic()
+        self._started_at = time.monotonic()
         self.limit: Limit | None = None
 
-    async def run(self, end: StopRun, files: bytes = b"") -> AsyncGenerator[Output | Exit]:
-        """Give it its files and hear it out; `end` ends what is left of it, whatever happens, before the last word."""
+    async def run(self, stop_run: StopRun, files: bytes = b"") -> AsyncGenerator[Output | Exit]:
+        """Send the job its files and yield its output; call `end` in every case before the final event."""
         feeding = asyncio.create_task(send_job_files(self._process, files)) if files else None
         try:
             async with aclosing(self.outputs()) as outputs:
@@ -78,30 +79,30 @@ class RunSupervisor:
         finally:
             if feeding is not None:
                 feeding.cancel()
-            await end()
+            await stop_run()
         yield await self.exit()
 
     async def outputs(self) -> AsyncGenerator[Output]:
-        """What the run says until it has ended, or has to be stopped for the `limit` it met."""
+        """Yield the output until the run ends or reaches a limit."""
         assert self._process.stdout is not None
-        said = 0
+        received = 0
         ended = asyncio.ensure_future(self._process.wait())
-        reading: asyncio.Future[bytes] | None = asyncio.ensure_future(self._process.stdout.read(_CHUNK))
-        looked = self._begun
+        reading: asyncio.Future[bytes] | None = asyncio.ensure_future(self._process.stdout.read(_CHUNK_BYTES))
+        last_check = self._started_at
         try:
             while reading is not None or not ended.done():
                 await asyncio.wait({reading or ended}, timeout=METER_INTERVAL)
                 if reading is not None and reading.done():
                     chunk = reading.result()
-                    reading = asyncio.ensure_future(self._process.stdout.read(_CHUNK)) if chunk else None
-                    said += len(chunk)
+                    reading = asyncio.ensure_future(self._process.stdout.read(_CHUNK_BYTES)) if chunk else None
+                    received += len(chunk)
                     if chunk:
                         yield Output(chunk)
-                if said > self._bounds.output + _FLOOD:
+                if received > self._bounds.output + _EXTRA_OUTPUT_BYTES:
                     self.limit = Limit.OUTPUT
-                elif time.monotonic() - looked >= METER_INTERVAL:
-                    looked = time.monotonic()
-                    self.limit = await self._look(looked)
+                elif time.monotonic() - last_check >= METER_INTERVAL:
+                    last_check = time.monotonic()
+                    self.limit = await self._find_limit(last_check)
                 if self.limit is not None:
                     return
         finally:
@@ -111,27 +112,27 @@ class RunSupervisor:
                     with suppress(asyncio.CancelledError):
                         await waiting
 
-    async def _look(self, now: float) -> Limit | None:
-        if now - self._begun > self._bounds.seconds:
+    async def _find_limit(self, now: float) -> Limit | None:
+        if now - self._started_at > self._bounds.seconds:
             return Limit.TIME
         return await asyncio.to_thread(self._meter.met)
 
     async def over(self) -> None:
-        """Wait until a run that has been ended is gone; what it still had to say is let go, or it would wait for us."""
+        """Wait until a stopped run is gone; its remaining output is read and dropped, or it would block."""
         assert self._process.stdout is not None
-        while await self._process.stdout.read(_CHUNK):
+        while await self._process.stdout.read(_CHUNK_BYTES):
             pass
         await self._process.wait()
         if self._report is not None:
             await self._report.complete()
 
     async def exit(self) -> Exit:
-        """How it ended; asked once nothing of it runs any more."""
+        """Return how the run ended; call it once nothing of it runs any more."""
         limit = self.limit or await asyncio.to_thread(self._meter.met) or (self._report and self._report.limit)
-        used = await asyncio.to_thread(self._meter.processor_seconds)
-        seconds = time.monotonic() - self._begun
+        processor_seconds_used = await asyncio.to_thread(self._meter.processor_seconds)
+        seconds = time.monotonic() - self._started_at
         if limit is not None:
-            return Exit(None, seconds, describe_sandbox_limit(limit, self._bounds), limit, used)
-        if self._report is not None and (why := self._report.failure):
-            return Exit(None, seconds, why, processor_seconds=used)
-        return Exit(self._process.returncode, seconds, processor_seconds=used)
+            return Exit(None, seconds, describe_sandbox_limit(limit, self._bounds), limit, processor_seconds_used)
+        if self._report is not None and (failure := self._report.failure):
+            return Exit(None, seconds, failure, processor_seconds=processor_seconds_used)
+        return Exit(self._process.returncode, seconds, processor_seconds=processor_seconds_used)

@@ -1,9 +1,5 @@
-"""What a run sees of this machine: the system's programs, its own toolchain and its folder without sensitive files.
-
-What build tools have fetched before: without a network, a project with dependencies needs it to be built.
-
-What a program needs besides the system: the interpreter it names, and the folders beside either.
-"""
+"""What a sandboxed program sees of this machine: system programs, its toolchain, package caches, and its folder without
+sensitive files."""
 
 from __future__ import annotations
 
@@ -23,63 +19,64 @@ from roundtable.core.sandbox import Job
 
 
 def package_cache_mounts(tool: str, home: str) -> dict[str, str]:
-    """Folders of published packages, by where a tool looks for them in this home; no clones, settings or keys."""
+    """Return folders of downloaded packages by where a tool expects them in a home folder; never clones, settings or
+    keys."""
     if tool != "cargo":
         return {}
-    fetched = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo") / "registry"
-    return {os.path.join(home, ".cargo/registry"): str(fetched)} if fetched.is_dir() else {}
+    downloaded = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo") / "registry"
+    return {os.path.join(home, ".cargo/registry"): str(downloaded)} if downloaded.is_dir() else {}
 
 
-_BESIDE = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")
-_LONGEST_LINE = 256
-_MOST_LINKS = 16
-_USUAL = re.compile(
+_INSTALLATION_PARTS = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")
+_MAX_SHEBANG = 256
+_MAX_SYMLINKS = 16
+_COMMON_TOOLS = re.compile(
     r"(?:python|pypy|pip)[\d.]*|node|npm|npx|yarn|pnpm|deno|bun|go|cargo|rustc|ruby|gem|bundle|rake|php|composer"
     r"|java|javac|mvn|gradle|dotnet|make|cmake"
 )
 
 
 def is_common_tool(name: str) -> bool:
-    """Whether it is the bare name of an interpreter or a tool for building: nothing private lies beside those."""
-    return _USUAL.fullmatch(name) is not None
+    """Whether a name is that of a common interpreter or build tool, next to which no private files lie."""
+    return _COMMON_TOOLS.fullmatch(name) is not None
 
 
 def find_toolchain_paths(program: str, workspace: Path, place: str = "") -> list[str]:
-    """Places outside the workspace that hold the program or its interpreter, with the libraries next to them.
+    """Return paths outside the workspace that hold a program or its interpreter, with the libraries next to them.
 
-    Only `bin` and its neighbours of the same installation: never a home as a whole, whatever lies in it, nor the
-    `place` where a workspace is seen.
+    Only `bin` and its neighbors in the same installation: never a whole home folder, and never the `place` where a
+    workspace is mounted.
     """
     found: dict[str, None] = {}
-    for path in (path for start in _named(program, workspace) for path in _links(start)):
+    for path in (path for start in _program_and_interpreter(program, workspace) for path in _follow_symlinks(start)):
         if not path.is_relative_to(workspace):
             root = path.parent.parent
             installed = path.parent.name == "bin" and str(root) not in (os.path.expanduser("~"), place)
-            beside = [root / name for name in _BESIDE] if installed else [path]
-            found |= {str(place): None for place in beside if place.exists() and _stays(place, root)}
+            parts = [root / name for name in _INSTALLATION_PARTS] if installed else [path]
+            found |= {str(place): None for place in parts if place.exists() and _stays_in_installation(place, root)}
     return list(found)
 
 
-def _stays(place: Path, root: Path) -> bool:
-    """Whether a place is of the installation it lies in, and no link to somewhere else."""
+def _stays_in_installation(place: Path, root: Path) -> bool:
+    """Whether a path lies in its installation and is not a symlink out of it."""
     return place.resolve().is_relative_to(root.resolve())
 
 
 def resolve_version_manager_shim(program: Path) -> str:
-    """The program itself, where a version manager (pyenv, rbenv, asdf, rustup…) has put one of its own in its place.
+    """Return the real program behind a shim of a version manager (pyenv, rbenv, asdf, rustup…).
 
-    Such a script needs the manager, and the manager a home: nothing that a sandbox shows.
+    A shim needs its manager and the user's home, which a sandbox does not show.
     """
     for manager in _managers(program):
         if manager and os.access(manager, os.X_OK):
-            told = _asked(manager, program.name)
-            if told.startswith("/"):
-                return told
+            environment = _ask_manager(manager, program.name)
+            if environment.startswith("/"):
+                return environment
     return str(program)
 
 
 def _managers(program: Path) -> tuple[str | Path | None, ...]:
-    """Where the manager may be that a program is a shim of; none where it is no shim."""
+    """Return the possible managers of a shim; empty if the program is not a shim."""
     rustup = program.with_name("rustup")
     if program != rustup and rustup.exists() and program.samefile(rustup):
         return (rustup,)
@@ -90,14 +87,16 @@ def _managers(program: Path) -> tuple[str | Path | None, ...]:
     return root / "bin" / name, root / "libexec" / name, shutil.which(name)
 
 
-def _asked(manager: str | Path, name: str) -> str:
-    """What a manager says of a program. It is asked far from the project, whose files it would read and obey."""
-    told = {name: os.environ[name] for name in ("PATH", "HOME", "RUSTUP_HOME", "CARGO_HOME") if name in os.environ}
+def _ask_manager(manager: str | Path, name: str) -> str:
+    """Ask a version manager for a program's path; it runs in `/`, because it would obey files of the project."""
+    environment = {
+        name: os.environ[name] for name in ("PATH", "HOME", "RUSTUP_HOME", "CARGO_HOME") if name in os.environ
+    }
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [manager, "which", name],
             cwd="/",
-            env=told,
+            env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -105,30 +104,33 @@ def _asked(manager: str | Path, name: str) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return result.stdout.strip() if result.returncode == 0 else ""
 
 
-def _named(program: str, workspace: Path) -> Iterator[str]:
-    """The program, then the interpreter that its first line names, if it is a script; who wrote it in the workspace
-    may not have this machine shown by naming a place there, but for a usual interpreter."""
+def _program_and_interpreter(program: str, workspace: Path) -> Iterator[str]:
+    """Yield the program, then the interpreter of a script's first line.
+
+    A script in the workspace may only name a common interpreter outside it: otherwise it could expose any folder of
+    this machine.
+    """
     yield program
     try:
         with open(program, "rb") as file:
-            first = file.readline(_LONGEST_LINE)
+            first = file.readline(_MAX_SHEBANG)
     except OSError:
         return
     words = os.fsdecode(first[2:]).split() if first.startswith(b"#!") else []
     if words and words[0].startswith("/"):
         interpreter = Path(words[0])
-        foreign = Path(program).is_relative_to(workspace) and not interpreter.is_relative_to(workspace)
-        if not foreign or (is_common_tool(interpreter.name) and interpreter.is_file()):
+        outside = Path(program).is_relative_to(workspace) and not interpreter.is_relative_to(workspace)
+        if not outside or (is_common_tool(interpreter.name) and interpreter.is_file()):
             yield words[0]
 
 
-def _links(start: str) -> Iterator[Path]:
-    """A path and every path that its links lead over, to the file itself."""
+def _follow_symlinks(start: str) -> Iterator[Path]:
+    """Yield a path and every path its symlinks lead through, up to the real file."""
     path = Path(start)
-    for _ in range(_MOST_LINKS):
+    for _ in range(_MAX_SYMLINKS):
         yield path
         if not path.is_symlink():
             break
@@ -137,9 +139,9 @@ def _links(start: str) -> Iterator[Path]:
 
 
 EMPTY_FILE = Path(__file__).parent / "nothing.txt"
-"""An empty file, shown in the place of those that nobody may see."""
+"""An empty file, mounted over files that must stay hidden."""
 LOCALHOST_MOUNTS = {f"/etc/{name}": str(Path(__file__).parent / "etc" / name) for name in ("hosts", "nsswitch.conf")}
-"""What a run without a network needs to know itself as localhost."""
+"""Files that let a run without a network resolve localhost."""
 USER_MOUNTS = {f"/etc/{name}": str(Path(__file__).parent / "etc" / name) for name in ("passwd", "group")}
 SANDBOX_VARIABLES = {
     "HOME": "/tmp",
@@ -156,14 +158,14 @@ _NETWORK = (
     "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf",
     "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted",
 )  # fmt: skip
-"""What finding another machine, and knowing it for what it says it is, needs besides."""
-_PASSED_OVER = frozenset({"node_modules", "site-packages", "__pycache__"})
-"""Folders of other people's published code: what looks like a key there is none."""
+"""Files needed in addition to reach and verify other machines."""
+_PUBLISHED_PACKAGES = frozenset({"node_modules", "site-packages", "__pycache__"})
+"""Folders of published packages of others: nothing in them is a private key."""
 
 
 class SandboxView(msgspec.Struct, frozen=True):
-    """The program as it is found, the places that are shown as they are, what is emptied in the folder, PATH, and the
-    places where something that lies elsewhere is shown."""
+    """What a job sees: its program, paths mounted as they are, hidden files and folders, PATH, and paths mounted
+    elsewhere."""
 
     program: str
     places: tuple[str, ...]
@@ -174,7 +176,7 @@ class SandboxView(msgspec.Struct, frozen=True):
 
 
 class _Program(NamedTuple):
-    """Where a program is, where a run finds it, and the folder that is shown with all that is in it."""
+    """Where a program is, where the job finds it, and the folder that is mounted with all its contents."""
 
     real: str
     seen: str
@@ -182,50 +184,59 @@ class _Program(NamedTuple):
 
 
 def plan_sandbox_view(job: Job) -> SandboxView | None:
-    """What a job would see with the programs of this machine; None where there is no such program."""
-    program = _located(job.argv[0], job)
+    """Return what a job sees if it uses programs of this machine; None if its program does not exist."""
+    program = _locate_program(job.argv[0], job)
     if program is None:
         return None
-    programs = [*filter(None, (_lendable(it, job) for it in job.programs)), program]
+    programs = [*filter(None, (_allowed_program(name, job) for name in job.programs)), program]
     places = [*_SYSTEM, *_SETTINGS, *(_NETWORK if job.network else ())]
-    places += [place for it in programs for place in find_toolchain_paths(it.real, it.home, job.visible_at)]
+    places += [
+        place
+        for program_found in programs
+        for place in find_toolchain_paths(program_found.real, program_found.home, job.visible_at)
+    ]
     files, folders = find_hidden_paths(Path(job.folder))
-    found_in = [os.path.dirname(it.seen) for it in programs]
+    found_in = [os.path.dirname(program_found.seen) for program_found in programs]
     path = os.pathsep.join(dict.fromkeys((*found_in, "/usr/local/bin", "/usr/bin", "/bin")))
-    there = tuple(it for it in dict.fromkeys(places) if os.path.exists(it) and not _has_its_own(job, it))
-    fetched = package_cache_mounts(os.path.basename(program.real), SANDBOX_VARIABLES["HOME"])
-    return SandboxView(program.seen, there, files, folders, path, {**fetched, **plan_lent_mounts(job)})
+    there = tuple(place for place in dict.fromkeys(places) if os.path.exists(place) and not _copy_has_own(job, place))
+    downloaded = package_cache_mounts(os.path.basename(program.real), SANDBOX_VARIABLES["HOME"])
+    return SandboxView(program.seen, there, files, folders, path, {**downloaded, **plan_lent_mounts(job)})
 
 
 def find_hidden_paths(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The sensitive files and folders, within the folder, and what its repository knows of other machines."""
+    """Return the sensitive files and the sensitive folders below a folder, including git configs, which name
+    remotes."""
     found: list[str] = []
     for place, folders, files in os.walk(folder):
-        inside = os.path.relpath(place, folder)
+        mounts = os.path.relpath(place, folder)
         for name in (*folders, *files):
             path = os.path.join(place, name)
-            if name != ".git" and is_sensitive_path(os.path.join(inside, name)) and not os.path.islink(path):
+            if name != ".git" and is_sensitive_path(os.path.join(mounts, name)) and not os.path.islink(path):
                 found.append(os.path.relpath(path, folder))
         if ".git" in folders and os.path.isfile(config := os.path.join(place, ".git", "config")):
             found.append(os.path.relpath(config, folder))
-        folders[:] = [it for it in folders if it not in _PASSED_OVER and it != ".git" and not is_sensitive_path(it)]
-    whole = tuple(it for it in found if (folder / it).is_dir())
-    return tuple(it for it in found if it not in whole), whole
+        folders[:] = [
+            name
+            for name in folders
+            if name not in _PUBLISHED_PACKAGES and name != ".git" and not is_sensitive_path(name)
+        ]
+    whole = tuple(path for path in found if (folder / path).is_dir())
+    return tuple(path for path in found if path not in whole), whole
 
 
 def plan_lent_mounts(job: Job) -> dict[str, str]:
-    """Where a job is shown the folders that are lent to it; where something of its own is, that is shown instead."""
+    """Return where lent folders are mounted; the job's own files take precedence."""
     if not job.works_on_copy:
         return {}
     return {
         os.path.join(job.visible_at, path): source
         for path, source in job.lent.items()
-        if not (_is_taken(job.folder, path) or any(is_path_within(it, path) for it in job.files))
+        if not (_is_occupied(job.folder, path) or any(is_path_within(own, path) for own in job.files))
     }
 
 
-def _is_taken(folder: str, path: str) -> bool:
-    """Whether something stands there in a folder, or something that is no folder on the way to it."""
+def _is_occupied(folder: str, path: str) -> bool:
+    """Whether a path exists in a folder, or is blocked by something that is not a folder."""
     above = os.path.join(folder, os.path.dirname(path))
     while above != folder and not os.path.lexists(above):
         above = os.path.dirname(above)
@@ -233,39 +244,41 @@ def _is_taken(folder: str, path: str) -> bool:
     return in_the_way or os.path.lexists(os.path.join(folder, path))
 
 
-def _has_its_own(job: Job, place: str) -> bool:
-    """Whether a place lies where a copy is seen, and something of the copy is there."""
-    inside = job.works_on_copy and is_path_within(place, job.visible_at)
-    return inside and _is_taken(job.folder, os.path.relpath(place, job.visible_at))
+def _copy_has_own(job: Job, place: str) -> bool:
+    """Whether a path lies inside the copy and the copy has something there."""
+    mounts = job.works_on_copy and is_path_within(place, job.visible_at)
+    return mounts and _is_occupied(job.folder, os.path.relpath(place, job.visible_at))
 
 
-def _lendable(name: str, job: Job) -> _Program | None:
-    """A program that a project names, if it is one of the system, a usual one or our own interpreter.
+def _allowed_program(name: str, job: Job) -> _Program | None:
+    """Return a program that a project names if it is a system program, a common tool or our own interpreter.
 
-    To find a program is to show the folders beside it, and a project could name anything.
+    Showing a program also shows the folders next to it, and a project could name anything.
     """
-    found = _located(name, job)
+    found = _locate_program(name, job)
     if found is None or is_common_tool(name) or name == sys.executable:
         return found
-    return found if os.path.realpath(found.real).startswith(tuple(f"{it}/" for it in _SYSTEM)) else None
+    return found if os.path.realpath(found.real).startswith(tuple(f"{folder}/" for folder in _SYSTEM)) else None
 
 
-def _located(name: str, job: Job) -> _Program | None:
-    """The program of that name: on the person's path, or where a path leads to from the folder as the job sees it."""
+def _locate_program(name: str, job: Job) -> _Program | None:
+    """Find a program on the user's PATH, or at a path as the job sees it."""
     folder = Path(job.folder)
     if "/" not in name:
         found = shutil.which(name)
         real = resolve_version_manager_shim(Path(found)) if found else ""
         return _Program(real, real, folder) if real else None
     seen = os.path.normpath(os.path.join(job.visible_at, name))
-    inside = {**plan_lent_mounts(job), job.visible_at: job.folder}
-    really = [(f"{source}{seen.removeprefix(at)}", source) for at, source in inside.items() if is_path_within(seen, at)]
-    for real, home in (*really, *([(seen, job.folder)] if os.path.isabs(name) else [])):
+    mounts = {**plan_lent_mounts(job), job.visible_at: job.folder}
+    candidates = [
+        (f"{source}{seen.removeprefix(at)}", source) for at, source in mounts.items() if is_path_within(seen, at)
+    ]
+    for real, home in (*candidates, *([(seen, job.folder)] if os.path.isabs(name) else [])):
         if os.path.isfile(real) and os.access(real, os.X_OK):
             return _Program(real, seen, Path(home))
     return None
 
 
 def is_path_within(path: str, folder: str) -> bool:
-    """Whether a path lies in a folder, by its name."""
+    """Whether a path lies below a folder, judged by its name."""
     return path.startswith(f"{folder.rstrip('/')}/")

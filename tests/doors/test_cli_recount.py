@@ -29,8 +29,8 @@ def test_it_shows_who_moved_who_held_and_what_each_seat_cost_and_changed(cli: Cl
     rows = [line.split("\t") for line in lines if "\t" in line]
     assert rows[0] == ["Seat", "Position", "Moved", "Tokens", "Cost", "Without this seat"]
     by_seat = {row[0]: row for row in rows}
-    assert by_seat["claude"][1:3] == ["A", "held"]
-    assert by_seat["gpt"][1:3] == ["B → A", "without evidence"]
+    assert by_seat["claude"][1:3] == ["A", "no"]
+    assert by_seat["gpt"][1:3] == ["B → A", "yes, without evidence"]
     assert by_seat["gpt"][4:] == ["free", "the same"]
     assert by_seat["claude"][5] == "tie instead of reached"
     assert by_seat["blind vote"][1:4] == ["reached", "A", "claude and gemini"]

@@ -127,7 +127,7 @@ async def test_who_followed_the_others_without_evidence_is_named() -> None:
     )
     result = await counted(house, options=("REST", "GraphQL"))
     moved = {row[0]: row[1:3] for row in seat_recount_rows(result)}
-    assert moved == {"claude": ("A", "held"), "gpt": ("B → A", "without evidence"), "gemini": ("A", "held")}
+    assert moved == {"claude": ("A", "no"), "gpt": ("B → A", "yes, without evidence"), "gemini": ("A", "no")}
     assert rule_of(result, "blind vote").winner == "A"
     assert rule_of(result, "majority of last positions").why == "3 of 3 seats."
     assert not rule_of(result, "every score at least 9").applies
@@ -147,7 +147,7 @@ async def test_a_seat_that_was_not_heard_is_counted_as_such_and_costs_what_it_co
     )
     result = await counted(house, options=("REST", "GraphQL"))
     rows = {row[0]: row for row in seat_recount_rows(result)}
-    assert rows["gpt"][1:3] == ("–", "not heard")
+    assert rows["gpt"][1:3] == ("–", "no answer")
     assert (seats_of(result)["claude"].calls, rows["claude"][4]) == (1, "free")
     assert seats_of(result)["gpt"].without.changed is False
 

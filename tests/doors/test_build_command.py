@@ -45,7 +45,7 @@ def test_a_task_is_written_by_all_run_and_shown_and_only_what_the_person_takes_i
     assert "The rehearsal:" in end
     assert end.count("Not requested: NOTES.md#1.") == 1
     end = end.rpartition("Decision reached")[2]
-    assert "What was written:\n  calc.py: 1 hunk, +1 -1\n" in end
+    assert "Written:\n  calc.py: 1 hunk, +1 -1\n" in end
     assert "Here it is." not in end
     assert "roundtable undo" in end
     assert git(cli.work, "log", "--format=%s").splitlines()[0] == f"{TASK} in calc.py"
@@ -224,7 +224,7 @@ def test_candidates_that_fail_are_told_and_nothing_is_offered(cli: Cli) -> None:
     assert "No candidate passed" in done.stdout
     assert "  bob: The check tests failed with exit code 1: AssertionError: 2 != 4." in done.stdout
     assert "  tests failed with bob" in done.stdout, "progress is told in a pipe too"
-    assert "Wants to write:\n[ada]   calc.py: whole file, +6\n" in done.stdout
+    assert "Proposed files:\n[ada]   calc.py: whole file, +6\n" in done.stdout
     assert "def half" not in done.stdout, "the reply itself is for `show`"
     assert code(cli) == CALC
 

@@ -64,7 +64,7 @@ def test_a_seat_that_spoke_through_another_voice_is_told_everywhere(cli: Cli) ->
     lines = cli.run("discuss", "Which?", *chain, *rest, *OPTIONS, "--strict").stdout
     assert "Seats: x (v:big, then nowhere:model, then script:s.json), rest (script:s.json)" in lines
     assert f"[x] v:big: {NO_KEY} nowhere:model: There is no endpoint called `nowhere`." in lines
-    assert "Asking its next voice, script:s.json." in lines
+    assert "Asking the next voice, script:s.json." in lines
     instead = "x spoke through script:s.json instead of v:big (council/1-blind)"
     assert f"{instead}: {NO_KEY} Nor was nowhere:model to be had: There is no endpoint" in lines
     assert "x and rest used the same model, script:s.json." in lines
@@ -88,7 +88,7 @@ def test_a_round_nobody_could_read_says_so_and_names_the_one_that_decides(cli: C
 
     seats = cli.script(a=mumbling("REST"), b=mumbling("REST"), c=mumbling("GraphQL"))
     told = cli.run("discuss", "Which?", *seats, *OPTIONS, "--headless").stdout
-    assert "Round council/3-reconsider closed: 3 of 3 answered; what could be read does not meet the quorum." in told
+    assert "Round council/3-reconsider closed: 3 of 3 answered; quorum not reached." in told
     decides = "which is less than the quorum, so council/1-blind decides."
     assert f"0 of 3 seats gave a valid answer in council/3-reconsider, {decides}" in told
     assert "counted 0 of 3, could not read a, b, c, quorum not reached" in cli.run("show").stdout
@@ -99,7 +99,7 @@ async def test_a_reply_without_a_file_is_told_in_words_for_code_and_with_the_rea
     cli = open_coding_workspace(tmp_path / "coding")
     seats = cli.script(ada=coder(RIGHT), bob={"turns": [{"text": "No."}]})
     told = cli.run("build", "Make double() double", "--dry-run", "--headless", *seats).stdout
-    assert "[bob] asked once more: its reply could not be read\n" in told
+    assert "[bob] asked again because its reply could not be read\n" in told
     why = "No block of the reply says which file it is for."
     assert f"[bob] This reply does not count because no file could be read from it: {why}\n" in told
     assert "vote" not in told
@@ -114,7 +114,7 @@ def test_a_huge_answer_that_never_ended_is_shown_by_its_first_words(cli: Cli) ->
     endless = {"turns": [{"hang": True, "text": "number " * 60_000, "after": 50_000}]}
     seats = cli.script(a=council_seat("REST"), b=council_seat("REST"), c=endless)
     done = cli.run("discuss", "Which?", *seats, *OPTIONS, "--timeout", "5")
-    assert "[c] Until then: number number" in done.stdout
+    assert "[c] Partial answer: number number" in done.stdout
     for shown in (done.stdout, cli.run("show").stdout, cli.run("show", "--format", "html").stdout):
         assert " characters)" in shown
         assert len(shown) < 20_000

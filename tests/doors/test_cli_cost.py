@@ -120,7 +120,7 @@ def test_a_budget_of_tokens_is_told_before_the_meeting_too(cli: Cli) -> None:
 def test_the_line_of_a_round_that_the_budget_forbids(cli: Cli) -> None:
     seats = cli.script(claude={**using(cost_usd=0.02)}, gpt={**council_seat("Use GraphQL"), "defaults": {}})
     told = cli.run("discuss", "REST?", *seats, "--budget-usd", "0.01", "--plain", code=3).stdout
-    assert "Round council/2-ballot is not held: $0.0200 is spent, and the budget is $0.0100." in told
+    assert "Round council/2-ballot was not held: $0.0200 is spent, and the budget is $0.0100." in told
 
 
 def test_an_interrupted_call_may_have_cost_something(cli: Cli) -> None:

@@ -33,7 +33,7 @@ def test_the_kings_choice_is_asked_in_words_and_answered_by_letter_number_name_o
         terminal.end(code=0)
     assert "1. apply (a): note that it is to be carried out (`roundtable apply` then does it)" in asked
     assert "2. myself (m): carry it out myself" in asked
-    assert "3. later (l): decide later (the default, also headless)" in asked
+    assert "3. later (l): decide later (default)" in asked
     assert json.loads(cli.run("status", "--json").stdout)["decision"]["next_step"] == step
 
 
@@ -42,7 +42,7 @@ def test_who_rejects_is_asked_why_and_it_becomes_a_decree(cli: Cli) -> None:
     with cli.terminal(*knights(cli, 9), "--plain") as terminal:
         terminal.expect("Your choice")
         terminal.type("r\n")
-        terminal.expect("Why not? Later meetings are told [Enter for nothing]:")
+        terminal.expect("Why is it rejected? Later meetings will see the reason [Enter for nothing]:")
         terminal.type("We have no one to run Redis.\n")
         terminal.end(code=0)
     assert "We have no one to run Redis." in cli.run("decrees").stdout
@@ -90,7 +90,7 @@ def test_nothing_is_carried_out_without_a_yes(cli: Cli) -> None:
         asked = terminal.expect("Your choice [1-2, Enter for no]:")
         terminal.type("\n")
         terminal.end(code=0)
-    assert "2. no (n): nothing is carried out (the default, also headless)" in asked
+    assert "2. no (n): nothing is carried out (default)" in asked
     assert json.loads(cli.run("status", "--json").stdout)["decision"].get("next_step", "") == ""
 
 
@@ -139,7 +139,7 @@ def test_gates_lists_what_waits_with_its_options_and_the_way_to_answer(cli: Cli,
         listed = cli.run("gates").stdout
         assert "goes on at once" in listed
         assert "Gate decide:" in listed
-        assert "3. later (l): decide later (the default, also headless)" in listed
+        assert "3. later (l): decide later (default)" in listed
         assert "decide=OPTION" in listed
         cli.work = tmp_path / "elsewhere"
         cli.work.mkdir()

@@ -185,7 +185,7 @@ def test_plain_lines_carry_the_seat_and_no_escape_sequence(cli: Cli) -> None:
     )
     assert "\x1b" not in done.stdout
     assert "[a] One. red [bold]two[/bold]\n[a] [b] forged\n[a] three\n" in done.stdout
-    assert "[a] Stands for: REST, 80% sure" in done.stdout
+    assert "[a] Position: REST, 80% sure" in done.stdout
     assert "Decision reached: REST" in done.stdout
     assert "roundtable show " in done.stdout
 
@@ -376,7 +376,7 @@ def test_the_live_display_shows_every_seat_and_leaves_the_whole_argument_behind(
     assert "\x1b[36m" in terminal.seen
     assert "\x1b[31mcheaper" not in terminal.seen
     assert "Plain [bold]REST[/bold] is cheaper to run." in shown
-    assert "◌ grok was not heard: timed out" in shown
+    assert "◌ grok did not answer: timed out" in shown
     assert "DEGRADED: counted 2 of 4." in shown
     assert terminal.seen.rindex("\x1b[?25h") > terminal.seen.rindex("\x1b[?25l")
 

@@ -12,7 +12,7 @@ import time
 import msgspec
 import pytest
 
-from roundtable.core.effects import CandidatesTried, TryCandidates
+from roundtable.core.effects import CandidatesTried, FilesRead, ReadFiles, TryCandidates
 from roundtable.core.events import (
     CallFailed,
     DecisionMade,
@@ -20,6 +20,8 @@ from roundtable.core.events import (
     EffectDone,
     EffectStarted,
     Event,
+    GateAnswered,
+    GateOpened,
     MoveMade,
     Recorded,
     RoundOpened,
@@ -92,10 +94,25 @@ def test_what_a_step_prints_is_seen_while_it_runs_and_gone_when_it_ends() -> Non
     told.board.apply(Delta("s", "build/try", "", "build/try", 0, "too early"))
     told(EffectStarted("build/try", TryCandidates((BLIND,), ("claude", "gpt"))))
     told.board.apply(Delta("s", "build/try", "", "build/try", 0, "tests passed with claude\n"))
-    assert told.board.step == "Running the candidates of claude, gpt in the sandbox."
-    assert told.board.output == "tests passed with claude\n"
+    (step,) = told.board.steps.values()
+    assert step.description == "Running the candidates of claude, gpt in the sandbox."
+    assert step.output == "tests passed with claude\n"
     told(EffectDone("build/try", CandidatesTried(())))
-    assert (told.board.step, told.board.output) == ("", "")
+    assert told.board.steps == {}
+
+
+def test_several_gates_and_steps_can_be_open_at_once() -> None:
+    told = Told()
+    told(SessionOpened(CHARTER), opened(BLIND))
+    told(
+        GateOpened(Gate("first", "Go on?", ("yes", "no"), "no")),
+        GateOpened(Gate("second", "Write it?", ("yes", "no"), "no")),
+    )
+    told(EffectStarted("build/one", ReadFiles(("a.py",))), EffectStarted("build/two", ReadFiles(("b.py",))))
+    told.board.apply(Delta("s", "build/two", "", "build/two", 0, "from the second step\n"))
+    assert [step.output for step in told.board.steps.values()] == ["", "from the second step\n"]
+    told(GateAnswered("first", "yes"), EffectDone("build/two", FilesRead(())))
+    assert (list(told.board.gates), list(told.board.steps)) == (["second"], ["build/one"])
 
 
 def test_a_seat_goes_through_its_signs() -> None:
@@ -150,7 +167,7 @@ def test_a_fallback_is_told_with_every_voice_it_stands_in_for() -> None:
         fault = Fault.of(FaultKind.MISSING, why)
         assert teller.facts(CallFailed(BLIND, "x", "c1", voice, fault)) == []
     (line,) = teller.facts(TurnAsked(BLIND, "x", "c2", "lab:small", 1, purpose="fallback"))
-    told = "cli:claude: claude is not installed. lab:big: The key was rejected. Asking its next voice, lab:small."
+    told = "cli:claude: claude is not installed. lab:big: The key was rejected. Asking the next voice, lab:small."
     assert line.plain() == f"[x] {told}"
     teller.facts(opened("council/3-reconsider"))
     (again,) = teller.facts(TurnAsked("council/3-reconsider", "x", "c3", "lab:small", 1, purpose="fallback"))
@@ -165,7 +182,7 @@ def test_a_choice_is_told_with_what_was_chosen(line: str, target: str) -> None:
     assert told
     said = Verdict(Stance.SUPPORT, target=target, confidence=0.8)
     lines = teller.facts(MoveMade("council/3-reconsider", "claude", "c1", "I hold.", "x:y", said))
-    assert lines[1].text == f"Stands for: {target} (REST), 80% sure"
+    assert lines[1].text == f"Position: {target} (REST), 80% sure"
 
 
 def test_how_sure_a_doctor_is_stands_beside_the_cause() -> None:
@@ -177,7 +194,7 @@ def test_how_sure_a_doctor_is_stands_beside_the_cause() -> None:
 def test_a_ballot_is_secret_from_the_seats_and_not_from_the_person() -> None:
     secret = msgspec.structs.replace(opened("vote/3-ballot"), turns=Turns(secret=True))
     (line,) = FactNarrator().facts(secret)
-    assert line.text == "Round vote/3-ballot (a ballot the other seats never read): claude, gpt"
+    assert line.text == "Round vote/3-ballot (secret ballot): claude, gpt"
 
 
 @pytest.mark.parametrize("text", ["Keep it.", "Keep it.\n\nIt works."])
@@ -201,7 +218,7 @@ def test_what_a_minority_stands_for_is_said_once(text: str) -> None:
 def test_a_huge_partial_is_a_few_words_and_a_count() -> None:
     fault = Fault.of(FaultKind.TIMEOUT, "Too slow.")
     _, partial = FactNarrator().facts(SeatMissed(BLIND, "x", fault, partial="number\n" * 500_000))
-    assert partial.plain().startswith("[x] Until then: number number ")
+    assert partial.plain().startswith("[x] Partial answer: number number ")
     assert partial.plain().endswith("… (3,500,000 characters)")
     assert len(partial.plain()) < 300
 
@@ -255,11 +272,12 @@ def test_the_decision_says_what_it_rests_on() -> None:
     assert lines[1] == "DEGRADED: counted 3 of 3, see the notices."
     assert lines.index("Decision reached: REST") > 1
     assert (
-        "Counted 3 of 3 (claude, gpt, grok†; † changed without a named reason, counted at its blind position)." in lines
+        "Counted 3 of 3 (claude, gpt, grok†; † counted at the blind position because the change had no stated reason)."
+        in lines
     )
     assert " *A   1 → 2   REST" in lines
     assert "  Use REST." in lines
-    assert lines[-1] == "See it again: roundtable show here"
+    assert lines[-1] == "Show it again: roundtable show here"
 
 
 def test_every_line_of_a_seat_carries_its_name() -> None:

@@ -31,7 +31,7 @@ def test_it_shows_who_moved_who_held_and_what_each_seat_cost_and_changed(cli: Cl
     by_seat = {row[0]: row for row in rows}
     assert by_seat["claude"][1:3] == ["A", "no"]
     assert by_seat["gpt"][1:3] == ["B → A", "yes, without evidence"]
-    assert by_seat["gpt"][4:] == ["free", "the same"]
+    assert by_seat["gpt"][4:] == ["free", "no change"]
     assert by_seat["claude"][5] == "tie instead of reached"
     assert by_seat["blind vote"][1:4] == ["reached", "A", "claude and gemini"]
     assert not any("applicable" in line for line in lines), "what does not apply is left out"

@@ -46,6 +46,48 @@ def test_keys_come_to_an_answer_at_the_gate(keys: str, answer: ApprovalAnswer) -
     assert parley.answer() == answer
 
 
+@pytest.mark.feature("S3.86")
+@pytest.mark.parametrize(
+    ("keys", "answer"),
+    [
+        ("yuny", some(LOGIN.id, NOTES.id)),
+        ("ruyyy", ApprovalAnswer("all")),
+        ("duay", ApprovalAnswer("all")),
+        ("ynnuuu", ApprovalAnswer("none")),
+        ("ypnp", some(LOGOUT.id, NOTES.id)),
+    ],
+)
+def test_u_undoes_the_last_choice_and_p_changes_none(keys: str, answer: ApprovalAnswer) -> None:
+    approval = HunkApproval(PLAN)
+    assert all(approval.press(key) for key in keys)
+    assert approval.answer() == answer
+
+
+def test_there_is_nothing_to_undo_before_the_first_choice() -> None:
+    approval = HunkApproval(PLAN, {LOGIN: True})
+    assert not approval.can_undo
+    assert not approval.press("u")
+    assert approval.current == LOGOUT
+
+
+def test_a_text_of_ones_own_and_a_restart_can_be_undone() -> None:
+    approval = HunkApproval(PLAN)
+    approval.settle("def login(): ...")
+    approval.restart()
+    assert approval.press("u")
+    assert approval.rewritten == [LOGIN]
+    assert approval.press("u")
+    assert (approval.rewritten, approval.current) == ([], LOGIN)
+
+
+def test_p_shows_the_provenance_of_a_hunk_until_another_one_is_current() -> None:
+    approval = HunkApproval(PLAN)
+    shown = [approval.shows_provenance for key in "ppp" if approval.press(key)]
+    assert shown == [True, False, True]
+    assert approval.press("y")
+    assert not approval.shows_provenance
+
+
 def test_every_key_is_in_the_guide() -> None:
     guide = (Path(__file__).parents[2] / "docs/apply.md").read_text()
     assert [key for key in HUNK_KEYS if f"| `{key}` |" not in guide] == []
@@ -228,6 +270,22 @@ async def test_own_text_that_does_not_parse_is_told_at_the_editor_and_can_be_gon
     assert person.seen.count("+ # mine") >= 3
     assert answer is not None
     assert msgspec.json.decode(answer.text, type=HunkChoice).edited[LOGIN.id].endswith("# mine\n# mine\n")
+
+
+@pytest.mark.feature("S3.86")
+async def test_a_choice_is_undone_with_u_even_when_all_hunks_are_decided() -> None:
+    person = Sitting("y", "n", "u", "y", "n", "u", "y", "y")
+    assert await person.hold() == ApprovalAnswer("all")
+    assert "u" not in person.asked[0].partition("[")[2].partition(";")[0].split(", ")
+
+
+@pytest.mark.feature("S3.86")
+async def test_p_shows_in_full_who_requested_a_hunk_and_who_wrote_it() -> None:
+    person = Sitting("p", "n", "d", "p", "q")
+    assert await person.hold() == ApprovalAnswer("none")
+    shown = person.seen
+    assert "p: " not in shown, "the keys are explained only on request"
+    assert shown.index("Requested by D-12.") < shown.index("Written by ada and bob.")
 
 
 async def test_a_person_can_begin_again() -> None:

@@ -130,7 +130,7 @@ def test_a_review_nobody_could_read_is_no_clean_bill(cli: Cli) -> None:
     }
     args = seats(cli, claude=reviewer(), gemini=reviewer(), gpt=odd)
     told = cli.run("review", *args, "--plain", "--strict", code=4).stdout
-    assert "[gpt] asked once more: its reply could not be read\n" in told
+    assert "[gpt] asked again because its reply could not be read\n" in told
     assert "This reply does not count because no finding could be read from it: A finding does not say what is" in told
     assert "Decision reached: claude and gemini found nothing wrong; gpt was not heard.\n" in told
     assert "No seat found anything wrong" not in told

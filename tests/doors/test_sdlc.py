@@ -98,7 +98,7 @@ def test_a_dispute_is_shown_with_its_options_and_the_person_says_it_in_their_own
         assert "1. option-1: Flask" in shown
         assert "2. option-2: the standard library" in shown
         runs.type("own\n")
-        runs.expect("What is it to be?")
+        runs.expect("What should it be?")
         runs.type("Neither: plain WSGI.\n")
         runs.expect("requirements was decided by the person")
         runs.type("6\n")
@@ -117,7 +117,7 @@ def test_a_stage_is_sent_back_with_new_instructions_and_all_are_asked_again(cli:
     with cli.terminal(*ask(cli, "--plain", ada=seat("ada", again))) as runs:
         runs.expect("Your choice [1-6]:")
         runs.type("retry\n")
-        runs.expect("What is to be different this time? [Enter for nothing]:")
+        runs.expect("What should be different this time? [Enter for nothing]:")
         runs.type("Only ten lines.\n")
         runs.expect("━━ Stage 1 of 2: Requirements, attempt 2 · Principal Product Engineer")
         runs.expect("[ada] ada in ten lines.")

@@ -57,7 +57,7 @@ def test_what_is_applied_is_written_to_the_project_wherever_the_person_stands(cl
     started, cli.work = cli.work, copy
     told = cli.run("apply", slug, "--all", "--headless")
     assert f"This session belongs to {shop(cli)}" in told.stderr
-    assert f"It is in {shop(cli)}: `roundtable undo` works there." in told.stdout
+    assert f"The change is in {shop(cli)}; run `roundtable undo` there to undo it." in told.stdout
     assert (shop(cli) / "shop.py").read_text() == AFTER
     assert (copy / "shop.py").read_text() == BEFORE
     assert git(copy, "log", "--format=%s").splitlines() == ["The beginning"]

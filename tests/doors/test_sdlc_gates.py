@@ -22,7 +22,7 @@ HELLO = "Here.\n\n```python main.py\nprint('hello')\n```\n"
 def test_enter_alone_does_not_end_a_meeting_between_two_stages(cli: Cli) -> None:
     with cli.terminal(*ask(cli, "--plain")) as runs:
         shown = runs.expect("Your choice [1-6]:")
-        assert "6. stop: stop here without a result (what it is with nobody there)" in shown
+        assert "6. stop: stop here without a result (default when headless)" in shown
         runs.type("\n")
         runs.expect("Enter alone does not end it; Ctrl-C leaves it open.")
         runs.type("continue\n")
@@ -66,7 +66,7 @@ def test_who_wants_it_in_their_own_words_has_to_say_them(cli: Cli) -> None:
         refused = cli.run("answer", "last", "requirements-dispute=own", code=2).stderr
         assert "`own` says nothing without your words." in refused
         runs.type("own\n")
-        runs.expect("What is it to be? ")
+        runs.expect("What should it be? ")
         runs.type("\n")
         runs.type("Plain WSGI.\n")
         runs.expect("requirements was decided by the person")
@@ -137,5 +137,5 @@ def test_what_cannot_be_handed_over_is_told_in_words(cli: Cli) -> None:
         runs.type("folder\n")
         shown = runs.end(0)
     assert f"{cli.work}/hello exists already and is not overwritten." in shown
-    assert "That failed: " in shown
+    assert "The step failed: " in shown
     assert "deliver/" not in shown, "which step it was for the program tells a person nothing"

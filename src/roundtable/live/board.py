@@ -1,4 +1,4 @@
-"""What the live display knows: each seat as it is right now, folded from facts and words. No drawing here."""
+"""The state of a live room: every seat, the round, open gates and running steps, folded from events and deltas."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from roundtable.core.events import (
     TurnDelayed,
     TurnInterrupted,
 )
-from roundtable.core.values import Charter, Usage
+from roundtable.core.values import Charter, Gate, Usage
 from roundtable.live.fact_words import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, describe_live_fault, fault_glyph
 from roundtable.report.costs import NO_VALUE, format_price, has_known_price
 from roundtable.report.step_words import describe_running_step
@@ -38,11 +38,11 @@ from roundtable.report.step_words import describe_running_step
 GLYPH_WORDS = {RESPONDING: "responding", WAITING: "waiting", DONE: "done", TIMED_OUT: "timed out", ERROR: "error"}
 BYTES_PER_TOKEN = 4
 LONGEST_STEP_OUTPUT = 4000
-"""Characters of what a step prints that are kept for showing."""
+"""Largest number of characters kept of what a step prints."""
 
 
 class SessionView(msgspec.Struct, frozen=True):
-    """How somebody came to a session: what they know of it already, and whether it runs in this process."""
+    """How a viewer joined a session: what is already known, and whether the session runs in this process."""
 
     charter: Charter
     address: str
@@ -52,7 +52,7 @@ class SessionView(msgspec.Struct, frozen=True):
 
 
 class SeatPanel(msgspec.Struct):
-    """One seat: its sign, its words so far in this turn, and what it has used."""
+    """One seat: its state, its words in the current turn, and its usage."""
 
     name: str
     color: str = ""
@@ -71,25 +71,25 @@ class SeatPanel(msgspec.Struct):
 
     @property
     def word(self) -> str:
-        """The sign in a word."""
+        """The state in a word."""
         return "off" if self.off else GLYPH_WORDS[self.glyph]
 
     @property
     def tokens(self) -> int:
-        """Used so far, with an estimate of the words that are being said."""
+        """Tokens used so far, with an estimate for the words being written."""
         return self.spent.tokens + (self.length // BYTES_PER_TOKEN if self.glyph == RESPONDING else 0)
 
     @property
     def cost(self) -> str:
-        """Money so far, in words."""
+        """The cost so far, in words."""
         return format_price(self.spent, priced=self.priced) if self.calls else NO_VALUE
 
     def elapsed(self, now: float) -> float:
-        """Seconds this turn has taken."""
+        """The duration of the current or last turn in seconds."""
         return max(0.0, now - self.since) if self.glyph == RESPONDING else self.took
 
     def tail(self, most: int) -> str:
-        """The last `most` characters of its words, without the closing block while that is being written."""
+        """The last `most` characters of the words, without the closing block while it is being written."""
         pieces: list[str] = []
         found = 0
         for piece in reversed(self.said):
@@ -101,7 +101,7 @@ class SeatPanel(msgspec.Struct):
         return _prose(words) if self.glyph == RESPONDING else words
 
     def hear(self, delta: Delta, now: float) -> None:
-        """Add words; those already heard are skipped by their offset."""
+        """Add words; the offset of a delta shows which are already known."""
         if delta.call != self.call:
             self.begin(delta.call, delta.round, now)
         new = delta.text[max(0, self.length - delta.offset) :]
@@ -111,7 +111,7 @@ class SeatPanel(msgspec.Struct):
             self.remark = ""
 
     def begin(self, call: str, round: str, at: float) -> None:
-        """A new call: nothing said yet, unless its words came before the fact."""
+        """Start a new call, unless its words arrived before the event."""
         if call == self.call and self.glyph == RESPONDING:
             self.since = at
             return
@@ -119,26 +119,33 @@ class SeatPanel(msgspec.Struct):
         self.glyph, self.said, self.length, self.remark, self.took = RESPONDING, [], 0, "", 0.0
 
     def enter(self, round: str) -> None:
-        """A round opens; words from another process may be here before the news of it."""
+        """Start a new round, unless its words arrived before the event."""
         if self.round != round:
             self.glyph, self.round, self.call = WAITING, round, ""
             self.said, self.length, self.remark, self.took = [], 0, "", 0.0
 
     def rest(self, glyph: str, now: float) -> None:
-        """Its turn is over, one way or another."""
+        """End the turn with this state."""
         if self.glyph == RESPONDING:
             self.took = max(0.0, now - self.since)
         self.glyph = glyph
 
     def use(self, usage: Usage) -> None:
-        """Add what a call reports."""
+        """Add the usage of a call."""
         self.spent = self.spent.plus(usage)
         self.calls += 1
         self.priced = self.priced and has_known_price(usage)
 
 
+class RunningStep(msgspec.Struct):
+    """A step that is being performed, and the end of what it has printed."""
+
+    description: str
+    output: str = ""
+
+
 class Board:
-    """All seats, and where the meeting is."""
+    """The seats, the round, open gates and running steps."""
 
     def __init__(self, charter: Charter, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -149,27 +156,28 @@ class Board:
         self.electorate: tuple[str, ...] = ()
         self.done: set[str] = set()
         self.paused = False
-        self.gate = ""
-        self.step = ""
-        self.output = ""
+        self.gates: dict[str, Gate] = {}
+        """The open gates by id, oldest first."""
+        self.steps: dict[str, RunningStep] = {}
+        """The running steps by name, oldest first."""
         self.ended = False
         self.started = 0.0
 
     @property
     def cost(self) -> str:
-        """Money of all seats so far, in words."""
+        """The cost of all seats so far, in words."""
         asked = [seat for seat in self.seats.values() if seat.calls]
         total = reduce(Usage.plus, (seat.spent for seat in asked), Usage())
         return format_price(total, priced=all(seat.priced for seat in asked)) if asked else NO_VALUE
 
     def apply(self, item: Recorded | Delta) -> None:
-        """Take one more fact or word in."""
+        """Add one event or delta."""
         if isinstance(item, Delta):
-            over = item.round in self.past or (item.round == self.round and item.seat in self.done)
-            if item.seat in self.seats and not over:
+            is_over = item.round in self.past or (item.round == self.round and item.seat in self.done)
+            if item.seat in self.seats and not is_over:
                 self.seats[item.seat].hear(item, self._clock())
-            elif item.seat not in self.seats and self.step:
-                self.output = (self.output + item.text)[-LONGEST_STEP_OUTPUT:]
+            elif step := self.steps.get(item.round):
+                step.output = (step.output + item.text)[-LONGEST_STEP_OUTPUT:]
             return
         at = parse_record_time(item.at)
         self.started = self.started or at
@@ -194,7 +202,7 @@ class Board:
         match event:
             case TurnAsked():
                 if event.purpose == "repair":
-                    seat.call, seat.remark = event.call, "mending its reply"
+                    seat.call, seat.remark = event.call, "repairing its reply"
                 else:
                     seat.begin(event.call, event.round, at)
             case MoveMade():
@@ -208,8 +216,8 @@ class Board:
                 self.done.add(event.seat)
             case CallFailed():
                 seat.rest(fault_glyph(event.fault), at)
-                again = f" Trying again in {event.delay:.1f} s." if event.delay is not None else ""
-                seat.remark = describe_live_fault(event.fault) + again
+                retry = f" Retrying in {event.delay:.1f} s." if event.delay is not None else ""
+                seat.remark = describe_live_fault(event.fault) + retry
                 if event.usage.tokens:
                     seat.use(event.usage)
             case TurnInterrupted():
@@ -223,13 +231,13 @@ class Board:
             case ContinueAsked():
                 self.paused = False
             case GateOpened():
-                self.gate = event.gate.id
+                self.gates[event.gate.id] = event.gate
             case GateAnswered():
-                self.gate = ""
+                self.gates.pop(event.gate, None)
             case EffectStarted():
-                self.step, self.output = describe_running_step(event.effect), ""
+                self.steps[event.step] = RunningStep(describe_running_step(event.effect))
             case EffectDone() | EffectFailed():
-                self.step, self.output = "", ""
+                self.steps.pop(event.step, None)
             case SessionAmended():
                 for name, seat in self.seats.items():
                     seat.off = (seat.off or name in event.seats_off) and name not in event.seats_on
@@ -243,12 +251,12 @@ class Board:
 
 
 def parse_record_time(at: str) -> float:
-    """A time of the record as seconds, for showing how long something takes."""
+    """A recorded time as seconds, to compute durations."""
     return datetime.fromisoformat(at).timestamp()
 
 
 def _prose(words: str) -> str:
-    """Words without the block that closes them, as much of it as there is: that is for us to read."""
+    """The words without the machine-readable block at their end."""
     prose, fence, block = words.rpartition("```json")
     if fence and not block.partition("```")[2].strip():
         return prose.rstrip()

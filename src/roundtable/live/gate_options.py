@@ -1,4 +1,4 @@
-"""The options of a gate as people name them: by word, number or letter, with a reason where one is wanted."""
+"""The options of a gate as people may type them: by word, number or letter, with a reason if one is wanted."""
 
 from __future__ import annotations
 
@@ -8,48 +8,50 @@ from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Gate, NextStep
 
 OPTION_MEANINGS = {
-    "apply": "to be carried out, with `roundtable apply`",
-    "myself": "I do it myself",
+    "apply": "carry it out with `roundtable apply`",
+    "myself": "carry it out by hand",
     "later": "decide later",
-    "back": "send them back to think again",
+    "back": "send it back to the seats for another round",
     "choose": "choose one of the proposals",
-    "reject": "reject it, and have the next meetings told why",
+    "reject": "reject it and show the reason to later meetings",
     "fix": "fix it now",
-    "report": "a report only",
+    "report": "only report it",
     "log": "log it for later",
     "none": "none of these",
 }
-"""What an option means where the gate itself does not say it."""
+"""The meaning of an option that the gate itself does not explain."""
 
 OPTION_REASON_QUESTIONS = {
-    "back": "What should they think about again?",
-    "reject": "Why not? Later meetings are told",
-    "retry": "What is to be different this time?",
-    "own": "What is it to be?",
+    "back": "What should the seats reconsider?",
+    "reject": "Why is it rejected? Later meetings will see the reason",
+    "retry": "What should be different this time?",
+    "own": "What should it be?",
 }
-"""The options that mean little without a word from the person."""
+"""The questions for options that need a reason."""
 
 
 def gate_option_letters(gate: Gate) -> dict[str, str]:
-    """The letter that is enough for an option: its first, where no other option begins with it."""
+    """The letter that selects each option: its first, if no other option begins with it."""
     first = Counter(option[:1].casefold() for option in gate.options)
     return {
-        it: it[0].casefold() for it in gate.options if len(it) > 1 and it[0].isalpha() and first[it[0].casefold()] == 1
+        option: option[0].casefold()
+        for option in gate.options
+        if len(option) > 1 and option[0].isalpha() and first[option[0].casefold()] == 1
     }
 
 
 def describe_gate_option(gate: Gate, option: str) -> str:
-    """An option explained in a line."""
+    """The meaning of an option in one line; empty if it is not explained."""
     return sanitize_line(gate.details.get(option) or OPTION_MEANINGS.get(option, ""))
 
 
 def gate_option_on_enter(gate: Gate) -> str:
-    """What an empty line stands for: the default, unless that ends the meeting, which nobody does in passing."""
+    """The option of an empty line: the default, but never one that ends the meeting."""
     return "" if gate.default == NextStep.STOP else gate.default
 
 
 def match_gate_option(gate: Gate, typed: str) -> str | None:
-    """The option a person means by a number, a name, a letter or an empty line; None if there is no such option."""
+    """The option selected by a number, name, letter or empty line; None if there is no such option."""
     if not typed:
         return gate_option_on_enter(gate) or None
     if typed in gate.options:
@@ -62,7 +64,7 @@ def match_gate_option(gate: Gate, typed: str) -> str | None:
 
 
 def parse_gate_answer(gate: Gate, typed: str) -> tuple[str | None, str]:
-    """The option that is meant, and what stands behind it: `back: think of the cache`."""
+    """The option and the reason of a typed line such as `back: think of the cache`."""
     if (option := match_gate_option(gate, typed)) is not None:
         return option, ""
     word, colon, reason = typed.partition(":")

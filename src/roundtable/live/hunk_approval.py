@@ -1,4 +1,4 @@
-"""A person's way through a plan, hunk by hunk: keys go in, the answer to the gate comes out. No terminal here."""
+"""The state of a person's approval of a plan, hunk by hunk: keys go in, the answer to the gate comes out."""
 
 from __future__ import annotations
 
@@ -11,86 +11,116 @@ from roundtable.core.changeset import Hunk, HunkChoice
 from roundtable.core.effects import ChangePlanned
 
 ALL, SOME, ASK, NONE = "all", "some", "ask", "none"
-"""The options of a gate that asks for a plan's approval."""
+"""The options of a gate that asks for approval of a plan."""
 
 CONFIRM, NO = "confirm", "no"
-"""The options of a gate at which something would be lost for good."""
+"""The options of a gate that asks for a typed phrase because something would be lost permanently."""
 
 HunkVerdict = bool | str
-"""Taken, left, or the person's own text instead."""
+"""Whether a hunk is taken, or the person's own text to write instead."""
 
 
 class ApprovalAnswer(NamedTuple):
-    """An option of the gate and what goes with it."""
+    """An option of the gate and its text."""
 
     option: str
     text: str = ""
 
 
 class HunkApproval:
-    """What was decided so far. `known` are verdicts of an earlier look: a hunk that is the same keeps its own."""
+    """The verdicts on the hunks of a plan. `known` are earlier verdicts, kept for unchanged hunks."""
 
     def __init__(self, planned: ChangePlanned, known: Mapping[Hunk, HunkVerdict] | None = None) -> None:
         self.planned = planned
-        self.verdicts: dict[Hunk, HunkVerdict] = {it: known[it] for it in planned.hunks if known and it in known}
+        self.verdicts: dict[Hunk, HunkVerdict] = {
+            hunk: known[hunk] for hunk in planned.hunks if known and hunk in known
+        }
+        self.shows_provenance = False
+        """Whether the person asked who requested and who wrote the current hunk."""
+        self._earlier: list[dict[Hunk, HunkVerdict]] = []
 
     @property
     def current(self) -> Hunk | None:
-        """The hunk to be looked at now; None once all of them are settled."""
-        return next((it for it in self.planned.hunks if it not in self.verdicts), None)
+        """The first hunk without a verdict; None if all have one."""
+        return next((hunk for hunk in self.planned.hunks if hunk not in self.verdicts), None)
 
     @property
     def taken(self) -> list[Hunk]:
-        """What is to be written, as it was or as the person wrote it."""
-        return [it for it in self.planned.hunks if self.verdicts.get(it, False) is not False]
+        """The hunks to write, also those that the person rewrote."""
+        return [hunk for hunk in self.planned.hunks if self.verdicts.get(hunk, False) is not False]
 
     @property
-    def left(self) -> list[Hunk]:
-        """What the person left out."""
-        return [it for it in self.planned.hunks if self.verdicts.get(it) is False]
+    def left_out(self) -> list[Hunk]:
+        """The hunks that the person rejected."""
+        return [hunk for hunk in self.planned.hunks if self.verdicts.get(hunk) is False]
 
     @property
     def rewritten(self) -> list[Hunk]:
-        """What the person wrote anew."""
-        return [it for it in self.planned.hunks if isinstance(self.verdicts.get(it), str)]
-
-    def settle(self, verdict: HunkVerdict, *, whole_file: bool = False) -> None:
-        """Say what becomes of the current hunk, and of those that are open in its file if that is meant too."""
-        here = self.current
-        if here is None:
-            return
-        for it in self.planned.hunks:
-            if it is here or (whole_file and it.path == here.path and it not in self.verdicts):
-                self.verdicts[it] = verdict
-
-    def press(self, key: str) -> bool:
-        """Take one of the keys that settle something; whether it was one is returned."""
-        if key not in ("y", "n", "a", "d", "r"):
-            return False
-        if key == "r":
-            self.verdicts = dict.fromkeys(self.planned.hunks, True) | self.verdicts
-        else:
-            self.settle(key in ("y", "a"), whole_file=key in ("a", "d"))
-        return True
-
-    def choice_with(self, hunk: Hunk, text: str) -> HunkChoice:
-        """What is settled so far, with a hunk as the person wrote it."""
-        return HunkChoice(tuple(it.id for it in self.left), {**self._edited, hunk.id: text})
+        """The hunks that the person rewrote."""
+        return [hunk for hunk in self.planned.hunks if isinstance(self.verdicts.get(hunk), str)]
 
     @property
-    def _edited(self) -> dict[str, str]:
-        return {it.id: text for it, text in self.verdicts.items() if isinstance(text, str)}
+    def can_undo(self) -> bool:
+        """Whether there is a choice to undo."""
+        return bool(self._earlier)
+
+    def settle(self, verdict: HunkVerdict, *, whole_file: bool = False) -> None:
+        """Decide about the current hunk, and with `whole_file` about the open hunks of its file."""
+        current = self.current
+        if current is None:
+            return
+        chosen = [
+            hunk
+            for hunk in self.planned.hunks
+            if hunk is current or (whole_file and hunk.path == current.path and hunk not in self.verdicts)
+        ]
+        self._set_verdicts(self.verdicts | dict.fromkeys(chosen, verdict))
+
+    def press(self, key: str) -> bool:
+        """Apply a key and return whether it did something.
+
+        `y` and `n` take or leave the current hunk, `a` and `d` the rest of its file, `r` takes all the rest;
+        `u` undoes the last choice, `p` shows or hides who requested and who wrote the hunk.
+        """
+        if key in ("y", "n", "a", "d"):
+            self.settle(key in ("y", "a"), whole_file=key in ("a", "d"))
+        elif key == "r":
+            self._set_verdicts(dict.fromkeys(self.planned.hunks, True) | self.verdicts)
+        elif key == "u" and self.can_undo:
+            self.verdicts, self.shows_provenance = self._earlier.pop(), False
+        elif key == "p":
+            self.shows_provenance = not self.shows_provenance
+        else:
+            return False
+        return True
+
+    def restart(self) -> None:
+        """Discard all verdicts; `u` brings them back."""
+        self._set_verdicts({})
+
+    def _set_verdicts(self, verdicts: dict[Hunk, HunkVerdict]) -> None:
+        if verdicts != self.verdicts:
+            self._earlier.append(self.verdicts)
+        self.verdicts, self.shows_provenance = verdicts, False
+
+    def choice_with(self, hunk: Hunk, text: str) -> HunkChoice:
+        """The choice so far, with one more hunk rewritten."""
+        return HunkChoice(tuple(hunk.id for hunk in self.left_out), {**self._own_texts, hunk.id: text})
+
+    @property
+    def _own_texts(self) -> dict[str, str]:
+        return {hunk.id: text for hunk, text in self.verdicts.items() if isinstance(text, str)}
 
     def answer(self) -> ApprovalAnswer:
-        """What all of it comes to at the gate; a hunk that nobody looked at is not taken."""
+        """The answer at the gate; a hunk without a verdict is left out."""
         if not self.taken:
             return ApprovalAnswer(NONE)
-        left = tuple(it.id for it in self.planned.hunks if it not in self.taken)
-        if not left and not self._edited:
+        left_out = tuple(hunk.id for hunk in self.planned.hunks if hunk not in self.taken)
+        if not left_out and not self._own_texts:
             return ApprovalAnswer(ALL)
-        return ApprovalAnswer(SOME, msgspec.json.encode(HunkChoice(left, self._edited)).decode())
+        return ApprovalAnswer(SOME, msgspec.json.encode(HunkChoice(left_out, self._own_texts)).decode())
 
-    def question(self, words: str) -> ApprovalAnswer:
-        """Ask the table about the current hunk."""
-        here = self.current
-        return ApprovalAnswer(ASK, f"{here.id}: {words}" if here else words)
+    def ask_table(self, question: str) -> ApprovalAnswer:
+        """The answer that asks the table about the current hunk."""
+        current = self.current
+        return ApprovalAnswer(ASK, f"{current.id}: {question}" if current else question)

@@ -233,14 +233,14 @@ def _decided_provenance(
     return found._replace(became=became, by=answer.by, rewritten=rewritten)
 
 
-def describe_hunk_request(session: Session, asked_by: str) -> str:
+def describe_hunk_request(session: Session, asked_by: str, length: int = _REQUEST_LENGTH) -> str:
     """What requested a hunk: the task or decision in its own words, or the name of a claim."""
     charter = session.charter
     of, position = (str(charter.settings.get(name, "")) for name in ("of", "position"))
     if not asked_by or asked_by not in (of, charter.slug):
         return asked_by
     decided = position if not is_position_only_task(position, charter.question) else ""
-    words = sanitize_line((decided or charter.question).strip().partition("\n")[0], _REQUEST_LENGTH)
+    words = sanitize_line((decided or charter.question).strip().partition("\n")[0], length)
     return f"the {'decision' if of and decided else 'task'} “{words}”"
 
 
@@ -253,6 +253,18 @@ def describe_hunk_provenance(origin: HunkProvenance) -> str:
     words += [f"written by {' and '.join(origin.wrote)}"] if origin.wrote else []
     words += [f"{origin.became} ({origin.by})" if origin.by else origin.became] if origin.became else []
     return ", ".join(words)
+
+
+def render_hunk_provenance(hunk: Hunk, session: Session, authors: DraftAuthors) -> list[str]:
+    """The origin of a hunk in full, one line each: the request, the writers, and the parts taken from other seats."""
+    request = describe_hunk_request(session, hunk.asked_by, length=0)
+    writers = " and ".join(authors.of(hunk.path))
+    parts = [part for part in authors.took if part.path == hunk.path]
+    return [
+        f"Requested by {request}." if request else "Not requested by the task or by any claim.",
+        f"Written by {writers}." if writers else "The author is unknown.",
+        *(f"{part.symbol or 'The whole file'} was taken from {part.seat}." for part in parts),
+    ]
 
 
 def render_hunk_lines(hunk: Hunk) -> list[str]:

@@ -32,6 +32,7 @@ from roundtable.report.provenance import (
     is_text_hunk,
     newest_plan,
     render_hunk_lines,
+    render_hunk_provenance,
     trace_draft_authors,
     trace_hunk_provenance,
 )
@@ -101,9 +102,11 @@ HUNK_KEYS = {
     "r": "take all the rest",
     "e": "edit it",
     "t": "ask the table about it",
+    "u": "undo the last choice",
+    "p": "show who requested it and who wrote it",
     "q": "end it with nothing written",
 }
-FINAL_KEYS = {"y": "rehearse and write it", "b": "begin again", "q": HUNK_KEYS["q"]}
+FINAL_KEYS = {"y": "rehearse and write it", "u": HUNK_KEYS["u"], "b": "begin again", "q": HUNK_KEYS["q"]}
 LEAVE_HINT = "Ctrl-C leaves the gate open and forgets what you chose or wrote here."
 KEY_WORDS = {"yes": "y", "no": "n", "quit": "q"}
 EDITOR_VARIABLES = ("VISUAL", "EDITOR")
@@ -152,8 +155,15 @@ class HunkPrompt:
     async def _through(self, parley: HunkApproval, plan: ReviewedPlan, may_ask: bool) -> ApprovalAnswer:
         while True:
             while (hunk := parley.current) is not None:
-                self._show(parley, hunk, plan)
-                senseless = {"" if may_ask else "t", "" if is_text_hunk(hunk) else "e"}
+                if parley.shows_provenance:
+                    self._show_provenance(hunk, plan)
+                else:
+                    self._show(parley, hunk, plan)
+                senseless = {
+                    "" if may_ask else "t",
+                    "" if is_text_hunk(hunk) else "e",
+                    "" if parley.can_undo else "u",
+                }
                 which = sanitize_line(_which(parley, hunk))
                 match await self._key(
                     f"{which}. Take it?", {it: HUNK_KEYS[it] for it in HUNK_KEYS if it not in senseless}
@@ -161,7 +171,7 @@ class HunkPrompt:
                     case "q":
                         return ApprovalAnswer(NONE)
                     case "t":
-                        return parley.question(await self._line("What do you want to know about it? "))
+                        return parley.ask_table(await self._line("What do you want to know about it? "))
                     case "e":
                         await self._edit(parley, hunk, plan.draft)
                     case key:
@@ -172,8 +182,10 @@ class HunkPrompt:
                     return parley.answer()
                 case "q":
                     return ApprovalAnswer(NONE)
+                case "u":
+                    parley.press("u")
                 case _:
-                    parley.verdicts.clear()
+                    parley.restart()
 
     async def confirm(self, phrase: str) -> ApprovalAnswer | None:
         """Have the phrase typed that allows what cannot be taken back; None when the person left without an answer."""
@@ -194,6 +206,10 @@ class HunkPrompt:
         self._tell(told[:1].upper() + told[1:], WARNING_STYLE if hunk.id in parley.planned.unasked else DIM_STYLE)
         self._console.print(render_hunk(hunk, self._console))
 
+    def _show_provenance(self, hunk: Hunk, plan: ReviewedPlan) -> None:
+        for line in render_hunk_provenance(hunk, plan.session, trace_draft_authors(plan.session, plan.draft)):
+            self._tell(f"  {line}", DIM_STYLE)
+
     def _sum_up(self, parley: HunkApproval) -> None:
         self._tell("")
         files = pluralize(len({it.path for it in parley.taken}), "file")
@@ -202,8 +218,8 @@ class HunkPrompt:
             f"Taken: {len(parley.taken)} of {pluralize(len(parley.planned.hunks), 'hunk')} in {files}{rewritten}.",
             SYSTEM_STYLE,
         )
-        if parley.left:
-            self._tell(f"Left out: {', '.join(it.id for it in parley.left)}.")
+        if parley.left_out:
+            self._tell(f"Left out: {', '.join(hunk.id for hunk in parley.left_out)}.")
 
     def _tell(self, line: str, style: str = "") -> None:
         self._console.print(Text(sanitize_line(line) if line.strip() == line else f"  {sanitize_line(line)}", style))

@@ -259,15 +259,18 @@ class LivePanels:
         parts += [f"{format_count(sum(seat.tokens for seat in board.seats.values()))} tok", board.cost]
         parts.append(format_seconds(now - board.started) if board.started else "0s")
         parts += ["paused"] if board.paused else []
-        parts += [f"waits at gate {board.gate}"] if board.gate else []
+        parts += [f"waiting at gate {', '.join(board.gates)}"] if board.gates else []
         yield Text(sanitize_line(" · ".join(parts), width - 1), SYSTEM_COLOR, no_wrap=True)
 
     def _bench(self, width: int) -> list[Text]:
         """What is being run, and the last lines it printed."""
-        if not self._board.step:
-            return []
-        said = [line for line in sanitize_text(self._board.output).splitlines() if line.strip()][-STEP_OUTPUT_LINES:]
-        lines = [Text(self._board.step, SYSTEM_COLOR), *(Text(f"  {line.expandtabs(4)}", "dim") for line in said)]
+        lines: list[Text] = []
+        for step in self._board.steps.values():
+            output = [line for line in sanitize_text(step.output).splitlines() if line.strip()][-STEP_OUTPUT_LINES:]
+            lines += [
+                Text(step.description, SYSTEM_COLOR),
+                *(Text(f"  {line.expandtabs(4)}", "dim") for line in output),
+            ]
         for line in lines:
             line.no_wrap = True
             line.truncate(width - 1, overflow="ellipsis")
@@ -275,7 +278,7 @@ class LivePanels:
 
     def _foot(self, width: int) -> Text:
         keys = "Ctrl-C stops, resume goes on" if self._view.own else "Ctrl-C leaves, the session goes on"
-        address, gate = self._view.address, self._board.gate
+        address, gate = self._view.address, next(iter(self._board.gates), "")
         words = f"roundtable answer {address} {gate}=OPTION" if gate else f"{address} · {keys}"
         more = f" · {keys}" if gate else " · elsewhere: roundtable say | pause | cancel"
         words += more if len(words + more) < width else ""

@@ -83,19 +83,19 @@ def _advice(complaint: str, kind: object) -> str:
     if unknown is None:
         return "Correct it, then try again."
     place = complaint.partition(" - at `$")[2].rstrip("`")
-    known = [field.encode_name for it in _at(kind, place) if isinstance(it, StructType) for field in it.fields]
+    known = [field.encode_name for item in _at(kind, place) if isinstance(item, StructType) for field in item.fields]
     return nearest(unknown["name"], known).strip() or f"Known keys there: {', '.join(known)}."
 
 
 def _words(kind: object, place: str) -> list[str]:
     """The words that may stand at a place."""
     words: list[str] = []
-    for it in _at(kind, place):
-        match it:
+    for item in _at(kind, place):
+        match item:
             case EnumType():
-                words += [str(member.value) for member in it.cls]
+                words += [str(member.value) for member in item.cls]
             case LiteralType():
-                words += map(str, it.values)
+                words += map(str, item.values)
             case _:
                 pass
     return words
@@ -105,7 +105,7 @@ def _at(kind: object, place: str) -> list[Type]:
     """The types that may stand at a decoder's place, such as `.turns[0].fault`."""
     found = _either(type_info(kind))
     for step in _STEP.finditer(place):
-        found = [it for outer in found for inner in _within(outer, step["field"]) for it in _either(inner)]
+        found = [item for outer in found for inner in _within(outer, step["field"]) for item in _either(inner)]
     return found
 
 

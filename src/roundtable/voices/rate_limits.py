@@ -49,7 +49,7 @@ class TokenRate:
             return 0.0
         over = self._in_use() + self._waiting + tokens - self.limit
         last = 0.0
-        for share in sorted(self._held, key=lambda it: it.sent):
+        for share in sorted(self._held, key=lambda item: item.sent):
             if over <= 0:
                 return last
             over -= share.tokens
@@ -91,8 +91,8 @@ class TokenRate:
             self._waiting -= share.tokens
 
     def _in_use(self) -> int:
-        self._held = [it for it in self._held if self._free_at(it) > _now()]
-        return sum(it.tokens for it in self._held)
+        self._held = [share for share in self._held if self._free_at(share) > _now()]
+        return sum(share.tokens for share in self._held)
 
     def _free_at(self, share: Share) -> float:
         return share.sent + self._window

@@ -64,7 +64,9 @@ class Foreseen:
         self._charter = charter
         self._project = project
         self._pace = pace
-        recalled = sum(len(f"{it.id}{it.kind}{it.text}{it.question}{it.why}".encode()) for it in charter.recalled)
+        recalled = sum(
+            len(f"{entry.id}{entry.kind}{entry.text}{entry.question}{entry.why}".encode()) for entry in charter.recalled
+        )
         self._surroundings = recalled + sum(item.size for item in charter.context)
         self._system = system + self._surroundings + len((seat.role + seat.brief).encode())
         self._begun = False
@@ -135,7 +137,7 @@ class Foreseen:
             "answers": self._said,
             "printed": PRINTED if self._pace.at_worst else 0,
         }
-        return sum(shown[it] for it in round.shows)
+        return sum(shown[content] for content in round.shows)
 
     def _with_room(self, round: PlannedRound) -> int:
         """The project's files as far as the windows have room for them, with the names of the others."""
@@ -209,7 +211,7 @@ class Estimate:
 
     def _expected_of(self, seat: Seat) -> list[PlannedRound]:
         """All that are likely, but of those in which one judges only where its turn comes."""
-        judges = [it.name for it in self._charter.seats if Right.JUDGE in it.rights] or [""]
+        judges = [item.name for item in self._charter.seats if Right.JUDGE in item.rights] or [""]
         turn = cycle(judges)
         likely = (round for round in self._rounds if round.likely)
         return [round for round in likely if not round.turns.judging or next(turn) == seat.name]
@@ -227,7 +229,7 @@ class Estimate:
             longest = self._longest(round)
             asked = prompt // FINEST + overhead
             again = asked + longest + self._form(round, at_worst=True) // FINEST
-            calls += [Call(min(it, longest_prompt), longest + thinking) for it in (asked, again)]
+            calls += [Call(min(number, longest_prompt), longest + thinking) for number in (asked, again)]
         return calls
 
     def _longest(self, round: PlannedRound) -> int:
@@ -245,7 +247,7 @@ class Estimate:
 
     def _form(self, round: PlannedRound, at_worst: bool) -> int:
         """Bytes of how an answer is to be written. At worst there are long files in the end, if there are none yet."""
-        sizes = (*(it.size for it in self._charter.context), *self._project.sizes)
+        sizes = (*(item.size for item in self._charter.context), *self._project.sizes)
         form = (
             (FILE_PARTS_CODEC if at_worst else choose_changes_codec(sizes))
             if round.codec == WHOLE_FILES_CODEC
@@ -263,9 +265,9 @@ def _within(held: Sequence[_Asked], most: int) -> list[_Asked]:
     """Those that the limit leaves; it counts open rounds and, once reached, lets no ballot follow either."""
     left: list[_Asked] = []
     opened = 0
-    for it in held:
+    for asked in held:
         if opened >= most:
             break
-        left.append(it)
-        opened += not it.round.turns.secret
+        left.append(asked)
+        opened += not asked.round.turns.secret
     return left

@@ -214,12 +214,12 @@ async def _seat(estimate: Estimate, seat: Seat, voice: Callable[[str], _Voice], 
         _sum(part.calls for part in parts),
         _sum(part.input_tokens for part in parts),
         _sum(part.output_tokens for part in parts),
-        Money(_known(sum, [it.likely for it in usd]), _known(sum, [it.most for it in usd])),
+        Money(_known(sum, [money.likely for money in usd]), _known(sum, [money.most for money in usd])),
         tuple(dict.fromkeys(name for part in parts for name in part.unpriced)),
         first.overhead,
         first.measure is not None,
         first.tariff.keeps_session,
-        None if None in seconds else round(sum(it or 0.0 for it in seconds), 1),
+        None if None in seconds else round(sum(second or 0.0 for second in seconds), 1),
         cannot_speak,
         seat.judge if judged.calls.most else "",
     )
@@ -230,15 +230,16 @@ async def _part(estimate: Estimate, seat: Seat, voices: Sequence[_Voice], *, jud
     first = next(iter(voices), _NOBODY)
     likely = estimate.likely(seat, first.answer, first.thought, first.overhead, judging=judging)
     most = [
-        estimate.most(seat, it.tariff.thinking, it.overhead, it.tariff.window, judging=judging) for it in voices
+        estimate.most(seat, voice.tariff.thinking, voice.overhead, voice.tariff.window, judging=judging)
+        for voice in voices
     ] or [[]]
-    dear = [await _dollars(it.tariff, calls, cached=True) for it, calls in zip(voices, most, strict=False)]
+    dear = [await _dollars(voice.tariff, calls, cached=True) for voice, calls in zip(voices, most, strict=False)]
     return _Part(
         Span(len(likely), max(map(len, most))),
         Span(sum(call.asked for call in likely), max(sum(call.asked for call in calls) for calls in most)),
         Span(sum(call.answered for call in likely), max(sum(call.answered for call in calls) for calls in most)),
         Money(await _dollars(first.tariff, likely), _known(max, dear or [0.0])),
-        tuple(it.name for it, cost in zip(voices, dear, strict=True) if cost is None),
+        tuple(voice.name for voice, cost in zip(voices, dear, strict=True) if cost is None),
         first.measure.seconds * len(likely) if first.measure else None,
     )
 

@@ -48,7 +48,7 @@ class Found(msgspec.Struct, frozen=True):
 
 async def discover(parts: Parts) -> list[Found]:
     """Everybody, in the order in which they are offered: configured, agents, keys, local servers, embedded."""
-    local = await asyncio.gather(*(_local(parts, it) for it in parts.endpoints.values() if it.local))
+    local = await asyncio.gather(*(_local(parts, item) for item in parts.endpoints.values() if item.local))
     return [
         *configured(parts),
         *_agents(parts),
@@ -60,13 +60,13 @@ async def discover(parts: Parts) -> list[Found]:
 
 def proposed(found: Iterable[Found]) -> tuple[Seat, ...]:
     """The table to offer: every usable agent, key and server; one voice alone sits down in three tempers."""
-    usable = [it for it in found if it.usable]
-    speakers = [it for it in usable if it.kind in ("cli", "api", "local")] or [
-        it for it in usable if it.kind == "embedded"
+    usable = [item for item in found if item.usable]
+    speakers = [item for item in usable if item.kind in ("cli", "api", "local")] or [
+        item for item in usable if item.kind == "embedded"
     ][:1]
     if len(speakers) == 1:
         return tempered(speakers[0].voice)
-    return tuple(it.as_seat() for it in speakers)
+    return tuple(speaker.as_seat() for speaker in speakers)
 
 
 def embedded_table(model: str) -> tuple[Seat, ...]:
@@ -116,7 +116,7 @@ def _api(parts: Parts, endpoint: Endpoint) -> list[Found]:
         return []
     title = endpoint.title or endpoint.name
     if not endpoint.default_model:
-        if any(it.key == endpoint.key and it.default_model for it in parts.endpoints.values()):
+        if any(item.key == endpoint.key and item.default_model for item in parts.endpoints.values()):
             return []  # another dialect of an account that is offered already
         note = f"{title}: a key is there; name a model as {endpoint.name}:MODEL"
         return [Found(endpoint.name, f"{endpoint.name}:", "api", False, note)]
@@ -177,7 +177,7 @@ async def ask_local(parts: Parts, endpoint: Endpoint) -> list[str] | None:
         listing = msgspec.json.decode(response.content, type=_Listing)
     except (OSError, TimeoutError, httpx2.HTTPError, msgspec.DecodeError):
         return None
-    return sorted((it.id for it in listing.data if it.id), key=lambda id: "embed" in id.lower())
+    return sorted((listed.id for listed in listing.data if listed.id), key=lambda id: "embed" in id.lower())
 
 
 def _embedded(places: Places) -> list[Found]:
@@ -239,7 +239,7 @@ class EndpointState(msgspec.Struct, frozen=True):
 
 async def endpoint_states(parts: Parts) -> list[EndpointState]:
     """Every endpoint known here; local ones are asked whether they are up, the others are not asked anything."""
-    return list(await asyncio.gather(*(_endpoint_state(parts, it) for it in parts.endpoints.values())))
+    return list(await asyncio.gather(*(_endpoint_state(parts, endpoint) for endpoint in parts.endpoints.values())))
 
 
 async def _endpoint_state(parts: Parts, endpoint: Endpoint) -> EndpointState:

@@ -133,7 +133,7 @@ def _report(
     state: tuple[SessionState, str],
     around: Surroundings,
 ) -> Report:
-    speaking = [name for name, it in seating.participants.items() if it.status == "ok"]
+    speaking = [name for name, participant in seating.participants.items() if participant.status == "ok"]
     ok = (
         home.readable
         and home.writable
@@ -155,7 +155,7 @@ def _report(
         participants=seating.participants,
         session_state=state[0],
         session_note=state[1],
-        models={it.name: _model_words(it.installed, it.default) for it in list_models(places)},
+        models={model.name: _model_words(model.installed, model.default) for model in list_models(places)},
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",
         extras={name: find_spec(module) is not None for name, module in EXTRAS.items()},

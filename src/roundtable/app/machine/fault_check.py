@@ -60,7 +60,7 @@ async def check_faults(parts: Parts, told: Callable[[Finding], None]) -> FaultRe
     """Check every voice, side by side; each finding is told as soon as there is one."""
     dialects = sorted({endpoint.dialect for endpoint in parts.endpoints.values()})
     agents = agents_here(parts)
-    ways: list[tuple[Way, Agent, Local]] = [(way, it, it.local) for way, it in agents if it.local is not None]
+    ways: list[tuple[Way, Agent, Local]] = [(way, item, item.local) for way, item in agents if item.local is not None]
     room = asyncio.Semaphore(AGENTS_AT_ONCE)
     with _silent_input():
         groups = await asyncio.gather(
@@ -68,7 +68,9 @@ async def check_faults(parts: Parts, told: Callable[[Finding], None]) -> FaultRe
             *(_check_agent(way, agent, local, room, told) for way, agent, local in ways),
         )
     findings = tuple(finding for group in groups for finding in group)
-    skipped = {f"{way}:{it.name}": "it cannot be pointed at a local server" for way, it in agents if it.local is None}
+    skipped = {
+        f"{way}:{item.name}": "it cannot be pointed at a local server" for way, item in agents if item.local is None
+    }
     return FaultReport(all(finding.passed for finding in findings), findings, skipped)
 
 
@@ -149,5 +151,5 @@ def _silent_input() -> Generator[None]:
         yield
     finally:
         os.dup2(kept, 0)
-        for it in (reading, writing, kept):
-            os.close(it)
+        for number in (reading, writing, kept):
+            os.close(number)

@@ -39,7 +39,7 @@ async def prove_isolation(settings: SandboxSettings, *, deep: bool) -> Isolation
     return Isolation(
         sandbox.name,
         chosen,
-        held=tuple(it.attempt for it in made if it.held),
-        broken={it.attempt: it.note for it in made if it.held is False},
-        untried={it.attempt: it.note for it in made if it.held is None},
+        held=tuple(outcome.attempt for outcome in made if outcome.held),
+        broken={outcome.attempt: outcome.note for outcome in made if outcome.held is False},
+        untried={outcome.attempt: outcome.note for outcome in made if outcome.held is None},
     )

@@ -12,7 +12,7 @@ from roundtable.voices.endpoints import Endpoint
 
 def with_judges(seats: Iterable[Seat], endpoints: Mapping[str, Endpoint]) -> tuple[Seat, ...]:
     """The same seats, each with its judge's voice; who has none judges through its own."""
-    return tuple(msgspec.structs.replace(it, judge=it.judge or _usual_judge(it, endpoints)) for it in seats)
+    return tuple(msgspec.structs.replace(seat, judge=seat.judge or _usual_judge(seat, endpoints)) for seat in seats)
 
 
 def _usual_judge(seat: Seat, endpoints: Mapping[str, Endpoint]) -> str:

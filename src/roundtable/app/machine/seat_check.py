@@ -68,7 +68,10 @@ async def check_seats(parts: Parts, told: Told | None = None) -> Seating:
     try:
         source, seats = await _seats(parts)
     except RoundtableError:
-        found = {it.name: VoiceCheck("ok" if it.usable else "unusable", it.voice, it.note) for it in configured(parts)}
+        found = {
+            item.name: VoiceCheck("ok" if item.usable else "unusable", item.voice, item.note)
+            for item in configured(parts)
+        }
         return Seating("config", {name: _participant([check]) for name, check in found.items()})
     seats = with_judges(seats, parts.endpoints)
     checked = await asyncio.gather(*(_check(parts, seat, told) for seat in seats))
@@ -88,7 +91,7 @@ async def _seats(parts: Parts) -> tuple[Source, Sequence[Seat]]:
 
 
 def _participant(checks: Sequence[VoiceCheck], judge: VoiceCheck | None = None) -> Participant:
-    first = next((it for it in checks if it.status == "ok"), checks[0])
+    first = next((check for check in checks if check.status == "ok"), checks[0])
     return Participant(first.status, first.voice, first.note, tuple(checks), judge)
 
 

@@ -69,7 +69,7 @@ def readers(names: tuple[str, ...]) -> list[Reader]:
     """The agents named, or those found on this machine."""
     if unknown := [name for name in names if name not in READERS]:
         raise NotFound(f"No place for skills is known for {unknown[0]}.", f"Known: {', '.join(READERS)}.")
-    found = [READERS[name] for name in names] or [it for it in READERS.values() if shutil.which(it.name)]
+    found = [READERS[name] for name in names] or [reader for reader in READERS.values() if shutil.which(reader.name)]
     if not found:
         raise NotFound("No agent that reads skills was found here.", f"Name one with --agent: {', '.join(READERS)}.")
     return found

@@ -149,7 +149,7 @@ def _knights(read: tuple[_Knights, list[str]]) -> Imported:
         notes.append("auto_execute is not taken over: nothing is carried out without your yes.")
     seats: dict[str, dict[str, Any]] = {}
     for knight in theirs.knights:
-        voices = [_adapter(it, knight.name, notes) for it in (knight.adapter, knight.fallback) if it]
+        voices = [_adapter(text, knight.name, notes) for text in (knight.adapter, knight.fallback) if text]
         capabilities, priority = list(knight.capabilities), knight.priority
         if chain := [voice for voice in voices if voice]:
             seats[_seat_name(knight.name)] = {"voices": chain, "capabilities": capabilities, "priority": priority}
@@ -255,7 +255,9 @@ def _json(text: str, path: Path) -> object:
 def _filled(kind: type[T], data: object, path: Path) -> tuple[T, list[str]]:
     """The file as the tool means it, and a note for every field that is not known here."""
     try:
-        return msgspec.convert(data, kind, strict=False), [f"{it} is not known here." for it in _unknown(kind, data)]
+        return msgspec.convert(data, kind, strict=False), [
+            f"{name} is not known here." for name in _unknown(kind, data)
+        ]
     except msgspec.ValidationError as error:
         known = "A TheRoundtAIble config.json has `knights`, a terminal-document config.yaml has `models`."
         raise ConfigError(f"{path} cannot be imported: {sanitize_line(str(error))}.", known) from None
@@ -276,11 +278,11 @@ def _parts(kind: Any, value: Any) -> Iterable[tuple[type[msgspec.Struct], Any]]:
     if kind in (_Rules, _Defaults):
         yield kind, value
     elif kind == tuple[_Knight, ...]:
-        yield from ((_Knight, it) for it in value)
+        yield from ((_Knight, item) for item in value)
     elif kind == dict[str, _Model]:
-        yield from ((_Model, it) for it in value.values())
+        yield from ((_Model, item) for item in value.values())
 
 
 def _said(values: dict[str, Any]) -> dict[str, Any]:
     """What was set at all; whole numbers without a point."""
-    return {name: int(it) if float(it).is_integer() else it for name, it in values.items() if it is not None}
+    return {name: int(item) if float(item).is_integer() else item for name, item in values.items() if item is not None}

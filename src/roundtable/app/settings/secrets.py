@@ -108,12 +108,17 @@ def list_keys(places: Places, workspace: Path) -> list[KeyState]:
     """Every key that is stored, and every one in the environment that an endpoint uses; the first of a name counts."""
     endpoints = _endpoints(places, workspace).values()
     users = {
-        name: tuple(it.name for it in endpoints if name in names_in(it)) for it in endpoints for name in names_in(it)
+        name: tuple(item.name for item in endpoints if name in names_in(item))
+        for endpoint in endpoints
+        for name in names_in(endpoint)
     }
     here = {name: Stored("environment", tail_of(value)) for name in users if (value := os.environ.get(name))}
     stored = Vault(places.secrets, places.seal).stored()
     rows = [*here.items(), *stored.items()]
-    return [KeyState(name, it.place, it.tail, users.get(name, ())) for name, it in sorted(rows, key=lambda row: row[0])]
+    return [
+        KeyState(name, item.place, item.tail, users.get(name, ()))
+        for name, item in sorted(rows, key=lambda row: row[0])
+    ]
 
 
 def store_key(places: Places, workspace: Path, given: str, typed: str) -> tuple[KeyState, bool]:
@@ -123,7 +128,7 @@ def store_key(places: Places, workspace: Path, given: str, typed: str) -> tuple[
     vault = Vault(places.secrets, places.seal)
     replaced = name in vault.stored()
     stored = vault.put(name, key)
-    users = tuple(it.name for it in _endpoints(places, workspace).values() if name in names_in(it))
+    users = tuple(endpoint.name for endpoint in _endpoints(places, workspace).values() if name in names_in(endpoint))
     return KeyState(name, stored.place, stored.tail, users), replaced
 
 
@@ -166,7 +171,7 @@ def stored_name(places: Places, workspace: Path, given: str) -> str:
         if endpoint.key == "none":
             raise UsageError(f"{name} needs no key.", f'To give it one, write key = "secret:{name}" in its section.')
         return _name_in(endpoint.key)
-    if any(name in names_in(it) for it in endpoints.values()):
+    if any(name in names_in(item) for item in endpoints.values()):
         return name
     if Redactor().finds(given) or looks_like_random_secret(given):
         raise UsageError("That looks like a key, not like the name of one.", GIVEN_AWAY)

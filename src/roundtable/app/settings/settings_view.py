@@ -44,10 +44,10 @@ def in_force(places: Places, workspace: Path) -> list[Setting]:
 def setting(places: Places, workspace: Path, name: str) -> list[Setting]:
     """A setting, or all those under it."""
     known = in_force(places, workspace)
-    found = [it for it in known if it.key == name or it.key.startswith(f"{name}.")]
+    found = [item for item in known if item.key == name or item.key.startswith(f"{name}.")]
     if not found:
-        sections = {it.key.rpartition(".")[0] for it in known}
-        near = nearest(name, [*sections, *(it.key for it in known)]).strip()
+        sections = {item.key.rpartition(".")[0] for item in known}
+        near = nearest(name, [*sections, *(item.key for item in known)]).strip()
         raise NotFound(f"There is no setting {name}.", near or "`roundtable config` lists those that are set.")
     return found
 
@@ -98,13 +98,13 @@ def _readings(typed: str) -> Iterator[Any]:
 
 
 def _defaults() -> dict[str, Any]:
-    return {**_plain(config.Config()), "meetings": {name: it.settable() for name, it in MEETINGS.items()}}
+    return {**_plain(config.Config()), "meetings": {name: meeting.settable() for name, meeting in MEETINGS.items()}}
 
 
 def _plain(value: msgspec.Struct) -> dict[str, Any]:
     """Every field, those at their default too."""
     fields = msgspec.structs.asdict(value)
-    return {name: _plain(it) if isinstance(it, msgspec.Struct) else it for name, it in fields.items()}
+    return {name: _plain(item) if isinstance(item, msgspec.Struct) else item for name, item in fields.items()}
 
 
 def _leaves(values: dict[str, Any], place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

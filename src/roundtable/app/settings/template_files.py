@@ -25,8 +25,11 @@ def prompts_of(meeting: str) -> str:
 def presets() -> dict[str, str]:
     """The shipped presets by name, as they are written."""
     folder = resources.files("roundtable.meetings") / "presets"
-    files = (it for it in folder.iterdir() if it.name.endswith(".toml"))
-    return {it.name.removesuffix(".toml"): it.read_text() for it in sorted(files, key=lambda it: it.name)}
+    files = (traversable for traversable in folder.iterdir() if traversable.name.endswith(".toml"))
+    return {
+        traversable.name.removesuffix(".toml"): traversable.read_text()
+        for traversable in sorted(files, key=lambda item: item.name)
+    }
 
 
 def of_person(places: Places, pattern: str) -> dict[str, Path]:
@@ -39,13 +42,13 @@ def of_workspace(workspace: Path, pattern: str) -> dict[str, Path]:
     and none too long to be read before it is trusted."""
     folder = workspace / ".roundtable"
     root = folder.resolve()
-    found = (it for it in sorted(folder.glob(pattern)) if it.is_file() and it.stat().st_size <= LARGEST)
-    return {it.stem: it for it in found if it.resolve() == root / it.relative_to(folder)}
+    found = (path for path in sorted(folder.glob(pattern)) if path.is_file() and path.stat().st_size <= LARGEST)
+    return {path.stem: path for path in found if path.resolve() == root / path.relative_to(folder)}
 
 
 def brought(workspace: Path) -> list[Path]:
     """Everything of a workspace that says what seats are told: it waits for the person's trust."""
-    spoken = [it.name for it in sorted((workspace / ".roundtable" / "prompts").glob("*"))]
+    spoken = [item.name for item in sorted((workspace / ".roundtable" / "prompts").glob("*"))]
     kinds = [MEETING_FILES, STAGE_FILES, *map(prompts_of, spoken)]
     return [path for kind in kinds for path in of_workspace(workspace, kind).values()]
 

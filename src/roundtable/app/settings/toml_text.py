@@ -25,10 +25,10 @@ def written(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
-        inside = ", ".join(f"{key(name)} = {written(it)}" for name, it in cast("Mapping[str, Any]", value).items())
+        inside = ", ".join(f"{key(name)} = {written(item)}" for name, item in cast("Mapping[str, Any]", value).items())
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, Sequence):
-        return f"[{', '.join(written(it) for it in cast('Sequence[Any]', value))}]"
+        return f"[{', '.join(written(item) for item in cast('Sequence[Any]', value))}]"
     return str(value)
 
 
@@ -55,7 +55,7 @@ def with_setting(text: str, path: Path, value: Any, where: str) -> str:
     """The text with one setting changed or added; nothing else in it is touched."""
     lines = text.splitlines()
     expected = placed(tomllib.loads(text), path, value)
-    found = next((it for it in _settings(lines) if it.path == path[: len(it.path)]), None)
+    found = next((line for line in _settings(lines) if line.path == path[: len(line.path)]), None)
     if found is not None:
         inside = path[len(found.path) :]
         new = placed(found.value, inside, value) if inside else value
@@ -142,7 +142,7 @@ def _add(lines: list[str], path: Path, value: Any) -> None:
     *section, name = path
     setting = f"{key(name)} = {written(value)}"
     headers = {at: path_of(found[1]) for at, line in enumerate(lines) if (found := _HEADER.match(line))}
-    start = next((at for at, it in headers.items() if it == tuple(section)), None)
+    start = next((at for at, item in headers.items() if item == tuple(section)), None)
     if section and start is None:
         lines += [*([""] if lines else []), f"[{dotted(tuple(section))}]", setting]
         return

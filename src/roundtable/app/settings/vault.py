@@ -192,7 +192,7 @@ class Vault:
 
         seal = read_private(self._seal)
         if seal is None:
-            if locked := [name for name, it in contents.keys.items() if it.place == "file"]:
+            if locked := [name for name, stored in contents.keys.items() if stored.place == "file"]:
                 raise self._lost(locked)
             seal = Fernet.generate_key()
             write_private(self._seal, seal)

@@ -129,4 +129,4 @@ def test_the_readmes_exit_codes_are_those_of_the_command_line() -> None:
     numbers = [int(number) for number in re.findall(r"\b(\d+)\b", codes[1])]
     held, usage, ours = SessionHeld.exit_code, UsageError.exit_code, RecordError.exit_code
     assert numbers == [EXIT_OK, ours, usage, EXIT_NO_DECISION, EXIT_DEGRADED, held, EXIT_NO_QUORUM, EXIT_INTERRUPTED]
-    assert decision_exit_code(Decision(Outcome.TIE, "")) == EXIT_NO_DECISION
+    assert decision_exit_code(Decision(Outcome.TIE, ())) == EXIT_NO_DECISION

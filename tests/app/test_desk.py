@@ -15,8 +15,10 @@ from roundtable.core.effects import FilesRead, OpenChild, ReadFiles
 from roundtable.core.events import Delta, MoveMade, Recorded, SessionAmended, SessionEnded, SessionOpened
 from roundtable.core.faults import Fault, NotFound, UsageError
 from roundtable.core.ports import Table
+from roundtable.core.reasons import Said
 from roundtable.core.values import Charter, Decision, Limits, Outcome, Seat
 from roundtable.engine.run import Engine, MeetingRules
+from roundtable.report.reasons import decision_sentence
 from tests.stories.house import DISPUTE, answer
 
 NAMES = ("claude", "gpt", "gemini")
@@ -174,7 +176,7 @@ async def test_a_child_meeting_is_held_once_and_its_decision_comes_back(desk: Ro
 
     async def parent(table: Table) -> Decision:
         decision = await table.child("ask-the-others", child)
-        return Decision(decision.outcome, how=f"The child says: {decision.position}.")
+        return Decision(decision.outcome, how=(Said(f"The child says: {decision.position}."),))
 
     meeting = MeetingRules("parent", 1, parent)
     session = "01900000-0000-7000-8000-0000000000aa"
@@ -182,8 +184,8 @@ async def test_a_child_meeting_is_held_once_and_its_decision_comes_back(desk: Ro
     await desk.parts.record.append(session, SessionOpened(top))
     engine = desk.wiring.engine
     assert isinstance(engine, Engine)
-    assert (await engine.run(session, lambda _: meeting, "test")).how == "The child says: Use REST."
-    assert (await engine.run(session, lambda _: meeting, "test")).how == "The child says: Use REST."
+    assert decision_sentence(await engine.run(session, lambda _: meeting, "test")) == "The child says: Use REST."
+    assert decision_sentence(await engine.run(session, lambda _: meeting, "test")) == "The child says: Use REST."
     assert len([row for row in await desk.sessions.list() if row.question == "And which framework?"]) == 1
 
 
@@ -194,7 +196,7 @@ async def test_cancelling_a_meeting_cancels_the_one_held_under_it(desk: Roundtab
 
     async def parent(table: Table) -> Decision:
         decision = await table.child("ask-the-others", child)
-        return Decision(decision.outcome, how="The child went on.")
+        return Decision(decision.outcome, how=(Said("The child went on."),))
 
     session = "01900000-0000-7000-8000-0000000000bb"
     await desk.parts.record.append(

@@ -18,6 +18,7 @@ from roundtable.app.settings.places import Places
 from roundtable.core.effects import RunChecks
 from roundtable.core.faults import ConfigError
 from roundtable.core.ports import Table
+from roundtable.core.reasons import Said
 from roundtable.core.values import Decision, Outcome, Seat
 from roundtable.engine.run import MeetingRules
 from tests.doors.command_line import PATIENCE, Cli
@@ -98,7 +99,7 @@ async def test_a_program_is_told_when_the_decision_has_been_carried_out(
     async def carried_out(table: Table) -> Decision:
         await table.do("debate/2-objections/checks", RunChecks(("tests",)))
         await table.do("debate/execute", RunChecks(("tests",)))
-        return Decision(Outcome.CANCELLED, how="enough")
+        return Decision(Outcome.CANCELLED, how=(Said("enough"),))
 
     listener = Listener(tmp_path)
     write(places.user_config, listener.toml("execution_complete"))

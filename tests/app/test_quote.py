@@ -16,6 +16,7 @@ from roundtable.core.faults import UsageError
 from roundtable.core.values import Limits, Outcome, Seat
 from roundtable.doors.cli.open_meeting import quote_sentence
 from roundtable.report.costs import summarize_costs
+from roundtable.report.reasons import notice_sentences
 from roundtable.voices.fault_server import FaultServer
 from tests.app.test_desk import AGREE, agenda, write_script
 from tests.stories.house import DISPUTE, again, answer, ratings, seat_script
@@ -200,7 +201,7 @@ async def test_money_stops_a_paid_meeting_after_the_round_that_spent_it(lab: Rou
     decision = await lab.run(session)
     state = await lab.session(session)
     assert decision.outcome is Outcome.TIE
-    assert decision.notices[0].startswith("Stopped: $0.000")
+    assert notice_sentences(decision)[0].startswith("Stopped: $0.000")
     assert list(state.rounds) == ["council/1-blind"]
     assert state.spent.cost_usd == summarize_costs(state).seats[0].used.cost_usd
 

@@ -18,9 +18,11 @@ from roundtable.core.effects import (
     DraftsSynthesised,
     RemovedSymbol,
 )
+from roundtable.core.reasons import LeadReason, Said
 from roundtable.core.sandbox import Limit
 from roundtable.core.values import Decision, Outcome, Right, Seat
 from roundtable.report.provenance import describe_change_plan
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.step_words import describe_step_result
 
 CLAUDE = Seat("claude", ("script:a",), capabilities=("architecture",), priority=2)
@@ -31,16 +33,16 @@ TABLE = (CLAUDE, GPT, GEMINI)
 
 @pytest.mark.feature("S3.18", "S3.75", "S3.76")
 def test_the_lead_is_found_by_score_then_capability_then_priority() -> None:
-    def led(question: str, **scores: float) -> tuple[str, str]:
+    def led(question: str, **scores: float) -> tuple[str, LeadReason]:
         found = choose_lead_seat(scores, TABLE, question)
         assert found is not None
         return found.seat, found.why
 
-    assert led("Which tests?", claude=9, gpt=7, gemini=8) == ("claude", "its score is the highest")
-    best = "of the highest scores, its capabilities fit the question best"
+    assert led("Which tests?", claude=9, gpt=7, gemini=8) == ("claude", LeadReason.HIGHEST_SCORE)
+    best = LeadReason.CAPABILITIES_FIT
     assert led("Which architecture?", claude=9, gpt=9, gemini=9) == ("claude", best)
     assert led("Which tests?", claude=9, gpt=9, gemini=9) == ("gpt", best)
-    assert led("What now?", claude=9, gpt=9, gemini=9) == ("gpt", "of the highest scores, it comes first in priority")
+    assert led("What now?", claude=9, gpt=9, gemini=9) == ("gpt", LeadReason.FIRST_IN_PRIORITY)
     assert choose_lead_seat({}, TABLE, "What now?") is None
 
 
@@ -49,7 +51,7 @@ def test_where_one_seat_has_the_right_to_execute_nobody_else_does() -> None:
     alone = Seat("grok", ("script:a",), rights=(Right.SPEAK, Right.EXECUTE))
     found = choose_executor_seat({"claude": 10, "gpt": 10}, (*TABLE, alone), "Which tests?")
     assert found is not None
-    assert (found.seat, found.why) == ("grok", "it alone has the right to execute")
+    assert (found.seat, found.why) == ("grok", LeadReason.ONLY_EXECUTOR)
     two = Seat("mistral", ("script:a",), rights=(Right.EXECUTE,))
     found = choose_executor_seat({"mistral": 8, "claude": 10}, (*TABLE, alone, two), "Which tests?")
     assert found is not None
@@ -83,7 +85,7 @@ def test_no_candidate_passed_is_said_with_each_reason() -> None:
     broken = Candidate("gpt", "sha256:1", checks=(CheckOutcome("tests", ("pytest",), 1, "E assert 1 == 2"),))
     decision = trial_outcome.decide_no_candidate_passed(CandidatesTried((broken, Candidate("claude"))), ())
     assert decision.outcome is Outcome.DEADLOCK
-    assert decision.how == (
+    assert decision_sentence(decision) == (
         "No candidate passed. gpt: The check tests failed with exit code 1: E assert 1 == 2. "
         "claude: It changes nothing."
     )
@@ -112,14 +114,14 @@ def test_no_candidate_passed_says_what_did_not_pass_before_either(
     lint = CheckOutcome("lint", ("ruff",), 1)
     broken = Candidate("gpt", "sha256:1", checks=(tests, examples))
     decision = trial_outcome.decide_no_candidate_passed(CandidatesTried((broken,), before=(tests, examples, lint)), ())
-    assert decision.how.endswith(f"The check tests {how}")
+    assert decision_sentence(decision).endswith(f"The check tests {how}")
 
 
 def test_what_could_not_be_run_stands_above_the_result_also_where_no_candidate_passed() -> None:
     decision = trial_outcome.decide_no_candidate_passed(
         CandidatesTried((Candidate("gpt"),), unrun=("npm is not here.",)), ()
     )
-    assert decision.notices == ("npm is not here.",)
+    assert notice_sentences(decision) == ("npm is not here.",)
 
 
 def test_who_is_not_chosen_for_one_thing_that_a_person_may_not_mind_is_named() -> None:
@@ -144,10 +146,12 @@ def test_who_is_not_chosen_for_one_thing_that_a_person_may_not_mind_is_named() -
     decision = trial_outcome.decide_candidate_chosen(
         CandidatesTried((Candidate("gpt", "sha256:1"), *others)), (), "gpt", "Mend it"
     )
-    assert "claude's passes everything but this: f([2]) changes what it is given, unasked." in decision.how
-    assert "ada's passes everything but this: No test shows it." in decision.how
-    assert "bob's passes everything but this: f([]) ends in IndexError." in decision.how
-    assert "eve's" not in decision.how
+    assert "claude's passes everything but this: f([2]) changes what it is given, unasked." in decision_sentence(
+        decision
+    )
+    assert "ada's passes everything but this: No test shows it." in decision_sentence(decision)
+    assert "bob's passes everything but this: f([]) ends in IndexError." in decision_sentence(decision)
+    assert "eve's" not in decision_sentence(decision)
 
 
 def test_a_program_that_a_person_calls_evidence_is_a_check_like_any_other() -> None:
@@ -200,14 +204,14 @@ def test_a_synthesis_says_what_came_from_whom_and_what_was_taken_out(made: Draft
 
 
 def test_a_file_that_somebody_changed_in_the_moment_of_writing_is_told_and_degrades_the_decision() -> None:
-    decision = Decision(Outcome.REACHED, "ada's draft is taken as it was.")
+    decision = Decision(Outcome.REACHED, (Said("ada's draft is taken as it was."),))
     whole = ChangeApplied("7", ("a.py", "b.py"), "0123456789abcdef")
     assert not change_outcome.decide_change_applied(decision, whole, ChangeRehearsed("sha256:d")).degraded
     cut = ChangeApplied("7", ("a.py", "b.py"), "0123456789abcdef", left=("b.py",), note="The index comes later.")
     told = change_outcome.decide_change_applied(decision, cut, ChangeRehearsed("sha256:d"))
     assert told.degraded
-    assert told.notices == ("Not written, since somebody changed it in that very moment: b.py.",)
-    assert "The index comes later." in told.how
+    assert notice_sentences(told) == ("Not written, since somebody changed it in that very moment: b.py.",)
+    assert "The index comes later." in decision_sentence(told)
     assert "somebody changed them at that moment: b.py. The index comes later. Undo it" in describe_step_result(cut)
 
 

@@ -26,6 +26,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.replies import read_reply
 from roundtable.core.values import Absence, Expect, Move, Outcome, Round
 from roundtable.core.verdict import SEVERITIES, Claim, Issue, ParseStatus, Verdict
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.core.cases import verdict
 
 
@@ -310,9 +311,12 @@ def test_a_review_is_rejected_where_anything_was_reproduced_and_only_there() -> 
     shown = decide_review(weigh(FAULT, Proof("F1", "gpt", True)), (FAULT,), "bubblewrap")
     assert shown.outcome is Outcome.REJECTED
     assert shown.position == "Not as it is: one fault was reproduced."
-    assert shown.how == "One seat reviewed it blind and found one fault: 1 reproduced. Programs ran in bubblewrap."
+    assert (
+        decision_sentence(shown)
+        == "One seat reviewed it blind and found one fault: 1 reproduced. Programs ran in bubblewrap."
+    )
     assert "A program of gpt shows it." in shown.text
-    assert not shown.notices
+    assert not notice_sentences(shown)
     refuted = decide_review(weigh(FAULT, Proof("F1", "gpt", False)), (FAULT,), "bubblewrap")
     assert refuted.outcome is Outcome.REACHED
     assert refuted.position == "Nothing was shown against it."
@@ -333,7 +337,7 @@ def test_who_was_not_heard_in_a_later_round_is_named() -> None:
     gone = Absence("gpt", Fault.of(FaultKind.TIMEOUT, "No complete answer within 5 s."))
     later = Round("review/2-examine", ("claude", "gpt"), (Move("review/2-examine", "claude", "So."),), (gone,))
     decision = decide_review(weigh(FAULT, Proof("F1", "claude", False)), (FAULT, later), "bubblewrap")
-    assert decision.notices == (
+    assert notice_sentences(decision) == (
         "Not heard in review/2-examine, where what was unproven could be settled: gpt (No complete answer within 5 s).",
     )
 
@@ -346,7 +350,7 @@ def test_a_reproduced_finding_comes_with_the_program_that_shows_it() -> None:
 
 def test_what_is_unproven_is_named_above_the_text_with_who_said_it() -> None:
     decision = decide_review(weigh(FAULT), (FAULT,), "bubblewrap")
-    assert decision.notices == ("Neither shown nor refuted, and worth only the word of who found it: F1.",)
+    assert notice_sentences(decision) == ("Neither shown nor refuted, and worth only the word of who found it: F1.",)
     assert "Found by claude. Nobody wrote a program that shows it." in decision.text
 
 

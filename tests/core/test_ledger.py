@@ -29,6 +29,7 @@ from roundtable.core.events import (
     SessionOpened,
 )
 from roundtable.core.ledger import Entry, EntryKind, EntryState, PredictionRecord, score_predictions
+from roundtable.core.reasons import Said
 from roundtable.core.session import Session
 from roundtable.core.text.wording import content_words
 from roundtable.core.values import (
@@ -47,6 +48,7 @@ from roundtable.core.values import (
 )
 from roundtable.core.verdict import Issue, Verdict
 from roundtable.report.memory_entries import derive_memory_entries
+from roundtable.report.reasons import decision_sentence, notice_sentences
 
 SESSION = "01900000-0000-7000-8000-0000001a2b3c"
 AT = "2026-11-15T10:00:00.000000Z"
@@ -69,7 +71,7 @@ def session_with(*events: Event, **charter: Any) -> Session:
 
 
 def decided(outcome: Outcome = Outcome.REACHED, **more: Any) -> DecisionMade:
-    fields: dict[str, Any] = {"how": "All agree.", "position": "Use REST", **more}
+    fields: dict[str, Any] = {"how": (Said("All agree."),), "position": "Use REST", **more}
     return DecisionMade(Decision(outcome, **fields))
 
 
@@ -172,7 +174,7 @@ def test_an_error_that_was_only_reported_is_not_in_the_error_log() -> None:
 
 
 def test_an_error_nobody_could_explain_is_logged_by_its_symptom() -> None:
-    made = decided(Outcome.DEADLOCK, position="", how="No two doctors agree.")
+    made = decided(Outcome.DEADLOCK, position="", how=(Said("No two doctors agree."),))
     (entry,) = derive_memory_entries(session_with(made, meeting="code-red", question="login crashes"))
     assert (entry.text, entry.why, entry.state) == ("Not diagnosed: login crashes", "No two doctors agree.", "logged")
 
@@ -320,7 +322,7 @@ def test_only_a_no_binds() -> None:
 
 DECREE = RecalledEntry("R-1a2b3c", "decree", "Use GraphQL", "Nobody can run it.")
 CHARTER = Charter("REST or GraphQL?", (), "council", 1, recalled=(DECREE,))
-WINNER = Decision(Outcome.REACHED, "All agree.", position="Use GraphQL", text="It is typed.", author="gpt")
+WINNER = Decision(Outcome.REACHED, (Said("All agree."),), position="Use GraphQL", text="It is typed.", author="gpt")
 
 
 @pytest.mark.parametrize(
@@ -352,7 +354,7 @@ def test_a_winner_that_answers_the_decree_may_win() -> None:
 
 def test_whoever_proposed_what_won_may_answer_where_the_text_is_nobodys() -> None:
     shared = (Proposal("A", "Use GraphQL", ("gpt", "claude")), Proposal("B", "Use REST", ("grok",)))
-    winner = Decision(Outcome.REACHED, "All agree.", winner="A", position="Use GraphQL", proposals=shared)
+    winner = Decision(Outcome.REACHED, (Said("All agree."),), winner="A", position="Use GraphQL", proposals=shared)
     words = "A vendor runs it for us, which answers R-1a2b3c."
     assert decrees.is_decree_answered_by_decision(DECREE, winner, [Move("r", "claude", words)])
     assert not decrees.is_decree_answered_by_decision(DECREE, winner, [Move("r", "grok", words)])
@@ -384,9 +386,9 @@ def test_an_upheld_decree_leaves_no_decision_and_an_allowed_one_a_notice() -> No
         decide_after_decree_gate(DECREE, WINNER, "allow"),
     )
     assert (upheld.outcome, upheld.winner, upheld.position, upheld.text) == (Outcome.DEADLOCK, "", "", "")
-    assert "R-1a2b3c" in upheld.how
-    assert "Nobody can run it." in upheld.how
+    assert "R-1a2b3c" in decision_sentence(upheld)
+    assert "Nobody can run it." in decision_sentence(upheld)
     chinese = msgspec.structs.replace(DECREE, why="没人会维护。")
-    assert decide_after_decree_gate(chinese, WINNER, "uphold").how.endswith("没人会维护。")
+    assert decision_sentence(decide_after_decree_gate(chinese, WINNER, "uphold")).endswith("没人会维护。")
     assert (allowed.outcome, allowed.text) == (Outcome.REACHED, "It is typed.")
-    assert "R-1a2b3c" in allowed.notices[0]
+    assert "R-1a2b3c" in notice_sentences(allowed)[0]

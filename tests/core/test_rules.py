@@ -14,6 +14,7 @@ from roundtable.core.decide import Ruling, rule_by_judge, rule_key_convergence, 
 from roundtable.core.decide.agreement import slug_similarity
 from roundtable.core.values import Move, MoveStatus, Outcome
 from roundtable.core.verdict import Directives, Issue, ParseStatus, Stance, Verdict
+from roundtable.report.reasons import reasons_text
 from tests.core.cases import move, stances
 
 SEATS = ("ada", "bob", "cyd")
@@ -51,7 +52,7 @@ def causes(*keys: tuple[str, float]) -> list[Move]:
 def test_score_threshold(given_scores: tuple[float | None, ...], outcome: Outcome, says: str) -> None:
     ruling = rule_score_threshold(scores(*given_scores), SEATS)
     assert ruling.outcome is outcome
-    assert says in ruling.why
+    assert says in reasons_text(ruling.why)
     assert ruling.tally == {seat: score for seat, score in zip(SEATS, given_scores, strict=True) if score is not None}
 
 
@@ -196,7 +197,7 @@ def test_the_order_of_moves_changes_nothing(rule: Rule, moves: list[Move], dice:
     ruling = rule(moves, tuple("abcd"))
     assert ruling == rule(shuffled, tuple("abcd"))
     assert set(ruling.counted) <= set("abcd")
-    assert ruling.why.endswith(".")
+    assert reasons_text(ruling.why).endswith(".")
 
 
 @given(ROUNDS, st.sampled_from("abcd"), SUPPORTS)

@@ -37,6 +37,7 @@ from roundtable.core.events import (
     TurnInterrupted,
 )
 from roundtable.core.faults import Fault, FaultKind, NotFound
+from roundtable.core.reasons import Said
 from roundtable.core.session import Session
 from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
@@ -96,7 +97,7 @@ def made(round: str, seat: str, text: str, said: Verdict = Verdict(), **more: An
 
 
 def decided(**more: Any) -> DecisionMade:
-    return DecisionMade(Decision(Outcome.REACHED, "All 2 counted seats agree.", electorate=SEATS, **more))
+    return DecisionMade(Decision(Outcome.REACHED, (Said("All 2 counted seats agree."),), electorate=SEATS, **more))
 
 
 def whole(text: str = "Use REST.\n\nIt caches.") -> Session:
@@ -139,7 +140,7 @@ def whole(text: str = "Use REST.\n\nIt caches.") -> Session:
             tally={"A": 2},
             conformity=("gpt",),
             basis=(BLIND, AGAIN),
-            notices=("Changed without a named reason.",),
+            notices=(Said("Changed without a named reason."),),
         ),
         SessionEnded("reached"),
     )

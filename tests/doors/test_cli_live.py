@@ -93,7 +93,7 @@ MISSING = (Absence("gpt", Fault.of(FaultKind.TIMEOUT, "Too slow.")),)
 )
 def test_exit_codes_of_decisions(outcome: Outcome, how: dict[str, bool], code: int) -> None:
     missing = MISSING if how.pop("degraded", False) else ()
-    assert decision_exit_code(Decision(outcome, "", missing=missing), **how) == code
+    assert decision_exit_code(Decision(outcome, (), missing=missing), **how) == code
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from roundtable.core.events import (
     TurnAsked,
 )
 from roundtable.core.faults import Fault, FaultKind, SessionHeld
+from roundtable.core.reasons import Said
 from roundtable.core.session import Session
 from roundtable.core.values import (
     Charter,
@@ -201,7 +202,7 @@ def test_a_ballot_is_secret_from_the_seats_and_not_from_the_person() -> None:
 def test_what_a_minority_stands_for_is_said_once(text: str) -> None:
     dissent = Dissent("gpt", "Keep it.", text)
     decision = Decision(
-        Outcome.REACHED, "Most agree.", position="Move", text="Move.", author="claude", dissent=(dissent,)
+        Outcome.REACHED, (Said("Most agree."),), position="Move", text="Move.", author="claude", dissent=(dissent,)
     )
     session = Session.fold(
         "s", [Recorded(1, "", "s", SessionOpened(CHARTER)), Recorded(2, "", "s", DecisionMade(decision))]
@@ -252,7 +253,7 @@ def test_a_gate_is_answered_by_number_name_or_nothing() -> None:
 def test_the_decision_says_what_it_rests_on() -> None:
     decision = Decision(
         Outcome.REACHED,
-        "2 of 3 counted seats agree.",
+        (Said("2 of 3 counted seats agree."),),
         winner="A",
         position="REST",
         text="Use \x1b[31mREST\x1b[0m.",
@@ -263,7 +264,7 @@ def test_the_decision_says_what_it_rests_on() -> None:
         blind_vote={"A": 1, "B": 2},
         tally={"A": 2, "B": 1},
         conformity=("grok",),
-        notices=("Changed without a named reason, counted at the blind position: grok.",),
+        notices=(Said("Changed without a named reason, counted at the blind position: grok."),),
     )
     session = Session.fold(
         "s", [Recorded(1, "", "s", SessionOpened(CHARTER)), Recorded(2, "", "s", DecisionMade(decision))]

@@ -16,6 +16,7 @@ from roundtable.core.effects import ChangeRehearsed
 from roundtable.core.events import ChangeUndone, SessionOpened
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Charter, Decision, Outcome, Seat
+from roundtable.report.reasons import decision_sentence
 from roundtable.store.sqlite import SqliteStore
 from roundtable.workshop.edit.apply_draft import apply_draft, find_applied_change
 from roundtable.workshop.edit.undo import undo_journaled_change
@@ -160,10 +161,10 @@ def test_what_was_undone_before_its_session_knew_of_it_is_not_offered_to_be_take
     receipt = find_applied_change(shop.cli.work, shop.places.journals, key)
     assert receipt is not None
     decision = decide_change_applied(
-        Decision(Outcome.REACHED, how="", position="Sum the cart"), receipt, ChangeRehearsed("")
+        Decision(Outcome.REACHED, how=(), position="Sum the cart"), receipt, ChangeRehearsed("")
     )
-    assert "It was undone since." in decision.how
-    assert "To take it back" not in decision.how
+    assert "It was undone since." in decision_sentence(decision)
+    assert "To take it back" not in decision_sentence(decision)
 
 
 def _begun(shop: Shop) -> list[Path]:

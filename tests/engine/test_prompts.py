@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.core.ports import Table
+from roundtable.core.reasons import Said
 from roundtable.core.values import Decision, Expect, Outcome, Prompt, Request, Turns
 from roundtable.engine.prompts import anonymous_label, fence_untrusted_text, shuffle_by_seed
 from roundtable.engine.run import MeetingRules
@@ -27,7 +28,7 @@ def talk(first: Turns, second: Turns) -> MeetingRules:
     async def hold(table: Table) -> Decision:
         await table.ask("talk/1", Prompt("blind"), turns=first)
         await table.ask("talk/2", Prompt("blind", lists={"choice": ("one", "two", "three", "four")}), turns=second)
-        return Decision(Outcome.REACHED, how="talked")
+        return Decision(Outcome.REACHED, how=(Said("talked"),))
 
     return MeetingRules("talk", 1, hold)
 
@@ -117,7 +118,7 @@ async def test_a_voice_that_holds_a_schema_is_asked_in_json_and_heard_in_prose()
 async def test_a_codec_the_voice_cannot_hold_is_asked_in_text() -> None:
     async def hold(table: Table) -> Decision:
         await table.ask("x/1", Prompt("blind"), expect=Expect("position"))
-        return Decision(Outcome.REACHED, how="")
+        return Decision(Outcome.REACHED, how=())
 
     house = House({"turns": [{"text": "whatever"}]})
     house.meeting = MeetingRules("x", 1, hold)

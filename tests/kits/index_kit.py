@@ -17,6 +17,7 @@ from roundtable.core.events import (
     SessionForgotten,
 )
 from roundtable.core.index import WaitingGate
+from roundtable.core.reasons import Said
 from roundtable.core.values import Decision, Gate, Outcome
 from tests.kits.store_kit import Record, opened, opening
 
@@ -111,7 +112,7 @@ class IndexKit(ABC):
             lease = await opened(index, session)
             await index.append(session, gate("decide"), lease)
             if session == "decided":
-                await index.append(session, DecisionMade(Decision(Outcome.REACHED, "council")), lease)
+                await index.append(session, DecisionMade(Decision(Outcome.REACHED, (Said("council"),))), lease)
             if session == "ended":
                 await index.append(session, SessionEnded("cancelled"), lease)
             await index.release(lease)

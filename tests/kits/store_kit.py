@@ -30,6 +30,7 @@ from roundtable.core.events import (
 from roundtable.core.faults import LeaseLost, NotFound, RecordError, SessionHeld, UsageError
 from roundtable.core.index import SessionRow
 from roundtable.core.ports import Index, Lease, Leases, Store
+from roundtable.core.reasons import Said
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Charter, Decision, Outcome, Seat
 from roundtable.store.leases import current_lease_holder
@@ -360,7 +361,7 @@ class StoreKit(ABC):
         await store.append("s2", opening(workspace="/elsewhere"))
         await store.append("s1", RunStarted(current_lease_holder()), lease)
         await store.append("s1", SessionAmended(name="api-2"))
-        await store.append("s1", DecisionMade(Decision(Outcome.REACHED, "council")), lease)
+        await store.append("s1", DecisionMade(Decision(Outcome.REACHED, (Said("council"),))), lease)
         first, second = await store.sessions()
         assert (first.id, second.id) == ("s1", "s2")
         assert (first.name, first.outcome, first.last_seq, len(first.question)) == ("api-2", "reached", 4, 200)

@@ -20,6 +20,7 @@ from roundtable.core.faults import Fault, NotFound, UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Decision, Outcome, Right, Seat
 from roundtable.engine.feed import Feed
+from roundtable.report.reasons import decision_sentence
 from tests.repository import git, sandbox, write
 from tests.stories.at_desk import Held
 from tests.stories.house import House, Killed, MortalStore
@@ -92,7 +93,7 @@ async def test_who_brought_no_test_is_asked_for_that_alone_with_its_plan(bench: 
     test = SLUG_TEST.replace(" Hello World ", "Hello\\tWorld")
     council = await decided(bench, claude=executing(JOINED_SLUG, evidence=wrote({"test_tabs.py": test})))
     later, decision = await apply(bench, council)
-    assert decision.outcome is Outcome.REACHED, decision.how
+    assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
     assert (code / "slug.py").read_text() == JOINED_SLUG
     assert (code / "test_tabs.py").read_text() == test
     prompt = later.prompt("apply/3-evidence", "claude")
@@ -162,7 +163,7 @@ async def test_a_change_on_a_branch_leaves_the_files_as_they_are(bench: Roundtab
     _, decision = await apply(bench, council, branch="slugs")
     assert (code / "slug.py").read_text() == STUB
     assert git(code, "show", "slugs:slug.py") == SLUG
-    assert "on the branch slugs" in decision.how
+    assert "on the branch slugs" in decision_sentence(decision)
 
 
 async def test_what_was_approved_and_could_not_be_written_is_an_error_to_look_into(
@@ -176,7 +177,7 @@ async def test_what_was_approved_and_could_not_be_written_is_an_error_to_look_in
     git(code, "branch", "slugs")
     decision = await later.hold("apply")
     assert decision.outcome is Outcome.DEADLOCK
-    assert "There is a branch slugs already." in decision.how
+    assert "There is a branch slugs already." in decision_sentence(decision)
     entries = await bench.memory.entries(limit=None)
     errors = [it for it in entries if it.kind is EntryKind.ERROR and it.session == later.session]
     assert [it.why for it in errors] == ["There is a branch slugs already."]
@@ -189,7 +190,7 @@ async def test_work_that_is_not_committed_is_never_touched(bench: Roundtable, co
     write(code, {"slug.py": mine})
     _, decision = await apply(bench, council)
     assert decision.outcome is Outcome.DEADLOCK
-    assert "slug.py has changes that are not committed" in decision.how
+    assert "slug.py has changes that are not committed" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == mine
 
 

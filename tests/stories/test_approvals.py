@@ -8,6 +8,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.core.values import Outcome
+from roundtable.report.reasons import decision_sentence
 from tests.stories.at_desk import Held
 from tests.stories.writing import BROKEN_SLUG, SLUG, STUB, TASK, writer
 
@@ -41,7 +42,7 @@ async def test_without_enough_approvals_nobody_is_asked_to_write_it(
     held = table(bench, FINE, gemini)
     decision = await held.hold("build", TASK, answers=YES, settings={"approvals": needed})
     assert decision.outcome is Outcome.DEADLOCK
-    assert f"of {needed} seats that did not write it approved it" in decision.how
-    assert ("tabs are not handled" in decision.how) == (gemini == NOT_SO)
+    assert f"of {needed} seats that did not write it approved it" in decision_sentence(decision)
+    assert ("tabs are not handled" in decision_sentence(decision)) == (gemini == NOT_SO)
     assert "approve" not in (await bench.sessions.get(held.session)).gates
     assert (code / "slug.py").read_text() == STUB

@@ -17,6 +17,7 @@ from roundtable.core.effects import CandidatesTried, ChangePlanned, ChangeRehear
 from roundtable.core.events import Delta
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Outcome
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.repository import git, sandbox, write
 from tests.stories.at_desk import Held
 from tests.stories.writing import (
@@ -79,7 +80,7 @@ async def test_the_candidate_that_runs_wins_and_is_committed_once_a_person_says_
     told = git(code, "log", "-1", "--format=%B")
     assert "Produced-By: gpt" in told
     assert f"Roundtable-Session: {held.session}" in told
-    assert git(code, "log", "-1", "--format=%h").strip()[:7] in decision.how
+    assert git(code, "log", "-1", "--format=%h").strip()[:7] in decision_sentence(decision)
     assert git(code, "status", "--porcelain") == ""
 
 
@@ -114,9 +115,11 @@ async def test_when_none_passes_the_meeting_says_so_and_writes_nothing(bench: Ro
     held = Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG), gpt=writer("def slugify(:\n", "def slugify(:\n"))
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
-    assert decision.how.startswith("No candidate passed.")
-    assert "claude: The check tests failed with exit code 1: AssertionError: " in decision.how, "with what it said"
-    assert "gpt: slug.py: slug.py would not parse" in decision.how
+    assert decision_sentence(decision).startswith("No candidate passed.")
+    assert "claude: The check tests failed with exit code 1: AssertionError: " in decision_sentence(decision), (
+        "with what it said"
+    )
+    assert "gpt: slug.py: slug.py would not parse" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == STUB
     assert not (await bench.sessions.get(held.session)).gates
 
@@ -124,7 +127,7 @@ async def test_when_none_passes_the_meeting_says_so_and_writes_nothing(bench: Ro
 async def test_one_seat_alone_can_build_and_the_decision_says_so(bench: Roundtable, code: Path) -> None:
     decision = await Held(bench, claude=writer(SLUG)).hold("build", TASK, answers=YES)
     assert (code / "slug.py").read_text() == SLUG
-    assert decision.notices == ("One seat wrote this alone.",)
+    assert notice_sentences(decision) == ("One seat wrote this alone.",)
 
 
 async def test_headless_writes_nothing_and_the_draft_is_applied_later_without_asking_anybody(
@@ -133,7 +136,7 @@ async def test_headless_writes_nothing_and_the_draft_is_applied_later_without_as
     held = Held(bench, claude=writer(SLUG))
     decision = await held.hold("build", TASK)
     assert decision.outcome is Outcome.DEADLOCK
-    assert "nobody said yes" in decision.how
+    assert "nobody said yes" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == STUB
     later = Held(bench, claude=[])
     later.session = await bench.meetings.open_apply(held.session, Agenda("", headless=True, answers=YES))
@@ -160,7 +163,7 @@ async def test_what_running_cannot_tell_apart_is_judged_blind_and_merged_by_stru
     session = await bench.sessions.get(held.session)
     made = next(it for it in session.results.values() if isinstance(it, DraftsSynthesised))
     assert [(it.symbol, it.seat) for it in made.took] == [("unslug", "gpt")]
-    assert "unslug of gpt" in decision.how
+    assert "unslug of gpt" in decision_sentence(decision)
     ab, ba = (held.prompt(f"build/3-judge-{order}", "gemini") for order in ("ab", "ba"))
     assert ab.index(SLUG) < ab.index(JOINED_SLUG) or ba.index(SLUG) < ba.index(JOINED_SLUG)
     assert (ab.index(SLUG) < ab.index(JOINED_SLUG)) != (ba.index(SLUG) < ba.index(JOINED_SLUG))
@@ -177,14 +180,14 @@ async def test_a_verdict_that_goes_by_the_place_or_the_name_is_void(bench: Round
     same = {"round": "*-judge-*", "text": verdict(always)}
     held = Held(bench, claude=writer(SLUG), gpt=writer(JOINED_SLUG), gemini=[same, *writer(STUB, STUB)])
     decision = await held.hold("build", TASK, seed=7)
-    assert "Void, since it turned with the order: gemini." in decision.how
+    assert "Void, since it turned with the order: gemini." in decision_sentence(decision)
 
 
 async def test_where_no_judge_answers_the_decision_says_whose_was_taken_and_why(bench: Roundtable, code: Path) -> None:
     silent = {"round": "*-judge*", "fault": "overloaded"}
     held = Held(bench, claude=[silent, *writer(SLUG)], gpt=[silent, *writer(JOINED_SLUG)])
     decision = await held.hold("build", TASK, seed=7)
-    assert f"No judge answered; {decision.author}'s was taken because it came first" in decision.how
+    assert f"No judge answered; {decision.author}'s was taken because it came first" in decision_sentence(decision)
 
 
 async def test_a_person_takes_some_hunks_and_leaves_others(bench: Roundtable, code: Path) -> None:
@@ -295,14 +298,18 @@ async def test_in_an_empty_folder_what_fails_by_the_script_it_brings_is_mended_o
     mended = [{**right[0], "round": "*-mend"}, *wrong]
     async with await Roundtable.open(folder, bench_places) as desk:
         decision = await Held(desk, claude=wrong).hold("build", "Write convert.js", answers=YES)
-        assert decision.how.startswith("No candidate passed. claude: The check npm test failed with exit code 1")
+        assert decision_sentence(decision).startswith(
+            "No candidate passed. claude: The check npm test failed with exit code 1"
+        )
         assert list(folder.iterdir()) == []
         held = Held(desk, claude=mended)
         decision = await held.hold("build", "Write convert.js", answers=YES)
         assert "not ok 1 - ice melts" in held.prompt("build/2-mend", "claude")
-    assert decision.how.startswith("Written after 1 check on the merged tree: convert.js, convert.test.js and package")
-    assert "claude's candidate passed 1 check" in decision.how
-    assert decision.notices == ("One seat wrote this alone.",)
+    assert decision_sentence(decision).startswith(
+        "Written after 1 check on the merged tree: convert.js, convert.test.js and package"
+    )
+    assert "claude's candidate passed 1 check" in decision_sentence(decision)
+    assert notice_sentences(decision) == ("One seat wrote this alone.",)
 
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
@@ -316,7 +323,7 @@ async def test_a_new_project_that_asks_for_packages_is_not_blamed_for_tests_that
         held = Held(desk, claude=[{"text": wrote(converting("c * 1.8 + 32", express="^5"))}])
         decision = await held.hold("build", "Write convert.js", answers=YES)
     assert (folder / "convert.js").exists()
-    assert "Nothing was run on claude's candidate, and nobody judged it." in decision.notices
+    assert "Nothing was run on claude's candidate, and nobody judged it." in notice_sentences(decision)
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["a verdict stands", "no verdict stands"])
@@ -334,7 +341,7 @@ async def test_what_was_neither_run_nor_judged_says_so_above_the_decision(
         held = Held(desk, claude=[*judging, *one], gpt=[*judging, *other])
         decision = await held.hold("build", "Write Slug.java", answers=YES, seed=7)
     untried = (f"Nothing was run on {decision.author}'s candidate, and nobody judged it.",)
-    assert decision.notices == (untried if turned else ())
+    assert notice_sentences(decision) == (untried if turned else ())
     assert decision.degraded is turned
 
 
@@ -362,6 +369,6 @@ async def test_a_dry_run_shows_the_plan_and_asks_nothing(bench: Roundtable, code
     held = Held(bench, claude=writer(SLUG))
     decision = await held.hold("build", TASK, settings={"dry_run": True}, answers=YES)
     assert decision.outcome is Outcome.REACHED
-    assert "dry run" in decision.how
+    assert "dry run" in decision_sentence(decision)
     assert not (await bench.sessions.get(held.session)).gates
     assert (code / "slug.py").read_text() == STUB

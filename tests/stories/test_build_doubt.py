@@ -12,6 +12,7 @@ from roundtable.app.desk import Roundtable
 from roundtable.core.faults import UsageError
 from roundtable.core.values import Outcome
 from roundtable.report.provenance import candidate_table_rows
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.repository import git, write
 from tests.stories.at_desk import Held
 from tests.stories.test_apply import apply
@@ -62,9 +63,9 @@ async def test_candidates_that_pass_and_contradict_each_other_are_the_persons_to
     assert "slug.slugify(''): '' with claude's, '-' with gpt's." in asked.question
     assert asked.options == ("claude", "gpt", "none of them")
     assert asked.details["gpt"] == "slug.slugify('') is '-'"
-    assert "Running them does not tell" not in decision.how
+    assert "Running them does not tell" not in decision_sentence(decision)
     chose = "Nothing that was run says which of claude and gpt is right. The person chose what gpt's does."
-    assert f"the 2 candidates behave in 2 ways. {chose}" in decision.how
+    assert f"the 2 candidates behave in 2 ways. {chose}" in decision_sentence(decision)
 
 
 async def test_where_nobody_is_there_to_choose_nothing_is_written_whatever_was_said_yes_to(
@@ -73,9 +74,9 @@ async def test_where_nobody_is_there_to_choose_nothing_is_written_whatever_was_s
     held = Held(bench, claude=writer(JOINED_SLUG), gpt=writer(NEVER_EMPTY))
     decision = await held.hold("build", WITH_EXAMPLE, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
-    assert decision.how.startswith("No candidate passed beyond doubt.")
-    assert "slug.slugify('')" in decision.how
-    assert "Nobody was there to say which is right." in decision.how
+    assert decision_sentence(decision).startswith("No candidate passed beyond doubt.")
+    assert "slug.slugify('')" in decision_sentence(decision)
+    assert "Nobody was there to say which is right." in decision_sentence(decision)
     assert (code / "slug.py").read_text() == STUB
 
 
@@ -118,8 +119,10 @@ async def test_what_only_the_test_of_one_tells_apart_is_the_persons_to_choose_fr
     }
     held = Held(bench, **{it: wrote[it] for it in seats})
     decision = await held.hold("build", PILE, answers=YES)
-    assert decision.outcome is Outcome.DEADLOCK, decision.how
-    assert decision.how.startswith("No candidate passed beyond doubt. These pass every check, and do not do the same.")
+    assert decision.outcome is Outcome.DEADLOCK, decision_sentence(decision)
+    assert decision_sentence(decision).startswith(
+        "No candidate passed beyond doubt. These pass every check, and do not do the same."
+    )
     assert (code / "slug.py").read_text() == SLUG
     result = tried(await bench.sessions.get(held.session))
     assert {row[0]: row[3] for row in candidate_table_rows(result)} == {"claude": "nobody", "gpt": "nobody"}
@@ -148,8 +151,8 @@ async def test_a_test_that_only_its_author_passes_changes_nothing_where_two_othe
     }
     held = Held(bench, **seats)
     decision = await held.hold("build", PILE, answers=YES, settings={"judge": False})
-    assert decision.outcome is Outcome.REACHED, decision.how
-    assert "Running them does not tell claude, gpt and gemini apart." in decision.how
+    assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
+    assert "Running them does not tell claude, gpt and gemini apart." in decision_sentence(decision)
     assert tried(await bench.sessions.get(held.session)).apart == {}
 
 
@@ -184,7 +187,7 @@ async def test_who_passes_only_the_test_of_one_who_meant_something_else_is_asked
     assert "No other candidate is seen to do the same, and no test of its own" in prompt
     assert "default=None" not in prompt, "a test is to follow from the task, not from the code"
     assert "You may change only: test_slug_2.py." in prompt, "there is a test_slug.py"
-    assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision.how
+    assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision_sentence(decision)
     assert (code / "slug.py").read_text() == OR_NOTHING
     assert (code / "test_more.py").read_text() == LARGEST_TEST
     assert OR_NOTHING in decision.text
@@ -211,7 +214,7 @@ async def test_tests_that_were_asked_for_alone_stay_where_the_code_is_mended(ben
     ]
     held = Held(bench, claude=turns)
     decision = await held.hold("build", LARGEST, answers=YES, settings={"mends": 2})
-    assert decision.outcome is Outcome.REACHED, decision.how
+    assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
     assert list((await bench.sessions.get(held.session)).rounds) == [
         "build/1-propose",
         "build/2-evidence",
@@ -231,8 +234,11 @@ async def test_who_garbled_a_function_and_brought_no_test_is_asked_only_for_the_
         bench, claude=[*author(slug=garbled), {"round": "*-evidence", "text": wrote({"test_more.py": LARGEST_TEST})}]
     )
     decision = await held.hold("build", LARGEST, answers=YES)
-    assert decision.outcome is Outcome.REACHED, decision.how
-    assert "Put back as before, since the task does not name it and checks broke: slugify in slug.py." in decision.how
+    assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
+    assert (
+        "Put back as before, since the task does not name it and checks broke: slugify in slug.py."
+        in decision_sentence(decision)
+    )
     assert (code / "slug.py").read_text() == OR_NOTHING
     assert (code / "test_more.py").read_text() == LARGEST_TEST
 
@@ -252,7 +258,7 @@ async def test_who_contradicts_the_test_it_was_asked_for_has_not_passed(bench: R
     alone = [*author(slug=OR_NOTHING), {"round": "*-evidence", "text": wrote({"test_more.py": LARGEST_TEST + zero})}]
     held = Held(bench, claude=alone, gpt=author(slug=SORTS, test_largest=LARGEST_TEST))
     decision = await held.hold("build", task, answers=YES)
-    assert decision.outcome is Outcome.DEADLOCK, decision.how
+    assert decision.outcome is Outcome.DEADLOCK, decision_sentence(decision)
     assert (code / "slug.py").read_text() == SLUG
 
 
@@ -296,7 +302,7 @@ async def test_a_test_that_would_not_parse_is_mended_by_itself(bench: Roundtable
         git(code, "commit", "-qam", "The largest")
     mended = {"round": "*-mend", "text": wrote({"test_more.py": LARGEST_TEST})}
     decision = await Held(bench, claude=[*author(**files), mended]).hold("build", task, answers=YES)
-    assert decision.outcome is Outcome.REACHED, decision.how
+    assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
     assert (code / "slug.py").read_text() == OR_NOTHING
     assert (code / "test_more.py").read_text() == LARGEST_TEST
 
@@ -344,8 +350,10 @@ async def test_its_own_tests_are_no_proof_of_what_nobody_else_does_and_the_perso
     held = Held(bench, **seats)
     decision = await held.hold("build", LARGEST, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
-    assert decision.how.startswith("No candidate passed. claude: agreement: No other candidate is seen to do the same")
-    assert decision.how.endswith("Nobody was there to take one all the same.")
+    assert decision_sentence(decision).startswith(
+        "No candidate passed. claude: agreement: No other candidate is seen to do the same"
+    )
+    assert decision_sentence(decision).endswith("Nobody was there to take one all the same.")
     assert (code / "slug.py").read_text() == SLUG
     rounds = (await bench.sessions.get(held.session)).rounds
     asked = {name: [it.seat for it in one.moves()] for name, one in rounds.items()}
@@ -353,13 +361,13 @@ async def test_its_own_tests_are_no_proof_of_what_nobody_else_does_and_the_perso
     assert asked == {"build/1-propose": ["claude", "gpt"], **again}, "claude's stands as it is"
 
     decision = await answered(Held(bench, **seats), bench, LARGEST, doubt=("none of them", ""))
-    assert decision.how.endswith("The person took none of them.")
+    assert decision_sentence(decision).endswith("The person took none of them.")
 
     held = Held(bench, **seats)
     decision = await answered(held, bench, LARGEST, doubt=("claude", ""), approve=("all", ""))
-    assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision.how
-    assert decision.how.endswith("The person took claude's all the same.")
-    assert f"No candidate passed beyond doubt. {DOUBT}" in decision.notices
+    assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision_sentence(decision)
+    assert decision_sentence(decision).endswith("The person took claude's all the same.")
+    assert f"No candidate passed beyond doubt. {DOUBT}" in notice_sentences(decision)
     gates = (await bench.sessions.get(held.session)).gates
     assert gates["doubt"].options == ("claude", "none of them")
     assert gates["doubt"].writes, "no program may answer it"
@@ -385,7 +393,7 @@ async def test_those_in_doubt_are_shown_with_what_tells_them_apart(bench: Roundt
     }
     held = Held(bench, **seats)
     decision = await answered(held, bench, LARGEST, doubt=("gpt", ""), approve=("all", ""))
-    assert (decision.outcome, decision.author) == (Outcome.REACHED, "gpt"), decision.how
+    assert (decision.outcome, decision.author) == (Outcome.REACHED, "gpt"), decision_sentence(decision)
     asked = (await bench.sessions.get(held.session)).gates["doubt"]
     assert asked.options == ("claude", "gpt", "none of them")
     assert "slug.largest([]): None with claude's, an error (IndexError) with gpt's." in asked.question, asked.question
@@ -404,7 +412,7 @@ async def test_a_change_that_does_nothing_for_the_task_is_no_way_out_of_doubt_an
         gpt=[{"round": "*-propose", "text": notes}, {"round": "*", "text": wrote({"slug.py": mended})}],
     )
     decision = await held.hold("build", LARGEST, answers=YES)
-    assert decision.outcome is outcome, decision.how
+    assert decision.outcome is outcome, decision_sentence(decision)
     assert "It changes no code" in held.prompt("build/2-mend", "gpt")
     assert not (code / "NOTES.md").exists()
 
@@ -420,7 +428,7 @@ async def test_who_changed_a_test_that_was_there_is_asked_about_where_nobody_in_
     }
     held = Held(bench, claude=[{"round": "*", "text": wrote(joined_otherwise)}], gpt=author(slug=SLUG + "\n"))
     decision = await held.hold("build", LARGEST, answers={"approve-tests": "all"})
-    assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision.how
+    assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision_sentence(decision)
     assert (await bench.sessions.get(held.session)).gates["doubt"].options == ("gpt", "none of them")
 
 
@@ -429,8 +437,8 @@ async def test_the_doubt_goes_with_a_change_that_is_applied_later(bench: Roundta
     held = Held(bench, claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=author(slug=SLUG))
     await answered(held, bench, LARGEST, doubt=("claude", ""), approve=("none", ""))
     later, decision = await apply(bench, held)
-    assert (decision.outcome, decision.degraded) == (Outcome.REACHED, True), decision.how
-    assert DOUBT in decision.notices[-1]
+    assert (decision.outcome, decision.degraded) == (Outcome.REACHED, True), decision_sentence(decision)
+    assert DOUBT in notice_sentences(decision)[-1]
     assert DOUBT in (await bench.sessions.get(later.session)).gates["approve"].question
 
 
@@ -447,7 +455,7 @@ async def test_the_doubt_goes_with_a_change_whose_session_was_cancelled(bench: R
 
     await asyncio.gather(held.hold("build"), person())
     later, decision = await apply(bench, held)
-    assert decision.notices == (f"No candidate passed beyond doubt. {DOUBT}",)
+    assert notice_sentences(decision) == (f"No candidate passed beyond doubt. {DOUBT}",)
     assert DOUBT in (await bench.sessions.get(later.session)).gates["approve"].question
     assert (code / "slug.py").read_text() == OR_NOTHING
 
@@ -498,7 +506,7 @@ async def test_what_is_no_code_and_has_a_test_that_shows_it_passes(bench: Roundt
     decision = await held.hold(
         "build", "Have what render() gives end with a line that says Bye and the name.", answers=YES
     )
-    assert (decision.outcome, decision.author) == (Outcome.REACHED, "gpt"), decision.how
+    assert (decision.outcome, decision.author) == (Outcome.REACHED, "gpt"), decision_sentence(decision)
 
 
 async def test_who_stands_alone_passes_once_another_has_mended_its_own_to_the_same(
@@ -508,7 +516,7 @@ async def test_who_stands_alone_passes_once_another_has_mended_its_own_to_the_sa
     turns = [*author(slug=SORTS.replace("-1", "0")), {"round": "*-mend", "text": wrote({"slug.py": OR_NOTHING})}]
     held = Held(bench, claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=turns)
     decision = await held.hold("build", LARGEST, answers=YES)
-    assert decision.outcome is Outcome.REACHED, decision.how
+    assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
     assert [it.seat for it in (await bench.sessions.get(held.session)).rounds["build/2-mend"].moves()] == ["gpt"]
     assert (code / "slug.py").read_text() == OR_NOTHING
 
@@ -521,7 +529,7 @@ async def test_who_stands_alone_passes_with_its_own_tests_and_those_of_another(b
         gpt=author(slug=SORTS, test_largest=LARGEST_TEST),
     )
     decision = await held.hold("build", LARGEST, answers=YES)
-    assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision.how
+    assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision_sentence(decision)
 
 
 @pytest.mark.parametrize(
@@ -540,7 +548,7 @@ async def test_one_call_that_was_spelled_out_may_be_met_by_chance(
     ready(code)
     held = Held(bench, claude=author(slug=OR_NOTHING), gpt=author(slug=SORTS.replace("-1", "0")))
     decision = await held.hold("build", f"{LARGEST} {examples}.", answers=YES)
-    assert decision.outcome is outcome, decision.how
+    assert decision.outcome is outcome, decision_sentence(decision)
 
 
 async def test_what_changes_its_arguments_unasked_is_mended_first(bench: Roundtable, code: Path) -> None:
@@ -568,16 +576,16 @@ async def test_what_worked_before_ends_in_no_slip_unless_errors_are_asked_for(
     (code / "slug.py").write_text('def slugify(text):\n    return text.strip().replace(" ", "-")\n')
     git(code, "commit", "-qam", "A slug in big letters")
     decision = await Held(bench, claude=writer(FIRST, FIRST)).hold("build", WITH_EXAMPLE + more, answers=YES)
-    assert decision.outcome is outcome, decision.how
+    assert decision.outcome is outcome, decision_sentence(decision)
     told = "what worked before: slug.slugify('') came to '' before, and ends in IndexError now."
-    assert (told in decision.how) is (outcome is Outcome.DEADLOCK)
+    assert (told in decision_sentence(decision)) is (outcome is Outcome.DEADLOCK)
 
 
 async def test_what_came_to_nothing_before_did_not_work(bench: Roundtable, code: Path) -> None:
     (code / "slug.py").write_text("def slugify(text):\n    pass\n")
     git(code, "commit", "-qam", "A slug that is not there yet")
     decision = await Held(bench, claude=writer(FIRST, FIRST)).hold("build", WITH_EXAMPLE, answers=YES)
-    assert decision.next_step == "applied", decision.how
+    assert decision.next_step == "applied", decision_sentence(decision)
 
 
 async def test_a_function_that_has_another_name_is_no_slip(bench: Roundtable, code: Path) -> None:
@@ -588,14 +596,16 @@ async def test_a_function_that_has_another_name_is_no_slip(bench: Roundtable, co
     test = SLUG_TEST.replace("slugify", "hyphened").replace(" Hello World ", "hello world")
     held = Held(bench, claude=author(slug=f"{old}\n\n{SLUG}".replace("joined", "hyphened"), test_more=test))
     decision = await held.hold("build", "Rename the function joined in slug.py to hyphened.", answers=YES)
-    assert decision.next_step == "applied", decision.how
+    assert decision.next_step == "applied", decision_sentence(decision)
 
 
 async def test_what_changes_its_arguments_unasked_is_not_written(bench: Roundtable, code: Path) -> None:
     seats = {"claude": writer(SORTS_WHAT_IT_IS_GIVEN, SORTS_WHAT_IT_IS_GIVEN), "gpt": writer(STUB, STUB)}
     decision = await Held(bench, **seats).hold("build", IN_ORDER, answers=YES)
-    assert decision.how.startswith("No candidate passed.")
-    assert "and the task does not ask for a change in place." in decision.how, "so that the person knows what to say"
+    assert decision_sentence(decision).startswith("No candidate passed.")
+    assert "and the task does not ask for a change in place." in decision_sentence(decision), (
+        "so that the person knows what to say"
+    )
     assert (code / "slug.py").read_text() == STUB
 
 
@@ -623,7 +633,7 @@ async def test_new_tests_that_break_what_is_there_are_left_out_and_the_code_is_w
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == SLUG
-    assert "Left out, since they do not go with the code: test_first.py." in decision.how
+    assert "Left out, since they do not go with the code: test_first.py." in decision_sentence(decision)
     assert not (code / "test_first.py").exists()
     assert git(code, "status", "--porcelain") == ""
 
@@ -635,7 +645,7 @@ async def test_a_new_test_that_cannot_even_be_run_is_left_out_where_the_persons_
     held = Held(bench, claude=author(slug=SLUG, test_more=imports_nothing))
     decision = await held.hold("build", WITH_EXAMPLE, answers=YES)
     assert decision.outcome is Outcome.REACHED
-    assert "Left out, since they do not go with the code: test_more.py." in decision.how
+    assert "Left out, since they do not go with the code: test_more.py." in decision_sentence(decision)
     assert (code / "slug.py").read_text() == SLUG
 
 

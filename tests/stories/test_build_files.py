@@ -8,6 +8,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.core.values import Outcome
+from roundtable.report.reasons import decision_sentence
 from tests.repository import git, write
 from tests.stories.at_desk import Held
 from tests.stories.writing import BROKEN_SLUG, SLUG, SLUG_TEST, TASK, wrote
@@ -60,7 +61,7 @@ async def test_the_first_function_of_a_file_that_is_renamed_or_removed_is_gone(
     )
     held = Held(bench, claude=proposes(wrote({"loud.py": new, "test_loud.py": test})))
     decision = await held.hold("build", task, answers={"approve": "all"})
-    assert decision.next_step == "applied", decision.how
+    assert decision.next_step == "applied", decision_sentence(decision)
     assert (code / "loud.py").read_text() == new
 
 
@@ -93,5 +94,5 @@ async def test_a_name_whose_letters_only_look_like_those_of_a_file_is_refused(be
     held = Held(bench, claude=proposes(wrote({"slug.py": SLUG, "\u0455lug.py": "x = 1\n"})))
     decision = await held.hold("build", TASK, answers={"approve": "all"})
     assert decision.outcome is Outcome.DEADLOCK
-    assert "several scripts" in decision.how
+    assert "several scripts" in decision_sentence(decision)
     assert git(code, "status", "--porcelain") == ""

@@ -18,6 +18,7 @@ from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Outcome
 from roundtable.doors.mcp.session_view import build_meeting_status, render_meeting_text
 from roundtable.report.provenance import describe_hunk_request
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.core.test_redaction import token
 from tests.repository import git, sandbox, write
 from tests.stories.at_desk import Held
@@ -41,7 +42,7 @@ async def test_a_default_is_nobodys_no_and_the_draft_can_still_be_applied(
     await bench.gates.answer(held.session, "approve", "none", by=by)
     decision = await running
     assert (decision.outcome, decision.next_step) == (Outcome.DEADLOCK, "later")
-    assert "nobody said yes" in decision.how
+    assert "nobody said yes" in decision_sentence(decision)
     session = await bench.sessions.get(held.session)
     told = render_meeting_text(build_meeting_status(session, (), None), session)
     assert "Next step: decide later." in told
@@ -56,7 +57,7 @@ async def test_a_default_is_nobodys_no_and_the_draft_can_still_be_applied(
 async def test_a_persons_no_is_a_no(bench: Roundtable, code: Path) -> None:
     decision = await answered(Held(bench, claude=writer(SLUG)), bench, approve=("none", ""))
     assert decision.outcome is Outcome.REJECTED
-    assert "The person said no" in decision.how
+    assert "The person said no" in decision_sentence(decision)
 
 
 @pytest.mark.parametrize(
@@ -111,8 +112,8 @@ async def test_without_checks_the_tests_of_a_change_are_rehearsed_and_a_rewritte
         session = await desk.sessions.get(held.session)
     assert "The tests that come with it fail." in session.gates["approve-2"].question
     assert (folder / "slug.py").read_text() == JOINED_SLUG
-    assert "The person wrote slug.py#1 anew." in decision.how
-    assert "claude's candidate passed" not in decision.how
+    assert "The person wrote slug.py#1 anew." in decision_sentence(decision)
+    assert "claude's candidate passed" not in decision_sentence(decision)
 
 
 async def test_where_nothing_can_be_run_the_decision_says_so(tmp_path: Path, bench_places: Places) -> None:
@@ -122,7 +123,7 @@ async def test_where_nothing_can_be_run_the_decision_says_so(tmp_path: Path, ben
     async with await Roundtable.open(folder, bench_places) as desk:
         words = [{"text": wrote({"NOTES.md": "Slugs.\n"})}]
         decision = await Held(desk, claude=words).hold("build", "Say in NOTES.md what this is.", answers=YES)
-    assert "There are no checks here to run." in decision.how
+    assert "There are no checks here to run." in decision_sentence(decision)
 
 
 @pytest.mark.parametrize("answer", ["approve=maybe", "approve-2=maybe", "approve=some", "destroy=all"])
@@ -144,7 +145,7 @@ async def test_uncommitted_work_is_told_at_once_and_once_committed_the_draft_sti
     assert any("before you commit or stash it: slug.py." in it for it in notices)
     decision = await held.hold("build")
     assert decision.outcome is Outcome.DEADLOCK
-    said, _, way_on = decision.how.partition(" Then: roundtable apply ")
+    said, _, way_on = decision_sentence(decision).partition(" Then: roundtable apply ")
     assert said.endswith("It was drafted on them, so commit them.")
     git(code, "commit", "-qam", "Mine")
     unwritten = await bench.meetings.find_session_to_apply(way_on.split()[0])
@@ -164,7 +165,7 @@ async def test_work_that_came_while_the_gate_was_open_is_stashed_and_then_the_dr
     await opened(held, bench, "approve")
     write(code, {"slug.py": STUB + "\n# mine\n"})
     await bench.gates.answer(held.session, "approve", "all", by="anna")
-    said, _, way_on = (await running).how.partition(" Then: roundtable apply ")
+    said, _, way_on = decision_sentence(await running).partition(" Then: roundtable apply ")
     assert said.endswith("It was drafted without them, so stash them.")
     git(code, "stash")
     unwritten = await bench.meetings.find_session_to_apply(way_on.split()[0])
@@ -187,7 +188,7 @@ async def test_only_what_was_written_is_remembered_of_a_build(bench: Roundtable,
 async def test_what_was_carried_out_is_not_carried_out_again_unasked(bench: Roundtable, code: Path) -> None:
     council = await decided(bench, claude=executing())
     later, decision = await apply(bench, council)
-    assert decision.notices == (), "one seat is what it takes"
+    assert notice_sentences(decision) == (), "one seat is what it takes"
     assert git(code, "log", "-1", "--format=%s") == "Join the words with dashes\n"
     for address in ("", council.session, later.session):
         with pytest.raises(UsageError, match="carried out already, as change"):
@@ -278,7 +279,7 @@ async def test_a_yes_to_all_ahead_never_types_the_phrase(bench: Roundtable, code
     reply = {"text": wrote({"slug.py": SLUG}) + "\nDELETE notes.txt\n"}
     decision = await Held(bench, claude=[reply]).hold("build", TASK, answers={**YES, "destroy": "confirm"})
     assert decision.outcome is Outcome.DEADLOCK
-    assert "was not confirmed with the phrase itself" in decision.how
+    assert "was not confirmed with the phrase itself" in decision_sentence(decision)
     assert (code / "notes.txt").exists()
     assert (code / "slug.py").read_text() == STUB
 
@@ -318,7 +319,7 @@ async def test_the_phrase_is_that_of_what_was_taken(
         held, bench, "Tidy up.", approve=("some", json.dumps(choice)), destroy=("confirm", phrase)
     )
     assert f"confirm with the words: {phrase}" in (await bench.sessions.get(held.session)).gates["destroy"].question
-    assert decision.next_step == "applied", decision.how
+    assert decision.next_step == "applied", decision_sentence(decision)
 
 
 async def test_a_file_the_tests_need_and_nobody_committed_is_told(bench: Roundtable, code: Path) -> None:
@@ -329,7 +330,9 @@ async def test_a_file_the_tests_need_and_nobody_committed_is_told(bench: Roundta
     held = Held(bench, claude=writer(SLUG))
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.next_step == "applied"
-    assert "A check fails on what is committed, and passes together with what is not: samples.py." in decision.how
+    assert "A check fails on what is committed, and passes together with what is not: samples.py." in decision_sentence(
+        decision
+    )
     assert "Checks: tests=failed" in git(code, "log", "-1", "--format=%B"), "the commit says what is true of it"
 
 
@@ -370,5 +373,5 @@ async def test_who_writes_is_told_what_was_decided_and_a_decree_is_asked_about_b
     assert decree.id in first
     session = await bench.sessions.get(held.session)
     assert [it for it in session.gates if it != "plan"] == ["decree"], "nobody is asked to approve what was forbidden"
-    assert (decision.outcome, decree.id in decision.how) == (Outcome.DEADLOCK, True)
+    assert (decision.outcome, decree.id in decision_sentence(decision)) == (Outcome.DEADLOCK, True)
     assert (code / "slug.py").read_text() == STUB

@@ -11,6 +11,7 @@ import pytest
 from roundtable.core.effects import Effect, EffectResult, FilesRead, ReadFiles
 from roundtable.core.faults import Fault
 from roundtable.core.values import ContextItem, Decision, Outcome
+from roundtable.report.reasons import decision_sentence
 from tests.doors.command_line import Cli
 from tests.stories.house import SESSION, CountingPerformer, House
 from tests.stories.lives import answered, prompt, survives_every_death, whole_prompt
@@ -116,7 +117,7 @@ async def test_two_doctors_sure_of_the_same_key_converge_and_an_invalid_key_neve
 async def test_who_names_no_cause_is_said_to_have_named_none() -> None:
     house = table(claude=doctor(diagnosis(STALE, 9)), gpt=doctor(diagnosis("unknown", 9)))
     decision = await held(house, seats=("claude", "gpt"))
-    assert decision.how == "Fewer than 2 doctors are sure of the same root cause. gpt named none."
+    assert decision_sentence(decision) == "Fewer than 2 doctors are sure of the same root cause. gpt named none."
 
 
 @pytest.mark.feature("S3.64", "S3.65", "S3.66", "S3.68")
@@ -199,7 +200,10 @@ async def test_those_who_take_part_are_called_doctors() -> None:
     decision = await held(house)
     for round in (TRIAGE, BLIND, THIRD):
         assert "doctor" in whole_prompt(house, round, "gpt")
-    assert decision.how == "claude and gpt arrived at the same root cause, each of these doctors sure of it."
+    assert (
+        decision_sentence(decision)
+        == "claude and gpt arrived at the same root cause, each of these doctors sure of it."
+    )
 
 
 @pytest.mark.feature("S3.30")

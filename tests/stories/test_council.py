@@ -7,6 +7,7 @@ from typing import Any
 
 from roundtable.core.values import Limits, Outcome
 from roundtable.core.verdict import ParseStatus
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.transcript import render_transcript
 from tests.stories.house import DISPUTE, House, again, answer, ratings, seat_script
 
@@ -71,7 +72,7 @@ async def test_a_leader_everybody_can_live_with_needs_no_debate() -> None:
     await house.open()
     decision = await house.run()
     assert decision.outcome is Outcome.REACHED
-    assert "live with it" in decision.how
+    assert "live with it" in decision_sentence(decision)
     assert [dissent.seat for dissent in decision.dissent] == ["gemini"]
     assert await rounds_of(house) == ["council/1-blind", "council/2-ballot"]
 
@@ -99,7 +100,7 @@ async def test_debate_ends_when_nobody_moves() -> None:
     decision = await house.run()
     assert "council/4-reconsider" not in await rounds_of(house)
     assert decision.outcome is Outcome.REACHED
-    assert decision.how == "2 of 3 counted seats agree, after reading each other."
+    assert decision_sentence(decision) == "2 of 3 counted seats agree, after reading each other."
     assert [(it.seat, it.position, it.text) for it in decision.dissent] == [("gpt", "Y", "Because.")]
     assert decision.text == "Because.", "who held is quoted with its argument, not with the word that it holds"
 
@@ -115,7 +116,7 @@ async def test_a_flip_without_a_reason_is_conformity_and_counts_at_the_blind_pos
     assert decision.conformity == ("gpt",)
     assert decision.tally == {"B": 2, "A": 1}
     assert [(it.seat, it.text) for it in decision.dissent] == [("gpt", "Y is right.")]
-    assert any("without a named reason" in notice for notice in decision.notices)
+    assert any("without a named reason" in notice for notice in notice_sentences(decision))
 
 
 async def test_options_vote_exactly_without_a_ballot() -> None:
@@ -154,7 +155,7 @@ async def test_a_tie_is_the_persons_to_break() -> None:
     decision = await house.run()
     assert decision.outcome is Outcome.REACHED
     assert decision.position == "Y"
-    assert decision.how.startswith("The person chose A")
+    assert decision_sentence(decision).startswith("The person chose A")
 
 
 async def test_a_tie_left_alone_stays_a_tie() -> None:
@@ -175,7 +176,7 @@ async def test_one_seat_is_labelled_a_single_opinion() -> None:
     await house.open(seats=("claude",))
     decision = await house.run()
     assert decision.outcome is Outcome.REACHED
-    assert decision.notices == ("This is a single opinion, not an agreement.",)
+    assert notice_sentences(decision) == ("This is a single opinion, not an agreement.",)
 
 
 async def test_a_reply_nobody_can_read_never_counts_as_agreement() -> None:
@@ -224,7 +225,7 @@ async def test_a_round_without_a_quorum_leaves_the_decision_to_the_round_before(
     assert decision.position == "X"
     assert decision.basis == ("council/1-blind",)
     assert decision.degraded
-    assert decision.notices[0] == (
+    assert notice_sentences(decision)[0] == (
         "1 of 3 seats gave a valid answer in council/3-reconsider, which is less than the quorum, "
         "so council/1-blind decides."
     )
@@ -237,6 +238,6 @@ async def test_a_budget_stops_at_a_round_boundary_with_a_valid_result() -> None:
     session = await house.session()
     assert decision.outcome is Outcome.TIE
     assert list(session.limit_stops) == ["council/2-ballot", "council/3-reconsider"]
-    (notice,) = decision.notices
+    (notice,) = notice_sentences(decision)
     assert re.fullmatch(r"Stopped: \d+ tokens are used, and the budget is 1\.", notice)
     assert session.rounds["council/1-blind"].closed is not None

@@ -9,6 +9,7 @@ import pytest
 from roundtable.core.effects import FilesRead, ReadFiles
 from roundtable.core.events import EffectStarted, MoveMade, Recorded, RunStarted, SeatMissed, TurnAsked
 from roundtable.core.ports import Table
+from roundtable.core.reasons import Said
 from roundtable.core.values import Decision, Expect, Gate, Limits, Outcome, Prompt, Turns
 from roundtable.engine.run import MeetingRules
 from tests.stories.house import DISPUTE, House, Killed, MortalStore, answer
@@ -44,7 +45,7 @@ async def _everything(table: Table) -> Decision:
         turns=Turns(concurrency="sequential", visibility="same_round", order="rotate", signed=True),
     )
     counted = tuple(move.seat for move in (*first.moves, *second.moves))
-    return Decision(Outcome.REACHED, how=f"{go}: {[move.text for move in second.moves]}", counted=counted)
+    return Decision(Outcome.REACHED, how=(Said(f"{go}: {[move.text for move in second.moves]}"),), counted=counted)
 
 
 PLAIN: dict[str, Any] = {"turns": [{"text": "A first word."}, {"text": "A second word."}]}

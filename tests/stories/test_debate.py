@@ -18,8 +18,10 @@ from roundtable.core.events import (
     SessionOpened,
 )
 from roundtable.core.faults import Fault
+from roundtable.core.reasons import Said
 from roundtable.core.values import Charter, ContextItem, Decision, Limits, Outcome
 from roundtable.report.hook_events import hook_name_for_event
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.stories.house import SESSION, CountingPerformer, House, answer
 from tests.stories.lives import answered, prompt, survives_every_death, when, whole_prompt
 
@@ -140,7 +142,7 @@ async def test_a_deadlock_is_broken_by_the_person_and_left_alone_it_stays_one() 
     decision = await answered(asked, choose="gpt", execute="no")
     assert decision.outcome is Outcome.REACHED
     assert (decision.position, decision.author) == ("GraphQL", "gpt")
-    assert decision.how.startswith("The person chose gpt")
+    assert decision_sentence(decision).startswith("The person chose gpt")
     assert [it.seat for it in decision.dissent] == ["claude", "gemini", "grok"]
 
 
@@ -198,7 +200,7 @@ async def test_one_objection_holds_a_consensus_up(tag: str) -> None:
     )
     decision = await held(house)
     assert decision.outcome is Outcome.DEADLOCK
-    assert decision.how == "gemini objects."
+    assert decision_sentence(decision) == "gemini objects."
     (dissent,) = [it for it in decision.dissent if it.seat == "gemini"]
     assert dissent.text.startswith(f"{tag}: It will lose all data.")
     assert dissent.prediction == "The first import is empty."
@@ -267,13 +269,13 @@ async def test_the_executor_can_be_named_and_one_who_is_not_there_carries_nothin
     decision = await held(nobody, settings={"executor": "opus"}, answers={"execute": "yes"})
     assert decision.outcome is Outcome.REACHED
     assert decision.next_step == ""
-    assert decision.how.endswith("opus is not at the table, so there is no plan to carry out.")
+    assert decision_sentence(decision).endswith("opus is not at the table, so there is no plan to carry out.")
     assert PLAN not in await rounds_of(nobody)
     assert not decision.degraded, "all who were to be heard were heard"
     silent = {"turns": [{"round": "*plan", "fault": "server"}, *AGREEING["claude"]["turns"]]}
     failing = await held(table(**{**AGREEING, "claude": silent}), answers={"execute": "yes"})
     assert failing.next_step == ""
-    assert failing.notices == ("claude gave no plan, so there is nothing to carry out.",)
+    assert notice_sentences(failing) == ("claude gave no plan, so there is nothing to carry out.",)
 
 
 class Checking(CountingPerformer):
@@ -385,7 +387,7 @@ async def test_the_start_the_consensus_and_the_execution_are_the_moments_others_
     hooks = [name for it in await split.records() if (name := hook_name_for_event(it.event))]
     assert hooks == ["debate_started"], "what the person had to choose is no consensus of the seats"
     assert hook_name_for_event(SessionOpened(Charter("?", (), "debate", 1))) == "debate_started"
-    assert hook_name_for_event(DecisionMade(Decision(Outcome.DEADLOCK, "no"))) == ""
+    assert hook_name_for_event(DecisionMade(Decision(Outcome.DEADLOCK, (Said("no"),)))) == ""
 
 
 async def test_what_a_readme_or_a_peer_says_of_votes_changes_none() -> None:
@@ -407,7 +409,7 @@ async def test_where_a_budget_leaves_no_room_for_objections_nothing_is_decided()
     assert await rounds_of(house) == ["debate/1-seed"]
     assert decision.outcome is Outcome.DEADLOCK, "two of three proposed the same, but nobody could object"
     assert decision.tally == {"claude": 2, "gpt": 1}
-    assert any("budget" in notice for notice in decision.notices)
+    assert any("budget" in notice for notice in notice_sentences(decision))
 
 
 @pytest.mark.parametrize("script", [AGREEING, SPLIT])

@@ -13,8 +13,10 @@ import pytest
 from roundtable.core.events import CallFailed, MoveMade, SeatMissed
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Table, Voice
+from roundtable.core.reasons import Said
 from roundtable.core.values import Decision, Limits, MoveStatus, Outcome, Prompt, Quorum, Reply, Request
 from roundtable.engine.run import MeetingRules
+from roundtable.report.reasons import decision_sentence
 from tests.stories.house import SEATS, House, answer, seat_script
 
 QUICK = Limits(retries=1, retry_delay=0.001)
@@ -67,7 +69,7 @@ async def test_a_lone_survivor_is_a_single_opinion_when_the_quorum_allows_it() -
     await house.open(limits=limits)
     decision = await house.run()
     assert decision.outcome is Outcome.REACHED
-    assert decision.how.startswith("A single opinion")
+    assert decision_sentence(decision).startswith("A single opinion")
     assert decision.degraded
 
 
@@ -169,7 +171,7 @@ async def test_the_next_voice_of_the_chain_speaks_and_the_record_says_so(first: 
 async def _slow(table: Table) -> Decision:
     first = await table.ask("slow/1-first", Prompt("blind"))
     await asyncio.sleep(0.6)
-    return Decision(Outcome.REACHED, how=str(first.quorate))
+    return Decision(Outcome.REACHED, how=(Said(str(first.quorate)),))
 
 
 async def test_a_round_deadline_closes_the_round_and_the_late_answer_is_stored_but_not_counted() -> None:

@@ -15,6 +15,7 @@ from roundtable.core.events import GateAnswered, SessionAmended
 from roundtable.core.values import Limits, Outcome, Seat
 from roundtable.live.fact_words import render_decision_lines, render_plain_lines
 from roundtable.report.html import render_session_page
+from roundtable.report.reasons import decision_sentence
 from roundtable.report.transcript import render_transcript
 from tests.stories.house import SESSION, House
 from tests.stories.lives import answered, prompt, survives_every_death, when
@@ -59,7 +60,7 @@ async def test_consensus_is_every_score_of_a_round_at_nine_or_more() -> None:
     assert decision.outcome is Outcome.REACHED
     assert await rounds_of(house) == ["knights/1-speak"]
     assert decision.counted == ("claude", "gpt", "gemini")
-    assert "claude 9, gpt 10, gemini 9" in decision.how
+    assert "claude 9, gpt 10, gemini 9" in decision_sentence(decision)
     assert not decision.degraded
 
 
@@ -70,7 +71,7 @@ async def test_a_single_score_below_the_threshold_keeps_the_table_from_consensus
     await house.open(settings={"rounds": 2})
     decision = await house.run()
     assert decision.outcome is Outcome.DEADLOCK
-    assert decision.how.startswith("gpt scored under 9.")
+    assert decision_sentence(decision).startswith("gpt scored under 9.")
 
 
 @pytest.mark.feature("S3.55")
@@ -79,7 +80,7 @@ async def test_a_nine_with_a_blocking_issue_is_not_consensus() -> None:
     await house.open(settings={"rounds": 2})
     decision = await house.run()
     assert decision.outcome is Outcome.DEADLOCK
-    assert "gpt still sees an open issue that blocks." in decision.how
+    assert "gpt still sees an open issue that blocks." in decision_sentence(decision)
     assert ("gpt", "No backup.") in [(it.seat, it.text) for it in decision.dissent]
 
 
@@ -97,7 +98,7 @@ async def test_a_crashed_knights_old_score_never_counts() -> None:
     await house.open(settings={"rounds": 2})
     decision = await house.run()
     assert decision.outcome is Outcome.DEADLOCK
-    assert decision.how.startswith("gpt gave no score that counts.")
+    assert decision_sentence(decision).startswith("gpt gave no score that counts.")
     assert [absence.seat for absence in decision.missing] == ["gpt"]
     assert decision.counted == ("claude", "gemini")
 
@@ -334,7 +335,7 @@ async def test_the_person_may_choose_one_proposal_against_the_others() -> None:
     decision = await house.run()
     assert decision.outcome is Outcome.REACHED
     assert (decision.winner, decision.position, decision.text) == ("gpt", "Use Postgres", "Postgres can do it.")
-    assert decision.how.startswith("The person chose the proposal of gpt.")
+    assert decision_sentence(decision).startswith("The person chose the proposal of gpt.")
     assert [it.seat for it in decision.dissent] == ["claude", "gemini"]
     session = await house.session()
     assert session.gates["choose"].details["claude"] == "Use Redis"
@@ -387,7 +388,7 @@ async def test_three_or_less_from_everybody_is_a_rejection_once_they_have_heard_
     assert await rounds_of(house) == ["knights/1-speak", "knights/2-respond"]
     assert (decision.author, decision.winner, decision.position, decision.text) == ("", "", "", "")
     assert not decision.dissent, "what nobody wants has no minority"
-    assert "speaks for the table" not in decision.how
+    assert "speaks for the table" not in decision_sentence(decision)
 
 
 REST = turn(9, text="REST is enough.", proposal="Use REST")
@@ -449,7 +450,7 @@ async def test_the_lead_knight_is_found_by_score_then_capability_then_priority(
     await house.open(seats=seats, question="Which error handling?")
     decision = await house.run()
     assert (decision.author, decision.text) == (lead, f"{lead} says.")
-    assert why in decision.how
+    assert why in decision_sentence(decision)
 
 
 async def test_files_they_ask_for_lie_before_all_of_them_in_the_next_round() -> None:

@@ -20,6 +20,7 @@ from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Limits, Outcome, RecalledEntry, Seat
 from roundtable.engine.replay import replay_meeting
 from roundtable.meetings import MEETINGS
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.stories.house import House, again, answer, ratings, seat_script
 from tests.stories.lives import answered, survives_every_death
 
@@ -140,7 +141,7 @@ async def test_a_decree_there_is_no_room_to_tell_of_holds_and_is_told_to_whoever
     assert warned
     assert all(f"{decree.id} (decree): Use GraphQL Why: Nobody here can run it." in text for text in warned)
     decision = await desk.meetings.run(await desk.meetings.open(agenda(desk.workspace, question, "Use GraphQL")))
-    assert (decision.outcome, decree.id in decision.how) == (Outcome.DEADLOCK, True)
+    assert (decision.outcome, decree.id in decision_sentence(decision)) == (Outcome.DEADLOCK, True)
 
 
 async def test_what_a_table_rejected_is_not_told_as_decided(desk: Roundtable) -> None:
@@ -210,8 +211,8 @@ async def test_a_proposal_that_was_rejected_or_failed_is_flagged_before_it_can_w
     assert entry.id in session.gates["decree"].question
     assert entry.why in session.gates["decree"].question
     assert decision.outcome is Outcome.DEADLOCK
-    assert entry.id in decision.how
-    assert entry.why in decision.how
+    assert entry.id in decision_sentence(decision)
+    assert entry.why in decision_sentence(decision)
 
 
 OPINION: dict[str, Any] = {"recommendation": "Use GraphQL", "stance": "open", "risks": []}
@@ -247,7 +248,7 @@ async def test_a_decree_holds_in_every_kind_of_meeting_that_proposes_something(m
     house = House({"turns": GRAPHQL[meeting]}, meeting=meeting)
     await house.open(recalled=(DECREE,))
     decision = await house.run()
-    assert (decision.outcome, DECREE.id in decision.how) == (Outcome.DEADLOCK, True)
+    assert (decision.outcome, DECREE.id in decision_sentence(decision)) == (Outcome.DEADLOCK, True)
     assert next(iter((await house.session()).gates)) == "decree"
 
 
@@ -268,7 +269,7 @@ async def test_nobody_is_asked_to_carry_out_what_a_decree_forbids(meeting: str, 
         script, meeting, recalled=(DECREE,), answers={"decree": "allow", permission: yes}
     )
     assert decision.next_step == "apply"
-    assert decision.notices[0].startswith("Allowed all the same: ")
+    assert notice_sentences(decision)[0].startswith("Allowed all the same: ")
 
 
 BOARD = """
@@ -309,7 +310,7 @@ async def test_a_plan_that_names_the_decree_comes_too_late_to_take_the_question_
     plan = {"round": "*plan", "text": "A vendor runs it for us, which answers R-1a2b3c."}
     script = {"turns": [plan, *GRAPHQL["debate"]]}
     decision = await survives_every_death(script, "debate", recalled=(DECREE,), answers={"decree": "allow"})
-    assert decision.notices[0].startswith("Allowed all the same: ")
+    assert notice_sentences(decision)[0].startswith("Allowed all the same: ")
 
 
 @pytest.mark.parametrize(("said", "outcome"), [("uphold", Outcome.DEADLOCK), ("allow", Outcome.REACHED)])
@@ -325,12 +326,14 @@ async def test_every_no_that_a_decision_repeats_is_asked_about() -> None:
     house = all_say("Use GraphQL", "A vendor runs it for us, which answers R-1a2b3c.")
     await house.open(recalled=(DECREE,), untold=(FAILURE,), answers={"decree": "allow"})
     decision = await house.run()
-    assert ["F-1a2b3c" in notice for notice in decision.notices] == [True]
+    assert ["F-1a2b3c" in notice for notice in notice_sentences(decision)] == [True]
     both = all_say("Use GraphQL")
     await both.open(recalled=(DECREE,), untold=(FAILURE,), answers={"decree": "allow"})
     decision = await both.run()
     assert list((await both.session()).gates) == ["decree", "decree-2"]
-    assert (decision.outcome, "F-1a2b3c" in decision.how) == (Outcome.DEADLOCK, True), "each needs its own yes"
+    assert (decision.outcome, "F-1a2b3c" in decision_sentence(decision)) == (Outcome.DEADLOCK, True), (
+        "each needs its own yes"
+    )
 
 
 async def test_second_opinions_that_answer_the_decree_may_win() -> None:
@@ -359,7 +362,7 @@ async def test_a_proposal_that_says_which_objection_it_answers_may_win() -> None
     house = all_say("Use GraphQL", "A vendor runs it for us, which answers R-1a2b3c.")
     await house.open(recalled=(DECREE,))
     decision = await house.run()
-    assert (decision.outcome, decision.notices) == (Outcome.REACHED, ())
+    assert (decision.outcome, notice_sentences(decision)) == (Outcome.REACHED, ())
 
 
 async def test_the_person_may_allow_it_and_the_notice_stands_above_the_text() -> None:
@@ -368,7 +371,7 @@ async def test_the_person_may_allow_it_and_the_notice_stands_above_the_text() ->
     decision = await house.run()
     assert (decision.outcome, decision.position) == (Outcome.REACHED, "Use GraphQL")
     assert decision.degraded
-    assert "R-1a2b3c" in decision.notices[0]
+    assert "R-1a2b3c" in notice_sentences(decision)[0]
 
 
 async def test_the_person_is_asked_where_there_is_one() -> None:
@@ -412,7 +415,7 @@ async def test_a_decision_that_failed_is_told_and_stopped_in_the_next_meeting(de
     again = await desk.meetings.open(agenda(desk.workspace, QUESTION, "Use GraphQL"))
     decision = await desk.meetings.run(again)
     assert decision.outcome is Outcome.DEADLOCK
-    assert failure.id in decision.how
+    assert failure.id in decision_sentence(decision)
     with pytest.raises(UsageError, match="already"):
         await desk.memory.fail(f"D-{session[-6:]}", "Again.")
     await desk.memory.lift(failure.id)
@@ -436,7 +439,7 @@ async def test_a_yes_that_failed_is_remembered_with_its_question_and_stopped(des
     failure = await desk.memory.fail(f"D-{session[-6:]}", "It lost data.")
     assert failure.text == "Should we use Redis? Yes"
     decision = await desk.meetings.run(await desk.meetings.open(agenda(desk.workspace, "Should we use Redis?", "Yes")))
-    assert (decision.outcome, failure.id in decision.how) == (Outcome.DEADLOCK, True)
+    assert (decision.outcome, failure.id in decision_sentence(decision)) == (Outcome.DEADLOCK, True)
     session = await decide(desk, "Should we use Redis? Think again.", "No")
     assert session, "what argues against it is free"
 
@@ -486,7 +489,7 @@ async def test_a_rejection_at_the_gate_binds_the_next_meeting(desk: Roundtable) 
     decision = await desk.meetings.run(
         await desk.meetings.open(agenda(desk.workspace, QUESTION, "Move it all to Redis"))
     )
-    assert (decision.outcome, decree.id in decision.how) == (Outcome.DEADLOCK, True)
+    assert (decision.outcome, decree.id in decision_sentence(decision)) == (Outcome.DEADLOCK, True)
 
 
 async def test_dissent_falls_due_and_a_seats_record_is_kept(desk: Roundtable) -> None:

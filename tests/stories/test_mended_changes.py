@@ -6,6 +6,7 @@ import pytest
 
 from roundtable.core.changeset import ReplaceFile
 from roundtable.core.ports import Table
+from roundtable.core.reasons import Said
 from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.values import Decision, Expect, Outcome, Prompt, Round
 from roundtable.core.verdict import ParseStatus
@@ -23,7 +24,7 @@ async def written(*, first: str, second: str) -> tuple[Round, House]:
 
     async def hold(table: Table) -> Decision:
         rounds.append(await table.ask("build/1-propose", Prompt("propose"), expect=Expect("changes")))
-        return Decision(Outcome.REACHED, "It was written.")
+        return Decision(Outcome.REACHED, (Said("It was written."),))
 
     house.meeting = MeetingRules("build", house.rules.version, hold)
     await house.open(seats=["claude"])

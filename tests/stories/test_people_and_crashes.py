@@ -21,10 +21,12 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import FaultKind
 from roundtable.core.ports import Table
+from roundtable.core.reasons import Said
 from roundtable.core.session import Session
 from roundtable.core.values import ContextItem, Decision, Limits, Outcome, Prompt, Quorum, Turns
 from roundtable.core.verdict import ParseStatus
 from roundtable.engine.run import MeetingRules
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.stories.house import DISPUTE, SESSION, House, Killed, MortalStore, answer, seat_script
 
 
@@ -94,7 +96,7 @@ async def test_a_recorded_stop_is_final_and_a_raised_limit_does_not_rewrite_the_
     await say(house, SessionAmended(limits=Limits(retries=0)))
     await say(house, GateAnswered("choose", "A"))
     decision = await run
-    assert decision.how.startswith("The person chose A")
+    assert decision_sentence(decision).startswith("The person chose A")
     assert await replayed(house, lambda event: isinstance(event, GateAnswered)) == decision
 
 
@@ -138,7 +140,8 @@ async def _in_turn(table: Table) -> Decision:
     turns = Turns(concurrency="sequential", visibility="same_round", order="priority")
     said = await table.ask("slow/1", Prompt("blind"), turns=turns)
     more = await table.ask("slow/2", Prompt("blind"), turns=Turns(visibility="previous_rounds"))
-    return Decision(Outcome.REACHED, how=" ".join(it.seat for it in (*said.missing, *more.missing)) or "all")
+    missing = " ".join(absence.seat for absence in (*said.missing, *more.missing))
+    return Decision(Outcome.REACHED, how=(Said(missing or "all"),))
 
 
 async def test_a_pause_does_not_eat_the_rounds_time() -> None:
@@ -150,7 +153,7 @@ async def test_a_pause_does_not_eat_the_rounds_time() -> None:
     await say(house, PauseAsked())
     await asyncio.sleep(1.0)
     await say(house, ContinueAsked())
-    assert (await run).how == "all"
+    assert decision_sentence(await run) == "all"
 
 
 async def test_context_taken_away_is_gone_from_the_next_round_on() -> None:
@@ -192,7 +195,7 @@ async def test_money_stops_a_session_at_a_round_boundary() -> None:
     house = House(script)
     await house.open(limits=Limits(retries=0, budget_usd=1.0))
     decision = await house.run()
-    assert decision.notices == ("Stopped: $1.50 is spent, and the budget is $1.00.",)
+    assert notice_sentences(decision) == ("Stopped: $1.50 is spent, and the budget is $1.00.",)
     assert decision.outcome is Outcome.TIE
 
 

@@ -12,6 +12,7 @@ from roundtable.app.desk import Roundtable
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import ClaimsProven
 from roundtable.core.values import Outcome
+from roundtable.report.reasons import decision_sentence
 from tests.repository import commit, own_python, repository, sandbox, write
 from tests.stories.at_desk import Held, knight
 from tests.stories.test_build import YES
@@ -66,6 +67,6 @@ async def test_tests_that_need_the_projects_packages_have_them_whatever_program_
     async with await Roundtable.open(code, bench_places) as desk:
         held = Held(desk, claude=[{"round": "*-propose", "text": wrote({"slug.py": SLUG, "test_more.py": test})}])
         decision = await held.hold("build", TASK, answers=YES)
-    assert decision.outcome is Outcome.REACHED, decision.how
+    assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
     assert (code / "slug.py").read_text() == SLUG
     assert (code / "test_more.py").read_text() == test

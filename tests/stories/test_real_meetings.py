@@ -11,6 +11,7 @@ from roundtable.app.desk import Agenda
 from roundtable.app.machine.discovery import embedded_table
 from roundtable.core.events import MoveMade, RoundClosed
 from roundtable.core.values import Limits, Outcome
+from roundtable.report.reasons import decision_sentence
 from tests.stories.embedded import desk_with
 
 pytestmark = pytest.mark.real
@@ -35,7 +36,7 @@ async def test_the_smallest_model_holds_every_meeting_to_its_end(meeting: str, t
         decision = await desk.meetings.run(session)
         facts = [it.event for it in await desk.sessions.records(session)]
     assert decision.outcome is not Outcome.FAILED
-    assert decision.how
+    assert decision_sentence(decision)
     moves = [event for event in facts if isinstance(event, MoveMade)]
     closed = [event for event in facts if isinstance(event, RoundClosed)]
     assert closed

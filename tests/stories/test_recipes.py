@@ -15,6 +15,7 @@ from roundtable.app.opening.meeting_catalog import MeetingCatalog, find_charter_
 from roundtable.app.settings.places import Places
 from roundtable.core.events import SessionOpened
 from roundtable.core.values import Charter, Decision, Limits, Outcome, Seat
+from roundtable.report.reasons import decision_sentence
 from tests.stories.house import SESSION, House, MortalStore, answer
 from tests.stories.lives import every_death
 
@@ -122,7 +123,7 @@ async def test_the_answer_stop_ends_the_meeting_before_anything_is_decided(tmp_p
     house, decision = await held(tmp_path, EXAMPLE, REVIEWED, answers={"sketched": "stop"})
     assert list((await house.session()).rounds) == ["board/1-sketch"]
     assert decision.outcome is Outcome.INSUFFICIENT
-    assert decision.how == "The meeting was stopped before the round that decides."
+    assert decision_sentence(decision) == "The meeting was stopped before the round that decides."
 
 
 async def test_the_answer_to_the_last_gate_is_the_next_step(tmp_path: Path) -> None:
@@ -152,7 +153,7 @@ async def test_where_the_rule_settles_nothing_the_person_may_choose(tmp_path: Pa
     assert (await held(tmp_path, RANKED, script))[1].outcome is Outcome.TIE
     _, decision = await held(tmp_path, RANKED, script, answers={"choose": "B"})
     assert (decision.outcome, decision.position, decision.author) == (Outcome.REACHED, "X", "claude")
-    assert decision.how.startswith("The person chose B.")
+    assert decision_sentence(decision).startswith("The person chose B.")
     assert [it.seat for it in decision.dissent] == ["gpt", "gemini"]
 
 

@@ -10,6 +10,7 @@ from roundtable.app.desk import Roundtable
 from roundtable.core.effects import DraftMove, DraftsSynthesised, MoveDrafted
 from roundtable.core.session import Session
 from roundtable.core.values import Decision
+from roundtable.report.reasons import decision_sentence
 from tests.repository import git
 from tests.stories.at_desk import Held
 from tests.stories.writing import BROKEN_SLUG, JOINED_SLUG, SLUG, SLUG_TEST, STUB, TASK, verdict, writer, wrote
@@ -63,14 +64,14 @@ async def test_what_the_author_makes_of_it_must_pass_the_examples_and_everybodys
     held = Held(bench, claude=claude, gpt=gpt, gemini=judge)
     task = f"{TASK} slugify(' Hello World ') must be 'hello-world'."
     decision = await held.hold("build", task, answers={"approve": "all"}, seed=7)
-    assert "did not pass, so claude's stands alone" in decision.how, f"it fails {fails}"
+    assert "did not pass, so claude's stands alone" in decision_sentence(decision), f"it fails {fails}"
     assert (code / "slug.py").read_text() == SLUG
 
 
 async def test_what_the_author_makes_of_it_must_pass_or_the_base_stands(bench: Roundtable, code: Path) -> None:
     _, decision, session = await refined(bench, BROKEN_SLUG)
     assert any(isinstance(it, MoveDrafted) for it in session.results.values())
-    assert "did not pass, so claude's stands alone" in decision.how
+    assert "did not pass, so claude's stands alone" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == SLUG
 
 
@@ -99,5 +100,5 @@ async def test_what_a_judge_wants_in_only_one_order_is_void_and_said(bench: Roun
     judge[0]["text"] = verdict(CLAUDES, "replace slugify by candidate-A's")
     held = Held(bench, claude=writer(SLUG), gpt=writer(JOINED_SLUG), gemini=judge)
     decision = await held.hold("build", TASK, answers={"approve": "all"}, seed=7)
-    assert "Void, since it was wanted in only one order: “replace slugify by gpt's”." in decision.how
+    assert "Void, since it was wanted in only one order: “replace slugify by gpt's”." in decision_sentence(decision)
     assert (code / "slug.py").read_text() == SLUG

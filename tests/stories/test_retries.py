@@ -9,6 +9,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.core.effects import CandidatesTried
 from roundtable.core.values import Outcome
+from roundtable.report.reasons import decision_sentence
 from tests.stories.at_desk import Held
 from tests.stories.writing import BROKEN_SLUG, SLUG, STUB, TASK, wrote
 
@@ -30,7 +31,7 @@ async def test_after_three_fixes_that_fail_nothing_is_tried_again_and_the_failur
     assert list(session.rounds) == ["build/1-propose", *MENDS]
     assert len([it for it in session.results.values() if isinstance(it, CandidatesTried)]) == 4
     assert decision.outcome is Outcome.DEADLOCK
-    assert "claude: The check tests failed with exit code 1: AssertionError" in decision.how
+    assert "claude: The check tests failed with exit code 1: AssertionError" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == STUB
 
 

@@ -21,6 +21,7 @@ from roundtable.app.opening.code_changes import (
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import ClaimsProven
 from roundtable.core.values import Decision, Outcome
+from roundtable.report.reasons import notice_sentences
 from roundtable.report.transcript import render_transcript
 from tests.repository import commit, git, repository, sandbox, write
 from tests.stories.at_desk import Held, Turns
@@ -141,7 +142,7 @@ async def test_findings_are_reproduced_refuted_or_found_to_be_older_than_the_cha
     assert "cheapest() raises for no prices" in old
     assert refuted.startswith("Refuted:")
     assert "average() returns a wrong mean" in refuted
-    assert decision.notices == ()
+    assert notice_sentences(decision) == ()
     assert (await proofs(desk, held)).sandbox
     assert (desk.workspace / "shop.py").read_text() == AFTER
 
@@ -161,7 +162,7 @@ async def test_what_is_unproven_is_put_to_all_and_another_seat_may_settle_it(des
     assert "claude" not in shown
     assert decision.outcome is Outcome.REJECTED
     assert "Found by claude. A program of gpt shows it." in decision.text
-    assert decision.notices == ("Neither shown nor refuted, and worth only the word of who found it: F2.",)
+    assert notice_sentences(decision) == ("Neither shown nor refuted, and worth only the word of who found it: F2.",)
     told = render_transcript(session)
     assert "The style is poor" in told
 
@@ -185,7 +186,7 @@ async def test_what_one_seat_refutes_for_itself_is_examined_as_another_put_it(de
         "[high, shop.py:2] average() is wrong for 2 prices",
         "[high, shop.py:2] average() is wrong for 3 prices",
     ]
-    assert decision.notices == ("Neither shown nor refuted, and worth only the word of who found it: F3.",)
+    assert notice_sentences(decision) == ("Neither shown nor refuted, and worth only the word of who found it: F3.",)
 
 
 async def test_a_finding_that_points_nowhere_says_so(desk: Roundtable) -> None:
@@ -239,8 +240,8 @@ async def test_a_patch_that_does_not_fit_is_reviewed_in_words_and_says_so(desk: 
         desk, read_patch_changes(f"{patch}\n".encode()), patch=True, claude=reviewer(crash), gpt=reviewer()
     )
     assert decision.outcome is Outcome.REACHED
-    assert "No program could be run" in decision.notices[0]
-    assert "The patch does not fit here" in decision.notices[0]
+    assert "No program could be run" in notice_sentences(decision)[0]
+    assert "The patch does not fit here" in notice_sentences(decision)[0]
 
 
 async def test_where_there_is_no_sandbox_nothing_runs_and_the_decision_says_so(
@@ -254,7 +255,7 @@ async def test_where_there_is_no_sandbox_nothing_runs_and_the_decision_says_so(
     held = Held(desk, claude=reviewer(finding("It crashes", proof=CRASH)), gpt=reviewer())
     decision = await held.hold("review", texts=found.texts, settings={"base": found.base}, seed=7)
     assert decision.outcome is Outcome.REACHED
-    assert "No program could be run, so nothing is reproduced or refuted" in decision.notices[0]
+    assert "No program could be run, so nothing is reproduced or refuted" in notice_sentences(decision)[0]
     assert "review/2-examine" not in (await desk.sessions.get(held.session)).rounds
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.core.stages import Stage
+from roundtable.report.reasons import notice_sentences
 from tests.repository import commit, write
 from tests.stories.test_sdlc_running import SUM
 from tests.stories.test_sdlc_writing import DEVELOPMENT, held, writes
@@ -41,7 +42,7 @@ async def test_of_an_existing_project_that_is_too_large_seats_get_the_map_and_th
     for end in ends:
         assert "4 of 5 files of the project were shown; for the others there is no room in the windows." in end.notices
         assert "Not read: .env is a sensitive file and is never shown to a model." in end.notices
-    assert any("of 5 files of the project were shown" in it for it in decision.notices)
+    assert any("of 5 files of the project were shown" in it for it in notice_sentences(decision))
 
 
 async def test_a_project_that_fits_is_told_of_without_a_word_on_room(bench: Roundtable) -> None:

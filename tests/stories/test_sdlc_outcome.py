@@ -13,6 +13,7 @@ from roundtable.core.values import Limits, Outcome
 from roundtable.doors.cli.output import EXIT_DEGRADED, EXIT_OK, decision_exit_code
 from roundtable.live.fact_words import render_decision_lines, render_plain_lines
 from roundtable.report.provenance import summarize_change
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.stage_words import list_stage_ends
 from tests.repository import git
 from tests.stories.at_desk import Held
@@ -42,12 +43,12 @@ async def test_a_budget_that_ends_between_stages_leaves_what_was_made_to_be_hand
     await meeting.open("sdlc", IDEA, settings=told, answers={**YES, "deliver": "folder"})
     await bench.sessions.amend(meeting.session, SessionAmended(limits=Limits(budget_tokens=1, rounds=50)))
     decision = await meeting.hold("sdlc")
-    assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "delivered"), decision.how
+    assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "delivered"), decision_sentence(decision)
     ends = list_stage_ends(await bench.sessions.get(meeting.session))
     assert [it.how for it in ends] == ["alone", "failed", "failed"]
-    assert "qa: Nobody was asked: the limits of the session were reached." in decision.notices
-    assert "closing: Nobody was asked: the limits of the session were reached." in decision.notices
-    assert decision.how.startswith("1 stage was held: development.")
+    assert "qa: Nobody was asked: the limits of the session were reached." in notice_sentences(decision)
+    assert "closing: Nobody was asked: the limits of the session were reached." in notice_sentences(decision)
+    assert decision_sentence(decision).startswith("1 stage was held: development.")
     assert "D1 development" in decision.text
     again = [it.call.partition("/")[0] for it in meeting.voices.calls]
     assert again == ["development"]
@@ -74,7 +75,7 @@ async def test_a_program_whose_last_run_failed_is_a_degraded_result_and_the_pers
     decision = await meeting.hold("sdlc", IDEA, settings=told, answers=YES, seed=7)
     gate = (await bench.sessions.get(meeting.session)).gates["deliver"]
     assert gate.question == "The project is finished, but its last run failed. How do you want it?"
-    assert decision.notices[0] == "The project is finished, but its last run failed."
+    assert notice_sentences(decision)[0] == "The project is finished, but its last run failed."
     assert (decision_exit_code(decision), decision_exit_code(decision, strict=True)) == (EXIT_OK, EXIT_DEGRADED)
 
 
@@ -106,7 +107,7 @@ async def test_what_is_applied_later_is_still_of_those_who_wrote_it(bench: Round
     meeting = await extended(bench)
     later = await bench.meetings.open_apply(meeting.session, Agenda("", headless=True, answers={"approve": "all"}))
     decision = await bench.meetings.run(later)
-    assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "applied"), decision.how
+    assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "applied"), decision_sentence(decision)
     message = git(bench.workspace, "log", "-1", "--format=%B")
     assert message.splitlines()[0] == IDEA.rstrip(".")
     assert "\n\nD1 R1 A user can log in." in message

@@ -17,6 +17,7 @@ from roundtable.core.values import Decision, Outcome
 from roundtable.doors.mcp.session_view import build_meeting_status as as_told
 from roundtable.doors.mcp.session_view import render_meeting_text
 from roundtable.live.fact_words import render_decision_lines, render_plain_lines
+from roundtable.report.reasons import decision_sentence
 from roundtable.report.stage_words import list_stage_ends
 from tests.repository import git
 from tests.stories.at_desk import Held, Turns
@@ -76,7 +77,7 @@ async def test_a_repository_has_a_commit_for_each_stage_that_says_who_contribute
     meeting, decision = await made(bench, tmp_path / "accounts", deliver="git")
     folder = tmp_path / "accounts"
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "delivered")
-    assert str(folder) in decision.how
+    assert str(folder) in decision_sentence(decision)
     session = await bench.sessions.get(meeting.session)
     for told in (
         render_plain_lines(render_decision_lines(session, "here")),
@@ -121,7 +122,7 @@ async def test_what_was_agreed_cannot_pass_for_the_structure_of_its_paper(bench:
 @pytest.mark.feature("S0.53")
 async def test_a_zip_holds_the_project_and_nothing_that_leads_out_of_it(bench: Roundtable, tmp_path: Path) -> None:
     _, decision = await made(bench, tmp_path / "accounts", SHORT, deliver="zip")
-    assert str(tmp_path / "accounts.zip") in decision.how
+    assert str(tmp_path / "accounts.zip") in decision_sentence(decision)
     with zipfile.ZipFile(tmp_path / "accounts.zip") as zip:
         assert zip.namelist() == ["accounts/accounts.py"]
         assert zip.read("accounts/accounts.py").decode() == DIRECTED
@@ -131,7 +132,7 @@ async def test_a_zip_holds_the_project_and_nothing_that_leads_out_of_it(bench: R
 async def test_with_nobodys_yes_nothing_is_written_and_it_can_be_had_later(bench: Roundtable, tmp_path: Path) -> None:
     meeting, decision = await made(bench, tmp_path / "accounts", SHORT)
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "later")
-    assert "`roundtable project` with this session hands it over whenever you like." in decision.how
+    assert "`roundtable project` with this session hands it over whenever you like." in decision_sentence(decision)
     assert names(tmp_path) == ["code", "home"]
     gate = (await bench.sessions.get(meeting.session)).gates["deliver"]
     assert (gate.writes, gate.default) == (True, "later")
@@ -145,7 +146,7 @@ async def test_what_stands_there_is_not_written_over_and_the_project_is_not_lost
     (tmp_path / "accounts/mine.txt").write_text("mine")
     _, decision = await made(bench, tmp_path / "accounts", SHORT, deliver="folder")
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "later")
-    assert "accounts exists already and is not overwritten." in decision.how
+    assert "accounts exists already and is not overwritten." in decision_sentence(decision)
     assert names(tmp_path / "accounts") == ["mine.txt"]
 
 
@@ -182,7 +183,7 @@ async def test_what_extends_a_persons_project_goes_the_way_of_every_change_and_c
     told = {**settings(DEVELOPMENT), "existing": True}
     before = (code / "slug.py").read_text()
     decision = await meeting.hold("sdlc", IDEA, settings=told, answers={**YES, "approve": "all"}, seed=7)
-    assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "applied"), decision.how
+    assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "applied"), decision_sentence(decision)
     assert (code / "slug.py").read_text() == JOINED_SLUG
     message = git(code, "log", "-1", "--format=%B")
     assert f"Roundtable-Session: {meeting.session}" in message

@@ -10,6 +10,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.core.events import SessionAmended
 from roundtable.core.values import Limits, Outcome
+from roundtable.report.reasons import decision_sentence
 from roundtable.report.stage_words import list_stage_ends
 from tests.stories.accounts import ACCOUNTS
 from tests.stories.at_desk import Held
@@ -111,4 +112,4 @@ async def test_who_sits_here_alone_judges_nothing_but_its_own_words(bench: Round
     meeting, decision = await discussed(bench, {"claude": seat("claude", ("*-judge", AGREED))}, REQUIREMENTS)
     (end,) = list_stage_ends(await bench.sessions.get(meeting.session))
     assert end.all_notices == ("claude judged nothing but its own words, since nobody else can judge here.",)
-    assert "among the others'" not in decision.how
+    assert "among the others'" not in decision_sentence(decision)

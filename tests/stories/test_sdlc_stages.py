@@ -12,6 +12,7 @@ from roundtable.app.desk import Roundtable
 from roundtable.core.events import SessionAmended
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Decision, Outcome
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.stage_words import list_stage_ends
 from tests.stories.at_desk import Held, Turns
 from tests.stories.test_memory import QUESTION, decide
@@ -135,10 +136,10 @@ async def test_a_judge_that_reads_answers_is_not_told_whose_they_are_and_says_th
     read = meeting.prompt("requirements/1-judge", "claude")
     assert "claude:" not in read
     assert "gpt:" not in read
-    assert decision.how == (
+    assert decision_sentence(decision) == (
         "1 stage was held: requirements. In requirements the judge read its own words among the others', unsigned."
     )
-    assert decision.notices == (), "nothing is amiss with that"
+    assert notice_sentences(decision) == (), "nothing is amiss with that"
     assert decision.next_step == "", "there is nothing to hand over"
 
 
@@ -148,7 +149,7 @@ async def test_who_did_not_speak_judges_before_who_did(bench: Roundtable) -> Non
     meeting, decision = await held(bench, seats, stage)
     (end,) = await ends(bench, meeting)
     assert end.judge == "gemini"
-    assert decision.notices == ()
+    assert notice_sentences(decision) == ()
 
 
 async def test_why_a_judge_reads_its_own_words_is_told_as_it_was(bench: Roundtable) -> None:
@@ -172,7 +173,7 @@ async def test_a_judge_that_fails_is_replaced_by_the_next_and_that_is_said(bench
     meeting, decision = await held(bench, seats, REQUIREMENTS)
     (end,) = await ends(bench, meeting)
     assert (end.how, end.judge) == ("agreed", "gpt")
-    assert "requirements: claude could not be heard as judge." in decision.notices
+    assert "requirements: claude could not be heard as judge." in notice_sentences(decision)
 
 
 @pytest.mark.feature("S0.8", "S0.42", "S0.145")
@@ -234,7 +235,7 @@ async def test_with_nobody_there_to_say_yes_it_ends_after_the_first_stage_and_sa
     seats = {name: seat(name, ("*-judge", AGREED)) for name in ("claude", "gpt")}
     meeting, decision = await held(bench, seats, REQUIREMENTS, ARCHITECTURE, given=False)
     assert decision.outcome is Outcome.CANCELLED
-    assert decision.how == "It was stopped after requirements: nobody said to go on."
+    assert decision_sentence(decision) == "It was stopped after requirements: nobody said to go on."
     assert [it.stage for it in await ends(bench, meeting)] == ["requirements"]
 
 
@@ -269,7 +270,7 @@ async def test_who_was_asked_and_not_heard_is_named_above_the_result_with_the_re
     seats = {"claude": fails, "gpt": seat("gpt"), "gemini": seat("gemini")}
     meeting, decision = await held(bench, seats, REQUIREMENTS)
     told = "claude was not heard in requirements/1-draft: The script says: overloaded."
-    assert decision.notices == (f"requirements: {told}",)
+    assert notice_sentences(decision) == (f"requirements: {told}",)
     assert (await ends(bench, meeting))[0].notices == (told,)
 
 

@@ -20,6 +20,7 @@ from roundtable.core.values import ContextItem, Decision, Limits, Outcome, Quoru
 from roundtable.live.fact_words import render_decision_lines, render_plain_lines
 from roundtable.meetings import find_meeting
 from roundtable.report.html import render_session_page
+from roundtable.report.reasons import decision_sentence
 from roundtable.report.transcript import render_transcript
 from tests.doors.command_line import Cli
 from tests.stories.house import House, again, ratings
@@ -117,7 +118,9 @@ async def test_an_agreement_names_what_it_hangs_on_and_that_one_model_gave_it() 
     )
     decision = await held(house)
     session = await house.session()
-    assert decision.how.endswith("come to the same, in the first round. claude sees risks to be settled first.")
+    assert decision_sentence(decision).endswith(
+        "come to the same, in the first round. claude sees risks to be settled first."
+    )
     assert decision.position == next(it.text for it in decision.proposals if it.id == decision.winner)
     told = "All 2 seats used the same voice, script:test."
     assert f"Counted 2 of 2 (claude, opencode). {told}" in render_plain_lines(render_decision_lines(session, "here"))

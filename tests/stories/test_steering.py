@@ -25,9 +25,11 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import FaultKind, RecordMismatch, SessionHeld
 from roundtable.core.ports import Table
+from roundtable.core.reasons import Said
 from roundtable.core.session import Session
 from roundtable.core.values import ContextItem, Decision, Gate, Limits, Outcome, Prompt, Turns
 from roundtable.engine.run import MeetingRules
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.stories.house import SESSION, House, answer
 
 SLOW: dict[str, Any] = {
@@ -44,7 +46,7 @@ async def _three_rounds(table: Table) -> Decision:
             break
         turns = Turns(concurrency="sequential", visibility="previous_rounds")
         said.append(",".join((await table.ask(name, Prompt("blind"), turns=turns)).electorate))
-    return Decision(Outcome.REACHED, how=" ".join(said))
+    return Decision(Outcome.REACHED, how=(Said(" ".join(said)),))
 
 
 async def when(house: House, true: Callable[[Session], bool]) -> None:
@@ -152,7 +154,7 @@ async def test_seats_are_switched_off_and_on_from_the_next_round() -> None:
     await when(house, lambda session: "talk/2" in session.rounds)
     await say(house, SessionAmended(seats_on=("gpt",)))
     decision = await run
-    assert decision.how == "claude,gpt,gemini claude,gemini claude,gpt,gemini"
+    assert decision_sentence(decision) == "claude,gpt,gemini claude,gemini claude,gpt,gemini"
     assert (await house.session()).name == "the talk"
 
 
@@ -175,14 +177,14 @@ async def test_a_raised_budget_lets_a_stopped_session_go_on() -> None:
     await when(house, lambda session: "talk/1" in session.rounds)
     await say(house, SessionAmended(limits=Limits(retries=0, rounds=2)))
     decision = await run
-    assert decision.how.count("claude") == 2
-    assert "Stopped: 2 rounds were held, and the limit is 2." in decision.notices
+    assert decision_sentence(decision).count("claude") == 2
+    assert "Stopped: 2 rounds were held, and the limit is 2." in notice_sentences(decision)
 
 
 async def _gated(table: Table) -> Decision:
     choice = await table.gate(Gate("go", "Go on?", ("yes", "no"), default="no"))
     first = await table.ask("gated/1", Prompt("blind"))
-    return Decision(Outcome.REACHED, how=f"{choice} {len(first.moves)}")
+    return Decision(Outcome.REACHED, how=(Said(f"{choice} {len(first.moves)}"),))
 
 
 async def test_a_gate_waits_survives_a_restart_and_takes_the_first_valid_answer() -> None:
@@ -202,17 +204,19 @@ async def test_a_gate_waits_survives_a_restart_and_takes_the_first_valid_answer(
     assert not run.done()
     await say(second, GateAnswered("go", "yes", by="me"))
     await say(second, GateAnswered("go", "no", by="someone slower"))
-    assert (await run).how == "yes 3"
+    assert decision_sentence(await run) == "yes 3"
 
 
 async def test_a_gate_takes_its_default_at_its_deadline() -> None:
     async def hold(table: Table) -> Decision:
-        return Decision(Outcome.REACHED, how=await table.gate(Gate("go", "?", ("yes", "no"), "no", deadline=0.05)))
+        return Decision(
+            Outcome.REACHED, how=(Said(await table.gate(Gate("go", "?", ("yes", "no"), "no", deadline=0.05))),)
+        )
 
     house = House({})
     house.meeting = MeetingRules("gated", 1, hold)
     await house.open(headless=False)
-    assert (await house.run()).how == "no"
+    assert decision_sentence(await house.run()) == "no"
     assert (await house.session()).answers["go"].by == "deadline default"
 
 

@@ -10,6 +10,7 @@ from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
 from roundtable.core.effects import ChangePlanned
 from roundtable.core.values import Outcome
+from roundtable.report.reasons import decision_sentence
 from tests.repository import git, write
 from tests.stories.at_desk import Held
 from tests.stories.test_apply import DECIDES, apply, decided
@@ -51,8 +52,8 @@ async def test_alone_it_is_told_and_a_yes_that_was_given_ahead_does_not_write_it
     held = Held(bench, claude=writes(slug=SHOUT, test_slug=SHOUT_TEST))
     decision = await held.hold("build", UNTESTED if green else TASK, answers=YES)
     assert (decision.outcome, decision.next_step) == (Outcome.DEADLOCK, "later")
-    assert decision.how.startswith("No candidate passed with the tests as they were")
-    assert "SlugTest.test_words_are_joined of test_slug.py" in decision.how
+    assert decision_sentence(decision).startswith("No candidate passed with the tests as they were")
+    assert "SlugTest.test_words_are_joined of test_slug.py" in decision_sentence(decision)
     assert ((code / "slug.py").read_text(), (code / "test_slug.py").read_text()) == (before, SLUG_TEST)
     mend = held.prompt("build/2-mend", "claude")
     assert "The check tests, as they were before it, failed" in mend
@@ -116,7 +117,7 @@ async def test_tests_that_are_only_moved_or_get_company_are_no_others(
 ) -> None:
     held = Held(bench, claude=[{"text": reply}])
     decision = await held.hold("build", TASK, answers=YES)
-    assert decision.next_step == "applied", decision.how
+    assert decision.next_step == "applied", decision_sentence(decision)
     session = await bench.sessions.get(held.session)
     assert [it.tests for it in session.results.values() if isinstance(it, ChangePlanned)] == [()]
 
@@ -126,7 +127,7 @@ async def test_a_change_of_a_test_that_the_code_does_not_need_is_left_out(bench:
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.next_step == "applied"
     assert ((code / "slug.py").read_text(), (code / "test_slug.py").read_text()) == (SLUG, SLUG_TEST)
-    assert "Left out, since tests that were there stand as they were: test_slug.py." in decision.how
+    assert "Left out, since tests that were there stand as they were: test_slug.py." in decision_sentence(decision)
 
 
 async def test_a_change_of_nothing_but_a_test_is_shown_to_the_person(bench: Roundtable, code: Path) -> None:
@@ -145,5 +146,5 @@ async def test_who_carries_a_decision_out_is_held_to_the_same(bench: Roundtable,
     council = await decided(bench, claude=[DECIDES, plan, cheat])
     _, decision = await apply(bench, council)
     assert decision.outcome is Outcome.DEADLOCK
-    assert "nobody said yes to what it changes of the tests that were there" in decision.how
+    assert "nobody said yes to what it changes of the tests that were there" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == STUB

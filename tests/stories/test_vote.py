@@ -10,6 +10,7 @@ import pytest
 
 from roundtable.app.records.recount_session import recount_session_decision
 from roundtable.core.values import Limits, Outcome
+from roundtable.report.reasons import decision_sentence
 from roundtable.report.vote_tables import render_vote_results
 from tests.stories.house import House, answer
 from tests.stories.lives import survives_every_death
@@ -57,7 +58,7 @@ async def test_ideas_are_pitched_blind_discussed_and_ranked() -> None:
     assert decision.outcome is Outcome.REACHED
     assert (decision.winner, decision.position, decision.author) == ("A", "A chess app", "gpt")
     assert decision.text == "A chess app, because.", "the words in which it was pitched"
-    assert decision.how == "A beats every other candidate one against one."
+    assert decision_sentence(decision) == "A beats every other candidate one against one."
     assert [(it.seat, it.position) for it in decision.dissent] == [("gemini", "A tax app")]
     assert decision.tally == {"A": 2, "B": 0, "C": 1, "no-change": 0}
 
@@ -123,7 +124,7 @@ async def test_where_nobody_beats_all_others_elimination_decides() -> None:
     decision = await house.run()
     assert await rounds_of(house) == ["vote/2-ballot"], "options are not pitched"
     assert decision.winner == "A"
-    assert decision.how == "Nobody beats every other candidate; A wins by elimination."
+    assert decision_sentence(decision) == "Nobody beats every other candidate; A wins by elimination."
 
 
 @pytest.mark.feature("S1.44")
@@ -133,7 +134,7 @@ async def test_a_tie_is_the_persons_to_break() -> None:
     decision = await house.run()
     assert decision.outcome is Outcome.REACHED
     assert decision.position == "A tax app"
-    assert decision.how.startswith("The person chose C: ")
+    assert decision_sentence(decision).startswith("The person chose C. ")
     assert (await house.session()).gates["choose"].options == ("A", "B", "C", "none")
 
 

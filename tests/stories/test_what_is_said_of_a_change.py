@@ -13,6 +13,7 @@ from roundtable.core.effects import ChangePlanned
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome
 from roundtable.report.provenance import candidate_table_rows, list_taken_hunks, render_diffstat, summarize_change
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.repository import commit, git, own_python, repository, sandbox, write
 from tests.stories.at_desk import Held
 from tests.stories.test_apply import POSITION, apply
@@ -49,11 +50,11 @@ async def test_tests_that_are_not_committed_were_not_run_on_what_is(
         decision = await Held(desk, claude=writer(SLUG)).hold("build", TASK, answers=YES)
     assert decision.next_step == "applied"
     said = "Not run on what will be committed, since they are not committed: test_slug.py."
-    assert said in decision.notices
-    assert ("The check tests ended well without running a single test." in decision.notices) is listed
+    assert said in notice_sentences(decision)
+    assert ("The check tests ended well without running a single test." in notice_sentences(decision)) is listed
     assert "tests=" not in git(code, "log", "-1", "--format=%B")
-    assert "on the merged tree" not in decision.how
-    assert "There are no checks" not in decision.how
+    assert "on the merged tree" not in decision_sentence(decision)
+    assert "There are no checks" not in decision_sentence(decision)
 
 
 async def test_a_part_that_leaves_the_checks_failing_is_asked_about_once_more_and_not_praised(
@@ -66,9 +67,10 @@ async def test_a_part_that_leaves_the_checks_failing_is_asked_about_once_more_an
     assert "With what you took, tests still fails, as before; with all of it, it passes." in asked
     assert ((code / "slug.py").read_text(), (code / "README.md").read_text()) == (STUB, README)
     assert decision.position == f"{TASK}: claude changes README.md"
-    assert "after 1 check on the merged tree, of which tests failed, as before: README.md." in decision.how
-    assert "The person left out slug.py#1." in decision.how
-    assert "passed" not in decision.how
+    how = decision_sentence(decision)
+    assert "after 1 check on the merged tree, of which tests failed, as before: README.md." in how
+    assert "The person left out slug.py#1." in decision_sentence(decision)
+    assert "passed" not in decision_sentence(decision)
     assert "Checks: tests=failed" in git(code, "log", "-1", "--format=%B")
 
 
@@ -76,7 +78,7 @@ async def test_a_person_who_is_asked_once_more_can_take_all_of_it(bench: Roundta
     part = json.dumps({"rejected": ["slug.py#1"]})
     decision = await answered(Held(bench, claude=both()), bench, approve=("some", part), approve_2=("all", ""))
     assert (code / "slug.py").read_text() == SLUG
-    assert "after 1 check on the merged tree: " in decision.how
+    assert "after 1 check on the merged tree: " in decision_sentence(decision)
 
 
 async def test_what_a_person_wrote_anew_is_the_persons(bench: Roundtable, code: Path) -> None:
@@ -109,8 +111,8 @@ async def test_what_was_not_run_is_not_called_alike(tmp_path: Path, bench_places
         held = Held(desk, claude=one, gpt=other)
         decision = await held.hold("build", "Write Slug.java", settings={"judge": False})
         session = await desk.sessions.get(held.session)
-    assert "Nothing was run that could tell the 2 candidates apart." in decision.how
-    assert "there is no check here that it could pass." in decision.how, "and so it was run nowhere"
+    assert "Nothing was run that could tell the 2 candidates apart." in decision_sentence(decision)
+    assert "there is no check here that it could pass." in decision_sentence(decision), "and so it was run nowhere"
     assert [row[3] for row in candidate_table_rows(tried(session))] == ["–", "–"]
 
 
@@ -129,7 +131,7 @@ async def test_what_the_decision_names_was_asked_for(bench: Roundtable, code: Pa
     council = Held(bench, claude=[decides, plan, {"round": "apply/2-write", **both()[0]}])
     await council.hold("council", "How should the words be joined?")
     later, decision = await apply(bench, council)
-    assert decision.outcome is Outcome.REACHED, decision.how
+    assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
     assert unasked(await bench.sessions.get(later.session)) == (() if named == "in its words" else ("README.md#1",))
 
 

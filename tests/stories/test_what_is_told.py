@@ -10,6 +10,7 @@ from roundtable.core.events import CallFailed, MoveMade, TurnAsked
 from roundtable.core.faults import FaultKind
 from roundtable.core.usage import Usage
 from roundtable.core.values import Limits, Outcome, Request
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.stories.house import DISPUTE, SEATS, House, ScriptedVoices, answer, seat_script
 
 GOOD = seat_script(answer("Use REST"))
@@ -41,7 +42,7 @@ async def test_a_budget_sees_what_failed_calls_used() -> None:
     house = House({"seats": seats})
     await house.open(limits=msgspec.structs.replace(LIMITS, budget_tokens=9000))
     decision = await house.run()
-    assert any("budget" in notice for notice in (*decision.notices, decision.how))
+    assert any("budget" in notice for notice in (*notice_sentences(decision), decision_sentence(decision)))
 
 
 async def test_an_answer_cut_at_its_limit_is_said_above_the_text() -> None:
@@ -51,7 +52,7 @@ async def test_an_answer_cut_at_its_limit_is_said_above_the_text() -> None:
     decision = await house.run()
     assert decision.outcome is Outcome.REACHED
     assert decision.degraded
-    assert "Cut off at the token limit (max_tokens): claude in council/1-blind." in decision.notices
+    assert "Cut off at the token limit (max_tokens): claude in council/1-blind." in notice_sentences(decision)
     moves = {it.event.seat: it.event.truncated for it in await house.records() if isinstance(it.event, MoveMade)}
     assert moves == {"claude": True, "gpt": False, "gemini": False}
 

@@ -8,6 +8,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.core.values import Outcome
+from roundtable.report.reasons import decision_sentence
 from tests.repository import git, write
 from tests.stories.at_desk import Held
 from tests.stories.test_build import YES, tried
@@ -53,7 +54,10 @@ async def test_who_writes_the_file_anew_and_garbles_another_function_is_taken_wi
     held = Held(bench, claude=writes(slug=KEPT.replace("…", "...") + SLUG))
     decision = await held.hold("build", ADD, answers=YES)
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "applied")
-    assert "Put back as before, since the task does not name it and checks broke: shorten in slug.py." in decision.how
+    assert (
+        "Put back as before, since the task does not name it and checks broke: shorten in slug.py."
+        in decision_sentence(decision)
+    )
     written = (code / "slug.py").read_text()
     assert KEPT.strip() in written
     assert SLUG.strip() in written
@@ -71,7 +75,7 @@ async def test_a_change_elsewhere_that_breaks_nothing_stays(bench: Roundtable, c
     decision = await held.hold("build", ADD, answers=YES)
     assert decision.next_step == "applied"
     assert (code / "slug.py").read_text() == other
-    assert "Put back" not in decision.how
+    assert "Put back" not in decision_sentence(decision)
 
 
 @pytest.mark.parametrize("place", ["slug", "dots"])
@@ -88,7 +92,7 @@ async def test_half_of_what_was_asked_for_is_not_taken_out_again(bench: Roundtab
     task = f"Add dotted(text) to {place}.py, the text with three dots behind it, and use it for texts that are cut."
     decision = await held.hold("build", task, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
-    assert "sto..." in decision.how
+    assert "sto..." in decision_sentence(decision)
     assert (code / "slug.py").read_text() == KEPT
 
 
@@ -96,7 +100,7 @@ async def test_what_fails_all_the_same_is_as_its_author_wrote_it(bench: Roundtab
     there(code)
     held = Held(bench, claude=writes(slug=KEPT.replace("…", "...") + SLUG.replace("slugify", "slug_of") + "1 / 0\n"))
     decision = await held.hold("build", ADD, answers=YES)
-    assert decision.how.startswith("No candidate passed.")
+    assert decision_sentence(decision).startswith("No candidate passed.")
     (found,) = tried(await bench.sessions.get(held.session)).candidates
     assert found.put_back == ()
 
@@ -113,7 +117,7 @@ async def test_what_the_change_needs_elsewhere_stays_and_what_was_forgotten_come
     test = EDITOR_TEST.replace("EditorTest", "UndoTest").replace("len(Editor()), 0", "Editor().undo(), 'before'")
     held = Held(bench, claude=writes(editor=remembers + undo, test_undo=test))
     decision = await held.hold("build", "Add undo() to the class Editor in editor.py.", answers=YES)
-    assert decision.next_step == "applied", decision.how
+    assert decision.next_step == "applied", decision_sentence(decision)
     written = (code / "editor.py").read_text()
     assert remembers.rstrip() in written
     assert LENGTH in written
@@ -124,7 +128,7 @@ async def test_a_new_test_that_is_wrong_does_not_hide_what_was_garbled(bench: Ro
     wrong = SLUG_TEST.replace("hello-world", "HELLO")
     held = Held(bench, claude=writes(slug=KEPT.replace("…", "...") + SLUG, test_slug=wrong))
     decision = await held.hold("build", ADD, answers=YES)
-    assert decision.next_step == "applied", decision.how
+    assert decision.next_step == "applied", decision_sentence(decision)
     assert KEPT.strip() in (code / "slug.py").read_text()
     assert not (code / "test_slug.py").exists()
 
@@ -136,5 +140,5 @@ async def test_a_change_of_which_no_code_would_be_left_is_not_made_one_that_pass
     reply = wrote({"slug.py": "OLD = 1\n", "README.md": "The old function is gone.\n"})
     held = Held(bench, claude=[{"text": reply}])
     decision = await held.hold("build", "Remove the old function from slug.py, and say so in README.md.", answers=YES)
-    assert decision.how.startswith("No candidate passed.")
+    assert decision_sentence(decision).startswith("No candidate passed.")
     assert (code / "slug.py").read_text() == KEPT

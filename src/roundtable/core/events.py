@@ -13,7 +13,7 @@ import msgspec
 from roundtable.core.effects import Effect, EffectResult
 from roundtable.core.faults import Fault, RecordTooNew
 from roundtable.core.ledger import Entry
-from roundtable.core.usage import format_money
+from roundtable.core.upcast import upcast_event
 from roundtable.core.values import (
     Charter,
     ContextItem,
@@ -30,7 +30,8 @@ from roundtable.core.values import (
 )
 from roundtable.core.verdict import Verdict
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2: reasons are values with a code; 1 had sentences. `core.upcast` reads what version 1 wrote."""
 
 
 class Fact(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"):
@@ -268,22 +269,6 @@ class LimitReached(Fact, frozen=True, tag="limit.reached"):
     spent: float
     allowed: float
 
-    @property
-    def words(self) -> str:
-        """The limit in words, to follow `Stopped: `."""
-        match self.limit:
-            case "budget_usd":
-                return f"{format_money(self.spent)} is spent, and the budget is {format_money(self.allowed)}"
-            case "budget_tokens":
-                return f"{self.spent:,.0f} tokens are used, and the budget is {self.allowed:,.0f}"
-            case _:
-                return f"{self.spent:g} {self.limit} were held, and the limit is {self.allowed:g}"
-
-    @property
-    def sentence(self) -> str:
-        """The limit as a sentence."""
-        return f"Stopped: {self.words}."
-
 
 # --- gates, effects, the end ---------------------------------------------------------------------
 
@@ -414,6 +399,8 @@ def decode_event(data: bytes | str, version: int = SCHEMA_VERSION) -> Event:
             f"This record has version {version}, and this Roundtable reads up to {SCHEMA_VERSION}.",
             "Upgrade Roundtable to open it.",
         )
+    if version < SCHEMA_VERSION:
+        data = upcast_event(data, version)
     try:
         event = _decode_known(data)
     except msgspec.ValidationError:

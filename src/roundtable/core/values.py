@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from roundtable.core.faults import Fault
+from roundtable.core.reasons import Reasons
 from roundtable.core.usage import Usage
 from roundtable.core.verdict import Verdict
 
@@ -337,7 +338,7 @@ class Decision(Value, frozen=True):
     """
 
     outcome: Outcome
-    how: str
+    how: Reasons
     winner: str = ""
     position: str = ""
     text: str = ""
@@ -351,7 +352,7 @@ class Decision(Value, frozen=True):
     tally: dict[str, int] = {}
     conformity: tuple[str, ...] = ()
     basis: tuple[str, ...] = ()
-    notices: tuple[str, ...] = ()
+    notices: Reasons = ()
     next_step: str = ""
     substitutions: tuple[Substitution, ...] = ()
 

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 
 import msgspec
 
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.effects import ChildEnded, Effect, EffectResult
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Table
 from roundtable.core.session import RoundRecord, Session
+from roundtable.core.text.wording import join_names
 from roundtable.core.values import Absence, Charter, Decision, Expect, Gate, Limits, Move, Prompt, Round, Seat, Turns
 from roundtable.engine.limits import DecreeReview, has_quorum
 from roundtable.engine.prompts import anonymous_seat_labels

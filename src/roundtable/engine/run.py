@@ -8,9 +8,10 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 
 import msgspec
 
-from roundtable.core.events import DecisionMade, RunStarted, RunStopped, SessionEnded
+from roundtable.core.events import DecisionMade, LimitReached, RunStarted, RunStopped, SessionEnded
 from roundtable.core.faults import LeaseLost, NotFound, RecordMismatch
 from roundtable.core.ports import AgentWorktrees, Lease, Leases, Performer, Store, Table, Voices
+from roundtable.core.reasons import AnswersCutOff, LimitMet, PersonCancelled, Reason, Reasons, distinct_reasons
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, Decision, Outcome
 from roundtable.engine.feed import Feed
@@ -101,9 +102,9 @@ class Engine:
             decision = await table.check_decrees(await meeting.hold(table))
             await table.final_boundary()
         except MeetingCancelled:
-            decision = _decision_without_rule(session, Outcome.CANCELLED, "A person cancelled the session.")
+            decision = _decision_without_rule(session, Outcome.CANCELLED, PersonCancelled())
         except MeetingLimitReached as stop:
-            decision = _decision_without_rule(session, Outcome.INSUFFICIENT, stop.reached.sentence)
+            decision = _decision_without_rule(session, Outcome.INSUFFICIENT, limit_reason(stop.reached))
         finally:
             await table.finish()
         decision = _add_engine_facts(session, decision)
@@ -130,25 +131,29 @@ def _find_matching_meeting(session: Session, meetings: FindMeeting) -> MeetingRu
     return meeting
 
 
-def _decision_without_rule(session: Session, outcome: Outcome, how: str) -> Decision:
+def _decision_without_rule(session: Session, outcome: Outcome, how: Reason) -> Decision:
     """A decision that the engine makes because the meeting could not."""
     names = tuple(seat.name for seat in session.charter.seats)
     basis = tuple(record.name for record in session.rounds.values() if record.closed is not None)
-    return Decision(outcome, how, electorate=names, basis=basis)
+    return Decision(outcome, (how,), electorate=names, basis=basis)
 
 
 def _add_engine_facts(session: Session, decision: Decision) -> Decision:
     """Add what the engine knows: limits that stopped the meeting, truncated answers, and substituted voices."""
-    stops = [stop.sentence for stop in session.limit_stops.values()]
-    notices = dict.fromkeys((*decision.notices, *stops, *_truncation_notices(session)))
-    notices.pop(decision.how, None)
-    return msgspec.structs.replace(decision, notices=tuple(notices), substitutions=session.substitutions())
+    stops = map(limit_reason, session.limit_stops.values())
+    notices = distinct_reasons((*decision.notices, *stops, *_truncation_notices(session)), without=decision.how)
+    return msgspec.structs.replace(decision, notices=notices, substitutions=session.substitutions())
 
 
-def _truncation_notices(session: Session) -> list[str]:
+def limit_reason(reached: LimitReached) -> LimitMet:
+    """The limit that was reached, as a reason of a decision."""
+    return LimitMet(reached.limit, reached.spent, reached.allowed)
+
+
+def _truncation_notices(session: Session) -> Reasons:
     moves = [turn.move for record in session.rounds.values() for turn in record.turns.values()]
-    cut = [f"{move.seat} in {move.round}" for move in moves if move is not None and move.truncated]
-    return [f"Cut off at the token limit (max_tokens): {', '.join(cut)}."] if cut else []
+    cut = tuple((move.seat, move.round) for move in moves if move is not None and move.truncated)
+    return (AnswersCutOff(cut),) if cut else ()
 
 
 def _stop_reason(error: BaseException) -> str:

@@ -24,6 +24,7 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import Fault, RecordMismatch
 from roundtable.core.ports import AgentWorktrees, Performer, Voices
+from roundtable.core.reasons import ChildMeetingFailed
 from roundtable.core.replies import find_codec
 from roundtable.core.session import RoundRecord
 from roundtable.core.values import Charter, Decision, Expect, Gate, Outcome, Prompt, Round, Seat, Turns
@@ -352,8 +353,8 @@ class RecordedTable:
         result = await self.do(step, OpenChild(msgspec.structs.replace(charter, parent=self._session.id)))
         if isinstance(result, ChildEnded):
             return result.decision
-        reason = result.message if isinstance(result, Fault) else "The child meeting returned no decision."
-        return Decision(Outcome.FAILED, how=reason)
+        fault = result if isinstance(result, Fault) else None
+        return Decision(Outcome.FAILED, how=(ChildMeetingFailed(fault),))
 
 
 def _has_quorum(record: RoundRecord) -> bool:

@@ -55,6 +55,7 @@ from roundtable.report.provenance import (
     render_hunk_lines,
     summarize_change,
 )
+from roundtable.report.reasons import decision_sentence, limit_text, notice_sentences
 from roundtable.report.step_words import describe_running_step, render_step_result_lines
 
 
@@ -310,7 +311,7 @@ def _round_line(event: RoundOpened | RoundClosed | LimitReached) -> LiveLine:
             quorum = "" if event.quorate else "; quorum not reached"
             return LiveLine(f"Round {event.round} closed: {len(event.counted)} of {of} answered{how}{quorum}.", "dim")
         case LimitReached():
-            return LiveLine(f"Round {event.round} was not held: {event.words}.", "system")
+            return LiveLine(f"Round {event.round} was not held: {limit_text(event)}.", "system")
 
 
 def _step_lines(event: EffectStarted | EffectDone | EffectFailed) -> list[LiveLine]:
@@ -407,7 +408,7 @@ def render_decision_lines(session: Session, address: str) -> Iterator[LiveLine]:
     outcome = phrases.describe_outcome(decision)
     headline = f"Decision {outcome}{position}" if decision.is_decided else f"No decision ({outcome})"
     yield LiveLine(headline, "decision")
-    yield LiveLine(sanitize_line(decision.how))
+    yield LiveLine(sanitize_line(decision_sentence(decision)))
     if basis := sanitize_line(f"{_counted_sentence(decision)} {phrases.describe_shared_voice(session)}"):
         yield LiveLine(basis)
     change = summarize_change(session)
@@ -436,7 +437,7 @@ def _notice_lines(decision: Decision) -> Iterator[LiveLine]:
             "fault",
             indent=2,
         )
-    for notice in decision.notices:
+    for notice in notice_sentences(decision):
         yield LiveLine(sanitize_line(notice), "fault", indent=2)
 
 

@@ -17,6 +17,7 @@ import msgspec
 from roundtable.core.decide import trial_outcome as rule
 from roundtable.core.decide.positions import decide_without_quorum
 from roundtable.core.ports import Table
+from roundtable.core.reasons import Said
 from roundtable.core.values import Decision, Gate, Outcome, Prompt, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound, RetryCount
 from roundtable.meetings.try_candidates import (
@@ -75,9 +76,9 @@ async def hold_apply_meeting(table: Table) -> Decision:
     )
     try:
         if settings.draft:
-            how, course.before = f"{lead}'s draft is taken as it was.", settings.doubt
-            notices = (settings.doubt,) if settings.doubt else ()
-            decided = Decision(Outcome.REACHED, how, author=lead, notices=notices)
+            how, course.before = Said(f"{lead}'s draft is taken as it was."), settings.doubt
+            notices = (Said(settings.doubt),) if settings.doubt else ()
+            decided = Decision(Outcome.REACHED, (how,), author=lead, notices=notices)
             return await carry_out_change(table, course, _of(decided, settings.position), settings.draft)
         return await _by_lead(table, settings, course)
     except StepFailed as stop:
@@ -91,7 +92,7 @@ async def _by_lead(table: Table, settings: ApplySettings, course: ChangeProgress
     if not drafted.moves:
         return decide_without_quorum(drafted)
     if await table.gate(_go_on(course.seat)) == "stop":
-        return Decision(Outcome.REJECTED, "The person stopped it after the plan; nothing was written.")
+        return Decision(Outcome.REJECTED, (Said("The person stopped it after the plan; nothing was written."),))
     prompt = Prompt(WRITE.template)
     written = await table.ask("apply/2-write", prompt, expect=expect_changes(table), seats=lead, turns=WRITE.turns)
     if not written.moves:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.ports import Table
+from roundtable.core.reasons import NobodyAnswered, QuestionAnswered
 from roundtable.core.values import Decision, Expect, Outcome, Prompt, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
 
@@ -28,12 +29,12 @@ async def hold_chat_meeting(table: Table) -> Decision:
     held = await table.ask(ROUND, Prompt(ANSWER.template), expect=Expect(ANSWER.codec), turns=ANSWER.turns)
     if not held.moves:
         return Decision(
-            Outcome.INSUFFICIENT, "Nobody answered.", electorate=held.electorate, missing=held.missing, basis=(ROUND,)
+            Outcome.INSUFFICIENT, (NobodyAnswered(),), electorate=held.electorate, missing=held.missing, basis=(ROUND,)
         )
     move = held.moves[0]
     return Decision(
         Outcome.REACHED,
-        f"{move.seat} answered. The session it is about stays as it was.",
+        (QuestionAnswered(move.seat),),
         text=move.text,
         author=move.seat,
         electorate=held.electorate,

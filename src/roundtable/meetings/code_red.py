@@ -21,6 +21,7 @@ from roundtable.core.text.wording import end_sentence
 from roundtable.core.values import Decision, Expect, Gate, NextStep, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.shared_rounds import APPLY_HINT, prove_round_claims, serve_seat_requests
+from roundtable.report.reasons import decision_sentence
 
 TRIAGE = PlannedRound("triage", "triage", Turns(visibility="none"))
 BLIND = PlannedRound("blind", "diagnosis-json", Turns(visibility="own"))
@@ -79,7 +80,7 @@ async def _outcome(table: Table, decision: Decision) -> Decision:
     """What becomes of the diagnosis; a cause that was not found cannot be fixed."""
     details = {option: meaning for option, meaning in CHOICES.items() if option != "fix" or decision.winner}
     found = f"Root cause: {end_sentence(decision.position)}" if decision.winner else "No root cause was found."
-    question = f"{found} {decision.how} What next?"
+    question = f"{found} {decision_sentence(decision)} What next?"
     choice = await table.gate(Gate("outcome", question, tuple(details), default="report", details=details))
     return msgspec.structs.replace(decision, next_step=NextStep.APPLY if choice == "fix" else choice)
 

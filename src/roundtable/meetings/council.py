@@ -93,7 +93,7 @@ async def _tie_break(table: Table, standing: rule.CouncilStanding) -> str:
     outcome, _ = standing.outcome
     if outcome not in (Outcome.TIE, Outcome.DEADLOCK):
         return ""
-    return await ask_person_to_choose(table, f"The seats ended in a {outcome}.", standing.proposals)
+    return await ask_person_to_choose(table, (), standing.proposals, before=f"The seats ended in a {outcome}.")
 
 
 MEETING = Meeting(

@@ -19,6 +19,7 @@ import msgspec
 from roundtable.core.decide import debate as rule
 from roundtable.core.decide.positions import decide_without_quorum
 from roundtable.core.ports import Table
+from roundtable.core.reasons import ExecutorMissing, PlanMissing
 from roundtable.core.text.wording import end_sentence
 from roundtable.core.values import Decision, Expect, Gate, NextStep, Outcome, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
@@ -61,8 +62,8 @@ async def hold_debate_meeting(table: Table) -> Decision:
     ruling = standing.ruling(settings.support)
     choice = ""
     if ruling.outcome is Outcome.DEADLOCK:
-        why = f"No consensus: {standing.tally_line()}. {ruling.why}"
-        choice = await ask_person_to_choose(table, why, standing.proposals)
+        tally = f"No consensus: {standing.tally_line()}."
+        choice = await ask_person_to_choose(table, ruling.why, standing.proposals, before=tally)
     decision = await table.check_decrees(rule.decide_debate(standing, settings.support, choice))
     return await _planned(table, settings, decision)
 
@@ -120,15 +121,13 @@ async def _planned(table: Table, settings: DebateSettings, decision: Decision) -
     if decision.outcome is not Outcome.REACHED:
         return decision
     if executor not in decision.electorate:
-        why = f"{decision.how} {executor} is not at the table, so there is no plan to carry out."
-        return msgspec.structs.replace(decision, how=why)
+        return msgspec.structs.replace(decision, how=(*decision.how, ExecutorMissing(executor)))
     if not await table.may_open(name):
         return decision
     prompt = Prompt(PLAN.template, quotes={"position": decision.position})
     drafted = await table.ask(name, prompt, seats=(executor,), turns=PLAN.turns)
     if drafted.move_of(executor) is None:
-        notice = f"{executor} gave no plan, so there is nothing to carry out."
-        return msgspec.structs.replace(decision, notices=(*decision.notices, notice))
+        return msgspec.structs.replace(decision, notices=(*decision.notices, PlanMissing(executor)))
     details = {"yes": f"note that it may be ({APPLY_HINT})", "no": "nothing is carried out"}
     question = f"{executor} has drafted a plan for: {end_sentence(decision.position)} Shall it be carried out?"
     answer = await table.gate(Gate("execute", question, ("yes", "no"), default="no", details=details))

@@ -29,6 +29,7 @@ from roundtable.meetings.shared_rounds import (
     render_options,
     serve_seat_requests,
 )
+from roundtable.report.reasons import decision_sentence, reasons_text
 
 TURNS = Turns(concurrency="sequential", visibility="same_round", signed=True, order="priority")
 SPEAK = PlannedRound("speak", "score-json", TURNS)
@@ -121,7 +122,7 @@ async def _round(table: Table, name: str, rounds: Sequence[Round]) -> Round:
 async def _warning(table: Table, accord: rule.KnightsAccord, upto: int) -> str:
     """The person is told before the end, not only at it."""
     left = upto - len(accord.rounds)
-    head = f"No consensus after {len(accord.rounds)} rounds: {accord.ruling.why}"
+    head = f"No consensus after {len(accord.rounds)} rounds: {reasons_text(accord.ruling.why)}"
     question = " ".join((head, f"Scores: {accord.scores}.", *accord.blocking(), f"Go on for up to {left} more?"))
     details = {"continue": f"up to {left} more rounds", "stop": "end the discussion and choose yourself"}
     return await table.gate(Gate("warning", question, ("continue", "stop"), default="continue", details=details))
@@ -134,7 +135,7 @@ async def _persons_choice(table: Table, accord: rule.KnightsAccord, decision: De
     details = {option: meaning for option, meaning in CHOICES.items() if option not in barred}
     id = "decide" if sitting == 1 else f"decide-{sitting}"
     proposed = [f"It proposes: {end_sentence(decision.position)}"] if decision.position else []
-    question = " ".join((decision.how, *proposed, *accord.blocking(), "What next?"))
+    question = " ".join((decision_sentence(decision), *proposed, *accord.blocking(), "What next?"))
     return await table.gate(Gate(id, question, tuple(details), "later", details))
 
 

@@ -21,6 +21,7 @@ from roundtable.core.decide.points import collect_debate_points
 from roundtable.core.decide.positions import decide_without_quorum, positions_by_seat
 from roundtable.core.decide.vote import read_out_candidates
 from roundtable.core.ports import Table
+from roundtable.core.reasons import StoppedBeforeDeciding
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.shared_rounds import ask_person_to_choose, serve_seat_requests
@@ -203,7 +204,7 @@ def _after(recipe: Recipe, planned: RecipeRound, hearing: RuleInput, held: Round
 async def _concluded(table: Table, recipe: Recipe, hearing: RuleInput, step: str) -> Decision:
     """What the rule makes of it, and where that settles nothing, the person."""
     if not hearing.deciding:
-        how = "The meeting was stopped before the round that decides."
+        how = (StoppedBeforeDeciding(),)
         held = tuple(it.name for it in hearing.rounds)
         return Decision(Outcome.INSUFFICIENT, how, electorate=hearing.rounds[-1].electorate, basis=held)
     decision = msgspec.structs.replace(recipe.rule.conclude(hearing), next_step=step)

@@ -11,8 +11,10 @@ from roundtable.core.decide.claims import apply_proofs_to_round
 from roundtable.core.decide.positions import PositionRatings, positions_by_seat
 from roundtable.core.effects import ClaimsProven, ProveClaims, ReadFiles, RunChecks
 from roundtable.core.ports import Table
+from roundtable.core.reasons import Reasons
 from roundtable.core.values import Expect, Gate, Prompt, Proposal, Round, Turns
 from roundtable.meetings.meeting import PlannedRound
+from roundtable.report.reasons import reasons_text
 
 APPLY_HINT = "`roundtable apply` then does it"
 """What a yes to carrying out is told."""
@@ -42,10 +44,10 @@ async def compare_positions(table: Table, name: str, answers: Round) -> Position
     return {move.seat: move.verdict.ratings for move in ballot.moves if move.verdict.counts}
 
 
-async def ask_person_to_choose(table: Table, why: str, proposals: Sequence[Proposal]) -> str:
+async def ask_person_to_choose(table: Table, why: Reasons, proposals: Sequence[Proposal], before: str = "") -> str:
     """Where the seats cannot settle it, the person may; left alone, it stays unsettled."""
     details = {proposal.id: proposal.text for proposal in proposals}
-    question = f"{why} Which proposal do you choose?"
+    question = " ".join(filter(None, (before, reasons_text(why), "Which proposal do you choose?")))
     choice = await table.gate(Gate("choose", question, (*details, "none"), default="none", details=details))
     return "" if choice == "none" else choice
 

@@ -22,6 +22,7 @@ from roundtable.report.document import (
     Quote,
     ReportBlock,
 )
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.recount import (
     RULE_RECOUNT_COLUMNS,
     SEAT_RECOUNT_COLUMNS,
@@ -276,7 +277,8 @@ class _Page:
                 f"{escape_html_line(phrases.describe_fault(absence.fault))}"
                 for absence in decision.missing
             ]
-            items = "".join(f"<li>{item}</li>" for item in (*absences, *map(escape_html_line, decision.notices)))
+            lines = (*absences, *map(escape_html_line, notice_sentences(decision)))
+            items = "".join(f"<li>{line}</li>" for line in lines)
             heading = escape_html_line(phrases.degraded_heading(decision))
             yield f'<div class="card degraded"><b>{heading}</b><ul>{items}</ul></div>'
         for line in filter(
@@ -285,7 +287,7 @@ class _Page:
             yield f'<p class="soft">{escape_html_line(line)}</p>'
         yield f'<div class="card seat {self._class(decision.author)}">'
         ended = escape_html_line(phrases.describe_outcome(decision))
-        yield f'<p><span class="tag">{ended}</span> {escape_html_line(decision.how)}</p>'
+        yield f'<p><span class="tag">{ended}</span> {escape_html_line(decision_sentence(decision))}</p>'
         if decision.electorate:
             yield f'<p class="soft">{counted[0].upper()}{counted[1:]}: {self._all(decision.counted) or "nobody"}</p>'
         if decision.position:

@@ -15,6 +15,7 @@ from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import make_answer_standalone
 from roundtable.core.values import Decision, Outcome
 from roundtable.core.verdict import Verdict
+from roundtable.report.reasons import decision_sentence
 from roundtable.report.stage_words import list_stage_ends
 
 LONGEST_ENTRY_TEXT = 500
@@ -60,8 +61,9 @@ def _derive_entries(session: Session, decides_by_writing: bool) -> Iterator[Entr
         return
     decrees = _decrees(session, decision)
     state = EntryState.OVERRULED if decrees else str(decision.outcome)
+    how = decision_sentence(decision)
     for number, text in enumerate(_decided_texts(session, decision), 1):
-        yield _entry(session, "D", EntryKind.DECISION, text, number=number, why=decision.how, state=state)
+        yield _entry(session, "D", EntryKind.DECISION, text, number=number, why=how, state=state)
     yield from decrees
     if decision.outcome is Outcome.REACHED and not decrees:
         predictions = [
@@ -148,7 +150,7 @@ def _error(session: Session, decision: Decision) -> Iterator[Entry]:
     text = decision.position or decision.winner or f"Not diagnosed: {session.charter.question}"
     found = decision.text.strip().partition("\n")[0] if decision.outcome is Outcome.REACHED else ""
     state = EntryState.FIXING if answer is not None and answer.option == "fix" else EntryState.LOGGED
-    entry = _entry(session, "CR", EntryKind.ERROR, text, why=found or decision.how, state=state)
+    entry = _entry(session, "CR", EntryKind.ERROR, text, why=found or decision_sentence(decision), state=state)
     yield msgspec.structs.replace(entry, id="")
 
 

@@ -11,6 +11,7 @@ from roundtable.core.replies import read_reply
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.values import Charter, Decision, Dissent, Expect, NextStep, Outcome
 from roundtable.core.verdict import SEVERITIES, Issue, Stance, Verdict
+from roundtable.report.reasons import limit_text
 from roundtable.report.status import INTERRUPTED, LATE, turn_state
 
 COST_COLUMNS = ("Calls", "Failed", "Tokens in", "Cached", "Tokens out", "Cost")
@@ -264,7 +265,7 @@ def describe_session_changes(session: Session) -> list[str]:
     lines += [f"Seat switched off: {name}" for name in sorted(session.seats_off)]
     lines += [f"Renamed to {session.name}"] if session.name != session.charter.name else []
     lines += ["Limits changed"] if any(amendment.limits is not None for _, amendment in session.amendments) else []
-    lines += [f"{stop.round} was not held: {stop.words}" for stop in session.limit_stops.values()]
+    lines += [f"{stop.round} was not held: {limit_text(stop)}" for stop in session.limit_stops.values()]
     if session.cancel is not None:
         reason = f": {session.cancel.reason}" if session.cancel.reason else ""
         lines.append(f"Cancelled by {session.cancel.by or 'a person'}{reason}")

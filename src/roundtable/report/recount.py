@@ -16,12 +16,15 @@ from roundtable.core.decide import (
     rule_score_threshold,
 )
 from roundtable.core.decide.positions import normalize_position
-from roundtable.core.decide.ruling import Ruling, join_names
+from roundtable.core.decide.ruling import Ruling
+from roundtable.core.reasons import Said
 from roundtable.core.session import Session
+from roundtable.core.text.wording import join_names
 from roundtable.core.values import Decision, Outcome, Round
 from roundtable.core.verdict import Stance, Verdict
 from roundtable.report.agreement_map import STANCE_WORDS, SeatPositions, resolve_proposal_id, trace_seat_positions
 from roundtable.report.costs import NO_VALUE, CostLine, summarize_costs
+from roundtable.report.reasons import decision_sentence, reasons_text
 
 SCORE_THRESHOLDS = (9, 8, 7)
 
@@ -147,7 +150,7 @@ def _move_words(seat: SeatRecount) -> str:
 def compare_decision_without_seat(decision: Decision, other: Decision, without: str) -> SeatAbsence:
     """Compare the decision without a seat with the recorded one."""
     changed = decision.outcome is not other.outcome or not _same_winner(decision, other, without)
-    return SeatAbsence(changed, str(other.outcome), other.winner, other.position, other.how)
+    return SeatAbsence(changed, str(other.outcome), other.winner, other.position, decision_sentence(other))
 
 
 def _same_winner(decision: Decision, other: Decision, without: str) -> bool:
@@ -226,7 +229,7 @@ def _recount_rules(
             winner,
             ruling.outcome is decision.outcome and winner in ("", decision.winner),
             tuple(seat for seat, ruling in without.items() if (ruling.outcome, ruling.winner) != result),
-            ruling.why,
+            reasons_text(ruling.why),
         )
 
 
@@ -294,15 +297,17 @@ def _rule_over_ballots(
 def _condorcet_ruling(ballots: dict[str, tuple[str, ...]], candidates: Sequence[str]) -> Ruling:
     winner = condorcet_winner(ballots, candidates)
     if winner:
-        return Ruling(Outcome.REACHED, winner, why=f"{winner} beats every other candidate one against one.")
-    return Ruling(Outcome.DEADLOCK, why="No candidate beats every other candidate one against one.")
+        return Ruling(Outcome.REACHED, winner, why=(Said(f"{winner} beats every other candidate one against one."),))
+    return Ruling(Outcome.DEADLOCK, why=(Said("No candidate beats every other candidate one against one."),))
 
 
 def _elimination_ruling(ballots: dict[str, tuple[str, ...]], candidates: Sequence[str]) -> Ruling:
     winners = instant_runoff_winners(ballots, candidates) if ballots else ()
     if len(winners) == 1:
-        return Ruling(Outcome.REACHED, winners[0], why=f"{winners[0]} remains after the others are eliminated.")
-    return Ruling(Outcome.TIE, why=f"{join_names(winners)} are tied." if winners else "There are no ballots.")
+        return Ruling(
+            Outcome.REACHED, winners[0], why=(Said(f"{winners[0]} remains after the others are eliminated."),)
+        )
+    return Ruling(Outcome.TIE, why=(Said(f"{join_names(winners)} are tied." if winners else "There are no ballots."),))
 
 
 def _first_choices_ruling(ballots: dict[str, tuple[str, ...]], _: Sequence[str]) -> Ruling:
@@ -330,14 +335,14 @@ def _plurality_ruling(votes: Mapping[str, str]) -> Ruling:
     tally = Counter(votes.values()).most_common()
     leaders = [name for name, count in tally if count == tally[0][1]]
     if not leaders:
-        return Ruling(Outcome.INSUFFICIENT, why="No seat has a position.")
+        return Ruling(Outcome.INSUFFICIENT, why=(Said("No seat has a position."),))
     share = f"{tally[0][1]} of {len(votes)} seats"
     if len(leaders) > 1:
-        return Ruling(Outcome.TIE, why=f"{share} each: {join_names(leaders)}.")
+        return Ruling(Outcome.TIE, why=(Said(f"{share} each: {join_names(leaders)}."),))
     if leaders[0] in STANCE_WORDS.values():
         agreed = leaders[0] == STANCE_WORDS[Stance.SUPPORT]
-        return Ruling(Outcome.REACHED if agreed else Outcome.DEADLOCK, why=f"{share}: {leaders[0]}.")
-    return Ruling(Outcome.REACHED, leaders[0], why=f"{share}.")
+        return Ruling(Outcome.REACHED if agreed else Outcome.DEADLOCK, why=(Said(f"{share}: {leaders[0]}."),))
+    return Ruling(Outcome.REACHED, leaders[0], why=(Said(f"{share}."),))
 
 
 def _majority_ruling(votes: Mapping[str, str]) -> Ruling:
@@ -345,5 +350,5 @@ def _majority_ruling(votes: Mapping[str, str]) -> Ruling:
     ruling = _plurality_ruling(votes)
     most_votes = max(Counter(votes.values()).values(), default=0)
     if ruling.reached and most_votes * 2 <= len(votes):
-        return Ruling(Outcome.DEADLOCK, why=f"{most_votes} of {len(votes)} seats is not more than half.")
+        return Ruling(Outcome.DEADLOCK, why=(Said(f"{most_votes} of {len(votes)} seats is not more than half."),))
     return ruling

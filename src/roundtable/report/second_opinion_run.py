@@ -20,6 +20,7 @@ from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.verdict import Stance
 from roundtable.report.phrases import describe_fault, describe_position
+from roundtable.report.reasons import decision_sentence
 from roundtable.report.status import ANSWERED, turn_state
 
 RUN_FORMAT_VERSION = "2.1"
@@ -126,7 +127,7 @@ def summarize_second_opinion_run(session: Session) -> SecondOpinionRun:
         stop_reason=second_opinion_stop_reason(session),
         rounds=tuple(_summarize_round(number, record) for number, record in enumerate(session.rounds.values(), 1)),
         outcome=session.status,
-        synthesis=sanitize_text(decision.text or decision.how) if decision else "",
+        synthesis=sanitize_text(decision.text or decision_sentence(decision)) if decision else "",
         started_at=session.started_at,
         finished_at=session.decided_at,
     )

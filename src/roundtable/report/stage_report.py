@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from roundtable.core.decide.findings import pool_findings, weigh_findings_by_proof
 from roundtable.core.decide.program_run import describe_run_method
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.decide.ruling import rule_by_judge as ruling_of
 from roundtable.core.decide.stage_files import describe_stage_ruling
 from roundtable.core.effects import (
@@ -33,6 +32,7 @@ from roundtable.core.stages import (
     parse_stage_attempt,
 )
 from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.text.wording import join_names
 from roundtable.core.values import Decision, Gate, Outcome
 from roundtable.core.verdict import Verdict
 from roundtable.report import phrases
@@ -61,6 +61,7 @@ from roundtable.report.provenance import (
     describe_applied_change,
     describe_gate_answer_text,
 )
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.stage_words import describe_stage_end
 from roundtable.report.status import describe_session_status
 
@@ -262,14 +263,14 @@ def _heading_blocks(session: Session) -> Iterator[ReportBlock]:
     if sanitize_line(charter.question, _TITLE) != charter.question:
         yield Quote(charter.question)
     if decision is not None:
-        yield Paragraph(decision.how)
+        yield Paragraph(decision_sentence(decision))
         if warnings := tuple(_warning_lines(session, decision)):
             yield BulletList(warnings, warning=True)
 
 
 def _warning_lines(session: Session, decision: Decision) -> Iterator[str]:
     yield from (f"No answer: {missing.seat}, {phrases.describe_fault(missing.fault)}" for missing in decision.missing)
-    yield from decision.notices
+    yield from notice_sentences(decision)
     yield from phrases.describe_substitutions(session)
     yield from filter(None, (phrases.describe_shared_voice(session),))
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from roundtable.core.decide.program_run import RUN_STOPPED_BY_PERSON, describe_run_method
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.effects import ProjectDelivered, ProjectListed, ProjectRan, ProjectSplit, StageEnded
 from roundtable.core.session import Session
 from roundtable.core.stages import STAGE_ENDING_WORDS, StageEnd, last_stage_attempts
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.text.wording import end_sentence, pluralize
+from roundtable.core.text.wording import end_sentence, join_names, pluralize
 
 _AGREED_LENGTH = 300
 """Largest number of characters of what a stage agreed, in a summary."""

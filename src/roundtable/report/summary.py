@@ -8,9 +8,10 @@ import msgspec
 
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.text.sanitize import sanitize_text
-from roundtable.core.values import Seat
+from roundtable.core.values import Decision, Seat
 from roundtable.report.costs import CostLine, summarize_costs
 from roundtable.report.provenance import newest_candidates, summarize_change
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.second_opinion_run import second_opinion_run_id
 from roundtable.report.status import has_degraded_decision, newest_round, seat_states, turn_state
 
@@ -41,9 +42,7 @@ def summarize_session(session: Session, *, texts: bool = False) -> dict[str, Any
         "seats": [_summarize_seat(seat, states[seat.name]) for seat in charter.seats],
         "round": newest.name if newest else None,
         "rounds": [summarize_round(record, texts=texts) for record in session.rounds.values()],
-        "decision": None
-        if decision is None
-        else {**_all_fields(decision), "settled": decision.is_decided, "degraded": decision.degraded},
+        "decision": None if decision is None else summarize_decision(decision),
         "candidates": None if (tried := newest_candidates(session)) is None else _all_fields(tried),
         "change": _summarize_change(session),
         "usage": summarize_usage(session),
@@ -60,6 +59,20 @@ def summarize_session(session: Session, *, texts: bool = False) -> dict[str, Any
         "updated_at": session.updated_at,
     }
     return cast("dict[str, Any]", _sanitized(data))
+
+
+def summarize_decision(decision: Decision) -> dict[str, Any]:
+    """A decision as plain data: `how` and `notices` are sentences, their `_reasons` the values with their codes."""
+    fields = _all_fields(decision)
+    return {
+        **fields,
+        "how": decision_sentence(decision),
+        "how_reasons": fields["how"],
+        "notices": list(notice_sentences(decision)),
+        "notice_reasons": fields["notices"],
+        "settled": decision.is_decided,
+        "degraded": decision.degraded,
+    }
 
 
 def summarize_round(record: RoundRecord, *, texts: bool = False) -> dict[str, Any]:

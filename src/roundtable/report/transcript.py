@@ -11,6 +11,7 @@ from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Decision
 from roundtable.report import phrases, provenance
 from roundtable.report.costs import CostLine, summarize_costs
+from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.status import describe_session_status
 
 LONGEST_TITLE = 100
@@ -114,9 +115,7 @@ def _notice_list(decision: Decision) -> str:
         f"{escape_markdown_line(phrases.describe_fault(absence.fault))}"
         for absence in decision.missing
     ]
-    return "\n".join(
-        f"- {line}" for line in (*absences, *(escape_markdown_line(notice) for notice in decision.notices))
-    )
+    return "\n".join(f"- {line}" for line in (*absences, *map(escape_markdown_line, notice_sentences(decision))))
 
 
 def _join_escaped(names: Iterable[str]) -> str:
@@ -130,7 +129,7 @@ def _decision_parts(decision: Decision) -> Iterator[str]:
         if decision.electorate
         else ""
     )
-    yield f"**{phrases.describe_outcome(decision)}**: {escape_markdown_line(decision.how)}{who}"
+    yield f"**{phrases.describe_outcome(decision)}**: {escape_markdown_line(decision_sentence(decision))}{who}"
     if decision.position:
         yield f"**{': '.join(escape_markdown_line(part) for part in (decision.winner, decision.position) if part)}**"
     if decision.text:

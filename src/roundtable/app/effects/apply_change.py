@@ -13,7 +13,6 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.changeset import Changeset, DraftFile, HunkChoice, Refusal, RefusalKind
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.effects import (
     ApplyChange,
     ChangeApplied,
@@ -30,7 +29,7 @@ from roundtable.core.ports import Sandbox, Store
 from roundtable.core.session import Session
 from roundtable.core.stages import has_stages
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.text.wording import pluralize
+from roundtable.core.text.wording import join_names, pluralize
 from roundtable.core.values import Digest, compute_digest
 from roundtable.report.provenance import decode_hunk_choice, trace_draft_authors
 from roundtable.report.provenance import newest_plan as shown_last

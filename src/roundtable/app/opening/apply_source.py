@@ -8,10 +8,12 @@ from roundtable.app.opening.agenda import Agenda
 from roundtable.core.decide.lead import LeadSeat, choose_executor_seat
 from roundtable.core.effects import ApplyChange, ChangeApplied, PlanChange
 from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.reasons import LeadReason
 from roundtable.core.session import Session
 from roundtable.core.stages import latest_stage_draft, starts_without_files
 from roundtable.core.values import DECISION_CONTEXT_NAME, Decision, Digest, Outcome, Quorum, Right, Seat
 from roundtable.report.provenance import describe_draft_doubt, encode_draft_authors
+from roundtable.report.reasons import LEAD_REASON_WORDS
 from roundtable.report.stage_words import list_stage_ends, summarize_stage_history
 
 APPLY_MEETING = "apply"
@@ -24,7 +26,7 @@ def build_apply_agenda(decided: Session, wanted: Agenda) -> Agenda:
     draft = find_unwritten_draft(decided)
     author = decision.author if decision.author in {seat.name for seat in seats} else ""
     lead = _named(str(wanted.settings.get("by", "")), seats) or _lead(decided, seats, author if draft else "")
-    told = f"{_words(decided, decision)}\n\n{lead.seat} carries it out: {lead.why}."
+    told = f"{_words(decided, decision)}\n\n{lead.seat} carries it out: {LEAD_REASON_WORDS[lead.why]}."
     of = {"of": session_display_name(decided), "position": decision.position, "draft": draft, "by": lead.seat}
     if draft:
         of |= {"wrote": encode_draft_authors(decided, draft), "body": summarize_stage_history(list_stage_ends(decided))}
@@ -117,15 +119,15 @@ def _named(name: str, seats: tuple[Seat, ...]) -> LeadSeat | None:
     allowed = [it.name for it in seats if Right.EXECUTE in it.rights]
     if allowed and name not in allowed:
         raise UsageError(f"{name} has no right to execute.", f"Name one of: {', '.join(allowed)}.")
-    return LeadSeat(name, "the person named it")
+    return LeadSeat(name, LeadReason.NAMED_BY_PERSON)
 
 
 def _lead(decided: Session, seats: tuple[Seat, ...], author: str) -> LeadSeat:
     """Who wrote the draft; else whom the meeting had as its executor; else by right, score, capability and priority."""
     if author:
-        return LeadSeat(author, "its draft is taken as it is")
+        return LeadSeat(author, LeadReason.OWN_DRAFT)
     if executing := str(decided.charter.settings.get("executor", "")):
-        return _named(executing, seats) or LeadSeat(executing, "")
+        return _named(executing, seats) or LeadSeat(executing, LeadReason.EXECUTOR_OF_MEETING)
     scores: dict[str, float] = {}
     for record in decided.rounds.values():
         scores |= {

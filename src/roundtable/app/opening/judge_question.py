@@ -16,6 +16,7 @@ from roundtable.core.session import Session
 from roundtable.core.stages import latest_stage_draft
 from roundtable.core.values import Charter, ContextItem, Quorum, Right, Seat, compute_digest
 from roundtable.meetings.chat import MEETING as CHAT
+from roundtable.report.reasons import decision_sentence
 from roundtable.report.stage_words import describe_stage_end, list_stage_ends
 from roundtable.report.step_words import describe_step_result
 from roundtable.workshop.edit.stored_drafts import DraftStore
@@ -82,7 +83,8 @@ def _told(session: Session) -> Iterator[str]:
     if ruling:
         yield f"What the judge said last ({ruling[-1].round}):\n{ruling[-1].text}"
     if session.decision is not None:
-        yield f"It ended: {session.decision.outcome}. {session.decision.how}\n{session.decision.position}"
+        decision = session.decision
+        yield f"It ended: {decision.outcome}. {decision_sentence(decision)}\n{decision.position}"
     elif session.open_gates:
         for gate in session.open_gates:
             yield f"It waits for the person at the gate {gate.id}: {gate.question} ({', '.join(gate.options)})"

@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from roundtable.app.parts import FindSandbox
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.faults import UsageError
 from roundtable.core.stages import enabled_stages, has_stages, sdlc_settings, starts_without_files
 from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.text.wording import join_names
 from roundtable.core.values import Charter
 from roundtable.workshop.repo.commits import (
     Repository,

@@ -13,10 +13,22 @@ from typing import Literal
 from roundtable.core.decide.ruling import (
     Ruling,
     counted_verdicts,
-    join_names,
     rule_nobody_counted,
     seats_not_counted,
     seats_with_stance,
+)
+from roundtable.core.reasons import (
+    AllScoresLow,
+    BlockingIssuesOpen,
+    ObjectionsRaised,
+    RootCauseFound,
+    RootCausesTied,
+    RootCauseUnclear,
+    ScoresHighEnough,
+    ScoresMissing,
+    ScoresTooLow,
+    SupportReached,
+    SupportTooLow,
 )
 from roundtable.core.values import Move, Outcome
 from roundtable.core.verdict import Stance, Verdict
@@ -46,21 +58,21 @@ def rule_score_threshold(
     blocked = [seat for seat in scores if _blocks(verdicts[seat], pending_blocks)]
     outcome = Outcome.DEADLOCK
     if absent:
-        why = f"{join_names(absent)} gave no score that counts."
+        why = ScoresMissing(absent)
     elif all(score <= negative + _ROUNDING for score in scores.values()):
-        outcome, why = Outcome.REJECTED, f"Every seat scored {negative:g} or less."
+        outcome, why = Outcome.REJECTED, AllScoresLow(negative)
     elif low:
-        why = f"{join_names(low)} scored under {minimum:g}."
+        why = ScoresTooLow(tuple(low), minimum)
     elif blocked:
-        why = f"{join_names(blocked)} still {'sees' if len(blocked) == 1 else 'see'} an open issue that blocks."
+        why = BlockingIssuesOpen(tuple(blocked))
     else:
-        outcome, why = Outcome.REACHED, f"Every seat scored {minimum:g} or more and nothing blocks."
+        outcome, why = Outcome.REACHED, ScoresHighEnough(minimum)
     return Ruling(
         outcome,
         supporters=seats_not_counted(tuple(scores), low),
         opposed=seats_with_stance(verdicts, Stance.OPPOSE),
         counted=tuple(scores),
-        why=why,
+        why=(why,),
         tally={seat: _as_read(score) for seat, score in scores.items()},
     )
 
@@ -99,22 +111,21 @@ def rule_key_convergence(
     tally: dict[str, float | int] = {key: len(camps[key]) for key in order}
     counted = tuple(verdicts)
     if not order or len(camps[order[0]]) < seats:
-        why = f"Fewer than {seats} seats are sure of the same root cause."
-        return Ruling(Outcome.DEADLOCK, counted=counted, why=why, tally=tally)
+        unnamed = tuple(seat for seat, verdict in verdicts.items() if not verdict.key)
+        return Ruling(Outcome.DEADLOCK, counted=counted, why=(RootCauseUnclear(seats, unnamed),), tally=tally)
     winner = order[0]
     rivals = [
         key for key in order if len(camps[key]) == len(camps[winner]) and not set(camps[key]) & set(camps[winner])
     ]
     if rivals:
-        why = f"As many seats are sure of {winner} as of {join_names(rivals)}."
-        return Ruling(Outcome.TIE, counted=counted, why=why, tally=tally)
+        return Ruling(Outcome.TIE, counted=counted, why=(RootCausesTied((winner, *rivals)),), tally=tally)
     return Ruling(
         Outcome.REACHED,
         winner,
         supporters=camps[winner],
         opposed=seats_not_counted(tuple(keys), camps[winner]),
         counted=counted,
-        why=f"{join_names(camps[winner])} arrived at {winner}, each of them sure.",
+        why=(RootCauseFound(camps[winner], winner),),
         tally=tally,
     )
 
@@ -139,18 +150,18 @@ def rule_no_objection(
     needed = len(voters) if support == "all" else len(voters) // 2 + 1
     enough = bool(supporters) and len(supporters) >= needed
     if opposed:
-        why = f"{join_names(opposed)} {'objects' if len(opposed) == 1 else 'object'}."
+        why = ObjectionsRaised(opposed)
     elif not enough:
-        why = f"{len(supporters)} of {len(voters)} seats support it; {max(needed, 1)} are needed."
+        why = SupportTooLow(len(supporters), len(voters), max(needed, 1))
     else:
-        why = f"{len(supporters)} of {len(voters)} seats support it and nobody objects."
+        why = SupportReached(len(supporters), len(voters))
     return Ruling(
         Outcome.REACHED if enough and not opposed else Outcome.DEADLOCK,
         winner=_favourite(targets) if enough and not opposed else "",
         supporters=supporters,
         opposed=opposed,
         counted=tuple(verdicts),
-        why=why,
+        why=(why,),
         tally=dict(sorted(targets.items())),
         amendments=tuple(
             point for seat in seats_with_stance(verdicts, Stance.AMEND) for point in verdicts[seat].points

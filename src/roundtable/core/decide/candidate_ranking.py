@@ -19,8 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from roundtable.core.decide.ruling import join_names
-from roundtable.core.text.wording import pluralize
+from roundtable.core.text.wording import join_names, pluralize
 from roundtable.core.values import Value
 
 ERROR_SIGN = "!"

@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from roundtable.core.changeset import HunkChoice, RefusalKind
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.decide.trial_outcome import (
     MAX_CHECK_OUTPUT,
     change_position,
@@ -17,7 +16,8 @@ from roundtable.core.decide.trial_outcome import (
 )
 from roundtable.core.effects import ChangeApplied, ChangePlanned, ChangeRehearsed
 from roundtable.core.faults import Fault
-from roundtable.core.text.wording import end_sentence, join_text_lines, pluralize
+from roundtable.core.reasons import Said, distinct_reasons
+from roundtable.core.text.wording import end_sentence, join_names, join_text_lines, pluralize
 from roundtable.core.values import Decision, NextStep, Outcome
 
 NO_CHECKS_TO_RUN = "There are no checks here to run."
@@ -175,7 +175,7 @@ def decide_change_unapproved(decision: Decision, why: str) -> Decision:
 def decide_dry_run(decision: Decision, planned: ChangePlanned) -> Decision:
     """A plan was all that was asked for."""
     shown = f"This was a dry run: nothing was written of {pluralize(len(planned.hunks), 'hunk')}."
-    return msgspec.structs.replace(decision, how=f"{decision.how} {shown}", next_step=NextStep.LATER)
+    return msgspec.structs.replace(decision, how=(*decision.how, Said(shown)), next_step=NextStep.LATER)
 
 
 def decide_apply_failed(decision: Decision, fault: Fault) -> Decision:
@@ -196,16 +196,17 @@ def decide_change_applied(
     how = f"Written{commit}{_checked(rehearsed)}: {files}. {back}"
     unchecked = "" if rehearsed.checks or rehearsed.unrun else NO_CHECKS_TO_RUN
     own = _made_of_it(parse_hunk_choice(choice))
-    told = (end_sentence(how), unchecked, applied.note, _leaning(rehearsed), own or decision.how)
+    told = [Said(text) for text in (end_sentence(how), unchecked, applied.note, _leaning(rehearsed), own) if text]
     kept = join_names([join_text_lines(path) for path in applied.left])
-    left = (f"Not written, since somebody changed it in that very moment: {kept}.",) if kept else ()
+    left = (Said(f"Not written, since somebody changed it in that very moment: {kept}."),) if kept else ()
+    unrun = (Said(end_sentence(sentence)) for sentence in rehearsed.unrun)
     whole = own and decision.position.startswith(f"{join_text_lines(question)}: {decision.author} changes ")
     return msgspec.structs.replace(
         decision,
-        how=" ".join(filter(None, told)),
+        how=(*told, *(() if own else decision.how)),
         text="\n\n".join(filter(None, (own, decision.text))),
         position=change_position(question, decision.author, applied.files) if whole else decision.position,
-        notices=tuple(dict.fromkeys((*decision.notices, *map(end_sentence, rehearsed.unrun), *left))),
+        notices=distinct_reasons((*decision.notices, *unrun, *left)),
         next_step=NextStep.APPLIED,
     )
 
@@ -227,4 +228,4 @@ def _made_of_it(choice: HunkChoice) -> str:
 
 
 def _without(decision: Decision, outcome: Outcome, why: str) -> Decision:
-    return msgspec.structs.replace(decision, outcome=outcome, how=f"{end_sentence(decision.how)} {why}".strip())
+    return msgspec.structs.replace(decision, outcome=outcome, how=(*decision.how, Said(why.strip())))

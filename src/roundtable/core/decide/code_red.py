@@ -9,7 +9,8 @@ import msgspec
 
 from roundtable.core.decide.agreement import rule_key_convergence
 from roundtable.core.decide.decision import decision_from_ruling, dissent_from_move
-from roundtable.core.decide.ruling import Ruling, counted_verdicts, join_names
+from roundtable.core.decide.ruling import Ruling, counted_verdicts
+from roundtable.core.reasons import NobodyDiagnosed
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round
 
 
@@ -26,21 +27,9 @@ def rule_root_cause(round: Round, criteria: RootCauseCriteria) -> Ruling:
     found = rule_key_convergence(
         round.moves, round.electorate, criteria.doctors, criteria.confidence, criteria.similarity, round=round.name
     )
-    match found.outcome:
-        case Outcome.REACHED:
-            why = f"{join_names(found.supporters)} arrived at the same root cause, each of these doctors sure of it."
-        case Outcome.TIE:
-            why = f"The doctors are split: as many are sure of {join_names(list(found.tally)[:2])}."
-        case Outcome.DEADLOCK:
-            why = f"Fewer than {criteria.doctors} doctors are sure of the same root cause.{_unnamed(round, found)}"
-        case _:
-            why = "None of the doctors gave a diagnosis that can be read."
-    return msgspec.structs.replace(found, why=why)
-
-
-def _unnamed(round: Round, found: Ruling) -> str:
-    none = [move.seat for move in round.moves if move.seat in found.counted and not move.verdict.key]
-    return f" {join_names(none)} named none." if none else ""
+    if found.outcome is Outcome.INSUFFICIENT:
+        return msgspec.structs.replace(found, why=(NobodyDiagnosed(),))
+    return found
 
 
 def is_diagnosis_over(rounds: Sequence[Round], criteria: RootCauseCriteria) -> bool:

@@ -11,7 +11,9 @@ from roundtable.core.decide.agreement import rule_no_objection
 from roundtable.core.decide.decision import decision_from_ruling, dissent_from_move
 from roundtable.core.decide.points import DebatePoints, collect_debate_points
 from roundtable.core.decide.positions import normalize_position, positions_by_seat
-from roundtable.core.decide.ruling import Ruling, counted_verdicts, join_names
+from roundtable.core.decide.ruling import Ruling, counted_verdicts
+from roundtable.core.reasons import ObjectionsNotAsked, PersonChose, TooFewAnswers
+from roundtable.core.text.wording import join_names
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round
 from roundtable.core.verdict import Stance, Verdict
 
@@ -74,11 +76,10 @@ class Debate(msgspec.Struct, frozen=True):
         said = [Move(self.latest.name, seat, "", verdict) for seat, verdict in self._said(self.latest).items()]
         ruling = rule_no_objection(said, self.latest.electorate, support)
         if not self.latest.quorate:
-            few = f"Only {len(said)} of {len(self.latest.electorate)} seats were heard, which is less than the quorum."
-            return msgspec.structs.replace(ruling, outcome=Outcome.INSUFFICIENT, winner="", why=few)
+            few = TooFewAnswers(len(said), len(self.latest.electorate))
+            return msgspec.structs.replace(ruling, outcome=Outcome.INSUFFICIENT, winner="", why=(few,))
         if not self.rounds:
-            why = "Nobody has been asked for objections."
-            return msgspec.structs.replace(ruling, outcome=Outcome.DEADLOCK, winner="", why=why)
+            return msgspec.structs.replace(ruling, outcome=Outcome.DEADLOCK, winner="", why=(ObjectionsNotAsked(),))
         return ruling
 
     def over(self, support: SupportNeeded) -> bool:
@@ -116,7 +117,7 @@ def decide_debate(debate: Debate, support: SupportNeeded, chosen: str = "") -> D
     """The winning proposal in its author's words, with the additions that were agreed on; who dissents is quoted."""
     ruling = debate.ruling(support)
     if chosen:
-        why = f"The person chose {chosen}; the seats did not agree. {ruling.why}"
+        why = (PersonChose(chosen), *ruling.why)
         ruling = msgspec.structs.replace(ruling, outcome=Outcome.REACHED, winner=chosen, why=why)
     stands, named = debate.stands(), debate.named()
     texts = {it.id: it.text for it in debate.proposals}

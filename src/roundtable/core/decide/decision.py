@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from roundtable.core.decide.positions import UNREADABLE_ANSWER
 from roundtable.core.decide.ruling import Ruling, describe_settled_claims
+from roundtable.core.reasons import NotAnAgreement
 from roundtable.core.values import Absence, Decision, Dissent, Move, Outcome, Proposal, Round
 
 MAX_POSITION_LINE = 200
@@ -57,5 +58,5 @@ def decision_from_ruling(
         dissent=tuple(dissent),
         proposals=tuple(proposals),
         basis=(*(round.name for round in rounds), *describe_settled_claims(rounds)),
-        notices=("This is a single opinion, not an agreement.",) if alone else (),
+        notices=(NotAnAgreement(),) if alone else (),
     )

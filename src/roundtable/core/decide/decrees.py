@@ -19,6 +19,7 @@ from functools import lru_cache
 import msgspec
 
 from roundtable.core.ledger import BINDING_KINDS, EntryKind
+from roundtable.core.reasons import DecreeAllowed, DecreeUpheld, distinct_reasons
 from roundtable.core.text.wording import content_words, distinctive_words, end_sentence, make_answer_standalone
 from roundtable.core.values import Charter, Decision, Gate, Move, Outcome, RecalledEntry
 
@@ -180,15 +181,13 @@ def decree_gate(entry: RecalledEntry, decision: Decision, number: int = 1) -> Ga
 
 def decide_after_decree_gate(entry: RecalledEntry, decision: Decision, option: str) -> Decision:
     """The decision after that answer."""
-    what = f"{decision.position} repeats {entry.id} ({entry.text}) and does not answer it"
     if option == ALLOW:
-        notice = f"Allowed all the same: {what}."
-        return msgspec.structs.replace(decision, notices=tuple(dict.fromkeys((*decision.notices, notice))))
-    why = f" Why it was turned down: {end_sentence(entry.why)}" if entry.why else ""
+        notice = DecreeAllowed(decision.position, entry.id, entry.text)
+        return msgspec.structs.replace(decision, notices=distinct_reasons((*decision.notices, notice)))
     return msgspec.structs.replace(
         decision,
         outcome=Outcome.DEADLOCK,
-        how=f"{what}.{why}",
+        how=(DecreeUpheld(decision.position, entry.id, entry.text, entry.why),),
         winner="",
         position="",
         text="",

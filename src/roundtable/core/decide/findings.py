@@ -12,9 +12,8 @@ from enum import StrEnum
 import msgspec
 
 from roundtable.core.decide.agreement import slug_similarity
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.effects import ClaimsProven, Proof
-from roundtable.core.text.wording import distinctive_words, join_text_lines, pluralize
+from roundtable.core.text.wording import distinctive_words, join_names, join_text_lines, pluralize
 from roundtable.core.values import Round
 from roundtable.core.verdict import SEVERITIES, Findings, Issue
 

@@ -13,6 +13,7 @@ from roundtable.core.decide.decision import decision_from_ruling, dissent_from_m
 from roundtable.core.decide.lead import choose_lead_seat
 from roundtable.core.decide.positions import has_different_positions, normalize_position
 from roundtable.core.decide.ruling import Ruling
+from roundtable.core.reasons import LeadReason, PersonChose, PersonRejected, Reasons, ScoresGiven, SpeaksForTable
 from roundtable.core.text.wording import end_sentence
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round, Seat
 
@@ -23,7 +24,7 @@ class KnightsLead(msgspec.Struct, frozen=True):
     """The seat in whose words the table speaks and that would carry them out, and why it is this one."""
 
     move: Move
-    why: str
+    why: LeadReason
 
 
 class KnightsAccord(msgspec.Struct, frozen=True):
@@ -108,9 +109,9 @@ def decide_knights(accord: KnightsAccord, lead: KnightsLead | None, choice: str,
     rejected = ruling.outcome is Outcome.REJECTED and choice != "reject"
     spokesman = None if lead is None or rejected or ruling.outcome is Outcome.DEADLOCK else lead.move
     spokesman = words[chosen] if chosen else spokesman
-    how = f"{ruling.why} Scores: {accord.scores}."
+    how: Reasons = (*ruling.why, ScoresGiven(accord.ruling.tally))
     if lead and spokesman is lead.move and not chosen:
-        how = f"{how} {lead.move.seat} speaks for the table: {lead.why}."
+        how = (*how, SpeaksForTable(lead.move.seat, lead.why))
     proposals = accord.proposals()
     winner = next((it for it in proposals if spokesman and spokesman.seat in it.authors), Proposal("", ""))
     agreed = accord.ruling.reached and not chosen
@@ -132,8 +133,8 @@ def decide_knights(accord: KnightsAccord, lead: KnightsLead | None, choice: str,
 def _taken(ruling: Ruling, choice: str, chosen: str) -> Ruling:
     """The ruling after the person's word, which is the last."""
     if chosen:
-        why = f"The person chose the proposal of {chosen}. {ruling.why}"
+        why = (PersonChose(chosen, of_seat=True), *ruling.why)
         return msgspec.structs.replace(ruling, outcome=Outcome.REACHED, why=why)
     if choice == "reject":
-        return msgspec.structs.replace(ruling, outcome=Outcome.REJECTED, why=f"The person rejected it. {ruling.why}")
+        return msgspec.structs.replace(ruling, outcome=Outcome.REJECTED, why=(PersonRejected(), *ruling.why))
     return ruling

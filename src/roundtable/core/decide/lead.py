@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from roundtable.core.reasons import LeadReason
 from roundtable.core.values import Right, Seat
 
 
@@ -14,7 +15,7 @@ class LeadSeat(msgspec.Struct, frozen=True):
     """A seat by its name, and what put it before the others."""
 
     seat: str
-    why: str
+    why: LeadReason
 
 
 def choose_lead_seat(scores: Mapping[str, float], seats: Sequence[Seat], question: str) -> LeadSeat | None:
@@ -31,17 +32,17 @@ def choose_lead_seat(scores: Mapping[str, float], seats: Sequence[Seat], questio
     first, *rest = ranked
     equals = [seat for seat in rest if scores[seat] == scores[first]]
     if not equals:
-        return LeadSeat(first, "its score is the highest")
+        return LeadSeat(first, LeadReason.HIGHEST_SCORE)
     if all(fit(first) > fit(seat) for seat in equals):
-        return LeadSeat(first, "of the highest scores, its capabilities fit the question best")
-    return LeadSeat(first, "of the highest scores, it comes first in priority")
+        return LeadSeat(first, LeadReason.CAPABILITIES_FIT)
+    return LeadSeat(first, LeadReason.FIRST_IN_PRIORITY)
 
 
 def choose_executor_seat(scores: Mapping[str, float], seats: Sequence[Seat], question: str) -> LeadSeat | None:
     """The one seat that carries a decision out; where seats have the right to execute, only one of those."""
     allowed = [seat for seat in seats if Right.EXECUTE in seat.rights]
     if len(allowed) == 1:
-        return LeadSeat(allowed[0].name, "it alone has the right to execute")
+        return LeadSeat(allowed[0].name, LeadReason.ONLY_EXECUTOR)
     may = allowed or seats
     return choose_lead_seat({seat.name: scores.get(seat.name, 0.0) for seat in may}, may, question)
 

@@ -11,10 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from roundtable.core.changeset import CreateFile, DeleteFile, EditFile, Operation, PutSymbol, RenameFile, ReplaceFile
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.decide.trial_outcome import summarize_candidate_failure
 from roundtable.core.effects import Candidate, DraftsSynthesised
-from roundtable.core.text.wording import join_text_lines
+from roundtable.core.text.wording import join_names, join_text_lines
 from roundtable.core.verdict import Directives
 
 MUST_FIX_PREFIX = "MUST_FIX: "

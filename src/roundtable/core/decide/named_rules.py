@@ -11,6 +11,7 @@ from roundtable.core.decide import code_red, knights
 from roundtable.core.decide import debate as debating
 from roundtable.core.decide.decision import last_moves_by_seat
 from roundtable.core.decide.vote import RankedPoll, decide_vote, vote_candidates
+from roundtable.core.reasons import PersonChose
 from roundtable.core.values import Charter, Decision, Outcome, Proposal, Round
 
 
@@ -101,7 +102,7 @@ def decide_chosen_by_person(decision: Decision, id: str, hearing: RuleInput) -> 
     return msgspec.structs.replace(
         decision,
         outcome=Outcome.REACHED,
-        how=f"The person chose {id}. {decision.how}",
+        how=(PersonChose(id), *decision.how),
         winner=id,
         position=taken.text,
         text=spokesman.text if spokesman else "",

@@ -9,6 +9,18 @@ import msgspec
 
 from roundtable.core.decide.ruling import describe_settled_claims
 from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.reasons import (
+    ConformityDiscounted,
+    NoMajority,
+    NotAnAgreement,
+    PersonChose,
+    Reason,
+    Reasons,
+    RoundBelowQuorum,
+    SeatsAgree,
+    SingleOpinion,
+    TooFewAnswers,
+)
 from roundtable.core.values import Absence, Decision, Dissent, Move, Outcome, Proposal, Round
 
 NEW_PROPOSAL = "new"
@@ -37,7 +49,7 @@ class CouncilStanding(msgspec.Struct, frozen=True):
     ratings: PositionRatings = {}
     moving: bool = True
     conformity: tuple[str, ...] = ()
-    notices: tuple[str, ...] = ()
+    notices: Reasons = ()
 
     @property
     def settled(self) -> bool:
@@ -148,8 +160,7 @@ def standing_after_reading(standing: CouncilStanding, again: Round) -> CouncilSt
     """Where the seats stand after reading each other. A flip without a reason counts at the blind position."""
     if not again.quorate:
         valid = len(positions_by_seat(again))
-        few = f"{valid} of {len(again.electorate)} seats gave a valid answer in {again.name}"
-        notice = f"{few}, which is less than the quorum, so {standing.last.name} decides."
+        notice = RoundBelowQuorum(again.name, valid, len(again.electorate), standing.last.name)
         return msgspec.structs.replace(standing, moving=False, notices=(*standing.notices, notice))
     stands: dict[str, str] = {}
     proposals = list(standing.proposals)
@@ -207,7 +218,7 @@ def decide_council(standing: CouncilStanding, chosen: str = "") -> Decision:
     )
     return Decision(
         outcome,
-        how=_how(standing, outcome, winner, chosen),
+        how=(PersonChose(chosen), _how(standing, *standing.outcome)) if chosen else (_how(standing, outcome, winner),),
         winner=winner,
         position=texts.get(winner, ""),
         text=words.text if words else "",
@@ -236,19 +247,15 @@ def _spokesman(standing: CouncilStanding, electorate: Sequence[str], winner: str
     return author, standing.blind.move_of(author)
 
 
-def _how(standing: CouncilStanding, outcome: Outcome, winner: str, chosen: str) -> str:
-    where = "in the blind round" if standing.last is standing.blind else "after reading each other"
-    if chosen:
-        return f"The person chose {chosen}; the seats did not settle it."
+def _how(standing: CouncilStanding, outcome: Outcome, winner: str) -> Reason:
+    after = "blind" if standing.last is standing.blind else "reading"
     if outcome is Outcome.REACHED:
         votes = sum(1 for stand in standing.stands.values() if stand == winner)
         if len(standing.stands) == 1:
-            return "A single opinion: only one seat could be counted."
-        if votes == len(standing.stands):
-            return f"All {votes} counted seats agree, {where}."
-        content = "; the others can live with it" if standing.agreed else ""
-        return f"{votes} of {len(standing.stands)} counted seats agree, {where}{content}."
-    return f"No proposal has more than half of the {len(standing.stands)} counted seats, {where}."
+            return SingleOpinion()
+        others_accept = bool(standing.agreed) and votes < len(standing.stands)
+        return SeatsAgree(votes, len(standing.stands), after, others_accept)
+    return NoMajority(len(standing.stands), after)
 
 
 def _missing(standing: CouncilStanding, electorate: Sequence[str]) -> tuple[Absence, ...]:
@@ -264,13 +271,12 @@ def _missing(standing: CouncilStanding, electorate: Sequence[str]) -> tuple[Abse
     )
 
 
-def _notices(standing: CouncilStanding, outcome: Outcome) -> tuple[str, ...]:
+def _notices(standing: CouncilStanding, outcome: Outcome) -> Reasons:
     notices = list(standing.notices)
     if len(standing.stands) == 1 and outcome is Outcome.REACHED:
-        notices.append("This is a single opinion, not an agreement.")
+        notices.append(NotAnAgreement())
     if standing.conformity:
-        seats = ", ".join(standing.conformity)
-        notices.append(f"Changed without a named reason, counted at the blind position: {seats}.")
+        notices.append(ConformityDiscounted(standing.conformity))
     return tuple(notices)
 
 
@@ -279,7 +285,7 @@ def decide_without_quorum(blind: Round) -> Decision:
     counted = tuple(move.seat for move in blind.moves if move.verdict.counts)
     return Decision(
         Outcome.INSUFFICIENT,
-        how=f"Only {len(counted)} of {len(blind.electorate)} seats gave a valid answer, which is less than the quorum.",
+        how=(TooFewAnswers(len(counted), len(blind.electorate)),),
         electorate=blind.electorate,
         counted=counted,
         missing=(

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.effects import CheckOutcome, ProjectRan
 from roundtable.core.sandbox import Limit
 from roundtable.core.stages import Contribution
-from roundtable.core.text.wording import end_sentence, join_text_lines, pluralize
+from roundtable.core.text.wording import end_sentence, join_names, join_text_lines, pluralize
 
 MAX_STEP_OUTPUT = 6_000
 """Characters of a step's output that are told; the end of it says what went wrong."""

@@ -7,8 +7,8 @@ from textwrap import indent
 
 from roundtable.core.decide.findings import FindingStatus, WeighedFinding, unproven_findings
 from roundtable.core.decide.positions import UNREADABLE_ANSWER
-from roundtable.core.decide.ruling import join_names
-from roundtable.core.text.wording import fence_code
+from roundtable.core.reasons import FindingsReviewed, FindingsUnproven, NotHeardInRound, ProofsNotRun, Reason
+from roundtable.core.text.wording import fence_code, join_names
 from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
 
 _HEADS = {
@@ -27,7 +27,7 @@ def decide_review(found: Sequence[WeighedFinding], rounds: Sequence[Round], plac
     shown = [it for it in found if it.standing is FindingStatus.REPRODUCED]
     return Decision(
         Outcome.REJECTED if shown else Outcome.REACHED,
-        how=_how(found, counted, place),
+        how=(_how(found, counted, place),),
         position=_position(found, shown) or _clean(counted, missing),
         text="\n\n".join(_sections(found)) or _clean(counted, missing),
         electorate=blind.electorate,
@@ -44,18 +44,13 @@ def _unheard(round: Round) -> tuple[Absence, ...]:
     return (*round.missing, *(Absence(move.seat, UNREADABLE_ANSWER) for move in round.moves if not move.verdict.counts))
 
 
-def _not_there(round: Round) -> str:
-    told = "; ".join(f"{it.seat} ({it.fault.message.rstrip('.')})" for it in _unheard(round))
-    return f"Not heard in {round.name}, where what was unproven could be settled: {told}."
+def _not_there(round: Round) -> Reason:
+    return NotHeardInRound(round.name, {absence.seat: absence.fault for absence in _unheard(round)})
 
 
-def _how(found: Sequence[WeighedFinding], counted: Sequence[str], place: str) -> str:
-    counts = [(sum(it.standing is standing for it in found), standing.value) for standing in FindingStatus]
-    told = ", ".join(f"{count} {word}" for count, word in counts if count)
-    where = f" Programs ran in {place}." if place and found else ""
-    things = f"{_things(len(found))}: {told}" if told else _things(0)
-    seats = f"{len(counted)} seats" if len(counted) > 1 else "One seat"
-    return f"{seats} reviewed it blind and found {things}.{where}"
+def _how(found: Sequence[WeighedFinding], counted: Sequence[str], place: str) -> Reason:
+    counts = {status.value: sum(weighed.standing is status for weighed in found) for status in FindingStatus}
+    return FindingsReviewed(len(counted), {status: count for status, count in counts.items() if count}, place)
 
 
 def _position(found: Sequence[WeighedFinding], shown: Sequence[WeighedFinding]) -> str:
@@ -94,8 +89,8 @@ def _lines(it: WeighedFinding) -> Iterator[str]:
         yield indent(fence_code(it.by[0].program), "  ")
 
 
-def _notices(found: Sequence[WeighedFinding], lacking: str) -> Iterator[str]:
+def _notices(found: Sequence[WeighedFinding], lacking: str) -> Iterator[Reason]:
     if lacking:
-        yield f"No program could be run, so nothing is reproduced or refuted: {lacking}"
+        yield ProofsNotRun(lacking)
     elif names := [it.id for it in unproven_findings(found)]:
-        yield f"Neither shown nor refuted, and worth only the word of who found it: {join_names(names)}."
+        yield FindingsUnproven(tuple(names))

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from roundtable.core.reasons import JudgeRuled, JudgeUnreadable, NobodyCounted, Reasons
 from roundtable.core.values import Move, MoveStatus, Outcome, Round
 from roundtable.core.verdict import Stance, Verdict
 
@@ -21,7 +22,7 @@ class Ruling(msgspec.Struct, frozen=True, omit_defaults=True):
     supporters: tuple[str, ...] = ()
     opposed: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
-    why: str = ""
+    why: Reasons = ()
     tally: dict[str, float | int] = {}
     amendments: tuple[str, ...] = ()
 
@@ -54,14 +55,9 @@ def seats_not_counted(electorate: Sequence[str], counted: Iterable[str]) -> tupl
     return tuple(seat for seat in electorate if seat not in present)
 
 
-def join_names(names: Sequence[str]) -> str:
-    """Names as a person would write them in a sentence."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
-
-
 def rule_nobody_counted(electorate: Sequence[str]) -> Ruling:
     """The ruling when there is nothing to rule on."""
-    return Ruling(Outcome.INSUFFICIENT, why=f"None of the {len(electorate)} seats gave an answer that counts.")
+    return Ruling(Outcome.INSUFFICIENT, why=(NobodyCounted(len(electorate)),))
 
 
 def describe_settled_claims(rounds: Sequence[Round]) -> tuple[str, ...]:
@@ -80,12 +76,11 @@ def rule_by_judge(move: Move | None) -> Ruling:
     """Reached when the judge says CONSENSUS; a judge who is absent or unreadable decides nothing."""
     verdict = counted_verdicts([move], [move.seat]).get(move.seat) if move else None
     if move is None or verdict is None:
-        return Ruling(Outcome.INSUFFICIENT, why="No judge gave a ruling that can be read.")
+        return Ruling(Outcome.INSUFFICIENT, why=(JudgeUnreadable(),))
     seats = (move.seat,)
     if verdict.stance is Stance.SUPPORT:
         base = verdict.directives.base if verdict.directives else verdict.target
-        return Ruling(Outcome.REACHED, base, seats, counted=seats, why=f"{move.seat}, the judge, found a consensus.")
+        return Ruling(Outcome.REACHED, base, seats, counted=seats, why=(JudgeRuled(move.seat, "consensus"),))
     if verdict.stance in (Stance.AMEND, Stance.OPPOSE):
-        why = f"{move.seat}, the judge, wants more discussion."
-        return Ruling(Outcome.DEADLOCK, opposed=seats, counted=seats, why=why)
-    return Ruling(Outcome.INSUFFICIENT, counted=seats, why=f"{move.seat}, the judge, ruled neither way.")
+        return Ruling(Outcome.DEADLOCK, opposed=seats, counted=seats, why=(JudgeRuled(move.seat, "more_discussion"),))
+    return Ruling(Outcome.INSUFFICIENT, counted=seats, why=(JudgeRuled(move.seat, "neither"),))

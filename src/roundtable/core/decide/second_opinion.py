@@ -13,8 +13,10 @@ import msgspec
 from roundtable.core.decide import positions
 from roundtable.core.decide.decision import dissent_from_move
 from roundtable.core.decide.positions import OPPOSED, SAME, CouncilStanding, PositionRatings, normalize_position
-from roundtable.core.decide.ruling import counted_verdicts, join_names
+from roundtable.core.decide.ruling import counted_verdicts
+from roundtable.core.reasons import OpinionsAgree, OpinionsDiffer, RisksOpen
 from roundtable.core.session import RoundRecord, Session
+from roundtable.core.text.wording import join_names
 from roundtable.core.values import Decision, Outcome, Proposal, Round
 from roundtable.core.verdict import Stance, Verdict
 
@@ -60,20 +62,18 @@ def decide_second_opinion(standing: CouncilStanding) -> Decision:
     """Agreement only where all who count agree; else everybody's view stands beside the others', and nobody wins."""
     decision = positions.decide_council(standing)
     count = len(standing.stands)
-    where = "in the first round" if standing.last is standing.blind else "after one follow-up"
+    after = "first_round" if standing.last is standing.blind else "follow_up"
     decision = msgspec.structs.replace(decision, text=render_opinion_synthesis(standing), author="")
     if len(set(standing.stands.values())) == 1:
-        how = f"All {count} counted seats come to the same, {where}." if count > 1 else decision.how
+        how = (OpinionsAgree(count, after),) if count > 1 else decision.how
         first = [seat for seat, said in _said(standing.blind).items() if any(it.blocking for it in said.issues)]
-        how += (
-            f" {join_names(first)} {'sees' if len(first) == 1 else 'see'} risks to be settled first." if first else ""
-        )
-        return msgspec.structs.replace(decision, how=how)
+        risks = (RisksOpen(tuple(first)),) if first else ()
+        return msgspec.structs.replace(decision, how=(*how, *risks))
     texts = {proposal.id: proposal.text for proposal in standing.proposals}
     return msgspec.structs.replace(
         decision,
         outcome=Outcome.DEADLOCK,
-        how=f"The {count} counted seats differ, {where}.",
+        how=(OpinionsDiffer(count, after),),
         winner="",
         position="",
         dissent=tuple(

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from roundtable.core.changeset import Operation
 from roundtable.core.decide.merge_ruling import name_seats_in_directive, render_unsigned_candidate
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.decide.trial_outcome import (
     describe_candidate_behaviour,
     describe_candidate_to_author,
@@ -16,7 +15,7 @@ from roundtable.core.decide.trial_outcome import (
 )
 from roundtable.core.effects import Candidate, CandidatesTried, DraftsSynthesised
 from roundtable.core.stages import Contribution
-from roundtable.core.text.wording import end_sentence, join_text_lines
+from roundtable.core.text.wording import end_sentence, join_names, join_text_lines
 from roundtable.core.verdict import Directives
 
 JUDGE_SEES_NO_CONSENSUS = "The judge sees no consensus yet. This is open:"

@@ -10,9 +10,9 @@ from typing import Literal
 
 import msgspec
 
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.effects import ProjectDelivered, ProjectListed
 from roundtable.core.faults import Fault
+from roundtable.core.reasons import Said
 from roundtable.core.stages import (
     STAGE_ENDING_WORDS,
     Stage,
@@ -21,7 +21,7 @@ from roundtable.core.stages import (
     latest_stage_draft,
     sdlc_settings,
 )
-from roundtable.core.text.wording import end_sentence, pluralize
+from roundtable.core.text.wording import end_sentence, join_names, pluralize
 from roundtable.core.values import Charter, Decision, NextStep, Outcome, Round
 
 STAGE_PROMPTS = (
@@ -94,9 +94,9 @@ def decide_stages_stopped(ends: Sequence[StageEnd], answer: str, *, answered: bo
     where = ends[-1].stage
     if answer == NextStep.BACK:
         how = f"After {where} the person went back to an earlier stage; this line ends here and can still be read."
-        return Decision(Outcome.CANCELLED, how, next_step=NextStep.BACK)
+        return Decision(Outcome.CANCELLED, (Said(how),), next_step=NextStep.BACK)
     how = f"It was stopped after {where}{', as the person said' if answered else ': nobody said to go on'}."
-    return Decision(Outcome.CANCELLED, how, next_step=NextStep.STOP)
+    return Decision(Outcome.CANCELLED, (Said(how),), next_step=NextStep.STOP)
 
 
 def describe_last_run_failure(charter: Charter, ends: Sequence[StageEnd]) -> str:
@@ -123,8 +123,8 @@ def decide_project_finished(charter: Charter, ends: Sequence[StageEnd], where: s
     outcome = Outcome.DEADLOCK if len(failed) == len(begun) else Outcome.REACHED
     text = "\n\n".join(f"{it.id} {it.stage}\n{it.text}" for it in ends if it.text)
     later = NextStep.LATER if outcome is Outcome.REACHED and latest_stage_draft(ends) else ""
-    how = " ".join(filter(None, (*said, where)))
-    return Decision(outcome, how, text=text, notices=tuple(notices), next_step=later)
+    how = tuple(map(Said, filter(None, (*said, where))))
+    return Decision(outcome, how, text=text, notices=tuple(map(Said, notices)), next_step=later)
 
 
 HandoverForm = Literal["folder", "git", "zip"]

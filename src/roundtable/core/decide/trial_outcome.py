@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from roundtable.core.changeset import Refusal
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome
 from roundtable.core.faults import Fault
+from roundtable.core.reasons import Reasons, Said
 from roundtable.core.sandbox import Limit
-from roundtable.core.text.wording import end_sentence, join_text_lines, pluralize
+from roundtable.core.text.wording import end_sentence, join_names, join_text_lines, pluralize
 from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
 
 ORIGINAL_TESTS_SUFFIX = ", as they were before it,"
@@ -185,14 +185,14 @@ def decide_no_candidate_passed(tried: CandidatesTried, rounds: Sequence[Round]) 
     """Nothing was found that could be relied on, and why not, seat by seat."""
     why = [f"{it.seat}: {summarize_candidate_failure(it) or 'it did not pass.'}" for it in tried.candidates]
     decision = _decision(Outcome.DEADLOCK, " ".join(("No candidate passed.", *why, *_failed_before(tried))), rounds)
-    return msgspec.structs.replace(decision, notices=(*decision.notices, *map(end_sentence, tried.unrun)))
+    return msgspec.structs.replace(decision, notices=(*decision.notices, *_unrun(tried)))
 
 
 def decide_no_candidate_verified(tried: CandidatesTried, rounds: Sequence[Round], *, answered: bool) -> Decision:
     """The same where some lacked nothing but what would show that they are right, and no person took one."""
     decision = decide_no_candidate_passed(tried, rounds)
     who = "The person took none of them." if answered else "Nobody was there to take one all the same."
-    return msgspec.structs.replace(decision, how=f"{decision.how} {who}")
+    return msgspec.structs.replace(decision, how=(*decision.how, Said(who)))
 
 
 def _failed_before(tried: CandidatesTried) -> Iterator[str]:
@@ -231,9 +231,9 @@ def decide_candidate_chosen(
         proposals=proposals,
         notices=(
             *decision.notices,
-            *map(end_sentence, tried.unrun),
+            *_unrun(tried),
             *_untried(it, judged=judged),
-            *filter(None, (unverified_candidate_warning(it),)),
+            *map(Said, filter(None, (unverified_candidate_warning(it),))),
         ),
     )
 
@@ -253,10 +253,15 @@ def is_position_only_task(position: str, question: str) -> bool:
     return position.startswith(f"{join_text_lines(question)}: ")
 
 
-def _untried(it: Candidate, *, judged: bool) -> tuple[str, ...]:
+def _untried(it: Candidate, *, judged: bool) -> Reasons:
     """That a candidate rests on its author's word alone."""
     ran = it.checks or it.tests or it.cluster
-    return () if ran or judged else (f"Nothing was run on {it.seat}'s candidate, and nobody judged it.",)
+    return () if ran or judged else (Said(f"Nothing was run on {it.seat}'s candidate, and nobody judged it."),)
+
+
+def _unrun(tried: CandidatesTried) -> Reasons:
+    """Which checks could not be run or showed nothing."""
+    return tuple(Said(end_sentence(sentence)) for sentence in tried.unrun)
 
 
 def _left_out(it: Candidate) -> str:
@@ -378,7 +383,7 @@ def _decision(outcome: Outcome, how: str, rounds: Sequence[Round]) -> Decision:
     first = rounds[0] if rounds else Round("", ())
     return Decision(
         outcome,
-        how=how,
+        how=(Said(how),),
         electorate=first.electorate,
         counted=tuple(move.seat for move in first.moves),
         missing=tuple(Absence(it.seat, it.fault) for it in first.missing),
@@ -388,5 +393,5 @@ def _decision(outcome: Outcome, how: str, rounds: Sequence[Round]) -> Decision:
 
 def note_single_author(decision: Decision) -> Decision:
     """The decision with a word where all were to write and there was only one."""
-    alone = ("One seat wrote this alone.",) if len(decision.electorate) == 1 else ()
+    alone = (Said("One seat wrote this alone."),) if len(decision.electorate) == 1 else ()
     return msgspec.structs.replace(decision, notices=(*decision.notices, *alone))

@@ -16,7 +16,15 @@ import msgspec
 
 from roundtable.core.decide.decision import decision_from_ruling, dissent_from_move, last_moves_by_seat
 from roundtable.core.decide.positions import normalize_position, positions_by_seat
-from roundtable.core.decide.ruling import Ruling, join_names
+from roundtable.core.decide.ruling import Ruling
+from roundtable.core.reasons import (
+    CandidatesTied,
+    CondorcetWinner,
+    EliminationWinner,
+    NoBallotNamesCandidate,
+    PersonChose,
+    Reason,
+)
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round
 
 RankedBallots = Mapping[str, Sequence[str]]
@@ -28,19 +36,18 @@ def rule_ranked_vote(ballots: RankedBallots, candidates: Sequence[str]) -> Rulin
     votes = {seat: clean_ballot(ballot, candidates) for seat, ballot in ballots.items()}
     favourites = {seat: ballot[0] for seat, ballot in votes.items() if ballot}
     if not favourites:
-        return Ruling(Outcome.INSUFFICIENT, why="No ballot names a candidate.")
+        return Ruling(Outcome.INSUFFICIENT, why=(NoBallotNamesCandidate(),))
     counted = tuple(favourites)
     firsts: dict[str, float | int] = {name: list(favourites.values()).count(name) for name in candidates}
     winner = condorcet_winner(votes, candidates)
-    why = f"{winner} beats every other candidate one against one."
+    why: Reason = CondorcetWinner(winner)
     if not winner:
         winner, *rivals = instant_runoff_winners(votes, candidates)
         if rivals:
-            why = f"{join_names((winner, *rivals))} are tied, one against one and by elimination."
-            return Ruling(Outcome.TIE, counted=counted, why=why, tally=firsts)
-        why = f"Nobody beats every other candidate; {winner} wins by elimination."
+            return Ruling(Outcome.TIE, counted=counted, why=(CandidatesTied((winner, *rivals)),), tally=firsts)
+        why = EliminationWinner(winner)
     supporters = tuple(seat for seat, favourite in favourites.items() if favourite == winner)
-    return Ruling(Outcome.REACHED, winner, supporters=supporters, counted=counted, why=why, tally=firsts)
+    return Ruling(Outcome.REACHED, winner, supporters=supporters, counted=counted, why=(why,), tally=firsts)
 
 
 def pairwise_preferences(ballots: RankedBallots, candidates: Sequence[str]) -> dict[tuple[str, str], int]:
@@ -183,8 +190,7 @@ def decide_vote(poll: RankedPoll, chosen: str = "") -> Decision:
     ruling = poll.ruling
     winner = chosen or ruling.winner
     if chosen:
-        why = f"The person chose {chosen}: {ruling.why}"
-        ruling = msgspec.structs.replace(ruling, outcome=Outcome.REACHED, why=why)
+        ruling = msgspec.structs.replace(ruling, outcome=Outcome.REACHED, why=(PersonChose(chosen), *ruling.why))
     texts = {it.id: it.text for it in poll.offered}
     firsts = {seat: ballot[0] for seat, ballot in poll.ballots.items()}
     others = {seat: first for seat, first in firsts.items() if first != winner}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 _PAIRED = "\u0900-\u1dff\u2e80-\u2fff\u3040-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 """Scripts that write no spaces, or join so much to a word that its pairs of letters find it better."""
@@ -78,3 +79,8 @@ _BEGINNINGS = """
 """
 _COMMON = frozenset(words(_JOINTS + _BEGINNINGS))
 """The joints of a sentence, and how proposals begin, whatever they propose."""
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Names as a person would write them in a sentence."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

@@ -53,6 +53,7 @@ from roundtable.report.phrases import (
     describe_substitutions,
     dissent_heading,
 )
+from roundtable.report.reasons import decision_sentence, limit_text, notice_sentences
 
 LONGEST_LINE = 300
 MOST_FACTS = 100
@@ -123,14 +124,14 @@ def _result(session: Session) -> MeetingResult | None:
         degraded=decision.degraded,
         notices=[
             sanitize_text(it)
-            for it in (*decision.notices, *describe_substitutions(session), describe_shared_voice(session))
+            for it in (*notice_sentences(decision), *describe_substitutions(session), describe_shared_voice(session))
             if it
         ],
         missing=[MissingSeat(it.seat, sanitize_text(describe_fault(it.fault))) for it in decision.missing],
         outcome=str(decision.outcome),
         settled=decision.is_decided,
         position=sanitize_text(decision.position),
-        how=sanitize_text(decision.how),
+        how=sanitize_text(decision_sentence(decision)),
         text=sanitize_text(decision.text),
         author=decision.author,
         counted=list(decision.counted),
@@ -236,7 +237,7 @@ def _words(event: Event) -> str:
             of = len(event.counted) + len(event.missing)
             return f"Round {event.round} closed: {len(event.counted)} of {of} answered."
         case LimitReached():
-            return event.sentence
+            return f"Stopped: {limit_text(event)}."
         case GateOpened():
             return f"Gate {event.gate.id} opened: {sanitize_line(event.gate.question, LONGEST_LINE)}"
         case EffectDone():

@@ -15,6 +15,7 @@ from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Round
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.judge import NONE_OPTION, JudgeResult, ask_stage_judge, unsign_answers
+from roundtable.report.reasons import decision_sentence, notice_sentences
 
 
 async def hold_discussion_stage(setting: StageContext) -> StageEnd:
@@ -74,10 +75,12 @@ async def _heeded(setting: StageContext, end: StageEnd) -> StageEnd:
     """What becomes of an agreement of which a line repeats what was rejected or has failed: the person is asked."""
     notices = list(end.notices)
     for line in filter(None, map(str.strip, end.text.splitlines())):
-        decision = await setting.table.check_decrees(Decision(Outcome.REACHED, "", position=line, text=end.text))
+        decision = await setting.table.check_decrees(Decision(Outcome.REACHED, (), position=line, text=end.text))
         if decision.outcome is not Outcome.REACHED:
-            return msgspec.structs.replace(end, how="failed", text="", notices=(*end.notices, decision.how))
-        notices += (it for it in decision.notices if it not in notices)
+            return msgspec.structs.replace(
+                end, how="failed", text="", notices=(*end.notices, decision_sentence(decision))
+            )
+        notices += (notice for notice in notice_sentences(decision) if notice not in notices)
     return msgspec.structs.replace(end, notices=tuple(notices))
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.decide.ruling import rule_by_judge as ruling_of
+from roundtable.core.text.wording import join_names
 from roundtable.core.values import Expect, Move, Outcome, Prompt, Right, Turns
 from roundtable.meetings.stages.context import StageContext
 

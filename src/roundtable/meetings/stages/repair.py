@@ -10,11 +10,11 @@ import msgspec
 
 from roundtable.core.decide.findings import FINDING_FIXED, FINDING_NOT_FIXED, CodePlace, Finding, parse_code_place
 from roundtable.core.decide.lead import choose_executor_seat
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.effects import ChangeRehearsed, CheckOutcome, DraftMove, MoveDrafted, RehearseChange, ReviewChunk
 from roundtable.core.faults import Fault
 from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.stages import Contribution
+from roundtable.core.text.wording import join_names
 from roundtable.core.values import Digest, Expect
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.try_candidates import FILE_PARTS_CODEC, expect_changes, require_effect

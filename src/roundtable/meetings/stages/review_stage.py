@@ -32,11 +32,10 @@ from roundtable.core.decide.findings import (
     rule_findings_by_severity,
     weigh_findings_by_proof,
 )
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.decide.stage_outcome import describe_refused_files
 from roundtable.core.effects import ClaimsProven, ProjectSplit, ProveClaims, ReviewChunk, SplitForReview
 from roundtable.core.stages import StageEnd, StageEnding, stage_question_gate_id
-from roundtable.core.text.wording import pluralize
+from roundtable.core.text.wording import join_names, pluralize
 from roundtable.core.values import Digest, Expect, Gate, Move, Round
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.judge import JudgeResult, ask_stage_judge, unsign_answers

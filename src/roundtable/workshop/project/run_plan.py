@@ -26,9 +26,9 @@ from typing import cast
 
 import msgspec
 
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.file_kinds import is_test_file
 from roundtable.core.text.sanitize import reveal_hidden_characters, sanitize_line
+from roundtable.core.text.wording import join_names
 
 RUN_PLAN_FILE = "run.toml"
 

@@ -10,8 +10,8 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.text.wording import join_names
 from roundtable.workshop.sandbox.compose_file import (
     ContainerFinding,
     ContainerRisk,

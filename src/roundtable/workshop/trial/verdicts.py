@@ -9,7 +9,6 @@ import msgspec
 
 from roundtable.core.changeset import DraftFile
 from roundtable.core.decide.candidate_ranking import CandidateRanking, rank_candidates
-from roundtable.core.decide.ruling import join_names
 from roundtable.core.decide.trial_outcome import (
     AGREEMENT_CHECK,
     CODE_CHECK,
@@ -19,6 +18,7 @@ from roundtable.core.decide.trial_outcome import (
     PASSES,
 )
 from roundtable.core.effects import CheckOutcome
+from roundtable.core.text.wording import join_names
 from roundtable.workshop.trial.proposed_change import (
     ProposedChange,
     changes_any_code,

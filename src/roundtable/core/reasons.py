@@ -1,0 +1,424 @@
+"""Why something was decided, noticed or left out: one closed union of values, each with a code and its fields.
+
+A rule returns reasons, never sentences. `report.reasons` makes the sentences, in one place, so that a web page or a
+translation can word them in another way. Names of seats, words of people and messages of programs are data and may be
+fields; a sentence of ours may not.
+
+`Said` is the exception: a record from before reasons were values keeps its text in it, word for word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from roundtable.core.faults import Fault
+
+
+class ReasonBase(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="code"):
+    """Base of every reason: immutable, tagged by `code`."""
+
+
+class Said(ReasonBase, frozen=True, tag="said"):
+    """A reason that is only known as text: of an older record, or of a meeting that somebody else wrote."""
+
+    text: str
+
+
+# --- how a rule ruled ----------------------------------------------------------------------------
+
+
+class NobodyCounted(ReasonBase, frozen=True, tag="nobody_counted"):
+    """None of the seats that were asked gave an answer that counts."""
+
+    asked: int
+
+
+class TooFewAnswers(ReasonBase, frozen=True, tag="too_few_answers"):
+    """Fewer seats than the quorum gave a valid answer."""
+
+    valid: int
+    asked: int
+
+
+class RoundBelowQuorum(ReasonBase, frozen=True, tag="round_below_quorum"):
+    """A later round had no quorum, so the round before it decides."""
+
+    round: str
+    valid: int
+    asked: int
+    decided_by: str
+
+
+class SingleOpinion(ReasonBase, frozen=True, tag="single_opinion"):
+    """Only one seat could be counted."""
+
+
+class NotAnAgreement(ReasonBase, frozen=True, tag="not_an_agreement"):
+    """Notice above a decision that one seat took alone."""
+
+
+class SeatsAgree(ReasonBase, frozen=True, tag="seats_agree"):
+    """More than half of the counted seats are for one proposal. The others accept it where `others_accept` is set."""
+
+    agreeing: int
+    counted: int
+    after: Literal["blind", "reading"]
+    others_accept: bool = False
+
+
+class NoMajority(ReasonBase, frozen=True, tag="no_majority"):
+    """No proposal has more than half of the counted seats."""
+
+    counted: int
+    after: Literal["blind", "reading"]
+
+
+class ConformityDiscounted(ReasonBase, frozen=True, tag="conformity_discounted"):
+    """These seats changed their position without naming a reason and count at their blind position."""
+
+    seats: tuple[str, ...]
+
+
+class OpinionsAgree(ReasonBase, frozen=True, tag="opinions_agree"):
+    """All counted seats of a second opinion recommend the same."""
+
+    counted: int
+    after: Literal["first_round", "follow_up"]
+
+
+class OpinionsDiffer(ReasonBase, frozen=True, tag="opinions_differ"):
+    """The counted seats of a second opinion recommend different things."""
+
+    counted: int
+    after: Literal["first_round", "follow_up"]
+
+
+class RisksOpen(ReasonBase, frozen=True, tag="risks_open"):
+    """These seats see risks that must be settled first."""
+
+    seats: tuple[str, ...]
+
+
+class ScoresMissing(ReasonBase, frozen=True, tag="scores_missing"):
+    """These seats gave no score that counts."""
+
+    seats: tuple[str, ...]
+
+
+class AllScoresLow(ReasonBase, frozen=True, tag="all_scores_low"):
+    """Every seat scored at most `limit` of ten, which rejects the proposal."""
+
+    limit: float
+
+
+class ScoresTooLow(ReasonBase, frozen=True, tag="scores_too_low"):
+    """These seats scored under the minimum."""
+
+    seats: tuple[str, ...]
+    minimum: float
+
+
+class BlockingIssuesOpen(ReasonBase, frozen=True, tag="blocking_issues_open"):
+    """These seats still see an open issue that blocks."""
+
+    seats: tuple[str, ...]
+
+
+class ScoresHighEnough(ReasonBase, frozen=True, tag="scores_high_enough"):
+    """Every seat scored at least the minimum and nothing blocks."""
+
+    minimum: float
+
+
+class ScoresGiven(ReasonBase, frozen=True, tag="scores_given"):
+    """The newest score of each seat, of ten."""
+
+    scores: dict[str, float]
+
+
+class LeadReason(StrEnum):
+    """Why one seat leads or carries out a decision."""
+
+    HIGHEST_SCORE = "highest_score"
+    CAPABILITIES_FIT = "capabilities_fit"
+    FIRST_IN_PRIORITY = "first_in_priority"
+    ONLY_EXECUTOR = "only_executor"
+    NAMED_BY_PERSON = "named_by_person"
+    OWN_DRAFT = "own_draft"
+    EXECUTOR_OF_MEETING = "executor_of_meeting"
+
+
+class SpeaksForTable(ReasonBase, frozen=True, tag="speaks_for_table"):
+    """The seat in whose words the table decides."""
+
+    seat: str
+    why: LeadReason
+
+
+class RootCauseUnclear(ReasonBase, frozen=True, tag="root_cause_unclear"):
+    """Fewer seats than needed are sure of one root cause; `unnamed` named none."""
+
+    needed: int
+    unnamed: tuple[str, ...] = ()
+
+
+class RootCausesTied(ReasonBase, frozen=True, tag="root_causes_tied"):
+    """As many seats are sure of one root cause as of another."""
+
+    causes: tuple[str, ...]
+
+
+class RootCauseFound(ReasonBase, frozen=True, tag="root_cause_found"):
+    """These seats name the same root cause, and each is sure of it."""
+
+    seats: tuple[str, ...]
+    cause: str
+
+
+class NobodyDiagnosed(ReasonBase, frozen=True, tag="nobody_diagnosed"):
+    """No diagnosis could be read."""
+
+
+class ObjectionsRaised(ReasonBase, frozen=True, tag="objections_raised"):
+    """These seats object."""
+
+    seats: tuple[str, ...]
+
+
+class SupportTooLow(ReasonBase, frozen=True, tag="support_too_low"):
+    """Fewer seats than needed support the leading proposal."""
+
+    supporting: int
+    voting: int
+    needed: int
+
+
+class SupportReached(ReasonBase, frozen=True, tag="support_reached"):
+    """Enough seats support the proposal and nobody objects."""
+
+    supporting: int
+    voting: int
+
+
+class ObjectionsNotAsked(ReasonBase, frozen=True, tag="objections_not_asked"):
+    """There has been no round in which seats could object."""
+
+
+class JudgeUnreadable(ReasonBase, frozen=True, tag="judge_unreadable"):
+    """No judge gave a ruling that can be read."""
+
+
+class JudgeRuled(ReasonBase, frozen=True, tag="judge_ruled"):
+    """What the judge ruled."""
+
+    judge: str
+    ruling: Literal["consensus", "more_discussion", "neither"]
+
+
+class NoBallotNamesCandidate(ReasonBase, frozen=True, tag="no_ballot_names_candidate"):
+    """No ballot names a candidate."""
+
+
+class CondorcetWinner(ReasonBase, frozen=True, tag="condorcet_winner"):
+    """The winner beats every other candidate one against one."""
+
+    winner: str
+
+
+class EliminationWinner(ReasonBase, frozen=True, tag="elimination_winner"):
+    """No candidate beats every other; this one wins by elimination."""
+
+    winner: str
+
+
+class CandidatesTied(ReasonBase, frozen=True, tag="candidates_tied"):
+    """These candidates are tied, one against one and by elimination."""
+
+    candidates: tuple[str, ...]
+
+
+class FindingsReviewed(ReasonBase, frozen=True, tag="findings_reviewed"):
+    """How many seats reviewed, how many findings have which status, and where programs ran."""
+
+    seats: int
+    findings: dict[str, int] = {}
+    place: str = ""
+
+
+class NotHeardInRound(ReasonBase, frozen=True, tag="not_heard_in_round"):
+    """These seats were not heard in a round in which unproven findings could be settled."""
+
+    round: str
+    faults: dict[str, Fault]
+
+
+class ProofsNotRun(ReasonBase, frozen=True, tag="proofs_not_run"):
+    """No program could be run, so nothing is reproduced or refuted; `why` is what the workshop said."""
+
+    why: str
+
+
+class FindingsUnproven(ReasonBase, frozen=True, tag="findings_unproven"):
+    """These findings were neither reproduced nor refuted."""
+
+    findings: tuple[str, ...]
+
+
+# --- what a person said --------------------------------------------------------------------------
+
+
+class PersonChose(ReasonBase, frozen=True, tag="person_chose"):
+    """The person chose an option, or the proposal of a seat."""
+
+    option: str
+    of_seat: bool = False
+
+
+class PersonRejected(ReasonBase, frozen=True, tag="person_rejected"):
+    """The person rejected the decision."""
+
+
+class PersonCancelled(ReasonBase, frozen=True, tag="person_cancelled"):
+    """A person cancelled the session."""
+
+
+class DecreeUpheld(ReasonBase, frozen=True, tag="decree_upheld"):
+    """The position repeats what was rejected or has failed, and does not answer it; the earlier no holds."""
+
+    position: str
+    entry: str
+    text: str
+    why: str = ""
+
+
+class DecreeAllowed(ReasonBase, frozen=True, tag="decree_allowed"):
+    """The position repeats what was rejected or has failed, and the person allowed it."""
+
+    position: str
+    entry: str
+    text: str
+
+
+# --- bounds, absences and what the engine knows ---------------------------------------------------
+
+
+class LimitMet(ReasonBase, frozen=True, tag="limit_met"):
+    """A budget or a number of rounds was used up."""
+
+    limit: str
+    spent: float
+    allowed: float
+
+
+class AnswersCutOff(ReasonBase, frozen=True, tag="answers_cut_off"):
+    """Answers that were cut off at the token limit, each as seat and round."""
+
+    answers: tuple[tuple[str, str], ...]
+
+
+class StoppedBeforeDeciding(ReasonBase, frozen=True, tag="stopped_before_deciding"):
+    """The meeting was stopped before the round that decides."""
+
+
+class NobodyAnswered(ReasonBase, frozen=True, tag="nobody_answered"):
+    """The question got no answer."""
+
+
+class QuestionAnswered(ReasonBase, frozen=True, tag="question_answered"):
+    """A seat answered a question about a session, which stays as it was."""
+
+    seat: str
+
+
+class ChildMeetingFailed(ReasonBase, frozen=True, tag="child_meeting_failed"):
+    """The child meeting gave no decision; `fault` says why, where that is known."""
+
+    fault: Fault | None = None
+
+
+class ExecutorMissing(ReasonBase, frozen=True, tag="executor_missing"):
+    """The seat that should carry the decision out is not at the table."""
+
+    seat: str
+
+
+class PlanMissing(ReasonBase, frozen=True, tag="plan_missing"):
+    """The seat that should carry the decision out gave no plan."""
+
+    seat: str
+
+
+AgreementReason: TypeAlias = (
+    NobodyCounted
+    | TooFewAnswers
+    | RoundBelowQuorum
+    | SingleOpinion
+    | NotAnAgreement
+    | SeatsAgree
+    | NoMajority
+    | ConformityDiscounted
+)
+"""How a council ended, and whether a round counts."""
+
+OpinionReason: TypeAlias = (
+    OpinionsAgree | OpinionsDiffer | RisksOpen | FindingsReviewed | NotHeardInRound | ProofsNotRun | FindingsUnproven
+)
+"""How second opinions and a review ended."""
+
+ScoreReason: TypeAlias = (
+    ScoresMissing | AllScoresLow | ScoresTooLow | BlockingIssuesOpen | ScoresHighEnough | ScoresGiven | SpeaksForTable
+)
+"""How a table that scores itself ended."""
+
+DiagnosisReason: TypeAlias = RootCauseUnclear | RootCausesTied | RootCauseFound | NobodyDiagnosed
+"""How a search for a root cause ended."""
+
+VoteReason: TypeAlias = (
+    ObjectionsRaised
+    | SupportTooLow
+    | SupportReached
+    | ObjectionsNotAsked
+    | JudgeUnreadable
+    | JudgeRuled
+    | NoBallotNamesCandidate
+    | CondorcetWinner
+    | EliminationWinner
+    | CandidatesTied
+)
+"""How a debate, a judge or a ranked vote ended."""
+
+PersonReason: TypeAlias = PersonChose | PersonRejected | PersonCancelled | DecreeUpheld | DecreeAllowed
+"""What a person said."""
+
+CourseReason: TypeAlias = (
+    LimitMet
+    | AnswersCutOff
+    | StoppedBeforeDeciding
+    | NobodyAnswered
+    | QuestionAnswered
+    | ChildMeetingFailed
+    | ExecutorMissing
+    | PlanMissing
+)
+"""Bounds, absences and what else the course of a meeting showed."""
+
+Reason: TypeAlias = (
+    Said | AgreementReason | OpinionReason | ScoreReason | DiagnosisReason | VoteReason | PersonReason | CourseReason
+)
+"""Every reason there is. Records from before this union hold text, which is read as `Said`."""
+
+Reasons: TypeAlias = tuple[Reason, ...]
+"""Reasons in the order in which they are told."""
+
+
+def distinct_reasons(reasons: Iterable[Reason], without: Iterable[Reason] = ()) -> Reasons:
+    """Each reason once, in order, and none of those in `without`."""
+    excluded, kept = list(without), list[Reason]()
+    for reason in reasons:
+        if reason not in kept and reason not in excluded:
+            kept.append(reason)
+    return tuple(kept)

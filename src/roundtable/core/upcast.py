@@ -1,0 +1,47 @@
+"""Facts of earlier schema versions, brought to the form of the newest one while they are read.
+
+The only place that knows how older records looked. A stored fact is never rewritten.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def upcast_event(data: bytes | str, version: int) -> bytes | str:
+    """An event of an older version as JSON of the newest; most kinds of events have never changed."""
+    fields = _decode(data)
+    if version < 2 and (upcast := _FROM_1.get(fields.get("kind", ""))) is not None:
+        upcast(fields)
+        return msgspec.json.encode(fields)
+    return data
+
+
+def _decision_made(event: dict[str, Any]) -> None:
+    _decision(event["decision"])
+
+
+def _effect_done(event: dict[str, Any]) -> None:
+    match event["result"]:
+        case {"result": "child_ended", "decision": decision}:
+            _decision(decision)
+        case _:
+            return
+
+
+def _decision(decision: dict[str, Any]) -> None:
+    """`how` was one text, `notices` were texts."""
+    decision["how"] = [_said(decision["how"])] if decision["how"] else []
+    if notices := cast("list[str]", decision.get("notices", [])):
+        decision["notices"] = list(map(_said, notices))
+
+
+def _said(text: str) -> dict[str, str]:
+    return {"code": "said", "text": text}
+
+
+_FROM_1 = {"decision.made": _decision_made, "effect.done": _effect_done}

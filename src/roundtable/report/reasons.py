@@ -1,0 +1,245 @@
+"""The sentences for typed reasons: every reason of `core.reasons` is worded here, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from roundtable.core import reasons as why
+from roundtable.core.events import LimitReached
+from roundtable.core.faults import Fault
+from roundtable.core.reasons import LeadReason, Reason
+from roundtable.core.text.wording import end_sentence, join_names
+from roundtable.core.usage import format_money
+from roundtable.core.values import Decision
+
+LEAD_REASON_WORDS: dict[LeadReason, str] = {
+    LeadReason.HIGHEST_SCORE: "its score is the highest",
+    LeadReason.CAPABILITIES_FIT: "of the highest scores, its capabilities fit the question best",
+    LeadReason.FIRST_IN_PRIORITY: "of the highest scores, it comes first in priority",
+    LeadReason.ONLY_EXECUTOR: "it alone has the right to execute",
+    LeadReason.NAMED_BY_PERSON: "the person named it",
+    LeadReason.OWN_DRAFT: "its draft is taken as it is",
+    LeadReason.EXECUTOR_OF_MEETING: "the meeting named it as its executor",
+}
+
+_COUNCIL_ROUND = {"blind": "in the blind round", "reading": "after reading each other"}
+_OPINION_ROUND = {"first_round": "in the first round", "follow_up": "after one follow-up"}
+_JUDGE_RULING = {
+    "consensus": "found a consensus",
+    "more_discussion": "wants more discussion",
+    "neither": "ruled neither way",
+}
+
+
+def decision_sentence(decision: Decision) -> str:
+    """How a decision was reached, as text for people."""
+    return reasons_text(decision.how)
+
+
+def notice_sentences(decision: Decision) -> tuple[str, ...]:
+    """The notices of a decision, one sentence or more each."""
+    return tuple(map(reason_sentence, decision.notices))
+
+
+def reasons_text(reasons: Iterable[Reason]) -> str:
+    """Several reasons as one text."""
+    return " ".join(filter(None, map(reason_sentence, reasons)))
+
+
+def reason_sentence(reason: Reason) -> str:
+    """One reason for people, in plain text."""
+    if isinstance(reason, why.Said):
+        return reason.text
+    if isinstance(reason, why.AgreementReason):
+        return _agreement_sentence(reason)
+    if isinstance(reason, why.OpinionReason):
+        return _opinion_sentence(reason)
+    if isinstance(reason, why.ScoreReason):
+        return _score_sentence(reason)
+    if isinstance(reason, why.DiagnosisReason):
+        return _diagnosis_sentence(reason)
+    if isinstance(reason, why.VoteReason):
+        return _vote_sentence(reason)
+    if isinstance(reason, why.PersonReason):
+        return _person_sentence(reason)
+    return _course_sentence(reason)
+
+
+def _agreement_sentence(reason: why.AgreementReason) -> str:
+    match reason:
+        case why.NobodyCounted():
+            return f"None of the {reason.asked} seats gave an answer that counts."
+        case why.TooFewAnswers():
+            return f"Only {reason.valid} of {reason.asked} seats gave a valid answer, which is less than the quorum."
+        case why.RoundBelowQuorum():
+            few = f"{reason.valid} of {reason.asked} seats gave a valid answer in {reason.round}"
+            return f"{few}, which is less than the quorum, so {reason.decided_by} decides."
+        case why.SingleOpinion():
+            return "A single opinion: only one seat could be counted."
+        case why.NotAnAgreement():
+            return "This is a single opinion, not an agreement."
+        case why.SeatsAgree() if reason.agreeing == reason.counted:
+            return f"All {reason.counted} counted seats agree, {_COUNCIL_ROUND[reason.after]}."
+        case why.SeatsAgree():
+            accept = "; the others can live with it" if reason.others_accept else ""
+            share = f"{reason.agreeing} of {reason.counted} counted seats"
+            return f"{share} agree, {_COUNCIL_ROUND[reason.after]}{accept}."
+        case why.NoMajority():
+            where = _COUNCIL_ROUND[reason.after]
+            return f"No proposal has more than half of the {reason.counted} counted seats, {where}."
+        case why.ConformityDiscounted():
+            return f"Changed without a named reason, counted at the blind position: {', '.join(reason.seats)}."
+        case _:
+            assert_never(reason)
+
+
+def _score_sentence(reason: why.ScoreReason) -> str:
+    match reason:
+        case why.ScoresMissing():
+            return f"{join_names(reason.seats)} gave no score that counts."
+        case why.AllScoresLow():
+            return f"Every seat scored {reason.limit:g} or less."
+        case why.ScoresTooLow():
+            return f"{join_names(reason.seats)} scored under {reason.minimum:g}."
+        case why.BlockingIssuesOpen():
+            sees = "sees" if len(reason.seats) == 1 else "see"
+            return f"{join_names(reason.seats)} still {sees} an open issue that blocks."
+        case why.ScoresHighEnough():
+            return f"Every seat scored {reason.minimum:g} or more and nothing blocks."
+        case why.ScoresGiven():
+            return f"Scores: {scores_text(reason.scores)}."
+        case why.SpeaksForTable():
+            return f"{reason.seat} speaks for the table: {LEAD_REASON_WORDS[reason.why]}."
+        case _:
+            assert_never(reason)
+
+
+def _diagnosis_sentence(reason: why.DiagnosisReason) -> str:
+    match reason:
+        case why.RootCauseUnclear():
+            unnamed = f" {join_names(reason.unnamed)} named none." if reason.unnamed else ""
+            return f"Fewer than {reason.needed} doctors are sure of the same root cause.{unnamed}"
+        case why.RootCausesTied():
+            return f"The doctors are split: as many are sure of {join_names(reason.causes)}."
+        case why.RootCauseFound():
+            return f"{join_names(reason.seats)} arrived at the same root cause, each of these doctors sure of it."
+        case why.NobodyDiagnosed():
+            return "None of the doctors gave a diagnosis that can be read."
+        case _:
+            assert_never(reason)
+
+
+def _opinion_sentence(reason: why.OpinionReason) -> str:
+    match reason:
+        case why.OpinionsAgree():
+            return f"All {reason.counted} counted seats come to the same, {_OPINION_ROUND[reason.after]}."
+        case why.OpinionsDiffer():
+            return f"The {reason.counted} counted seats differ, {_OPINION_ROUND[reason.after]}."
+        case why.RisksOpen():
+            sees = "sees" if len(reason.seats) == 1 else "see"
+            return f"{join_names(reason.seats)} {sees} risks to be settled first."
+        case why.FindingsReviewed():
+            seats = f"{reason.seats} seats" if reason.seats > 1 else "One seat"
+            count = sum(reason.findings.values())
+            found = ", ".join(f"{number} {status}" for status, number in reason.findings.items())
+            things = {0: "nothing", 1: "one fault"}.get(count, f"{count} faults")
+            where = f" Programs ran in {reason.place}." if reason.place and count else ""
+            return f"{seats} reviewed it blind and found {things}{f': {found}' if found else ''}.{where}"
+        case why.NotHeardInRound():
+            absent = "; ".join(f"{seat} ({fault.message.rstrip('.')})" for seat, fault in reason.faults.items())
+            return f"Not heard in {reason.round}, where what was unproven could be settled: {absent}."
+        case why.ProofsNotRun():
+            return f"No program could be run, so nothing is reproduced or refuted: {reason.why}"
+        case why.FindingsUnproven():
+            names = join_names(reason.findings)
+            return f"Neither shown nor refuted, and worth only the word of who found it: {names}."
+        case _:
+            assert_never(reason)
+
+
+def scores_text(scores: dict[str, float]) -> str:
+    """Scores in one line: `claude 9, gpt 8.5`."""
+    return ", ".join(f"{seat} {score:g}" for seat, score in scores.items())
+
+
+def _vote_sentence(reason: why.VoteReason) -> str:
+    match reason:
+        case why.ObjectionsRaised():
+            return f"{join_names(reason.seats)} {'objects' if len(reason.seats) == 1 else 'object'}."
+        case why.SupportTooLow():
+            return f"{reason.supporting} of {reason.voting} seats support it; {reason.needed} are needed."
+        case why.SupportReached():
+            return f"{reason.supporting} of {reason.voting} seats support it and nobody objects."
+        case why.ObjectionsNotAsked():
+            return "Nobody has been asked for objections."
+        case why.JudgeUnreadable():
+            return "No judge gave a ruling that can be read."
+        case why.JudgeRuled():
+            return f"{reason.judge}, the judge, {_JUDGE_RULING[reason.ruling]}."
+        case why.NoBallotNamesCandidate():
+            return "No ballot names a candidate."
+        case why.CondorcetWinner():
+            return f"{reason.winner} beats every other candidate one against one."
+        case why.EliminationWinner():
+            return f"Nobody beats every other candidate; {reason.winner} wins by elimination."
+        case why.CandidatesTied():
+            return f"{join_names(reason.candidates)} are tied, one against one and by elimination."
+        case _:
+            assert_never(reason)
+
+
+def _person_sentence(reason: why.PersonReason) -> str:
+    match reason:
+        case why.PersonChose():
+            return f"The person chose {'the proposal of ' if reason.of_seat else ''}{reason.option}."
+        case why.PersonRejected():
+            return "The person rejected it."
+        case why.PersonCancelled():
+            return "A person cancelled the session."
+        case why.DecreeUpheld():
+            because = f" It was rejected because: {end_sentence(reason.why)}" if reason.why else ""
+            return f"{reason.position} repeats {reason.entry} ({reason.text}) and does not answer it.{because}"
+        case why.DecreeAllowed():
+            repeats = f"{reason.position} repeats {reason.entry} ({reason.text}) and does not answer it"
+            return f"Allowed anyway: {repeats}."
+        case _:
+            assert_never(reason)
+
+
+def _course_sentence(reason: why.CourseReason) -> str:
+    match reason:
+        case why.LimitMet():
+            return f"Stopped: {limit_text(reason)}."
+        case why.AnswersCutOff():
+            cut = ", ".join(f"{seat} in {round}" for seat, round in reason.answers)
+            return f"Cut off at the token limit (max_tokens): {cut}."
+        case why.StoppedBeforeDeciding():
+            return "The meeting was stopped before the round that decides."
+        case why.NobodyAnswered():
+            return "Nobody answered."
+        case why.QuestionAnswered():
+            return f"{reason.seat} answered. The session it is about stays as it was."
+        case why.ChildMeetingFailed():
+            return _fault_text(reason.fault) if reason.fault else "The child meeting returned no decision."
+        case why.ExecutorMissing():
+            return f"{reason.seat} is not at the table, so there is no plan to carry out."
+        case why.PlanMissing():
+            return f"{reason.seat} gave no plan, so there is nothing to carry out."
+        case _:
+            assert_never(reason)
+
+
+def limit_text(reached: why.LimitMet | LimitReached) -> str:
+    """Which limit was reached: how much was used, and how much is allowed."""
+    match reached.limit:
+        case "budget_usd":
+            return f"{format_money(reached.spent)} is spent, and the budget is {format_money(reached.allowed)}"
+        case "budget_tokens":
+            return f"{reached.spent:,.0f} tokens are used, and the budget is {reached.allowed:,.0f}"
+        case _:
+            return f"{reached.spent:g} {reached.limit} were held, and the limit is {reached.allowed:g}"
+
+
+def _fault_text(fault: Fault) -> str:
+    return f"{fault.message} {fault.help}".strip()

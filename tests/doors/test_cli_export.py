@@ -46,7 +46,7 @@ def appeared(folder: Path, pattern: str) -> Path:
 
 @pytest.mark.parametrize(
     ("form", "suffix", "begins"),
-    [("markdown", "md", "# REST"), ("html", "html", "<!doctype"), ("json", "json", "{"), ("jsonl", "jsonl", '{"v":1')],
+    [("markdown", "md", "# REST"), ("html", "html", "<!doctype"), ("json", "json", "{"), ("jsonl", "jsonl", '{"v":2')],
 )
 def test_a_session_is_written_to_a_file_called_after_it(cli: Cli, form: str, suffix: str, begins: str) -> None:
     slug = agreed(cli)

@@ -269,7 +269,7 @@ async def test_nobody_is_asked_to_carry_out_what_a_decree_forbids(meeting: str, 
         script, meeting, recalled=(DECREE,), answers={"decree": "allow", permission: yes}
     )
     assert decision.next_step == "apply"
-    assert notice_sentences(decision)[0].startswith("Allowed all the same: ")
+    assert notice_sentences(decision)[0].startswith("Allowed anyway: ")
 
 
 BOARD = """
@@ -310,7 +310,7 @@ async def test_a_plan_that_names_the_decree_comes_too_late_to_take_the_question_
     plan = {"round": "*plan", "text": "A vendor runs it for us, which answers R-1a2b3c."}
     script = {"turns": [plan, *GRAPHQL["debate"]]}
     decision = await survives_every_death(script, "debate", recalled=(DECREE,), answers={"decree": "allow"})
-    assert notice_sentences(decision)[0].startswith("Allowed all the same: ")
+    assert notice_sentences(decision)[0].startswith("Allowed anyway: ")
 
 
 @pytest.mark.parametrize(("said", "outcome"), [("uphold", Outcome.DEADLOCK), ("allow", Outcome.REACHED)])

@@ -21,7 +21,12 @@ def cli(tmp_path: Path) -> Cli:
 
 
 @pytest.mark.parametrize(
-    ("name", "why"), [("main", "a branch main already"), ("main/x", "beside main"), ("a b", "cannot be the name")]
+    ("name", "why"),
+    [
+        ("main", "Branch main already exists"),
+        ("main/x", "conflicts with the existing branch main"),
+        ("a b", "is not a valid branch name"),
+    ],
 )
 def test_a_branch_that_cannot_be_made_is_told_before_the_first_word(cli: Cli, name: str, why: str) -> None:
     told = cli.run("build", TASK, "--all", "--branch", name, *cli.script(ada=coder(RIGHT)), code=2).stderr
@@ -42,7 +47,7 @@ def test_who_said_yes_ahead_is_named_as_that_in_the_commit(cli: Cli, tmp_path: P
 def test_while_a_merge_is_under_way_a_plan_that_is_only_shown_says_so(cli: Cli) -> None:
     (cli.work / ".git/MERGE_HEAD").write_text(git(cli.work, "rev-parse", "HEAD"))
     told = cli.run("build", TASK, "--dry-run", *cli.script(ada=coder(RIGHT)), code=3).stdout
-    assert "A merge is under way in this repository" in told
+    assert "A merge is in progress in this repository" in told
     assert (cli.work / "calc.py").read_text() == CALC
 
 
@@ -51,6 +56,6 @@ def test_where_the_repository_lies_elsewhere_uncommitted_work_stays(cli: Cli, tm
     git(cli.work, "init", "-q", "--separate-git-dir", str(tmp_path / "elsewhere"))
     (cli.work / "calc.py").write_text(mine)
     told = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=2).stderr
-    assert "cannot be known" in told
+    assert "Git cannot read the commits" in told
     assert "Nobody was asked" in told
     assert (cli.work / "calc.py").read_text() == mine

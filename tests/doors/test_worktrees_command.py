@@ -80,7 +80,7 @@ def test_work_that_is_nowhere_else_goes_only_by_name_and_with_a_yes(cli: Cli) ->
     refused = cli.run("worktrees", "discard", "agents-gpt-login", code=3, input="n\n")
     assert "a.py" in refused.stderr
     assert gpt.path.exists()
-    assert "There are: agents-gpt-login." in cli.run("worktrees", "discard", "another", code=2).stderr
+    assert "Existing worktrees: agents-gpt-login." in cli.run("worktrees", "discard", "another", code=2).stderr
     cli.run("worktrees", "discard", "agents-gpt-login", "--yes")
     assert not gpt.path.exists()
     assert "no worktrees" in cli.run("worktrees").stderr
@@ -104,7 +104,7 @@ def test_one_whose_beginning_is_gone_stays_until_it_is_discarded(cli: Cli) -> No
     shutil.rmtree(cli.work / ".git")
     repository(cli.work, {}, "Another beginning")
     told = cli.run("worktrees", "clean").stderr
-    assert "agents-gpt-login stays: Git cannot tell what was done in the worktree" in told
+    assert "agents-gpt-login stays: Git cannot read the changes in worktree" in told
     assert (gpt.path / "a.py").read_text() == "theirs\n"
     cli.run("worktrees", "discard", "agents-gpt-login", "--yes")
     assert not gpt.path.exists()

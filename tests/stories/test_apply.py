@@ -177,10 +177,10 @@ async def test_what_was_approved_and_could_not_be_written_is_an_error_to_look_in
     git(code, "branch", "slugs")
     decision = await later.hold("apply")
     assert decision.outcome is Outcome.DEADLOCK
-    assert "There is a branch slugs already." in decision_sentence(decision)
+    assert "Branch slugs already exists." in decision_sentence(decision)
     entries = await bench.memory.entries(limit=None)
     errors = [it for it in entries if it.kind is EntryKind.ERROR and it.session == later.session]
-    assert [it.why for it in errors] == ["There is a branch slugs already."]
+    assert [it.why for it in errors] == ["Branch slugs already exists."]
     assert errors[0].text.startswith("Could not be applied: ")
 
 
@@ -190,7 +190,7 @@ async def test_work_that_is_not_committed_is_never_touched(bench: Roundtable, co
     write(code, {"slug.py": mine})
     _, decision = await apply(bench, council)
     assert decision.outcome is Outcome.DEADLOCK
-    assert "slug.py has changes that are not committed" in decision_sentence(decision)
+    assert "slug.py has uncommitted changes" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == mine
 
 

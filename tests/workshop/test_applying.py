@@ -145,7 +145,7 @@ def test_on_a_branch_only_the_branch_is_new_and_nothing_here_is_touched(tmp_path
     assert git(work, "show", "agents/gpt/sum:src/cart.py").encode() == SUM
     assert git(work, "rev-parse", "agents/gpt/sum^").strip() == git(work, "rev-parse", "main").strip()
     assert receipt.branch == "agents/gpt/sum"
-    with pytest.raises(UsageError, match="a branch agents/gpt/sum already"):
+    with pytest.raises(UsageError, match="Branch agents/gpt/sum already exists"):
         apply_draft(work, tmp_path / "journals", everything(work), commit=told(), branch="agents/gpt/sum")
     undo_journaled_change(work, tmp_path / "journals")
     assert seen(work) == before
@@ -155,7 +155,7 @@ def test_on_a_branch_only_the_branch_is_new_and_nothing_here_is_touched(tmp_path
 def test_what_cannot_be_a_branch_is_refused_before_anything(tmp_path: Path, name: str) -> None:
     work = _settle_in(tmp_path / "work")
     before = seen(work)
-    with pytest.raises(UsageError, match="cannot be the name of a branch"):
+    with pytest.raises(UsageError, match="is not a valid branch name"):
         apply_draft(work, tmp_path / "journals", [CHANGE], commit=told(), branch=name)
     assert seen(work) == before
 
@@ -312,7 +312,7 @@ def test_what_the_disk_refuses_is_taken_back_at_once_or_finished_by_the_next_com
             break
         recover_open_journals(work, journals)
         if error:
-            assert error == "NotWritten", f"step {step}"
+            assert error == "WriteFailed", f"step {step}"
             assert seen(work) == before, f"step {step}"
         else:
             assert (work / "src/z.py").read_bytes() == b"z\n"
@@ -337,7 +337,7 @@ def test_what_is_said_of_a_change_on_a_full_disk_is_what_becomes_of_it(
         if not failed:
             break
         recover_open_journals(work, journals)
-        assert error in ("", "NotWritten")
+        assert error in ("", "WriteFailed")
         assert (seen(work) == before) == bool(error), f"step {step}"
         ends.add(bool(error))
     assert ends == {True, False}

@@ -43,14 +43,14 @@ def test_while_another_git_is_at_work_nothing_is_written_and_nothing_undone(tmp_
     before = seen(work)
     lock = work / ".git/index.lock"
     lock.touch()
-    with pytest.raises(GitFailed, match=r"index\.lock is there"):
+    with pytest.raises(GitFailed, match=r"index\.lock exists"):
         apply_draft(work, journals, [CHANGE], commit=told())
     lock.unlink()
     assert seen(work) == before
     written(apply_draft(work, journals, [CHANGE], commit=told()))
     after = seen(work)
     lock.touch()
-    with pytest.raises(GitFailed, match=r"index\.lock is there"):
+    with pytest.raises(GitFailed, match=r"index\.lock exists"):
         undo_journaled_change(work, journals)
     lock.unlink()
     assert seen(work) == after
@@ -109,7 +109,7 @@ def test_in_the_middle_of_something_nothing_is_written_and_nothing_undone(tmp_pa
     assert not isinstance(outcome, ChangeApplied)
     ((path, kind, sentence),) = [(it.path, it.kind, it.sentence) for it in outcome]
     assert (path, kind) == ("src/cart.py", RefusalKind.REPOSITORY)
-    assert "is under way" in sentence
+    assert "is in progress" in sentence
     with pytest.raises(UsageError):
         undo_journaled_change(work, journals)
     assert (git(work, "rev-parse", "HEAD"), git(work, "status", "--porcelain")) == before
@@ -146,9 +146,9 @@ def test_where_git_cannot_say_what_is_committed_nothing_is_written(tmp_path: Pat
     else:
         os.chown(work, 1234, 1234)
         os.chown(work / ".git", 1234, 1234)
-    assert describe_unusable_repository(work / "src").startswith(f"What is committed in {work} cannot be known")
+    assert describe_unusable_repository(work / "src").startswith(f"Git cannot read the commits of {work}")
     for place, path in ((work, "src/cart.py"), (work / "src", "cart.py")):
-        with pytest.raises(GitFailed, match="cannot be known"):
+        with pytest.raises(GitFailed, match="Git cannot read the commits"):
             apply_draft(place, journals, [DraftFile(path, mine, SUM)], commit=told())
     assert (work / "src/cart.py").read_bytes() == mine
 
@@ -276,10 +276,10 @@ def test_a_repository_with_longer_digests_takes_a_deletion_and_gives_it_back(tmp
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("a b", "cannot be the name"),
-        ("side/1", "a branch side/1 already"),
-        ("main/x", "cannot be a branch main/x beside main"),
-        ("side", "cannot be a branch side beside side/1"),
+        ("a b", "is not a valid branch name"),
+        ("side/1", "Branch side/1 already exists"),
+        ("main/x", "Branch main/x conflicts with the existing branch main"),
+        ("side", "Branch side conflicts with the existing branch side/1"),
     ],
 )
 def test_a_branch_that_cannot_be_made_is_known_long_before(tmp_path: Path, name: str, why: str) -> None:
@@ -299,12 +299,12 @@ def test_hooks_that_did_not_run_and_a_signature_that_lacks_are_told_with_the_com
         write(work, {f".git/hooks/{name}": f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n"})
         (work / ".git/hooks" / name).chmod(0o755)
     note = written(apply_draft(work, journals, [DraftFile("b.py", None, b"1\n")], commit=told())).note
-    assert note == "This is no `git commit`: the hooks here did not run (pre-commit, commit-msg)."
+    assert note == "This was not made with `git commit`: hooks did not run (pre-commit, commit-msg)."
     assert not (tmp_path / "ran").exists()
     git(work, "config", "commit.gpgSign", "true")
     git(work, "config", "core.hooksPath", "no/hooks")
     note = written(apply_draft(work, journals, [DraftFile("c.py", None, b"1\n")], key="0199/x", commit=told())).note
-    assert note == "This is no `git commit`: it is not signed, although commit.gpgSign asks for that."
+    assert note == "This was not made with `git commit`: it is not signed although commit.gpgSign is set."
     recovered = find_applied_change(work, journals, "0199/x")
     assert recovered
     assert recovered.note == note

@@ -51,6 +51,6 @@ def test_what_the_config_of_a_repository_would_run_is_not_run(tmp_path: Path, in
 
 def test_a_commit_that_is_not_there_is_one_sentence(tmp_path: Path, into: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "1\n"})
-    with pytest.raises(CommitUnavailable, match=r"The files of 000000000000 cannot be had"):
+    with pytest.raises(CommitUnavailable, match=r"The files of commit 000000000000 cannot be read"):
         export_commit_files(work, "0" * 40, into)
     assert files_of(into) == {}

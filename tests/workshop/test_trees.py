@@ -189,7 +189,7 @@ def test_a_workspace_that_does_not_fit_where_it_is_run_is_refused_by_the_name_of
     work = repository(tmp_path / "work", {"a.py": "a\n"})
     with (work / "film.mov").open("wb") as film:
         film.truncate(Bounds().disk)
-    with pytest.raises(UsageError, match=r"largest is film\.mov"):
+    with pytest.raises(UsageError, match=r"largest file is film\.mov"):
         list_tree_files(work)
     (work / ".gitignore").write_text("*.mov\n")
     assert list_tree_files(work) == (".gitignore", "a.py")

@@ -1,1 +1,1 @@
-"""Git: what a repository holds, and every way a repository is changed."""
+"""Git: reads repositories, commits to them, and creates worktrees and scratch copies."""

@@ -1,6 +1,6 @@
-"""What changes a repository: commits made beside the person's own index, and refs moved in one step.
+"""Writes to a repository: commits built in a separate index, and atomic ref updates.
 
-No hook, filter or signature program runs, and nothing that is staged is touched but the paths of a change.
+No hook, filter or signing program runs, and staged changes are left alone except for the paths of the change.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from roundtable.workshop.repo.git import (
 from roundtable.workshop.rooted_files import FileContent
 
 WORKTREE_REFS = "refs/roundtable/worktrees/"
-"""Where the commits are kept that worktrees began at; no branch or tag."""
+"""Refs that keep the base commits of worktrees; they are neither branches nor tags."""
 
 DETACHED = "HEAD"
-"""The ref that a commit moves where no branch is checked out."""
+"""The ref that a commit moves if no branch is checked out."""
 
 _PLAIN, _EXECUTABLE = "100644", "100755"
 _WHOLE_OBJECTS = {"core.bigFileThreshold": "512m"}
-_UNDER_WAY = {
+_OPERATIONS = {
     "rebase-merge": "a rebase",
     "rebase-apply": "a rebase",
     "MERGE_HEAD": "a merge",
@@ -43,7 +43,7 @@ _ATTRIBUTES = ("filter", "working-tree-encoding", "ident", "text", "eol")
 
 
 class CommitMessage(msgspec.Struct, frozen=True):
-    """What a commit says of itself: the message, and where the change came from as trailers."""
+    """A commit message: the text, and the origin of the change as trailers."""
 
     message: str
     session: str = ""
@@ -55,8 +55,8 @@ class CommitMessage(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The message and its trailers, each in a line of its own."""
-        told = [
+        """The message followed by its trailers, one per line."""
+        output = [
             ("Roundtable-Session", self.session),
             ("Roundtable-Stage", self.stage),
             ("Roundtable-Decision", self.decision),
@@ -64,18 +64,18 @@ class CommitMessage(msgspec.Struct, frozen=True):
             ("Approved-By", self.approved_by),
             *(("Checks", f"{name}={how}") for name, how in self.checks.items()),
         ]
-        lines = [f"{name}: {' '.join(value.split())}" for name, value in told if value.strip()]
-        body = self.message.strip() or "A change of the table"
+        lines = [f"{name}: {' '.join(value.split())}" for name, value in output if value.strip()]
+        body = self.message.strip() or "Change by Roundtable"
         return "\n\n".join(part for part in (body, "\n".join(lines)) if part) + "\n"
 
 
 FilePlacer = Callable[[bytes], Path]
 StoredFile = tuple[Path, bool]
-"""Where the bytes of a file lie, and whether it can be run."""
+"""The path of a file's bytes, and whether the file is executable."""
 
 
 class RefUpdate(msgspec.Struct, frozen=True):
-    """A ref from one commit to another in one step; an empty one is none."""
+    """An atomic update of a ref from one commit to another; an empty commit means that the ref does not exist."""
 
     name: str
     old: str
@@ -83,81 +83,85 @@ class RefUpdate(msgspec.Struct, frozen=True):
 
 
 class GitFailed(RoundtableError):
-    """Git would not do what was needed of it; nothing was half done."""
+    """Git failed; nothing was left half done."""
 
 
 class Repository:
-    """The repository of a workspace, for writing. `head` is its last commit, empty before the first."""
+    """The repository of a workspace, for writing. `head` is its last commit, empty before the first one."""
 
     def __init__(self, workspace: Path, head: str) -> None:
         self.head = head
         self._workspace = workspace
         self._config = {**git_filter_overrides(workspace), **_WHOLE_OBJECTS}
-        told = self._ask("rev-parse", "--show-object-format", "--absolute-git-dir", "--show-prefix")[1]
-        format, folder, self._prefix = (*os.fsdecode(told).splitlines(), "")[:3]
+        output = self._run("rev-parse", "--show-object-format", "--absolute-git-dir", "--show-prefix")[1]
+        format, folder, self._prefix = (*os.fsdecode(output).splitlines(), "")[:3]
         self._folder = Path(folder)
-        self._nothing = "0" * (64 if format == "sha256" else 40)
+        self._null_commit = "0" * (64 if format == "sha256" else 40)
 
     @classmethod
     def of(cls, workspace: Path) -> Repository | None:
-        """The repository a workspace has of its own, if it has one."""
+        """Return the repository of a workspace, or None if the workspace has none of its own."""
         head = find_head_commit(workspace)
         return None if head is None else cls(workspace, head)
 
-    # --- what stands where -----------------------------------------------------------------------
+    # --- reading ---------------------------------------------------------------------------------
 
     def checked_out(self) -> str:
-        """The ref that a commit moves: the branch, or HEAD itself where none is checked out."""
+        """Return the ref that a commit moves: the branch, or HEAD if no branch is checked out."""
         return self._line("symbolic-ref", "--quiet", "HEAD") or DETACHED
 
     def resolve(self, ref: str) -> str:
-        """The commit of a ref; empty where there is none."""
+        """Return the commit of a ref; empty if there is none."""
         return self._line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
 
     def contains(self, tip: str, commit: str) -> bool:
-        """Whether a commit lies behind another one; none at all lies behind any."""
+        """Whether one commit is an ancestor of another (or the same); an empty commit is an ancestor of every
+        commit."""
         if not commit or not tip:
             return not commit
-        return self._ask("merge-base", "--is-ancestor", commit, tip)[0] == 0
+        return self._run("merge-base", "--is-ancestor", commit, tip)[0] == 0
 
     def elsewhere(self, commit: str, ref: str) -> bool:
-        """Whether any other ref has this commit too, such as a remote's; a worktree that began there is nobody."""
-        told = self._line("for-each-ref", "--contains", commit, "--format=%(refname)")
-        return any(name != ref and not name.startswith(WORKTREE_REFS) for name in told.splitlines())
+        """Whether another ref, such as a remote's, contains this commit; refs that only keep worktree bases do not
+        count."""
+        output = self._line("for-each-ref", "--contains", commit, "--format=%(refname)")
+        return any(name != ref and not name.startswith(WORKTREE_REFS) for name in output.splitlines())
 
     def subject(self, commit: str) -> str:
-        """The first line of a commit's message."""
+        """Return the first line of a commit's message."""
         return self._line("log", "-1", "--no-show-signature", "--format=%s", commit)
 
     def worktree_branches(self) -> set[str]:
-        """Refs of the branches that are checked out somewhere."""
-        told = self._line("worktree", "list", "--porcelain")
-        return {line.removeprefix("branch ") for line in told.splitlines() if line.startswith("branch ")}
+        """Return the refs of branches that are checked out in a worktree."""
+        output = self._line("worktree", "list", "--porcelain")
+        return {line.removeprefix("branch ") for line in output.splitlines() if line.startswith("branch ")}
 
     def entries(self, commit: str, paths: Sequence[str]) -> dict[str, str]:
-        """What a commit has under these paths, as `mode digest`."""
+        """Return the tree entries of a commit under these paths, as `mode digest`."""
         if not commit or not paths:
             return {}
         found: dict[str, str] = {}
-        for line in split_git_names(self._must("ls-tree", "-z", commit, "--", *paths)):
-            told, _, path = line.partition("\t")
-            mode, _, digest = told.split(" ")
+        for line in split_git_names(self._run_or_fail("ls-tree", "-z", commit, "--", *paths)):
+            output, _, path = line.partition("\t")
+            mode, _, digest = output.split(" ")
             found[path] = f"{mode} {digest}"
         return found
 
     def reserved_branch(self, name: str) -> str:
-        """The ref of a new branch of this name, which must be free."""
-        code, said = self._ask("check-ref-format", "--branch", name)
-        if code or said.decode(errors="replace").strip() != name:
-            raise UsageError(f"{name} cannot be the name of a branch.", "Use letters, digits, dots, dashes and /.")
+        """Return the ref of a new branch; raise UsageError if the name is invalid or taken."""
+        code, command_output = self._run("check-ref-format", "--branch", name)
+        if code or command_output.decode(errors="replace").strip() != name:
+            raise UsageError(f"{name} is not a valid branch name.", "Use letters, digits, dots, dashes and /.")
         ref = f"refs/heads/{name}"
         if self.resolve(ref):
-            raise UsageError(f"There is a branch {name} already.", "Give another name with --branch.")
+            raise UsageError(f"Branch {name} already exists.", "Choose another name with --branch.")
         parts = name.split("/")
         above = ("/".join(parts[:number]) for number in range(1, len(parts)))
         taken = self._line("for-each-ref", "--count=1", "--format=%(refname:short)", f"{ref}/")
-        if taken := next((it for it in above if self.resolve(f"refs/heads/{it}")), taken):
-            raise UsageError(f"There cannot be a branch {name} beside {taken}.", "Give another name with --branch.")
+        if taken := next((parent for parent in above if self.resolve(f"refs/heads/{parent}")), taken):
+            raise UsageError(
+                f"Branch {name} conflicts with the existing branch {taken}.", "Choose another name with --branch."
+            )
         return ref
 
     # --- what a change may not touch -------------------------------------------------------------
@@ -165,57 +169,59 @@ class Repository:
     def objections(
         self, now: Mapping[str, FileContent | None], then: Mapping[str, FileContent | None], place: FilePlacer
     ) -> list[Refusal]:
-        """Which of these paths must be left alone: work that is not committed, and files that git rewrites.
+        """Return a refusal for each path with uncommitted changes, or whose bytes git would convert.
 
-        In the middle of a merge or the like it is all of them. `place` says where bytes lie as a file, for git to read.
+        During a merge, rebase or the like every change is refused. `place` stores bytes as a file that git can read.
         """
         if what := self.under_way():
-            sentence = f"{what} is under way in this repository; finish or abort it first."
+            sentence = f"{what} is in progress in this repository; finish or abort it first."
             return [Refusal(path, RefusalKind.REPOSITORY, sentence) for path in list(now)[:1]]
         converted = self.converted(now, then)
-        others = {path: it for path, it in now.items() if path not in converted}
-        return [*map(_by_hand, converted), *self._uncommitted(others, place)]
+        unconverted = {path: content for path, content in now.items() if path not in converted}
+        return [*map(_converted_refusal, converted), *self._uncommitted(unconverted, place)]
 
     def under_way(self) -> str:
-        """What the person is in the middle of, such as a merge; empty if nothing."""
-        found = (what for name, what in _UNDER_WAY.items() if os.path.lexists(self._folder / name))
+        """Return the operation in progress, such as `A merge`; empty if there is none."""
+        found = (what for name, what in _OPERATIONS.items() if os.path.lexists(self._folder / name))
         return next(found, "").capitalize()
 
     def refuse_if_locked(self) -> None:
-        """Another git at work in this repository, or one that died there, would not let us tell its index."""
+        """Raise GitFailed while another git process (or one that crashed) holds the lock of the index."""
         lock = self._folder / "index.lock"
         if os.path.lexists(lock):
             raise GitFailed(
-                f"Another git is at work in this repository: {lock} is there.",
-                "Wait for it, or remove that file if no git runs here; nothing was changed.",
+                f"Another git process is using this repository: {lock} exists.",
+                "Wait for it to finish, or delete that file if no git process is running. Nothing was changed.",
             )
 
     def _uncommitted(self, now: Mapping[str, FileContent | None], place: FilePlacer) -> Iterable[Refusal]:
         paths = list(now)
         committed = self.entries(self.head, paths)
         staged = self._staged(paths)
-        standing = {path: (place(it.data), it.executable) for path, it in now.items() if it is not None}
-        standing = self.with_tracked_modes(standing, {path: path for path in paths})
-        entries = self.stored(standing, write=False)
+        files = {
+            path: (place(content.data), content.executable) for path, content in now.items() if content is not None
+        }
+        files = self.with_tracked_modes(files, {path: path for path in paths})
+        entries = self.stored(files, write=False)
         for path in now:
             if path not in committed and path not in staged:
                 continue
             if committed.get(path) != staged.get(path) or committed.get(path) != entries.get(path):
-                yield Refusal(path, RefusalKind.UNCOMMITTED, f"{path} has changes that are not committed.")
+                yield Refusal(path, RefusalKind.UNCOMMITTED, f"{path} has uncommitted changes.")
 
     def _staged(self, paths: Sequence[str]) -> dict[str, str]:
-        """What the index has under these paths, as `mode digest`."""
+        """Return the index entries under these paths, as `mode digest`."""
         found: dict[str, str] = {}
-        for line in split_git_names(self._must("ls-files", "-s", "-z", "--", *paths)) if paths else ():
-            told, _, path = line.partition("\t")
-            mode, digest, stage = told.split(" ")
+        for line in split_git_names(self._run_or_fail("ls-files", "-s", "-z", "--", *paths)) if paths else ():
+            output, _, path = line.partition("\t")
+            mode, digest, stage = output.split(" ")
             found[path] = f"{mode} {digest}" if stage == "0" else "in conflict"
         return found
 
     def with_tracked_modes(self, files: Mapping[str, StoredFile], alike: Mapping[str, str]) -> dict[str, StoredFile]:
-        """Files with what the index says of whether they can be run, where git is told not to believe the disk.
+        """Return the files with the executable bits of the index, if git is configured to ignore those on disk.
 
-        `alike` says for a path whose permissions it has; without one, those it is given stand.
+        `alike` names for a path the tracked path whose permissions it takes; other paths keep the given ones.
         """
         if self._line("config", "--type=bool", "--get", "core.fileMode") != "false":
             return dict(files)
@@ -226,73 +232,77 @@ class Repository:
     def converted(
         self, now: Mapping[str, FileContent | None], then: Mapping[str, FileContent | None] = {}
     ) -> list[str]:
-        """Those of these paths that git stores otherwise than they stand here, or would: by a filter, or line ends."""
-        fields = split_git_names(self._must("check-attr", "-z", *_ATTRIBUTES, "--", *now)) if now else []
+        """Return the paths whose bytes git converts on commit: by a filter, an encoding, or line endings."""
+        fields = split_git_names(self._run_or_fail("check-attr", "-z", *_ATTRIBUTES, "--", *now)) if now else []
         converts = self._line("config", "--get", "core.autocrlf") in ("true", "input")
-        told: dict[str, dict[str, str]] = {}
+        output: dict[str, dict[str, str]] = {}
         for path, attribute, value in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
-            told.setdefault(path, {})[attribute] = value
+            output.setdefault(path, {})[attribute] = value
         found: list[str] = []
-        for path, values in told.items():
+        for path, values in output.items():
             on = {name for name, value in values.items() if value not in ("unspecified", "unset")}
             endings = values["text"] != "unset" and (converts or bool(on & {"text", "eol"}))
-            crlf = any(b"\r\n" in it.data for it in (now.get(path), then.get(path)) if it is not None)
+            crlf = any(b"\r\n" in content.data for content in (now.get(path), then.get(path)) if content is not None)
             if on & {"filter", "working-tree-encoding", "ident"} or (endings and crlf):
                 found.append(path)
         return found
 
-    # --- what is written -------------------------------------------------------------------------
+    # --- writing ---------------------------------------------------------------------------------
 
     def stored(self, files: Mapping[str, StoredFile], *, write: bool = True) -> dict[str, str]:
-        """Files as a tree of git names them, put among its objects."""
+        """Store files as git objects (unless `write` is false) and return their tree entries."""
         if not files:
             return {}
         places = "".join(f"{place}\n" for place, _ in files.values())
         how = ("-w",) if write else ()
-        said = self._must("hash-object", *how, "--no-filters", "--stdin-paths", input=os.fsencode(places))
-        told = said.decode().split()
-        found = zip(files.items(), told, strict=True)
+        command_output = self._run_or_fail(
+            "hash-object", *how, "--no-filters", "--stdin-paths", input=os.fsencode(places)
+        )
+        output = command_output.decode().split()
+        found = zip(files.items(), output, strict=True)
         return {path: f"{_EXECUTABLE if runs else _PLAIN} {digest}" for (path, (_, runs)), digest in found}
 
     def committed(
         self, parent: str, entries: Mapping[str, str | None], text: str, by: str, index: Path, at: str = ""
     ) -> str:
-        """A commit on top of another with these entries changed, made over an index of its own; no ref has it yet.
+        """Create a commit on top of another with these entries changed, using a separate index; no ref points to it
+        yet.
 
-        It is dated now, or `at` the time that is given.
+        It is dated now, or at the time `at`.
         """
         variables = {"GIT_INDEX_FILE": str(index)}
         if parent:
-            self._must("read-tree", parent, variables=variables)
-        self._put(entries, variables)
-        tree = self._must("write-tree", "--missing-ok", variables=variables).decode().strip()
+            self._run_or_fail("read-tree", parent, variables=variables)
+        self._update_index(entries, variables)
+        tree = self._run_or_fail("write-tree", "--missing-ok", variables=variables).decode().strip()
         parents = ("-p", parent) if parent else ()
         dated = {name: at for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE") if at}
-        said = ("commit-tree", tree, *parents, "-F", "-")
-        made = self._must(*said, input=text.encode(), config=self._author(by), variables=dated)
+        command_output = ("commit-tree", tree, *parents, "-F", "-")
+        made = self._run_or_fail(*command_output, input=text.encode(), config=self._missing_author(by), variables=dated)
         return made.decode().strip()
 
     def passed_over(self) -> str:
-        """What `git commit` does here besides and a commit of ours does not, in a sentence; empty if nothing."""
-        told = split_git_names(self._ask("config", "-z", "--type=path", "--get-all", "core.hooksPath")[1])[
+        """Return a sentence that says what `git commit` would have done in addition (hooks, signing); empty if
+        nothing."""
+        output = split_git_names(self._run("config", "-z", "--type=path", "--get-all", "core.hooksPath")[1])[
             :-1
-        ]  # ours is last
-        places = self._must("rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
+        ]  # the last one is our own setting
+        places = self._run_or_fail("rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
         top, common = os.fsdecode(places).splitlines()
-        folder = Path(top, told[-1]) if told else Path(common, "hooks")
+        folder = Path(top, output[-1]) if output else Path(common, "hooks")
         hooks = ", ".join(name for name in _HOOKS if os.access(folder / name, os.X_OK))
         signs = self._line("config", "--type=bool", "--get", "commit.gpgSign") == "true"
-        lacks = (
-            f"the hooks here did not run ({hooks})" if hooks else "",
-            "it is not signed, although commit.gpgSign asks for that" if signs else "",
+        skipped = (
+            f"hooks did not run ({hooks})" if hooks else "",
+            "it is not signed although commit.gpgSign is set" if signs else "",
         )
-        return f"This is no `git commit`: {' and '.join(filter(None, lacks))}." if any(lacks) else ""
+        return f"This was not made with `git commit`: {' and '.join(filter(None, skipped))}." if any(skipped) else ""
 
     def move(self, move: RefUpdate, why: str) -> bool:
-        """Move a ref in one step; False where it is no longer where it was."""
-        how = (move.name, move.new, move.old or self._nothing) if move.new else ("-d", move.name, move.old)
+        """Update a ref atomically; False if it has moved in the meantime."""
+        how = (move.name, move.new, move.old or self._null_commit) if move.new else ("-d", move.name, move.old)
         try:
-            self._must("update-ref", "-m", f"roundtable: {why}", "--no-deref", *how)
+            self._run_or_fail("update-ref", "-m", f"roundtable: {why}", "--no-deref", *how)
         except GitFailed:
             if self.resolve(move.name) == move.old:
                 raise
@@ -300,79 +310,83 @@ class Repository:
         return True
 
     def stage(self, old: str, new: str, paths: Sequence[str]) -> None:
-        """Make the person's index say of these paths what the new commit says, where it says what the old one did.
+        """Update the index for these paths to the new commit, except for paths that were staged differently.
 
-        Git then looks at those files once more, so that it need not call them changed until it has.
+        Refreshing them spares git a later comparison.
         """
         before, after, now = self.entries(old, paths), self.entries(new, paths), self._staged(paths)
         entries = {path: after.get(path) for path in paths if now.get(path) == before.get(path)}
-        self._put(entries, {})
-        if standing := [path for path, entry in entries.items() if entry is not None]:
-            self._ask("add", "--refresh", "--", *standing)
+        self._update_index(entries, {})
+        if files := [path for path, entry in entries.items() if entry is not None]:
+            self._run("add", "--refresh", "--", *files)
 
-    def _put(self, entries: Mapping[str, str | None], variables: Mapping[str, str]) -> None:
-        """Removals come first: a file may stand where a folder was."""
-        gone = "".join(f"0 {self._nothing}\t{self._prefix}{path}\0" for path, entry in entries.items() if entry is None)
+    def _update_index(self, entries: Mapping[str, str | None], variables: Mapping[str, str]) -> None:
+        """Change index entries; removals come first, because a file may replace a folder."""
+        gone = "".join(
+            f"0 {self._null_commit}\t{self._prefix}{path}\0" for path, entry in entries.items() if entry is None
+        )
         put = "".join(f"{entry}\t{self._prefix}{path}\0" for path, entry in entries.items() if entry is not None)
-        self._must("update-index", "-z", "--add", "--index-info", input=os.fsencode(gone + put), variables=variables)
+        self._run_or_fail(
+            "update-index", "-z", "--add", "--index-info", input=os.fsencode(gone + put), variables=variables
+        )
 
-    def _author(self, by: str) -> dict[str, str]:
-        """Who commits: the person as git knows them, else by their name on this machine."""
+    def _missing_author(self, by: str) -> dict[str, str]:
+        """Return the author settings that git lacks: the user's login name instead."""
         usual = {"user.name": by, "user.email": f"{by}@localhost"}
         return {name: value for name, value in usual.items() if not self._line("config", "--get", name)}
 
-    # --- git -------------------------------------------------------------------------------------
+    # --- running git -----------------------------------------------------------------------------
 
     def _line(self, *args: str, input: bytes = b"") -> str:
-        return self._ask(*args, input=input)[1].decode(errors="replace").strip()
+        return self._run(*args, input=input)[1].decode(errors="replace").strip()
 
-    def _ask(self, *args: str, input: bytes = b"") -> tuple[int, bytes]:
-        told = run_git(self._workspace, ("--literal-pathspecs", *args), self._config, input)
-        return told.code, told.said
+    def _run(self, *args: str, input: bytes = b"") -> tuple[int, bytes]:
+        output = run_git(self._workspace, ("--literal-pathspecs", *args), self._config, input)
+        return output.code, output.said
 
-    def _must(
+    def _run_or_fail(
         self, *args: str, input: bytes = b"", config: Mapping[str, str] = {}, variables: Mapping[str, str] = {}
     ) -> bytes:
         args = ("--literal-pathspecs", *args)
-        told = run_git(self._workspace, args, {**self._config, **config}, input, variables)
-        if told.code:
+        output = run_git(self._workspace, args, {**self._config, **config}, input, variables)
+        if output.code:
             raise GitFailed(
-                f"Git would not {args[1]}: {' '.join(told.complaint.split()) or told.code}.",
-                "Mend that and say it again; what was begun is finished or taken back by the next command.",
+                f"`git {args[1]}` failed: {' '.join(output.complaint.split()) or output.code}.",
+                "Fix that and run the command again; the next command finishes or rolls back what was begun.",
             )
-        return told.said
+        return output.said
 
 
-def _by_hand(path: str) -> Refusal:
-    sentence = (
-        f"Git stores {path} otherwise than it stands here (its attributes or core.autocrlf say so): edit it by hand."
-    )
+def _converted_refusal(path: str) -> Refusal:
+    sentence = f"Git converts {path} on commit (by its attributes or core.autocrlf): edit it by hand."
     return Refusal(path, RefusalKind.FILTERED, sentence)
 
 
 def describe_unusable_repository(workspace: Path) -> str:
-    """Why nothing can be written in what git has here, as far as it has anything; empty where all is well."""
+    """Return why git forbids writing to a workspace; empty if nothing does."""
     if find_head_commit(workspace) is not None:
         return ""
-    told = run_git(workspace, ("rev-parse", "--is-bare-repository", "--show-toplevel"))
-    if told.said.startswith(b"true"):
+    output = run_git(workspace, ("rev-parse", "--is-bare-repository", "--show-toplevel"))
+    if output.said.startswith(b"true"):
         return f"{workspace} is a bare repository, which has no files that could be changed."
     top = find_enclosing_repository(workspace)
     if top is None:
         return ""
-    why = told.complaint.splitlines()[0].removeprefix("fatal: ") if told.complaint else "its own folder lies elsewhere"
-    return f"What is committed in {top} cannot be known, so nothing is written there ({why.rstrip('.')})."
+    why = (
+        output.complaint.splitlines()[0].removeprefix("fatal: ") if output.complaint else "its .git folder is elsewhere"
+    )
+    return f"Git cannot read the commits of {top}, so nothing is written there ({why.rstrip('.')})."
 
 
 def describe_pending_git_operation(workspace: Path) -> str:
-    """What the person is in the middle of in the repository of a workspace, if it has one."""
+    """Return the operation in progress in a workspace's repository, such as a merge; empty if there is none."""
     repository = Repository.of(workspace)
     return repository.under_way() if repository else ""
 
 
 def ensure_branch_available(workspace: Path, name: str) -> None:
-    """See that a new branch of this name can be made, long before it is."""
+    """Raise UsageError early if a new branch of this name cannot be created."""
     repository = Repository.of(workspace)
     if repository is None:
-        raise UsageError("There is no repository here that could have a branch.", "Leave --branch out.")
+        raise UsageError("The workspace is not a git repository, so no branch can be created.", "Remove --branch.")
     repository.reserved_branch(name)

@@ -1,4 +1,4 @@
-"""Git asked about a workspace, without running what its own config names. What changes a repository is elsewhere."""
+"""Reads from git without running programs that a repository's config names; see `commits` for writing."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from roundtable.workshop.identity import process_owned_folder
 
 GIT_TIMEOUT = 30.0
 GIT_OUTPUT_LIMIT = 8_000_000
-"""Bytes of one answer of git; nobody is shown more of a diff than this."""
+"""Maximum bytes of one answer of git; a longer diff is cut."""
 
-_LONGEST_COMPLAINT = 400
+_MAX_ERROR_BYTES = 400
 
-_PASSED_ON = ("PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR")
-_QUIET = {
+_PASSED_VARIABLES = ("PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR")
+_SAFE_VARIABLES = {
     "LC_ALL": "C",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
 }
-_HELD_STILL = {
+_SAFE_SETTINGS = {
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "core.quotePath": "false",
@@ -45,26 +45,26 @@ _HELD_STILL = {
     "i18n.logOutputEncoding": "UTF-8",
     "log.showRoot": "true",
 }
-"""What a person may have set otherwise for their own eyes, and what would run a program."""
+"""Overrides of personal display settings, and of settings that would run a program."""
 DIFF_OPTIONS = (
     "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "--submodule=short", "--relative",
     "--src-prefix=a/", "--dst-prefix=b/",
 )  # fmt: skip
 LIST_IGNORED = ("ls-files", "-o", "-i", "--exclude-standard", "--directory")
-_SAME = re.compile(r"^diff --git [^\n]*\n(?=diff --git |\Z)", re.M)
-"""What git says of a file that was touched and is still the same, where it may not write down that it is."""
-_LOG = ("--no-color", "--no-renames", "--relative", "--no-show-signature", "--ignore-submodules=all")
+_UNCHANGED_FILE = re.compile(r"^diff --git [^\n]*\n(?=diff --git |\Z)", re.M)
+"""The diff header of a file that was touched but not changed, where git may not record that."""
+_LOG_OPTIONS = ("--no-color", "--no-renames", "--relative", "--no-show-signature", "--ignore-submodules=all")
 
 
 class LoggedCommit(NamedTuple):
-    """One commit in a line, and the files it touched."""
+    """One commit as a line, with the files it touched."""
 
     line: str
     files: tuple[str, ...]
 
 
 class GitDiff(NamedTuple):
-    """A diff, and the sensitive files that were kept out of it. `whole` is False where it was cut short."""
+    """A diff, and the sensitive files left out of it. `whole` is False if the diff was cut."""
 
     diff: str
     sensitive: tuple[str, ...] = ()
@@ -72,123 +72,127 @@ class GitDiff(NamedTuple):
 
 
 class GitUnavailable(UsageError):
-    """Git is not there to be asked, or does not answer."""
+    """Git is not installed or does not answer."""
 
 
 class GitReader:
-    """Git in one workspace. Without a repository it still knows which files would be ignored."""
+    """Reads from git in one workspace; without a repository it still knows which files are ignored."""
 
-    def __init__(self, workspace: Path, place: Sequence[str], config: Mapping[str, str], head: str | None) -> None:
+    def __init__(self, workspace: Path, location: Sequence[str], config: Mapping[str, str], head: str | None) -> None:
         self._workspace = workspace
-        self._place = place
+        self._location = location
         self._config = config
         self._head = head
 
     @property
     def repository(self) -> bool:
-        """Whether the workspace has a history of its own."""
+        """Whether the workspace has its own repository."""
         return self._head is not None
 
     def files(self) -> list[str]:
-        """Every file that is not ignored, relative to the workspace."""
+        """Return every file that is not ignored, relative to the workspace."""
         return self._names("ls-files", "-co", "--exclude-standard", "--deduplicate")
 
     def ignored_files(self) -> list[str]:
-        """Every file that is ignored; of a folder that is ignored as a whole, its name and a slash."""
+        """Return the ignored files; a folder that is ignored as a whole is named once, with a slash."""
         return self._names(*LIST_IGNORED)
 
     def untracked(self) -> tuple[str, ...]:
-        """New files that nobody has added yet."""
+        """Return the untracked files that are not ignored."""
         return tuple(self._names("ls-files", "-o", "--exclude-standard"))
 
     def tracks(self, path: str) -> bool:
-        """Whether the repository has something there, in capital letters or small ones."""
+        """Whether the repository tracks a path, regardless of case."""
         return bool(self._names("ls-files", "--", f":(icase,literal){path}"))
 
     def ignored(self, paths: Iterable[str]) -> set[str]:
-        """Those of these paths that git ignores; they must lie in the workspace and have no links in them."""
+        """Return those of these paths that git ignores; they must lie in the workspace and contain no symlinks."""
         wanted = "".join(f"./{path}\0" for path in paths)
-        return {it[2:] for it in split_git_names(self._ask("check-ignore", "-z", "--stdin", input=os.fsencode(wanted)))}
+        return {
+            name[2:] for name in split_git_names(self._ask("check-ignore", "-z", "--stdin", input=os.fsencode(wanted)))
+        }
 
     def hook_folders(self) -> list[str]:
-        """Where in the workspace git looks for hooks by its config, `.` where that is all of it."""
-        told = self._names("config", "--type=path", "--get-all", "core.hooksPath")
+        """Return the folders in the workspace in which git looks for hooks; `.` means the whole workspace."""
+        output = self._names("config", "--type=path", "--get-all", "core.hooksPath")
         top = self._workspace / self._line("rev-parse", "--show-cdup")
         here = self._workspace.resolve()
-        found = [(top / folder).resolve() for folder in told]
-        return [it.relative_to(here).as_posix() for it in found if it.is_relative_to(here)]
+        found = [(top / folder).resolve() for folder in output]
+        return [folder.relative_to(here).as_posix() for folder in found if folder.is_relative_to(here)]
 
     def branch(self) -> str:
-        """The branch that is checked out; empty where there is none."""
+        """Return the branch that is checked out; empty if there is none."""
         return self._line("symbolic-ref", "--quiet", "--short", "HEAD")
 
     def headlines(self, tip: str) -> list[str]:
-        """The newest commits, a line each."""
-        told = self._line("log", "-10", *_LOG, "--format=%h %cs %s", "--end-of-options", tip, "--")
-        return told.splitlines()
+        """Return the newest commits, one line each."""
+        output = self._line("log", "-10", *_LOG_OPTIONS, "--format=%h %cs %s", "--end-of-options", tip, "--")
+        return output.splitlines()
 
     def commits(self) -> list[LoggedCommit]:
-        """The newest commits, with the files each of them touched."""
-        told = self._ask("log", "-20", *_LOG, "-z", "--name-only", "--format=%x01%h %cs %s")
+        """Return the newest commits with the files each of them touched."""
+        output = self._ask("log", "-20", *_LOG_OPTIONS, "-z", "--name-only", "--format=%x01%h %cs %s")
         found: list[LoggedCommit] = []
-        for record in told.decode(errors="replace").split("\x01")[1:]:
+        for record in output.decode(errors="replace").split("\x01")[1:]:
             line, _, files = record.partition("\0")
             found.append(LoggedCommit(line.strip(), tuple(name for name in files.lstrip("\n").split("\0") if name)))
         return found
 
     def unsaved(self) -> tuple[str, ...]:
-        """Files of the repository that are staged, or not as the last commit has them; of what is sensitive, none.
+        """Return the tracked files that are staged or modified, except sensitive ones.
 
-        Git looks into those that were touched, and a file that is the same again is not among them.
+        Git compares the contents of touched files, so a file with unchanged contents is not included.
         """
         sensitive = (f":(exclude,literal){path}" for path in self._names("ls-files") if is_sensitive_path(path))
         how = ("--porcelain=v1", "--no-renames", "--ignore-submodules=all", "-uno")
-        told = self._names("status", *how, "--", ".", *sensitive)
+        output = self._names("status", *how, "--", ".", *sensitive)
         beneath = self._line("rev-parse", "--show-prefix")
-        return tuple(line[3:].removeprefix(beneath) for line in told)
+        return tuple(line[3:].removeprefix(beneath) for line in output)
 
     def differing(self) -> tuple[str, ...]:
-        """Files that are not as the last commit has them, and new ones that are not ignored."""
+        """Return the modified files and the untracked files that are not ignored."""
         return (*self.unsaved(), *self.untracked())
 
     @property
     def _base(self) -> str:
-        """The last commit, or the tree that holds nothing."""
+        """The last commit, or the empty tree."""
         return self._head or self._line("hash-object", "-t", "tree", os.devnull)
 
     def uncommitted(self) -> GitDiff:
-        """What stands in the working tree and not in the last commit.
+        """Return the diff of the working tree against the last commit.
 
-        Whether a sensitive file was changed is not known: git would have to open it to be sure.
+        Changes of sensitive files stay unknown: git would have to open them.
         """
         return self._diff(self._base, self._names("ls-files"))
 
     def between(self, base: str, tip: str) -> GitDiff:
-        """What `tip` changed since it left `base`."""
+        """Return the diff of `tip` against its merge base with `base`."""
         revisions = f"{self.resolve(base)}...{self.resolve(tip)}"
         touched = self._names("diff", "--name-only", *DIFF_OPTIONS, "--no-renames", revisions, "--")
         return self._diff(revisions, touched)
 
     def resolve(self, revision: str) -> str:
-        """The commit a name stands for; empty where there is none."""
+        """Return the commit of a revision; empty if there is none."""
         return self._line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
 
     def merge_base(self, one: str, other: str) -> str:
-        """The commit at which two of them parted; empty where they have nothing in common."""
+        """Return the merge base of two revisions; empty if they have no common history."""
         return self._line("merge-base", self.resolve(one), self.resolve(other))
 
     def default_branch(self) -> str:
-        """What branches are merged into: as the remote says, or by the usual names."""
-        told = self._line("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD")
-        return next((name for name in (told, "main", "master", "trunk") if name and self.resolve(name)), "")
+        """Return the branch that others are merged into: the remote's default, or one of the usual names."""
+        output = self._line("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD")
+        return next((name for name in (output, "main", "master", "trunk") if name and self.resolve(name)), "")
 
     def _diff(self, revisions: str, paths: Iterable[str]) -> GitDiff:
-        """The difference in all but those of these paths that are sensitive."""
+        """Return the diff, without those of these paths that are sensitive."""
         sensitive = tuple(filter(is_sensitive_path, paths))
-        told = self._ask(
+        output = self._ask(
             "diff", *DIFF_OPTIONS, revisions, "--", ".", *(f":(exclude,literal){path}" for path in sensitive)
         )
-        return GitDiff(_SAME.sub("", told.decode(errors="replace")), sensitive, whole=len(told) < GIT_OUTPUT_LIMIT)
+        return GitDiff(
+            _UNCHANGED_FILE.sub("", output.decode(errors="replace")), sensitive, whole=len(output) < GIT_OUTPUT_LIMIT
+        )
 
     def _line(self, *args: str) -> str:
         return self._ask(*args).decode(errors="replace").strip()
@@ -197,12 +201,12 @@ class GitReader:
         return split_git_names(self._ask(args[0], "-z", *args[1:]))
 
     def _ask(self, *args: str, input: bytes = b"") -> bytes:
-        return _run(self._workspace, (*self._place, *args), self._config, input)
+        return _run(self._workspace, (*self._location, *args), self._config, input)
 
 
 @contextmanager
 def open_git(workspace: Path) -> Generator[GitReader]:
-    """Git in a workspace: its own repository, or else an empty one elsewhere that only knows what is ignored."""
+    """Open git in a workspace: its own repository, or a temporary empty one that only knows what is ignored."""
     head = find_head_commit(workspace)
     if head is not None:
         yield GitReader(workspace, (), git_filter_overrides(workspace), head)
@@ -213,23 +217,24 @@ def open_git(workspace: Path) -> Generator[GitReader]:
 
 
 def find_head_commit(workspace: Path) -> str | None:
-    """The last commit of the workspace's repository, empty before the first; None where it has none of its own.
+    """Return the last commit of the workspace's own repository, empty before the first one; None without a repository.
 
-    One that lies elsewhere is not its own, and could hold anybody's files.
+    A repository that lies elsewhere does not count: it could hold anybody's files.
     """
-    told = _run(workspace, ("rev-parse", "--show-toplevel", "--absolute-git-dir", "HEAD"))
-    lines = os.fsdecode(told).splitlines()
+    output = _run(workspace, ("rev-parse", "--show-toplevel", "--absolute-git-dir", "HEAD"))
+    lines = os.fsdecode(output).splitlines()
     if len(lines) != 3:
         return None
     top, folder = Path(lines[0]).resolve(), Path(lines[1]).resolve()
     if not workspace.resolve().is_relative_to(top):
         return None
-    own = folder.is_relative_to(top) or _linked(top, folder) or _is_submodule(workspace)
+    own = folder.is_relative_to(top) or _is_linked_worktree(top, folder) or _is_submodule(workspace)
     return lines[2].removeprefix("HEAD") if own else None
 
 
 def find_enclosing_repository(workspace: Path) -> Path | None:
-    """The nearest folder, from a workspace upwards on its disk, that has a repository or points to one."""
+    """Return the nearest folder, from the workspace upwards on the same disk, that has a repository or points to
+    one."""
     here = workspace.resolve()
     disk = here.stat().st_dev
     for folder in (here, *here.parents):
@@ -240,8 +245,8 @@ def find_enclosing_repository(workspace: Path) -> Path | None:
     return None
 
 
-def _linked(top: Path, folder: Path) -> bool:
-    """Whether this is a linked worktree: its folder then names the place it belongs to."""
+def _is_linked_worktree(top: Path, folder: Path) -> bool:
+    """Whether a folder is that of a linked worktree: it then names the worktree it belongs to."""
     try:
         return Path((folder / "gitdir").read_text().strip()).resolve() == top / ".git"
     except (OSError, ValueError):
@@ -253,19 +258,19 @@ def _is_submodule(workspace: Path) -> bool:
 
 
 def git_filter_overrides(workspace: Path) -> dict[str, str]:
-    """What switches off the programs that a repository's config would have run on its files."""
-    told = _run(workspace, ("config", "--name-only", "-z", "--get-regexp", r"^filter\."))
-    names = {name.rpartition(".")[0] for name in split_git_names(told)}
+    """Return settings that disable the filter programs of a repository's config."""
+    output = _run(workspace, ("config", "--name-only", "-z", "--get-regexp", r"^filter\."))
+    names = {name.rpartition(".")[0] for name in split_git_names(output)}
     return {f"{name}.{key}": "" for name in names for key in ("clean", "smudge", "process", "required")}
 
 
-def split_git_names(told: bytes) -> list[str]:
-    """The names in an answer that git gave with -z."""
-    return [os.fsdecode(name) for name in told.split(b"\0") if name]
+def split_git_names(output: bytes) -> list[str]:
+    """Return the names in an answer of git that was asked for with -z."""
+    return [os.fsdecode(name) for name in output.split(b"\0") if name]
 
 
 class GitResult(NamedTuple):
-    """What git said, how it ended, and its complaint if it had one."""
+    """The output of git, its exit code, and its error message."""
 
     said: bytes
     code: int
@@ -273,7 +278,7 @@ class GitResult(NamedTuple):
 
 
 def _run(folder: Path, args: Sequence[str], config: Mapping[str, str] = {}, input: bytes = b"") -> bytes:
-    """What git says, at most so much of it; nothing where it has nothing to say."""
+    """Return the output of git, cut at the limit; empty if it failed without output."""
     return run_git(folder, args, config, input).said
 
 
@@ -285,47 +290,47 @@ def run_git(
     variables: Mapping[str, str] = {},
     longest: int = GIT_OUTPUT_LIMIT,
 ) -> GitResult:
-    """Git with few of the person's variables, no hooks, and no more patience than anybody has."""
+    """Run git with few environment variables, without hooks, and with a timeout."""
     program = shutil.which("git")
     if program is None:
-        raise GitUnavailable("Git is not installed, and only git knows which files are ignored.", "Install git.")
+        raise GitUnavailable("Git is not installed; it is needed to know which files are ignored.", "Install git.")
     with (
-        tempfile.TemporaryFile() as complaints,
+        tempfile.TemporaryFile() as error_file,
         subprocess.Popen(
             [program, "--no-pager", *args],
             cwd=folder,
             env={**_environment(config), **variables},
             stdin=subprocess.PIPE if input else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=complaints,
+            stderr=error_file,
         ) as process,
     ):
-        late = Timer(GIT_TIMEOUT, process.kill)
-        late.start()
+        timer = Timer(GIT_TIMEOUT, process.kill)
+        timer.start()
         try:
             if process.stdin is not None:
                 with suppress(BrokenPipeError):
                     process.stdin.write(input)
                     process.stdin.close()
             assert process.stdout is not None
-            told = process.stdout.read(longest)
+            output = process.stdout.read(longest)
             process.stdout.close()
             process.wait()
         finally:
-            late.cancel()
-        complaints.seek(0)
-        complaint = complaints.read(_LONGEST_COMPLAINT).decode(errors="replace").strip()
+            timer.cancel()
+        error_file.seek(0)
+        complaint = error_file.read(_MAX_ERROR_BYTES).decode(errors="replace").strip()
     if process.returncode == -SIGKILL:
         raise GitUnavailable(
             f"Git did not answer within {GIT_TIMEOUT:g} seconds.", "Try `git status` here; it may be stuck."
         )
-    return GitResult(told, process.returncode, complaint)
+    return GitResult(output, process.returncode, complaint)
 
 
 def _environment(config: Mapping[str, str]) -> dict[str, str]:
-    """Few of the person's variables, and settings that stand above those of any config file."""
-    told = {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | _QUIET
-    settings = {**_HELD_STILL, **config}
+    """Return few of the user's variables, and settings that override every config file."""
+    output = {name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ} | _SAFE_VARIABLES
+    settings = {**_SAFE_SETTINGS, **config}
     for number, (name, value) in enumerate(settings.items()):
-        told |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    return told | {"GIT_CONFIG_COUNT": str(len(settings))}
+        output |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return output | {"GIT_CONFIG_COUNT": str(len(settings))}

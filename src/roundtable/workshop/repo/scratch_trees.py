@@ -1,7 +1,4 @@
-"""Scratch copies of a workspace, for trying things: what is neither ignored nor secret, with a draft on top.
-
-The files of a commit, written out beside the workspace: nothing of the repository itself is touched.
-"""
+"""Scratch copies of a workspace or of a commit, in which changes are tried out; the repository is never touched."""
 
 from __future__ import annotations
 
@@ -29,16 +26,16 @@ if TYPE_CHECKING:
     from roundtable.core.changeset import DraftFile
 
 
-_AT_ONCE = 1 << 24
-_NOT_HERE = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM)
-_DRAFT = ".roundtable-draft"
-_MOST = Bounds().disk
+_COPY_CHUNK = 1 << 24
+_UNSUPPORTED = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM)
+_TEMPORARY_NAME = ".roundtable-draft"
+_MAX_TREE_BYTES = Bounds().disk
 
 
 @contextlib.asynccontextmanager
 async def open_scratch_folder() -> AsyncGenerator[Path]:
-    """A folder for trees that is gone afterwards; many files take a while to go, and nobody waits for them."""
-    await asyncio.to_thread(_sweep)
+    """Open a temporary folder for trees; it is deleted in a thread afterwards."""
+    await asyncio.to_thread(_remove_orphaned_folders)
     folder = process_owned_folder()
     try:
         yield Path(folder.name)
@@ -46,8 +43,8 @@ async def open_scratch_folder() -> AsyncGenerator[Path]:
         await asyncio.to_thread(folder.cleanup)
 
 
-def _sweep() -> None:
-    """Take away the folders that killed processes of ours have left behind."""
+def _remove_orphaned_folders() -> None:
+    """Delete the folders that killed Roundtable processes left behind."""
     for path in Path(gettempdir()).glob("roundtable-*"):
         with contextlib.suppress(OSError):
             if is_orphaned_name(path.name) and path.lstat().st_uid == os.getuid():
@@ -55,7 +52,7 @@ def _sweep() -> None:
 
 
 async def create_trees_concurrently(makers: Iterable[Callable[[], None]]) -> None:
-    """Have trees made at the same time; nobody is at work any more when this ends, fails or is cancelled."""
+    """Run these functions in threads at once; no thread is still running when this returns, fails or is cancelled."""
     work = asyncio.gather(*map(asyncio.to_thread, makers), return_exceptions=True)
     try:
         ends = await asyncio.shield(work)
@@ -67,76 +64,77 @@ async def create_trees_concurrently(makers: Iterable[Callable[[], None]]) -> Non
 
 
 def list_tree_files(workspace: Path) -> Sequence[str]:
-    """The files that trees of a workspace have."""
-    return check_tree_size(workspace, _names(workspace))
+    """Return the files that scratch trees of a workspace contain, after checking their size."""
+    return check_tree_size(workspace, _copyable_files(workspace))
 
 
 def check_tree_size(workspace: Path, names: Sequence[str]) -> Sequence[str]:
-    """The same files; they must fit where they are run."""
+    """Return the same files; raise UsageError if they are too large to be copied."""
     sizes = {name: (workspace / name).lstat().st_size for name in names if os.path.lexists(workspace / name)}
-    if sum(sizes.values()) > _MOST:
+    if sum(sizes.values()) > _MAX_TREE_BYTES:
         largest = max(sizes, key=lambda name: sizes[name])
         raise UsageError(
-            f"The files here come to more than the {_MOST >> 20} MB that can be tried; the largest is {largest}.",
-            "Have git ignore what is not needed to run the checks.",
+            f"The files of the workspace exceed {_MAX_TREE_BYTES >> 20} MB and cannot be copied; the largest is {largest}.",
+            "Add what the checks do not need to .gitignore.",
         )
     return names
 
 
-def _names(workspace: Path) -> tuple[str, ...]:
+def _copyable_files(workspace: Path) -> tuple[str, ...]:
     with open_git(workspace) as git:
         listed = git.files()
-    return tuple(name for name in (*listed, *_within(workspace, listed)) if not is_sensitive_path(name))
+    return tuple(name for name in (*listed, *_submodule_files(workspace, listed)) if not is_sensitive_path(name))
 
 
 def list_submodule_files(workspace: Path) -> tuple[str, ...]:
-    """The files of the submodules that are checked out here: git names only the folder of each."""
+    """Return the files of checked-out submodules; git names only the folder of each."""
     with open_git(workspace) as git:
         listed = git.files()
-    return tuple(name for name in _within(workspace, listed) if not is_sensitive_path(name))
+    return tuple(name for name in _submodule_files(workspace, listed) if not is_sensitive_path(name))
 
 
-def _within(workspace: Path, listed: Iterable[str]) -> Iterable[str]:
+def _submodule_files(workspace: Path, listed: Iterable[str]) -> Iterable[str]:
     for name in listed:
         place = workspace / name
         if not name.endswith("/") and not place.is_symlink() and os.path.lexists(place / ".git"):
-            yield from (f"{name}/{it}" for it in _names(place))
+            yield from (f"{name}/{file_name}" for file_name in _copyable_files(place))
 
 
 def create_scratch_tree(
     workspace: Path, into: Path, files: Sequence[DraftFile] = (), names: Sequence[str] | None = None
 ) -> None:
-    """Copy a workspace into a folder that is new or empty, and lay a draft over it. Nothing outside is linked to.
+    """Copy a workspace into a new or empty folder and apply a draft to it.
 
-    Who makes several trees at once gives them the same `names`.
+    A caller that creates several trees passes the same `names` to each.
     """
     into.mkdir(parents=True, exist_ok=True, mode=0o700)
-    copy_files_to_tree(workspace, into, _names(workspace) if names is None else names)
+    copy_files_to_tree(workspace, into, _copyable_files(workspace) if names is None else names)
     overlay_draft(into, files)
 
 
 def copy_files_to_tree(workspace: Path, into: Path, names: Iterable[str]) -> None:
-    """Copy these files; links only where they cannot lead out, and nothing that is there already is touched."""
+    """Copy files; symlinks only if they cannot lead outside, and existing files are kept."""
     with ConfinedFolder.of(workspace) as here, ConfinedFolder.of(into) as there:
-        for _, members in groupby(sorted(names, key=_folder_first), key=lambda name: name.rpartition("/")[0]):
+        for _, members in groupby(sorted(names, key=_sort_key), key=lambda name: name.rpartition("/")[0]):
             first, *others = members
             with (
                 contextlib.suppress(FileNotFoundError, NotADirectoryError, UnsafePath),
                 here.folder_of(first) as (_, source),
             ):
-                for way in there.missing_folders(first):
-                    with there.folder_of(way) as (name, at):
+                for folder in there.missing_folders(first):
+                    with there.folder_of(folder) as (name, at):
                         os.mkdir(name, dir_fd=at)
                 with there.folder_of(first) as (_, target):
                     for name in (first, *others):
-                        _copied(name, source, target)
+                        _copy_entry(name, source, target)
 
 
 def match_copy_patterns(workspace: Path, patterns: Iterable[str]) -> Iterable[str]:
-    """The files that rules name: a file, a folder with all in it, or a pattern. A secret only by its own name."""
+    """Yield the files that patterns name: files, folders with their contents, or globs. Sensitive files must be named
+    exactly."""
     for pattern in patterns:
         if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
-            raise UsageError(f"worktrees.copy cannot be {pattern}.", "Name something inside the workspace.")
+            raise UsageError(f"Invalid pattern in worktrees.copy: {pattern}.", "Use a path inside the workspace.")
         for found in glob(pattern, root_dir=workspace, include_hidden=True):
             for name in list_files_below(workspace, found.rstrip("/")):
                 if name == pattern or not is_sensitive_path(name):
@@ -144,34 +142,34 @@ def match_copy_patterns(workspace: Path, patterns: Iterable[str]) -> Iterable[st
 
 
 def list_files_below(workspace: Path, name: str) -> Iterable[str]:
-    """A file itself, or every file and link in a folder."""
+    """Yield a file itself, or every file and symlink below a folder."""
     if (workspace / name).is_symlink() or not (workspace / name).is_dir():
         yield name
         return
     for folder, folders, files in os.walk(workspace / name):
-        links = [it for it in folders if os.path.islink(os.path.join(folder, it))]
-        yield from (os.path.relpath(os.path.join(folder, it), workspace) for it in (*files, *links))
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        yield from (os.path.relpath(os.path.join(folder, name), workspace) for name in (*files, *links))
 
 
 def overlay_draft(tree: Path, files: Sequence[DraftFile]) -> None:
-    """Put a draft in place in a tree of our own."""
+    """Write the files of a draft into a scratch tree."""
     with ConfinedFolder.of(tree) as below:
-        for name in dict.fromkeys(it.was or it.path for it in files):
+        for name in dict.fromkeys(file.was or file.path for file in files):
             with contextlib.suppress(UnsafePath):
                 below.remove(name)
-        for it in files:
-            if it.after is not None:
-                for folder in below.missing_folders(it.path):
+        for file in files:
+            if file.after is not None:
+                for folder in below.missing_folders(file.path):
                     below.make_folder(folder)
-                below.write(it.path, FileContent(it.after, 0o755 if it.executable else 0o644), _DRAFT)
+                below.write(file.path, FileContent(file.after, 0o755 if file.executable else 0o644), _TEMPORARY_NAME)
 
 
-def _folder_first(name: str) -> tuple[str, str]:
+def _sort_key(name: str) -> tuple[str, str]:
     folder, _, last = name.rpartition("/")
     return folder, last
 
 
-def _copied(path: str, source: int, target: int) -> None:
+def _copy_entry(path: str, source: int, target: int) -> None:
     folder, _, name = path.rpartition("/")
     with contextlib.suppress(FileNotFoundError, FileExistsError, PermissionError):
         found = os.stat(name, dir_fd=source, follow_symlinks=False)
@@ -180,13 +178,13 @@ def _copied(path: str, source: int, target: int) -> None:
             if is_link_inside_tree(to, folder) and not is_sensitive_path(os.path.normpath(os.path.join(folder, to))):
                 os.symlink(to, name, dir_fd=target)
         elif stat.S_ISREG(found.st_mode):
-            _file_copied(name, source, target, stat.S_IMODE(found.st_mode) & 0o777)
+            _copy_file(name, source, target, stat.S_IMODE(found.st_mode) & 0o777)
 
 
 def is_link_inside_tree(to: str, folder: str) -> bool:
-    """Whether a link in this folder cannot lead above the tree: it climbs at its beginning only, and not too far.
+    """Whether a symlink in this folder cannot lead out of the tree: `..` only at its start, and not too often.
 
-    A climb further on could start behind another link, and nobody knows where that is.
+    A `..` further on could follow another symlink, whose target is unknown.
     """
     parts = to.split("/")
     climbs = next((number for number, part in enumerate(parts) if part != ".."), len(parts))
@@ -194,38 +192,38 @@ def is_link_inside_tree(to: str, folder: str) -> bool:
     return not to.startswith("/") and climbs <= depth and ".." not in parts[climbs:]
 
 
-def _file_copied(name: str, source: int, target: int, mode: int) -> None:
+def _copy_file(name: str, source: int, target: int, mode: int) -> None:
     reading = os.open(name, READ_FLAGS, dir_fd=source)
     try:
         writing = os.open(name, CREATE_FLAGS, mode | 0o600, dir_fd=target)
         try:
-            _bytes_copied(reading, writing)
+            _copy_bytes(reading, writing)
         finally:
             os.close(writing)
     finally:
         os.close(reading)
 
 
-def _bytes_copied(reading: int, writing: int) -> None:
-    """By the kernel, which may share the blocks until one of them is written to; else by hand."""
+def _copy_bytes(reading: int, writing: int) -> None:
+    """Copy a file in the kernel, which may share blocks; else by reading and writing."""
     try:
-        while os.copy_file_range(reading, writing, _AT_ONCE):
+        while os.copy_file_range(reading, writing, _COPY_CHUNK):
             pass
     except OSError as error:
-        if error.errno not in _NOT_HERE:
+        if error.errno not in _UNSUPPORTED:
             raise
-        while chunk := os.read(reading, _AT_ONCE):
+        while chunk := os.read(reading, _COPY_CHUNK):
             os.write(writing, chunk)
 
 
 class CommitUnavailable(UsageError):
-    """A commit whose files cannot be had."""
+    """The files of a commit cannot be read."""
 
 
 def export_commit_files(workspace: Path, commit: str, into: Path) -> None:
-    """Write what the workspace was at a commit into an empty folder, all but its sensitive files."""
-    told = run_git(workspace, ("rev-parse", "--absolute-git-dir", "--show-prefix")).said
-    repository, _, prefix = os.fsdecode(told).partition("\n")
+    """Write the files of a commit into an empty folder, except sensitive ones."""
+    repository_info = run_git(workspace, ("rev-parse", "--absolute-git-dir", "--show-prefix")).said
+    repository, _, prefix = os.fsdecode(repository_info).partition("\n")
     config = git_filter_overrides(workspace)
     with process_owned_folder() as folder:
         variables = {"GIT_DIR": repository, "GIT_WORK_TREE": str(into), "GIT_INDEX_FILE": f"{folder}/index"}
@@ -234,7 +232,8 @@ def export_commit_files(workspace: Path, commit: str, into: Path) -> None:
             done = run_git(into, args, config, input, variables)
             if done.code:
                 raise CommitUnavailable(
-                    f"The files of {commit[:12]} cannot be had: {done.complaint}", "Look at `git log`."
+                    f"The files of commit {commit[:12]} cannot be read: {done.complaint}",
+                    "Check the commit with `git log`.",
                 )
             return done.said
 

@@ -80,7 +80,7 @@ def test_work_that_is_nowhere_else_goes_only_by_name_and_with_a_yes(cli: Cli) ->
     refused = cli.run("worktrees", "discard", "agents-gpt-login", code=3, input="n\n")
     assert "a.py" in refused.stderr
     assert gpt.path.exists()
-    assert "Existing worktrees: agents-gpt-login." in cli.run("worktrees", "discard", "another", code=2).stderr
+    assert "There are: agents-gpt-login." in cli.run("worktrees", "discard", "another", code=2).stderr
     cli.run("worktrees", "discard", "agents-gpt-login", "--yes")
     assert not gpt.path.exists()
     assert "no worktrees" in cli.run("worktrees").stderr

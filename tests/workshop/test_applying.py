@@ -168,7 +168,7 @@ def test_an_empty_folder_gets_its_first_files_and_none_of_them_stay_after_an_und
     assert receipt.commit == ""
     undo_journaled_change(work, tmp_path / "journals", receipt.undo)
     assert not list(work.iterdir())
-    with pytest.raises(UsageError, match="no repository"):
+    with pytest.raises(UsageError, match="not a git repository"):
         apply_draft(work, tmp_path / "journals", [DraftFile("a.py", None, b"")], branch="x")
 
 

@@ -288,7 +288,7 @@ def test_a_branch_that_cannot_be_made_is_known_long_before(tmp_path: Path, name:
     with pytest.raises(UsageError, match=why):
         ensure_branch_available(work, name)
     ensure_branch_available(work, "side/2")
-    with pytest.raises(UsageError, match="no repository"):
+    with pytest.raises(UsageError, match="not a git repository"):
         ensure_branch_available(tmp_path, "side/2")
 
 

@@ -59,7 +59,7 @@ def apply_draft(
     """
     with open_edit_target(workspace, journals) as place:
         if branch and place.repository is None:
-            raise UsageError("There is no repository here that could have a branch.", "Leave --branch out.")
+            raise UsageError("The workspace is not a git repository, so no branch can be created.", "Remove --branch.")
         refused, before = _standing(place, files)
         if refused:
             return refused

@@ -74,7 +74,7 @@ def check_tree_size(workspace: Path, names: Sequence[str]) -> Sequence[str]:
     if sum(sizes.values()) > _MAX_TREE_BYTES:
         largest = max(sizes, key=lambda name: sizes[name])
         raise UsageError(
-            f"The files of the workspace exceed {_MAX_TREE_BYTES >> 20} MB and cannot be copied; the largest is {largest}.",
+            f"The workspace exceeds {_MAX_TREE_BYTES >> 20} MB and cannot be copied; the largest file is {largest}.",
             "Add what the checks do not need to .gitignore.",
         )
     return names

@@ -292,11 +292,11 @@ def test_inner_fences_that_say_their_language_survive_even_between_fences_of_the
         (f"```python path=src/a.py\n{CODE}```\nAnd `a.cfg`:\n```\nx\n```", "does not say which file"),
         ("In `src/a.py`:\n```python\n# Nothing to do here\n```", "does not say which file"),
         (f"Both `src/a.py` and `src/b.py` change:\n{FENCED}", "does not say which file"),
-        ("```text path=my notes.txt\nhello\n```", "between quotes"),
-        (f"```python path=my calc.py\n{CODE}```", "between quotes"),
-        (f"```python path=calc.py or so\n{CODE}```", "between quotes"),
-        ('```text path="my notes.txt\nhello\n```', "between quotes"),
-        ("```text my notes.txt\nhello\n```", "between quotes"),
+        ("```text path=my notes.txt\nhello\n```", "Quote a path"),
+        (f"```python path=my calc.py\n{CODE}```", "Quote a path"),
+        (f"```python path=calc.py or so\n{CODE}```", "Quote a path"),
+        ('```text path="my notes.txt\nhello\n```', "Quote a path"),
+        ("```text my notes.txt\nhello\n```", "Quote a path"),
         (f"### src/a.py\n```python\n{CODE}", "not closed"),
         ("### README.md\n```markdown\n# Hi\n```\nmake\n```\nBye.\n```\n", "four backticks"),
         ("```markdown path=README.md\n# Hi\n\nUsage:\n\n```\npython main.py\n```\n", "four backticks"),
@@ -310,12 +310,12 @@ def test_inner_fences_that_say_their_language_survive_even_between_fences_of_the
         ("### a.py\n```python\nx = 1\n# The rest of the code remains the same\n```", "left out"),
         ("### a.html\n```html\n<p>\n<!-- rest of the file unchanged -->\n```", "left out"),
         ("### a.py\n```python\n<<<<<<< SEARCH\na\n=======\n# ... existing code\n>>>>>>> REPLACE\n```", "left out"),
-        ("### a.py\n```python\n<<<<<<< SEARCH\na\n=======\nb\n```", "not plain"),
-        ("### a.py\n```python\n<<<<<<< SEARCH\na\n=======\nb\n=======\nc\n>>>>>>> REPLACE\n```", "not plain"),
-        ("### a.py\n```python\nstray\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```", "not plain"),
+        ("### a.py\n```python\n<<<<<<< SEARCH\na\n=======\nb\n```", "are ambiguous"),
+        ("### a.py\n```python\n<<<<<<< SEARCH\na\n=======\nb\n=======\nc\n>>>>>>> REPLACE\n```", "are ambiguous"),
+        ("### a.py\n```python\nstray\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```", "are ambiguous"),
         ("a.py\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "outside of a fence"),
         ("### a.py\n```diff\n-x = 1\n+x = 2\n```", "no line numbers"),
-        ("```diff\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-x\n+y\n```", "not as many lines"),
+        ("```diff\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-x\n+y\n```", "does not have as many lines"),
         ("diff --git a/x.png b/x.png\nnew file mode 100644\nBinary files /dev/null and b/x.png differ\n", "not text"),
         ("diff --git a/x b/x\nnew file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+/etc/passwd\n", "link"),
     ],
@@ -479,7 +479,7 @@ def test_small_models_name_the_file_inside_the_block_and_open_one_too_many(reply
 def test_a_block_of_a_name_alone_is_no_file_and_names_nothing_but_code_that_follows_at_once(
     name: str, more: str
 ) -> None:
-    assert "The block of src/a.py has nothing but its name" in why_not(f"```python\n{name}\n```\n\n{more}")
+    assert "The block of src/a.py holds only its name" in why_not(f"```python\n{name}\n```\n\n{more}")
 
 
 @pytest.mark.parametrize(

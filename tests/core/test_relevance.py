@@ -107,7 +107,7 @@ def test_where_a_diff_has_no_room_lockfiles_go_first_and_the_question_decides() 
 def test_a_file_that_fits_in_part_says_how_much_is_missing() -> None:
     cut = fit_diff_sections((), split_diff_by_file(hunk("long.py", 200)), 1_000)
     assert cut.parted == ("long.py",)
-    assert "more lines of this file are left out for room]" in cut.text
+    assert "more lines of this file are left out because they do not fit]" in cut.text
 
 
 @given(

@@ -15,8 +15,7 @@ import msgspec
 
 from roundtable.core.events import EntryWritten, Recorded, SessionEnded
 from roundtable.core.ledger import Entry, EntryKind
-from roundtable.core.text.wording import content_words
-from roundtable.core.text.wording import words as split_words
+from roundtable.core.text.wording import content_words, split_words
 
 FILED_EVENTS = (SessionEnded, EntryWritten)
 """The facts after which a session has something to file."""

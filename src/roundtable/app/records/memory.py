@@ -18,7 +18,7 @@ from roundtable.core.ledger import BINDING_KINDS, NO_REASON, Entry, EntryKind, E
 from roundtable.core.ports import Ledger, Store
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.text.wording import content_words, end_sentence, make_answer_standalone, words
+from roundtable.core.text.wording import content_words, end_sentence, make_answer_standalone, split_words
 from roundtable.core.values import Charter, Outcome, RecalledEntry
 from roundtable.meetings import meeting_writes_files
 from roundtable.report.memory_entries import LONGEST_ENTRY_TEXT, derive_memory_entries
@@ -117,7 +117,7 @@ class WorkspaceMemory:
         asked = set(content_words(question))
         found = await self._ledger.search(question, self._workspace, _TOLD, MOST_LOOKED_AT)
         near = [entry for entry in found if entry.is_relevant and _share(asked, entry.searchable) >= LEAST_SHARED]
-        same = [entry for entry in near if words(entry.question) == words(question)]
+        same = [entry for entry in near if split_words(entry.question) == split_words(question)]
         same.sort(key=lambda entry: entry.at, reverse=True)
         every = [
             entry for entry in await self._ledger.entries(self._workspace, BINDING_KINDS, None) if entry.is_relevant
@@ -149,7 +149,7 @@ class WorkspaceMemory:
 
     async def reject(self, text: str, why: str = "") -> Entry:
         """A decree: do not propose this again."""
-        if not words(text):
+        if not split_words(text):
             raise UsageError("A decree needs words.", "Say what is rejected, in a line as a seat would propose it.")
         id = f"R-{secrets.token_hex(3)}"
         entry = Entry(
@@ -261,7 +261,7 @@ def is_prediction_overdue(entry: Entry) -> bool:
 
 
 def _share(asked: set[str], text: str) -> float:
-    return len(asked.intersection(words(text))) / max(1, len(asked))
+    return len(asked.intersection(split_words(text))) / max(1, len(asked))
 
 
 def _each_once(entries: Iterable[Entry]) -> list[Entry]:

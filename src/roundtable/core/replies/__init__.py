@@ -1,4 +1,4 @@
-"""Many wire formats, one verdict: how each is asked for, and how a reply in it is read."""
+"""How a seat's reply is asked for and read: one codec per wire format, all producing the same verdict."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ CODECS: dict[str, Codec] = {
 
 
 def find_codec(name: str) -> Codec:
-    """The codec of that name."""
+    """The codec with this name."""
     if name in CODECS:
         return CODECS[name]
     near = get_close_matches(name, CODECS, n=1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(sorted(CODECS))}."
-    raise NotFound(f"There is no codec named {name!r}.", hint)
+    hint = f"Did you mean {near[0]!r}?" if near else f"Choose one of: {', '.join(sorted(CODECS))}."
+    raise NotFound(f"Unknown codec {name!r}.", hint)
 
 
 def read_reply(expect: Expect, reply: str, structured: bool) -> ReadReply:
-    """Read a reply, without its thoughts, in the form that was asked for; `structured` says that a schema held it."""
-    chosen = find_codec(expect.codec)
+    """Read a reply, without its thoughts, in the requested form; `structured` is whether a schema constrained it."""
+    codec = find_codec(expect.codec)
     answer = strip_thoughts(reply)
-    if structured and chosen.read_json is not None:
-        return chosen.read_json(answer, expect)
-    return chosen.read_text(answer, expect)
+    if structured and codec.read_json is not None:
+        return codec.read_json(answer, expect)
+    return codec.read_text(answer, expect)

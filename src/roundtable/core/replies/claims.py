@@ -1,4 +1,4 @@
-"""Claims that a program settles, as seats attach them to what they say: in a block of fields, or under a tag."""
+"""Claims that a program can verify, read from a block of fields or from a `PROVE:` tag."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from roundtable.core.replies.tags import LINE_START
 from roundtable.core.verdict import Claim
 
 PROOF_LANGUAGES = ("python", "javascript")
-"""What a proof may be written in; the first one is meant where none is named."""
+"""The languages of a proof; the first is the default."""
 
 LONGEST_PROOF = 6_000
-_ASKED_FOR = 1_500
-"""Characters of a program that is read, and of one that is asked for: a grammar cannot count much further."""
+_LONGEST_REQUESTED_PROOF = 1_500
+"""Characters of a program that is accepted, and of one that is requested: a grammar cannot count much further."""
 MOST_CLAIMS = 3
 _SPELLINGS = {"py": "python", "python3": "python", "js": "javascript", "node": "javascript"}
 CLAIM_MEANING = "a disputed statement, in the words or by the id of the point, issue or cause it is about"
@@ -30,29 +30,33 @@ _TAGGED = re.compile(
 
 
 def proof_schema_fields() -> dict[str, Schema]:
-    """The fields of a program that decides something, for whatever record it belongs to."""
+    """The schema fields of a proof, for any record it belongs to."""
     return {
         "proof": text_schema(
-            f"{PROOF_MEANING}, run at the root of a copy of the project; empty if there is none", _ASKED_FOR
+            f"{PROOF_MEANING}, run at the root of a copy of the project; empty if there is none",
+            _LONGEST_REQUESTED_PROOF,
         ),
         "language": choice_schema("what it is written in", PROOF_LANGUAGES),
     }
 
 
 def claims_schema() -> Schema:
-    """The field in which a seat puts what can be settled by running something."""
+    """The schema of the claims field."""
     return list_schema(object_schema({"claim": text_schema(CLAIM_MEANING), **proof_schema_fields()}), most=MOST_CLAIMS)
 
 
 def read_claims(value: object, named: str = "claim") -> tuple[Claim, ...]:
-    """The claims that come with a program; one without is only an opinion, and has its place elsewhere."""
+    """The claims that have a program; without one a claim is only an opinion."""
     entries = [fields.read_mapping_field(member) for member in fields.read_list_field(value)]
-    found = [read_claim(fields.read_line_field(it.get(named)), it.get("proof"), it.get("language")) for it in entries]
-    return tuple(it for it in found if it is not None)
+    found = [
+        read_claim(fields.read_line_field(entry.get(named)), entry.get("proof"), entry.get("language"))
+        for entry in entries
+    ]
+    return tuple(claim for claim in found if claim is not None)
 
 
 def read_claim(text: str, program: object, language: object) -> Claim | None:
-    """One claim, or None where there is nothing to run: a program that was cut off decides nothing."""
+    """One claim; None without a complete program."""
     code = _unfenced(fields.read_text_field(program))
     if (
         isinstance(program, TruncatedString)
@@ -64,16 +68,16 @@ def read_claim(text: str, program: object, language: object) -> Claim | None:
 
 
 def read_tagged_claims(reply: str) -> tuple[Claim, ...]:
-    """What stands under `PROVE:` with a fenced program below it, in a reply that is written freely."""
+    """The claims written as `PROVE:` with a fenced program below."""
     found = [
         read_claim(fields.read_line_field(text), program, language)
         for text, _, language, program in _TAGGED.findall(reply)
     ]
-    return tuple(it for it in found if it is not None)
+    return tuple(claim for claim in found if claim is not None)
 
 
 def _unfenced(program: str) -> str:
-    """Without the fence that some models put around a program even inside a field."""
+    """The program without a fence, which some models write even inside a field."""
     inside = _FENCED.fullmatch(program)
     return inside[1] if inside else program
 

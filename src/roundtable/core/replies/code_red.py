@@ -1,4 +1,4 @@
-"""How a code-red speaks: first what to look at, then a root cause under a name that others can arrive at too."""
+"""The codecs of a code-red: triage of suspects, and a diagnosis with a root cause key that seats can share."""
 
 from __future__ import annotations
 
@@ -7,44 +7,46 @@ import re
 from roundtable.core.replies import fields
 from roundtable.core.replies.claims import claims_schema, read_claims
 from roundtable.core.replies.codec import Schema
-from roundtable.core.replies.relaxed_json import Fields
+from roundtable.core.replies.relaxed_json import JsonFields
 from roundtable.core.replies.schema import list_schema, object_schema, prose_first_schema, score_schema, text_schema
 from roundtable.core.replies.structured import build_structured_codec
 from roundtable.core.values import Expect
 from roundtable.core.verdict import SeatRequests, Verdict
 
 _WORDS = re.compile(r"[^\W_]+")
-_FORM = "lower-case-with-dashes"
+_KEY_FORM = "lower-case-with-dashes"
 _NO_CAUSE = frozenset(
-    f"{_FORM}-unknown-none-unclear-undetermined-unsure-tbd-n-a-na-no-not-known-yet-still-the-root-cause-is".split("-")
+    f"{_KEY_FORM}-unknown-none-unclear-undetermined-unsure-tbd-n-a-na-no-not-known-yet-still-the-root-cause-is".split(
+        "-"
+    )
 )
 """Words that name no cause by themselves."""
 _LONGEST_KEY = 80
 
-_FILE = text_schema("a file you need to see, such as src/a.py:10-50", 200)
-_CHECK = text_schema("a check you want run", 200)
+_FILE_SCHEMA = text_schema("a file you need to see, such as src/a.py:10-50", 200)
+_CHECK_SCHEMA = text_schema("a check you want run", 200)
 
 
-def _schema(expect: Expect) -> Schema:
+def _diagnosis_schema(expect: Expect) -> Schema:
     fact = object_schema(
         {"text": text_schema("what you saw"), "source": text_schema("where, such as src/a.py:10", 160)}
     )
     return prose_first_schema(
         {
             "confidence_score": score_schema("how sure you are of the cause"),
-            "root_cause_key": text_schema(f"the cause in two to five plain words, {_FORM}", _LONGEST_KEY),
+            "root_cause_key": text_schema(f"the cause in two to five plain words, {_KEY_FORM}", _LONGEST_KEY),
             "evidence": list_schema(fact, most=4),
             "rules_out": list_schema(text_schema("a cause that this excludes, and why"), most=4),
             "confirms": list_schema(text_schema("an earlier finding that this confirms"), most=4),
-            "file_requests": list_schema(_FILE),
-            "checks": list_schema(_CHECK, most=3),
+            "file_requests": list_schema(_FILE_SCHEMA),
+            "checks": list_schema(_CHECK_SCHEMA, most=3),
             "next_test": text_schema("the one test that would tell most"),
             "claims": claims_schema(),
         }
     )
 
 
-def _read(block: Fields, expect: Expect) -> Verdict | None:
+def _read_diagnosis(block: JsonFields, expect: Expect) -> Verdict | None:
     confidence = fields.read_tenths_field(block["confidence_score"])
     if confidence is None:
         return None
@@ -55,7 +57,7 @@ def _read(block: Fields, expect: Expect) -> Verdict | None:
         evidence=fields.read_evidence_field(block.get("evidence")),
         rules_out=fields.read_text_list_field(block.get("rules_out")),
         confirms=fields.read_text_list_field(block.get("confirms")),
-        wants=_wants(block),
+        wants=_read_requests(block),
         next_test=next_test if fields.has_reply_content(next_test) else "",
         claims=read_claims(block.get("claims")),
     )
@@ -65,30 +67,32 @@ def _triage_schema(expect: Expect) -> Schema:
     return prose_first_schema(
         {
             "suspects": list_schema(text_schema("a part or change that may be at fault", 160), most=4, least=1),
-            "file_requests": list_schema(_FILE, most=4),
-            "checks": list_schema(_CHECK, most=2),
+            "file_requests": list_schema(_FILE_SCHEMA, most=4),
+            "checks": list_schema(_CHECK_SCHEMA, most=2),
         },
         limit=800,
     )
 
 
-def _read_triage(block: Fields, expect: Expect) -> Verdict | None:
+def _read_triage(block: JsonFields, expect: Expect) -> Verdict | None:
     suspects = fields.read_text_list_field(block["suspects"])
-    return Verdict(points=suspects, wants=_wants(block)) if suspects else None
+    return Verdict(points=suspects, wants=_read_requests(block)) if suspects else None
 
 
-def _wants(block: Fields) -> SeatRequests:
+def _read_requests(block: JsonFields) -> SeatRequests:
     return SeatRequests(
         fields.read_text_list_field(block.get("file_requests")), fields.read_text_list_field(block.get("checks"))
     )
 
 
 def normalize_cause_key(value: object) -> str:
-    """The words of a cause in kebab-case, or nothing: not knowing is not a cause two seats can share."""
+    """The root cause in kebab-case; empty if it only says that the cause is unknown."""
     words = _WORDS.findall(fields.read_line_field(value).casefold())
     slug = "-".join(words)
     return slug if len(slug) <= _LONGEST_KEY and not _NO_CAUSE.issuperset(words) else ""
 
 
-DIAGNOSIS_CODEC = build_structured_codec("diagnosis-json", _schema, ("confidence_score", "root_cause_key"), _read)
+DIAGNOSIS_CODEC = build_structured_codec(
+    "diagnosis-json", _diagnosis_schema, ("confidence_score", "root_cause_key"), _read_diagnosis
+)
 TRIAGE_CODEC = build_structured_codec("triage", _triage_schema, ("suspects", "file_requests"), _read_triage)

@@ -1,7 +1,4 @@
-"""What every codec is: a way to ask for a verdict, and a way to read one.
-
-What is wrong with a reply that cannot be taken for what was asked for.
-"""
+"""What a codec is, and the error for a reply that cannot be read."""
 
 from __future__ import annotations
 
@@ -18,9 +15,9 @@ Schema = dict[str, Any]
 
 
 class ReadReply(msgspec.Struct, frozen=True):
-    """A reply as people read it, and as rules read it; `why` tells its speaker what could not be read in it.
+    """A reply as shown to people and as a verdict; `why` tells its writer what could not be read.
 
-    A `hollow` one holds nothing that could be sent again in a better form.
+    A `hollow` reply holds nothing that could be sent again in a better form.
     """
 
     text: str
@@ -30,11 +27,11 @@ class ReadReply(msgspec.Struct, frozen=True):
 
 
 class Codec(msgspec.Struct, frozen=True):
-    """One wire format of the one verdict.
+    """One wire format.
 
-    A voice that can be held to a schema is asked with `json_format` and read with `read_json`; any
-    other is asked with `text_format` and read with `read_text`. `spoken` names the schema's field that
-    is prose for people, which is shown while it is being written.
+    A voice constrained by a schema is asked with `json_format` and read with `read_json`; any other is asked with
+    `text_format` and read with `read_text`. `spoken` is the schema field with the prose, which is shown while it is
+    written.
     """
 
     name: str
@@ -47,4 +44,4 @@ class Codec(msgspec.Struct, frozen=True):
 
 
 class UnreadableReply(RoundtableError):
-    """A reply in which it is not plain what is meant; its message is what the writer is told."""
+    """A reply whose meaning is ambiguous; its message is sent to the writer."""

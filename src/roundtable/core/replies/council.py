@@ -1,4 +1,4 @@
-"""How the council speaks: a position, a second thought about it, and a ballot over everybody's."""
+"""The codecs of a council: a position, a reconsidered position, and ratings of all positions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from roundtable.core.replies import fields
 from roundtable.core.replies.claims import claims_schema, read_claims
 from roundtable.core.replies.codec import Schema
-from roundtable.core.replies.relaxed_json import Fields
+from roundtable.core.replies.relaxed_json import JsonFields
 from roundtable.core.replies.schema import (
     choice_schema,
     list_schema,
@@ -22,21 +22,24 @@ from roundtable.core.values import Expect
 from roundtable.core.verdict import Stance, Verdict
 
 NEW_PROPOSAL = "new"
-"""The `stand` of a seat that now holds something nobody had proposed."""
+"""The `stand` of a seat that now holds a new position."""
 
 RATING_WORDS = ("same", "acceptable", "opposed")
 
-_SURE = "how sure you are"
+_CONFIDENCE_MEANING = "how sure you are"
 _RATING_LINE = re.compile(rf"{LINE_START}([^\n:]{{1,80}}?)[ \t]*:[ \t*_]*({'|'.join(RATING_WORDS)})\b", re.M | re.I)
 
 
 def _position_schema(expect: Expect) -> Schema:
     return prose_first_schema(
-        {"position": choice_schema("your answer in one line", expect.choices), "confidence": score_schema(_SURE)},
+        {
+            "position": choice_schema("your answer in one line", expect.choices),
+            "confidence": score_schema(_CONFIDENCE_MEANING),
+        },
     )
 
 
-def _read_position(block: Fields, expect: Expect) -> Verdict | None:
+def _read_position(block: JsonFields, expect: Expect) -> Verdict | None:
     position = fields.match_choice(block["position"], expect.choices)
     if not position:
         return None
@@ -56,13 +59,13 @@ def _reconsider_schema(expect: Expect) -> Schema:
             "error": text_schema("the error in your earlier answer, empty if there was none"),
             "evidence": list_schema(cited, most=4),
             "prediction": text_schema("what will be seen, and by when, if you are right; empty if nothing will", 200),
-            "confidence": score_schema(_SURE),
+            "confidence": score_schema(_CONFIDENCE_MEANING),
             "claims": claims_schema(),
         }
     )
 
 
-def _read_reconsider(block: Fields, expect: Expect) -> Verdict | None:
+def _read_reconsider(block: JsonFields, expect: Expect) -> Verdict | None:
     stand = fields.match_choice(block["stand"], expect.choices)
     position = fields.read_line_field(block.get("position"))
     if not stand or (stand == NEW_PROPOSAL and not position):
@@ -93,15 +96,15 @@ def _ratings_schema(expect: Expect) -> Schema:
     )
 
 
-def _read_ratings(block: Fields, expect: Expect) -> Verdict | None:
-    return _rated(list(fields.read_mapping_field(block["ratings"]).items()), expect)
+def _read_ratings(block: JsonFields, expect: Expect) -> Verdict | None:
+    return _ratings_verdict(list(fields.read_mapping_field(block["ratings"]).items()), expect)
 
 
 def _read_rating_lines(reply: str, expect: Expect) -> Verdict | None:
-    return _rated([(match[1], match[2]) for match in _RATING_LINE.finditer(mask_quoted_text(reply))], expect)
+    return _ratings_verdict([(match[1], match[2]) for match in _RATING_LINE.finditer(mask_quoted_text(reply))], expect)
 
 
-def _rated(pairs: list[tuple[str, object]], expect: Expect) -> Verdict | None:
+def _ratings_verdict(pairs: list[tuple[str, object]], expect: Expect) -> Verdict | None:
     read = [
         (fields.match_choice(id, expect.choices), fields.match_choice(rating, RATING_WORDS)) for id, rating in pairs
     ]

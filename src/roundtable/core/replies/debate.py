@@ -1,4 +1,4 @@
-"""How a debate speaks: AGREE with a seat, OBJECT with a reason, ADD a point; PREDICT, PROVE; ask for FILE or CHECK."""
+"""The codec of a debate: AGREE, OBJECT and ADD, with PREDICT, PROVE and requests for a FILE or CHECK."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ import msgspec
 from roundtable.core.replies import fields
 from roundtable.core.replies.claims import CLAIM_MEANING, PROOF_MEANING, claims_schema, read_claims, read_tagged_claims
 from roundtable.core.replies.codec import Schema
-from roundtable.core.replies.relaxed_json import Fields
+from roundtable.core.replies.relaxed_json import JsonFields
 from roundtable.core.replies.schema import choice_schema, list_schema, prose_first_schema, text_schema
 from roundtable.core.replies.structured import build_structured_codec
 from roundtable.core.replies.tags import find_tagged_sections, mask_quoted_text
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Claim, Issue, ParseStatus, SeatRequests, Stance, Verdict
 
-_TAGS = ("AGREE", "DISAGREE", "OBJECT", "ADD", "PREDICT", "FILE", "CHECK", "PROVE")
+_DEBATE_TAGS = ("AGREE", "DISAGREE", "OBJECT", "ADD", "PREDICT", "FILE", "CHECK", "PROVE")
 _BLANK_LINE = re.compile(r"\n[ \t]*\r?\n")
 _BRACKETED = re.compile(r"\[([^\]\n]{1,60})\]|([\w.-]{1,60})$")
-_SPOKEN = re.compile(r"\bI\s+(?:\w+\s+){0,2}?(agree|disagree|object)\b", re.IGNORECASE)
-_REFUSED = re.compile(r"\W*+(?:no|not|none|nobody|neither|never|nothing|cannot|can[’']t|don[’']t)\b", re.IGNORECASE)
+_PLAIN_STANCE = re.compile(r"\bI\s+(?:\w+\s+){0,2}?(agree|disagree|object)\b", re.IGNORECASE)
+_REFUSED_AGREEMENT = re.compile(
+    r"\W*+(?:no|not|none|nobody|neither|never|nothing|cannot|can[’']t|don[’']t)\b", re.IGNORECASE
+)
 _NEGATION = re.compile(r"n[o']t\b|n’t\b|\bnever\b|\bcannot\b", re.IGNORECASE)
 
 
-_FORETOLD = "if you object, what will be seen, and by when, if you are right"
+_PREDICTION_MEANING = "if you object, what will be seen, and by when, if you are right"
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _Statements(msgspec.Struct, frozen=True):
     agree: tuple[str, ...]
     objections: tuple[str, ...]
     additions: tuple[str, ...]
@@ -36,7 +38,7 @@ class _Said(msgspec.Struct, frozen=True):
     claims: tuple[Claim, ...]
 
 
-def _schema(expect: Expect) -> Schema:
+def _debate_schema(expect: Expect) -> Schema:
     return prose_first_schema(
         {
             "agree": list_schema(choice_schema("the seat whose proposal you endorse", expect.choices), most=1),
@@ -44,7 +46,7 @@ def _schema(expect: Expect) -> Schema:
             "add": list_schema(
                 text_schema("a point that nobody has made, or the id of one you share, such as P1"), most=3
             ),
-            "prediction": text_schema(_FORETOLD, 200),
+            "prediction": text_schema(_PREDICTION_MEANING, 200),
             "file_requests": list_schema(text_schema("a file you need to see, such as src/a.py:10-50", 200), most=4),
             "checks": list_schema(text_schema("a check you want run", 200), most=2),
             "claims": claims_schema(),
@@ -52,7 +54,7 @@ def _schema(expect: Expect) -> Schema:
     )
 
 
-def _tag_format(expect: Expect) -> str:
+def _debate_tag_format(expect: Expect) -> str:
     seats = f", one of: {' | '.join(expect.choices)}" if expect.choices else ""
     return (
         "Write your answer in prose. Then state where you stand, each on a line of its own, "
@@ -60,32 +62,33 @@ def _tag_format(expect: Expect) -> str:
         f"AGREE: <the seat whose proposal you endorse{seats}>\n"
         "OBJECT: <your reason against it>\n"
         "ADD: <a point that nobody has made, or the id of one you share, such as P1>\n"
-        f"PREDICT: <{_FORETOLD}>\n"
+        f"PREDICT: <{_PREDICTION_MEANING}>\n"
         "FILE: <a file you need to see, such as src/a.py:10-50>\n"
         "CHECK: <a check you want run>\n"
         f"PROVE: <{CLAIM_MEANING}; below it, in a fence of its own, {PROOF_MEANING}>"
     )
 
 
-def _read(block: Fields, expect: Expect) -> Verdict | None:
+def _read_debate_fields(block: JsonFields, expect: Expect) -> Verdict | None:
     wants = SeatRequests(
         fields.read_text_list_field(block.get("file_requests")), fields.read_text_list_field(block.get("checks"))
     )
     agree, objections, additions = (fields.read_text_list_field(block[name]) for name in ("agree", "object", "add"))
-    said = _Said(
+    statements = _Statements(
         agree, objections, additions, fields.read_prediction_field(block), wants, read_claims(block.get("claims"))
     )
-    return _verdict(said, expect)
+    return _debate_verdict(statements, expect)
 
 
-def _read_tags(reply: str, expect: Expect) -> Verdict | None:
+def _read_debate_tags(reply: str, expect: Expect) -> Verdict | None:
     found = [
-        (each.tag, _BLANK_LINE.split(each.body, maxsplit=1)[0].strip()) for each in find_tagged_sections(reply, _TAGS)
+        (each.tag, _BLANK_LINE.split(each.body, maxsplit=1)[0].strip())
+        for each in find_tagged_sections(reply, _DEBATE_TAGS)
     ]
     found = [(tag, body) for tag, body in found if fields.has_reply_content(body)]
-    return _verdict(
-        _Said(
-            tuple(body for tag, body in found if tag == "AGREE" and not _REFUSED.match(body)),
+    return _debate_verdict(
+        _Statements(
+            tuple(body for tag, body in found if tag == "AGREE" and not _REFUSED_AGREEMENT.match(body)),
             tuple(body for tag, body in found if tag in ("OBJECT", "DISAGREE")),
             tuple(body for tag, body in found if tag == "ADD"),
             next((fields.read_line_field(body) for tag, body in found if tag == "PREDICT"), ""),
@@ -93,51 +96,51 @@ def _read_tags(reply: str, expect: Expect) -> Verdict | None:
             read_tagged_claims(reply),
         ),
         expect,
-    ) or _inferred(reply)
+    ) or _infer_stance(reply)
 
 
-def _verdict(said: _Said, expect: Expect) -> Verdict | None:
-    if said.objections:
+def _debate_verdict(statements: _Statements, expect: Expect) -> Verdict | None:
+    if statements.objections:
         stance = Stance.OPPOSE
-    elif said.additions:
+    elif statements.additions:
         stance = Stance.AMEND
-    elif said.agree:
+    elif statements.agree:
         stance = Stance.SUPPORT
     else:
         return None
     return Verdict(
         stance,
-        target=next((name for words in said.agree if (name := _seat(words, expect))), ""),
-        issues=tuple(Issue(reason, blocking=True) for reason in said.objections),
-        points=said.additions,
-        prediction=said.prediction,
-        wants=said.wants,
-        claims=said.claims,
+        target=next((name for words in statements.agree if (name := _named_seat(words, expect))), ""),
+        issues=tuple(Issue(reason, blocking=True) for reason in statements.objections),
+        points=statements.additions,
+        prediction=statements.prediction,
+        wants=statements.wants,
+        claims=statements.claims,
     )
 
 
-def _seat(line: str, expect: Expect) -> str:
+def _named_seat(line: str, expect: Expect) -> str:
     if expect.choices:
         return fields.match_leading_choice(line, expect.choices, named=True)
     match = _BRACKETED.match(line)
     return (match[1] or match[2]).strip() if match else ""
 
 
-def _inferred(reply: str) -> Verdict | None:
-    """A stance in plain words is shown to people; only a tag is a vote."""
+def _infer_stance(reply: str) -> Verdict | None:
+    """A stance stated in plain words is shown to people; only a tag counts as a vote."""
     stances = {
         Stance.SUPPORT if match[1].lower() == "agree" and not _NEGATION.search(match[0]) else Stance.OPPOSE
-        for match in _SPOKEN.finditer(mask_quoted_text(reply))
+        for match in _PLAIN_STANCE.finditer(mask_quoted_text(reply))
     }
     return Verdict(stances.pop(), parse=ParseStatus.INFERRED) if len(stances) == 1 else None
 
 
 DEBATE_CODEC = build_structured_codec(
     "agree-object-add",
-    _schema,
+    _debate_schema,
     ("agree", "object", "add"),
-    _read,
-    tags=_TAGS,
-    read_tags=_read_tags,
-    tag_format=_tag_format,
+    _read_debate_fields,
+    tags=_DEBATE_TAGS,
+    read_tags=_read_debate_tags,
+    tag_format=_debate_tag_format,
 )

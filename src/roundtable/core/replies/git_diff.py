@@ -1,4 +1,4 @@
-"""A unified diff, as git writes it, read exactly: what it does to each file as operations."""
+"""Read a unified git diff exactly, as operations on files."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from roundtable.core.values import compute_digest
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _QUOTED = re.compile(r"\\([0-7]{3}|.)")
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
-_NOTHING = "/dev/null"
+_NO_FILE = "/dev/null"
 _EXECUTABLE = "100755"
-_PLAIN = ("100644", _EXECUTABLE)
+_PLAIN_FILE_MODES = ("100644", _EXECUTABLE)
 _NO_NEWLINE = "\\"
-_MODES = ("new file mode", "deleted file mode", "old mode", "new mode")
-_KEYS = (
-    *_MODES,
+_MODE_KEYS = ("new file mode", "deleted file mode", "old mode", "new mode")
+_HEADER_KEYS = (
+    *_MODE_KEYS,
     *("rename from", "rename to", "copy from", "copy to", "similarity index", "dissimilarity index", "index"),
     *("diff --git", "---", "+++"),
 )
 
 
 class _Head(NamedTuple):
-    """What stands above the hunks of one file."""
+    """The header lines of one file."""
 
     old: str
     new: str
@@ -38,26 +38,26 @@ class _Head(NamedTuple):
 
 
 def starts_like_diff(text: str) -> bool:
-    """Whether a text begins as a diff does."""
+    """Whether a text begins like a diff."""
     return re.match(r"\s*(?:diff --git |--- [^\n]+\n\+\+\+ |@@ -\d)", text) is not None
 
 
 def parse_git_diff(diff: str, path: str = "", asked_by: str = "") -> list[Operation]:
-    """What a diff does, file by file. `path` names the file of a diff that has hunks and no head."""
+    """The operations of a diff. `path` names the file of a diff without file headers."""
     lines = diff.split("\n")
     if lines and not lines[-1]:
         lines.pop()
     found: list[Operation] = []
     at = 0
     while at < len(lines):
-        head, at = _head(lines, at, path)
-        blocks, at = _blocks(lines, at)
-        found.extend(_operations(head, blocks, asked_by))
+        head, at = _read_head(lines, at, path)
+        blocks, at = _read_hunks(lines, at)
+        found.extend(_file_operations(head, blocks, asked_by))
     return found
 
 
-def _head(lines: list[str], at: int, path: str) -> tuple[_Head, int]:
-    """The head at a line, and where its hunks begin."""
+def _read_head(lines: list[str], at: int, path: str) -> tuple[_Head, int]:
+    """The header at a line, and the line where its hunks begin."""
     seen: dict[str, str] = {}
     while at < len(lines) and not lines[at].startswith("@@ "):
         line = lines[at]
@@ -65,55 +65,55 @@ def _head(lines: list[str], at: int, path: str) -> tuple[_Head, int]:
             break
         if line.startswith("--- ") and "---" in seen:
             break
-        _note(line, seen)
+        _note_header_line(line, seen)
         at += 1
     if not seen:
         if not path:
             raise UnreadableReply("A diff does not say which file it changes.")
         return _Head(path, path), at
-    old, new = _names(seen)
+    old, new = _file_names(seen)
     mode = seen.get("new mode", seen.get("new file mode", ""))
-    modes = (*(seen.get(key, "") for key in _MODES), seen.get("index", "").partition(" ")[2])
-    if any(it and it not in _PLAIN for it in modes):
+    modes = (*(seen.get(key, "") for key in _MODE_KEYS), seen.get("index", "").partition(" ")[2])
+    if any(mode and mode not in _PLAIN_FILE_MODES for mode in modes):
         raise UnreadableReply(f"The diff makes {new or old} a link or something else that is not a plain file.")
-    created = "new file mode" in seen or seen.get("---") == _NOTHING
-    deleted = "deleted file mode" in seen or seen.get("+++") == _NOTHING
+    created = "new file mode" in seen or seen.get("---") == _NO_FILE
+    deleted = "deleted file mode" in seen or seen.get("+++") == _NO_FILE
     return _Head(old, new, created, deleted, "copy to" in seen, mode), at
 
 
-def _note(line: str, seen: dict[str, str]) -> None:
+def _note_header_line(line: str, seen: dict[str, str]) -> None:
     if line.startswith(("GIT binary patch", "Binary files ")):
         raise UnreadableReply("The diff changes a file that is not text.")
-    for key in _KEYS:
+    for key in _HEADER_KEYS:
         if line.startswith(f"{key} "):
             seen[key] = line[len(key) + 1 :]
             return
     if line.strip():
-        raise UnreadableReply(f"A diff has a line that belongs to no hunk: {line[:80]!r}.")
+        raise UnreadableReply(f"The diff has a line outside of any hunk: {line[:80]!r}.")
 
 
-def _names(seen: dict[str, str]) -> tuple[str, str]:
-    """What the file is called before and after."""
+def _file_names(seen: dict[str, str]) -> tuple[str, str]:
+    """The old and the new name of the file."""
     for one, other in (("rename from", "rename to"), ("copy from", "copy to")):
         if one in seen and other in seen:
-            return _unquoted(seen[one]), _unquoted(seen[other])
+            return _unquote_name(seen[one]), _unquote_name(seen[other])
     if "---" in seen and "+++" in seen:
-        old, new = (strip_git_prefix(_unquoted(seen[key].partition("\t")[0])) for key in ("---", "+++"))
-        return (new, new) if old == _NOTHING else (old, old) if new == _NOTHING else (old, new)
-    return _same_name(seen.get("diff --git", ""))
+        old, new = (strip_git_prefix(_unquote_name(seen[key].partition("\t")[0])) for key in ("---", "+++"))
+        return (new, new) if old == _NO_FILE else (old, old) if new == _NO_FILE else (old, new)
+    return _split_equal_names(seen.get("diff --git", ""))
 
 
-def _same_name(pair: str) -> tuple[str, str]:
-    """The name in `a/x b/x`, which git only writes alone where both are the same."""
+def _split_equal_names(pair: str) -> tuple[str, str]:
+    """The name in `a/x b/x`, which git writes alone only if both are equal."""
     half = len(pair) // 2
-    old, new = strip_git_prefix(_unquoted(pair[:half])), strip_git_prefix(_unquoted(pair[half + 1 :]))
+    old, new = strip_git_prefix(_unquote_name(pair[:half])), strip_git_prefix(_unquote_name(pair[half + 1 :]))
     if not old or old != new:
         raise UnreadableReply("A diff does not say which file it changes.")
     return old, new
 
 
-def _unquoted(name: str) -> str:
-    """A name without the quotation marks and escapes that git puts around unusual letters."""
+def _unquote_name(name: str) -> str:
+    """A name without git's quotes and escapes."""
     if not (len(name) > 1 and name[0] == name[-1] == '"'):
         return name
     raw = bytearray()
@@ -130,16 +130,16 @@ def _unquoted(name: str) -> str:
             raw.append(_ESCAPES[match[1]])
             at = match.end()
         else:
-            raise UnreadableReply(f"A diff names a file in a way nobody can read: {name[:80]}.")
+            raise UnreadableReply(f"The diff has an invalid file name: {name[:80]}.")
     return raw.decode(errors="replace")
 
 
-def _blocks(lines: list[str], at: int) -> tuple[list[EditBlock], int]:
-    """The hunks from a line on, and where they end."""
+def _read_hunks(lines: list[str], at: int) -> tuple[list[EditBlock], int]:
+    """The hunks from a line on, and the line where they end."""
     found: list[EditBlock] = []
     while at < len(lines) and (match := _HUNK.match(lines[at])):
         first, counts = int(match[1]), (int(match[2] or 1), int(match[3] or 1))
-        block, at = _block(lines, at + 1, first, counts)
+        block, at = _read_hunk(lines, at + 1, first, counts)
         found.append(block)
     if at < len(lines) and lines[at].startswith("@@ "):
         raise UnreadableReply(f"A hunk of the diff has no line numbers: {lines[at][:80]!r}.")
@@ -148,25 +148,25 @@ def _blocks(lines: list[str], at: int) -> tuple[list[EditBlock], int]:
     return found, at
 
 
-def _block(lines: list[str], at: int, first: int, counts: tuple[int, int]) -> tuple[EditBlock, int]:
-    """One hunk; it has as many lines as it says, and ends there."""
+def _read_hunk(lines: list[str], at: int, first: int, counts: tuple[int, int]) -> tuple[EditBlock, int]:
+    """One hunk with exactly the number of lines its header states."""
     old: list[str] = []
     new: list[str] = []
     while at < len(lines) and (len(old) < counts[0] or len(new) < counts[1]):
-        at = _take(lines, at, old, new)
+        at = _read_hunk_line(lines, at, old, new)
     if (len(old), len(new)) != counts:
-        raise UnreadableReply("A hunk of the diff has not as many lines as its head says.")
+        raise UnreadableReply("A hunk of the diff does not have as many lines as its header says.")
     if at < len(lines) and lines[at].startswith(_NO_NEWLINE):
-        at = _take(lines, at, old, new)
+        at = _read_hunk_line(lines, at, old, new)
     return EditBlock("".join(old), "".join(new), first), at
 
 
-def _take(lines: list[str], at: int, old: list[str], new: list[str]) -> int:
+def _read_hunk_line(lines: list[str], at: int, old: list[str], new: list[str]) -> int:
     """Read one line of a hunk."""
     mark, rest = lines[at][:1], lines[at][1:]
     if mark == _NO_NEWLINE:
-        _cut_newline(lines[at - 1][:1], old, new)
-    elif mark in (" ", ""):  # editors and models drop the blank of an empty line
+        _remove_final_newline(lines[at - 1][:1], old, new)
+    elif mark in (" ", ""):  # editors and models drop the space of an empty line
         old.append(f"{rest}\n")
         new.append(f"{rest}\n")
     elif mark == "-":
@@ -178,13 +178,13 @@ def _take(lines: list[str], at: int, old: list[str], new: list[str]) -> int:
     return at + 1
 
 
-def _cut_newline(mark: str, old: list[str], new: list[str]) -> None:
+def _remove_final_newline(mark: str, old: list[str], new: list[str]) -> None:
     for side, marks in ((old, " -"), (new, " +")):
         if mark and mark in marks and side:
             side[-1] = side[-1].removesuffix("\n")
 
 
-def _operations(head: _Head, blocks: list[EditBlock], asked_by: str) -> Iterator[Operation]:
+def _file_operations(head: _Head, blocks: list[EditBlock], asked_by: str) -> Iterator[Operation]:
     if head.copied:
         raise UnreadableReply(f"The diff copies {head.old}. Send the new file as a whole instead.")
     if head.deleted:

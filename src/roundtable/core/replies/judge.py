@@ -1,4 +1,4 @@
-"""How a judge speaks: CONSENSUS or DISCUSS, with what each kind of stage needs to go on."""
+"""The codecs of a judge: CONSENSUS or DISCUSS, with what each kind of stage needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from roundtable.core.replies import fields
 from roundtable.core.replies.codec import Codec, Schema
-from roundtable.core.replies.relaxed_json import Fields
+from roundtable.core.replies.relaxed_json import JsonFields
 from roundtable.core.replies.schema import choice_schema, list_schema, prose_first_schema, text_schema
 from roundtable.core.replies.structured import build_structured_codec
 from roundtable.core.replies.tags import LINE_START, find_tagged_sections, split_by_label, split_list_items
@@ -21,40 +21,40 @@ _BASE = re.compile(r"[\w@/-]+(?:\.[\w@/-]+)*")
 _LETTER = re.compile(r"[*_`\[ ]*(?:candidate[ _-])?([A-Z]{1,2})[*_`\].:, ]*", re.I)
 
 RulingParts = dict[str, object]
-"""What a judge said under each label: a string, or a list of them."""
+"""The parts of a ruling by label: a string or a list of strings."""
 
 FillVerdict = Callable[[RulingParts, Expect], Verdict | None]
 
 
-def _discussion(parts: RulingParts, expect: Expect) -> Verdict | None:
+def _fill_discussion(parts: RulingParts, expect: Expect) -> Verdict | None:
     summary = fields.read_text_field(parts.get("summary"))
     return Verdict(summary=summary) if fields.has_reply_content(summary) else None
 
 
-def _merge(parts: RulingParts, expect: Expect) -> Verdict | None:
+def _fill_merge(parts: RulingParts, expect: Expect) -> Verdict | None:
     named = fields.read_line_field(parts.get("base"))
     match = _BASE.match(named.lstrip("*_`[ "))
-    base = _chosen(named, expect.choices) if expect.choices else (match[0] if match else "")
+    base = _match_candidate(named, expect.choices) if expect.choices else (match[0] if match else "")
     if not base:
         return None
-    return Verdict(directives=Directives(base, _list(parts, "incorporate"), _list(parts, "must_fix")))
+    return Verdict(directives=Directives(base, _list_part(parts, "incorporate"), _list_part(parts, "must_fix")))
 
 
-def _chosen(named: str, choices: Sequence[str]) -> str:
-    """Whose work is meant: by its name, or by the letter of `candidate-B` alone or with a space before it."""
+def _match_candidate(named: str, choices: Sequence[str]) -> str:
+    """The candidate that is meant: by its name, or by the letter of `candidate-B`."""
     letter = _LETTER.fullmatch(named)
-    of_letter = [it for it in choices if letter and it.casefold() == f"candidate-{letter[1].casefold()}"]
+    of_letter = [choice for choice in choices if letter and choice.casefold() == f"candidate-{letter[1].casefold()}"]
     return fields.match_leading_choice(named, choices, named=True) or next(iter(of_letter), "")
 
 
-def _review(parts: RulingParts, expect: Expect) -> Verdict | None:
+def _fill_review(parts: RulingParts, expect: Expect) -> Verdict | None:
     labels = ("critical", "warnings", "confirmed_clean")
     if not any(label in parts for label in labels):
         return None
-    return Verdict(findings=Findings(*(_list(parts, label) for label in labels)))
+    return Verdict(findings=Findings(*(_list_part(parts, label) for label in labels)))
 
 
-def _list(parts: RulingParts, label: str) -> tuple[str, ...]:
+def _list_part(parts: RulingParts, label: str) -> tuple[str, ...]:
     value = parts.get(label)
     return (
         tuple(filter(fields.has_reply_content, split_list_items(value)))
@@ -63,10 +63,10 @@ def _list(parts: RulingParts, label: str) -> tuple[str, ...]:
     )
 
 
-def _judge(
+def _build_judge_codec(
     name: str, labels: Sequence[str], fill: FillVerdict, meanings: Callable[[Expect], dict[str, Schema]]
 ) -> Codec:
-    """A judge's codec: the same ruling everywhere, and a filling of its own."""
+    """A judge codec: the same rulings with different parts."""
 
     def schema(expect: Expect) -> Schema:
         options = list_schema(text_schema("what is still to be discussed, if it is DISCUSS"))
@@ -74,7 +74,7 @@ def _judge(
             {"ruling": choice_schema("your ruling", _RULINGS), **meanings(expect), "options": options}
         )
 
-    def read_fields(block: Fields, expect: Expect) -> Verdict | None:
+    def read_fields(block: JsonFields, expect: Expect) -> Verdict | None:
         return ruled(fields.match_choice(block["ruling"], _RULINGS), block, expect)
 
     def read_tags(reply: str, expect: Expect) -> Verdict | None:
@@ -84,7 +84,7 @@ def _judge(
         body = found[-1].body
         return ruled(
             found[-1].tag,
-            {"summary": body, "options": list(split_list_items(body)), **_under_labels(body, labels)},
+            {"summary": body, "options": list(split_list_items(body)), **_split_by_labels(body, labels)},
             expect,
         )
 
@@ -115,10 +115,10 @@ def _label_format(label: str, schema: Schema) -> str:
     return f"BASE=<{meaning}>." if label == "BASE" else f"{label}: <{meaning}, or none>"
 
 
-def _under_labels(body: str, labels: Sequence[str]) -> RulingParts:
-    """What stands under each label, on lines of their own or one after the other on a single line.
+def _split_by_labels(body: str, labels: Sequence[str]) -> RulingParts:
+    """The text under each label, on separate lines or one after the other.
 
-    In the middle of a sentence only capitals are a label: "this is critical: …" is not.
+    Within a sentence only capitals are a label: "this is critical: …" is none.
     """
     if not labels:
         return {}
@@ -133,26 +133,26 @@ def _under_labels(body: str, labels: Sequence[str]) -> RulingParts:
     }
 
 
-JUDGE_DISCUSSION_CODEC = _judge(
+JUDGE_DISCUSSION_CODEC = _build_judge_codec(
     "judge-discussion",
     (),
-    _discussion,
+    _fill_discussion,
     lambda expect: {"summary": text_schema("what was agreed, if it is CONSENSUS, in full", 3 * expect.tokens or 600)},
 )
-JUDGE_MERGE_CODEC = _judge(
+JUDGE_MERGE_CODEC = _build_judge_codec(
     "judge-merge",
     ("BASE", "INCORPORATE", "MUST_FIX"),
-    _merge,
+    _fill_merge,
     lambda expect: {
         "base": choice_schema("whose work is the base", expect.choices),
         "incorporate": list_schema(text_schema("what to take over from whom")),
         "must_fix": list_schema(text_schema("what must be mended")),
     },
 )
-JUDGE_REVIEW_CODEC = _judge(
+JUDGE_REVIEW_CODEC = _build_judge_codec(
     "judge-review",
     ("CRITICAL", "WARNINGS", "CONFIRMED_CLEAN"),
-    _review,
+    _fill_review,
     lambda expect: {
         "critical": list_schema(text_schema("a defect that must be mended")),
         "warnings": list_schema(text_schema("a weakness")),

@@ -1,11 +1,11 @@
-"""How the knights speak: a score out of ten, and what still stands in the way."""
+"""The codec of knights: a score out of ten and the open issues."""
 
 from __future__ import annotations
 
 from roundtable.core.replies import fields
 from roundtable.core.replies.claims import claims_schema, read_claims
 from roundtable.core.replies.codec import Schema
-from roundtable.core.replies.relaxed_json import Fields
+from roundtable.core.replies.relaxed_json import JsonFields
 from roundtable.core.replies.schema import (
     boolean_schema,
     choice_schema,
@@ -46,7 +46,7 @@ def _schema(expect: Expect) -> Schema:
     )
 
 
-def _read(block: Fields, expect: Expect) -> Verdict | None:
+def _read(block: JsonFields, expect: Expect) -> Verdict | None:
     score = fields.read_tenths_field(block["consensus_score"])
     if score is None:
         return None
@@ -66,7 +66,7 @@ def _read(block: Fields, expect: Expect) -> Verdict | None:
 
 
 def _stance(score: float) -> Stance:
-    """The wire's own scale: 0-5 objects, 6-8 has open points, 9-10 agrees."""
+    """The stance of a score: 0-5 objects, 6-8 has open points, 9-10 agrees."""
     if score >= 0.9:
         return Stance.SUPPORT
     return Stance.OPPOSE if score <= 0.5 else Stance.AMEND

@@ -1,9 +1,4 @@
-"""Hear a seat's prose while its JSON is still being written.
-
-What a model thinks aloud before it answers is not its answer: drafts and votes in it are nobody's.
-
-Plain speech: nothing is read into it.
-"""
+"""Prose in a reply: extract it from JSON while it is being streamed, remove thoughts, and read it as it is."""
 
 from __future__ import annotations
 
@@ -16,14 +11,14 @@ from roundtable.core.values import Expect
 from roundtable.core.verdict import Verdict
 
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
-_LOST = "\ufffd"
+_REPLACEMENT = "\ufffd"
 
 
 class ProseStream:
-    """Decodes one string field of a streamed object piece by piece; with no field, pieces pass through."""
+    """Decodes one string field of a streamed JSON object; without a field, text passes through."""
 
     def __init__(self, field: str) -> None:
-        self._listener = _listen(field) if field else None
+        self._listener = _listen_to_field(field) if field else None
         if self._listener:
             next(self._listener)
 
@@ -35,7 +30,7 @@ class ProseStream:
 # Each of these generators is sent one character at a time and yields the prose that it completed.
 
 
-def _listen(field: str) -> Generator[str, str, None]:
+def _listen_to_field(field: str) -> Generator[str, str, None]:
     depth, key, after_colon, said = 0, "", False, ""
     while True:
         char = yield said
@@ -53,7 +48,7 @@ def _listen(field: str) -> Generator[str, str, None]:
 
 
 def _string(*, aloud: bool) -> Generator[str, str, tuple[str, str]]:
-    """Returns the whole string, and what of it could not be said before its closing quote."""
+    """Read a string; return it and the part that could not be shown before its closing quote."""
     text, said, high = "", "", 0
     while (char := (yield said if aloud else "")) != '"':
         decoded = (yield from _escape()) if char == "\\" else char
@@ -61,14 +56,14 @@ def _string(*, aloud: bool) -> Generator[str, str, tuple[str, str]]:
         if high and 0xDC00 <= point < 0xE000:
             said, high = chr(0x10000 + ((high & 0x3FF) << 10) + (point & 0x3FF)), 0
         else:
-            # Half of a pair without the other half cannot be written down anywhere.
-            said, high = _LOST if high else "", 0
+            # A lone surrogate cannot be encoded.
+            said, high = _REPLACEMENT if high else "", 0
             if 0xD800 <= point < 0xDC00:
                 high = point
             else:
-                said += _LOST if 0xDC00 <= point < 0xE000 else decoded
+                said += _REPLACEMENT if 0xDC00 <= point < 0xE000 else decoded
         text += said
-    rest = _LOST if high else ""
+    rest = _REPLACEMENT if high else ""
     return text + rest, rest if aloud else ""
 
 
@@ -82,32 +77,32 @@ def _escape() -> Generator[str, str, str]:
     try:
         return chr(int(digits, 16))
     except ValueError:
-        return _LOST
+        return _REPLACEMENT
 
 
-_NEXT = re.compile(r"(?:\A\s*|^)<(think(?:ing)?)>|^[ \t]*(?:`{3}|~{3})", re.IGNORECASE | re.MULTILINE)
-"""Where thoughts open, or the first fence: what stands in a file is never taken for a thought."""
+_THOUGHT_OR_FENCE = re.compile(r"(?:\A\s*|^)<(think(?:ing)?)>|^[ \t]*(?:`{3}|~{3})", re.IGNORECASE | re.MULTILINE)
+"""The start of thoughts or of a fence: the content of files is never taken for a thought."""
 _OPENING = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 _CLOSING = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _OPENED_BEFORE = re.compile(r"^</think(?:ing)?>[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 
 def strip_thoughts(reply: str) -> str:
-    """The reply without what stands between `<think>` and `</think>`; what is never closed is all thought.
+    """The reply without text between `<think>` and `</think>`; unclosed thoughts reach to the end.
 
-    Some models are already thinking when they begin to speak, so that only the end is marked.
+    Some models only write the closing tag.
     """
     said: list[str] = []
-    at = _own_start(reply)
-    while (mark := _NEXT.search(reply, at)) and mark[1]:
+    at = _answer_start(reply)
+    while (mark := _THOUGHT_OR_FENCE.search(reply, at)) and mark[1]:
         said.append(reply[at : mark.start()])
         closing = _CLOSING.search(reply, mark.end())
         at = closing.end() if closing else len(reply)
     return "".join((*said, reply[at:]))
 
 
-def _own_start(reply: str) -> int:
-    """Where the answer begins, if thoughts end without ever having been opened."""
+def _answer_start(reply: str) -> int:
+    """The start of the answer if thoughts end without having been opened."""
     shown = mask_quoted_text(reply)
     end = _OPENED_BEFORE.search(shown)
     return end.end() if end and not _OPENING.search(shown, 0, end.start()) else 0

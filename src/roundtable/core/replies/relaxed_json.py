@@ -1,4 +1,4 @@
-"""A small parser of almost-JSON: it bends the grammar, never the text inside strings."""
+"""A small parser for JSON with common mistakes. It repairs the grammar but never changes text inside strings."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-Fields = dict[str, object]
+JsonFields = dict[str, object]
 
 _MAX_DEPTH = 16
-_EFFORT_PER_CHARACTER = 20
+_STEPS_PER_CHARACTER = 20
 
 _CLOSERS = {'"': '"', "'": "'", "“": "“”", "”": "“”", "„": "“”", "‘": "‘’", "’": "‘’"}
 _CLOSER_OR_ESCAPE = {opener: re.compile(rf"\\.|[{closers}]", re.DOTALL) for opener, closers in _CLOSERS.items()}
@@ -23,7 +23,7 @@ _STRICT_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.A
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])", re.ASCII)
 _WORD = re.compile(r"[A-Za-z]+")
 _WORDS: dict[str, object] = {"true": True, "false": False, "null": None}
-_BENT_WORDS: dict[str, object] = {"True": True, "False": False, "None": None, "NaN": math.nan}
+_REPAIRED_WORDS: dict[str, object] = {"True": True, "False": False, "None": None, "NaN": math.nan}
 _ESCAPE = re.compile(
     r"\\u[dD][89abAB]([0-9a-fA-F]{2})\\u[dD][c-fC-F]([0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\(.)", re.DOTALL
 )
@@ -32,15 +32,15 @@ _CONTROL = re.compile(r"[\x00-\x1f]")
 
 
 class TruncatedString(str):
-    """A string the reply ended in the middle of: people may read it, nobody may count it."""
+    """A string that was cut off: it may be shown but not counted."""
 
     __slots__ = ()
 
 
 class FoundObject(msgspec.Struct, frozen=True):
-    """One object found in a text, and whether the grammar had to be bent to read it."""
+    """An object found in a text, with whether it was repaired or truncated."""
 
-    value: Fields
+    value: JsonFields
     start: int
     end: int
     repaired: bool
@@ -48,8 +48,8 @@ class FoundObject(msgspec.Struct, frozen=True):
 
 
 def find_json_objects(text: str) -> Iterator[FoundObject]:
-    """Every outermost object of a text, in order; ones that the end of the text cut off come marked."""
-    effort = _EFFORT_PER_CHARACTER * len(text)
+    """Every outermost object of a text in order, truncated ones included."""
+    effort = _STEPS_PER_CHARACTER * len(text)
     start = text.find("{")
     while start >= 0 and effort > 0:
         reader = _Reader(text, start)
@@ -67,18 +67,18 @@ def find_json_objects(text: str) -> Iterator[FoundObject]:
 
 
 class _UnreadableError(Exception):
-    """Not JSON by any stretch."""
+    """The text is not JSON, even with repairs."""
 
 
 class _Missing:
-    """Stands for a value the end of the text left too little of."""
+    """A value of which too little remains at the end of the text."""
 
 
 _MISSING = _Missing()
 
 
 class _Reader:
-    """Recursive descent with one cursor. Every production knows that the text may simply end."""
+    """A recursive descent parser in which every rule may meet the end of the text."""
 
     def __init__(self, text: str, at: int) -> None:
         self.text = text
@@ -86,9 +86,9 @@ class _Reader:
         self.repaired = False
         self.truncated = False
 
-    def object(self, depth: int) -> Fields:
-        """An object, with its last member dropped if too little of it is left."""
-        fields: Fields = {}
+    def object(self, depth: int) -> JsonFields:
+        """An object, without a last member that was cut off."""
+        fields: JsonFields = {}
         self.at += 1
         while not self._closes("}"):
             key = self._key()
@@ -139,14 +139,14 @@ class _Reader:
         if word[0] in _WORDS:
             return _WORDS[word[0]]
         self.repaired = True
-        if word[0] in _BENT_WORDS:
-            return _BENT_WORDS[word[0]]
+        if word[0] in _REPAIRED_WORDS:
+            return _REPAIRED_WORDS[word[0]]
         if self._ended():
             return _MISSING
         raise _UnreadableError
 
     def _string(self, opener: str) -> str:
-        """A quote ends a string only where a string may end, so `it's` needs no escaping to survive."""
+        """A string; a quote ends it only where a string may end, so `it's` needs no escaping."""
         begin = self.at + 1
         self.repaired |= opener != '"'
         for match in _CLOSER_OR_ESCAPE[opener].finditer(self.text, begin):
@@ -212,7 +212,7 @@ class _Reader:
         self.at += 1
 
     def _ended(self) -> bool:
-        """Skip what carries no meaning; the end of the text or of a code fence ends every production."""
+        """Skip white space and comments; the end of the text or of a code fence ends every rule."""
         gap = _GAP.match(self.text, self.at)
         if gap and gap.end() > self.at:
             self.repaired |= "/" in gap[0]

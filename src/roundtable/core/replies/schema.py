@@ -1,4 +1,4 @@
-"""JSON Schemas small enough for a tiny model under a grammar, and the same schemas as instructions."""
+"""JSON Schemas small enough for a tiny model with a grammar, and the same schemas as written instructions."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from typing import cast
 from roundtable.core.replies.codec import Schema
 
 ANSWER_FIELD = "answer"
-"""The field that is prose for people. It comes first, so that a model thinks before it votes."""
+"""The field with the prose. It comes first so that a model reasons before it votes."""
 
 
 def text_schema(meaning: str, limit: int = 300) -> Schema:
-    """A string that ends."""
+    """A string of limited length."""
     return {"type": "string", "description": meaning, "maxLength": limit}
 
 
 def choice_schema(meaning: str, choices: Sequence[str], limit: int = 160) -> Schema:
-    """One of the choices, or any short string where none are given."""
+    """One of the choices, or any short string without choices."""
     if not choices:
         return text_schema(meaning, limit)
     return {"type": "string", "description": f"{meaning}: {' | '.join(choices)}", "enum": list(choices)}
 
 
 def score_schema(meaning: str) -> Schema:
-    """A whole number from 0 to 10."""
+    """An integer from 0 to 10."""
     return {"type": "integer", "description": f"0 to 10, {meaning}", "minimum": 0, "maximum": 10}
 
 
 def boolean_schema(meaning: str) -> Schema:
-    """Yes or no."""
+    """True or false."""
     return {"type": "boolean", "description": f"true or false, {meaning}"}
 
 
 def list_schema(item: Schema, most: int = 8, least: int = 0) -> Schema:
-    """A list that ends."""
+    """A list of limited length."""
     return {"type": "array", "items": item, "minItems": least, "maxItems": most}
 
 
@@ -58,7 +58,7 @@ def render_block_instructions(schema: Schema) -> str:
     """Instructions for a voice that writes freely: prose, then one fenced block."""
     properties = cast("dict[str, Schema]", schema["properties"])
     block = ",\n".join(
-        f"  {json.dumps(name)}: {_sample(part)}" for name, part in properties.items() if name != ANSWER_FIELD
+        f"  {json.dumps(name)}: {_sample_value(part)}" for name, part in properties.items() if name != ANSWER_FIELD
     )
     opening = "Write your answer in prose. Then end" if ANSWER_FIELD in properties else "Answer"
     return (
@@ -68,35 +68,41 @@ def render_block_instructions(schema: Schema) -> str:
 
 
 def render_field_instructions(schema: Schema) -> str:
-    """Instructions for a voice that is held to the schema: which fields there are and what they mean."""
+    """Instructions for a voice constrained by the schema: the fields and their meaning."""
     properties = cast("dict[str, Schema]", schema["properties"])
-    meanings = "\n".join(f"- {name}: {_meaning(part)}" for name, part in properties.items())
+    meanings = "\n".join(f"- {name}: {_describe_schema(part)}" for name, part in properties.items())
     return f"Reply with one JSON object with these fields:\n{meanings}"
 
 
-def _sample(schema: Schema) -> str:
+def _sample_value(schema: Schema) -> str:
     """A value's place in the form. Numbers stay unquoted, so that an echoed form is not readable as a vote."""
     match schema["type"]:
         case "object":
-            return "{" + ", ".join(f"{json.dumps(name)}: {_sample(part)}" for name, part in _parts(schema)) + "}"
+            return (
+                "{"
+                + ", ".join(f"{json.dumps(name)}: {_sample_value(part)}" for name, part in _schema_fields(schema))
+                + "}"
+            )
         case "array":
-            return f"[{_sample(schema['items'])}]"
+            return f"[{_sample_value(schema['items'])}]"
         case "string":
             return f'"<{schema["description"]}>"'
         case _:
             return f"<{schema['description']}>"
 
 
-def _meaning(schema: Schema) -> str:
+def _describe_schema(schema: Schema) -> str:
     match schema["type"]:
         case "object":
-            return "an object with " + "; ".join(f"{name} ({_meaning(part)})" for name, part in _parts(schema))
+            return "an object with " + "; ".join(
+                f"{name} ({_describe_schema(part)})" for name, part in _schema_fields(schema)
+            )
         case "array":
             empty = "" if schema["minItems"] else ", empty if there is nothing"
-            return f"a list{empty}; each entry: {_meaning(schema['items'])}"
+            return f"a list{empty}; each entry: {_describe_schema(schema['items'])}"
         case _:
             return str(schema["description"])
 
 
-def _parts(schema: Schema) -> list[tuple[str, Schema]]:
+def _schema_fields(schema: Schema) -> list[tuple[str, Schema]]:
     return list(cast("dict[str, Schema]", schema["properties"]).items())

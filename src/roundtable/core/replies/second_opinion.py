@@ -1,10 +1,10 @@
-"""How a second opinion speaks: a recommendation, a plain yes or no where the question has one, and the risks."""
+"""The codec of a second opinion: a recommendation, a yes or no if the question has one, and risks."""
 
 from __future__ import annotations
 
 from roundtable.core.replies import fields
 from roundtable.core.replies.codec import Schema
-from roundtable.core.replies.relaxed_json import Fields
+from roundtable.core.replies.relaxed_json import JsonFields
 from roundtable.core.replies.schema import (
     boolean_schema,
     choice_schema,
@@ -36,7 +36,7 @@ def _schema(expect: Expect) -> Schema:
     )
 
 
-def _read(block: Fields, expect: Expect) -> Verdict | None:
+def _read(block: JsonFields, expect: Expect) -> Verdict | None:
     recommended = fields.match_choice(block["recommendation"], expect.choices)
     if not recommended:
         return None

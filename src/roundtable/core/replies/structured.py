@@ -1,4 +1,4 @@
-"""Make a codec out of a schema and a function that reads its fields."""
+"""Build a codec from a schema and a function that reads its fields."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import msgspec
 
 from roundtable.core.replies import fields
 from roundtable.core.replies.codec import Codec, ReadReply, Schema, UnreadableReply
-from roundtable.core.replies.relaxed_json import Fields, FoundObject
+from roundtable.core.replies.relaxed_json import FoundObject, JsonFields
 from roundtable.core.replies.schema import ANSWER_FIELD, render_block_instructions, render_field_instructions
 from roundtable.core.replies.tags import find_last_json_object, find_tagged_sections, remove_json_block
 from roundtable.core.values import Expect
 from roundtable.core.verdict import ParseStatus, Verdict
 
-ReadFields = Callable[[Fields, Expect], Verdict | None]
-"""Reads a block: None where it is no answer; raises Unreadable where its writer can be told what is wrong."""
+ReadFields = Callable[[JsonFields, Expect], Verdict | None]
+"""Reads a block; None if it is no answer. Raises UnreadableReply to tell the writer what is wrong."""
 ReadTags = Callable[[str, Expect], Verdict | None]
 
 FAILED_VERDICT = Verdict(parse=ParseStatus.FAILED)
-"""The verdict of a reply nobody could read: it stands for nothing and counts for nothing."""
+"""The verdict of a reply that could not be read; it never counts."""
 
 
 def build_structured_codec(
@@ -32,9 +32,9 @@ def build_structured_codec(
     read_tags: ReadTags | None = None,
     tag_format: Callable[[Expect], str] | None = None,
 ) -> Codec:
-    """A codec that reads a block of fields, and tags where it asks for them.
+    """A codec that reads a block of fields, or tags if it asks for them.
 
-    `keys` must all be there before a block counts: one whose objections were cut off is not a vote.
+    A block counts only if it has all `keys`: a vote whose objections were cut off is no vote.
     """
 
     def read_text(reply: str, expect: Expect) -> ReadReply:
@@ -51,14 +51,14 @@ def build_structured_codec(
         block = find_last_json_object(reply, keys)
         if block is not None:
             try:
-                verdict, why = _verdict(block, expect, read_fields), ""
+                verdict, why = _read_verdict(block, expect, read_fields), ""
             except UnreadableReply as unreadable:
                 verdict, why = FAILED_VERDICT, unreadable.message
-            return ReadReply(_prose(reply, block) or verdict.position or reply.strip(), verdict, why)
+            return ReadReply(_displayed_prose(reply, block) or verdict.position or reply.strip(), verdict, why)
         if read_tags is not None:
             return ReadReply(reply.strip(), read_tags(reply, expect) or FAILED_VERDICT)
         started = find_last_json_object(reply, (ANSWER_FIELD,))
-        return ReadReply((_prose(reply, started) if started else "") or reply.strip(), FAILED_VERDICT)
+        return ReadReply((_displayed_prose(reply, started) if started else "") or reply.strip(), FAILED_VERDICT)
 
     def text_format(expect: Expect) -> str:
         return tag_format(expect) if tag_format else render_block_instructions(schema(expect))
@@ -74,14 +74,14 @@ def build_structured_codec(
     )
 
 
-def _verdict(block: FoundObject, expect: Expect, read_fields: ReadFields) -> Verdict:
+def _read_verdict(block: FoundObject, expect: Expect, read_fields: ReadFields) -> Verdict:
     verdict = read_fields(block.value, expect) or FAILED_VERDICT
     if block.repaired and verdict.parse is ParseStatus.EXACT:
         return msgspec.structs.replace(verdict, parse=ParseStatus.REPAIRED)
     return verdict
 
 
-def _prose(reply: str, block: FoundObject) -> str:
-    """What people read: the words around the block and in its prose field; nothing where there are none."""
+def _displayed_prose(reply: str, block: FoundObject) -> str:
+    """The words around the block and in its prose field; may be empty."""
     parts = (remove_json_block(reply, block), fields.read_text_field(block.value.get(ANSWER_FIELD)))
     return "\n\n".join(part for part in parts if part)

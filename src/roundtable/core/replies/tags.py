@@ -1,4 +1,4 @@
-"""Where a reply speaks for itself: tags at the start of a line, machine blocks, and what is only quoted."""
+"""Find tags and machine-readable blocks in a reply, ignoring quoted text."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _SPACE = r"[ \t]*+"
 _BULLETS = r"(?:(?:[-*+•]|\d{1,2}[.)]|\#{1,6})[ \t]++)*+"
 _BOLD = r"(?:\*{1,3}|_{1,3})?+"
 LINE_START = rf"^{_SPACE}{_BULLETS}{_BOLD}{_SPACE}"
-"""What may stand before a tag on its line: white space, bullets, a heading, emphasis. No quotation mark."""
+"""What may precede a tag on its line: white space, bullets, a heading, emphasis; no quotation mark."""
 
 
 class TaggedSection(msgspec.Struct, frozen=True):
-    """A tag and the words up to the next one."""
+    """A tag and the text up to the next one."""
 
     tag: str
     body: str
 
 
 def mask_quoted_text(text: str) -> str:
-    """The text with code fences and block quotes blanked out, every character still at its place."""
+    """The text with fences and block quotes replaced by spaces, so that positions stay."""
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
@@ -45,41 +45,43 @@ def mask_quoted_text(text: str) -> str:
 
 
 def find_tagged_sections(text: str, tags: Sequence[str], *, bare: bool = False) -> list[TaggedSection]:
-    """The tagged parts of a reply; with `bare`, a tag may also stand alone on its line."""
+    """The tagged parts of a reply; with `bare`, a tag may stand alone on its line."""
     names = "|".join(re.escape(tag).replace("_", "[_ ]") for tag in tags)
     colon = rf"{_SPACE}{_BOLD}{_SPACE}[:：]{_SPACE}{_BOLD}"
     alone = rf"|{_BOLD}[.!]?{_BOLD}{_SPACE}$" if bare else ""
     pattern = re.compile(rf"{LINE_START}({names})(?:{colon}{alone})", re.IGNORECASE | re.MULTILINE)
     return [
-        TaggedSection(match[1].upper().replace(" ", "_"), _balanced(body))
+        TaggedSection(match[1].upper().replace(" ", "_"), _drop_unpaired_emphasis(body))
         for match, body in split_by_label(text, pattern)
     ]
 
 
 def split_by_label(text: str, label: re.Pattern[str]) -> list[tuple[re.Match[str], str]]:
-    """Each label that is not merely quoted, and what stands between it and the next one."""
+    """Each unquoted label with the text up to the next one."""
     found = list(label.finditer(mask_quoted_text(text)))
     ends = [*(match.start() for match in found), len(text)][1:]
     return [(match, text[match.end() : end].strip()) for match, end in zip(found, ends, strict=True)]
 
 
 def split_list_items(body: str) -> tuple[str, ...]:
-    """The entries of a list: one per line, or separated by semicolons or bars on a single line."""
+    """The items of a list: one per line, or separated by semicolons or bars on one line."""
     lines = [line for line in body.split("\n") if line.strip()]
     parts = re.split(r";\s|\s\|\s", body) if len(lines) == 1 else lines
     return tuple(stripped for part in parts if (stripped := re.sub(rf"^{_SPACE}{_BULLETS}", "", part).strip()))
 
 
 def find_last_json_object(text: str, keys: Sequence[str]) -> FoundObject | None:
-    """The last complete object that has all the keys, or else the last one that the end cut off."""
-    fitting = [
-        found for found in find_json_objects(text) if found.value.keys() >= set(keys) and not _quoted(text, found.start)
+    """The last complete object with all keys, or else the last truncated one."""
+    matches = [
+        found
+        for found in find_json_objects(text)
+        if found.value.keys() >= set(keys) and not _is_quoted(text, found.start)
     ]
-    return next((found for found in reversed(fitting) if not found.truncated), fitting[-1] if fitting else None)
+    return next((found for found in reversed(matches) if not found.truncated), matches[-1] if matches else None)
 
 
 def remove_json_block(text: str, block: FoundObject) -> str:
-    """The words around a machine block, without its fence."""
+    """The words around a block, without its fence."""
     before, after = text[: block.start], text[block.end :]
     if opening := _OPENING_FENCE.search(before):
         before = before[: opening.start()]
@@ -88,10 +90,10 @@ def remove_json_block(text: str, block: FoundObject) -> str:
     return "\n\n".join(part for part in (before.strip(), after.strip()) if part)
 
 
-def _quoted(text: str, at: int) -> bool:
+def _is_quoted(text: str, at: int) -> bool:
     return bool(_QUOTE.match(text, text.rfind("\n", 0, at) + 1, at))
 
 
-def _balanced(body: str) -> str:
-    """Drop the emphasis mark whose partner stood before the tag."""
+def _drop_unpaired_emphasis(body: str) -> str:
+    """The text without an emphasis mark whose partner preceded the tag."""
     return body.replace("**", "", 1).strip() if body.count("**") % 2 else body

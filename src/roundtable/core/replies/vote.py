@@ -1,4 +1,4 @@
-"""How seats vote: a ranking of proposals, or a review of somebody's changes."""
+"""The codecs of votes: a ranking of proposals, and the approval of a change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from roundtable.core.replies import fields
 from roundtable.core.replies.codec import Schema
-from roundtable.core.replies.relaxed_json import Fields
+from roundtable.core.replies.relaxed_json import JsonFields
 from roundtable.core.replies.schema import choice_schema, list_schema, prose_first_schema, text_schema
 from roundtable.core.replies.structured import build_structured_codec
 from roundtable.core.replies.tags import find_tagged_sections, mask_quoted_text, split_list_items
@@ -25,9 +25,9 @@ def _ranking_schema(expect: Expect) -> Schema:
     return prose_first_schema({"ranked_choices": ranked}, limit=600)
 
 
-def _read_ranking(block: Fields, expect: Expect) -> Verdict | None:
+def _read_ranking(block: JsonFields, expect: Expect) -> Verdict | None:
     names = [fields.read_line_field(member) for member in fields.read_list_field(block["ranked_choices"])]
-    return _ranked(names, [fields.match_choice(name, expect.choices) for name in names])
+    return _ranking_verdict(names, [fields.match_choice(name, expect.choices) for name in names])
 
 
 def _read_ranking_lines(reply: str, expect: Expect) -> Verdict | None:
@@ -36,20 +36,20 @@ def _read_ranking_lines(reply: str, expect: Expect) -> Verdict | None:
         lines = [line for line in found[-1].body.split("\n") if line.strip()]
         names = [part.strip() for part in re.split(r"[>,]", lines[0])] if lines else []
         if len(names) == 1:
-            names = _last_numbered(found[-1].body) or names
+            names = _last_numbered_list(found[-1].body) or names
     else:
-        names = _last_numbered(mask_quoted_text(reply))
-    return _ranked(names, [_ranked_id(name, expect) for name in names])
+        names = _last_numbered_list(mask_quoted_text(reply))
+    return _ranking_verdict(names, [_ranked_id(name, expect) for name in names])
 
 
 def _ranked_id(name: str, expect: Expect) -> str:
     if expect.choices:
         return fields.match_leading_choice(name, expect.choices)
-    # What is left of `<best> > <second>` is the form, not a vote.
+    # An unfilled `<best> > <second>` is no vote.
     return "" if "<" in name else name.strip(" *_`")
 
 
-def _last_numbered(text: str) -> list[str]:
+def _last_numbered_list(text: str) -> list[str]:
     """The last list that counts from one: arguments may be numbered too, but the vote comes last."""
     names: list[str] = []
     for match in _NUMBERED.finditer(text):
@@ -57,7 +57,7 @@ def _last_numbered(text: str) -> list[str]:
     return names
 
 
-def _ranked(names: Sequence[str], matched: Sequence[str]) -> Verdict | None:
+def _ranking_verdict(names: Sequence[str], matched: Sequence[str]) -> Verdict | None:
     ranking = tuple(dict.fromkeys(id for id in matched if id))
     if not ranking:
         return None
@@ -81,9 +81,9 @@ def _approval_schema(expect: Expect) -> Schema:
     )
 
 
-def _read_approval(block: Fields, expect: Expect) -> Verdict | None:
+def _read_approval(block: JsonFields, expect: Expect) -> Verdict | None:
     name = re.sub(r"[\s-]+", "_", fields.read_line_field(block["approval"])).upper()
-    return _approval(name, fields.read_text_list_field(block.get("reasons")))
+    return _approval_verdict(name, fields.read_text_list_field(block.get("reasons")))
 
 
 def _read_approval_tag(reply: str, expect: Expect) -> Verdict | None:
@@ -93,13 +93,13 @@ def _read_approval_tag(reply: str, expect: Expect) -> Verdict | None:
         if not each.body or fields.has_reply_content(each.body)
     ]
     return (
-        _approval(found[-1].tag, tuple(filter(fields.has_reply_content, split_list_items(found[-1].body))))
+        _approval_verdict(found[-1].tag, tuple(filter(fields.has_reply_content, split_list_items(found[-1].body))))
         if found
         else None
     )
 
 
-def _approval(name: str, reasons: tuple[str, ...]) -> Verdict | None:
+def _approval_verdict(name: str, reasons: tuple[str, ...]) -> Verdict | None:
     stance = _APPROVALS.get(name)
     if stance is Stance.OPPOSE:
         return Verdict(stance, issues=tuple(Issue(reason, blocking=True) for reason in reasons))

@@ -1,4 +1,4 @@
-"""Somebody else's words inside our Markdown, so that they cannot pass for our own structure."""
+"""Quote other people's words in Markdown so that they cannot pass for our own structure."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ _FENCE = re.compile(r"^(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)$")
 
 
 def quote_markdown(text: str) -> str:
-    """A block quote: headings and rules stay inside it, tags are shown and pictures are not fetched."""
+    """The text as a block quote: headings stay inside it, HTML tags are shown, and images are not loaded."""
     text = sanitize_text(text).strip("\n")
     if not text.strip():
         return "> *(nothing)*"
-    return "\n".join(f"> {line}".rstrip() for line in _inert(text).split("\n"))
+    return "\n".join(f"> {line}".rstrip() for line in _escape_outside_code(text).split("\n"))
 
 
 def escape_markdown_line(text: str, most: int = 0) -> str:
-    """One line in the middle of ours, with every mark of Markdown taken literally."""
+    """The text on one line, with every Markdown character escaped."""
     return _INLINE.sub(r"\\\g<0>", sanitize_line(text, most))
 
 
 def render_markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], figures: int = 0) -> str:
-    """A table of cells that are inline already; its last so many columns are `figures`."""
+    """A table of escaped cells; the last `figures` columns hold numbers."""
     marks = ("---",) * (len(head) - figures) + ("--:",) * figures
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, marks, *rows))
 
 
-def _inert(text: str) -> str:
-    """Escape tags and pictures, except in code blocks where an escape would be seen."""
-    if not _plainly_fenced(text):
-        return _escaped(text)
+def _escape_outside_code(text: str) -> str:
+    """Escape tags and images, except in code blocks where the escape would be visible."""
+    if not _has_plain_fences(text):
+        return _escape_active_marks(text)
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
-        found = _FENCE.match(line)
-        lines.append(line if fence or found else _escaped(line))
-        if found and not fence:
-            fence = found["marks"]
-        elif found and found["marks"].startswith(fence) and not found["info"].strip():
+        mark = _FENCE.match(line)
+        lines.append(line if fence or mark else _escape_active_marks(line))
+        if mark and not fence:
+            fence = mark["marks"]
+        elif mark and mark["marks"].startswith(fence) and not mark["info"].strip():
             fence = ""
     return "\n".join(lines)
 
 
-def _escaped(text: str) -> str:
-    """A mark after an odd number of backslashes is escaped already; one more would set it free."""
+def _escape_active_marks(text: str) -> str:
+    """Escape a mark unless it is escaped already: after an odd number of backslashes one more would undo the escape."""
     return _ACTIVE.sub(r"\g<pairs>\\\g<mark>", text)
 
 
-def _plainly_fenced(text: str) -> bool:
-    """Whether every fence stands at the start of its line: in lists and quotes where one ends is anybody's guess."""
+def _has_plain_fences(text: str) -> bool:
+    """Whether every fence starts its line: inside lists and quotes the end of a fence is ambiguous."""
     return all(_FENCE.match(line) for line in text.split("\n") if "```" in line or "~~~" in line)

@@ -1,6 +1,6 @@
-"""Secrets never reach the record: known keys everywhere, token shapes in prose and output.
+"""Remove known secrets, in every encoding, and anything shaped like a token from text.
 
-The same redaction for words that come in pieces: what could be the beginning of a secret waits for the rest.
+`Redactor` takes a whole text; `RedactedStream` takes a text in pieces and holds back what may be the start of a secret.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from urllib.parse import quote, quote_plus
 import msgspec
 
 SHORTEST_SECRET = 8
-"""Shorter known secrets are left alone: they would tear holes into ordinary words."""
+"""Shorter known secrets are ignored because they occur inside ordinary words."""
 
 KNOWN_SECRET = "known-key"
 SECRET_HEAD_LENGTH = 4
-"""So many letters are enough to see quickly that a text does not begin like a known secret."""
+"""Number of characters compared first, to reject most positions quickly."""
 
 LONGEST_SECRET_NAME = 32
-"""How far before a value its name is looked for."""
+"""How many characters before a value are searched for its name."""
 
 PLACEHOLDER_KEYS = frozenset({"lm-studio", "no-key-needed", "no-key-required", "not-needed", "sk-no-key-required"})
-"""What people write where a local server wants a key and takes any; seats are often called the same."""
+"""Values used where a local server accepts any key; they are often also names of seats."""
 
 _VALUE = r"""(?=\s{0,3}(?:\\?["'`])?(?:(?:[Bb]earer|[Bb]asic|[Tt]oken)\s{1,3})?
     (?P<%s>(?![./~])[\w+/.~-]{16,}+={0,2}+)(?!\())"""
@@ -65,7 +65,7 @@ _SHAPES = re.compile(
     re.VERBOSE | re.ASCII,
 )
 
-_BACK = {
+_CHARACTERS_BEFORE = {
     "private_key": 0,
     "anthropic_key": 2,
     "openai_key": 2,
@@ -80,7 +80,7 @@ _BACK = {
     "aws_key": 1,
     "google_key": 2,
 }
-"""How many characters of a secret stand before the one it is found by."""
+"""How many characters of a secret come before the character that identifies it."""
 
 _SECRET_NAME = re.compile(
     r"""
@@ -94,18 +94,18 @@ _SECRET_NAME = re.compile(
 
 _URL_SAFE = str.maketrans("+/", "-_")
 
-_RANDOM = re.compile(r"(?=[A-Za-z+/]{0,40}[0-9])(?=[0-9+/]{0,40}[A-Za-z])[A-Za-z0-9+/]{12}", re.ASCII)
+_RANDOM_VALUE = re.compile(r"(?=[A-Za-z+/]{0,40}[0-9])(?=[0-9+/]{0,40}[A-Za-z])[A-Za-z0-9+/]{12}", re.ASCII)
 
 
 SecretSpan = tuple[int, int, str]
-"""Where something secret begins and ends, and what it is called."""
+"""Start, end and kind of a secret in a text."""
 
 
 class Redactor:
-    """Takes known secrets and token shapes out of whatever is about to be written down or shown.
+    """Replaces known secrets and token shapes in text.
 
-    `forms` are the known secrets as they may be written, `heads` their beginnings, and `harmless` words that a stream
-    has judged before; a model says the same few thousand words again and again.
+    `forms` are the known secrets in every encoding, `heads` their first characters, and `harmless` words that a stream
+    has already cleared.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -115,23 +115,23 @@ class Redactor:
         self.learn(*secrets)
 
     def learn(self, *secrets: str) -> None:
-        """Know these too from now on, in every form in which servers and programs write them."""
+        """Add known secrets in every form in which servers and programs write them."""
         known = (secret for secret in secrets if len(secret) >= SHORTEST_SECRET and secret not in PLACEHOLDER_KEYS)
-        fresh = {form for secret in known for form in _forms(secret)}
+        fresh = {form for secret in known for form in _encoded_forms(secret)}
         if not fresh.issubset(self.forms):
             self.forms = tuple(sorted(fresh.union(self.forms), key=len, reverse=True))
             self.heads = frozenset(form[:length] for form in self.forms for length in range(1, SECRET_HEAD_LENGTH + 1))
             self.harmless.clear()
 
     def redact(self, text: str) -> str:
-        """The text without secrets; the very same object when there are none."""
+        """The text without secrets; the same object if there are none."""
         spans = self.spans(text)
         return replace_secret_spans(text, spans) if spans else text
 
     def spans(self, text: str, begin: int = 0) -> list[SecretSpan]:
-        """Where secrets stand from `begin` on, in order; those that overlap are one."""
-        found = [span for form in self.forms if form in text for span in _places(form, text, begin)]
-        found += _shapes(text, begin)
+        """The secrets from `begin` on, in order, with overlapping ones merged."""
+        found = [span for form in self.forms if form in text for span in _find_form(form, text, begin)]
+        found += _find_shapes(text, begin)
         found.sort(key=lambda span: span[0])
         merged: list[SecretSpan] = []
         for start, end, name in found:
@@ -143,17 +143,17 @@ class Redactor:
         return merged
 
     def redact_json(self, data: bytes) -> bytes:
-        """One JSON document without secrets in any of its strings; the very same object when there are none."""
+        """A JSON document without secrets in its strings; the same object if there are none."""
         document = msgspec.json.decode(data)
         clean = self._walk(document)
         return data if clean is document else msgspec.json.encode(clean)
 
     def finds(self, text: str) -> tuple[str, ...]:
-        """The names of what would be taken out, each once."""
+        """The kinds of secrets in a text, each once."""
         return tuple(dict.fromkeys(name for _, _, name in self.spans(text)))
 
     def _walk(self, node: Any) -> Any:
-        """The node without secrets; what holds none is returned itself, not a copy."""
+        """The node without secrets; the node itself if there are none."""
         if isinstance(node, str):
             return self.redact(node) if len(node) >= SHORTEST_SECRET else node
         if isinstance(node, dict):
@@ -168,7 +168,7 @@ class Redactor:
 
 
 def replace_secret_spans(text: str, spans: Iterable[SecretSpan], begin: int = 0) -> str:
-    """The text from `begin` on, with a mark in place of each span."""
+    """The text from `begin` on, with a mark in place of each secret."""
     pieces: list[str] = []
     for start, end, name in spans:
         pieces += (text[begin:start], f"[redacted:{name}]")
@@ -177,96 +177,96 @@ def replace_secret_spans(text: str, spans: Iterable[SecretSpan], begin: int = 0)
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether whatever has this name is a secret: `LAB_KEY`, `authorization`, `db-password`."""
+    """Whether a name such as `LAB_KEY`, `authorization` or `db-password` denotes a secret."""
     return _SECRET_NAME.search(name) is not None
 
 
 def looks_like_random_secret(value: str) -> bool:
-    """Whether this could be a key, rather than a word somebody put where a key is asked for."""
-    return len(value) >= 16 and _RANDOM.search(value) is not None
+    """Whether a value could be a key rather than a placeholder word."""
+    return len(value) >= 16 and _RANDOM_VALUE.search(value) is not None
 
 
-def _places(form: str, text: str, begin: int) -> Iterator[SecretSpan]:
+def _find_form(form: str, text: str, begin: int) -> Iterator[SecretSpan]:
     start = text.find(form, begin)
     while start >= 0:
         yield start, start + len(form), KNOWN_SECRET
         start = text.find(form, start + 1)
 
 
-def _shapes(text: str, begin: int) -> Iterator[SecretSpan]:
-    """Each token shape found: where it begins and ends, and its name."""
+def _find_shapes(text: str, begin: int) -> Iterator[SecretSpan]:
+    """The token shapes found in a text."""
     for match in _SHAPES.finditer(text, begin):
         group = match.lastgroup or ""
-        if group in _BACK:
-            yield match.start() - _BACK[group], match.end(), group.replace("_", "-")
+        if group in _CHARACTERS_BEFORE:
+            yield match.start() - _CHARACTERS_BEFORE[group], match.end(), group.replace("_", "-")
         elif group == "url_password":
             yield *match.span(group), "url-password"
-        elif _RANDOM.search(match[group]) and has_secret_name_before(text, match.start()):
+        elif _RANDOM_VALUE.search(match[group]) and has_secret_name_before(text, match.start()):
             yield *match.span(group), "assigned-secret"
 
 
 def has_secret_name_before(text: str, mark: int) -> bool:
-    """Whether what stands before the colon or equals sign at `mark` calls the value after it a secret."""
+    """Whether the name before the colon or equals sign at `mark` denotes a secret."""
     return _SECRET_NAME.search(text, max(0, mark - LONGEST_SECRET_NAME), mark) is not None
 
 
-def _forms(secret: str) -> set[str]:
-    """How a secret looks as it is, inside JSON, in an address, and within a longer text in base64."""
+def _encoded_forms(secret: str) -> set[str]:
+    """A secret in plain text, JSON, URL encoding and base64."""
     inside_json = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
     slashes = {form.replace("/", r"\/") for form in inside_json}
-    addressed = {quote(secret, safe=""), quote_plus(secret)} if _is_text(secret) else set[str]()
-    return {secret} | inside_json | slashes | addressed | _in_base64(secret)
+    addressed = {quote(secret, safe=""), quote_plus(secret)} if _is_encodable(secret) else set[str]()
+    return {secret} | inside_json | slashes | addressed | _base64_forms(secret)
 
 
-def _in_base64(secret: str) -> set[str]:
-    """The letters that stand for a secret in base64 whatever stands around it: one form for each alignment."""
+def _base64_forms(secret: str) -> set[str]:
+    """The base64 forms of a secret inside a longer text, one for each alignment."""
     raw = secret.encode(errors="replace")
     if len(raw) < 2 * SHORTEST_SECRET:
         return set()
     forms: set[str] = set()
     for before, lost in ((0, 0), (1, 2), (2, 3)):
         coded = b2a_base64(bytes(before) + raw, newline=False).decode()
-        whole = (before + len(raw)) * 8 // 6  # letters no bit of which belongs to what comes after
+        whole = (before + len(raw)) * 8 // 6  # characters that do not depend on the following text
         forms |= {coded[lost:whole], coded[lost:whole].translate(_URL_SAFE)}
     return forms
 
 
-def _is_text(secret: str) -> bool:
-    """Half of a surrogate pair, which odd bytes in the environment become, cannot be written in an address."""
+def _is_encodable(secret: str) -> bool:
+    """Whether a secret can be URL-encoded: lone surrogates from undecodable bytes cannot."""
     return not any("\ud800" <= char <= "\udfff" for char in secret)
 
 
 _CONTEXT = LONGEST_SECRET_NAME + 16
-"""How much of what was let go is still needed to judge what comes after it."""
+"""How much text that was already returned is needed to judge the text after it."""
 
-_PATIENT = 512
-"""From this many characters on, what waits is judged anew when it has grown by half: no text costs its square."""
+_EAGER_SIZE = 512
+"""Above this size, pending text is examined again only after growing by half, so the cost stays linear."""
 
-_WORD, _VOCABULARY = 16, 4096
-_SIGNS = frozenset(":=")
-"""After one of these it matters what was said before."""
+_LONGEST_WORD, _MOST_WORDS = 16, 4096
+_ASSIGNMENT_SIGNS = frozenset(":=")
+"""Signs after which the text before matters."""
 
 _TOKEN_LETTERS = string.ascii_letters + string.digits + "_-."
 
 
-def _begun(*letters: str) -> str:
-    """A pattern for a beginning: all of these letters, or as many as the text has before it ends."""
+def _prefix_pattern(*letters: str) -> str:
+    """A pattern for these characters, or for as many as the text has before it ends."""
     first, *rest = letters
-    return rf"{first}(?:\Z|{_begun(*rest)})" if rest else first
+    return rf"{first}(?:\Z|{_prefix_pattern(*rest)})" if rest else first
 
 
-# Each token shape of `redaction` by its first letters. Looked for in the last word of the text alone.
-_BEGINNING = re.compile(
+# Each token shape by its first characters, looked for in the last word of the text only.
+_TOKEN_BEGINNING = re.compile(
     r"(?<![A-Za-z0-9])(?:"
-    + "|".join(_begun(*word) for word in ("sk-", "xai-", "gsk_", "hf_", "eyJ", "AK", "AIz"))
+    + "|".join(_prefix_pattern(*word) for word in ("sk-", "xai-", "gsk_", "hf_", "eyJ", "AK", "AIz"))
     + ")|"
     + "|".join(
         (
-            _begun("x", "o", "x", "[abeoprs]", "-"),
-            _begun(*"glpat-"),
-            _begun("g", "h", "[oprsu]", "_"),
-            _begun(*"github_pat_"),
-            _begun(*"-----BEGIN"),
+            _prefix_pattern("x", "o", "x", "[abeoprs]", "-"),
+            _prefix_pattern(*"glpat-"),
+            _prefix_pattern("g", "h", "[oprsu]", "_"),
+            _prefix_pattern(*"github_pat_"),
+            _prefix_pattern(*"-----BEGIN"),
         )
     )
 )
@@ -290,88 +290,93 @@ _PRIVATE_KEY = re.compile(
 
 
 class RedactedStream:
-    """One text in pieces: all that `feed` and `finish` return is what `Redactor.redact` makes of the whole."""
+    """Redacts a text that arrives in pieces; the joined results equal `Redactor.redact` of the whole text."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._text = ""
-        self._told = 0
+        self._returned = 0
         self._pieces: list[str] = []
         self._size = 0
-        self._enough = 0
+        self._next_size = 0
 
     def feed(self, piece: str) -> str:
-        """What may be shown now that this piece is there."""
-        if piece in self._redactor.harmless and not self._size and self._text[-1:] not in _SIGNS:
-            self._remember(self._text + piece, self._told + len(piece))
+        """The text that is safe to show after this piece."""
+        if piece in self._redactor.harmless and not self._size and self._text[-1:] not in _ASSIGNMENT_SIGNS:
+            self._remember(self._text + piece, self._returned + len(piece))
             return piece
         self._size += len(piece)
-        if self._size < self._enough:
+        if self._size < self._next_size:
             self._pieces.append(piece)
             return ""
-        text = self._gather(piece)
-        told, cut = self._told, self._still_open(text)
-        spans = self._spans(text) if len(text) - told >= SHORTEST_SECRET else ()
+        text = self._join_pieces(piece)
+        returned, cut = self._returned, self._first_open_position(text)
+        spans = self._spans(text) if len(text) - returned >= SHORTEST_SECRET else ()
         if any(start < cut < end for start, end, _ in spans):
-            cut = told  # one secret may go on in another: wait, with the sign before it, until both are there
+            cut = returned  # two secrets may overlap: wait until both are complete
         shown = (
-            replace_secret_spans(text[:cut], [span for span in spans if span[1] <= cut], told)
+            replace_secret_spans(text[:cut], [span for span in spans if span[1] <= cut], returned)
             if spans
-            else text[told:cut]
+            else text[returned:cut]
         )
-        if told + len(piece) == cut == len(text) and not spans:
+        if returned + len(piece) == cut == len(text) and not spans:
             self._learn(piece)
         self._size = len(text) - cut
-        self._enough = self._size * 3 // 2 if self._size > _PATIENT else 0
+        self._next_size = self._size * 3 // 2 if self._size > _EAGER_SIZE else 0
         self._remember(text, cut)
         return shown
 
     def _learn(self, word: str) -> None:
-        """A word that passed whole will pass again: what begins with a space does not depend on what came before."""
+        """Remember a word that passed unchanged; one that begins with a space does not depend on what precedes it."""
         harmless = self._redactor.harmless
-        if word[:1] == " " and len(word) <= _WORD and len(harmless) < _VOCABULARY and not _SIGNS.intersection(word):
+        if (
+            word[:1] == " "
+            and len(word) <= _LONGEST_WORD
+            and len(harmless) < _MOST_WORDS
+            and not _ASSIGNMENT_SIGNS.intersection(word)
+        ):
             harmless.add(word)
 
-    def _remember(self, text: str, told: int) -> None:
-        forget = told - _CONTEXT if told > 4 * _CONTEXT else 0
-        self._text, self._told = text[forget:], told - forget
+    def _remember(self, text: str, returned: int) -> None:
+        forget = returned - _CONTEXT if returned > 4 * _CONTEXT else 0
+        self._text, self._returned = text[forget:], returned - forget
 
     def finish(self) -> str:
-        """What was still waiting, now that nothing comes after it."""
-        text = self._gather("")
-        shown = replace_secret_spans(text, self._spans(text), self._told)
-        self._text, self._told, self._size, self._enough = "", 0, 0, 0
+        """The remaining text."""
+        text = self._join_pieces("")
+        shown = replace_secret_spans(text, self._spans(text), self._returned)
+        self._text, self._returned, self._size, self._next_size = "", 0, 0, 0
         return shown
 
     def _spans(self, text: str) -> list[SecretSpan]:
-        """The secrets in what was not told yet; the sign by which a value is found may be the last thing told."""
-        spans = self._redactor.spans(text, max(0, self._told - 1))
-        return [span for span in spans if span[0] >= self._told]
+        """The secrets in the pending text; the sign before a value may already have been returned."""
+        spans = self._redactor.spans(text, max(0, self._returned - 1))
+        return [span for span in spans if span[0] >= self._returned]
 
-    def _gather(self, piece: str) -> str:
+    def _join_pieces(self, piece: str) -> str:
         if self._pieces:
             piece = "".join((*self._pieces, piece))
             self._pieces.clear()
         return self._text + piece
 
-    def _still_open(self, text: str) -> int:
-        """The first place from which the text may yet turn out to be a secret; its end if there is none."""
-        told, cut = self._told, len(text)
-        if beginning := _BEGINNING.search(text, max(told, len(text.rstrip(_TOKEN_LETTERS)))):
+    def _first_open_position(self, text: str) -> int:
+        """The first position from which the text may still become a secret, or its end."""
+        returned, cut = self._returned, len(text)
+        if beginning := _TOKEN_BEGINNING.search(text, max(returned, len(text.rstrip(_TOKEN_LETTERS)))):
             cut = beginning.start()
-        mark = max(0, told - 1)
+        mark = max(0, returned - 1)
         if text.find("=", mark) >= 0 or text.find(":", mark) >= 0:
-            cut = min(cut, _open_value(text, mark))
-        if "-----BEGIN " in text and (key := _PRIVATE_KEY.search(text, told)):
+            cut = min(cut, _open_value_position(text, mark))
+        if "-----BEGIN " in text and (key := _PRIVATE_KEY.search(text, returned)):
             cut = min(cut, key.start())
         if self._redactor.forms:
-            cut = min(cut, self._open_form(text))
+            cut = min(cut, self._open_form_position(text))
         return cut
 
-    def _open_form(self, text: str) -> int:
-        """From where the end of the text is the beginning of a known secret."""
+    def _open_form_position(self, text: str) -> int:
+        """The position from which the end of the text is the beginning of a known secret."""
         forms, heads = self._redactor.forms, self._redactor.heads
-        for start in range(max(self._told, len(text) - len(forms[0]) + 1), len(text)):
+        for start in range(max(self._returned, len(text) - len(forms[0]) + 1), len(text)):
             if text[start : start + SECRET_HEAD_LENGTH] in heads:
                 rest = text[start:]
                 if any(form.startswith(rest) for form in forms):
@@ -379,8 +384,8 @@ class RedactedStream:
         return len(text)
 
 
-def _open_value(text: str, mark: int) -> int:
-    """From where the end of the text may be a secret value, or an address with a password in it."""
+def _open_value_position(text: str, mark: int) -> int:
+    """The position from which the end of the text may be a secret value or an address with a password."""
     address = _ADDRESSING.search(text, mark)
     cut = address.end() if address else len(text)
     for value in _ASSIGNING.finditer(text, mark):

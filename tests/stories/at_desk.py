@@ -7,10 +7,8 @@ from typing import Any
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.meeting_catalog import find_charter_rules
 from roundtable.core.effects import ChecksRun, FilesRead
 from roundtable.core.values import Decision, Limits, Seat
-from roundtable.engine.run import Engine
 from tests.stories.house import ScriptedVoices
 
 Turns = list[dict[str, str]]
@@ -24,6 +22,7 @@ class Held:
         self._script = {"seats": {name: {"turns": turns} for name, turns in seats.items()}}
         self.voices = ScriptedVoices(self._script)
         self.session = ""
+        self._table: Roundtable | None = None
 
     async def open(self, meeting: str, question: str = "Why does login fail?", **agenda: Any) -> None:
         """Convene it; nothing is asked yet."""
@@ -40,9 +39,16 @@ class Held:
         """Convene it, or take it up where it stands."""
         if not self.session:
             await self.open(meeting, question, **agenda)
-        desk = self._desk
-        engine = Engine(desk.parts.record, desk.parts.leases, self.voices, desk.wiring.performer, desk.parts.feed)
-        return await engine.run(self.session, find_charter_rules, "test")
+        return await (await self.table()).meetings.run(self.session)
+
+    async def table(self) -> Roundtable:
+        """The same desk with the scripted voices; what it says is heard at its own feed."""
+        if self._table is None:
+            desk, setup = self._desk, self._desk.setup
+            self._table = await Roundtable.open(
+                desk.workspace, setup.places, setup.settings, store=desk.wiring.record, voices=self.voices
+            )
+        return self._table
 
     def prompt(self, round: str, seat: str) -> str:
         """Everything that a seat was shown in a round."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from importlib import resources
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from typing import Protocol as Port
 
+from roundtable.app.desk import Config, Places, Roundtable, Settings
+from roundtable.app.wiring import Wiring
 from roundtable.core.effects import Effect, EffectResult, FilesRead
 from roundtable.core.events import Event, Recorded, SessionOpened
 from roundtable.core.faults import Fault
@@ -15,7 +19,7 @@ from roundtable.core.ports import Lease, Performer, Voice, Voices
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, ContextItem, Decision, Limits, Reply, Request, Seat
 from roundtable.engine.feed import Feed
-from roundtable.engine.run import Engine, MeetingRules
+from roundtable.engine.run import MeetingRules
 from roundtable.meetings import Meeting, find_meeting
 from roundtable.store.in_memory import InMemoryStore
 from roundtable.voices.scripted import ScriptedVoice, read_script
@@ -82,6 +86,23 @@ class CountingPerformer:
         return None
 
 
+class CountedPerformer:
+    """The desk's own performer, with what it was told to do."""
+
+    def __init__(self) -> None:
+        self.target: Performer
+        self.performed: list[str] = []
+        self.recovered: list[str] = []
+
+    async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
+        self.performed.append(key)
+        return await self.target.perform(key, effect)
+
+    async def recover(self, key: str, effect: Effect) -> EffectResult | Fault | None:
+        self.recovered.append(key)
+        return await self.target.recover(key, effect)
+
+
 class Killed(Exception):
     """What kill -9 looks like from inside: nothing after this is written."""
 
@@ -111,12 +132,16 @@ class House:
         store: InMemoryStore | None = None,
         other_voices: Voices | None = None,
         meeting: str = "council",
+        workspace: Path | None = None,
+        config: Config = Config(),
     ) -> None:
         self.script = script
         self.voices = ScriptedVoices(script)
         self._other_voices = other_voices
         self.store = store or InMemoryStore()
-        self.performer: Remembering = CountingPerformer(self.store)
+        self.workspace = workspace
+        self.config = config
+        self.performer: Remembering = CountingPerformer(self.store) if workspace is None else CountedPerformer()
         self.feed = Feed()
         self.rules = find_meeting(meeting)
         self.meeting = MeetingRules(meeting, self.rules.version, self.rules.hold)
@@ -150,8 +175,21 @@ class House:
 
     async def run(self) -> Decision:
         """Open or resume, whichever the record says."""
-        engine = Engine(self.store, self.store, self._other_voices or self.voices, self.performer, self.feed)
-        return await engine.run(SESSION, lambda _: self.meeting, "test")
+        with TemporaryDirectory() as home:
+            folder = self.workspace.parent if self.workspace else Path(home)
+            places = Places(folder, folder)
+            async with await Roundtable.open(
+                self.workspace or places.nothing,
+                places,
+                Settings(self.config),
+                store=self.store,
+                voices=self._other_voices or self.voices,
+                performer=self.performer,
+            ) as desk:
+                self.feed = desk.parts.feed
+                if isinstance(self.performer, CountedPerformer):
+                    self.performer.target = Wiring(desk.parts, self.store).performer
+                return await desk.meetings.run(SESSION, lambda _: self.meeting)
 
     async def records(self) -> list[Recorded]:
         """The facts so far."""

@@ -11,7 +11,7 @@ from roundtable.core.faults import Fault
 from roundtable.core.session import Session
 from roundtable.core.text.redaction import Redactor
 from roundtable.store.in_memory import InMemoryStore
-from roundtable.workshop.sandbox import SandboxSettings
+from roundtable.workshop.sandbox import find_sandbox
 from tests.stories.house import SESSION, CountingPerformer, House
 
 
@@ -20,7 +20,7 @@ class ProvingPerformer(CountingPerformer):
 
     def __init__(self, store: InMemoryStore, workspace: Path) -> None:
         super().__init__(store)
-        self._proving = ClaimProver(store, workspace, Redactor(), SandboxSettings())
+        self._proving = ClaimProver(store, workspace, Redactor(), find_sandbox)
 
     async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
         if not isinstance(effect, ProveClaims):

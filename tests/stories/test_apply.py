@@ -10,16 +10,13 @@ from typing import Any
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.effects.workshop_effects import WorkshopPerformer
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.context_window import ContextRoom
 from roundtable.app.settings.config import Config
 from roundtable.app.settings.places import Places
-from roundtable.core.effects import ChangeApplied, Effect, EffectResult, WorkshopEffect
-from roundtable.core.faults import Fault, NotFound, UsageError
+from roundtable.core.effects import ChangeApplied
+from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Decision, Outcome, Right, Seat
-from roundtable.engine.feed import Feed
 from roundtable.report.reasons import decision_sentence
 from tests.repository import git, sandbox, write
 from tests.stories.at_desk import Held
@@ -208,24 +205,7 @@ async def test_a_program_that_waits_for_it_is_told_once_it_is_written(code: Path
     assert (said["hook"], said["session"]) == ("execution_complete", held.session)
 
 
-class _Counting:
-    """The real workbench over a store that dies, with what it was told to do."""
-
-    def __init__(self, store: MortalStore, workspace: Path, home: Path, feed: Feed) -> None:
-        self._bench = WorkshopPerformer(
-            store, workspace, feed, Places(home, home), Config(checks=CHECKS), lambda _: ContextRoom(0, 0)
-        )
-        self.performed: list[str] = []
-        self.recovered: list[str] = []
-
-    async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
-        self.performed.append(key)
-        assert isinstance(effect, WorkshopEffect)
-        return await self._bench.perform(key, effect)
-
-    async def recover(self, key: str, effect: Effect) -> EffectResult | Fault | None:
-        assert isinstance(effect, WorkshopEffect)
-        return await self._bench.recover(key, effect)
+CHECKED = Config(checks=CHECKS)
 
 
 async def test_killed_after_every_fact_it_ends_the_same_and_writes_once(tmp_path: Path) -> None:
@@ -233,9 +213,7 @@ async def test_killed_after_every_fact_it_ends_the_same_and_writes_once(tmp_path
     script = {"seats": {"claude": {"turns": writer(JOINED_SLUG)}}}
 
     def life(store: MortalStore, number: int) -> House:
-        house = House(script, store, meeting="build")
-        house.performer = _Counting(store, tmp_path / str(number) / "code", tmp_path / str(number), house.feed)
-        return house
+        return House(script, store, meeting="build", workspace=tmp_path / str(number) / "code", config=CHECKED)
 
     async def lived(number: int, lifetime: int) -> int:
         code = slug_repository(tmp_path / str(number) / "code")

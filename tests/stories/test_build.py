@@ -350,10 +350,11 @@ async def test_what_runs_is_told_while_it_runs_and_not_stored(bench: Roundtable)
     heard: list[Delta] = []
 
     async def listen() -> None:
-        async for items in bench.parts.feed.subscribe(held.session).batches():
+        async for items in feed.subscribe(held.session).batches():
             heard.extend(it for it in items if isinstance(it, Delta))
 
     await held.open("build", TASK)
+    feed = (await held.table()).parts.feed
     listening = asyncio.create_task(listen())
     await asyncio.sleep(0)
     await held.hold("build")
@@ -362,7 +363,7 @@ async def test_what_runs_is_told_while_it_runs_and_not_stored(bench: Roundtable)
     lines = told.splitlines()
     assert lines.index("tests with claude: FAILED (failures=1)") < lines.index("tests failed with claude")
     assert all(it.startswith(("tests before: ", "tests with claude: ", "tests failed ")) for it in lines)
-    assert bench.parts.feed.snapshot(held.session) == []
+    assert feed.snapshot(held.session) == []
 
 
 async def test_a_dry_run_shows_the_plan_and_asks_nothing(bench: Roundtable, code: Path) -> None:

@@ -10,23 +10,13 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.effects.workshop_effects import WorkshopPerformer
-from roundtable.app.opening.context_window import ContextRoom
-from roundtable.app.settings.config import Config
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import (
     CandidatesTried,
-    Effect,
-    EffectResult,
-    EndStage,
     MergeTried,
-    StageEnded,
-    WorkshopEffect,
 )
-from roundtable.core.faults import Fault
 from roundtable.core.stages import Contribution, Stage, StageEnd
 from roundtable.core.values import Decision, Outcome
-from roundtable.engine.feed import Feed
 from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from tests.repository import commit, sandbox, write
@@ -409,26 +399,6 @@ async def test_an_existing_project_is_shown_and_extended_by_edits_and_by_whole_f
     assert not (code / "cli.py").exists()
 
 
-class _OnTheBench:
-    """The real workbench over a store that dies, with what it was told to do."""
-
-    def __init__(self, store: MortalStore, home: Path, feed: Feed) -> None:
-        self._bench = WorkshopPerformer(store, home, feed, Places(home, home), Config(), lambda _: ContextRoom(0, 0))
-        self.performed: list[str] = []
-        self.recovered: list[str] = []
-
-    async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
-        self.performed.append(key)
-        if isinstance(effect, EndStage):
-            return StageEnded(effect.end)
-        assert isinstance(effect, WorkshopEffect)
-        return await self._bench.perform(key, effect)
-
-    async def recover(self, key: str, effect: Effect) -> EffectResult | Fault | None:
-        self.recovered.append(key)
-        return None
-
-
 async def test_killed_after_every_fact_it_ends_in_the_same_files_and_asks_and_runs_nothing_twice(
     tmp_path: Path,
 ) -> None:
@@ -440,8 +410,7 @@ async def test_killed_after_every_fact_it_ends_in_the_same_files_and_asks_and_ru
     ended: list[House] = []
 
     def life(store: MortalStore) -> House:
-        house = House({"seats": seats}, store, meeting="sdlc")
-        house.performer = _OnTheBench(store, tmp_path, house.feed)
+        house = House({"seats": seats}, store, meeting="sdlc", workspace=tmp_path)
         ended.append(house)
         return house
 

@@ -21,7 +21,7 @@ from roundtable.workshop.project.run_container import SEVERAL_SERVICES_NOTE, run
 from roundtable.workshop.project.run_plan import RunPlan
 from roundtable.workshop.sandbox.engines import ContainerEngine
 from roundtable.workshop.sandbox.image_build import ImageBuild, build_and_run_image, plan_image_build
-from roundtable.workshop.sandbox.selection import SandboxSettings
+from roundtable.workshop.sandbox.selection import SandboxSettings, find_sandbox
 
 SCRIBE = """#!/bin/sh
 echo "$*" >>"$HOME/asked"
@@ -201,7 +201,7 @@ async def test_a_project_is_looked_through_once_before_it_is_built_and_the_hones
     root.mkdir()
     files = {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE}
     draft = await DraftStore(store).keep([DraftFile(path, None, text.encode()) for path, text in files.items()])
-    running = ProjectRunner(store, Feed(), SandboxSettings("docker"))
+    running = ProjectRunner(store, Feed(), SandboxSettings("docker"), find_sandbox)
     ran = await running.run("session/execution/1/run", root, RunProject(draft))
     assert ran.notes == (SEVERAL_SERVICES_NOTE,)
     assert ran.steps[0].output == ""

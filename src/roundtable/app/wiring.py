@@ -55,8 +55,11 @@ class Wiring:
     `close` closes what was opened here; a store and voices that were given stay open.
     """
 
-    def __init__(self, parts: Parts, closing: tuple[Close, ...] = (), performer: Performer | None = None) -> None:
+    def __init__(
+        self, parts: Parts, record: Record, closing: tuple[Close, ...] = (), performer: Performer | None = None
+    ) -> None:
         self.parts = parts
+        self.record = record
         self.recovered: tuple[str, ...] = ()
         """A sentence for each change that an earlier process left half written here, and what became of it."""
         settings = parts.settings.config
@@ -78,7 +81,9 @@ class Wiring:
         parts, settings = self.parts, self.parts.settings.config
         room_of = partial(room_before, parts)
         requests = FileRequests(parts.record, parts.redactor, parts.workspace, settings.context.ignore, room_of)
-        checks = ListedChecks(settings.checks, parts.workspace, parts.redactor, settings.sandbox)
+        checks = ListedChecks(
+            settings.checks, parts.workspace, parts.redactor, settings.sandbox, find=parts.find_sandbox
+        )
         return EffectPerformer(requests, checks, self._hold_child, self._make_workbench)
 
     @cached_property
@@ -128,11 +133,7 @@ class Wiring:
     def _make_workbench(self) -> WorkshopPerformer:
         from roundtable.app.effects.workshop_effects import WorkshopPerformer
 
-        parts = self.parts
-        room_of = partial(room_before, parts)
-        return WorkshopPerformer(
-            parts.record, parts.workspace, parts.feed, parts.places, parts.settings.config, room_of
-        )
+        return WorkshopPerformer(self.parts, partial(room_before, self.parts))
 
 
 async def wire(
@@ -180,7 +181,7 @@ async def wire(
         feed=Feed(keys.redactor),
         opened_in="" if opened_in is None or workspace_of(opened_in) == workspace else str(workspace_of(opened_in)),
     )
-    wiring = Wiring(parts, tuple(closing), performer)
+    wiring = Wiring(parts, record, tuple(closing), performer)
     wiring.recovered = await recover_interrupted_changes(record, workspace, places.journals)
     return wiring
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from roundtable.app.parts import FindSandbox
 from roundtable.core.changeset import DraftFile
 from roundtable.core.decide.findings import parse_code_place
 from roundtable.core.effects import ClaimsProven, Proof, ProveClaims
@@ -30,7 +31,7 @@ from roundtable.workshop.repo.scratch_trees import (
     list_tree_files,
     open_scratch_folder,
 )
-from roundtable.workshop.sandbox import RunResult, SandboxSettings, find_sandbox
+from roundtable.workshop.sandbox import RunResult
 from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
 from roundtable.workshop.trial.proofs import (
     ProofInterpreter,
@@ -58,19 +59,19 @@ class ClaimProver:
     """The proofs of one workspace."""
 
     def __init__(
-        self, store: Store, workspace: Path, redactor: Redactor, sandbox: SandboxSettings, copy: Sequence[str] = ()
+        self, store: Store, workspace: Path, redactor: Redactor, find_sandbox: FindSandbox, copy: Sequence[str] = ()
     ) -> None:
         self._store = store
         self._workspace = workspace
         self._redactor = redactor
-        self._sandbox = sandbox
+        self._find_sandbox = find_sandbox
         self._copy = copy
 
     async def prove(self, session: Session, effect: ProveClaims) -> ClaimsProven:
         """Run what the seats claimed in these rounds. Where that cannot be done, every proof says why."""
         said = _said(session, effect.rounds)
         patch = (await self._store.fetch(effect.patch)).decode(errors="replace") if effect.patch else ""
-        sandbox = await find_sandbox(self._sandbox)
+        sandbox = await self._find_sandbox()
         async with open_scratch_folder() as folder:
             trees = await self._trees(folder, effect, patch)
             nowhere = await asyncio.to_thread(_nowhere, trees, [verdict for _, verdict in said])

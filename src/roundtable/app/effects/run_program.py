@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from roundtable.app.parts import FindSandbox
 from roundtable.core.effects import CheckOutcome, ProjectRan, RunProject
 from roundtable.core.events import CancelAsked, Delta, StopAsked
 from roundtable.core.ports import Store
@@ -25,7 +26,7 @@ from roundtable.workshop.project.run_container import find_allowed_container_eng
 from roundtable.workshop.project.run_plan import RunPlan, choose_project_run_plan
 from roundtable.workshop.project.run_project import run_project_plan
 from roundtable.workshop.repo.scratch_trees import create_scratch_tree, list_tree_files, open_scratch_folder
-from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
+from roundtable.workshop.sandbox import SandboxSettings
 from roundtable.workshop.sandbox.image_build import ImageBuild, find_container_file, plan_image_build
 from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
 
@@ -60,11 +61,12 @@ class LaidOutProject(NamedTuple):
 class ProjectRunner:
     """Projects in one sandbox. A run ends when its person says so, here or from another process."""
 
-    def __init__(self, store: Store, feed: Feed, sandbox: SandboxSettings) -> None:
+    def __init__(self, store: Store, feed: Feed, sandbox: SandboxSettings, find_sandbox: FindSandbox) -> None:
         self._store = store
         self._drafts = DraftStore(store)
         self._feed = feed
         self._settings = sandbox
+        self._find_sandbox = find_sandbox
 
     async def run(self, key: str, root: Path, effect: RunProject) -> ProjectRan:
         """Lay the project out and run it; nothing of it stays behind, whatever happens."""
@@ -104,7 +106,7 @@ class ProjectRunner:
         stop: asyncio.Event,
         notes: list[str],
     ) -> ProjectRan:
-        sandbox = await find_sandbox(self._settings)
+        sandbox = await self._find_sandbox()
         if isinstance(sandbox, str):
             return ProjectRan(why=sandbox, notes=tuple(notes))
         install = bool(plan.install) and plan.install == effect.install

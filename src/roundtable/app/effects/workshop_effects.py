@@ -22,8 +22,7 @@ from roundtable.app.effects.project_parts import ProjectExcerpts, ProjectSplitte
 from roundtable.app.effects.prove_claims import ClaimProver
 from roundtable.app.effects.run_program import ProjectRunner, StepOutput
 from roundtable.app.opening.context_window import FindContextRoom
-from roundtable.app.settings.config import Config
-from roundtable.app.settings.places import Places
+from roundtable.app.parts import Parts
 from roundtable.core.changeset import DraftFile
 from roundtable.core.effects import (
     ApplyChange,
@@ -44,14 +43,11 @@ from roundtable.core.effects import (
     WorkshopEffect,
 )
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
-from roundtable.core.ports import Sandbox, Store
+from roundtable.core.ports import Sandbox
 from roundtable.core.session import Session
 from roundtable.core.stages import starts_without_files
-from roundtable.core.text.redaction import Redactor
-from roundtable.engine.feed import Feed
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.repo.git import run_git
-from roundtable.workshop.sandbox import find_sandbox
 from roundtable.workshop.symbols.synthesis import synthesize_candidates
 from roundtable.workshop.trial.repository_checks import CheckCommands
 from roundtable.workshop.trial.trial import CandidateTrial
@@ -65,39 +61,34 @@ session up for ever."""
 class WorkshopTools:
     """The workshop on one folder: the workspace, or the empty one where a project starts from nothing."""
 
-    def __init__(
-        self, store: Store, root: Path, redactor: Redactor, journals: Path, config: Config, checks: CheckCommands
-    ) -> None:
+    def __init__(self, parts: Parts, root: Path, checks: CheckCommands) -> None:
+        config, store, redactor = parts.settings.config, parts.record, parts.redactor
         self.root = root
         self.drafts = DraftStore(store)
         self.delivering = ProjectDelivery(self.drafts)
         self.trying = CandidateTrial(self.drafts, root, redactor, checks, config.worktrees.copy, config.sandbox.seconds)
-        self.carrying = ChangeApplier(self.drafts, self.trying, root, redactor, journals)
-        self.proving = ClaimProver(store, root, redactor, config.sandbox, config.worktrees.copy)
+        self.carrying = ChangeApplier(self.drafts, self.trying, root, redactor, parts.places.journals)
+        self.proving = ClaimProver(store, root, redactor, parts.find_sandbox, config.worktrees.copy)
         self.listing = ProjectReader(self.drafts, root, redactor, config.context.ignore)
 
 
 class WorkshopPerformer:
     """The workshop of one workspace. Only `ApplyChange` writes there, and `DeliverProject` elsewhere."""
 
-    def __init__(
-        self, store: Store, workspace: Path, feed: Feed, places: Places, config: Config, room_of: FindContextRoom
-    ) -> None:
-        self._store = store
-        self._feed = feed
-        self._places = places
-        self._config = config
+    def __init__(self, parts: Parts, room_of: FindContextRoom) -> None:
+        self._parts = parts
+        config, store = parts.settings.config, parts.record
         self._cutting = ProjectSplitter(store, room_of)
         self._showing = ProjectExcerpts(store, room_of)
-        self._running = ProjectRunner(store, feed, config.sandbox)
-        self._here = self._on(workspace, config.checks)
+        self._running = ProjectRunner(store, parts.feed, config.sandbox, parts.find_sandbox)
+        self._here = self._on(parts.workspace, config.checks)
 
     def _on(self, root: Path, checks: CheckCommands) -> WorkshopTools:
-        return WorkshopTools(self._store, root, self._feed.redactor, self._places.journals, self._config, checks)
+        return WorkshopTools(self._parts, root, checks)
 
     @cached_property
     def _fresh(self) -> WorkshopTools:
-        return self._on(create_empty_workspace(self._places.nothing), {})
+        return self._on(create_empty_workspace(self._parts.places.nothing), {})
 
     def _tools(self, session: Session) -> WorkshopTools:
         """Those for the folder that a session works on."""
@@ -121,7 +112,7 @@ class WorkshopPerformer:
 
     async def _perform(self, key: str, effect: WorkshopEffect) -> EffectResult | Fault:
         id = key.partition("/")[0]
-        records = await self._store.read(id)
+        records = await self._parts.record.read(id)
         session = Session.fold(id, records)
         tools = self._tools(session)
         match effect:
@@ -149,10 +140,10 @@ class WorkshopPerformer:
     async def _run(
         self, key: str, session: Session, tools: WorkshopTools, effect: TryCandidates | TryMerged | RehearseChange
     ) -> EffectResult | Fault:
-        sandbox: Sandbox | str = await find_sandbox(self._config.sandbox)
+        sandbox: Sandbox | str = await self._parts.find_sandbox()
         if isinstance(sandbox, str):
             return Fault.of(FaultKind.MISSING, sandbox)
-        tell = StepOutput(self._feed, key)
+        tell = StepOutput(self._parts.feed, key)
         if isinstance(effect, RehearseChange):
             return await tools.carrying.rehearse(session, effect, sandbox, tell)
         if isinstance(effect, TryMerged):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -25,11 +26,12 @@ class ListedChecks:
         redactor: Redactor,
         sandbox: SandboxSettings = SandboxSettings(),
         bounds: Bounds | None = None,
+        find: Callable[[], Awaitable[Sandbox | str]] | None = None,
     ) -> None:
         self._commands = commands
         self._workspace = workspace
         self._redactor = redactor
-        self._sandbox = sandbox
+        self._find_sandbox = find or partial(find_sandbox, sandbox)
         self._bounds = bounds or Bounds(sandbox.seconds)
 
     async def run(self, names: Sequence[str]) -> ChecksRun:
@@ -39,7 +41,7 @@ class ListedChecks:
         wanted = [name for name in names if name in self._commands]
         if not wanted:
             return ChecksRun(refused=refused)
-        sandbox = await find_sandbox(self._sandbox)
+        sandbox = await self._find_sandbox()
         if isinstance(sandbox, str):
             return ChecksRun(refused=refused | dict.fromkeys(wanted, sandbox))
         return ChecksRun(tuple([await self._check(sandbox, name) for name in wanted]), refused)

@@ -31,7 +31,7 @@ def test_the_kings_choice_is_asked_in_words_and_answered_by_letter_number_name_o
         asked = terminal.expect("Your choice [1-6, Enter for later]:")
         terminal.type(typed.rstrip("\n") + "\n")
         terminal.end(code=0)
-    assert "1. apply (a): note that it is to be carried out (`roundtable apply` then does it)" in asked
+    assert "1. apply (a): mark it to be carried out (with `roundtable apply`)" in asked
     assert "2. myself (m): carry it out myself" in asked
     assert "3. later (l): decide later (default)" in asked
     assert json.loads(cli.run("status", "--json").stdout)["decision"]["next_step"] == step
@@ -66,7 +66,7 @@ def test_a_diagnosis_ends_with_fix_now_report_only_or_log_for_later(cli: Cli, ty
         asked = terminal.expect("Your choice [1-3, Enter for report]:")
         terminal.type(typed + "\n")
         assert f"Gate outcome: {option}" in terminal.end(code=0)
-    assert "1. fix (f): note that it is to be fixed (`roundtable apply` then does it)" in asked
+    assert "1. fix (f): mark it to be fixed (with `roundtable apply`)" in asked
     assert "3. log (l): write it into the error log for later" in asked
 
 
@@ -98,7 +98,7 @@ def test_a_yes_is_noted_and_nothing_is_said_to_be_done(cli: Cli) -> None:
     agree = "AGREE: a\nSimple is enough."
     seats = cli.script(a=debater("Use REST", agree), b=debater("Use REST", agree))
     told = cli.run("debate", "REST?", *seats, "--answer", "execute=yes").stdout
-    assert "1. yes (y): note that it may be (`roundtable apply` then does it)" in told
+    assert "1. yes (y): mark it to be carried out (with `roundtable apply`)" in told
     assert "Next step: carry it out with `roundtable apply`." in told
 
 

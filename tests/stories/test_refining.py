@@ -64,14 +64,14 @@ async def test_what_the_author_makes_of_it_must_pass_the_examples_and_everybodys
     held = Held(bench, claude=claude, gpt=gpt, gemini=judge)
     task = f"{TASK} slugify(' Hello World ') must be 'hello-world'."
     decision = await held.hold("build", task, answers={"approve": "all"}, seed=7)
-    assert "did not pass, so claude's stands alone" in decision_sentence(decision), f"it fails {fails}"
+    assert "did not pass, so claude's candidate is used alone" in decision_sentence(decision), f"it fails {fails}"
     assert (code / "slug.py").read_text() == SLUG
 
 
 async def test_what_the_author_makes_of_it_must_pass_or_the_base_stands(bench: Roundtable, code: Path) -> None:
     _, decision, session = await refined(bench, BROKEN_SLUG)
     assert any(isinstance(it, MoveDrafted) for it in session.results.values())
-    assert "did not pass, so claude's stands alone" in decision_sentence(decision)
+    assert "did not pass, so claude's candidate is used alone" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == SLUG
 
 

@@ -157,8 +157,8 @@ async def test_every_part_is_read_by_all_weighed_once_without_code_and_mended_pa
     assert "cart.get" not in judged
     assert (end.how, end.judge) == ("agreed", "claude")
     assert end.text == (
-        f"CRITICAL:\n- F1 [critical, shop/cart.py:5] {SWAPPED} Mended: the program that showed it does not find it any "
-        f"more.\n- F2 [high, shop/stock.py:2] {BELOW} Mended."
+        f"CRITICAL:\n- F1 [critical, shop/cart.py:5] {SWAPPED} Mended: the program that proved it no longer finds "
+        f"it.\n- F2 [high, shop/stock.py:2] {BELOW} Mended."
     )
     wanted = await files_of(desk, end)
     assert sorted(wanted) == ["shop/cart.py", "shop/stock.py"]
@@ -177,7 +177,7 @@ async def test_a_fix_that_breaks_what_passed_is_dropped_and_the_others_stay(desk
         claude=turns(**SEEN, judge=CONSENSUS, fix_1=FIX_CART, fix_2=BREAK_STOCK),
         gpt=turns(chunk_2=SEEN_THERE),
     )
-    assert "Not mended: the fix was dropped, since tests passed before it and not with it." in end.text
+    assert "Not mended: the fix was discarded because tests passed before it and not with it." in end.text
     assert f"{SWAPPED} Mended: " in end.text
     assert sorted(await files_of(desk, end)) == ["shop/cart.py"]
     assert [it.path for it in end.took] == ["shop/cart.py"]
@@ -252,7 +252,7 @@ async def test_without_a_person_and_without_a_judge_all_findings_are_kept_and_no
     _, end = await review(desk, claude=deaf, gpt=deaf)
     assert (end.how, end.draft) == ("failed", "")
     assert BELOW in end.text
-    assert "claude and gpt could not be heard as judge." in end.notices
+    assert "claude and gpt did not answer as judge." in end.notices
 
 
 LONG = filler("long") + filler("longer") + "\n\ndef last(first, second):\n    return first / second\n"
@@ -320,8 +320,8 @@ async def test_a_file_that_is_too_long_to_be_read_is_named_with_the_reason(desk:
 async def test_who_was_not_heard_on_which_part_is_said(desk: Roundtable) -> None:
     absent: Turns = [{"round": "*/2-chunk", "fault": "context_overflow"}, *turns()]
     _, end = await review(desk, claude=turns(), gpt=absent, gemini=turns(chunk_1="Looks good to me!"))
-    assert (end.how, end.text) == ("agreed", "Nobody found anything wrong.")
-    assert end.notices == ("gemini was not heard on part 1 of 2.", "gpt was not heard on part 2 of 2.")
+    assert (end.how, end.text) == ("agreed", "No seat found a fault.")
+    assert end.notices == ("gemini did not review part 1 of 2.", "gpt did not review part 2 of 2.")
 
 
 async def test_a_fix_after_which_a_program_still_shows_the_fault_is_not_called_one(desk: Roundtable) -> None:
@@ -337,7 +337,7 @@ async def test_what_is_critical_and_not_mended_is_told_where_the_person_is_asked
     judge = "CONSENSUS:\nCRITICAL: F1 data is lost\n- F2 stock is lost\nWARNINGS: none"
     claude: Turns = [{"round": "*-fix", "fault": "overloaded"}, *turns(chunk_2=lost, judge=judge)]
     held, end = await review(desk, claude=claude, gpt=turns())
-    why = "F1 (it names no file of the project), F2 (who was asked to did not answer)"
+    why = "F1 (it names no file of the project), F2 (the seat that was asked did not answer)"
     left = f"2 critical findings are not mended: {why}."
     assert left in end.notices
     assert left in (await desk.sessions.get(held.session)).gates["after-code-review"].question

@@ -42,7 +42,7 @@ async def test_where_no_judge_can_be_heard_and_running_puts_one_before_the_other
     }
     meeting, decision, (end,) = await held(bench, DEVELOPMENT, seats=seats)
     assert (end.how, end.judge, end.base) == ("run", "", "claude")
-    assert "claude, gpt and gemini could not be heard as judge." in end.notices
+    assert "claude, gpt and gemini did not answer as judge." in end.notices
     assert end.text == "Files written: shout.py, test_shout.py.\nRunning them put it before the others."
     assert "development-dispute" not in (await bench.sessions.get(meeting.session)).gates
     assert decision.degraded
@@ -53,7 +53,7 @@ async def test_where_no_judge_can_be_heard_and_running_decides_nothing_the_perso
     assert (end.how, end.draft) == ("failed", ""), "with nobody there, nobody's files are taken"
     assert decision.outcome is Outcome.DEADLOCK
     gate = (await bench.sessions.get(meeting.session)).gates["development-dispute"]
-    assert "No judge could be heard. Whose shall it be?" in gate.question
+    assert "No judge answered. Whose shall it be?" in gate.question
     assert gate.details["gpt"] == "accounts.py: there was nothing to run it against."
 
 
@@ -111,5 +111,5 @@ async def test_where_the_limits_leave_no_room_for_a_judge_it_is_not_said_that_no
 async def test_who_sits_here_alone_judges_nothing_but_its_own_words(bench: Roundtable) -> None:
     meeting, decision = await discussed(bench, {"claude": seat("claude", ("*-judge", AGREED))}, REQUIREMENTS)
     (end,) = list_stage_ends(await bench.sessions.get(meeting.session))
-    assert end.all_notices == ("claude judged nothing but its own words, since nobody else can judge here.",)
+    assert end.all_notices == ("claude judged nothing but its own words, because no other seat can judge.",)
     assert "among the others'" not in decision_sentence(decision)

@@ -157,13 +157,13 @@ async def test_why_a_judge_reads_its_own_words_is_told_as_it_was(bench: Roundtab
     seats = {name: seat(name, ("*-judge*", AGREED)) for name in ("claude", "gpt", "gemini")}
     meeting, _ = await held(bench, seats, msgspec.structs.replace(stage, judge="gpt"))
     (end,) = await ends(bench, meeting)
-    assert end.notices == ("gpt judged its own words among the others', unsigned, as you named it.",)
+    assert end.notices == ("gpt judged its own words among the others', unsigned, because you named it as judge.",)
     seats["gemini"] = [{"round": "*", "fault": "overloaded"}]
     meeting, _ = await held(bench, seats, stage)
     (end,) = await ends(bench, meeting)
     assert end.notices == (
-        "gemini could not be heard as judge.",
-        "claude judged its own words among the others', unsigned, since no other could be heard.",
+        "gemini did not answer as judge.",
+        "claude judged its own words among the others', unsigned, because no other judge answered.",
     )
 
 
@@ -173,7 +173,7 @@ async def test_a_judge_that_fails_is_replaced_by_the_next_and_that_is_said(bench
     meeting, decision = await held(bench, seats, REQUIREMENTS)
     (end,) = await ends(bench, meeting)
     assert (end.how, end.judge) == ("agreed", "gpt")
-    assert "requirements: claude could not be heard as judge." in notice_sentences(decision)
+    assert "requirements: claude did not answer as judge." in notice_sentences(decision)
 
 
 @pytest.mark.feature("S0.8", "S0.42", "S0.145")

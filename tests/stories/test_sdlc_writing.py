@@ -106,7 +106,7 @@ async def test_a_judge_that_fails_is_replaced_and_the_files_are_judged_all_the_s
     _, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
     assert await files(bench, end) == {"accounts.py": ACCOUNTS["gemini"]}
     assert (end.base, end.judge) == ("gemini", "gpt")
-    assert "claude could not be heard as judge." in end.notices
+    assert "claude did not answer as judge." in end.notices
 
 
 async def test_who_judges_reads_what_running_showed_and_no_name(bench: Roundtable) -> None:

@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from roundtable.core.effects import ChildEnded, Effect, EffectResult, OpenChild
+from roundtable.core.effects import ApplyChange, ChildEnded, Effect, EffectResult, EndStage, ListProject, OpenChild
 from roundtable.core.events import (
     BY_ADVANCE_ANSWER,
     BY_DEADLINE_DEFAULT,
@@ -330,7 +330,7 @@ class RecordedTable:
     async def do(self, step: str, effect: Effect) -> EffectResult | Fault:
         """Perform a step exactly once, even if the process is killed in between."""
         session = self._session
-        if session.effects.get(step, effect) != effect:
+        if not _is_same_effect(session.effects.get(step, effect), effect):
             raise _mismatch(f"Step {step} was recorded with another effect.")
         if step in session.results:
             return session.results[step]
@@ -364,6 +364,19 @@ def _has_quorum(record: RoundRecord) -> bool:
 def _earliest_heard(record: RoundRecord) -> int:
     """The last fact that every seat of a round could know when it was first asked."""
     return min((turn.asked[0][1].heard for turn in record.turns.values() if turn.asked), default=record.seq)
+
+
+def _is_same_effect(recorded: Effect, effect: Effect) -> bool:
+    """Whether a step is what was recorded, apart from texts for people, which another version may word differently."""
+    match recorded, effect:
+        case EndStage(end=before), EndStage(end=now):
+            return (before.stage, before.attempt) == (now.stage, now.attempt)
+        case ApplyChange(), ApplyChange():
+            return msgspec.structs.replace(recorded, message="") == msgspec.structs.replace(effect, message="")
+        case ListProject(), ListProject():
+            return msgspec.structs.replace(recorded, about="") == msgspec.structs.replace(effect, about="")
+        case _:
+            return recorded == effect
 
 
 def _check_same_round(opened: RoundOpened, expect: Expect, seats: Sequence[str] | None, turns: Turns) -> None:

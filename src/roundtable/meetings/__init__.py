@@ -1,4 +1,4 @@
-"""The rules: one file per meeting, a plain async function over a Table. A new meeting is one file and one line here."""
+"""The meetings: one module each, an async function over a Table. A new meeting is one module and one line here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MEETINGS = {
 }
 
 INTERNAL_MEETINGS = {chat.MEETING.name: chat.MEETING}
-"""What is held about another session, and never convened by its name."""
+"""Meetings about another session; a person cannot open them by name."""
 
 
 def meeting_writes_files(name: str) -> bool:
@@ -38,7 +38,7 @@ def meeting_writes_files(name: str) -> bool:
 
 
 def find_meeting(name: str) -> Meeting:
-    """A meeting by its name."""
+    """The meeting of this name."""
     known = MEETINGS | INTERNAL_MEETINGS
     if name not in known:
         raise NotFound(f"There is no meeting called {name}.", f"Meetings: {', '.join(MEETINGS)}.")

@@ -1,11 +1,11 @@
-"""Applying: one seat carries out what a meeting decided; the others only advise, and a person says yes twice.
+"""The apply meeting: one seat carries out what a meeting decided, the others advise, and a person approves twice.
 
-1. The lead drafts a plan. Whether it goes on is the person's to say.
-2. It writes the change, which is run in a sandbox; if it fails, it mends it, knowing why. If nothing is missing but a
-   test that shows it, it is asked for that alone.
-3. The change is carried out as every change is: shown, approved, rehearsed, written.
+1. The lead writes a plan; the person decides whether to continue.
+2. The lead writes the change, which is run in a sandbox. If it fails, the lead sees why and fixes it. If only a test
+   that proves it is missing, the lead is asked for that test alone.
+3. The change is carried out like every change: shown, approved, rehearsed, written.
 
-What a build decided and nobody approved yet needs no words: its draft is carried out as it is.
+The draft of a build that was not approved yet needs neither plan nor rounds: it is carried out as it is.
 """
 
 from __future__ import annotations
@@ -29,19 +29,23 @@ from roundtable.meetings.try_candidates import (
     expect_changes,
     try_and_fix_candidates,
 )
-from roundtable.meetings.write_change import WRITE_GATES, ChangeProgress, carry_out_change
+from roundtable.meetings.write_change import WRITE_GATES, WriteProgress, carry_out_change
 
 STAGE = "apply"
 PLAN = PlannedRound("plan", "free", Turns(visibility="none"))
 APPLY_PLAN_CHOICES = {
-    "continue": "the seat writes the change, which is run and shown to you; your files stay as they are until then",
-    "stop": "end it here, with nothing written",
+    "continue": "the seat writes the change, which is run and shown to you; your files are not changed yet",
+    "stop": "end here; nothing is written",
 }
 WRITE = PlannedRound("write", WHOLE_FILES_CODEC, Turns(visibility="own", at_bench=True))
 
 
 class ApplySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How often what fails may be mended; the rest is filled in, all from `of` on from the session it carries out."""
+    """`mends` and `repairs` are how often a failing change is fixed; the other settings are filled in, those from `of`
+    on
+
+    from the session whose decision is carried out.
+    """
 
     mends: RetryCount = 1
     repairs: RetryCount = 2
@@ -57,64 +61,67 @@ class ApplySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def plan_apply_rounds(settings: ApplySettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
-    """A plan and the change, unless there is a draft already."""
+    """The rounds of an apply meeting: plan and change, or none if there is a draft already."""
     return () if settings.draft else (PLAN, WRITE, *[EVIDENCE_ROUND, FIX_ROUND, RESTART_ROUND] * settings.mends)
 
 
 async def hold_apply_meeting(table: Table) -> Decision:
-    """Hold the meeting."""
+    """Hold an apply meeting."""
     settings = msgspec.convert(table.charter.settings, ApplySettings)
     lead = settings.by or table.seats[0].name
-    course = ChangeProgress(
+    progress = WriteProgress(
         STAGE,
         lead,
         settings.repairs,
         settings.dry_run,
         settings.branch,
-        rounds=settings.mends + 2,
+        rounds_held=settings.mends + 2,
         body=settings.body,
     )
     try:
         if settings.draft:
-            how, course.before = Said(f"{lead}'s draft is taken as it was."), settings.doubt
+            how, progress.preface = Said(f"{lead}'s draft is taken as it was."), settings.doubt
             notices = (Said(settings.doubt),) if settings.doubt else ()
             decided = Decision(Outcome.REACHED, (how,), author=lead, notices=notices)
-            return await carry_out_change(table, course, _of(decided, settings.position), settings.draft)
-        return await _by_lead(table, settings, course)
+            return await carry_out_change(table, progress, _with_position(decided, settings.position), settings.draft)
+        return await _plan_and_write(table, settings, progress)
     except StepFailed as stop:
         return rule.decide_step_failed(stop.fault)
 
 
-async def _by_lead(table: Table, settings: ApplySettings, course: ChangeProgress) -> Decision:
-    """Plan, write, run; then what every change goes through."""
-    lead = (course.seat,)
+async def _plan_and_write(table: Table, settings: ApplySettings, progress: WriteProgress) -> Decision:
+    """Let the lead plan and write the change, run it, and carry it out."""
+    lead = (progress.seat,)
     drafted = await table.ask("apply/1-plan", Prompt(PLAN.template), seats=lead, turns=PLAN.turns)
     if not drafted.moves:
         return decide_without_quorum(drafted)
-    if await table.gate(_go_on(course.seat)) == "stop":
-        return Decision(Outcome.REJECTED, (Said("The person stopped it after the plan; nothing was written."),))
+    if await table.gate(_plan_gate(progress.seat)) == "stop":
+        return Decision(Outcome.REJECTED, (Said("The person stopped after the plan; nothing was written."),))
     prompt = Prompt(WRITE.template)
     written = await table.ask("apply/2-write", prompt, expect=expect_changes(table), seats=lead, turns=WRITE.turns)
     if not written.moves:
         return decide_without_quorum(written)
     anew, evidence = (
-        Prompt(it.template, quotes={"plan": drafted.moves[0].text}) for it in (RESTART_ROUND, EVIDENCE_ROUND)
+        Prompt(planned.template, quotes={"plan": drafted.moves[0].text}) for planned in (RESTART_ROUND, EVIDENCE_ROUND)
     )
     rounds, result = await try_and_fix_candidates(table, STAGE, 2, written, settings.mends, anew, evidence)
     if not rule.equally_good_candidates(result) and not rule.contested_candidates(result):
         return rule.decide_no_candidate_passed(result, rounds)
-    course.before = rule.candidate_warning(result, course.seat)
-    decision = rule.decide_candidate_chosen(result, rounds, course.seat, table.charter.question)
-    return await carry_out_change(table, course, _of(decision, settings.position), result.candidates[0].draft)
+    progress.preface = rule.candidate_warning(result, progress.seat)
+    decision = rule.decide_candidate_chosen(result, rounds, progress.seat, table.charter.question)
+    return await carry_out_change(
+        table, progress, _with_position(decision, settings.position), result.candidates[0].draft
+    )
 
 
-def _go_on(lead: str) -> Gate:
-    """The plan is the first thing a person says yes or no to; nothing is written by saying yes to it."""
+def _plan_gate(lead: str) -> Gate:
+    """The gate after the plan; approving it writes nothing yet."""
     question = f"{lead} has drafted a plan. Shall it write the change? You will see it before anything is applied."
     return Gate("plan", question, tuple(APPLY_PLAN_CHOICES), "continue", APPLY_PLAN_CHOICES)
 
 
-def _of(decision: Decision, position: str) -> Decision:
+def _with_position(decision: Decision, position: str) -> Decision:
+    """The decision with the position of the session that is carried out."""
     return msgspec.structs.replace(decision, position=position or decision.position)
 
 
@@ -125,7 +132,7 @@ MEETING = Meeting(
     ApplySettings,
     plan_apply_rounds,
     ("system", "plan", "write", "evidence", "mend", "anew", "about", "repair"),
-    "One seat carries out what was decided: a plan, the change, and your yes before it is written.",
+    "One seat carries out a decision: a plan, the change, and your approval before it is written.",
     gates=("plan", *WRITE_GATES),
     advance_answers={"plan": tuple(APPLY_PLAN_CHOICES), **WRITE_GATES},
     shows_project=True,

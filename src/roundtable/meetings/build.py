@@ -1,17 +1,17 @@
-"""The build: everybody writes the change, running it decides, and the person says yes before anything is written.
+"""The build: every seat writes the change, running the candidates decides, and a person approves before it is written.
 
-1. Blind: each seat writes the whole change, with tests. Each is run in a sandbox against the repository's own checks
-   and the others' tests. Where none passes, what failed is mended, by authors who know why, and run again; whose change
-   lacks only a test that shows it is asked for that alone.
-2. What running shows decides. Where those that pass do not do the same, the person says which is right; where all that
-   is left rests on its author's word alone, whether that is enough. Only those that cannot be told apart go before
-   judges, unsigned and in both orders; a verdict that turns with the order is void. The judges may also take parts
-   from the others.
-3. Those parts are spliced in by structure. What cannot be is asked of the base's author, for the files concerned; the
-   result must pass what the base passed, or the base stands.
-4. The change is carried out as every change is: shown, approved, rehearsed, written.
+1. Blind: each seat writes the whole change, with tests. Each candidate is run in a sandbox against the repository's own
+   checks and the other candidates' tests. If none passes, their authors see why and fix them, and they are run again;
+   an author whose change lacks only a test that proves it is asked for that test alone.
+2. The results decide. Where passing candidates behave differently, the person says which is right; where a candidate is
+   supported only by its author's own tests, the person says whether that is enough. Only candidates that behave alike
+   go to judges, unsigned and in both orders; a verdict that changes with the order is discarded. The judges may also
+   take parts from the other candidates.
+3. Those parts are spliced in by structure. The author of the base is asked for what cannot be spliced; the result must
+   pass everything the base passed, otherwise the base is used alone.
+4. The change is carried out like every change: shown, approved, rehearsed, written.
 
-Approvals of other seats, where a build asks for them before the person is shown the change: no author counts.
+A build can require approvals of other seats before the person sees the change; authors' approvals do not count.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from roundtable.meetings.try_candidates import (
     require_effect,
     try_and_fix_candidates,
 )
-from roundtable.meetings.write_change import WRITE_GATES, ChangeProgress, carry_out_change
+from roundtable.meetings.write_change import WRITE_GATES, WriteProgress, carry_out_change
 
 STAGE = "build"
 WHICH_GATE, DOUBT_GATE, NONE_OPTION = "which", "doubt", "none of them"
@@ -51,9 +51,9 @@ ApprovalCount = Annotated[int, msgspec.Meta(ge=0, le=8)]
 
 
 class BuildSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How often what fails may be mended, and who decides; the command fills in the last two.
+    """How often a failing change is fixed, and who decides; the command fills in the last two settings.
 
-    `approvals` is how many seats that wrote nothing of a change must approve it before the person is asked.
+    `approvals` is how many seats that wrote no part of a change must approve it before the person is asked.
     """
 
     mends: RetryCount = 1
@@ -65,7 +65,7 @@ class BuildSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def plan_build_rounds(settings: BuildSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
-    """One round is to be expected; the others come where candidates fail, or nothing tells them apart."""
+    """The rounds of a build: one is likely, the others are held if candidates fail or behave alike."""
     return (
         PROPOSE,
         *[EVIDENCE_ROUND, FIX_ROUND, RESTART_ROUND] * settings.mends,
@@ -75,7 +75,7 @@ def plan_build_rounds(settings: BuildSettings, options: Sequence[str]) -> tuple[
 
 
 async def hold_build_meeting(table: Table) -> Decision:
-    """Hold the meeting."""
+    """Hold a build."""
     settings = msgspec.convert(table.charter.settings, BuildSettings)
     prompt = Prompt(PROPOSE.template, {"task": table.charter.question})
     proposed = await table.ask("build/1-propose", prompt, expect=expect_changes(table), turns=PROPOSE.turns)
@@ -84,13 +84,13 @@ async def hold_build_meeting(table: Table) -> Decision:
     rounds: tuple[Round, ...] = (proposed,)
     try:
         anew, evidence = (
-            Prompt(it.template, {"task": table.charter.question}) for it in (RESTART_ROUND, EVIDENCE_ROUND)
+            Prompt(planned.template, {"task": table.charter.question}) for planned in (RESTART_ROUND, EVIDENCE_ROUND)
         )
         rounds, result = await try_and_fix_candidates(table, STAGE, 1, proposed, settings.mends, anew, evidence)
         best = trial_outcome.equally_good_candidates(result)
         doubted = () if best else trial_outcome.unverified_candidates(result)
-        if doubted and (seat := await _taken(table, result, doubted)) != NONE_OPTION:
-            best = tuple(it for it in doubted if it.seat == seat)
+        if doubted and (seat := await _ask_about_unverified(table, result, doubted)) != NONE_OPTION:
+            best = tuple(candidate for candidate in doubted if candidate.seat == seat)
             result = trial_outcome.keep_unverified_candidate(result, seat)
         best = best or trial_outcome.contested_candidates(result)
         if not best and doubted:
@@ -99,39 +99,40 @@ async def hold_build_meeting(table: Table) -> Decision:
             )
         if not best:
             return trial_outcome.decide_no_candidate_passed(result, rounds)
-        if ways := trial_outcome.seats_by_behaviour(result):
-            seat = await _which(table, result, ways)
-            if seat not in ways:
+        if behaviours := trial_outcome.seats_by_behaviour(result):
+            seat = await _ask_which_behaviour(table, result, behaviours)
+            if seat not in behaviours:
                 return trial_outcome.decide_behaviour_undecided(
                     result, rounds, answered=not table.answered_by_default(WHICH_GATE)
                 )
-            result = trial_outcome.keep_candidate_cluster(result, ways[seat])
+            result = trial_outcome.keep_candidate_cluster(result, behaviours[seat])
             best = trial_outcome.equally_good_candidates(result)
-        course = ChangeProgress(
+        progress = WriteProgress(
             STAGE, best[0].seat, settings.repairs, settings.dry_run, settings.branch, settings.mends + 1
         )
         merged = MergedCandidate(best[0].seat, best[0].draft, (best[0].seat,))
         if settings.judge and len(best) > 1:
-            merged = await judge_candidates(table, course, rounds, result)
-        course.seat, course.before = merged.base, trial_outcome.candidate_warning(result, merged.base)
+            merged = await judge_candidates(table, progress, rounds, result)
+        progress.seat, progress.preface = merged.base, trial_outcome.candidate_warning(result, merged.base)
         needed = settings.approvals
-        judged_by = merged.ruled or needed > 0
+        judged_by = merged.judged or needed > 0
         decision = trial_outcome.decide_candidate_chosen(
-            result, rounds, merged.base, table.charter.question, merged.why, judged=judged_by
+            result, rounds, merged.base, table.charter.question, merged.reason, judged=judged_by
         )
-        if needed and (lacks := await ask_for_approvals(table, course, merged.draft, merged.authors, needed)):
-            return change_outcome.decide_change_not_written(decision, lacks)
-        return await carry_out_change(table, course, trial_outcome.note_single_author(decision), merged.draft)
+        if needed and (missing := await ask_for_approvals(table, progress, merged.draft, merged.authors, needed)):
+            return change_outcome.decide_change_not_written(decision, missing)
+        return await carry_out_change(table, progress, trial_outcome.note_single_author(decision), merged.draft)
     except StepFailed as stop:
         return trial_outcome.decide_step_failed(stop.fault, rounds)
 
 
-async def _taken(table: Table, result: CandidatesTried, doubted: Sequence[Candidate]) -> str:
-    """The person may see that a change is right which nothing shows to be. No program does, and nobody ahead."""
+async def _ask_about_unverified(table: Table, result: CandidatesTried, doubted: Sequence[Candidate]) -> str:
+    """Ask the person whether to take a candidate that could not be verified. No program and no advance answer may say
+    yes."""
     details = {
-        it.seat: trial_outcome.describe_candidate_behaviour(result, it.seat)
-        or trial_outcome.describe_candidate_files(it)
-        for it in doubted
+        candidate.seat: trial_outcome.describe_candidate_behaviour(result, candidate.seat)
+        or trial_outcome.describe_candidate_files(candidate)
+        for candidate in doubted
     }
     details[NONE_OPTION] = "take none of them"
     return await table.gate(
@@ -139,9 +140,9 @@ async def _taken(table: Table, result: CandidatesTried, doubted: Sequence[Candid
     )
 
 
-async def _which(table: Table, result: CandidatesTried, ways: Mapping[str, Sequence[str]]) -> str:
-    """The person says which of several behaviours is right: judges are for what cannot be told apart."""
-    details = {seat: trial_outcome.describe_candidate_behaviour(result, seat) for seat in ways} | {
+async def _ask_which_behaviour(table: Table, result: CandidatesTried, behaviours: Mapping[str, Sequence[str]]) -> str:
+    """Ask the person which of several behaviours is right."""
+    details = {seat: trial_outcome.describe_candidate_behaviour(result, seat) for seat in behaviours} | {
         NONE_OPTION: "take none of them"
     }
     return await table.gate(
@@ -156,7 +157,7 @@ MEETING = Meeting(
     BuildSettings,
     plan_build_rounds,
     ("system", "propose", "evidence", "mend", "anew", "judge", "refine", "approval", "about", "repair"),
-    "Everybody writes the change, running it decides, and you say yes before anything is written.",
+    "Every seat writes the change, running the candidates decides, and you approve before anything is written.",
     gates=(WHICH_GATE, *WRITE_GATES, DOUBT_GATE),
     advance_answers={DOUBT_GATE: (NONE_OPTION,), **WRITE_GATES},
     shows_project=True,
@@ -170,11 +171,11 @@ APPROVAL = PlannedRound("approval", "approval", Turns(visibility="none"))
 
 
 async def ask_for_approvals(
-    table: Table, course: ChangeProgress, draft: Digest, authors: Collection[str], needed: int
+    table: Table, progress: WriteProgress, draft: Digest, authors: Collection[str], needed: int
 ) -> str:
-    """What a change lacks of the approvals it needs; nothing where it has them."""
+    """Ask the other seats to approve a change; returns what is missing, or an empty string."""
     others = tuple(seat.name for seat in table.seats if seat.name not in authors)
-    name = course.next_round("approval")
+    name = progress.next_round("approval")
     if len(others) < needed or not await table.may_open(name):
         return rule.describe_missing_approvals((), needed, {})
     planned = await require_effect(table, f"{name}/plan", PlanChange(draft), ChangePlanned)
@@ -183,7 +184,7 @@ async def ask_for_approvals(
     counted = [move for move in said.moves if move.verdict.counts]
     approved = tuple(move.seat for move in counted if move.verdict.stance is Stance.SUPPORT)
     against = {
-        move.seat: "; ".join(it.text for it in move.verdict.issues)
+        move.seat: "; ".join(issue.text for issue in move.verdict.issues)
         for move in counted
         if move.verdict.stance is Stance.OPPOSE
     }

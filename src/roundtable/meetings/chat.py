@@ -1,4 +1,4 @@
-"""A question about another session, put to the seat that judges there: one answer, and nothing is decided by it."""
+"""A question about another session, put to the seat that judges there; nothing is decided."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ ROUND = "chat/1-answer"
 
 
 class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """There is nothing to set."""
+    """A chat has no settings."""
 
 
 def plan_chat_rounds(settings: ChatSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
-    """One answer."""
+    """The round of a chat."""
     return (ANSWER,)
 
 
 async def hold_chat_meeting(table: Table) -> Decision:
-    """Ask, and take the answer down."""
+    """Ask the question and return the answer."""
     held = await table.ask(ROUND, Prompt(ANSWER.template), expect=Expect(ANSWER.codec), turns=ANSWER.turns)
     if not held.moves:
         return Decision(
@@ -50,5 +50,5 @@ MEETING = Meeting(
     ChatSettings,
     plan_chat_rounds,
     ("system", "answer"),
-    "One question about a session, to who judges there.",
+    "One question about a session, to the seat that judges there.",
 )

@@ -1,10 +1,10 @@
-"""The code-red: something is broken, and several doctors look for the one cause.
+"""The code-red: something is broken, and several doctors look for the root cause.
 
-1. Triage: each doctor says in a few words where it would look, and which files and checks it needs.
-2. Blind diagnosis: with those before them, each names the root cause alone, so that nobody follows the first guess.
-3. Convergence: they compare the names of the cause, unsigned, with what they asked for served in between, until two
-   of them are sure of the same one, nobody moves, or the bound is met.
-4. The person chooses: fix it now, a report only, or a line in the error log for later.
+1. Triage: each doctor says briefly where it would look, and which files and checks it needs.
+2. Blind diagnosis: each doctor sees those and names the root cause alone, so that nobody follows the first guess.
+3. Convergence: the doctors compare their causes, unsigned, with the requested files and checks in between, until two of
+   them are sure of the same cause, no doctor changes its mind, or a limit is reached.
+4. The person chooses: fix it now, only report it, or log it for later.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BLIND = PlannedRound("blind", "diagnosis-json", Turns(visibility="own"))
 CONVERGE = PlannedRound("converge", "diagnosis-json", Turns(visibility="previous_rounds"))
 
 CHOICES = {
-    "fix": f"note that it is to be fixed ({APPLY_HINT})",
+    "fix": f"mark it to be fixed ({APPLY_HINT})",
     "report": "only report it",
     "log": "write it into the error log for later",
 }
@@ -44,18 +44,18 @@ class CodeRedSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def plan_code_red_rounds(settings: CodeRedSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
-    """One round of convergence is to be expected, the others only where the doctors go on moving."""
+    """The rounds of a code-red: one convergence is likely, more are held while diagnoses change."""
     more = [msgspec.structs.replace(CONVERGE, likely=False)] * (settings.rounds - 1)
     return (TRIAGE, BLIND, *[CONVERGE] * (settings.rounds > 0), *more)
 
 
 async def hold_code_red_meeting(table: Table) -> Decision:
-    """Hold the meeting."""
+    """Hold a code-red."""
     settings = msgspec.convert(table.charter.settings, CodeRedSettings)
     criteria = rule.RootCauseCriteria(settings.doctors, settings.confidence, settings.similarity)
-    triage = await _asked(table, "code-red/1-triage", TRIAGE)
+    triage = await _ask_doctors(table, "code-red/1-triage", TRIAGE)
     await serve_seat_requests(table, triage)
-    blind = await _asked(table, "code-red/2-blind", BLIND)
+    blind = await _ask_doctors(table, "code-red/2-blind", BLIND)
     if not blind.quorate:
         return decide_without_quorum(blind)
 
@@ -65,19 +65,19 @@ async def hold_code_red_meeting(table: Table) -> Decision:
         if rule.is_diagnosis_over(rounds, criteria) or not await table.may_open(name):
             break
         await serve_seat_requests(table, rounds[-1])
-        rounds.append(await _asked(table, name, CONVERGE, rule.list_diagnoses(rounds[-1], table.labels)))
-    return await _outcome(table, await table.check_decrees(rule.decide_code_red(rounds, criteria)))
+        rounds.append(await _ask_doctors(table, name, CONVERGE, rule.list_diagnoses(rounds[-1], table.labels)))
+    return await _ask_for_outcome(table, await table.check_decrees(rule.decide_code_red(rounds, criteria)))
 
 
-async def _asked(table: Table, name: str, planned: PlannedRound, findings: Sequence[str] = ()) -> Round:
+async def _ask_doctors(table: Table, name: str, planned: PlannedRound, findings: Sequence[str] = ()) -> Round:
     prompt = Prompt(planned.template, lists={"findings": tuple(findings)} if findings else {})
     return await prove_round_claims(
         table, await table.ask(name, prompt, expect=Expect(planned.codec), turns=planned.turns)
     )
 
 
-async def _outcome(table: Table, decision: Decision) -> Decision:
-    """What becomes of the diagnosis; a cause that was not found cannot be fixed."""
+async def _ask_for_outcome(table: Table, decision: Decision) -> Decision:
+    """Ask the person what to do with the diagnosis; without a cause, a fix is not offered."""
     details = {option: meaning for option, meaning in CHOICES.items() if option != "fix" or decision.winner}
     found = f"Root cause: {end_sentence(decision.position)}" if decision.winner else "No root cause was found."
     question = f"{found} {decision_sentence(decision)} What next?"

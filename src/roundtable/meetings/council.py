@@ -1,10 +1,10 @@
 """The council: blind answers, a vote that is kept, and a debate only where the seats disagree.
 
-1. Every seat answers alone, with its position in one line. These votes are the bar, and they are kept.
-2. Positions become proposals: by the options given, or by one secret ballot over the anonymous positions.
-3. Only if they disagree, the seats read each other anonymously, twice at most. A change of mind must name
-   an error or cite a fact; a flip without either counts at the seat's blind position.
-4. More than half of those counted decide. The winning text is a seat's own; the minority is reported.
+1. Every seat answers alone, with its position in one line. This blind vote is kept and shown with the decision.
+2. Positions become proposals: by the given options, or by one secret ballot over the anonymous positions.
+3. Only if they disagree, the seats read each other anonymously, at most twice. A seat that changes its mind must name
+   an error or cite a fact; otherwise its blind position counts.
+4. More than half of the counted seats decide. The winning text is a seat's own; the minority is reported.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ class CouncilSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def plan_council_rounds(settings: CouncilSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
-    """One cross-reading is to be expected, the others only where the seats go on disagreeing."""
+    """The rounds of a council: one cross-reading is likely, more are held while the seats disagree."""
     unlikely = msgspec.structs.replace(READING, likely=False)
     readings = (READING, *[unlikely] * (settings.rounds - 1)) if settings.rounds > 0 else ()
     return (ANSWER, *readings) if options else (ANSWER, RATING_ROUND, *readings)
 
 
 async def hold_council_meeting(table: Table) -> Decision:
-    """Hold the meeting."""
+    """Hold a council."""
     settings = msgspec.convert(table.charter.settings, CouncilSettings)
-    blind = await _answers(table)
+    blind = await _ask_blind(table)
     if not blind.quorate:
         return rule.decide_without_quorum(blind)
 
@@ -62,10 +62,10 @@ async def hold_council_meeting(table: Table) -> Decision:
             break
         standing = rule.standing_after_reading(standing, await _cross_reading(table, round, standing))
 
-    return rule.decide_council(standing, await _tie_break(table, standing))
+    return rule.decide_council(standing, await _ask_to_break_tie(table, standing))
 
 
-async def _answers(table: Table) -> Round:
+async def _ask_blind(table: Table) -> Round:
     """The blind round: nobody knows what the others say."""
     options = table.charter.options
     return await table.ask(
@@ -77,7 +77,7 @@ async def _answers(table: Table) -> Round:
 
 
 async def _cross_reading(table: Table, round: str, standing: rule.CouncilStanding) -> Round:
-    """Everyone reads the others, unsigned and shuffled, and answers again."""
+    """Let every seat read the others, unsigned and shuffled, and answer again."""
     ids = tuple(proposal.id for proposal in standing.proposals)
     asked = await table.ask(
         round,
@@ -88,12 +88,12 @@ async def _cross_reading(table: Table, round: str, standing: rule.CouncilStandin
     return await prove_round_claims(table, asked)
 
 
-async def _tie_break(table: Table, standing: rule.CouncilStanding) -> str:
-    """Where the seats cannot settle it, the person may; left alone, it stays unsettled."""
+async def _ask_to_break_tie(table: Table, standing: rule.CouncilStanding) -> str:
+    """Ask the person to choose after a tie or deadlock; returns an empty string if nobody chooses."""
     outcome, _ = standing.outcome
     if outcome not in (Outcome.TIE, Outcome.DEADLOCK):
         return ""
-    return await ask_person_to_choose(table, (), standing.proposals, before=f"The seats ended in a {outcome}.")
+    return await ask_person_to_choose(table, (), standing.proposals, before=f"The council ended in a {outcome}.")
 
 
 MEETING = Meeting(

@@ -1,12 +1,12 @@
-"""The debate: everybody proposes at once, then they agree, object and add until nobody has anything new to say.
+"""The debate: all seats propose at once, then they agree, object and add until no seat has anything new to say.
 
-1. The question goes to all seats at the same time; none of them can follow the first answer.
-2. "Any objections or additions?" Each seat answers AGREE with a seat, OBJECT with a reason, ADD a point, signed.
-   Rounds end when they agree, when everybody stands where all stood before, or at the bound. A note from the
-   person pauses them.
-3. Consensus check: the tally is read out, and every seat says outright what it agrees with. Silence is no agreement.
-   A deadlock is the person's to break.
-4. One seat drafts a plan. Nothing is carried out without the person's yes, however many seats agree.
+1. The question goes to all seats at the same time, so that none of them can follow the first answer.
+2. "Any objections or additions?" Each seat answers AGREE with a seat, OBJECT with a reason, or ADD a point, signed.
+   Rounds end when the seats agree, when no seat changes its stance, or at the limit. A note from the person pauses
+   them.
+3. Consensus check: the seats see the tally and each says explicitly what it agrees with. Silence is not agreement. A
+   deadlock is the person's to break.
+4. One seat writes a plan. Nothing is carried out without the person's yes, however many seats agree.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PLAN = PlannedRound("plan", "free", ALOUD)
 
 
 class DebateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `[meetings.debate]` may set; without an `executor`, who proposed what won drafts the plan."""
+    """What `[meetings.debate]` may set; without an `executor`, the author of the winning proposal writes the plan."""
 
     rounds: int = 3
     support: Literal["majority", "all"] = "majority"
@@ -47,63 +47,63 @@ class DebateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def plan_debate_rounds(settings: DebateSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
-    """One round of objections is to be expected, the others only where the seats go on moving."""
+    """The rounds of a debate: one round of objections is likely, more are held while seats change their stance."""
     more = [msgspec.structs.replace(OBJECTIONS, likely=False)] * (settings.rounds - 1)
     return (SEED, *[OBJECTIONS] * (settings.rounds > 0), *more, CONSENSUS, PLAN)
 
 
 async def hold_debate_meeting(table: Table) -> Decision:
-    """Hold the meeting."""
+    """Hold a debate."""
     settings = msgspec.convert(table.charter.settings, DebateSettings)
-    seed = await _seed(table)
+    seed = await _ask_seed(table)
     if not seed.quorate:
         return decide_without_quorum(seed)
-    standing = await _argued(table, settings, rule.debate_after_blind_round(seed))
+    standing = await _hold_objections(table, settings, rule.debate_after_blind_round(seed))
     ruling = standing.ruling(settings.support)
     choice = ""
     if ruling.outcome is Outcome.DEADLOCK:
         tally = f"No consensus: {standing.tally_line()}."
         choice = await ask_person_to_choose(table, ruling.why, standing.proposals, before=tally)
     decision = await table.check_decrees(rule.decide_debate(standing, settings.support, choice))
-    return await _planned(table, settings, decision)
+    return await _ask_for_plan(table, settings, decision)
 
 
-async def _seed(table: Table) -> Round:
-    """Everybody at once, nobody before the others."""
+async def _ask_seed(table: Table) -> Round:
+    """Let all seats propose at the same time."""
     options = table.charter.options
     prompt = Prompt(SEED.template, {"choice": render_options("Take as your position", options)})
     return await table.ask("debate/1-seed", prompt, expect=Expect(SEED.codec, options), turns=SEED.turns)
 
 
-async def _argued(table: Table, settings: DebateSettings, standing: rule.Debate) -> rule.Debate:
-    """The rounds of objections, and the consensus check that ends them."""
-    said = ""
+async def _hold_objections(table: Table, settings: DebateSettings, standing: rule.Debate) -> rule.Debate:
+    """Hold the rounds of objections, and the consensus check that ends them."""
+    answer = ""
     for number in range(2, settings.rounds + 2):
         name = f"debate/{number}-objections"
         if standing.over(settings.support) or not await table.may_open(name):
             break
-        said = await _interjected(table, number, name)
-        if said == "end":
+        answer = await _pause_after_note(table, number, name)
+        if answer == "end":
             break
-        standing = standing.after(await _asked(table, name, OBJECTIONS, standing))
+        standing = standing.after(await _ask_round(table, name, OBJECTIONS, standing))
     number = settings.rounds + 2
     check = f"debate/{number}-consensus"
     if not await table.may_open(check):
         return standing
-    if said != "end":
-        await _interjected(table, number, check)
-    return standing.after(await _asked(table, check, CONSENSUS, standing))
+    if answer != "end":
+        await _pause_after_note(table, number, check)
+    return standing.after(await _ask_round(table, check, CONSENSUS, standing))
 
 
-async def _interjected(table: Table, number: int, round: str) -> str:
-    """Who speaks up is not talked over: the debate waits, and the next round reads what was said."""
-    question = "You spoke up, so the debate waits. Go on, or end the rounds and take the consensus check now?"
+async def _pause_after_note(table: Table, number: int, round: str) -> str:
+    """Pause the debate if the person wrote a note; the next round reads it."""
+    question = "You wrote a note, so the debate is paused. Continue, or hold the consensus check now?"
     gate = Gate(f"interjection-{number}", question, ("continue", "end"), default="continue")
     return await table.gate_after_note(gate, before=round)
 
 
-async def _asked(table: Table, name: str, planned: PlannedRound, standing: rule.Debate) -> Round:
-    """One round over the proposals, after the files and checks that seats asked for in the round before."""
+async def _ask_round(table: Table, name: str, planned: PlannedRound, standing: rule.Debate) -> Round:
+    """Hold one round over the proposals, after serving the files and checks that seats asked for."""
     await serve_seat_requests(table, standing.latest)
     points = standing.points
     quotes = {"tally": standing.tally_line(), "points": "\n".join(points.reading()) or "(none)"}
@@ -114,8 +114,8 @@ async def _asked(table: Table, name: str, planned: PlannedRound, standing: rule.
     return await prove_round_claims(table, asked, standing.rounds)
 
 
-async def _planned(table: Table, settings: DebateSettings, decision: Decision) -> Decision:
-    """One seat says how it would carry the decision out, and the person says whether it may."""
+async def _ask_for_plan(table: Table, settings: DebateSettings, decision: Decision) -> Decision:
+    """Let one seat write a plan for the decision, and ask the person whether it may be carried out."""
     name = f"debate/{settings.rounds + 3}-plan"
     executor = settings.executor or decision.author
     if decision.outcome is not Outcome.REACHED:
@@ -128,7 +128,7 @@ async def _planned(table: Table, settings: DebateSettings, decision: Decision) -
     drafted = await table.ask(name, prompt, seats=(executor,), turns=PLAN.turns)
     if drafted.move_of(executor) is None:
         return msgspec.structs.replace(decision, notices=(*decision.notices, PlanMissing(executor)))
-    details = {"yes": f"note that it may be ({APPLY_HINT})", "no": "nothing is carried out"}
+    details = {"yes": f"mark it to be carried out ({APPLY_HINT})", "no": "nothing is carried out"}
     question = f"{executor} has drafted a plan for: {end_sentence(decision.position)} Shall it be carried out?"
     answer = await table.gate(Gate("execute", question, ("yes", "no"), default="no", details=details))
     return msgspec.structs.replace(decision, next_step=NextStep.APPLY if answer == "yes" else "")
@@ -141,7 +141,7 @@ MEETING = Meeting(
     DebateSettings,
     plan_debate_rounds,
     ("system", "seed", "objections", "consensus", "plan"),
-    "Proposals at once, then agree, object, add; a consensus check, and a plan you say yes or no to.",
+    "Proposals at the same time, then agree, object, add; a consensus check, and a plan you accept or reject.",
     gates=("interjection-2", "choose", "execute"),
     minimum_seats=2,
 )

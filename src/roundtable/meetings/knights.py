@@ -1,11 +1,11 @@
-"""The knights: they speak in turn, each hearing who spoke before, and score how far the table agrees.
+"""The knights: they speak in turn, each hearing those before, and score how far the table agrees.
 
-1. By priority in the first round, in an order drawn by lot from the second on. Each turn ends with a score out of
-   ten, the points agreed with and the issues that are open.
-2. After every round the scores of that round decide: all at the threshold and nothing blocking is consensus, in the
-   first round only where the proposals do not differ. Before the last rounds the person is warned and may stop.
-3. In the end the person chooses: apply, do it myself, later, send them back, choose one proposal, reject.
-   Code presides, no seat does; and nothing is carried out without a yes.
+1. The first round is in order of priority, later rounds in an order drawn by lot. Each turn ends with a score out of
+   ten, the points agreed with and the open issues.
+2. After every round its scores decide: consensus means that all reach the threshold and no blocking issue is open; in
+   the first round the proposals must also be the same. Before the last rounds the person is warned and may stop.
+3. At the end the person chooses: apply, do it myself, later, send them back, choose one proposal, reject. Code
+   presides, no seat does; and nothing is carried out without a yes.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ RESPOND = PlannedRound("respond", "score-json", msgspec.structs.replace(TURNS, o
 
 MAX_SITTINGS = 3
 FURTHER_ROUNDS = 2
-"""How often they can be sent back, and for how many rounds each time."""
+"""How many rounds follow each time they are sent back."""
 
 CHOICES = {
-    "apply": f"note that it is to be carried out ({APPLY_HINT})",
+    "apply": f"mark it to be carried out ({APPLY_HINT})",
     "myself": "carry it out myself",
     "later": "decide later",
     "back": "send them back, with what I say",
@@ -50,7 +50,8 @@ CHOICES = {
 
 
 class KnightsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `[meetings.knights]` may set; `pending_blocks` says whether any open issue blocks, or only a marked one."""
+    """What `[meetings.knights]` may set; `pending_blocks` says whether every open issue blocks, or only those marked
+    so."""
 
     rounds: int = 5
     threshold: float = 9
@@ -59,16 +60,16 @@ class KnightsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def plan_knights_rounds(settings: KnightsSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
-    """One round of answers is to be expected, the others only where the knights go on disagreeing."""
+    """The rounds of the knights: one response is likely, more are held while they disagree."""
     unlikely = msgspec.structs.replace(RESPOND, likely=False)
     more = max(0, settings.rounds - 2) + FURTHER_ROUNDS * (MAX_SITTINGS - 1)
     return (SPEAK, *[RESPOND] * (settings.rounds > 1), *[unlikely] * more)
 
 
 async def hold_knights_meeting(table: Table) -> Decision:
-    """Hold the meeting."""
+    """Hold a meeting of the knights."""
     settings = msgspec.convert(table.charter.settings, KnightsSettings)
-    rounds = await _argued(table, settings, (), max(1, settings.rounds))
+    rounds = await _hold_rounds(table, settings, (), max(1, settings.rounds))
     sitting = 1
     while rounds[-1].quorate:
         accord = rule.rule_knights_accord(rounds, settings.threshold, settings.pending_blocks)
@@ -77,62 +78,64 @@ async def hold_knights_meeting(table: Table) -> Decision:
         heeded = await table.check_decrees(decision)
         if accord.ruling.reached and heeded.outcome is not Outcome.REACHED:
             return heeded
-        choice = await _persons_choice(table, accord, decision, sitting)
+        choice = await _ask_for_choice(table, accord, decision, sitting)
         if choice != "back":
             taken = (
                 await ask_person_to_choose(table, accord.ruling.why, accord.proposals()) if choice == "choose" else ""
             )
             return rule.decide_knights(accord, lead, "later" if choice == "choose" and not taken else choice, taken)
-        rounds = await _argued(table, settings, rounds, len(rounds) + FURTHER_ROUNDS)
+        rounds = await _hold_rounds(table, settings, rounds, len(rounds) + FURTHER_ROUNDS)
         sitting += 1
     return decide_without_quorum(rounds[-1])
 
 
-async def _argued(table: Table, settings: KnightsSettings, before: Sequence[Round], upto: int) -> tuple[Round, ...]:
-    """Rounds until they agree, the last one is over, a limit is met, or the person stops them."""
+async def _hold_rounds(
+    table: Table, settings: KnightsSettings, before: Sequence[Round], last_round: int
+) -> tuple[Round, ...]:
+    """Hold rounds until they agree, the last one is over, a limit is reached, or the person stops them."""
     rounds = list(before)
-    while len(rounds) < upto:
+    while len(rounds) < last_round:
         name = f"knights/{len(rounds) + 1}-{'respond' if rounds else 'speak'}"
         if rounds:
             if not await table.may_open(name):
                 break
             await serve_seat_requests(table, rounds[-1])
-        rounds.append(await prove_round_claims(table, await _round(table, name, rounds), rounds))
+        rounds.append(await prove_round_claims(table, await _ask_round(table, name, rounds), rounds))
         accord = rule.rule_knights_accord(rounds, settings.threshold, settings.pending_blocks)
         if accord.settled or not rounds[-1].quorate:
             break
-        warned = len(rounds) == settings.warn_after < upto and not before
-        if warned and await _warning(table, accord, upto) == "stop":
+        warned = len(rounds) == settings.warn_after < last_round and not before
+        if warned and await _ask_to_continue(table, accord, last_round) == "stop":
             break
     return tuple(rounds)
 
 
-async def _round(table: Table, name: str, rounds: Sequence[Round]) -> Round:
-    """One turn each, with what is agreed at its head and the open points under their ids."""
-    made = collect_debate_points(rounds)
+async def _ask_round(table: Table, name: str, rounds: Sequence[Round]) -> Round:
+    """Hold one round, with agreed points first and open points under their ids."""
+    open_points = collect_debate_points(rounds)
     planned = RESPOND if rounds else SPEAK
     options = table.charter.options
-    quotes = {"points": "\n".join(made.reading()) or "(none)"}
+    quotes = {"points": "\n".join(open_points.reading()) or "(none)"}
     prompt = Prompt(
-        planned.template, {"choice": render_options("Propose", options)}, quotes=quotes, agreed=made.settled()
+        planned.template, {"choice": render_options("Propose", options)}, quotes=quotes, agreed=open_points.settled()
     )
     return await table.ask(name, prompt, expect=Expect(planned.codec, options), turns=planned.turns)
 
 
-async def _warning(table: Table, accord: rule.KnightsAccord, upto: int) -> str:
-    """The person is told before the end, not only at it."""
-    left = upto - len(accord.rounds)
+async def _ask_to_continue(table: Table, accord: rule.KnightsAccord, last_round: int) -> str:
+    """Ask the person before the last rounds whether to go on."""
+    left = last_round - len(accord.rounds)
     head = f"No consensus after {len(accord.rounds)} rounds: {reasons_text(accord.ruling.why)}"
     question = " ".join((head, f"Scores: {accord.scores}.", *accord.blocking(), f"Go on for up to {left} more?"))
     details = {"continue": f"up to {left} more rounds", "stop": "end the discussion and choose yourself"}
     return await table.gate(Gate("warning", question, ("continue", "stop"), default="continue", details=details))
 
 
-async def _persons_choice(table: Table, accord: rule.KnightsAccord, decision: Decision, sitting: int) -> str:
-    """What becomes of it. Without a consensus there is nothing to apply or to reject, and the person decides."""
-    barred = () if accord.ruling.reached else ("apply", "myself", "reject")
-    barred = barred if sitting < MAX_SITTINGS else (*barred, "back")
-    details = {option: meaning for option, meaning in CHOICES.items() if option not in barred}
+async def _ask_for_choice(table: Table, accord: rule.KnightsAccord, decision: Decision, sitting: int) -> str:
+    """Ask the person what happens with the decision; without consensus there is nothing to apply or reject."""
+    unavailable = () if accord.ruling.reached else ("apply", "myself", "reject")
+    unavailable = unavailable if sitting < MAX_SITTINGS else (*unavailable, "back")
+    details = {option: meaning for option, meaning in CHOICES.items() if option not in unavailable}
     id = "decide" if sitting == 1 else f"decide-{sitting}"
     proposed = [f"It proposes: {end_sentence(decision.position)}"] if decision.position else []
     question = " ".join((decision_sentence(decision), *proposed, *accord.blocking(), "What next?"))
@@ -146,7 +149,7 @@ MEETING = Meeting(
     KnightsSettings,
     plan_knights_rounds,
     ("system", "speak", "respond"),
-    "They speak in turn and score the table until all agree; then you choose.",
+    "Seats speak in turn and score how far they agree until all do; then you choose.",
     gates=("warning", "decide", "choose"),
     minimum_seats=2,
     shows_project=True,

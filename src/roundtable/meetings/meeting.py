@@ -1,4 +1,4 @@
-"""What every meeting says of itself before it is held."""
+"""What a meeting declares about itself."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Quorum, Turns
 
 RetryCount = Annotated[int, msgspec.Meta(ge=0, le=3)]
-"""How often what fails may be tried again before the failure is said."""
+"""How often something that failed may be retried."""
 
 
 ShownContent = Literal["files", "part", "found", "answers", "printed"]
-"""What a prompt shows besides: the project's files as far as there is room for them, or one part of them; what was
-found in all parts, what all answered in the round before, what programs printed."""
+"""What a prompt shows besides its template: the files of the project as far as they fit, one part of them, the findings
+
+of all parts, all answers of the round before, or the output of programs.
+"""
 
 
 class PlannedRound(msgspec.Struct, frozen=True):
-    """One round it may come to: the template of its prompt, the form of its answers, who reads whom.
+    """One round that a meeting may hold: the template of its prompt, the codec of its answers, and its turns.
 
-    A meeting may ask by these three; the rest is for its quote alone. Not `likely`: only at worst. `tokens` is the
-    longest answer; without it, the limit of the session holds. `words` are the bytes that are filled into the template.
-    One that `shows` a part is held once for every part there is. Where it `writes`, the answer of one seat or of each
-    of them becomes part of the project.
+    Meetings ask with these three; the other fields are for the quote. A round that is not `likely` is held only in the
+    worst case. `tokens` is the maximum length of an answer; 0 means the session's limit. `words` is the size in bytes
+    of the texts filled into the template. A round that `shows` a part is held once for every part. With `writes`, the
+    answer of one seat or of each seat becomes part of the project.
     """
 
     template: str
@@ -39,13 +41,13 @@ class PlannedRound(msgspec.Struct, frozen=True):
 
 
 class Meeting(msgspec.Struct, frozen=True):
-    """One kind of meeting: what it is called, who holds it, what it may be told, what it may come to.
+    """One kind of meeting: its name, its rules, its settings, and the rounds it may hold.
 
-    `gathers` says that, unless the person names other context, the seats are shown the project: its files,
-    branch and recent commits. `answers` are what can be answered ahead to those gates of which that is known. `writes`
-    says that its result is written to the workspace once a person has said yes. `filled` are the settings that are
-    filled in when it is opened, from an option or from the session it is about; no file may set them. `quorum` holds
-    where the person says nothing.
+    `shows_project` shows the seats files, branch and recent commits of the project, unless the person names other
+    context. `advance_answers` are the answers that can be given in advance, by gate, where they are known.
+    `writes_files` says that the result is written to files once a person approved it. `filled_settings` are set when
+    the meeting is opened, from an option or from another session; no file may set them. `quorum` applies unless the
+    person sets one.
     """
 
     name: str
@@ -64,10 +66,10 @@ class Meeting(msgspec.Struct, frozen=True):
     quorum: Quorum = Quorum()
 
     def planned_rounds(self, settings: dict[str, Any], options: Sequence[str]) -> tuple[PlannedRound, ...]:
-        """The rounds it may come to with these settings."""
+        """The rounds the meeting may hold with these settings."""
         return self.plan_rounds(msgspec.convert(settings, self.settings), options)
 
     def settable(self) -> dict[str, Any]:
-        """The settings that a file may hold, with their defaults."""
+        """The settings that a file may set, with their defaults."""
         known = msgspec.structs.asdict(self.settings())
         return {name: default for name, default in known.items() if name not in self.filled_settings}

@@ -1,9 +1,8 @@
-"""Meetings that a data file describes: rounds, a rule, gates. One function holds them all.
+"""Meetings that a person defines in a file: its rounds, its decision rule, its gates, and the validation of such a
+file.
 
-Rounds are held in their order, each as often as it says, or until the rule is satisfied. The last one is in the form
-the rule reads, and decides. Where it settles nothing, the person may choose.
-
-What a data file may say of a meeting: its rounds, its rule, its gates, and which of it cannot be held.
+Rounds are held in order, each as often as it says, or until the rule is satisfied. The last round has the codec of the
+rule and decides. Where it decides nothing, the person may choose.
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ from roundtable.meetings.shared_rounds import ask_person_to_choose, serve_seat_r
 
 PITCH, OBJECTIONS, BALLOT = "position", "agree-object-add", "ranked-ballot"
 APPLY_OPTION = "apply"
-"""The option of a gate by which the decision is carried out."""
+"""The gate option that carries the decision out."""
 
 PROMPT_PLACEHOLDERS = frozenset({"candidates", "label", "options", "points", "seat"})
-"""What a prompt may leave to be filled in."""
+"""Placeholders that a prompt may use."""
 
-_WORD = re.compile(r"[a-z][a-z0-9-]{0,30}")
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 
 RecipeCodec = Literal["free", "position", "score-json", "agree-object-add", "diagnosis-json", "ranked-ballot"]
 
 
 class RoundTurns(Turns, frozen=True, forbid_unknown_fields=True):
-    """Who speaks when and who sees what."""
+    """Who speaks when and who sees which answers."""
 
 
 class RecipeRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One kind of round; its prompt stands here, or in the prompts folder under its purpose."""
+    """One kind of round; its prompt is given here, or in the prompts folder under its purpose."""
 
     purpose: str
     prompt: str = ""
@@ -53,7 +52,7 @@ class RecipeRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RecipeGate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A question to the person after a round; the answer `stop` ends the meeting there."""
+    """A question to the person after a round; the option `stop` ends the meeting."""
 
     id: str
     after: str
@@ -63,7 +62,7 @@ class RecipeGate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A whole meeting as its file describes it."""
+    """A meeting as its file defines it."""
 
     summary: str
     rounds: Annotated[tuple[RecipeRound, ...], Meta(min_length=1)]
@@ -74,18 +73,20 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gates: tuple[RecipeGate, ...] = ()
     limits: dict[str, Any] = {}
 
-    def mistake(self) -> str:
-        """What the file says that cannot be held, in one sentence; nothing if all is well."""
-        return next(filter(None, (self._odd_name(), self._odd_round(), self._odd_gate())), "")
+    def find_mistake(self) -> str:
+        """The first invalid setting, in one sentence; empty if the recipe is valid."""
+        return next(
+            filter(None, (self._find_invalid_name(), self._find_invalid_round(), self._find_invalid_gate())), ""
+        )
 
-    def _odd_name(self) -> str:
-        named = {"rounds": [it.purpose for it in self.rounds], "gates": [it.id for it in self.gates]}
-        named["gates.options"] = [option for it in self.gates for option in it.options]
-        wrong = [(key, name) for key, names in named.items() for name in names if not _WORD.fullmatch(name)]
+    def _find_invalid_name(self) -> str:
+        named = {"rounds": [round.purpose for round in self.rounds], "gates": [gate.id for gate in self.gates]}
+        named["gates.options"] = [option for gate in self.gates for option in gate.options]
+        wrong = [(key, name) for key, names in named.items() for name in names if not _NAME.fullmatch(name)]
         return f"{wrong[0][0]}: {wrong[0][1]!r} must be one word of small letters, digits and dashes." if wrong else ""
 
-    def _odd_round(self) -> str:
-        purposes, codecs = [it.purpose for it in self.rounds], [it.codec for it in self.rounds]
+    def _find_invalid_round(self) -> str:
+        purposes, codecs = [round.purpose for round in self.rounds], [round.codec for round in self.rounds]
         if len({*purposes, "system"}) <= len(purposes):
             return "rounds: each needs a purpose of its own, and system is taken."
         if codecs[-1] != self.rule.codec:
@@ -96,8 +97,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return f"rounds: {OBJECTIONS} goes with the rule no_objection only."
         return ""
 
-    def _odd_gate(self) -> str:
-        ids, purposes = [gate.id for gate in self.gates], [it.purpose for it in self.rounds]
+    def _find_invalid_gate(self) -> str:
+        ids, purposes = [gate.id for gate in self.gates], [round.purpose for round in self.rounds]
         if len({*ids, "choose"}) <= len(ids):
             return "gates: each needs an id of its own, and choose is taken."
         for gate in self.gates:
@@ -113,20 +114,20 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RecipeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file's own text: it travels with the session, whatever becomes of the file."""
+    """The text of the file: it is stored with the session, which does not depend on the file."""
 
     recipe: str
 
 
 def recipe_to_meeting(name: str, recipe: Recipe) -> Meeting:
-    """The recipe as any other meeting."""
+    """The recipe as a meeting."""
     return Meeting(
         name,
         1,
-        partial(_hold, name, recipe),
+        partial(_hold_recipe, name, recipe),
         RecipeSettings,
-        lambda settings, options: _plan(recipe),
-        ("system", *(it.purpose for it in recipe.rounds)),
+        lambda settings, options: _recipe_rounds(recipe),
+        ("system", *(round.purpose for round in recipe.rounds)),
         recipe.summary,
         gates=("choose", *(gate.id for gate in recipe.gates)),
         minimum_seats=recipe.minimum,
@@ -134,33 +135,33 @@ def recipe_to_meeting(name: str, recipe: Recipe) -> Meeting:
     )
 
 
-def _plan(recipe: Recipe) -> tuple[PlannedRound, ...]:
-    """Each kind of round is held once at least."""
+def _recipe_rounds(recipe: Recipe) -> tuple[PlannedRound, ...]:
+    """The rounds of a recipe: each kind is held at least once."""
     return tuple(
-        PlannedRound(it.purpose, it.codec, it.turns, likely=time == 0)
-        for it in recipe.rounds
-        for time in range(it.at_most)
+        PlannedRound(round.purpose, round.codec, round.turns, likely=time == 0)
+        for round in recipe.rounds
+        for time in range(round.at_most)
     )
 
 
-async def _hold(name: str, recipe: Recipe, table: Table) -> Decision:
-    """Hold the meeting."""
+async def _hold_recipe(name: str, recipe: Recipe, table: Table) -> Decision:
+    """Hold a meeting by a recipe."""
     hearing, step = RuleInput(table.charter, table.labels), ""
     for planned in recipe.rounds:
         for _ in range(planned.at_most):
             round = f"{name}/{len(hearing.rounds) + 1}-{planned.purpose}"
             if hearing.rounds:
                 if not await table.may_open(round):
-                    return await _concluded(table, recipe, hearing, "")
+                    return await _conclude(table, recipe, hearing, "")
                 await serve_seat_requests(table, hearing.rounds[-1])
-            held = await _asked(table, round, planned, hearing)
-            hearing = _after(recipe, planned, hearing, held)
+            held = await _ask_round(table, round, planned, hearing)
+            hearing = _add_round(recipe, planned, hearing, held)
             if not held.quorate:
                 return decide_without_quorum(held)
             if held in hearing.deciding and recipe.rule.conclude(hearing).is_decided:
                 break
         step = ""
-        for gate in (it for it in recipe.gates if it.after == planned.purpose):
+        for gate in (gate for gate in recipe.gates if gate.after == planned.purpose):
             if APPLY_OPTION in gate.options and hearing.deciding:
                 reached = recipe.rule.conclude(hearing)
                 heeded = await table.check_decrees(reached)
@@ -168,30 +169,30 @@ async def _hold(name: str, recipe: Recipe, table: Table) -> Decision:
                     return heeded
             step = await table.gate(Gate(gate.id, gate.question, gate.options, gate.default))
             if step == "stop":
-                return await _concluded(table, recipe, hearing, step)
-    return await _concluded(table, recipe, hearing, step)
+                return await _conclude(table, recipe, hearing, step)
+    return await _conclude(table, recipe, hearing, step)
 
 
-async def _asked(table: Table, name: str, planned: RecipeRound, hearing: RuleInput) -> Round:
-    made = collect_debate_points(hearing.rounds)
+async def _ask_round(table: Table, name: str, planned: RecipeRound, hearing: RuleInput) -> Round:
+    open_points = collect_debate_points(hearing.rounds)
     options = table.charter.options
-    values = {"options": "\n".join(f"- {it}" for it in options)}
-    quotes = {"points": "\n".join(made.reading()) or "(none)"}
+    values = {"options": "\n".join(f"- {option}" for option in options)}
+    quotes = {"points": "\n".join(open_points.reading()) or "(none)"}
     lists = {"candidates": read_out_candidates(hearing.candidates)}
     choices: dict[str, Sequence[str]] = {
         PITCH: options,
-        BALLOT: [it.id for it in hearing.candidates],
+        BALLOT: [candidate.id for candidate in hearing.candidates],
         OBJECTIONS: list(positions_by_seat(hearing.pitched)) if hearing.pitched else [],
     }
     return await table.ask(
         name,
-        Prompt(planned.purpose, values, lists, quotes, made.settled()),
+        Prompt(planned.purpose, values, lists, quotes, open_points.settled()),
         expect=Expect(planned.codec, tuple(choices.get(planned.codec, ()))),
         turns=msgspec.convert(msgspec.to_builtins(planned.turns), Turns),
     )
 
 
-def _after(recipe: Recipe, planned: RecipeRound, hearing: RuleInput, held: Round) -> RuleInput:
+def _add_round(recipe: Recipe, planned: RecipeRound, hearing: RuleInput, held: Round) -> RuleInput:
     decides = planned.codec == recipe.rule.codec
     return msgspec.structs.replace(
         hearing,
@@ -201,11 +202,11 @@ def _after(recipe: Recipe, planned: RecipeRound, hearing: RuleInput, held: Round
     )
 
 
-async def _concluded(table: Table, recipe: Recipe, hearing: RuleInput, step: str) -> Decision:
-    """What the rule makes of it, and where that settles nothing, the person."""
+async def _conclude(table: Table, recipe: Recipe, hearing: RuleInput, step: str) -> Decision:
+    """The decision of the rule, or of the person where the rule decides nothing."""
     if not hearing.deciding:
         how = (StoppedBeforeDeciding(),)
-        held = tuple(it.name for it in hearing.rounds)
+        held = tuple(round.name for round in hearing.rounds)
         return Decision(Outcome.INSUFFICIENT, how, electorate=hearing.rounds[-1].electorate, basis=held)
     decision = msgspec.structs.replace(recipe.rule.conclude(hearing), next_step=step)
     if decision.outcome in (Outcome.TIE, Outcome.DEADLOCK) and decision.proposals:

@@ -1,11 +1,11 @@
-"""The review: every seat looks at the changes alone, and what it finds is run, not voted on.
+"""The review: every seat looks at the changes alone, and findings are proven by running programs, not by votes.
 
-1. Blind: each seat lists what is wrong, where and how bad, each with a program that shows it.
-2. The findings are pooled, what several found is one, and the programs run in the sandbox on a copy of the tree with
-   the change. What they show there and not on the tree before it is reproduced; what they look for and do not find is
-   refuted; what shows before it as well is old.
-3. What nobody could show is put to all seats once more, unsigned: who can, writes a program that settles it.
-4. The decision lists all of it. What was reproduced stands against the changes; what is unproven is named as such.
+1. Blind: each seat lists what is wrong, where and how bad, each with a program that proves it.
+2. Equal findings are merged, and the programs run in the sandbox on a copy of the tree with the change. What they show
+   there and not before the change is reproduced; what they look for and do not find is refuted; what also shows before
+   the change is old.
+3. Unproven findings are shown to all seats once more, unsigned: a seat that can writes a program that settles them.
+4. The decision lists all findings. Reproduced ones count against the changes; unproven ones are marked as such.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ EXAMINE = PlannedRound("examine", "proofs", Turns(visibility="own"))
 
 
 class ReviewSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the changes stand, as `roundtable review` fills it in: between the commits `base` and `tip`, in the
-    workspace where there is no `tip`, or in a `patch` that is laid over it."""
+    """Which changes are reviewed, as `roundtable review` fills it in: between the commits `base` and `tip`, in the
+    workspace
+
+    if there is no `tip`, or in a `patch` that is applied to it.
+    """
 
     base: str = ""
     tip: str = ""
@@ -38,12 +41,12 @@ class ReviewSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def plan_review_rounds(settings: ReviewSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
-    """A second round is to be expected: seldom does everything come with a proof."""
+    """The rounds of a review; the second is likely, since seldom every finding has a proof."""
     return (BLIND, EXAMINE)
 
 
 async def hold_review_meeting(table: Table) -> Decision:
-    """Hold the meeting."""
+    """Hold a review."""
     blind = await table.ask("review/1-blind", Prompt(BLIND.template), expect=Expect(BLIND.codec), turns=BLIND.turns)
     if not blind.quorate:
         return decide_without_quorum(blind)
@@ -51,42 +54,44 @@ async def hold_review_meeting(table: Table) -> Decision:
     if not findings:
         return decide_review((), (blind,), "")
 
-    first = await _run(table, blind)
+    first = await _run_proofs(table, blind)
     if isinstance(first, Fault) or not first.sandbox:
-        lacking = first.message if isinstance(first, Fault) else _lacking(first)
+        lacking = first.message if isinstance(first, Fault) else _missing_sandbox_reason(first)
         results = () if isinstance(first, Fault) else (first,)
         return decide_review(weigh_findings_by_proof(findings, results), (blind,), "", lacking)
 
     found, rounds = weigh_findings_by_proof(findings, (first,)), (blind,)
     name = "review/2-examine"
     if unproven_findings(found) and await table.may_open(name):
-        examined = await _examined(table, name, unproven_findings(found))
-        second = await _run(table, examined) if any(it.verdict.claims for it in examined.moves) else None
+        examined = await _ask_to_examine(table, name, unproven_findings(found))
+        second = await _run_proofs(table, examined) if any(move.verdict.claims for move in examined.moves) else None
         rounds = (blind, examined)
         found = weigh_findings_by_proof(findings, (first, second) if isinstance(second, ClaimsProven) else (first,))
     return decide_review(found, rounds, first.sandbox)
 
 
-async def _examined(table: Table, name: str, open: Sequence[Finding]) -> Round:
-    """Everybody reads what is unproven, unsigned, and may settle it either way."""
-    prompt = Prompt(EXAMINE.template, lists={"findings": tuple(f"{it.id}: {it.in_full}" for it in open)})
-    expect = Expect(EXAMINE.codec, tuple(it.id for it in open))
+async def _ask_to_examine(table: Table, name: str, open: Sequence[Finding]) -> Round:
+    """Ask all seats for programs that settle the unproven findings, unsigned."""
+    prompt = Prompt(EXAMINE.template, lists={"findings": tuple(f"{finding.id}: {finding.in_full}" for finding in open)})
+    expect = Expect(EXAMINE.codec, tuple(finding.id for finding in open))
     return await table.ask(name, prompt, expect=expect, turns=EXAMINE.turns)
 
 
-async def _run(table: Table, round: Round) -> ClaimsProven | Fault:
+async def _run_proofs(table: Table, round: Round) -> ClaimsProven | Fault:
     """Run the proofs of a round, on the tree with the changes and on the one before."""
     settings = msgspec.convert(table.charter.settings, ReviewSettings)
     patch = (
-        next((it.digest for it in table.charter.context if it.name == DIFF_CONTEXT_NAME), "") if settings.patch else ""
+        next((item.digest for item in table.charter.context if item.name == DIFF_CONTEXT_NAME), "")
+        if settings.patch
+        else ""
     )
     result = await table.do(f"{round.name}/proofs", ProveClaims((round.name,), settings.base, settings.tip, patch))
     assert isinstance(result, ClaimsProven | Fault)
     return result
 
 
-def _lacking(result: ClaimsProven) -> str:
-    return next((it.why for it in result.proofs if it.why), "There is no sandbox here.")
+def _missing_sandbox_reason(result: ClaimsProven) -> str:
+    return next((proof.why for proof in result.proofs if proof.why), "No sandbox is available.")
 
 
 MEETING = Meeting(
@@ -96,6 +101,6 @@ MEETING = Meeting(
     ReviewSettings,
     plan_review_rounds,
     ("system", "blind", "examine"),
-    "Changes are reviewed blind; what is found is reproduced or refuted by running it.",
+    "Changes are reviewed blind; findings are reproduced or refuted by running programs.",
     filled_settings=("base", "tip", "patch"),
 )

@@ -1,10 +1,10 @@
-"""Seven stages from an idea to a running program, with a person's yes between them.
+"""The SDLC meeting: seven stages from an idea to a running program, with the person's yes between them.
 
-1. Each stage is held in its own way: words that are agreed on, files, a review, a program that is run. Every one gets
-   what the earlier ones agreed on word for word, and the project's files as they stand.
-2. After each, the person goes on, sends it back with new instructions, goes back to an earlier stage, skips the next
-   or ends it here. Nobody's yes is taken for granted: with nobody there, it ends after the first stage.
-3. In the end the project is handed over, as the person likes it.
+1. Each kind of stage is held in its own way: a text to agree on, files, a review, a program to run. Every stage gets
+   the results of earlier ones word for word, and the current files of the project.
+2. After each stage the person continues, repeats it with new instructions, goes back to an earlier stage, skips the
+   next one, or ends the meeting. Without a person, the meeting ends after the first stage.
+3. At the end the project is delivered in the form the person chooses.
 """
 
 from __future__ import annotations
@@ -45,35 +45,37 @@ STAGE_RUNNERS = {
     "run": hold_execution_stage,
 }
 MAX_STAGE_ATTEMPTS = 5
-"""How often one stage can be sent back before the person has to go on or end it."""
+"""How often one stage can be held before the person has to continue or end the meeting."""
 
 AFTER_STAGE_CHOICES = {
     "continue": "go on to the next stage",
-    "retry": "hold this stage again; say what is to be different",
-    "back": "go back to an earlier stage on a line of its own: say which, and what is to be different",
-    "skip": "go on, and leave the next stage out",
-    "complete": "end it here; what there is, is the result",
+    "retry": "repeat this stage; say what should be different",
+    "back": "go back to an earlier stage in a new session: say which, and what should be different",
+    "skip": "continue and skip the next stage",
+    "complete": "end here with the result so far",
     "stop": "stop here without a result",
 }
 
 
 def plan_sdlc_rounds(settings: SdlcSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
-    """All rounds that its stages may come to."""
+    """All rounds that the stages may hold."""
     return plan_stage_rounds(enabled_stages(settings), settings.runs, existing=settings.existing)
 
 
 async def hold_sdlc_meeting(table: Table) -> Decision:
-    """Hold the meeting."""
+    """Hold the stages one after the other."""
     stages, ends = enabled_stages(sdlc_settings(table.charter)), list[StageEnd]()
     skipped = False
     for index, stage in enumerate(stages):
         if skipped:
             ends.append(
-                await _ended(table, stage.name, StageContext(table, stage, index, 1, tuple(ends)).end(how="skipped"))
+                await _record_stage_end(
+                    table, stage.name, StageContext(table, stage, index, 1, tuple(ends)).end(how="skipped")
+                )
             )
             skipped = False
             continue
-        end, answer = await _held(table, stage, index, tuple(ends), last=index == len(stages) - 1)
+        end, answer = await _hold_stage(table, stage, index, tuple(ends), last=index == len(stages) - 1)
         ends.append(end)
         if answer in ("stop", "back"):
             gate = after_stage_gate_id(stage_attempt_name(end.stage, end.attempt))
@@ -84,22 +86,22 @@ async def hold_sdlc_meeting(table: Table) -> Decision:
     return await deliver_finished_project(table, ends)
 
 
-async def _held(
+async def _hold_stage(
     table: Table, stage: Stage, index: int, before: tuple[StageEnd, ...], *, last: bool
 ) -> tuple[StageEnd, str]:
-    """Hold a stage until the person is content with it; returns what it came to and what they said."""
+    """Hold a stage until the person accepts it; returns its result and the person's answer."""
     instructions = stage.instructions
     for attempt in range(1, MAX_STAGE_ATTEMPTS + 1):
-        setting = StageContext(table, stage, index, attempt, before, instructions)
+        context = StageContext(table, stage, index, attempt, before, instructions)
         try:
-            end = await STAGE_RUNNERS[stage.kind](setting)
+            end = await STAGE_RUNNERS[stage.kind](context)
         except StepFailed as stop:
-            end = setting.end(how="failed", notices=(f"{stop.fault.message} {stop.fault.help}".strip(),))
-        end = await _ended(table, setting.name, end)
-        gate = after_stage_gate_id(setting.name)
-        barred = {"retry"} if attempt == MAX_STAGE_ATTEMPTS else set[str]()
-        barred |= {"skip"} if last else set[str]()
-        details = {option: meaning for option, meaning in AFTER_STAGE_CHOICES.items() if option not in barred}
+            end = context.end(how="failed", notices=(f"{stop.fault.message} {stop.fault.help}".strip(),))
+        end = await _record_stage_end(table, context.name, end)
+        gate = after_stage_gate_id(context.name)
+        unavailable = {"retry"} if attempt == MAX_STAGE_ATTEMPTS else set[str]()
+        unavailable |= {"skip"} if last else set[str]()
+        details = {option: meaning for option, meaning in AFTER_STAGE_CHOICES.items() if option not in unavailable}
         details |= {"continue": "take this as the result"} if last else {}
         question = rule.stage_gate_question(stage, end, last=last)
         answer = await table.gate(Gate(gate, question, tuple(details), "stop", details, again_of=STAGES_GATE))
@@ -109,7 +111,7 @@ async def _held(
     raise AssertionError("the last attempt has no retry among its options")
 
 
-async def _ended(table: Table, name: str, end: StageEnd) -> StageEnd:
+async def _record_stage_end(table: Table, name: str, end: StageEnd) -> StageEnd:
     return (await require_effect(table, f"{name}/end", EndStage(end), StageEnded)).end
 
 
@@ -120,7 +122,7 @@ MEETING = Meeting(
     SdlcSettings,
     plan_sdlc_rounds,
     rule.STAGE_PROMPTS,
-    "Seven stages from an idea to a running program, with your yes between them.",
+    "Seven stages from an idea to a running program, with your approval between them.",
     gates=(STAGES_GATE, RERUN_GATE, DELIVER, *WRITE_GATES),
     advance_answers={
         STAGES_GATE: ("continue",),

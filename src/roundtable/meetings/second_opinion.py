@@ -1,11 +1,11 @@
-"""The second opinion: several seats answer at once, and what they said is put together in their own words.
+"""The second opinion: several seats answer at once, and their words are put together unchanged.
 
 1. Every seat answers alone: a recommendation in one line, a plain yes or no where the question has one, the risks.
-2. Two opinions are compared by what was said outright: the option taken, yes against no, the same words. Only where
-   none of these tells, one secret ballot asks the seats themselves; it costs a few words each, and nothing is guessed.
-3. Only if it was asked for, and only if the answers show a disagreement, a gap or a risk that blocks, the seats
-   read each other, unsigned, and answer once more.
-4. The synthesis quotes and is made by code. All who count agree, or nobody wins. There is nothing to ask the person.
+2. Two opinions are compared by what they state: the chosen option, yes against no, the same words. Only if none of
+   these decides, one secret ballot asks the seats themselves.
+3. Only if it was requested, and if the answers show a disagreement, a gap or a blocking risk, the seats read each
+   other, unsigned, and answer once more.
+4. The synthesis quotes and is made by code. All counted seats agree, or nobody wins. The person is asked nothing.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ class SecondOpinionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=T
 
 
 def plan_second_opinion_rounds(settings: SecondOpinionSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
-    """One round is to be expected; the ballot and the follow-up only where the first leaves it open."""
+    """The rounds of a second opinion: one is likely, ballot and follow-up are held where the first leaves it open."""
     ballot = () if options else (msgspec.structs.replace(RATING_ROUND, likely=False),)
     return (OPINION, *ballot, *([FOLLOW_UP_ROUND] if settings.follow_up else []))
 
 
 async def hold_second_opinion_meeting(table: Table) -> Decision:
-    """Hold the meeting."""
+    """Hold a second opinion."""
     settings = msgspec.convert(table.charter.settings, SecondOpinionSettings)
-    first = await _opinions(table)
+    first = await _ask_opinions(table)
     if not first.quorate:
         return positions.decide_without_quorum(first)
 
@@ -61,12 +61,12 @@ async def hold_second_opinion_meeting(table: Table) -> Decision:
 
     reason = opinions.find_divergence(standing) if settings.follow_up else ""
     if reason and await table.may_open(FOLLOW_UP_ROUND_NAME):
-        standing = positions.standing_after_reading(standing, await _follow_up(table, reason, standing))
+        standing = positions.standing_after_reading(standing, await _ask_follow_up(table, reason, standing))
     return opinions.decide_second_opinion(standing)
 
 
-async def _opinions(table: Table) -> Round:
-    """The one round there always is: nobody knows what the others say."""
+async def _ask_opinions(table: Table) -> Round:
+    """Ask every seat, blind."""
     options = table.charter.options
     return await table.ask(
         OPINIONS_ROUND_NAME,
@@ -76,8 +76,8 @@ async def _opinions(table: Table) -> Round:
     )
 
 
-async def _follow_up(table: Table, reason: str, standing: positions.CouncilStanding) -> Round:
-    """The one more round there may be, with the reason for it on the record."""
+async def _ask_follow_up(table: Table, reason: str, standing: positions.CouncilStanding) -> Round:
+    """Ask every seat once more; the reason is recorded with the round."""
     ids = tuple(proposal.id for proposal in standing.proposals)
     return await table.ask(
         FOLLOW_UP_ROUND_NAME,
@@ -98,6 +98,6 @@ MEETING = Meeting(
     SecondOpinionSettings,
     plan_second_opinion_rounds,
     ("system", "opinion", "ballot", "follow-up"),
-    "One round of answers at once, one more if they differ and you asked for it; quoted, not blended.",
+    "One round of answers, one more if they differ and you asked for it; quoted, not blended.",
     minimum_seats=2,
 )

@@ -1,7 +1,5 @@
-"""What meetings have in common: offer the options, compare positions on a secret ballot, ask the person.
-
-What seats ask to see before they go on, and what they have settled by running it: for the whole table at once.
-"""
+"""Rounds and questions that several meetings share: options, comparing positions, the person's choice, requests,
+proofs."""
 
 from __future__ import annotations
 
@@ -16,19 +14,19 @@ from roundtable.core.values import Expect, Gate, Prompt, Proposal, Round, Turns
 from roundtable.meetings.meeting import PlannedRound
 from roundtable.report.reasons import reasons_text
 
-APPLY_HINT = "`roundtable apply` then does it"
-"""What a yes to carrying out is told."""
+APPLY_HINT = "with `roundtable apply`"
+"""What a gate says about carrying out a decision."""
 
 RATING_ROUND = PlannedRound("ballot", "ratings", Turns(visibility="own", secret=True))
 
 
 def render_options(task: str, options: Sequence[str]) -> str:
-    """The options as they are read out, with what to do with one of them; nothing where there are none."""
-    return "\n".join((f"{task} exactly one of these:", *(f"- {it}" for it in options))) if options else ""
+    """The options as a prompt lists them, after what to do with one of them; empty if there are none."""
+    return "\n".join((f"{task} exactly one of these:", *(f"- {option}" for option in options))) if options else ""
 
 
 async def compare_positions(table: Table, name: str, answers: Round) -> PositionRatings:
-    """One cheap secret ballot: which of these positions are the same as yours, acceptable, opposed?"""
+    """Hold one secret ballot: which of these positions are the same as yours, acceptable, opposed?"""
     positions = positions_by_seat(answers)
     labels = {seat: table.labels[seat] for seat in positions}
     ballot = await table.ask(
@@ -45,7 +43,7 @@ async def compare_positions(table: Table, name: str, answers: Round) -> Position
 
 
 async def ask_person_to_choose(table: Table, why: Reasons, proposals: Sequence[Proposal], before: str = "") -> str:
-    """Where the seats cannot settle it, the person may; left alone, it stays unsettled."""
+    """Ask the person for one of the proposals; returns an empty string if nobody chooses."""
     details = {proposal.id: proposal.text for proposal in proposals}
     question = " ".join(filter(None, (before, reasons_text(why), "Which proposal do you choose?")))
     choice = await table.gate(Gate("choose", question, (*details, "none"), default="none", details=details))
@@ -57,7 +55,7 @@ MAX_REQUESTED_CHECKS = 3
 
 
 async def serve_seat_requests(table: Table, round: Round) -> None:
-    """Show the table the files and have the checks run that this round's seats asked for, each once."""
+    """Show all seats the files and run the checks that seats of this round asked for, each once."""
     wanted = [move.verdict.wants for move in round.moves if move.verdict.counts]
     files = tuple(dict.fromkeys(path for wants in wanted for path in wants.files))[:MAX_REQUESTED_FILES]
     checks = tuple(dict.fromkeys(name for wants in wanted for name in wants.checks))[:MAX_REQUESTED_CHECKS]
@@ -68,7 +66,7 @@ async def serve_seat_requests(table: Table, round: Round) -> None:
 
 
 async def prove_round_claims(table: Table, round: Round, earlier: Sequence[Round] = ()) -> Round:
-    """The round with its claims settled by running them. Where nothing could be run, the meeting goes on as it is."""
+    """The round with its claims settled by running their proofs; unchanged if nothing could be run."""
     claimed = any(move.verdict.claims for move in round.moves if move.verdict.counts)
     result = await table.do(f"{round.name}/proofs", ProveClaims((round.name,))) if claimed else None
     return apply_proofs_to_round(round, result.proofs if isinstance(result, ClaimsProven) else (), earlier)

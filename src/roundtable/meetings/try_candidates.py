@@ -1,4 +1,4 @@
-"""What meetings that write have in common: every step is done or ends the meeting, and what fails may be mended."""
+"""Trying candidates: run what seats wrote, and let the authors of failing candidates fix them."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ WHOLE_FILES_CODEC, FILE_PARTS_CODEC = "changes", "changes-in-parts"
 
 FIX_ROUND = PlannedRound("mend", WHOLE_FILES_CODEC, Turns(visibility="own", at_bench=True), likely=False)
 RESTART_ROUND = PlannedRound("anew", WHOLE_FILES_CODEC, Turns(visibility="none", at_bench=True), likely=False)
-"""For who mends by writing the same again: without its own words before its eyes, it finds others."""
+"""For a seat that resubmits an identical fix: without its own words in the prompt, it writes another change."""
 EVIDENCE_ROUND = PlannedRound(EVIDENCE_CHECK, WHOLE_FILES_CODEC, Turns(visibility="none", at_bench=True), likely=False)
-"""For seats whose change may be right but has no test that shows it: that is written by the task, not by the code."""
+"""For a seat whose change may be right but has no test that proves it: the test follows the task, not the code."""
 
 LONG_FILE_BYTES = 12_000
-"""Bytes of a file from which on only its changed parts are to be written; told of parts, small models lose the way."""
+"""Of files longer than this, only changed parts have to be written; for shorter ones that confuses small models."""
 
 
 class StepFailed(Exception):
-    """A step that could not be done; ends the meeting, which says why."""
+    """A step that failed and ends the meeting."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)
@@ -44,7 +44,7 @@ class StepFailed(Exception):
 
 
 async def require_effect(table: Table, step: str, effect: Effect, kind: type[T]) -> T:
-    """What a step came to, or NotDone."""
+    """Perform a step and return its result, or raise StepFailed."""
     result = await table.do(step, effect)
     if isinstance(result, Fault):
         raise StepFailed(result)
@@ -53,41 +53,43 @@ async def require_effect(table: Table, step: str, effect: Effect, kind: type[T])
 
 
 def choose_changes_codec(sizes: Iterable[int]) -> str:
-    """The form of changes to files of so many bytes: whole files, or parts of those that are long."""
+    """The codec for changes to files of these sizes: whole files, or parts where a file is long."""
     return FILE_PARTS_CODEC if any(size > LONG_FILE_BYTES for size in sizes) else WHOLE_FILES_CODEC
 
 
 def expect_changes(table: Table, shown: Sequence[ContextItem] = ()) -> Expect:
-    """How changes are to be written by seats who are shown these files."""
-    return Expect(choose_changes_codec(it.size for it in (*table.charter.context, *shown)))
+    """The reply format for changes, for seats that see these files."""
+    return Expect(choose_changes_codec(item.size for item in (*table.charter.context, *shown)))
 
 
 async def try_and_fix_candidates(
-    table: Table, stage: str, number: int, written: Round, mends: int, anew: Prompt, evidence: Prompt
+    table: Table, stage: str, number: int, written: Round, attempts: int, restart: Prompt, evidence: Prompt
 ) -> tuple[tuple[Round, ...], CandidatesTried]:
-    """Run what the seats wrote in a round of this number. Where nobody's passed, all are asked again, knowing why.
+    """Run what the seats wrote. If no candidate passes, ask the authors to fix theirs and run them again.
 
-    Where all have sent the same once more, there is nothing to run again.
+    If all seats send the same change again, nothing is run again.
     """
     rounds = (written,)
     result = await require_effect(table, f"{stage}/try", build_trial_effect(rounds), CandidatesTried)
-    for mend in range(1, mends + 1):
-        if not failed_candidate_seats(result) or any(it.passed for it in result.candidates):
+    for attempt in range(1, attempts + 1):
+        if not failed_candidate_seats(result) or any(candidate.passed for candidate in result.candidates):
             break
-        before = _wanted(*rounds)
-        prefix, stand = f"{stage}/{number + mend}", {it.seat for it in unverified_candidates(result)}
-        rounds += await _mended(
-            table, prefix, rounds, [it for it in failed_candidate_seats(result) if it not in stand], anew
+        before = _latest_changes(*rounds)
+        prefix, stand = f"{stage}/{number + attempt}", {candidate.seat for candidate in unverified_candidates(result)}
+        rounds += await _ask_for_fixes(
+            table, prefix, rounds, [seat for seat in failed_candidate_seats(result) if seat not in stand], restart
         )
-        rounds += await _proven(table, prefix, unproven_candidate_seats(result), result.tests_to, evidence)
-        if _wanted(*rounds) == before:
+        rounds += await _ask_for_tests(table, prefix, unproven_candidate_seats(result), result.tests_to, evidence)
+        if _latest_changes(*rounds) == before:
             break
-        result = await require_effect(table, f"{stage}/try-{mend + 1}", build_trial_effect(rounds), CandidatesTried)
+        result = await require_effect(table, f"{stage}/try-{attempt + 1}", build_trial_effect(rounds), CandidatesTried)
     return rounds, result
 
 
-async def _proven(table: Table, prefix: str, seats: Sequence[str], path: str, prompt: Prompt) -> tuple[Round, ...]:
-    """Whose change lacks nothing but a test that shows it writes that, to this path, and keeps the change."""
+async def _ask_for_tests(
+    table: Table, prefix: str, seats: Sequence[str], path: str, prompt: Prompt
+) -> tuple[Round, ...]:
+    """Ask the seats whose change only lacks a test for that test, at this path."""
     name = f"{prefix}-{EVIDENCE_ROUND.template}"
     if not seats or not await table.may_open(name):
         return ()
@@ -95,42 +97,48 @@ async def _proven(table: Table, prefix: str, seats: Sequence[str], path: str, pr
     return (await table.ask(name, prompt, expect=expect, seats=tuple(seats), turns=EVIDENCE_ROUND.turns),)
 
 
-async def _mended(
-    table: Table, prefix: str, rounds: Sequence[Round], seats: Sequence[str], anew: Prompt
+async def _ask_for_fixes(
+    table: Table, prefix: str, rounds: Sequence[Round], seats: Sequence[str], restart: Prompt
 ) -> tuple[Round, ...]:
-    """Whose change failed writes it again; who then sends the same is asked `anew`."""
+    """Ask the authors of failing candidates to fix them; ask those that send the same change again to start over."""
     name = f"{prefix}-{FIX_ROUND.template}"
     if not seats or not await table.may_open(name):
         return ()
     mended = await table.ask(
         name, Prompt(FIX_ROUND.template), expect=expect_changes(table), seats=tuple(seats), turns=FIX_ROUND.turns
     )
-    before = _wanted(*rounds)
-    repeated = tuple(seat for (seat, tests), wanted in _wanted(mended).items() if wanted == before.get((seat, tests)))
+    before = _latest_changes(*rounds)
+    repeated = tuple(
+        seat for (seat, tests), wanted in _latest_changes(mended).items() if wanted == before.get((seat, tests))
+    )
     name = f"{prefix}-{RESTART_ROUND.template}"
     if not repeated or not await table.may_open(name):
         return (mended,)
-    return mended, await table.ask(name, anew, expect=expect_changes(table), seats=repeated, turns=RESTART_ROUND.turns)
+    return mended, await table.ask(
+        name, restart, expect=expect_changes(table), seats=repeated, turns=RESTART_ROUND.turns
+    )
 
 
-def _wanted(*rounds: Round) -> dict[tuple[str, bool], object]:
-    """What each seat wants written by its last word in these rounds, whatever else it says; tests by themselves."""
+def _latest_changes(*rounds: Round) -> dict[tuple[str, bool], object]:
+    """The latest change of each seat in these rounds, without its prose; tests are kept apart."""
     found: dict[tuple[str, bool], object] = {}
     for round in rounds:
         tests = is_tests_round(round.name)
-        found |= {(it.seat, tests): wanted for it in round.moves if (wanted := _changes(it.text, tests=tests))}
+        found |= {
+            (move.seat, tests): wanted for move in round.moves if (wanted := _parse_changes(move.text, tests=tests))
+        }
     return found
 
 
-def _changes(text: str, *, tests: bool) -> object:
+def _parse_changes(text: str, *, tests: bool) -> object:
     try:
         wanted = parse_file_changes(text).operations
     except UnreadableReply:
         return "" if tests else text
-    return tuple(it for it in wanted if is_collected_test_file(it.path)) if tests else wanted
+    return tuple(operation for operation in wanted if is_collected_test_file(operation.path)) if tests else wanted
 
 
 def build_trial_effect(rounds: Sequence[Round], over: Digest = "") -> TryCandidates:
-    """What seats wrote in these rounds, each its last word, is to be tried."""
-    seats = dict.fromkeys(move.seat for it in rounds for move in it.moves)
-    return TryCandidates(tuple(it.name for it in rounds), tuple(seats), over)
+    """The effect that runs the latest change of each seat in these rounds."""
+    seats = dict.fromkeys(move.seat for round in rounds for move in round.moves)
+    return TryCandidates(tuple(round.name for round in rounds), tuple(seats), over)

@@ -1,10 +1,9 @@
 """The vote: ideas are pitched blind, discussed, and ranked on secret ballots.
 
-1. Every seat pitches one idea alone, unless the person gave the options. To leave things as they are is always
-   a candidate too.
-2. The seats read each other, unsigned, and argue for as many rounds as were set.
-3. Everybody ranks all candidates on a secret ballot, read to each seat in an order of its own.
-4. Who beats every other one against one wins, else who is left after elimination; a tie is the person's to break.
+1. Every seat pitches one idea alone, unless the person gave the options. Changing nothing is always a candidate too.
+2. The seats read each other, unsigned, and argue for a set number of rounds.
+3. Every seat ranks all candidates on a secret ballot, in which the candidates are shuffled for each seat.
+4. The Condorcet winner wins, otherwise the winner of instant-runoff voting; a tie is the person's to break.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ class VoteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def plan_vote_rounds(settings: VoteSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
-    """Every round is held; only the pitch falls away where options are given."""
+    """The rounds of a vote; with given options there is no pitch."""
     return (*([] if options else [PITCH]), *[DISCUSS] * settings.rounds, BALLOT)
 
 
 async def hold_vote_meeting(table: Table) -> Decision:
-    """Hold the meeting."""
+    """Hold a vote."""
     settings = msgspec.convert(table.charter.settings, VoteSettings)
     open_rounds: list[Round] = []
     if not table.charter.options:
@@ -46,32 +45,34 @@ async def hold_vote_meeting(table: Table) -> Decision:
         )
         if not open_rounds[0].quorate:
             return decide_without_quorum(open_rounds[0])
-    offered = vote_candidates(table.charter.options, open_rounds[0] if open_rounds else None, table.labels)
+    candidates_offered = vote_candidates(table.charter.options, open_rounds[0] if open_rounds else None, table.labels)
 
     for number in range(2, settings.rounds + 2):
         round = f"vote/{number}-discuss"
         if not await table.may_open(round):
             break
-        open_rounds.append(await _discussion(table, round, offered))
+        open_rounds.append(await _hold_discussion(table, round, candidates_offered))
 
-    poll = RankedPoll(offered, await _ballot(table, settings.rounds + 2, offered), tuple(open_rounds))
+    poll = RankedPoll(
+        candidates_offered, await _hold_ballot(table, settings.rounds + 2, candidates_offered), tuple(open_rounds)
+    )
     if not poll.ballot.quorate:
         return decide_without_quorum(poll.ballot)
-    tied = [it for it in offered if it.id in poll.tied]
+    tied = [proposal for proposal in candidates_offered if proposal.id in poll.tied]
     return decide_vote(poll, await ask_person_to_choose(table, poll.ruling.why, tied) if tied else "")
 
 
-async def _discussion(table: Table, round: str, offered: Sequence[Proposal]) -> Round:
-    prompt = Prompt(DISCUSS.template, lists={"candidates": read_out_candidates(offered)})
+async def _hold_discussion(table: Table, round: str, candidates_offered: Sequence[Proposal]) -> Round:
+    prompt = Prompt(DISCUSS.template, lists={"candidates": read_out_candidates(candidates_offered)})
     return await table.ask(round, prompt, expect=Expect(DISCUSS.codec), turns=DISCUSS.turns)
 
 
-async def _ballot(table: Table, number: int, offered: Sequence[Proposal]) -> Round:
-    """Everybody ranks everything; nobody learns how the others voted before the count."""
+async def _hold_ballot(table: Table, number: int, candidates_offered: Sequence[Proposal]) -> Round:
+    """Let every seat rank all candidates, in secret."""
     return await table.ask(
         f"vote/{number}-ballot",
-        Prompt(BALLOT.template, lists={"candidates": read_out_candidates(offered)}),
-        expect=Expect(BALLOT.codec, tuple(it.id for it in offered)),
+        Prompt(BALLOT.template, lists={"candidates": read_out_candidates(candidates_offered)}),
+        expect=Expect(BALLOT.codec, tuple(proposal.id for proposal in candidates_offered)),
         turns=BALLOT.turns,
     )
 

@@ -242,6 +242,6 @@ def _recipe(data: dict[str, Any], where: str) -> Recipe:
             f"{where}: rule.name cannot be {named!r}.", f"{near} Rules: {', '.join(DECISION_RULE_NAMES)}.".strip()
         )
     recipe = fill(Recipe, data, where)
-    if wrong := recipe.mistake():
+    if wrong := recipe.find_mistake():
         raise ConfigError(f"{where}: {wrong}", "Correct it, then try again.")
     return recipe

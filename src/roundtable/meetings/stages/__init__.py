@@ -1,1 +1,1 @@
-"""How a long meeting holds its stages: each kind is a plain async function from a Setting to the stage's end."""
+"""The stages of a long meeting: each kind is an async function from a StageContext to the stage's end."""

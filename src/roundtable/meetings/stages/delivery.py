@@ -1,6 +1,6 @@
-"""How a finished project reaches the person: as a folder, a git repository or a zip, once they say which.
+"""Delivery of a finished project: as a folder, a git repository or a zip file, as the person chooses.
 
-What extends a project of theirs goes the way of every change: shown hunk by hunk, approved, rehearsed, written.
+A project that extends existing files is written like every change: shown hunk by hunk, approved, rehearsed, written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from roundtable.core.ports import Table
 from roundtable.core.stages import StageEnd, latest_stage_draft, sdlc_settings
 from roundtable.core.values import Decision, Digest, Gate, NextStep, Outcome
 from roundtable.meetings.try_candidates import StepFailed
-from roundtable.meetings.write_change import ChangeProgress, carry_out_change
+from roundtable.meetings.write_change import WriteProgress, carry_out_change
 from roundtable.report.project_versions import stage_contributors
 from roundtable.report.stage_words import summarize_stage_history
 
@@ -26,13 +26,13 @@ DELIVER = "deliver"
 
 
 async def deliver_finished_project(table: Table, ends: Sequence[StageEnd]) -> Decision:
-    """Ask how the project is to be handed over, and do so; words alone are on the record, and need no handing over."""
+    """Ask how to deliver the project, and deliver it; a result without files needs no delivery."""
     charter, draft = table.charter, latest_stage_draft(ends)
     decision = decide_project_finished(charter, ends)
     if not draft or decision.outcome is not Outcome.REACHED:
         return decision
     if sdlc_settings(charter).existing:
-        return await _extended(table, ends, decision, draft)
+        return await _write_to_project(table, ends, decision, draft)
     details = dict(rule.handover_choices(charter))
     question = rule.handover_question(charter, ends)
     form = await table.gate(Gate(DELIVER, question, tuple(details), NextStep.LATER, details, writes=True))
@@ -44,19 +44,19 @@ async def deliver_finished_project(table: Table, ends: Sequence[StageEnd]) -> De
     return rule.decide_project_handed_over(charter, ends, given)
 
 
-async def _extended(table: Table, ends: Sequence[StageEnd], decision: Decision, draft: Digest) -> Decision:
-    """Write it to the person's own project, as far as they allow."""
-    bases = [it.base for it in ends if it.base]
-    course = ChangeProgress(
+async def _write_to_project(table: Table, ends: Sequence[StageEnd], decision: Decision, draft: Digest) -> Decision:
+    """Write the change to the person's own project, as far as they allow."""
+    bases = [end.base for end in ends if end.base]
+    progress = WriteProgress(
         DELIVER,
         bases[-1] if bases else table.charter.seats[0].name,
-        before=describe_last_run_failure(table.charter, ends),
-        apart=True,
+        preface=describe_last_run_failure(table.charter, ends),
+        after_stages=True,
         authors=stage_contributors(*ends),
         body=summarize_stage_history(ends),
     )
     decision = msgspec.structs.replace(decision, next_step="")
     try:
-        return rule.decide_project_extended(await carry_out_change(table, course, decision, draft))
+        return rule.decide_project_extended(await carry_out_change(table, progress, decision, draft))
     except StepFailed as stop:
         return decide_change_not_written(decision, f"{stop.fault.message} {stop.fault.help}".strip())

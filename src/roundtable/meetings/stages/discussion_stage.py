@@ -1,6 +1,6 @@
-"""A stage that comes to words: all answer blind, a judge says whether they agree, and what is open is argued.
+"""The discussion stage: all seats answer blind, a judge says whether they agree, and open points are argued.
 
-After the last round without agreement the person is shown the dispute and chooses a direction.
+After the last round without agreement the person sees the dispute and chooses a direction.
 """
 
 from __future__ import annotations
@@ -18,64 +18,64 @@ from roundtable.meetings.stages.judge import NONE_OPTION, JudgeResult, ask_stage
 from roundtable.report.reasons import decision_sentence, notice_sentences
 
 
-async def hold_discussion_stage(setting: StageContext) -> StageEnd:
-    """Hold the stage."""
-    return await setting.with_unshown(await _held(setting))
+async def hold_discussion_stage(context: StageContext) -> StageEnd:
+    """Hold a discussion stage."""
+    return await context.add_unshown_notice(await _hold_rounds(context))
 
 
-async def _held(setting: StageContext) -> StageEnd:
+async def _hold_rounds(context: StageContext) -> StageEnd:
     verdict, rounds = JudgeResult(), tuple[Round, ...]()
-    for number in range(1, setting.stage.rounds + 1):
-        round = f"{setting.name}/{number}"
-        if not await setting.table.may_open(_name(round, number)):
+    for number in range(1, context.stage.rounds + 1):
+        round = f"{context.name}/{number}"
+        if not await context.table.may_open(_round_name(round, number)):
             break
-        held = await _asked(setting, round, number, verdict)
+        held = await _ask_round(context, round, number, verdict)
         rounds = (*rounds, held)
         if not held.moves:
             break
-        verdict = await _judged(setting, round, held)
+        verdict = await _ask_judge(context, round, held)
         if verdict.consensus:
             assert verdict.move is not None
             text = verdict.move.verdict.summary
             notices = (*describe_missing_seats(rounds), *verdict.notices)
-            end = setting.end(
-                how="agreed", text=text, judge=verdict.judge, notices=notices, own_words=verdict.own_words
+            end = context.end(
+                how="agreed", text=text, judge=verdict.judge, notices=notices, own_words=verdict.judged_own_words
             )
-            return await _heeded(setting, end)
-    return await _disputed(setting, verdict, rounds) if rounds else setting.not_held()
+            return await _check_agreement(context, end)
+    return await _ask_person(context, verdict, rounds) if rounds else context.end_not_held()
 
 
-def _name(round: str, number: int) -> str:
+def _round_name(round: str, number: int) -> str:
     return f"{round}-draft" if number == 1 else f"{round}-discuss"
 
 
-async def _asked(setting: StageContext, round: str, number: int, verdict: JudgeResult) -> Round:
-    """Drafts first, then what the others think of what is open."""
-    expect = Expect(tokens=setting.stage.tokens)
+async def _ask_round(context: StageContext, round: str, number: int, verdict: JudgeResult) -> Round:
+    """Ask for drafts first, then for a stance on what is open."""
+    expect = Expect(tokens=context.stage.tokens)
     if number == 1:
-        prompt = setting.prompt("draft", shown=await setting.project())
-        turns = setting.turns(blind=setting.stage.speaking == "blind")
+        prompt = context.prompt("draft", shown=await context.list_project_files())
+        turns = context.turns(blind=context.stage.speaking == "blind")
     else:
-        prompt = setting.prompt("discuss", {"open": verdict.bullets})
-        turns = setting.turns(blind=False)
-        if setting.stage.speaking == "blind":
+        prompt = context.prompt("discuss", {"open": verdict.option_list})
+        turns = context.turns(blind=False)
+        if context.stage.speaking == "blind":
             turns = msgspec.structs.replace(turns, concurrency="parallel", visibility="previous_rounds", order="listed")
-    return await setting.table.ask(_name(round, number), prompt, expect=expect, seats=setting.seats, turns=turns)
+    return await context.table.ask(_round_name(round, number), prompt, expect=expect, seats=context.seats, turns=turns)
 
 
-async def _judged(setting: StageContext, round: str, held: Round) -> JudgeResult:
-    """The judge reads the last round, each answer under no name and in an order of its own."""
-    prompt = setting.prompt("judge")
-    prompt = msgspec.structs.replace(prompt, lists={"answers": unsign_answers(setting, held.moves)})
-    expect = Expect("judge-discussion", tokens=setting.stage.tokens)
-    return await ask_stage_judge(setting, round, prompt, expect, [it.seat for it in held.moves])
+async def _ask_judge(context: StageContext, round: str, held: Round) -> JudgeResult:
+    """Let the judge read the last round, with unsigned and shuffled answers."""
+    prompt = context.prompt("judge")
+    prompt = msgspec.structs.replace(prompt, lists={"answers": unsign_answers(context, held.moves)})
+    expect = Expect("judge-discussion", tokens=context.stage.tokens)
+    return await ask_stage_judge(context, round, prompt, expect, [move.seat for move in held.moves])
 
 
-async def _heeded(setting: StageContext, end: StageEnd) -> StageEnd:
-    """What becomes of an agreement of which a line repeats what was rejected or has failed: the person is asked."""
+async def _check_agreement(context: StageContext, end: StageEnd) -> StageEnd:
+    """The end of the stage after checking each agreed line against earlier decrees and failures."""
     notices = list(end.notices)
     for line in filter(None, map(str.strip, end.text.splitlines())):
-        decision = await setting.table.check_decrees(Decision(Outcome.REACHED, (), position=line, text=end.text))
+        decision = await context.table.check_decrees(Decision(Outcome.REACHED, (), position=line, text=end.text))
         if decision.outcome is not Outcome.REACHED:
             return msgspec.structs.replace(
                 end, how="failed", text="", notices=(*end.notices, decision_sentence(decision))
@@ -84,21 +84,21 @@ async def _heeded(setting: StageContext, end: StageEnd) -> StageEnd:
     return msgspec.structs.replace(end, notices=tuple(notices))
 
 
-async def _disputed(setting: StageContext, verdict: JudgeResult, rounds: Sequence[Round]) -> StageEnd:
-    """The person chooses a direction; their own words go before any of the options."""
-    options = {f"option-{number}": it for number, it in enumerate(verdict.shown, 1)}
+async def _ask_person(context: StageContext, verdict: JudgeResult, rounds: Sequence[Round]) -> StageEnd:
+    """Ask the person for a direction; their own words come after the chosen option."""
+    options = {f"option-{number}": option for number, option in enumerate(verdict.options_for_person, 1)}
     details = {
         **options,
         OWN_WORDS_OPTION: "say it in your own words",
-        NONE_OPTION: "leave it open and end the stage here",
+        NONE_OPTION: "leave it open and end the stage",
     }
-    gate = stage_question_gate_id(setting.name, "dispute")
+    gate = stage_question_gate_id(context.name, "dispute")
     after = pluralize(len(rounds), "round")
-    heard = " ".join(filter(None, (f"{verdict.heard}.", verdict.unshown)))
-    question = f"{setting.stage.title}: after {after} there is no agreement. {heard} Which way?"
-    answer = await setting.table.gate(Gate(gate, question, tuple(details), NONE_OPTION, details))
-    words = setting.table.answer_text(gate)
+    heard = " ".join(filter(None, (f"{verdict.verdict_clause}.", verdict.hidden_options_notice)))
+    question = f"{context.stage.title}: after {after} there is no agreement. {heard} Which way?"
+    answer = await context.table.gate(Gate(gate, question, tuple(details), NONE_OPTION, details))
+    words = context.table.answer_text(gate)
     text = "\n".join(filter(None, (options.get(answer, ""), words)))
     how = "chosen" if text and answer != NONE_OPTION else "failed"
     notices = (*describe_missing_seats(rounds), *verdict.notices)
-    return setting.end(how=how, text=text, judge=verdict.judge, notices=notices, own_words=verdict.own_words)
+    return context.end(how=how, text=text, judge=verdict.judge, notices=notices, own_words=verdict.judged_own_words)

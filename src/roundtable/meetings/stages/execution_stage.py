@@ -1,11 +1,11 @@
-"""A stage that runs the program. What goes wrong is analysed by itself, mended and, with the person's yes, run again.
+"""The execution stage: it runs the program; failures are analysed, fixed and, with the person's yes, run again.
 
-1. The project is run in the sandbox as its own files say. Where it fails for want of an install step, the person is
-   asked whether that may be run.
-2. Where it fails, all seats get what it said and write what mends it; a judge chooses, as in every stage of files.
-3. The person says whether it is run again with that, a bounded number of times.
+1. The project is run in the sandbox as its own files define. If it fails for want of an install step, the person is
+   asked whether that may run.
+2. If it fails, all seats get its output and write a fix; a judge chooses, as in every stage of files.
+3. The person says whether the fixed program is run again, a limited number of times.
 
-Each run and what follows from it is a lap of its own, `stage/1` and so on, so that seats hear of the last run only.
+Each run with its fix is a lap of its own, `stage/1` and so on, so that seats see the last run only.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from roundtable.meetings.stages.files_stage import hold_files_stage
 from roundtable.meetings.try_candidates import require_effect
 
 RERUN_GATE = "rerun"
-"""What is answered ahead to the question whether a mended program is run again."""
+"""The gate id under which running a fixed program again can be answered in advance."""
 
 YES, NO, SHOW = "yes", "no", "show"
-INSTALL_CHOICES = {YES: "run its install step, with a network", NO: "do without it"}
-RERUN_CHOICES = {YES: "run it with what was mended", NO: "leave it as it is now", SHOW: "show what was mended first"}
+INSTALL_CHOICES = {YES: "run its install step, with network access", NO: "do not run it"}
+RERUN_CHOICES = {YES: "run it with the fix", NO: "do not run it again", SHOW: "show the fix first"}
 
 
 class ExecutionProgress(msgspec.Struct):
-    """The project on its way through the stage, and which install steps the person has allowed or refused."""
+    """The project during the stage, and which install steps the person has allowed or refused."""
 
     stage: str
     draft: Digest
-    number: int = 1
+    run: int = 1
     allowed: tuple[str, ...] = ()
     refused: tuple[tuple[str, ...], ...] = ()
     judge: str = ""
@@ -42,96 +42,96 @@ class ExecutionProgress(msgspec.Struct):
     notices: tuple[str, ...] = ()
     own_words: bool = False
 
-    def take(self, fixes: StageEnd) -> None:
-        """Go on with what was mended; a yes to an install step was for the files as they were."""
+    def apply_fix(self, fixes: StageEnd) -> None:
+        """Continue with a fix; an allowed install step was allowed for the files as they were."""
         self.allowed = self.allowed if fixes.draft == self.draft else ()
         self.draft, self.base = fixes.draft, fixes.base
         self.took += fixes.took
 
     def gate(self, what: StageQuestion) -> str:
-        """The name of a question to the person, numbered from the second run on."""
-        return stage_question_gate_id(self.stage, what, self.number)
+        """The id of a gate, numbered from the second run on."""
+        return stage_question_gate_id(self.stage, what, self.run)
 
 
-async def hold_execution_stage(setting: StageContext) -> StageEnd:
-    """Hold the stage."""
-    course = ExecutionProgress(setting.name, setting.draft)
+async def hold_execution_stage(context: StageContext) -> StageEnd:
+    """Hold an execution stage."""
+    progress = ExecutionProgress(context.name, context.draft)
     while True:
-        lap = _lap(setting, course)
-        result = await _run(lap, course)
+        lap = _lap_context(context, progress)
+        result = await _run_program(lap, progress)
         if result.passed:
-            return _end(setting, course, "ran", rule.summarize_project_run(result), *result.notes)
+            return _end(context, progress, "ran", rule.summarize_project_run(result), *result.notes)
         if result.stopped:
-            return _end(setting, course, "chosen", rule.summarize_project_run(result), rule.RUN_STOPPED_BY_PERSON)
-        if not await _mended(lap, course, result):
+            return _end(context, progress, "chosen", rule.summarize_project_run(result), rule.RUN_STOPPED_BY_PERSON)
+        if not await _fix_program(lap, progress, result):
             return _end(
-                setting,
-                course,
+                context,
+                progress,
                 "failed",
                 rule.summarize_project_run(result),
-                rule.describe_failed_runs(result, course.number),
+                rule.describe_failed_runs(result, progress.run),
             )
-        course.number += 1
+        progress.run += 1
 
 
-async def _mended(lap: StageContext, course: ExecutionProgress, result: ProjectRan) -> bool:
-    """Whether the seats have mended it and the person wants it to be run again."""
-    if course.number > lap.settings.runs:
+async def _fix_program(lap: StageContext, progress: ExecutionProgress, result: ProjectRan) -> bool:
+    """Let the seats fix the program; returns whether the person wants it to be run again."""
+    if progress.run > lap.settings.runs:
         return False
     fixes = await hold_files_stage(lap, "analyse")
-    course.judge, course.own_words, course.notices = fixes.judge, fixes.own_words, fixes.notices
+    progress.judge, progress.own_words, progress.notices = fixes.judge, fixes.own_words, fixes.notices
     if fixes.how == "failed":
         return False
-    course.take(fixes)
-    again = await _again(lap, course, result, fixes)
-    course.notices += () if again else (rule.LAST_REPAIR_NOT_RUN,)
+    progress.apply_fix(fixes)
+    again = await _ask_to_rerun(lap, progress, result, fixes)
+    progress.notices += () if again else (rule.LAST_REPAIR_NOT_RUN,)
     return again
 
 
-def _lap(setting: StageContext, course: ExecutionProgress) -> StageContext:
-    """The stage as it stands before this run: with the project as it was mended, and steps and rounds of its own."""
-    stage = msgspec.structs.replace(setting.stage, name=f"{setting.name}/{course.number}")
-    now = setting.end(how="failed", draft=course.draft)
-    return msgspec.structs.replace(setting, stage=stage, attempt=1, before=(*setting.before, now))
+def _lap_context(context: StageContext, progress: ExecutionProgress) -> StageContext:
+    """The stage context of this run: the project as fixed, with steps and rounds of its own."""
+    stage = msgspec.structs.replace(context.stage, name=f"{context.name}/{progress.run}")
+    now = context.end(how="failed", draft=progress.draft)
+    return msgspec.structs.replace(context, stage=stage, attempt=1, before=(*context.before, now))
 
 
-async def _run(lap: StageContext, course: ExecutionProgress) -> ProjectRan:
-    """Run it; with its install step where the person allows that."""
+async def _run_program(lap: StageContext, progress: ExecutionProgress) -> ProjectRan:
+    """Run the project, with its install step if the person allows that."""
     table = lap.table
-    result = await require_effect(table, f"{lap.name}/run", RunProject(course.draft, course.allowed), ProjectRan)
+    result = await require_effect(table, f"{lap.name}/run", RunProject(progress.draft, progress.allowed), ProjectRan)
     wants = result.wants_install
-    if result.passed or result.stopped or not wants or wants in course.refused:
+    if result.passed or result.stopped or not wants or wants in progress.refused:
         return result
     gate = Gate(
-        course.gate("install"), rule.install_question(wants), tuple(INSTALL_CHOICES), NO, INSTALL_CHOICES, writes=True
+        progress.gate("install"), rule.install_question(wants), tuple(INSTALL_CHOICES), NO, INSTALL_CHOICES, writes=True
     )
     if await table.gate(gate) == NO:
-        course.refused += (wants,)
+        progress.refused += (wants,)
         return result
-    course.allowed = wants
-    return await require_effect(table, f"{lap.name}/run-installed", RunProject(course.draft, wants), ProjectRan)
+    progress.allowed = wants
+    return await require_effect(table, f"{lap.name}/run-installed", RunProject(progress.draft, wants), ProjectRan)
 
 
-async def _again(lap: StageContext, course: ExecutionProgress, result: ProjectRan, fixes: StageEnd) -> bool:
-    """Whether the person wants it to be run with what was mended, which they can look at first."""
+async def _ask_to_rerun(lap: StageContext, progress: ExecutionProgress, result: ProjectRan, fixes: StageEnd) -> bool:
+    """Ask the person whether to run the fixed program; they can see the fix first."""
     question = rule.rerun_question(result, fixes.took)
-    gate = Gate(course.gate("rerun"), question, tuple(RERUN_CHOICES), NO, RERUN_CHOICES, again_of=RERUN_GATE)
+    gate = Gate(progress.gate("rerun"), question, tuple(RERUN_CHOICES), NO, RERUN_CHOICES, again_of=RERUN_GATE)
     answer = await lap.table.gate(gate)
     if answer == SHOW:
-        await require_effect(lap.table, f"{lap.name}/shown", PlanChange(course.draft), ChangePlanned)
+        await require_effect(lap.table, f"{lap.name}/shown", PlanChange(progress.draft), ChangePlanned)
         sure = {option: RERUN_CHOICES[option] for option in (YES, NO)}
-        answer = await lap.table.gate(Gate(course.gate("rerun-shown"), question, tuple(sure), NO, sure))
+        answer = await lap.table.gate(Gate(progress.gate("rerun-shown"), question, tuple(sure), NO, sure))
     return answer == YES
 
 
-def _end(setting: StageContext, course: ExecutionProgress, how: StageEnding, text: str, *notices: str) -> StageEnd:
-    return setting.end(
+def _end(context: StageContext, progress: ExecutionProgress, how: StageEnding, text: str, *notices: str) -> StageEnd:
+    return context.end(
         how=how,
         text=text,
-        draft=course.draft,
-        judge=course.judge,
-        base=course.base,
-        took=course.took,
-        notices=(*course.notices, *notices),
-        own_words=course.own_words,
+        draft=progress.draft,
+        judge=progress.judge,
+        base=progress.base,
+        took=progress.took,
+        notices=(*progress.notices, *notices),
+        own_words=progress.own_words,
     )

@@ -1,7 +1,7 @@
-"""One seat judges what the others said, unsigned; the judge's seat goes round, and one that fails is replaced.
+"""The judge of a stage: one seat that reads all answers unsigned. Seats judge in turn; a judge that fails is replaced.
 
-Unless the person named it, nobody judges its own words while somebody else can. Who does reads its own among the
-others', under no name, and the stage says so and why.
+Unless the person named it, no seat judges its own words while another can. If every seat answered, the judge's own
+answer is among the others, unsigned, and the stage says so.
 """
 
 from __future__ import annotations
@@ -16,120 +16,124 @@ from roundtable.core.values import Expect, Move, Outcome, Prompt, Right, Turns
 from roundtable.meetings.stages.context import StageContext
 
 NONE_OPTION = "none"
-"""What the person answers who wants none of what is open."""
+"""The person's answer if none of the open options is right."""
 NO_JUDGE_LIMITS_REACHED = "No judge was asked: the limits of the session were reached"
 MAX_OPTIONS_SHOWN = 8
 MAX_OPTION_LENGTH = 2_000
-"""How many ways a person is asked to choose from, and the letters of one: a judge can write thousands."""
+"""Limits of what a person can choose from: the number of options, and the characters of each."""
 
 
 class JudgeResult(msgspec.Struct, frozen=True):
-    """What the judge said, if one could be heard: its move, and what has to be known of who it was.
+    """The judge's verdict, or none if no judge answered.
 
-    `own_words` says that it could only read its own among the others', since everybody who can judge had spoken;
-    `limited` that a judge was wanted and none was asked any more, since the limits of the session were reached.
+    `own_words` says that its own answer was among those it read, because every possible judge had answered; `limited`
+    that the limits of the session left no room for a judge.
     """
 
     move: Move | None = None
     notices: tuple[str, ...] = ()
-    own_words: bool = False
-    limited: bool = False
+    judged_own_words: bool = False
+    limits_reached: bool = False
 
     @property
     def judge(self) -> str:
-        """Who judged."""
+        """The seat that judged."""
         return self.move.seat if self.move else ""
 
     @property
     def consensus(self) -> bool:
-        """Whether it found one."""
+        """Whether the judge found a consensus."""
         return ruling_of(self.move).outcome is Outcome.REACHED
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What is still open, as the judge puts it."""
+        """The open points in the judge's words."""
         verdict = self.move.verdict if self.move else None
         return (verdict.options or ((verdict.summary,) if verdict.summary else ())) if verdict else ()
 
     @property
-    def bullets(self) -> str:
-        """The same for the seats, a line each."""
-        return "\n".join(f"- {it}" for it in self.options)
+    def option_list(self) -> str:
+        """The open points as a list, for the seats."""
+        return "\n".join(f"- {option}" for option in self.options)
 
     @property
-    def shown(self) -> tuple[str, ...]:
-        """The same for the person, no more and no longer than they can choose from."""
+    def options_for_person(self) -> tuple[str, ...]:
+        """The open points for the person, limited in number and length."""
         return tuple(
-            it if len(it) <= MAX_OPTION_LENGTH else f"{it[: MAX_OPTION_LENGTH - 1]}…"
-            for it in self.options[:MAX_OPTIONS_SHOWN]
+            option if len(option) <= MAX_OPTION_LENGTH else f"{option[: MAX_OPTION_LENGTH - 1]}…"
+            for option in self.options[:MAX_OPTIONS_SHOWN]
         )
 
     @property
-    def unshown(self) -> str:
-        """How much more is open than is shown to the person; empty where that is all."""
+    def hidden_options_notice(self) -> str:
+        """A sentence on how many open points the person is not shown; empty if none."""
         more = len(self.options) - MAX_OPTIONS_SHOWN
         return f"{more} more of what it calls open {'is' if more == 1 else 'are'} on the record." if more > 0 else ""
 
     @property
-    def heard(self) -> str:
-        """What the person is told of it where they have to decide themselves."""
+    def verdict_clause(self) -> str:
+        """A clause on the verdict, for a person who has to decide."""
         if self.judge:
             return "The judge sees no consensus"
-        return NO_JUDGE_LIMITS_REACHED if self.limited else "No judge could be heard"
+        return NO_JUDGE_LIMITS_REACHED if self.limits_reached else "No judge answered"
 
 
-def unsign_answers(setting: StageContext, moves: Sequence[Move]) -> tuple[str, ...]:
-    """What was said, each under no name but its label."""
-    return tuple(f"{setting.table.labels[it.seat]}:\n{it.text}" for it in moves)
+def unsign_answers(context: StageContext, moves: Sequence[Move]) -> tuple[str, ...]:
+    """The answers, each under its seat's label."""
+    return tuple(f"{context.table.labels[move.seat]}:\n{move.text}" for move in moves)
 
 
-def order_judges(setting: StageContext, wrote: Sequence[str]) -> tuple[str, ...]:
-    """Who is asked to judge, one after the other until one can be heard.
+def order_judges(context: StageContext, authors: Sequence[str]) -> tuple[str, ...]:
+    """The seats in the order in which they are asked to judge, until one answers.
 
-    First whom the stage names, then the seats from where the turn has come to, those before all who wrote nothing.
+    First the seat that the stage names, then seats that wrote nothing, then the others, in rotation.
     """
-    able = _able(setting)
-    at = setting.index % len(able) if able else 0
-    rotated = [*able[at:], *able[:at]]
-    apart = [it for it in rotated if it not in wrote]
-    named = [setting.stage.judge] if setting.stage.judge in able else []
-    return tuple(dict.fromkeys((*named, *apart, *rotated)))
+    judges_in_order = _possible_judges(context)
+    at = context.index % len(judges_in_order) if judges_in_order else 0
+    rotated = [*judges_in_order[at:], *judges_in_order[:at]]
+    silent = [seat for seat in rotated if seat not in authors]
+    named = [context.stage.judge] if context.stage.judge in judges_in_order else []
+    return tuple(dict.fromkeys((*named, *silent, *rotated)))
 
 
 async def ask_stage_judge(
-    setting: StageContext, round: str, prompt: Prompt, expect: Expect, wrote: Sequence[str]
+    context: StageContext, round: str, prompt: Prompt, expect: Expect, authors: Sequence[str]
 ) -> JudgeResult:
-    """The first judge who can be heard on this round's words; nobody where none can."""
-    turns = Turns(visibility="none", secret=True, judging=True, stage=setting.name)
+    """The verdict of the first judge that answers."""
+    turns = Turns(visibility="none", secret=True, judging=True, stage=context.name)
     failed: list[str] = []
-    for number, seat in enumerate(order_judges(setting, wrote), 1):
+    for number, seat in enumerate(order_judges(context, authors), 1):
         name = f"{round}-judge" if number == 1 else f"{round}-judge-{number}"
-        if not await setting.table.may_open(name):
+        if not await context.table.may_open(name):
             said = () if failed else (f"{NO_JUDGE_LIMITS_REACHED}.",)
-            return JudgeResult(notices=(*_notices(setting, "", wrote, failed), *said), limited=not failed)
-        heard = (await setting.table.ask(name, prompt, expect=expect, seats=(seat,), turns=turns)).move_of(seat)
+            return JudgeResult(
+                notices=(*_judge_notices(context, "", authors, failed), *said), limits_reached=not failed
+            )
+        heard = (await context.table.ask(name, prompt, expect=expect, seats=(seat,), turns=turns)).move_of(seat)
         if heard is not None and heard.verdict.counts:
-            notices = _notices(setting, seat, wrote, failed)
-            return JudgeResult(heard, notices, own_words=seat in wrote and _read_among_all(setting, wrote))
+            notices = _judge_notices(context, seat, authors, failed)
+            return JudgeResult(
+                heard, notices, judged_own_words=seat in authors and _every_judge_wrote(context, authors)
+            )
         failed.append(seat)
-    return JudgeResult(notices=_notices(setting, "", wrote, failed))
+    return JudgeResult(notices=_judge_notices(context, "", authors, failed))
 
 
-def _able(setting: StageContext) -> list[str]:
-    return [seat.name for seat in setting.table.charter.seats if Right.JUDGE in seat.rights]
+def _possible_judges(context: StageContext) -> list[str]:
+    return [seat.name for seat in context.table.charter.seats if Right.JUDGE in seat.rights]
 
 
-def _notices(setting: StageContext, judge: str, wrote: Sequence[str], failed: Sequence[str]) -> tuple[str, ...]:
-    said = [f"{join_names(failed)} could not be heard as judge."] if failed else []
-    if judge in wrote and not _read_among_all(setting, wrote):
-        others = [it for it in _able(setting) if it not in wrote]
-        why = "since no other could be heard" if others else "since nobody else can judge here"
-        why = "as you named it" if judge == setting.stage.judge else why
-        whose = "its own words among the others', unsigned" if len(wrote) > 1 else "nothing but its own words"
+def _judge_notices(context: StageContext, judge: str, authors: Sequence[str], failed: Sequence[str]) -> tuple[str, ...]:
+    said = [f"{join_names(failed)} did not answer as judge."] if failed else []
+    if judge in authors and not _every_judge_wrote(context, authors):
+        others = [seat for seat in _possible_judges(context) if seat not in authors]
+        why = "because no other judge answered" if others else "because no other seat can judge"
+        why = "because you named it as judge" if judge == context.stage.judge else why
+        whose = "its own words among the others', unsigned" if len(authors) > 1 else "nothing but its own words"
         said.append(f"{judge} judged {whose}, {why}.")
     return tuple(said)
 
 
-def _read_among_all(setting: StageContext, wrote: Sequence[str]) -> bool:
-    """Whether whoever judges reads its own words among others', since all who can judge have spoken."""
-    return len(wrote) > 1 and set(_able(setting)) <= set(wrote)
+def _every_judge_wrote(context: StageContext, authors: Sequence[str]) -> bool:
+    """Whether every possible judge wrote an answer, so that the judge reads its own among others."""
+    return len(authors) > 1 and set(_possible_judges(context)) <= set(authors)

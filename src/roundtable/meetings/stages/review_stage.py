@@ -1,13 +1,11 @@
-"""A stage that comes to findings and their mending, whatever the size of the project.
+"""The review stage: findings and their fixes, for a project of any size.
 
-1. The project is cut into parts that fit every seat's window, each with a map of what in it hangs on the others. All
-   seats look at each part alone, and give file and line of what is wrong, with a program that shows it where one can.
-2. What several found, or one found from both ends, is one finding. The programs run on the project as it stands.
-3. A judge weighs the findings, once, by their words alone: no code is sent again. Where it wants more to be said, all
-   seats look at the findings once more, and after that the person decides.
-4. What is critical is mended part by part, and the programs run once more.
-
-What findings weigh: a judge says so by their words alone, and where it cannot, the person does.
+1. The project is split into parts that fit every seat's context window, each with a map of its dependencies. All seats
+   review each part alone, and give file and line of each fault, with a program that proves it where possible.
+2. Equal findings are merged. The programs run on the current project.
+3. A judge weighs the findings by their words, without code. If it needs more, all seats discuss the open findings once,
+   and after that the person decides.
+4. Critical findings are fixed part by part, and the programs run again.
 """
 
 from __future__ import annotations
@@ -46,147 +44,157 @@ REPAIR_OPTION, LEAVE_OPTION = "mend", "leave"
 
 
 class FindingsRuling(msgspec.Struct, frozen=True):
-    """How findings were weighed, and what the judge said; `ruled` is None where nobody weighed them."""
+    """How findings were weighed, and the judge's verdict; `ruled` is None where nobody weighed them."""
 
-    ruled: RuledFindings | None
+    ruling: RuledFindings | None
     how: StageEnding
     verdict: JudgeResult
 
 
 async def weigh_findings(
-    setting: StageContext, last: int, rounds: Sequence[Round], found: Sequence[WeighedFinding]
+    context: StageContext, last: int, rounds: Sequence[Round], found: Sequence[WeighedFinding]
 ) -> FindingsRuling:
-    """One judge on all findings; once more after the seats have said what they think of what is open."""
-    wrote = list(dict.fromkeys(move.seat for it in rounds for move in it.moves))
-    lines = tuple(describe_finding_for_seats(it, len(wrote)) for it in found)
-    verdict = await _judged(setting, f"{setting.name}/{last + 1}", lines, (), wrote)
-    looked = f"{setting.name}/{last + 2}-look"
-    if verdict.consensus or not verdict.judge or not await setting.table.may_open(looked):
-        return await _ended(setting, verdict, found)
-    prompt = setting.prompt("look", {"open": verdict.bullets})
+    """Let a judge weigh all findings; once more after the seats discussed what is open."""
+    authors = list(dict.fromkeys(move.seat for round in rounds for move in round.moves))
+    lines = tuple(describe_finding_for_seats(finding, len(authors)) for finding in found)
+    verdict = await _ask_judge(context, f"{context.name}/{last + 1}", lines, (), authors)
+    looked = f"{context.name}/{last + 2}-look"
+    if verdict.consensus or not verdict.judge or not await context.table.may_open(looked):
+        return await _finish_weighing(context, verdict, found)
+    prompt = context.prompt("look", {"open": verdict.option_list})
     prompt = msgspec.structs.replace(prompt, lists={"findings": lines})
-    expect = Expect(tokens=setting.stage.tokens)
-    again = await setting.table.ask(looked, prompt, expect=expect, seats=setting.seats, turns=setting.turns(blind=True))
-    verdict = await _judged(setting, f"{setting.name}/{last + 2}", lines, unsign_answers(setting, again.moves), wrote)
-    return await _ended(setting, verdict, found)
+    expect = Expect(tokens=context.stage.tokens)
+    again = await context.table.ask(looked, prompt, expect=expect, seats=context.seats, turns=context.turns(blind=True))
+    verdict = await _ask_judge(
+        context, f"{context.name}/{last + 2}", lines, unsign_answers(context, again.moves), authors
+    )
+    return await _finish_weighing(context, verdict, found)
 
 
-async def _judged(
-    setting: StageContext, round: str, lines: tuple[str, ...], answers: tuple[str, ...], wrote: Sequence[str]
+async def _ask_judge(
+    context: StageContext, round: str, lines: tuple[str, ...], answers: tuple[str, ...], authors: Sequence[str]
 ) -> JudgeResult:
-    prompt = setting.prompt("findings-judge")
+    prompt = context.prompt("findings-judge")
     prompt = msgspec.structs.replace(prompt, lists={"findings": lines, "answers": answers})
-    return await ask_stage_judge(setting, round, prompt, Expect("judge-review", tokens=setting.stage.tokens), wrote)
+    return await ask_stage_judge(context, round, prompt, Expect("judge-review", tokens=context.stage.tokens), authors)
 
 
-async def _ended(setting: StageContext, verdict: JudgeResult, found: Sequence[WeighedFinding]) -> FindingsRuling:
+async def _finish_weighing(
+    context: StageContext, verdict: JudgeResult, found: Sequence[WeighedFinding]
+) -> FindingsRuling:
     """As the judge says; where it sees no consensus, or none was heard, the person says whether to mend anything."""
     said = verdict.move.verdict.findings if verdict.move else None
     if verdict.consensus and said is not None:
         return FindingsRuling(rule_findings_by_judge(found, said), "agreed", verdict)
-    gate = stage_question_gate_id(setting.name, "dispute")
+    gate = stage_question_gate_id(context.name, "dispute")
     findings = pluralize(len(found), "finding")
-    question = f"{setting.stage.title}: {findings}. {verdict.heard}. What is to be done about them?"
+    question = f"{context.stage.title}: {findings}. {verdict.verdict_clause}. What should be done about them?"
     details = {
-        REPAIR_OPTION: "mend what the seats themselves call critical or high",
-        LEAVE_OPTION: "mend nothing; all findings are listed as they are",
+        REPAIR_OPTION: "fix what the seats call critical or high",
+        LEAVE_OPTION: "fix nothing; list all findings",
     }
-    answer = await setting.table.gate(Gate(gate, question, tuple(details), LEAVE_OPTION, details))
-    how = "failed" if setting.table.answered_by_default(gate) else "chosen"
+    answer = await context.table.gate(Gate(gate, question, tuple(details), LEAVE_OPTION, details))
+    how = "failed" if context.table.answered_by_default(gate) else "chosen"
     ruled = rule_findings_by_severity(found) if answer == REPAIR_OPTION else None
     return FindingsRuling(ruled, how, verdict)
 
 
-async def hold_review_stage(setting: StageContext) -> StageEnd:
-    """Hold the stage."""
-    cut = SplitForReview(setting.draft, setting.settings.chunk, setting.stage.tokens, setting.stage.seats)
-    parts = await require_effect(setting.table, f"{setting.name}/cut", cut, ProjectSplit)
+async def hold_review_stage(context: StageContext) -> StageEnd:
+    """Hold a review stage."""
+    cut = SplitForReview(context.draft, context.settings.chunk, context.stage.tokens, context.stage.seats)
+    parts = await require_effect(context.table, f"{context.name}/cut", cut, ProjectSplit)
     if not parts.chunks:
-        return setting.end(how="failed", notices=("There is no code to review.",))
-    rounds = await _read(setting, parts.chunks)
-    notices = (*describe_refused_files(parts.refused, "reviewed"), *_unheard(parts, rounds))
-    if not any(_heard(it) for it in rounds):
-        return setting.end(how="failed", notices=notices)
-    found = weigh_findings_by_proof(pool_findings(*rounds), await _proofs(setting, rounds, setting.draft, "proofs"))
+        return context.end(how="failed", notices=("There is no code to review.",))
+    rounds = await _review_chunks(context, parts.chunks)
+    notices = (*describe_refused_files(parts.refused, "reviewed"), *_missing_review_notices(parts, rounds))
+    if not any(_readable_moves(round) for round in rounds):
+        return context.end(how="failed", notices=notices)
+    found = weigh_findings_by_proof(pool_findings(*rounds), await _run_proofs(context, rounds, context.draft, "proofs"))
     if not found:
-        text = "Nobody found anything wrong."
-        return setting.end(how="agreed", text=text, notices=notices)
-    weighing = await weigh_findings(setting, len(parts.chunks), rounds, found)
-    ruled = weighing.ruled or rule_findings_by_severity(found)
-    critical = [it.finding for it in ruled.weighing(FindingWeight.CRITICAL, found)] if weighing.ruled else []
-    mending = await repair_findings(setting, parts.chunks, critical)
-    became = mending.became | await _still_shown(setting, rounds, found, mending)
-    return setting.end(
+        text = "No seat found a fault."
+        return context.end(how="agreed", text=text, notices=notices)
+    weighing = await weigh_findings(context, len(parts.chunks), rounds, found)
+    ruled = weighing.ruling or rule_findings_by_severity(found)
+    critical = (
+        [weighed_finding.finding for weighed_finding in ruled.weighing(FindingWeight.CRITICAL, found)]
+        if weighing.ruling
+        else []
+    )
+    mending = await repair_findings(context, parts.chunks, critical)
+    statuses = mending.statuses | await _verify_fixes(context, rounds, found, mending)
+    return context.end(
         how=weighing.how,
-        text=describe_ruled_findings(ruled, found, became),
+        text=describe_ruled_findings(ruled, found, statuses),
         draft=mending.draft,
         judge=weighing.verdict.judge,
         took=mending.took,
         notices=(
             *notices,
             *weighing.verdict.notices,
-            *describe_unfixed_findings(ruled, found, became),
+            *describe_unfixed_findings(ruled, found, statuses),
             *mending.notices,
         ),
-        own_words=weighing.verdict.own_words,
+        own_words=weighing.verdict.judged_own_words,
     )
 
 
-async def _read(setting: StageContext, chunks: Sequence[ReviewChunk]) -> list[Round]:
-    """All seats on each part, alone, as far as the limits of the session leave room for it."""
-    prompt = setting.prompt("chunk")
-    expect, turns = Expect("findings", tokens=setting.stage.tokens), setting.turns(blind=True)
+async def _review_chunks(context: StageContext, chunks: Sequence[ReviewChunk]) -> list[Round]:
+    """Let all seats review each part alone, as far as the limits allow."""
+    prompt = context.prompt("chunk")
+    expect, turns = Expect("findings", tokens=context.stage.tokens), context.turns(blind=True)
     rounds: list[Round] = []
     for number, chunk in enumerate(chunks, 1):
-        name = f"{setting.name}/{number}-chunk"
-        if not await setting.table.may_open(name):
+        name = f"{context.name}/{number}-chunk"
+        if not await context.table.may_open(name):
             break
         part = "all of the project" if len(chunks) == 1 else f"part {number} of {len(chunks)} of the project"
         files = (*chunk.files, chunk.map) if chunk.map else chunk.files
         about = msgspec.structs.replace(prompt, values={**prompt.values, "part": part}, files=files)
-        rounds.append(await setting.table.ask(name, about, expect=expect, seats=setting.seats, turns=turns))
+        rounds.append(await context.table.ask(name, about, expect=expect, seats=context.seats, turns=turns))
     return rounds
 
 
-async def _proofs(setting: StageContext, rounds: Sequence[Round], draft: Digest, step: str) -> tuple[ClaimsProven, ...]:
-    """What the seats' programs show, once every part was read: nobody is told of them before."""
-    claimed = tuple(it.name for it in rounds if any(move.verdict.claims for move in _heard(it)))
-    ran = await setting.table.do(f"{setting.name}/{step}", ProveClaims(claimed, draft=draft)) if claimed else None
+async def _run_proofs(
+    context: StageContext, rounds: Sequence[Round], draft: Digest, step: str
+) -> tuple[ClaimsProven, ...]:
+    """Run the seats' programs, once every part was reviewed."""
+    claimed = tuple(round.name for round in rounds if any(move.verdict.claims for move in _readable_moves(round)))
+    ran = await context.table.do(f"{context.name}/{step}", ProveClaims(claimed, draft=draft)) if claimed else None
     return (ran,) if isinstance(ran, ClaimsProven) else ()
 
 
-async def _still_shown(
-    setting: StageContext, rounds: Sequence[Round], found: Sequence[WeighedFinding], mending: RepairResult
+async def _verify_fixes(
+    context: StageContext, rounds: Sequence[Round], found: Sequence[WeighedFinding], mending: RepairResult
 ) -> dict[str, str]:
-    """What a program showed must not show any more where it was mended; no seat is taken at its word."""
+    """Run the programs of fixed findings again; a seat's word is not enough."""
     claimed = [
-        it
-        for it in found
-        if it.standing is FindingStatus.REPRODUCED and mending.became.get(it.finding.id) == FINDING_FIXED
+        finding
+        for finding in found
+        if finding.standing is FindingStatus.REPRODUCED and mending.statuses.get(finding.finding.id) == FINDING_FIXED
     ]
-    again = await _proofs(setting, rounds, mending.draft, "proofs-after") if claimed else ()
+    again = await _run_proofs(context, rounds, mending.draft, "proofs-after") if claimed else ()
     words = {
         FindingStatus.REPRODUCED: f"{FINDING_NOT_FIXED}a program still shows it.",
-        FindingStatus.REFUTED: "Mended: the program that showed it does not find it any more.",
+        FindingStatus.REFUTED: f"{FINDING_FIXED.removesuffix('.')}: the program that proved it no longer finds it.",
     }
-    after = weigh_findings_by_proof([finding_as_proven(it) for it in claimed], again)
-    return {it.finding.id: words[it.standing] for it in after if it.standing in words}
+    after = weigh_findings_by_proof([finding_as_proven(finding) for finding in claimed], again)
+    return {finding.finding.id: words[finding.standing] for finding in after if finding.standing in words}
 
 
-def _heard(round: Round) -> list[Move]:
-    """What could be read; an answer in no form says nothing, least of all that nothing is wrong."""
-    return [it for it in round.moves if it.verdict.counts]
+def _readable_moves(round: Round) -> list[Move]:
+    """The readable answers; an unreadable one says nothing, least of all that nothing is wrong."""
+    return [move for move in round.moves if move.verdict.counts]
 
 
-def _unheard(parts: ProjectSplit, rounds: Sequence[Round]) -> tuple[str, ...]:
-    """Who did not look at which parts, and which nobody did."""
+def _missing_review_notices(parts: ProjectSplit, rounds: Sequence[Round]) -> tuple[str, ...]:
+    """Notices on which seats did not review which parts, and which parts nobody did."""
     total = len(parts.chunks)
     missing: dict[str, list[str]] = {}
     for number, held in enumerate(rounds, 1):
-        heard = {it.seat for it in _heard(held)}
-        for seat in (it for it in held.electorate if it not in heard):
+        heard = {move.seat for move in _readable_moves(held)}
+        for seat in (seat for seat in held.electorate if seat not in heard):
             missing.setdefault(seat, []).append(str(number))
-    said = [f"{seat} was not heard on part {join_names(numbers)} of {total}." for seat, numbers in missing.items()]
+    said = [f"{seat} did not review part {join_names(numbers)} of {total}." for seat, numbers in missing.items()]
     if len(rounds) < total:
         said.append(
             f"{total - len(rounds)} of {total} parts were not reviewed: the limits of the session were reached."

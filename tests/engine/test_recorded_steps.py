@@ -1,0 +1,50 @@
+"""A step that is on record is not performed again, and must be the same step."""
+
+from __future__ import annotations
+
+import pytest
+
+from roundtable.core.effects import Effect, EndStage, RunChecks, StageEnded
+from roundtable.core.events import EffectDone, EffectStarted
+from roundtable.core.faults import RecordMismatch
+from roundtable.core.ports import Table
+from roundtable.core.stages import StageEnd
+from roundtable.core.values import Decision, Outcome
+from roundtable.engine.run import MeetingRules
+from tests.stories.house import SESSION, House
+
+
+def stage_end(notice: str, stage: str = "requirements") -> EndStage:
+    return EndStage(StageEnd("D1", stage, 1, "agreed", "R1 It runs.", notices=(notice,)))
+
+
+async def run_over(recorded: EndStage, effect: Effect) -> str:
+    """Run a meeting that asks for an effect, over a record that holds another result of the same step."""
+    house = House({"seats": {}})
+    await house.open()
+    lease, _ = await house.store.acquire(SESSION, "an earlier process")
+    facts = (EffectStarted("stage/end", recorded), EffectDone("stage/end", StageEnded(recorded.end)))
+    await house.store.append_many(SESSION, facts, lease)
+    await house.store.release(lease)
+
+    async def hold(table: Table) -> Decision:
+        result = await table.do("stage/end", effect)
+        assert isinstance(result, StageEnded)
+        return Decision(Outcome.REACHED, result.end.notices[0])
+
+    house.meeting = MeetingRules("council", house.rules.version, hold)
+    decision = await house.run()
+    assert house.performer.performed == []
+    return decision.how
+
+
+async def test_a_session_resumes_although_a_newer_version_words_its_notices_differently() -> None:
+    assert await run_over(stage_end("Who was asked did not speak."), stage_end("bob did not answer.")) == (
+        "Who was asked did not speak."
+    )
+
+
+@pytest.mark.parametrize("effect", [stage_end("", stage="design"), RunChecks(("lint",))])
+async def test_a_step_that_was_recorded_with_another_effect_is_refused(effect: Effect) -> None:
+    with pytest.raises(RecordMismatch, match="recorded with another effect"):
+        await run_over(stage_end(""), effect)

@@ -8,9 +8,11 @@ from roundtable.core.effects import Effect, EndStage, RunChecks, StageEnded
 from roundtable.core.events import EffectDone, EffectStarted
 from roundtable.core.faults import RecordMismatch
 from roundtable.core.ports import Table
+from roundtable.core.reasons import Said
 from roundtable.core.stages import StageEnd
 from roundtable.core.values import Decision, Outcome
 from roundtable.engine.run import MeetingRules
+from roundtable.report.reasons import decision_sentence
 from tests.stories.house import SESSION, House
 
 
@@ -30,12 +32,12 @@ async def run_over(recorded: EndStage, effect: Effect) -> str:
     async def hold(table: Table) -> Decision:
         result = await table.do("stage/end", effect)
         assert isinstance(result, StageEnded)
-        return Decision(Outcome.REACHED, result.end.notices[0])
+        return Decision(Outcome.REACHED, (Said(result.end.notices[0]),))
 
     house.meeting = MeetingRules("council", house.rules.version, hold)
     decision = await house.run()
     assert house.performer.performed == []
-    return decision.how
+    return decision_sentence(decision)
 
 
 async def test_a_session_resumes_although_a_newer_version_words_its_notices_differently() -> None:

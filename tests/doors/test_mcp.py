@@ -244,7 +244,7 @@ async def test_a_degraded_decision_says_so_before_anything_else(cli: Cli) -> Non
         result = await client.call_tool("start_meeting", {**CHOICE, "wait_seconds": 30})
     lines = words(result).splitlines()
     assert lines[0] == "DEGRADED: counted 2 of 3."
-    assert lines[1].startswith("Not heard: c, unauthorized: No such key")
+    assert lines[1].startswith("No answer: c, unauthorized: No such key")
     assert "> Cheaper to run." in lines
     assert lines[-2].startswith("Cost: free")
     assert result.structured_content is not None
@@ -375,7 +375,7 @@ async def test_a_preset_keeps_its_limits_and_its_seats(cli: Cli) -> None:
         assert stands(cli, held["session"])["limits"]["seat_timeout"] == 60
         (cli.home / "config.toml").write_text("[limits]\nseat_timeout = 7\n")
         told = await refused(client, "start_meeting", question="Why?", meeting="agent-discord", seats=["z"])
-        assert "There are: claude, gemini, gpt, grok." in told
+        assert "Choose from: claude, gemini, gpt, grok." in told
 
 
 async def test_a_long_question_is_not_told_again_with_every_answer(cli: Cli) -> None:
@@ -401,11 +401,13 @@ async def test_a_number_no_record_reaches_is_refused(cli: Cli) -> None:
 async def test_errors_are_a_sentence_and_what_to_do(cli: Cli) -> None:
     async with over_stdio(cli) as client:
         missing = await refused(client, "start_meeting", headless="perhaps")
-        assert missing.startswith("start_meeting cannot be called like this. question is missing. headless: ")
+        assert missing.startswith("Invalid arguments for start_meeting. question is missing. headless: ")
         assert "pydantic" not in missing
-        assert "There are no seats. The person sets them up" in await refused(client, "start_meeting", **CHOICE)
+        assert "No seats are configured. Ask the person to run `roundtable init`" in await refused(
+            client, "start_meeting", **CHOICE
+        )
         seated(cli, a=council_seat("REST"), b=council_seat("REST"))
-        assert "There is no seat z. There are: a, b." in await refused(client, "start_meeting", **CHOICE, seats=["z"])
+        assert "Unknown seat z. Choose from: a, b." in await refused(client, "start_meeting", **CHOICE, seats=["z"])
         assert "no file" in await refused(client, "start_meeting", **CHOICE, files=["absent.md"])
         assert "outside" in await refused(client, "start_meeting", **CHOICE, files=["../home/config.toml"])
         assert "There is no session never-held" in await refused(client, "watch_meeting", session="never-held")

@@ -1,1 +1,1 @@
-"""A door for other programs: the Model Context Protocol, over standard input and output or HTTP on this machine."""
+"""A door for other programs: the Model Context Protocol, over standard input and output or local HTTP."""

@@ -1,4 +1,4 @@
-"""The server: which tools and resources there are, and the two ways to reach them."""
+"""The MCP server: its tools and resources, and two ways to serve them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from roundtable.report.transcript import render_transcript
 MCP_HOST = "127.0.0.1"
 MCP_INSTRUCTIONS = """\
 Several AI models at one table: blind answers, an argument on the record, a decision the person controls.
-For a quick second opinion use ask_second_opinion. For something to be decided use start_meeting and then
-watch_meeting; a meeting goes on by itself, so a call that runs out of time loses nothing. Gates are for the
-person: show them the options, and call answer_gate with what they choose. Agreement among models is no permission.
+For a quick second opinion use ask_second_opinion. For a decision use start_meeting and then watch_meeting;
+a meeting continues on its own, so a call that times out loses nothing. Gates are for the person: show them
+the options, and call answer_gate with their choice. Agreement among models is not permission.
 """
-_LOOKS = ToolAnnotations(read_only_hint=True)
-_ACTS = ToolAnnotations(read_only_hint=False, destructive_hint=False)
-_SECONDS_TO_LEAVE = 3
+_READS = ToolAnnotations(read_only_hint=True)
+_CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=False)
+_SHUTDOWN_SECONDS = 3
 
 
 class _Server(MCPServer[Any]):
-    """A server that says in plain words what is wrong with the arguments of a call."""
+    """A server that explains invalid arguments of a call in plain words."""
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -37,36 +37,33 @@ class _Server(MCPServer[Any]):
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
             if isinstance(wrong := error.__cause__, ValidationError):
-                raise ToolError(f"{name} cannot be called like this. {_in_words(wrong)}") from None
+                raise ToolError(f"Invalid arguments for {name}. {_describe_invalid_arguments(wrong)}") from None
             raise
 
 
-def _in_words(wrong: ValidationError) -> str:
-    told = ((".".join(map(str, it["loc"])), it) for it in wrong.errors(include_url=False))
-    return " ".join(f"{name} is missing." if it["type"] == "missing" else f"{name}: {it['msg']}." for name, it in told)
+def _describe_invalid_arguments(wrong: ValidationError) -> str:
+    details = ((".".join(map(str, error["loc"])), error) for error in wrong.errors(include_url=False))
+    return " ".join(
+        f"{name} is missing." if detail["type"] == "missing" else f"{name}: {detail['msg']}."
+        for name, detail in details
+    )
 
 
 def build_mcp_server() -> MCPServer[Any]:
-    """Everything another program can do here."""
-    made = _Server(
+    """The server with all tools and resources."""
+    server = _Server(
         "roundtable", instructions=MCP_INSTRUCTIONS, version=__version__, log_level="WARNING", subscriptions=False
     )
-    for look in (tools.watch_meeting, tools.read_decision, tools.list_meetings, tools.search_decisions):
-        made.add_tool(look, annotations=_LOOKS)
-    for act in (
-        tools.ask_second_opinion,
-        tools.start_meeting,
-        tools.answer_gate,
-        tools.say,
-        tools.resume_meeting,
-    ):
-        made.add_tool(act, annotations=_ACTS)
-    made.resource("roundtable://sessions/{session}", name="transcript", mime_type="text/markdown")(_transcript)
-    return made
+    for name, tool in tools.READING_TOOLS.items():
+        server.add_tool(tool, name=name, annotations=_READS)
+    for name, tool in tools.CHANGING_TOOLS.items():
+        server.add_tool(tool, name=name, annotations=_CHANGES)
+    server.resource("roundtable://sessions/{session}", name="transcript", mime_type="text/markdown")(_transcript)
+    return server
 
 
 async def _transcript(session: str) -> str:
-    """A whole session: the decision first, then how it came about."""
+    """A whole session as Markdown, with the decision first."""
     try:
         async with tools.open_desk_for_call() as desk:
             return render_transcript(await desk.session(await desk.find(session)))
@@ -75,16 +72,16 @@ async def _transcript(session: str) -> str:
 
 
 async def serve_mcp_over_stdio() -> None:
-    """Serve whoever started us, over standard input and output."""
+    """Serve the program that started this process, over standard input and output."""
     await build_mcp_server().run_stdio_async()
 
 
 async def serve_mcp_over_http(listening: socket.socket) -> None:
-    """Serve programs on this machine. What a browser sends is refused: it always says where it comes from."""
+    """Serve programs on this machine. Requests from browsers are refused: they always send an origin."""
     import uvicorn
 
     port = listening.getsockname()[1]
     ours = TransportSecuritySettings(allowed_hosts=[f"{MCP_HOST}:{port}", f"localhost:{port}"], allowed_origins=[])
     app = build_mcp_server().streamable_http_app(host=MCP_HOST, transport_security=ours)
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_SECONDS_TO_LEAVE)
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_SHUTDOWN_SECONDS)
     await uvicorn.Server(config).serve(sockets=[listening])

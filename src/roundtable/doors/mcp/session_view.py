@@ -1,4 +1,4 @@
-"""A session as the tools tell it: typed for programs, and in short words for models. Nothing is decided here."""
+"""A session as the tools return it: typed data for programs, text for models."""
 
 from __future__ import annotations
 
@@ -62,10 +62,14 @@ MOST_FACTS = 100
 def build_meeting_status(
     session: Session, records: Iterable[Recorded], holder: str | None, trouble: str = ""
 ) -> MeetingStatus:
-    """Where a session stands, with what `records` add to what the reader knows."""
+    """The state of a session; `records` are the events the reader does not know yet."""
     gate = next(iter(session.open_gates), None)
     stands = meeting_status_word(session, holder)
-    facts = [MeetingFact(it.seq, event_kind(it.event), said) for it in records if (said := render_fact_line(it.event))]
+    facts = [
+        MeetingFact(record.seq, event_kind(record.event), said)
+        for record in records
+        if (said := render_fact_line(record.event))
+    ]
     return MeetingStatus(
         session=session.id,
         address=session.charter.slug,
@@ -74,15 +78,15 @@ def build_meeting_status(
         status=stands,
         seq=session.seq,
         facts=facts[-MOST_FACTS:],
-        gate=None if gate is None else _gate(gate),
-        result=_result(session),
-        trouble=_trouble(session, trouble) if stands == "stopped" else "",
-        next=_next(session, stands),
+        gate=None if gate is None else _open_gate(gate),
+        result=_meeting_result(session),
+        trouble=_stop_reason(session, trouble) if stands == "stopped" else "",
+        next=_next_action(session, stands),
     )
 
 
 def meeting_status_word(session: Session, holder: str | None) -> str:
-    """One word; `holder` must have been looked up before the session was, or one that ends just now seems stopped."""
+    """The state in one word. Look up `holder` before the session, or a session that just ended seems stopped."""
     if session.ended:
         return "ended"
     if session.open_gates:
@@ -92,30 +96,30 @@ def meeting_status_word(session: Session, holder: str | None) -> str:
     return "paused" if session.paused else "running"
 
 
-def _trouble(session: Session, trouble: str) -> str:
+def _stop_reason(session: Session, trouble: str) -> str:
     return sanitize_line(trouble or (session.stopped.reason if session.stopped else ""), LONGEST_LINE)
 
 
-def _next(session: Session, word: str) -> str:
+def _next_action(session: Session, word: str) -> str:
     match word:
         case "ended":
             return ""
         case "waiting":
             return "Ask the person what they choose, then call answer_gate."
         case "stopped":
-            return "No process runs it; resume_meeting goes on with it."
+            return "No process runs it. Call resume_meeting to continue it."
         case "paused":
-            return "A person paused it; resume_meeting lets it go on."
+            return "A person paused it. Call resume_meeting to continue it."
         case _:
-            return f"Call watch_meeting with after={session.seq} to hear what follows."
+            return f"Call watch_meeting with after={session.seq} for later events."
 
 
-def _gate(gate: Gate) -> OpenGate:
+def _open_gate(gate: Gate) -> OpenGate:
     details = {name: sanitize_text(text) for name, text in gate.details.items()}
     return OpenGate(gate.id, sanitize_text(gate.question), list(gate.options), gate.default, details)
 
 
-def _result(session: Session) -> MeetingResult | None:
+def _meeting_result(session: Session) -> MeetingResult | None:
     decision = session.decision
     if decision is None:
         return None
@@ -123,11 +127,17 @@ def _result(session: Session) -> MeetingResult | None:
     return MeetingResult(
         degraded=decision.degraded,
         notices=[
-            sanitize_text(it)
-            for it in (*notice_sentences(decision), *describe_substitutions(session), describe_shared_voice(session))
-            if it
+            sanitize_text(notice)
+            for notice in (
+                *notice_sentences(decision),
+                *describe_substitutions(session),
+                describe_shared_voice(session),
+            )
+            if notice
         ],
-        missing=[MissingSeat(it.seat, sanitize_text(describe_fault(it.fault))) for it in decision.missing],
+        missing=[
+            MissingSeat(missing.seat, sanitize_text(describe_fault(missing.fault))) for missing in decision.missing
+        ],
         outcome=str(decision.outcome),
         settled=decision.is_decided,
         position=sanitize_text(decision.position),
@@ -137,8 +147,13 @@ def _result(session: Session) -> MeetingResult | None:
         counted=list(decision.counted),
         electorate=list(decision.electorate),
         dissent=[
-            DissentingSeat(it.seat, sanitize_text(it.position), sanitize_text(it.text), sanitize_text(it.prediction))
-            for it in decision.dissent
+            DissentingSeat(
+                dissent.seat,
+                sanitize_text(dissent.position),
+                sanitize_text(dissent.text),
+                sanitize_text(dissent.prediction),
+            )
+            for dissent in decision.dissent
         ],
         next_step=decision.next_step,
         price=total.price,
@@ -148,7 +163,7 @@ def _result(session: Session) -> MeetingResult | None:
 
 
 def build_memory_entry(entry: Entry) -> MemoryEntry:
-    """What an earlier meeting left behind."""
+    """An entry of the ledger."""
     text, why, state = (sanitize_text(part) for part in (entry.text, entry.why, entry.state))
     asked = sanitize_line(entry.question, LONGEST_LINE)
     return MemoryEntry(entry.id, str(entry.kind), text, why, state, asked, entry.slug or entry.session, entry.at)
@@ -158,18 +173,18 @@ def build_memory_entry(entry: Entry) -> MemoryEntry:
 
 
 def render_meeting_text(shown: MeetingStatus, session: Session) -> str:
-    """The same as text: what must not be overlooked first, then what is new, then what to do."""
-    return "\n".join(_lines(shown, session))
+    """The state of a meeting as text: warnings first, then new events, then what to do next."""
+    return "\n".join(_meeting_lines(shown, session))
 
 
-def _lines(shown: MeetingStatus, session: Session) -> Iterator[str]:
+def _meeting_lines(shown: MeetingStatus, session: Session) -> Iterator[str]:
     if shown.result is not None:
         yield from _result_lines(shown.result, session)
         yield f"Session {shown.address} ({shown.session})."
         return
     yield f"Session {shown.address} ({shown.session}) is {shown.status}."
     if shown.trouble:
-        yield f"Why: {shown.trouble}"
+        yield f"Reason: {shown.trouble}"
     for fact in shown.facts:
         yield f"{fact.seq}. {fact.words}"
     if shown.gate is not None:
@@ -178,11 +193,11 @@ def _lines(shown: MeetingStatus, session: Session) -> Iterator[str]:
         yield shown.next
 
 
-def render_memory_line(it: MemoryEntry) -> str:
-    """One thing remembered, in a line."""
-    asked = f" to: {sanitize_line(it.question, LONGEST_LINE)}" if it.question else ""
-    why = f" Why: {sanitize_line(it.why, LONGEST_LINE)}" if it.why else ""
-    return f"{it.id} ({it.kind}, {it.state}){asked}: {sanitize_line(it.text, LONGEST_LINE)}{why}"
+def render_memory_line(entry: MemoryEntry) -> str:
+    """One entry of the memory in a line."""
+    asked = f" to: {sanitize_line(entry.question, LONGEST_LINE)}" if entry.question else ""
+    why = f" Why: {sanitize_line(entry.why, LONGEST_LINE)}" if entry.why else ""
+    return f"{entry.id} ({entry.kind}, {entry.state}){asked}: {sanitize_line(entry.text, LONGEST_LINE)}{why}"
 
 
 def _result_lines(result: MeetingResult, session: Session) -> Iterator[str]:
@@ -190,47 +205,47 @@ def _result_lines(result: MeetingResult, session: Session) -> Iterator[str]:
     if result.degraded:
         yield degraded_heading(session.decision)
     for missing in result.missing:
-        yield f"Not heard: {missing.seat}, {missing.why}"
+        yield f"No answer: {missing.seat}, {missing.why}"
     yield from result.notices
     decided = f"Decision {result.outcome}" if result.settled else f"No decision ({result.outcome})"
     yield f"{decided}: {sanitize_line(result.position)}" if result.position else decided
     yield f"{result.how} ({describe_counted_seats(session.decision)}: {', '.join(result.counted) or 'nobody'})"
     if result.text:
         yield decision_text_heading(result.author)
-        yield _quoted(result.text)
+        yield _quote_lines(result.text)
     if result.dissent:
         yield f"{dissent_heading(session.decision)}:"
-    for it in result.dissent:
-        yield f"{it.seat}: {sanitize_line(it.position) or '(no position)'}"
-        yield _quoted(it.text)
-        if it.prediction:
-            yield f"{it.seat} predicts: {sanitize_line(it.prediction)}"
+    for dissent in result.dissent:
+        yield f"{dissent.seat}: {sanitize_line(dissent.position) or '(no position)'}"
+        yield _quote_lines(dissent.text)
+        if dissent.prediction:
+            yield f"{dissent.seat} predicts: {sanitize_line(dissent.prediction)}"
     if next := describe_next_step(session.decision):
         yield next
     yield f"Cost: {result.price}, {result.tokens:,} tokens."
 
 
 def _gate_lines(gate: OpenGate) -> Iterator[str]:
-    yield f"It waits at gate {gate.id}: {sanitize_line(gate.question)}"
+    yield f"Waiting at gate {gate.id}: {sanitize_line(gate.question)}"
     for option in gate.options:
         detail = sanitize_line(gate.details.get(option, ""), LONGEST_LINE)
         default = " (the default)" if option == gate.default else ""
         yield f"- {option}{default}{f': {detail}' if detail else ''}"
 
 
-def _quoted(text: str) -> str:
+def _quote_lines(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.strip().split("\n"))
 
 
 def render_fact_line(event: Event) -> str:
-    """A fact in one line; empty for what goes without saying."""
-    return sanitize_line(_words(event))
+    """An event in one line; empty for events that need no mention."""
+    return sanitize_line(_fact_sentence(event))
 
 
-def _words(event: Event) -> str:
+def _fact_sentence(event: Event) -> str:
     match event:
         case MoveMade() | SeatMissed() | CallFailed() | TurnDelayed():
-            return _turn_words(event)
+            return _turn_sentence(event)
         case RoundOpened():
             return f"Round {event.round} opened: {', '.join(event.electorate)}."
         case RoundClosed():
@@ -249,10 +264,10 @@ def _words(event: Event) -> str:
         case SessionEnded():
             return f"The meeting ended: {event.outcome}."
         case _:
-            return _person_words(event)
+            return _person_sentence(event)
 
 
-def _turn_words(event: MoveMade | SeatMissed | CallFailed | TurnDelayed) -> str:
+def _turn_sentence(event: MoveMade | SeatMissed | CallFailed | TurnDelayed) -> str:
     match event:
         case TurnDelayed():
             return f"{event.seat} {event.words}."
@@ -262,12 +277,12 @@ def _turn_words(event: MoveMade | SeatMissed | CallFailed | TurnDelayed) -> str:
             return f"{event.seat} in {event.round}: {sanitize_line(said, LONGEST_LINE)}"
         case SeatMissed():
             why = sanitize_line(describe_fault(event.fault), LONGEST_LINE)
-            return f"{event.seat} was not heard in {event.round}: {why}"
+            return f"{event.seat} did not answer in {event.round}: {why}"
         case CallFailed():
             return f"{event.seat}, through {event.voice}: {sanitize_line(event.fault.message, LONGEST_LINE)}"
 
 
-def _person_words(event: Event) -> str:
+def _person_sentence(event: Event) -> str:
     match event:
         case NoteSaid():
             return f"{event.by or 'A person'} said: {sanitize_line(event.text, LONGEST_LINE)}"

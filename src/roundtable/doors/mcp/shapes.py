@@ -1,4 +1,4 @@
-"""What the tools return, as typed data. A program reads these; the words beside them are for models."""
+"""The typed results of the tools, for programs; models read the text next to them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MeetingFact:
-    """Something that happened, in short words."""
+    """One event in words."""
 
     seq: int
     kind: str
@@ -16,7 +16,7 @@ class MeetingFact:
 
 @dataclass(frozen=True)
 class OpenGate:
-    """A question that the meeting puts to the person, and what can be answered."""
+    """A question to the person, with its options."""
 
     id: str
     question: str
@@ -27,7 +27,7 @@ class OpenGate:
 
 @dataclass(frozen=True)
 class MissingSeat:
-    """A seat that was not heard."""
+    """A seat without an answer."""
 
     seat: str
     why: str
@@ -35,7 +35,7 @@ class MissingSeat:
 
 @dataclass(frozen=True)
 class DissentingSeat:
-    """A seat that stands for something else, in its own words."""
+    """A seat with another position, in its own words."""
 
     seat: str
     position: str
@@ -45,7 +45,7 @@ class DissentingSeat:
 
 @dataclass(frozen=True)
 class MeetingResult:
-    """How a meeting ended. `degraded` means that it rests on less than it should: `notices` and `missing` say why."""
+    """The decision of a meeting. If `degraded`, it rests on less than it should; `notices` and `missing` say why."""
 
     degraded: bool
     notices: list[str]
@@ -67,7 +67,7 @@ class MeetingResult:
 
 @dataclass(frozen=True)
 class MeetingStatus:
-    """Where a meeting stands: `running`, `waiting` at a gate, `paused`, `stopped` (nobody runs it) or `ended`."""
+    """The state of a meeting: `running`, `waiting` at a gate, `paused`, `stopped` (no process runs it) or `ended`."""
 
     session: str
     address: str
@@ -104,7 +104,7 @@ class MeetingList:
 
 @dataclass(frozen=True)
 class MemoryEntry:
-    """Something an earlier meeting left behind: a decision, a decree, a failed approach, an error, a prediction."""
+    """An entry of an earlier meeting: a decision, decree, failed approach, error or prediction."""
 
     id: str
     kind: str
@@ -118,6 +118,6 @@ class MemoryEntry:
 
 @dataclass(frozen=True)
 class MemoryList:
-    """What is remembered, the most relevant first."""
+    """The entries found, most relevant first."""
 
     found: list[MemoryEntry]

@@ -1,4 +1,4 @@
-"""The tools, each a call on the desk. Meetings run in processes of their own, so no tool has to last as long as one."""
+"""The tools of the MCP server; each is one call on the desk. Meetings run in their own processes and outlive a call."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from roundtable.doors.mcp.shapes import ListedMeeting, MeetingList, MeetingStatu
 
 DEFAULT_WAIT_SECONDS = 20.0
 MAX_WAIT_SECONDS = 50.0
-"""Seconds: clients give a call up after a minute."""
+"""Clients abandon a call after a minute."""
 MAX_SEQ = 2**63 - 1
-"""The record counts no further."""
-_LOOK_SECONDS = 1.0
-_LOOKED_UP = (EntryKind.DECISION, EntryKind.DECREE, EntryKind.FAILURE)
+"""The largest sequence number of a record."""
+_POLL_SECONDS = 1.0
+_SEARCHED_KINDS = (EntryKind.DECISION, EntryKind.DECREE, EntryKind.FAILURE)
 
-SessionName = Annotated[str, Field(description="An id, a slug, the beginning of either, a name, or `last`.")]
-Seats = Annotated[list[str] | None, Field(description="Names of configured seats; all of them if left out.")]
-Files = Annotated[list[str] | None, Field(description="Files of the workspace to show: `path` or `path:10-50`.")]
+SessionName = Annotated[str, Field(description="A session: an id, a slug, the beginning of either, a name, or `last`.")]
+Seats = Annotated[list[str] | None, Field(description="Names of configured seats; all of them by default.")]
+Files = Annotated[list[str] | None, Field(description="Workspace files to show to the seats: `path` or `path:10-50`.")]
 Budget = Annotated[
     float | None,
     Field(
         ge=LIMIT_MINIMUMS["budget_usd"],
         le=LIMIT_MAXIMUM,
         allow_inf_nan=False,
-        description="Dollars that may be spent; the config's own budget is never exceeded.",
+        description="The budget in dollars; the configured budget is never exceeded.",
     ),
 ]
 Wait = Annotated[
@@ -57,120 +57,120 @@ Wait = Annotated[
 MeetingToolResult = Annotated[CallToolResult, MeetingStatus]
 
 
-async def ask_second_opinion(
-    question: Annotated[str, Field(description="What to ask, with all that the seats need to know.")],
+async def ask_second_opinion_tool(
+    question: Annotated[str, Field(description="The question, with everything the seats need to know.")],
     ctx: Context[Any, Any],
     seats: Seats = None,
     files: Files = None,
-    follow_up: Annotated[bool, Field(description="Hold one more round if their stances differ.")] = False,
+    follow_up: Annotated[bool, Field(description="Hold one more round if the stances differ.")] = False,
     budget_usd: Budget = None,
     wait_seconds: Wait = DEFAULT_WAIT_SECONDS,
 ) -> MeetingToolResult:
-    """Have two or more models answer a question independently, and quote what they say side by side.
+    """Ask two or more models independently and quote their answers side by side.
 
     Returns the result, or, if it takes longer than `wait_seconds`, the session to watch with `watch_meeting`.
     """
     async with open_desk_for_call() as desk:
         asked = Agenda(
             question,
-            _seats(desk, seats, "second-opinion"),
+            _choose_seats(desk, seats, "second-opinion"),
             "second-opinion",
             settings={"follow_up": follow_up},
             files=tuple(files or ()),
             headless=True,
         )
-        return await _hold(desk, asked, budget_usd, wait_seconds, ctx)
+        return await _start_and_follow(desk, asked, budget_usd, wait_seconds, ctx)
 
 
-async def start_meeting(
-    question: Annotated[str, Field(description="What is to be decided.")],
-    meeting: Annotated[str, Field(description="Which rules, such as council, debate or vote.")] = "",
+async def start_meeting_tool(
+    question: Annotated[str, Field(description="The question to decide.")],
+    meeting: Annotated[str, Field(description="The kind of meeting, such as council, debate or vote.")] = "",
     seats: Seats = None,
     files: Files = None,
-    options: Annotated[list[str] | None, Field(description="The answers to choose from, if they are known.")] = None,
-    headless: Annotated[bool, Field(description="Let every gate take its default instead of waiting.")] = False,
+    options: Annotated[list[str] | None, Field(description="The possible answers, if they are known.")] = None,
+    headless: Annotated[bool, Field(description="Answer every gate with its default instead of waiting.")] = False,
     budget_usd: Budget = None,
     wait_seconds: Wait = 0,
 ) -> MeetingToolResult:
-    """Start a meeting of several models that discuss a question and decide it; it goes on whatever becomes of you.
+    """Start a meeting in which several models discuss a question and decide it; it continues if you disconnect.
 
-    Returns the session at once, or the decision if it is there within `wait_seconds`. Follow it with
-    `watch_meeting`; where it waits at a gate, ask the person and call `answer_gate`.
+    Returns the session at once, or the decision if it is reached within `wait_seconds`. Follow it with `watch_meeting`;
+    when it waits at a gate, ask the person and call `answer_gate`.
     """
     async with open_desk_for_call() as desk:
         asked = Agenda(
             question,
-            _seats(desk, seats, meeting),
+            _choose_seats(desk, seats, meeting),
             meeting,
             options=tuple(options or ()),
             files=tuple(files or ()),
             headless=headless,
         )
-        return await _hold(desk, asked, budget_usd, wait_seconds)
+        return await _start_and_follow(desk, asked, budget_usd, wait_seconds)
 
 
-async def watch_meeting(
+async def watch_meeting_tool(
     session: SessionName,
     ctx: Context[Any, Any],
     after: Annotated[
-        int, Field(ge=0, le=MAX_SEQ, description="The `seq` you know already: only what is newer is told.")
+        int, Field(ge=0, le=MAX_SEQ, description="The last `seq` you know; only newer events are returned.")
     ] = 0,
     wait_seconds: Wait = DEFAULT_WAIT_SECONDS,
 ) -> MeetingToolResult:
-    """Wait until a meeting has decided, stands at a gate or stops, and tell what happened since; or say what is new."""
+    """Wait until a meeting decides, reaches a gate or stops, and return what happened since `after`."""
     async with open_desk_for_call() as desk:
-        return await _follow(desk, await desk.find(session), after, wait_seconds, ctx)
+        return await _follow_meeting(desk, await desk.find(session), after, wait_seconds, ctx)
 
 
-async def answer_gate(
+async def answer_gate_tool(
     session: SessionName,
     gate: Annotated[str, Field(description="The gate's id.")],
-    option: Annotated[str, Field(description="One of its options, as the person chose.")],
-    text: Annotated[str, Field(description="What the person adds, in their words.")] = "",
+    option: Annotated[str, Field(description="The option the person chose.")],
+    text: Annotated[str, Field(description="The person's own words, if any.")] = "",
 ) -> MeetingToolResult:
-    """Answer the gate at which a meeting waits, with what the person chose; the meeting then goes on."""
+    """Answer the gate at which a meeting waits, with the person's choice; the meeting then continues."""
     async with open_desk_for_call() as desk:
         found = await desk.find(session)
-        before = await _going_on(desk, found)
-        await desk.answer(found, gate, option, text, by=_by(), by_program=True)
+        before = await _load_running_session(desk, found)
+        await desk.answer(found, gate, option, text, by=_author_over_mcp(), by_program=True)
         await run_in_background(desk, found)
-        return await _told(desk, found, before.seq)
+        return await _meeting_result(desk, found, before.seq)
 
 
-async def say(
+async def say_tool(
     session: SessionName,
-    text: Annotated[str, Field(description="What the table should know, in the person's words.")],
+    text: Annotated[str, Field(description="The note, in the person's words.")],
 ) -> MeetingToolResult:
-    """Put a note to the table; the seats hear it at their next turn."""
+    """Send a note to the table; the seats see it at their next turn."""
     async with open_desk_for_call() as desk:
         found = await desk.find(session)
-        before = await _going_on(desk, found)
+        before = await _load_running_session(desk, found)
         if not text.strip():
-            raise UsageError("The note is empty.", "Say something.")
-        await desk.say(found, text, by=_by())
-        return await _told(desk, found, before.seq)
+            raise UsageError("The note is empty.", "Pass a text.")
+        await desk.say(found, text, by=_author_over_mcp())
+        return await _meeting_result(desk, found, before.seq)
 
 
-async def resume_meeting(session: SessionName) -> MeetingToolResult:
-    """Go on with a meeting that was paused, or that no process runs any more; nobody is asked twice."""
+async def resume_meeting_tool(session: SessionName) -> MeetingToolResult:
+    """Continue a meeting that was paused or that no process runs any more; no seat is asked twice."""
     async with open_desk_for_call() as desk:
         found = await desk.find(session)
-        before = await _going_on(desk, found)
+        before = await _load_running_session(desk, found)
         if before.paused:
             await desk.unpause(found)
         await run_in_background(desk, found)
-        return await _told(desk, found, before.seq)
+        return await _meeting_result(desk, found, before.seq)
 
 
-async def read_decision(session: SessionName) -> MeetingToolResult:
-    """Read what a meeting decided: what it lacks first, then the result, the dissent word for word, and the cost."""
+async def read_decision_tool(session: SessionName) -> MeetingToolResult:
+    """Read the decision of a meeting: warnings first, then the result, the dissent and the cost."""
     async with open_desk_for_call() as desk:
         found = await desk.find(session)
-        return await _told(desk, found, (await desk.session(found)).seq)
+        return await _meeting_result(desk, found, (await desk.session(found)).seq)
 
 
-async def list_meetings(
-    limit: Annotated[int, Field(ge=1, le=200, description="How many at most.")] = 20,
+async def list_meetings_tool(
+    limit: Annotated[int, Field(ge=1, le=200, description="The largest number of results.")] = 20,
 ) -> Annotated[CallToolResult, MeetingList]:
     """List the meetings of this workspace, newest first."""
     async with open_desk_for_call() as desk:
@@ -181,28 +181,49 @@ async def list_meetings(
                 row.slug,
                 sanitize_line(row.question, session_view.LONGEST_LINE),
                 row.meeting,
-                await _status(desk, row.id),
+                await _load_status(desk, row.id),
                 row.outcome,
                 row.opened_at,
             )
             for row in rows
         ]
-    lines = [f"{it.address}: {it.outcome or it.status}. {sanitize_line(it.question, 120)}" for it in listed]
-    return _result(MeetingList(listed), "\n".join(lines) or "There are no meetings in this workspace yet.")
+    lines = [
+        f"{meeting.address}: {meeting.outcome or meeting.status}. {sanitize_line(meeting.question, 120)}"
+        for meeting in listed
+    ]
+    return _tool_result(MeetingList(listed), "\n".join(lines) or "There are no meetings in this workspace so far.")
 
 
-async def search_decisions(
-    words: Annotated[str, Field(description="What it was about; if empty, the newest are told.")],
-    limit: Annotated[int, Field(ge=1, le=100, description="How many at most.")] = 10,
+async def search_decisions_tool(
+    words: Annotated[str, Field(description="Words to search for; if empty, the newest entries are returned.")],
+    limit: Annotated[int, Field(ge=1, le=100, description="The largest number of results.")] = 10,
 ) -> Annotated[CallToolResult, MemoryList]:
-    """Look up what earlier meetings of this workspace decided, what the person rejected, and what failed, with why."""
+    """Search the decisions, rejections and failures of earlier meetings of this workspace, with their reasons."""
     async with open_desk_for_call() as desk:
-        entries = await desk.memory.entries(_LOOKED_UP, words.strip(), limit)
+        entries = await desk.memory.entries(_SEARCHED_KINDS, words.strip(), limit)
     found = [session_view.build_memory_entry(entry) for entry in entries]
-    return _result(
+    return _tool_result(
         MemoryList(found),
-        "\n".join(map(session_view.render_memory_line, found)) or "Nothing like it is remembered here.",
+        "\n".join(map(session_view.render_memory_line, found)) or "No matching entries in this workspace.",
     )
+
+
+READING_TOOLS = {
+    "watch_meeting": watch_meeting_tool,
+    "read_decision": read_decision_tool,
+    "list_meetings": list_meetings_tool,
+    "search_decisions": search_decisions_tool,
+}
+"""The tools that change nothing, by name."""
+
+CHANGING_TOOLS = {
+    "ask_second_opinion": ask_second_opinion_tool,
+    "start_meeting": start_meeting_tool,
+    "answer_gate": answer_gate_tool,
+    "say": say_tool,
+    "resume_meeting": resume_meeting_tool,
+}
+"""The tools that start or steer a meeting, by name."""
 
 
 # --- shared --------------------------------------------------------------------------------------
@@ -210,7 +231,7 @@ async def search_decisions(
 
 @asynccontextmanager
 async def open_desk_for_call() -> AsyncGenerator[Roundtable]:
-    """The desk for one call, so that an edited config holds from the next call on; errors leave as one sentence."""
+    """Open the desk for one call, so that config edits take effect; errors become tool errors."""
     try:
         async with await Roundtable.open() as desk:
             yield desk
@@ -218,54 +239,54 @@ async def open_desk_for_call() -> AsyncGenerator[Roundtable]:
         raise ToolError(sanitize_text(Redactor().redact(f"{error.message} {error.help}".strip()))) from None
 
 
-def _seats(desk: Roundtable, names: list[str] | None, meeting: str) -> tuple[Seat, ...]:
-    """The seats the person has set up, or a preset's; a program can choose among them and bring none of its own."""
+def _choose_seats(desk: Roundtable, names: list[str] | None, meeting: str) -> tuple[Seat, ...]:
+    """The configured seats or those of a preset; a caller can choose among them but add none."""
     known = {seat.name: seat for seat in desk.usual_seats(meeting) or discovery.remembered(desk)}
     if not known:
-        raise UsageError("There are no seats.", "The person sets them up once with `roundtable init`.")
+        raise UsageError("No seats are configured.", "Ask the person to run `roundtable init`.")
     if unknown := [name for name in names or () if name not in known]:
-        raise UsageError(f"There is no seat {sanitize_line(unknown[0], 60)}.", f"There are: {', '.join(known)}.")
+        raise UsageError(f"Unknown seat {sanitize_line(unknown[0], 60)}.", f"Choose from: {', '.join(known)}.")
     return tuple(known[name] for name in dict.fromkeys(names)) if names else tuple(known.values())
 
 
-async def _hold(
+async def _start_and_follow(
     desk: Roundtable, asked: Agenda, budget: float | None, wait: float, ctx: Context[Any, Any] | None = None
 ) -> MeetingToolResult:
-    limits = _within(desk.usual_limits(asked.meeting), budget)
+    limits = _cap_budget(desk.usual_limits(asked.meeting), budget)
     if limits.budget_usd is None and (paid := desk.paid_voices(asked.seats)):
         raise UsageError(
-            f"{paid[0]} is paid by the token, and nobody said how much may be spent.",
-            "Ask the person, then pass budget_usd; or let them set budget_usd under [limits] in the config.",
+            f"{paid[0]} is paid by the token, and no budget is set.",
+            "Ask the person for a budget and pass it as budget_usd, or let them set it under [limits] in the config.",
         )
     session = ""
-    with anyio.CancelScope(shield=True):  # whoever hangs up now still finds a meeting that runs
+    with anyio.CancelScope(shield=True):  # a caller that disconnects now still finds a running meeting
         session = await desk.convene(msgspec.structs.replace(asked, limits=limits))
         await run_in_background(desk, session)
-    return await _follow(desk, session, 0, wait, ctx)
+    return await _follow_meeting(desk, session, 0, wait, ctx)
 
 
-def _by() -> str:
-    """Who speaks through a program: it passes on what the person said, or says so."""
+def _author_over_mcp() -> str:
+    """The name recorded for a person who acts through a program."""
     return f"{current_user_name()}, over MCP"
 
 
-def _within(limits: Limits, budget: float | None) -> Limits:
-    """A budget said here may narrow the person's own and never widen it."""
-    stated = [it for it in (limits.budget_usd, budget) if it is not None]
+def _cap_budget(limits: Limits, budget: float | None) -> Limits:
+    """The limits with a caller's budget, which may lower the person's own but never raise it."""
+    stated = [budget_limit for budget_limit in (limits.budget_usd, budget) if budget_limit is not None]
     return msgspec.structs.replace(limits, budget_usd=min(stated, default=None))
 
 
-async def _going_on(desk: Roundtable, session: str) -> Session:
+async def _load_running_session(desk: Roundtable, session: str) -> Session:
     state = await desk.session(session)
     if state.ended:
-        raise UsageError(f"This meeting has ended ({state.status}).", "read_decision tells how.")
+        raise UsageError(f"This meeting has ended ({state.status}).", "Call read_decision for its result.")
     return state
 
 
-async def _follow(
+async def _follow_meeting(
     desk: Roundtable, session: str, after: int, wait: float, ctx: Context[Any, Any] | None
 ) -> MeetingToolResult:
-    """Wait, but not long, for something that the caller can act on; what happens meanwhile is told as progress."""
+    """Wait until the caller can act or the time is over; events are reported as progress."""
     loop = asyncio.get_running_loop()
     give_up, seen = loop.time() + wait, after
     while True:
@@ -274,23 +295,23 @@ async def _follow(
             if ctx is not None and (said := session_view.render_fact_line(recorded.event)):
                 await ctx.report_progress(seen, message=said)
         left = give_up - loop.time()
-        if left <= 0 or await _status(desk, session) != "running":
-            return await _told(desk, session, after)
-        await desk.store.changed(session, seen, min(left, _LOOK_SECONDS))
+        if left <= 0 or await _load_status(desk, session) != "running":
+            return await _meeting_result(desk, session, after)
+        await desk.store.changed(session, seen, min(left, _POLL_SECONDS))
 
 
-async def _status(desk: Roundtable, session: str) -> str:
+async def _load_status(desk: Roundtable, session: str) -> str:
     holder = await desk.holder(session)
     return session_view.meeting_status_word(await desk.session(session), holder)
 
 
-async def _told(desk: Roundtable, session: str, after: int) -> MeetingToolResult:
+async def _meeting_result(desk: Roundtable, session: str, after: int) -> MeetingToolResult:
     holder, why = await desk.holder(session), read_background_failure(desk.places, session)
     records = await desk.store.read(session)
     state = Session.fold(session, records)
-    told = session_view.build_meeting_status(state, [it for it in records if it.seq > after], holder, why)
-    return _result(told, session_view.render_meeting_text(told, state))
+    told = session_view.build_meeting_status(state, [record for record in records if record.seq > after], holder, why)
+    return _tool_result(told, session_view.render_meeting_text(told, state))
 
 
-def _result(shape: MeetingStatus | MeetingList | MemoryList, text: str) -> CallToolResult:
+def _tool_result(shape: MeetingStatus | MeetingList | MemoryList, text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], structured_content=dataclasses.asdict(shape))

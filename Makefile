@@ -1,10 +1,10 @@
-# Four words for every chore; each does its own set-up into .venv, and nothing is installed twice.
+# Each target does its own set-up in .venv; nothing is installed twice.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check fix bench bench-faults bench-summon bench-code docs deps test-real test-oracle clean
+.PHONY: demo test test-full check fix bench bench-faults bench-summon bench-code docs deps test-real test-oracle clean
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit("Roundtable needs Python 3.11 or newer.") if sys.version_info < (3, 11) else None'
@@ -24,10 +24,13 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.made
 demo: $(VENV)/.local  ## A real deliberation on embedded models: no key, no account
 	@$(BIN)/python -m roundtable demo
 
-test: deps check  ## Everything CI runs
+test: deps check  ## What CI runs: every check, and all tests but the long ones
 	$(BIN)/pytest -n 4
 
-check: $(VENV)/.dev  ## Style, types, import contracts, spelling, docs that could lie
+test-full: deps check  ## All tests, including the long ones; about 15 minutes
+	$(BIN)/pytest -n 4 -m 'not real and not oracle'
+
+check: $(VENV)/.dev  ## Style, types, import contracts, spelling, outdated docs
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/typos
@@ -35,23 +38,23 @@ check: $(VENV)/.dev  ## Style, types, import contracts, spelling, docs that coul
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
 
-fix: $(VENV)/.dev  ## Mend what a tool can mend
+fix: $(VENV)/.dev  ## Apply the automatic fixes of the tools
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(VENV)/.dev  ## Speed and memory beside raw httpx2, LangGraph and AutoGen
+bench: $(VENV)/.dev  ## Speed and memory against raw httpx2, LangGraph and AutoGen
 	$(BIN)/python bench/run.py
 
-bench-faults: $(VENV)/.dev  ## One failing seat of three, beside LangGraph, AutoGen and llm-council-core; four minutes
+bench-faults: $(VENV)/.dev  ## One failing seat of three, against LangGraph, AutoGen and llm-council-core; four minutes
 	$(BIN)/python -m bench.faults
 
-bench-summon: $(VENV)/.dev  ## How soon `summon` has its prompt on 5,000 files, beside git alone
+bench-summon: $(VENV)/.dev  ## How soon `summon` has its prompt on 5,000 files, against git alone
 	$(BIN)/python -m bench.summon
 
-bench-code: deps $(VENV)/.dev  ## Choosing code by running it, beside dual execution agreement; ten minutes on two cores
+bench-code: deps $(VENV)/.dev  ## Choosing code by running it, against dual execution agreement; ten minutes on two cores
 	$(BIN)/python -m bench.coding
 
-docs: $(VENV)/.dev  ## Write the generated parts of docs/ anew
+docs: $(VENV)/.dev  ## Regenerate the generated parts of docs/
 	$(BIN)/python docs/generate.py
 
 build/litellm/.made:
@@ -70,18 +73,18 @@ build/agents/.made: Makefile
 
 ENGINES := dockerd:docker.io busybox:busybox-static
 
-test-real: $(VENV)/.dev build/litellm/.made build/agents/.made  ## With real models: fetches them and takes a while
-	@for it in $(ENGINES); do PATH=$$PATH:/usr/sbin command -v $${it%%:*} >/dev/null || ./.ci/apt $${it##*:}; done
+test-real: $(VENV)/.dev build/litellm/.made build/agents/.made  ## Tests with real models, agents and container engines; downloads them first
+	@for engine in $(ENGINES); do PATH=$$PATH:/usr/sbin command -v $${engine%%:*} >/dev/null || ./.ci/apt $${engine##*:}; done
 	$(BIN)/python -m roundtable models get smollm2-135m qwen2.5-coder-1.5b
 	$(BIN)/pytest -m real $(ALONE:%=--ignore %)
 	unshare --map-root-user --net sh -c 'ip link set lo up && exec $(BIN)/pytest -m real $(ALONE)'
 
-test-oracle: $(VENV)/.dev  ## Voting against pref_voting on thousands of profiles; installs 750 MB beside
+test-oracle: $(VENV)/.dev  ## Voting against pref_voting on thousands of profiles; installs 750 MB
 	$(PYTHON) -m venv build/oracle
 	build/oracle/bin/pip install --quiet pref_voting pytest pytest-asyncio hypothesis --editable .
 	build/oracle/bin/pytest -m oracle
 
-deps:  ## What needs apt, if it is missing: bubblewrap, the sandbox that checks are run in
+deps:  ## Install from apt what is missing: bubblewrap, the sandbox for checks
 	@command -v bwrap >/dev/null || ./.ci/apt bubblewrap
 
 clean:

@@ -30,7 +30,7 @@ def test_every_module_says_why_it_exists() -> None:
 def test_a_meeting_is_about_a_hundred_lines() -> None:
     for name in MEETINGS:
         path = ROOT / "src" / "roundtable" / "meetings" / f"{name.replace('-', '_')}.py"
-        assert len(path.read_text().splitlines()) <= 180, f"{name} is more than its minutes"
+        assert len(path.read_text().splitlines()) <= 200, f"{name} is more than its minutes"
 
 
 def test_events_are_dotted() -> None:

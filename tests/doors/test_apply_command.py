@@ -31,19 +31,19 @@ def test_a_decision_is_carried_out_only_when_asked_and_only_as_the_person_takes_
     with cli.terminal("apply", "--by", "ada", columns=80, lines=40) as terminal:
         terminal.expect("Your choice")
         terminal.type("continue\n")
-        terminal.expect("Take it?")
+        terminal.expect("Approve it?")
         terminal.type("t\n")
-        terminal.expect("What do you want to know about it?")
+        terminal.expect("Your question about this hunk:")
         terminal.seen = ""
         terminal.type("Why this way?\n")
         terminal.expect("It was asked for.")
         terminal.expect("Gate approve-2")
-        terminal.expect("Take it?")
+        terminal.expect("Approve it?")
         terminal.type("n\n")
         terminal.expect("calc.py: hunk 1 of 1")
         assert code(cli) == CALC
         terminal.type("y\n")
-        terminal.expect("Left out: NOTES.md#1.")
+        terminal.expect("Rejected: NOTES.md#1.")
         terminal.type("y\n")
         end = terminal.end(code=0)
     assert "roundtable undo" in end
@@ -59,7 +59,7 @@ def test_a_decision_is_carried_out_only_when_asked_and_only_as_the_person_takes_
 def test_a_person_who_quits_has_written_nothing(cli: Cli) -> None:
     decided(cli)
     with cli.terminal("apply", "--answer", "plan=continue") as terminal:
-        terminal.expect("Take it?")
+        terminal.expect("Approve it?")
         terminal.type("q\n")
         terminal.end(code=0)
     assert code(cli) == CALC
@@ -69,11 +69,11 @@ def test_a_person_who_quits_has_written_nothing(cli: Cli) -> None:
 def test_an_answer_from_elsewhere_that_says_nothing_is_refused_at_once(cli: Cli) -> None:
     decided(cli, NOTES)
     with cli.terminal("apply", "--answer", "plan=continue") as terminal:
-        terminal.expect("Take it?")
+        terminal.expect("Approve it?")
         for text in ((), ("--text", "the first"), ("--text", '{"rejected": ["calc.py#9"]}'), ("--text", "{}")):
             said = cli.run("answer", "last", "approve=some", *text, code=2).stderr
             assert "the hunks are NOTES.md#1, calc.py#1." in " ".join(said.split())
-        assert "what do you want to know?" in cli.run("answer", "last", "approve=ask", code=2).stderr
+        assert "needs --text with your question" in cli.run("answer", "last", "approve=ask", code=2).stderr
         cli.run("answer", "last", "approve=ask", "--text", "calc.py#1: Why?")
         terminal.expect("Gate approve-2")
         waits = cli.run("answer", "last", "approve=all", code=2).stderr
@@ -94,11 +94,11 @@ def test_own_text_that_would_not_parse_is_told_before_anything_is_rehearsed(cli:
     cli.env["VISUAL"] = str(editor)
     decided(cli)
     with cli.terminal("apply", "--answer", "plan=continue") as terminal:
-        terminal.expect("Take it?")
+        terminal.expect("Approve it?")
         terminal.type("e\n")
         terminal.expect("+     return (")
         terminal.expect("calc.py would not parse")
-        terminal.expect("Press e to go on with your text.")
+        terminal.expect("Press e to continue editing.")
         terminal.type("no\n")
         terminal.expect("Write nothing?")
         terminal.type("q\n")
@@ -109,7 +109,7 @@ def test_own_text_that_would_not_parse_is_told_before_anything_is_rehearsed(cli:
 def test_another_terminal_can_approve_it(cli: Cli) -> None:
     decided(cli, NOTES)
     with cli.terminal("apply", "--answer", "plan=continue") as terminal:
-        terminal.expect("Take it?")
+        terminal.expect("Approve it?")
         cli.run("answer", "last", "approve=some", "--text", '{"rejected": ["NOTES.md#1"]}')
         terminal.end(code=0)
     assert RIGHT in code(cli)
@@ -119,12 +119,12 @@ def test_another_terminal_can_approve_it(cli: Cli) -> None:
 def test_a_terminal_that_goes_away_leaves_the_gate_open_and_resume_asks_again(cli: Cli) -> None:
     decided(cli)
     with cli.terminal("apply", "--answer", "plan=continue") as terminal:
-        terminal.expect("Take it?")
+        terminal.expect("Approve it?")
         terminal.type("\x04")
         assert "Gate approve stays open" in terminal.end(code=3)
     assert code(cli) == CALC
     with cli.terminal("resume", "last") as terminal:
-        shown = terminal.expect("Take it?")
+        shown = terminal.expect("Approve it?")
         assert "calc.py: 1 hunk, +1 -1" in shown
         assert "The candidates, best first" in shown
         terminal.type("y\n")
@@ -141,9 +141,9 @@ def test_what_would_be_lost_for_good_needs_the_phrase_whatever_the_seats_agree(c
     cli.run("apply", "--all", code=3)
     assert (cli.work / "calc.py.orig").exists()
     with cli.terminal("apply", "--all", "--answer", "plan=continue") as terminal:
-        terminal.expect("to go on, or Enter to write nothing")
+        terminal.expect("to continue, or press Enter to write nothing")
         terminal.type("yes\n")
-        terminal.expect("That is not the phrase.")
+        terminal.expect("The phrase does not match.")
         terminal.type("\n")
         terminal.end(code=0)
     assert (cli.work / "calc.py.orig").exists()

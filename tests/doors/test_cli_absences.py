@@ -51,7 +51,7 @@ def test_a_seat_that_cannot_speak_is_told_before_the_start(cli: Cli) -> None:
         *OPTIONS,
     )
     done = cli.run(*args)
-    assert f"Seat x cannot speak: {NO_KEY}" in done.stderr
+    assert f"Seat x is unavailable: {NO_KEY}" in done.stderr
     assert "Decision reached: REST" in done.stdout
     with (cli.home / "config.toml").open("a") as file:
         file.write('[limits.quorum]\nessential = ["x"]\n')

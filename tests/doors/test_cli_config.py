@@ -69,7 +69,7 @@ def test_every_setting_is_shown_with_who_says_so(cli: Cli) -> None:
     assert found["meetings.knights.rounds"] == (5, "default")
     assert found["seats.x.priority"] == (1, "workspace")
     assert found["seats.x.voices"] == (None, "withheld")
-    assert "limits.retries\tthis workspace\t0" in cli.run("config").stdout.splitlines()
+    assert "limits.retries\tworkspace config\t0" in cli.run("config").stdout.splitlines()
 
 
 @pytest.mark.feature("S3.35")
@@ -91,7 +91,7 @@ def test_a_broken_config_is_named_with_its_place_and_old_sessions_can_still_be_r
     for args, words in {("list",): "REST?", ("status",): "REST", ("show",): "REST"}.items():
         done = cli.run(*args)
         assert words in done.stdout
-        assert done.stderr.startswith(f"The config is passed over. {wrong}")
+        assert done.stderr.startswith(f"The config is ignored. {wrong}")
 
 
 def test_what_a_command_fills_in_is_no_setting(cli: Cli) -> None:

@@ -62,7 +62,7 @@ def test_an_unknown_price_beside_free_ones_is_not_free(cli: Cli) -> None:
 def test_the_bill_is_of_the_whole_session(cli: Cli) -> None:
     cli.run("discuss", "REST?", *cli.script(claude=council_seat("Use REST"), gpt=council_seat("Use REST")))
     refused = cli.run("show", "--cost", "--round", "1", code=2).stderr
-    assert "--cost is of the whole session" in refused
+    assert "--cost covers the whole session" in refused
     assert "Leave out --round" in refused
     for form in ("html", "jsonl"):
         refused = cli.run("show", "--cost", "--format", form, code=2).stderr
@@ -79,7 +79,7 @@ def test_a_quote_for_people_and_programs(cli: Cli) -> None:
     assert claude.split("\t")[:3] == ["claude", "paid:claude-haiku-4-5", "3 to 8"]
     assert [line.split("\t")[5] for line in (gpt, local)] == ["unknown", "free"]
     assert total.startswith("About $0.00")
-    assert total.endswith("the price of dim:alpha is not known. Nothing was asked, nothing was spent.")
+    assert total.endswith("the price of dim:alpha is unknown. No model was asked and nothing was spent.")
     assert notices[0].startswith("It is likely to cost more than the budget of $0.001")
     assert notices[1].startswith("The budget cannot see what dim:alpha costs")
     told = json.loads(cli.run("discuss", "REST?", *PAID, "--quote", "--json").stdout)
@@ -91,8 +91,8 @@ def test_a_quote_for_people_and_programs(cli: Cli) -> None:
 def test_a_quote_names_the_seats_that_cannot_speak(cli: Cli) -> None:
     seats = ["--seat", "ghost=nosuch:foo", "--seat", "local=embedded:nothere"]
     quoted = cli.run("discuss", "REST?", *seats, "--quote").stdout
-    assert "ghost cannot speak: There is no endpoint called `nosuch`." in quoted
-    assert "local cannot speak: " in quoted
+    assert "ghost is unavailable: There is no endpoint called `nosuch`." in quoted
+    assert "local is unavailable: " in quoted
     told = json.loads(cli.run("discuss", "REST?", *DIM, *seats, "--quote", "--json").stdout)
     assert told["usd"] == {"likely": None, "most": None}
     assert [bool(it["cannot_speak"]) for it in told["seats"]] == [False, True, True]
@@ -135,7 +135,7 @@ def test_an_interrupted_call_may_have_cost_something(cli: Cli) -> None:
 
 def test_a_person_is_told_and_asked_before_money_is_spent(cli: Cli) -> None:
     with cli.terminal("discuss", "REST?", *PAID, "--plain") as terminal:
-        seen = terminal.expect("Go ahead? [y/N")
+        seen = terminal.expect("Continue? [y/N]")
         terminal.type("y\n")
         assert "Round council/1-blind" in terminal.end(6)
     told = next(line for line in seen.splitlines() if line.startswith("About $"))
@@ -145,9 +145,9 @@ def test_a_person_is_told_and_asked_before_money_is_spent(cli: Cli) -> None:
 
 def test_without_a_yes_nothing_is_spent_and_nothing_is_on_the_record(cli: Cli) -> None:
     with cli.terminal("discuss", "REST?", *PAID, "--plain") as terminal:
-        terminal.expect("Go ahead? [y/N")
+        terminal.expect("Continue? [y/N]")
         terminal.type("\n")
-        assert "Nothing was asked, nothing was spent." in terminal.end(3)
+        assert "No model was asked and nothing was spent." in terminal.end(3)
     assert json.loads(cli.run("list", "--json").stdout)["sessions"] == []
 
 

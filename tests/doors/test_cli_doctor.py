@@ -45,21 +45,21 @@ def test_every_voice_has_a_line_and_nothing_is_called_well_that_was_not_asked(cl
 
 def test_the_doctor_shows_which_sandbox_is_in_force_and_that_it_holds(cli: Cli) -> None:
     asyncio.run(sandbox())
-    assert "sandbox: none, so no check and no candidate can be run." in cli.run("doctor").stdout
+    assert "sandbox: none, so checks and candidates cannot run." in cli.run("doctor").stdout
     cli.env["PATH"] = os.environ["PATH"]
     configure(cli, '[sandbox]\nuse = "bubblewrap"\n[seats.a]\nvoices = ["script:s.toml"]')
     shown = cli.run("doctor").stdout
     assert "✓ sandbox: bubblewrap, limits  " in shown
-    assert "; 8 of 8 ways to break out were tried and held" in shown
+    assert "; 8 of 8 escape attempts blocked" in shown
 
 
 def test_a_sandbox_that_was_chosen_and_does_not_answer_is_something_to_mend(cli: Cli) -> None:
     configure(cli, '[sandbox]\nuse = "docker"\n[seats.a]\nvoices = ["script:s.toml"]')
     shown = cli.run("doctor", code=2).stdout
-    assert "✗ sandbox: [sandbox] use = docker, which does not answer, so no check and no candidate can be run." in shown
+    assert "✗ sandbox: [sandbox] use = docker, which is not available, so checks and candidates cannot run." in shown
     assert 'set `use` in [sandbox] to "auto"' in shown
     assert "Install bubblewrap" not in shown, "that is not what was asked for"
-    assert "There is something to mend." in shown
+    assert "Problems found." in shown
     assert json.loads(cli.run("doctor", "--json", code=2).stdout)["isolation"]["chosen"] == "docker"
 
 
@@ -113,7 +113,7 @@ def test_a_record_that_cannot_be_used_ends_with_1_and_blames_nobody_else(cli: Cl
     (cli.home / "roundtable.db").write_bytes(b"this is no database" * 100)
     shown = cli.run("doctor", code=1).stdout
     assert "is not a database" in shown
-    assert "✗ seats: not looked at" in shown
+    assert "✗ seats: not checked" in shown
     assert "Nobody can speak" not in shown
 
 
@@ -141,13 +141,13 @@ def test_a_line_comes_as_each_seat_answers(cli: Cli) -> None:
     assert "✓ seat a: script:s.toml: answered in" in done.stderr
     assert "✓ seat b: script:s.toml: answered in" in done.stderr
     assert "in place of cli:nowhere" in done.stdout
-    assert "All is well." in done.stdout
+    assert "No problems found." in done.stdout
 
 
 def test_a_person_is_asked_first(cli: Cli) -> None:
     for typed, asked in (("n", False), ("y", True)):
         with cli.terminal("doctor", "--deep") as terminal:
-            assert "a fraction of a cent" in terminal.expect("Ask them?")
+            assert "a fraction of a cent" in terminal.expect("Ask the seats?")
             terminal.type(typed + "\n")
             assert ("answered in" in terminal.end(0)) == asked
 

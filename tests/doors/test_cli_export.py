@@ -190,15 +190,15 @@ def test_sync_makes_the_folder_only_after_a_yes(cli: Cli) -> None:
     assert not (cli.work / ".roundtable").exists()
     assert "sync --yes" in cli.run("sync", code=2).stderr
     assert not (cli.work / ".roundtable").exists()
-    assert cli.run("sync", "--yes").stdout == ".roundtable/ is current: 6 files written.\n"
+    assert cli.run("sync", "--yes").stdout == ".roundtable/ is up to date: 6 files written.\n"
     assert f"sessions/{slug}/decisions.md" in files(cli.work / ".roundtable")
-    assert cli.run("sync").stdout == ".roundtable/ is current: 0 files written.\n"
+    assert cli.run("sync").stdout == ".roundtable/ is up to date: 0 files written.\n"
 
 
 def test_at_a_terminal_sync_asks(cli: Cli) -> None:
     agreed(cli)
     with cli.terminal("sync") as terminal:
-        terminal.expect("Make ")
+        terminal.expect("Create ")
         terminal.type("n\r")
         terminal.end(3)
     assert not (cli.work / ".roundtable").exists()
@@ -214,7 +214,7 @@ def test_a_folder_that_cannot_be_written_costs_one_sentence(cli: Cli) -> None:
     assert "roundtable sync" in done.stderr
     refused = cli.run("sync", code=2).stderr
     assert "topic.md cannot be written (and 3 more)" in refused
-    assert "The others are current" in refused
+    assert "The other files are up to date" in refused
     assert done.stderr.count("\n") == 1
 
 
@@ -234,13 +234,13 @@ def test_a_killed_process_leaves_whole_files_and_sync_brings_them_up_to_date(cli
     cli.run("sync")
     status = json.loads((place / "status.json").read_text())
     assert (status["phase"], status["round"], status["current_seat"]) == ("open", "council/3-reconsider", "gpt")
-    assert cli.run("sync").stdout == ".roundtable/ is current: 0 files written.\n"
+    assert cli.run("sync").stdout == ".roundtable/ is up to date: 0 files written.\n"
 
 
 def test_a_link_in_place_of_the_folder_is_refused(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (cli.work / ".roundtable").symlink_to(tmp_path / "elsewhere")
-    assert "is a link" in cli.run("sync", "--yes", code=2).stderr
+    assert "is a symbolic link" in cli.run("sync", "--yes", code=2).stderr
 
 
 # --- branch ---------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def test_every_dialect_tells_the_truth() -> None:
     assert {"429", "429, Retry-After", "hang", "slow drip", "refusal", "context overflow"} < set(rows)
     assert all(row == dict.fromkeys(DIALECTS, "pass") for row in rows.values())
     assert "✓ gemini: cut stream → truncated (" in result.stderr
-    assert "Every voice tells the truth." in result.stderr
+    assert "Every voice reports failures correctly." in result.stderr
     assert "Agents" not in result.stderr
 
 
@@ -75,7 +75,7 @@ def test_an_agent_that_lies_is_found_out(programs: Path) -> None:
     assert lies["500"] == lies["hang"] == lies["empty"] == "counted as an answer"
     assert all(it["passed"] for it in report["findings"] if it["kind"] == "api")
     assert "✗ cli:claude: 500 → answer (" in result.stderr
-    assert "Agents take a minute or two each: cli:agy, cli:claude." in result.stderr
+    assert "Agents take one or two minutes each: cli:agy, cli:claude." in result.stderr
 
 
 def test_a_seat_by_the_agent_client_protocol_is_checked_too(programs: Path, tmp_path: Path) -> None:
@@ -103,4 +103,4 @@ def test_an_adapter_is_checked_where_it_is_and_the_command_line_it_speaks_for_is
 def test_it_is_a_check_of_its_own() -> None:
     result = CliRunner().invoke(cli, ["doctor", "--faults", "--deep"])
     assert result.exit_code == 2
-    assert "a check of its own" in result.stderr
+    assert "cannot be combined with" in result.stderr

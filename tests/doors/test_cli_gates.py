@@ -110,7 +110,7 @@ def test_ctrl_c_leaves_the_gate_open_and_says_how_to_answer_it_later(cli: Cli) -
         terminal.expect("Your choice")
         terminal.type("\x03")
         left = terminal.end(code=130)
-    assert "Gate decide stays open (apply, myself, later, back, choose, reject). Answer it from anywhere:" in left
+    assert "Gate decide stays open (apply, myself, later, back, choose, reject). Answer it from any terminal:" in left
     assert "decide=OPTION" in left
     (waiting,) = json.loads(cli.run("gates", "--json").stdout)["gates"]
     assert (waiting["gate"], tuple(waiting["options"]), waiting["default"]) == ("decide", KINGS, "later")
@@ -118,9 +118,9 @@ def test_ctrl_c_leaves_the_gate_open_and_says_how_to_answer_it_later(cli: Cli) -
     assert waiting["since"].endswith("Z")
     assert waiting["pid"] is None
     told = cli.run("answer", waiting["address"], "decide=m", "--text", "On Monday.").stdout
-    assert told == f"Gate decide is answered: myself; go on with: roundtable resume {waiting['address']}\n"
+    assert told == f"Gate decide is answered: myself; continue with: roundtable resume {waiting['address']}\n"
     assert "Next step: a person carries it out by hand." in cli.run("resume").stdout
-    assert "No gate waits in this workspace." in cli.run("gates").stderr
+    assert "No gate is waiting in this workspace." in cli.run("gates").stderr
 
 
 def test_an_answer_without_a_session_goes_to_the_one_that_waits(cli: Cli) -> None:
@@ -137,7 +137,7 @@ def test_gates_lists_what_waits_with_its_options_and_the_way_to_answer(cli: Cli,
     with cli.terminal(*knights(cli, 9), "--plain") as terminal:
         terminal.expect("Your choice")
         listed = cli.run("gates").stdout
-        assert "goes on at once" in listed
+        assert "continues at once" in listed
         assert "Gate decide:" in listed
         assert "3. later (l): decide later (default)" in listed
         assert "decide=OPTION" in listed

@@ -43,7 +43,7 @@ def config(cli: Cli) -> Path:
 @pytest.mark.feature("S3.27")
 def test_the_wizard_finds_agents_and_keys_shows_the_file_and_offers_a_first_question(cli: Cli) -> None:
     with cli.terminal("init") as terminal:
-        found = terminal.expect("Which ones? [numbers or names, Enter for all, q to leave]:")
+        found = terminal.expect("Which ones? [numbers or names, Enter for all, q to quit]:")
         assert "1. claude (cli:claude): Claude Code," in found
         assert "2. openai (openai:gpt-4o): OpenAI, key from OPENAI_API_KEY" in found
         terminal.type("1\n")
@@ -85,8 +85,8 @@ def test_a_lone_key_is_offered_three_tempers_and_the_models_here_beside_them(cli
     (tmp_path / "bin" / "claude").unlink()
     own_model(cli)
     with cli.terminal("init") as terminal:
-        found = terminal.expect("Which ones? [numbers or names, Enter for the first 3, q to leave]:")
-        assert "openai:gpt-4o can take 3 seats, each with a temper of its own." in found
+        found = terminal.expect("Which ones? [numbers or names, Enter for the first 3, q to quit]:")
+        assert "openai:gpt-4o can fill 3 seats, each with its own persona." in found
         assert "4. mine (embedded:mine): installed" in found
         terminal.type("1,4\n")
         terminal.expect("Write it?")
@@ -101,7 +101,7 @@ def test_a_second_run_alone_adds_no_embedded_model(cli: Cli) -> None:
     cli.run("init", "--yes")
     before = config(cli).read_text()
     own_model(cli)
-    assert "Nobody was found who has no seat" in cli.run("init", "--yes").stderr
+    assert "No new voices were found" in cli.run("init", "--yes").stderr
     assert config(cli).read_text() == before
 
 
@@ -122,7 +122,7 @@ def test_a_second_run_keeps_what_is_there_word_for_word_and_adds_what_is_new(cli
     config(cli).write_text(mine)
     cli.run("trust", "--yes")
     told = cli.run("init", "--yes").stderr
-    assert "Kept as it is: table" in told
+    assert "Kept unchanged: table" in told
     assert "claude (cli:claude)" not in told
     assert config(cli).read_text().startswith(mine)
     assert written(cli)["seats"]["openai"] == {"voices": ["openai:gpt-4o"]}
@@ -136,7 +136,7 @@ def test_what_a_stranger_wrote_is_not_trusted_by_the_way(cli: Cli) -> None:
     config(cli).parent.mkdir()
     config(cli).write_text('[endpoints.evil]\nbase_url = "http://127.0.0.1:9"\n')
     assert "run `roundtable trust`" in cli.run("init", "--yes").stderr
-    assert "endpoints" in cli.run("config").stdout.partition("waits for `roundtable trust`")[0].splitlines()[-1]
+    assert "endpoints" in cli.run("config").stdout.partition("needs `roundtable trust`")[0].splitlines()[-1]
 
 
 def test_a_folder_that_is_a_link_to_elsewhere_is_not_written_through(cli: Cli, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_where_nothing_is_found_it_says_how_to_get_a_seat(cli: Cli, tmp_path: Pa
     del cli.env["OPENAI_API_KEY"]
     told = cli.run("init", "--yes").stderr
     assert "roundtable keys set openai" in told
-    assert "`roundtable models get smollm2-135m` fetches a small model." in told
+    assert "`roundtable models get smollm2-135m` downloads a small model." in told
     assert "`roundtable demo`" in told
     assert "# [seats.claude]" in config(cli).read_text()
     assert written(cli) == {}
@@ -243,7 +243,7 @@ def test_a_config_of_theirs_that_lies_here_is_offered_and_never_taken_without_as
     theirs = config(cli).with_suffix(".json")
     theirs.write_text(json.dumps(THEIRS))
     with cli.terminal("init") as terminal:
-        terminal.expect("Take it over? [Y/n]:")
+        terminal.expect("Import it? [Y/n]:")
         terminal.type("\n")
         terminal.expect("Write it?")
         terminal.type("\n")
@@ -253,7 +253,7 @@ def test_a_config_of_theirs_that_lies_here_is_offered_and_never_taken_without_as
     assert written(cli)["table"] == {"meeting": "knights", "seats": ["claude", "gpt"]}
     assert "TheRoundtAIble" not in cli.run("init", "--yes").stderr
     config(cli).unlink()
-    assert f"`roundtable init --import {theirs}` takes it over." in cli.run("init", "--yes").stderr
+    assert f"import it with `roundtable init --import {theirs}`." in cli.run("init", "--yes").stderr
     assert written(cli)["table"]["seats"] == ["claude", "openai"]
 
 

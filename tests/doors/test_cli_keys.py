@@ -79,7 +79,7 @@ def test_a_key_is_never_an_argument(cli: Cli) -> None:
 def test_no_complaint_repeats_what_may_be_a_key(cli: Cli, words: list[str]) -> None:
     said = cli.run("keys", *words, code=2)
     assert "hunter" not in said.stdout + said.stderr
-    assert said.stderr.startswith("Error: That ca")
+    assert said.stderr.startswith(("Error: Invalid arguments", "Error: That cannot"))
 
 
 def test_a_missing_name_is_asked_for(cli: Cli) -> None:
@@ -89,11 +89,11 @@ def test_a_missing_name_is_asked_for(cli: Cli) -> None:
 def test_a_key_that_takes_the_place_of_another_is_told_as_such(cli: Cli) -> None:
     assert "in place of" not in cli.run("keys", "set", "openai", input=KEY).stderr
     said = cli.run("keys", "set", "openai", input=token(30, seed=34)).stderr
-    assert "Stored OPENAI_API_KEY in your secrets file, in place of the one before." in said
+    assert "Stored OPENAI_API_KEY in your secrets file, replacing the earlier key." in said
 
 
 def test_a_seal_in_the_same_folder_is_told(cli: Cli, tmp_path: Path) -> None:
-    assert "a copy of that folder opens your keys" in cli.run("keys", "set", "openai", input=KEY).stderr
+    assert "a copy of that folder exposes your keys" in cli.run("keys", "set", "openai", input=KEY).stderr
     del cli.env["ROUNDTABLE_HOME"]
     cli.env |= {"XDG_DATA_HOME": str(tmp_path / "data"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
     assert "that folder" not in cli.run("keys", "set", "openai", input=KEY).stderr
@@ -106,7 +106,7 @@ def test_nothing_piped_in_stores_nothing(cli: Cli) -> None:
 
 def test_a_variable_that_comes_first_is_named(cli: Cli) -> None:
     cli.env["OPENAI_API_KEY"] = token(30, seed=32)
-    assert "comes first" in cli.run("keys", "set", "openai", input=KEY).stderr
+    assert "takes precedence" in cli.run("keys", "set", "openai", input=KEY).stderr
     assert [it["place"] for it in listed(cli)] == ["environment", "file"]
 
 
@@ -137,4 +137,4 @@ def test_a_locked_keychain_is_passed_over_when_storing_and_named_when_asked(with
 
 
 def test_help_says_what_the_seal_does_not_guard_against(cli: Cli) -> None:
-    assert "does not guard against a program that runs as you" in " ".join(cli.run("keys", "--help").stdout.split())
+    assert "does not protect against programs that run as you" in " ".join(cli.run("keys", "--help").stdout.split())

@@ -289,7 +289,7 @@ def test_errors_are_two_sentences_and_an_exit_code(capsys: pytest.CaptureFixture
     assert report_error(SessionHeld("It is held", "Watch it")) == 5
     assert capsys.readouterr().err == "Error: It is held.\nWatch it.\n"
     assert report_error(ZeroDivisionError("by zero")) == 1
-    assert "Our own fault: ZeroDivisionError: by zero." in capsys.readouterr().err
+    assert "Internal error: ZeroDivisionError: by zero." in capsys.readouterr().err
 
 
 def test_figures() -> None:

@@ -78,7 +78,7 @@ def newest() -> str:
 @pytest.mark.feature("S3.34", "S3.38")
 @pytest.mark.usefixtures("cli")
 def test_the_chronicle_lists_the_newest_first_and_finds_by_words_of_any_script() -> None:
-    assert "Nothing has been decided" in run("chronicle").stderr
+    assert "No decisions have been made" in run("chronicle").stderr
     rest = decide(QUESTION, "Use REST")
     chinese = decide("数据库用什么？", "选择PostgreSQL数据库")
     head, *rows = [line.split("\t") for line in run("chronicle").stdout.splitlines()]
@@ -89,7 +89,7 @@ def test_the_chronicle_lists_the_newest_first_and_finds_by_words_of_any_script()
     assert [it["id"] for it in said("chronicle", "数据库")["entries"]] == [chinese]
     assert [it["id"] for it in said("chronicle", "-n", "1")["entries"]] == [chinese]
     assert run("chronicle", '"NEAR(').stdout == ""
-    assert "No decision shares" in run("chronicle", "kubernetes").stderr
+    assert "No decision matches" in run("chronicle", "kubernetes").stderr
 
 
 @pytest.mark.feature("S3.34")
@@ -135,7 +135,7 @@ def test_a_meeting_says_what_its_seats_were_told_and_shown_live_and_wherever_it_
     data = said("show", "last")
     assert [it["id"] for it in data["recalled"]] == [rest]
     assert [it["name"] for it in data["context"]] == ["api.md"]
-    assert "no decree stops them" in " ".join(run("discuss", "--help").stdout.split())
+    assert "Ignore earlier decisions and decrees." in " ".join(run("discuss", "--help").stdout.split())
     run("discuss", QUESTION, *seats, "--headless", "--fresh")
     assert "Told of" not in run("show", "last").stdout
 
@@ -146,10 +146,10 @@ def test_a_meeting_says_what_its_seats_were_told_and_shown_live_and_wherever_it_
 @pytest.mark.feature("S4.103")
 @pytest.mark.usefixtures("cli")
 def test_a_decree_stops_a_table_until_it_is_lifted_or_allowed() -> None:
-    assert "Nothing was rejected" in run("decrees").stderr
+    assert "There are no decrees" in run("decrees").stderr
     added = run("decrees", "add", "Use GraphQL", "--why", "Nobody here can run it.").stdout
-    decree, _, told = added.partition(": ")
-    assert told == "new meetings are told of it, and a proposal that repeats it is stopped\n"
+    decree, _, told = added.partition(" ")
+    assert told == "is added; a meeting that proposes this again stops at a gate\n"
     assert run("decrees").stdout.splitlines()[1].split("\t") == [
         *(decree, "rejected", "standing"),
         *("Use GraphQL", "Nobody here can run it."),
@@ -177,7 +177,7 @@ def test_a_decree_stops_a_table_until_it_is_lifted_or_allowed() -> None:
 @pytest.mark.feature("S3.9", "S3.42")
 @pytest.mark.usefixtures("cli")
 def test_every_code_red_gets_a_number_in_the_error_log_and_keeps_it() -> None:
-    assert "No error was diagnosed" in run("errors").stderr
+    assert "No errors have been diagnosed" in run("errors").stderr
     sure = doctor(diagnosis("stale-auth-token", 9, "The token is never refreshed."))
     seats = talk({"seats": {"ann": sure, "bob": sure}}, ("ann", "bob"))
     for symptom, choice in (("login crashes", "log"), ("logout crashes", "fix")):
@@ -209,7 +209,7 @@ def test_every_code_red_gets_a_number_in_the_error_log_and_keeps_it() -> None:
 
 @pytest.mark.usefixtures("cli")
 def test_predictions_that_are_due_come_first_and_every_seat_gets_a_record() -> None:
-    assert "No dissenter has foretold anything" in run("predictions").stderr
+    assert "No predictions have been made" in run("predictions").stderr
     for question in ("Which API?", "Which API, again?"):
         run("discuss", question, *talk({"seats": SPLIT}), *OPTIONS, "--headless", "--json")
     newer, older = said("chronicle")["entries"]
@@ -245,7 +245,7 @@ def test_forget_frees_the_name_and_keeps_what_was_exported_and_decided() -> None
     run("export", "api", "--layout", "runs", "-o", "out")
     exported = {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
     assert exported
-    forgotten = f"{row['slug']} is forgotten; until it is cleared away: roundtable show {row['slug']}\n"
+    forgotten = f"{row['slug']} is forgotten; until `roundtable gc` deletes it: roundtable show {row['slug']}\n"
     assert run("forget", "--session", "api").stdout == forgotten
     assert said("list")["sessions"] == []
     assert "There is no session api." in run("forget", "api", code=2).stderr
@@ -254,8 +254,8 @@ def test_forget_frees_the_name_and_keeps_what_was_exported_and_decided() -> None
     for address in ("id", "slug"):
         assert "Use REST" in run("show", row[address]).stdout, "it is still there under its address"
     assert {path: path.read_bytes() for path in exported} == exported
-    assert "forgotten already" in run("forget", row["id"], code=2).stderr
-    assert "Name one session" in run("forget", code=2).stderr
+    assert "already forgotten" in run("forget", row["id"], code=2).stderr
+    assert "Give exactly one session" in run("forget", code=2).stderr
     decide("Another question?", "Yes, REST", "--session", "api")
     assert [it["name"] for it in said("list")["sessions"]] == ["api"]
 
@@ -324,7 +324,7 @@ def test_gc_clears_what_is_old_and_neither_run_nor_waiting_and_remembers_its_dec
         assert len(slugs) == 4
         told = run("gc", "--max-age-days", "30", "--dry-run")
         assert told.stdout == f"{slugs[old]}\n"
-        assert f"{slugs[held]} stays: somebody runs it." in told.stderr
+        assert f"{slugs[held]} is kept: somebody runs it." in told.stderr
         done = said("gc", "--max-age-days", "30")
         assert [it["id"] for it in done["sessions"]] == [old]
         assert done["kept"] == {waiting: "it waits for your answer at the gate choose", held: "somebody runs it"}
@@ -334,7 +334,7 @@ def test_gc_clears_what_is_old_and_neither_run_nor_waiting_and_remembers_its_dec
     assert "Spaces" in run("show", young).stdout, "what it shares with others is still there"
     assert decision in run("chronicle", "graphql").stdout
     told = run("chronicle", "show", decision).stdout
-    assert "cleared away" in told
+    assert "its transcript was deleted" in told
 
 
 async def _left_at_a_gate() -> str:

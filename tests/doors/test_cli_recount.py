@@ -25,7 +25,7 @@ def cli(tmp_path: Path) -> Cli:
 
 def test_it_shows_who_moved_who_held_and_what_each_seat_cost_and_changed(cli: Cli) -> None:
     lines = cli.run("recount").stdout.splitlines()
-    assert lines[:2] == ["REST or GraphQL?", "Decided then: reached, A: REST"]
+    assert lines[:2] == ["REST or GraphQL?", "Recorded decision: reached, A: REST"]
     rows = [line.split("\t") for line in lines if "\t" in line]
     assert rows[0] == ["Seat", "Position", "Moved", "Tokens", "Cost", "Without this seat"]
     by_seat = {row[0]: row for row in rows}

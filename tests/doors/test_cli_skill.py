@@ -138,9 +138,9 @@ def test_the_skill_names_every_phrase_in_both_languages(cli: Cli) -> None:
 
 def test_the_command_says_where_a_phrase_belongs(cli: Cli) -> None:
     for phrase, where, words in (
-        ("如果有分歧再追问一轮", "table+follow_up", "These words call the table, with one more round"),
-        ("ask cc", "single", "One model is meant, so the table is not called."),
-        ("good morning", "none", "Nothing here calls the table."),
+        ("如果有分歧再追问一轮", "table+follow_up", "This phrase calls the table, with one more round"),
+        ("ask cc", "single", "This phrase addresses one model, so the table is not called."),
+        ("good morning", "none", "This phrase does not call the table."),
     ):
         told = cli.run("skill", "show", "--phrase", phrase)
         assert told.stdout == f"{where}\n"
@@ -156,7 +156,7 @@ def test_the_skill_is_put_where_codex_reads_it_and_a_fresh_session_is_asked_for(
     path = person(cli) / ".codex" / "skills" / "roundtable" / "SKILL.md"
     assert path.read_text() == cli.run("skill", "show").stdout
     assert str(path) in done.stdout
-    assert "Start a fresh session" in done.stderr
+    assert "Restart your agents" in done.stderr
 
 
 def test_every_agent_found_here_gets_the_skill(cli: Cli) -> None:
@@ -200,7 +200,7 @@ def test_what_somebody_else_wrote_or_edited_is_left_alone(cli: Cli) -> None:
     assert "was not written by us" in cli.run("skill", "install", *here, code=2).stderr
     assert path.read_text() == edited
     cli.run("skill", "remove", *here, "--force")
-    assert "has no such skill" in cli.run("skill", "remove", *here).stderr
+    assert "has no Roundtable skill" in cli.run("skill", "remove", *here).stderr
 
 
 def test_one_agents_own_file_keeps_the_skill_from_no_other_agent(cli: Cli) -> None:
@@ -243,7 +243,7 @@ def test_no_link_leads_the_skill_out_of_the_project(cli: Cli, tmp_path: Path) ->
     assert "leads out of the project" in cli.run(*here, code=2).stderr
     (cli.work / ".codex/skills").mkdir(parents=True)
     (cli.work / ".codex/skills/roundtable").symlink_to(outside)
-    assert "is a link" in cli.run(*here[:-2], "codex", code=2).stderr
+    assert "is a link to somewhere else" in cli.run(*here[:-2], "codex", code=2).stderr
     assert not list(outside.iterdir())
 
 

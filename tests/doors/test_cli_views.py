@@ -228,7 +228,7 @@ def test_a_running_session_names_its_process() -> None:
     assert said("list", "--json")["sessions"][0]["pid"] is None
     text = run("status").stdout
     assert "no process runs it" in text
-    assert re.search(rf"go on with: roundtable resume [\d-]+{SLUG}\n", text)
+    assert re.search(rf"continue with: roundtable resume [\d-]+{SLUG}\n", text)
 
 
 # --- doctor and voices ----------------------------------------------------------------------------
@@ -262,7 +262,7 @@ def test_voices_never_show_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_models_are_listed_chosen_and_fetched_once(tmp_path: Path, home: Path) -> None:
     before = {it["name"]: it for it in said("models", "list", "--json")["models"]}
-    assert "can be fetched" in run("models").stdout
+    assert "not installed" in run("models").stdout
     name, model = next(iter(before.items()))
     assert (model["installed"], model["licence"] != "") == (False, True)
 
@@ -312,7 +312,7 @@ def test_progress_in_a_pipe_is_a_line_for_every_tenth(capsys: pytest.CaptureFixt
 
 
 def test_trust_shows_what_it_allows_and_asks() -> None:
-    assert "nothing to trust" in run("trust").stderr
+    assert "Nothing to trust" in run("trust").stderr
     Path(".roundtable").mkdir()
     file = Path(".roundtable/config.toml")
     file.write_text(

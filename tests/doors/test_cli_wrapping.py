@@ -45,7 +45,7 @@ def test_the_options_of_a_gate_that_stays_open_are_broken_between_words(cli: Cli
         left = terminal.end(code=130)
     note = left[left.index("Gate decide stays open") :]
     assert max(map(len, note[: note.index("  roundtable answer")].splitlines())) <= 60
-    assert "Answer it from anywhere:" in " ".join(note.split())
+    assert "Answer it from any terminal:" in " ".join(note.split())
 
 
 def test_what_the_doctor_says_is_broken_between_words(cli: Cli) -> None:
@@ -55,7 +55,7 @@ def test_what_the_doctor_says_is_broken_between_words(cli: Cli) -> None:
         shown = terminal.end(code=2)
     assert "1 session, schema" in whole
     assert shown.split() == whole.split(), "every word is whole"
-    assert all(line[0] in "✓✗–→ TN" for line in shown.splitlines())
+    assert all(line[0] in "✓✗–→ TNP" for line in shown.splitlines())
 
 
 def test_hints_on_voices_stand_beside_what_they_explain(cli: Cli) -> None:

@@ -144,8 +144,8 @@ async def test_every_hunk_is_shown_with_who_wanted_it_and_who_wrote_it_before_an
         "3 of 3 · NOTES.md: new file",
         "Requested by D-12, written by ada and bob",
         "Not requested, written by ada",
-        "Taken: 1 of 3 hunks in 1 file.",
-        "Left out: src/login.py#2, NOTES.md#1.",
+        "Approved: 1 of 3 hunks in 1 file.",
+        "Rejected: src/login.py#2, NOTES.md#1.",
     )
     assert [it for it in told if it not in person.seen] == []
 
@@ -231,8 +231,8 @@ async def test_a_gate_that_takes_no_more_questions_offers_none() -> None:
 async def test_an_unknown_key_is_explained_and_nothing_happens_by_a_mere_enter() -> None:
     person = Sitting("", "x", "q")
     assert await person.hold() == ApprovalAnswer("none")
-    assert person.seen.count("y: take it") == 2
-    assert person.seen.count("There is no key x here.") == person.seen.count("There is no key") == 1
+    assert person.seen.count("y: approve it") == 2
+    assert person.seen.count("Invalid key: x.") == person.seen.count("Invalid key") == 1
 
 
 async def test_yes_and_no_are_understood_as_words_and_no_at_the_end_writes_nothing() -> None:
@@ -252,8 +252,8 @@ async def test_a_person_is_told_what_is_kept_of_what_they_chose_before_they_choo
     person = Sitting(None)
     await person.hold()
     first = " ".join(person.seen.partition("1 of 3")[0].split())
-    assert "q end it with nothing written." in first
-    assert "Ctrl-C leaves the gate open and forgets what you chose or wrote here." in first
+    assert "q quit without writing." in first
+    assert "Ctrl-C leaves the gate open and discards your choices and edits." in first
 
 
 async def test_own_text_that_does_not_parse_is_told_at_the_editor_and_can_be_gone_on_with(
@@ -266,7 +266,7 @@ async def test_own_text_that_does_not_parse_is_told_at_the_editor_and_can_be_gon
     person = Sitting("e", "e", "n", "n", "y")
     person.wrong = ["src/login.py would not parse."]
     answer = await person.hold()
-    assert "would not parse. Press e to go on with your text." in person.seen
+    assert "would not parse. Press e to continue editing." in person.seen
     assert person.seen.count("+ # mine") >= 3
     assert answer is not None
     assert msgspec.json.decode(answer.text, type=HunkChoice).edited[LOGIN.id].endswith("# mine\n# mine\n")
@@ -316,7 +316,7 @@ async def test_a_hunk_can_be_rewritten_in_an_editor_that_no_shell_starts(
 async def test_an_editor_that_changes_nothing_or_is_not_there_settles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "true")
     assert await (person := Sitting("e", "q")).hold() == ApprovalAnswer("none")
-    assert "It is left as it was." in person.seen
+    assert "The hunk is unchanged." in person.seen
     for broken in ("no-such-editor", "vi 'unclosed"):
         monkeypatch.setenv("VISUAL", broken)
         assert await (person := Sitting("e", "q")).hold() == ApprovalAnswer("none")
@@ -328,5 +328,5 @@ async def test_what_is_lost_for_good_needs_its_phrase_typed_word_for_word() -> N
     assert await Sitting("lose NOTES.md").approving.confirm(PLAN.phrase) == ApprovalAnswer("confirm", "lose NOTES.md")
     person = Sitting("y", "confirm", "")
     assert await person.approving.confirm(PLAN.phrase) == ApprovalAnswer("no")
-    assert person.seen.count("That is not the phrase.") == 2
+    assert person.seen.count("The phrase does not match.") == 2
     assert await Sitting().approving.confirm(PLAN.phrase) is None

@@ -36,7 +36,7 @@ def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
 
 def test_every_version_of_every_file_is_listed_with_who_contributed_what(cli: Cli) -> None:
     shown = cli.run("project", "last").stdout.splitlines()
-    assert shown[0] == "version\tfile\tbecame\twho contributed what"
+    assert shown[0] == "version\tfile\tchange\tcontributions"
     assert "development/gpt\taccounts.py\tnew\tgpt" in shown
     assert "development\taccounts.py\tnew\tclaude, login from gpt, rollback from gemini" in shown
     assert cli.run("project", "--list").stdout.splitlines() == shown
@@ -145,7 +145,7 @@ def test_what_cannot_be_done_is_said_in_two_sentences(tmp_path: Path) -> None:
     for args in ((), ("--file", "a.py"), ("--to", "x")):
         assert "This session has written no project so far." in cli.run("project", *args, code=2).stderr
     assert "This session was not held in stages" in cli.run("export", "--format", "report-md", code=2).stderr
-    assert "Give one of them." in cli.run("project", "--to", "x", "--file", "a.py", code=2).stderr
+    assert "Give only one of them." in cli.run("project", "--to", "x", "--file", "a.py", code=2).stderr
     assert "Add --to PATH --zip." in cli.run("project", "--zip", code=2).stderr
     assert "Add --file PATH." in cli.run("project", "--stage", "qa", code=2).stderr
     assert not (cli.work / "x").exists()

@@ -45,9 +45,9 @@ def test_stop_ends_the_program_that_another_terminal_shows_and_nothing_else(cli:
     seats = cli.script(claude={"turns": [{"round": "*", "text": TICKING}]})
     with cli.terminal("sdlc", "A clock.", "--stages", "mine.toml", "--yes", "--plain", *seats) as runs:
         runs.expect("tick 3")
-        assert "is being stopped; the session goes on" in cli.run("stop", "last").stdout
+        assert "Stopping the program of" in cli.run("stop", "last").stdout
         runs.expect("Gate deliver")
-        assert "runs no program now" in cli.run("stop", "last", code=2).stderr
+        assert "is not running a program" in cli.run("stop", "last", code=2).stderr
         cli.run("answer", "last", "deliver=later")
         shown = runs.end(0)
     assert "stopped the program." in shown

@@ -181,15 +181,15 @@ def test_with_nobody_there_it_ends_after_the_first_stage_unless_a_budget_or_a_ye
         (["--stages", "all.toml"], "all.toml.", "sdlc, spec, code, no-docker"),
         (["--stages", "own.toml"], "own.toml: stage 1: there is no title.", "Correct it"),
         (["--rounds", "qa=many"], "--rounds many is not a number.", "N or STAGE=N"),
-        (["--instruct", "qa"], "--instruct qa cannot be read.", "--instruct STAGE=TEXT"),
+        (["--instruct", "qa"], "--instruct qa is not valid.", "--instruct STAGE=TEXT"),
         (["--judge", "cora"], "cora is to judge requirements", "ada, bob"),
-        (["--from", "nowhere"], "There is no folder nowhere.", "--from"),
-        (["--from", ".", "--into", "x"], "--into is for a new project", "Give one of them."),
-        (["--into", "."], "There is something in", "Name a new folder with --into."),
+        (["--from", "nowhere"], "Folder not found: nowhere.", "--from"),
+        (["--from", ".", "--into", "x"], "--into creates a project", "Give only one of them."),
+        (["--into", "."], "is not an empty folder", "Give a new folder with --into."),
         (["--stages", "spec", "--answer", "deliver=git"], "These stages come to words alone", "`roundtable export`"),
         (["--from", ".", "--answer", "deliver=git"], "A project that is there is changed where it is", "approve=all"),
-        (["--into", "new/.."], "--into new/.. does not say what it is to be called.", "Name a new folder."),
-        (["--into", ".zip"], "--into .zip does not say what it is to be called.", "Name a new folder."),
+        (["--into", "new/.."], "--into new/.. is not a folder name.", "Give a new folder with --into."),
+        (["--into", ".zip"], "--into .zip is not a folder name.", "Give a new folder with --into."),
     ],
 )
 def test_what_cannot_be_held_is_refused_before_anybody_is_asked(
@@ -266,11 +266,11 @@ def test_going_back_holds_a_line_of_its_own_and_asks_only_from_that_stage_on(cli
         runs.type("continue\n")
         runs.expect("Gate after-architecture")
         runs.type("back\n")
-        runs.expect("Back to which stage? [requirements, architecture]:")
+        runs.expect("Go back to which stage? [requirements, architecture]:")
         runs.type("qa\n")
         runs.expect("There is no stage qa to go back to.")
         runs.type("architecture\n")
-        runs.expect("What is to be different there? [Enter for nothing]:")
+        runs.expect("What should be different? [Enter for nothing]:")
         runs.type("Only the standard library.\n")
         runs.expect("from architecture on. Compare both later:")
         runs.expect("[ada] ada without a framework.")
@@ -299,7 +299,7 @@ def test_a_finished_session_is_rolled_back_from_any_terminal_and_the_old_line_st
     old = read_record(cli)
     said = cli.run("rollback", "last", "requirements", "--instruct", "In German.").stdout
     new = slugs(cli)[0]
-    assert f"hold it with: roundtable resume {new}" in said
+    assert f"run it with: roundtable resume {new}" in said
     cli.run("resume", new, "--headless")
     line = read_record(cli, new)
     assert rounds(line, line[0]["charter"]["branched_at"]) == rounds(old), (
@@ -412,4 +412,4 @@ def test_the_judge_answers_through_its_own_voice_word_by_word_and_the_session_st
         talk.end(0)
     assert read_record(cli) == told
     assert slugs(cli) == listed
-    assert "There is no question." in cli.run("chat", code=2).stderr
+    assert "The question is missing." in cli.run("chat", code=2).stderr

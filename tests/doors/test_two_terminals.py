@@ -22,7 +22,7 @@ def test_watch_shows_what_say_and_answer_do_in_another_terminal(cli: Cli) -> Non
             cli.run("say", "last", "The budget is 5,000 euros.")
             assert watches.until("note.said")["text"] == "The budget is 5,000 euros."
             assert watches.until("gate.opened")["gate"]["id"] == "decide"
-            assert "goes on" not in cli.run("answer", "last", "decide=myself", "--text", "On Monday.").stdout
+            assert "continue" not in cli.run("answer", "last", "decide=myself", "--text", "On Monday.").stdout
             answered = watches.until("gate.answered")
             assert (answered["option"], answered["text"]) == ("myself", "On Monday.")
             watches.rest(0)

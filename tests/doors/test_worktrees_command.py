@@ -42,8 +42,8 @@ def test_worktrees_are_listed_with_their_branch_and_why_they_stay(cli: Cli) -> N
     write(gpt.path, {"a.py": "theirs\n"})
     rows = [line.split("\t") for line in cli.run("worktrees").stdout.splitlines()]
     assert rows == [
-        ["name", "branch", "port", "stays because"],
-        ["agents-claude-login", "agents/claude/login", str(claude.port), "nothing would be lost with it"],
+        ["name", "branch", "port", "kept because"],
+        ["agents-claude-login", "agents/claude/login", str(claude.port), "nothing: it can be removed"],
         ["agents-gpt-login", "agents/gpt/login", str(gpt.port), "1 file changed there and not here: a.py"],
     ]
     told = json.loads(cli.run("worktrees", "list", "--json").stdout)
@@ -59,8 +59,8 @@ def test_clean_takes_only_those_with_which_nothing_is_lost(cli: Cli) -> None:
     write(gemini.path, {"new.py": "here too\n"})
     write(cli.work, {"new.py": "here too\n"})
     told = cli.run("worktrees", "clean").stderr
-    assert "agents-gpt-login stays: 1 file changed there and not here: a.py." in told
-    assert "agents-claude-login is gone" in told
+    assert "agents-gpt-login is kept: 1 file changed there and not here: a.py." in told
+    assert "agents-claude-login is removed" in told
     assert gpt.path.exists()
     assert not claude.path.exists()
     assert not gemini.path.exists()
@@ -70,7 +70,7 @@ def test_clean_leaves_what_git_ignores_and_nobody_has_here(cli: Cli) -> None:
     gpt = _open(cli, "gpt", "login")
     write(gpt.path, {"local.cfg": "theirs\n"})
     told = cli.run("worktrees", "clean").stderr
-    assert "agents-gpt-login stays: 1 file made, and ignored, there and not here: local.cfg." in told
+    assert "agents-gpt-login is kept: 1 file made, and ignored, there and not here: local.cfg." in told
     assert (gpt.path / "local.cfg").exists()
 
 
@@ -80,7 +80,7 @@ def test_work_that_is_nowhere_else_goes_only_by_name_and_with_a_yes(cli: Cli) ->
     refused = cli.run("worktrees", "discard", "agents-gpt-login", code=3, input="n\n")
     assert "a.py" in refused.stderr
     assert gpt.path.exists()
-    assert "There are: agents-gpt-login." in cli.run("worktrees", "discard", "another", code=2).stderr
+    assert "Worktrees: agents-gpt-login." in cli.run("worktrees", "discard", "another", code=2).stderr
     cli.run("worktrees", "discard", "agents-gpt-login", "--yes")
     assert not gpt.path.exists()
     assert "no worktrees" in cli.run("worktrees").stderr
@@ -94,7 +94,7 @@ def test_one_stays_tellable_when_the_person_rewrites_the_commit_it_began_at(cli:
         git(cli.work, *args)
     git(cli.work, "gc", "-q", "--prune=now")
     told = cli.run("worktrees", "clean").stderr
-    assert "agents-gpt-login stays: 1 file changed there and not here: a.py." in told
+    assert "agents-gpt-login is kept: 1 file changed there and not here: a.py." in told
     assert not claude.path.exists()
 
 
@@ -104,7 +104,7 @@ def test_one_whose_beginning_is_gone_stays_until_it_is_discarded(cli: Cli) -> No
     shutil.rmtree(cli.work / ".git")
     repository(cli.work, {}, "Another beginning")
     told = cli.run("worktrees", "clean").stderr
-    assert "agents-gpt-login stays: Git cannot read the changes in worktree" in told
+    assert "agents-gpt-login is kept: Git cannot read the changes in worktree" in told
     assert (gpt.path / "a.py").read_text() == "theirs\n"
     cli.run("worktrees", "discard", "agents-gpt-login", "--yes")
     assert not gpt.path.exists()
@@ -172,9 +172,9 @@ def test_what_the_set_up_did_is_nobodys_work_and_goes_with_its_worktree(cli: Cli
     edits = _edits(cli, made)
     assert [line for line in edits.diff.splitlines() if line.startswith("diff ")] == ["diff --git a/a.py b/a.py"]
     assert edits == FolderEdits(edits.diff)
-    assert "stays: 1 file changed there and not here: a.py." in cli.run("worktrees", "clean").stderr
+    assert "is kept: 1 file changed there and not here: a.py." in cli.run("worktrees", "clean").stderr
     write(cli.work, {"a.py": "theirs\n"})
-    assert "agents-gpt-t is gone" in cli.run("worktrees", "clean").stderr
+    assert "agents-gpt-t is removed" in cli.run("worktrees", "clean").stderr
 
 
 def test_what_is_changed_on_top_of_the_set_up_is_left_out_and_named_and_is_not_lost(cli: Cli) -> None:

@@ -95,19 +95,19 @@ ReadLine = Callable[[str], Awaitable[str | None]]
 """Asks for a line of the terminal; None is its end."""
 
 HUNK_KEYS = {
-    "y": "take it",
-    "n": "leave it",
-    "a": "take the rest of this file",
-    "d": "leave the rest of this file",
-    "r": "take all the rest",
+    "y": "approve it",
+    "n": "reject it",
+    "a": "approve the rest of this file",
+    "d": "reject the rest of this file",
+    "r": "approve everything that is left",
     "e": "edit it",
     "t": "ask the table about it",
     "u": "undo the last choice",
     "p": "show who requested it and who wrote it",
-    "q": "end it with nothing written",
+    "q": "quit without writing",
 }
-FINAL_KEYS = {"y": "rehearse and write it", "u": HUNK_KEYS["u"], "b": "begin again", "q": HUNK_KEYS["q"]}
-LEAVE_HINT = "Ctrl-C leaves the gate open and forgets what you chose or wrote here."
+FINAL_KEYS = {"y": "test and write it", "u": HUNK_KEYS["u"], "b": "start over", "q": HUNK_KEYS["q"]}
+LEAVE_HINT = "Ctrl-C leaves the gate open and discards your choices and edits."
 KEY_WORDS = {"yes": "y", "no": "n", "quit": "q"}
 EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 DEFAULT_EDITOR = "vi"
@@ -166,12 +166,12 @@ class HunkPrompt:
                 }
                 which = sanitize_line(_which(parley, hunk))
                 match await self._key(
-                    f"{which}. Take it?", {it: HUNK_KEYS[it] for it in HUNK_KEYS if it not in senseless}
+                    f"{which}. Approve it?", {it: HUNK_KEYS[it] for it in HUNK_KEYS if it not in senseless}
                 ):
                     case "q":
                         return ApprovalAnswer(NONE)
                     case "t":
-                        return parley.ask_table(await self._line("What do you want to know about it? "))
+                        return parley.ask_table(await self._line("Your question about this hunk: "))
                     case "e":
                         await self._edit(parley, hunk, plan.draft)
                     case key:
@@ -189,10 +189,12 @@ class HunkPrompt:
 
     async def confirm(self, phrase: str) -> ApprovalAnswer | None:
         """Have the phrase typed that allows what cannot be taken back; None when the person left without an answer."""
-        while typed := await self._read(f"Type `{sanitize_line(phrase)}` to go on, or Enter to write nothing: "):
+        while typed := await self._read(
+            f"Type `{sanitize_line(phrase)}` to continue, or press Enter to write nothing: "
+        ):
             if typed == phrase:
                 return ApprovalAnswer(CONFIRM, typed)
-            self._tell("That is not the phrase.", WARNING_STYLE)
+            self._tell("The phrase does not match.", WARNING_STYLE)
         return None if typed is None else ApprovalAnswer(NO)
 
     # --- what is shown ---------------------------------------------------------------------------
@@ -213,13 +215,13 @@ class HunkPrompt:
     def _sum_up(self, parley: HunkApproval) -> None:
         self._tell("")
         files = pluralize(len({it.path for it in parley.taken}), "file")
-        rewritten = f", {len(parley.rewritten)} as you wrote it" if parley.rewritten else ""
+        rewritten = f", {len(parley.rewritten)} edited by you" if parley.rewritten else ""
         self._tell(
-            f"Taken: {len(parley.taken)} of {pluralize(len(parley.planned.hunks), 'hunk')} in {files}{rewritten}.",
+            f"Approved: {len(parley.taken)} of {pluralize(len(parley.planned.hunks), 'hunk')} in {files}{rewritten}.",
             SYSTEM_STYLE,
         )
         if parley.left_out:
-            self._tell(f"Left out: {', '.join(hunk.id for hunk in parley.left_out)}.")
+            self._tell(f"Rejected: {', '.join(hunk.id for hunk in parley.left_out)}.")
 
     def _tell(self, line: str, style: str = "") -> None:
         self._console.print(Text(sanitize_line(line) if line.strip() == line else f"  {sanitize_line(line)}", style))
@@ -234,13 +236,13 @@ class HunkPrompt:
     async def _key(self, question: str, keys: Mapping[str, str]) -> str:
         """One of the keys, or a word for it; anything else explains them. Where only yes is one, no means quitting."""
         while True:
-            typed = (await self._line(f"{question} [{', '.join(keys)}; ? explains]: ")).casefold()
+            typed = (await self._line(f"{question} [{', '.join(keys)}; ? for help]: ")).casefold()
             key = KEY_WORDS.get(typed, typed)
             key = "q" if key == "n" and key not in keys and "y" in keys else key
             if key in keys:
                 return key
             if typed not in ("", "?"):
-                self._tell(f"There is no key {typed} here.", WARNING_STYLE)
+                self._tell(f"Invalid key: {typed}.", WARNING_STYLE)
             for key, meaning in keys.items():
                 self._tell(f"  {key}: {meaning}", DIM_STYLE)
 
@@ -256,14 +258,14 @@ class HunkPrompt:
         written = await self._edited(self._own.get(hunk, text), PurePosixPath(hunk.path).suffix)
         if written is None or written == text:
             self._own.pop(hunk, None)
-            self._tell("It is left as it was.", DIM_STYLE)
+            self._tell("The hunk is unchanged.", DIM_STYLE)
             return
         self._own[hunk] = written
         self._console.print(
             render_hunk(msgspec.structs.replace(hunk, after=tuple(written.splitlines())), self._console)
         )
         if wrong := await self._check(draft, parley.choice_with(hunk, written)):
-            self._tell(f"{' '.join(wrong)} Press e to go on with your text.", WARNING_STYLE)
+            self._tell(f"{' '.join(wrong)} Press e to continue editing.", WARNING_STYLE)
             return
         parley.settle(written)
 
@@ -278,7 +280,7 @@ class HunkPrompt:
                 code = await process.wait()
                 written = (await asyncio.to_thread(file.read_bytes)).decode(errors="surrogateescape")
             except (OSError, ValueError) as error:
-                self._tell(f"The editor {command} cannot be started ({error}). Set EDITOR to yours.", WARNING_STYLE)
+                self._tell(f"The editor {command} cannot be started ({error}). Set the EDITOR variable.", WARNING_STYLE)
                 return None
         return None if code else written
 

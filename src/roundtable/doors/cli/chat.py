@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 @click.command(cls=SectionCommand)
 @session_argument
 @click.argument("question", default="")
-@section_option("Output", "--json", "as_json", is_flag=True, help="One JSON object per fact and per word.")
+@section_option("Output", "--json", "as_json", is_flag=True, help="Print one JSON object per event and per text delta.")
 def chat_command(session: str, question: str, as_json: bool) -> int:
-    """Ask the judge about the state of a session, without changing it.
+    """Ask the judge about a session without changing it.
 
-    The seat that judged last is shown the decisions, the findings, the files and what is open, and
-    answers through its judge's voice. Without QUESTION you can ask one after the other, at a
-    terminal; it remembers what was said in this talk.
+    The seat that judged last reads the decisions, findings, files and open points, and answers with
+    its judge model. Without QUESTION, you can ask several questions at a terminal; earlier answers of
+    this chat are remembered.
 
     \b
     Examples:
@@ -43,9 +43,10 @@ def chat_command(session: str, question: str, as_json: bool) -> int:
       roundtable chat 2026-11-15-a-to-do-api
     """
     if not question.strip() and (as_json or not sys.stdin.isatty()):
-        raise UsageError("There is no question.", 'Write it in quotes: roundtable chat last "What is open?"')
+        raise UsageError("The question is missing.", 'Write it in quotes: roundtable chat last "What is open?"')
     return run_at_session_desk(
-        lambda desk: desk.find(session), lambda desk, about: _chat(desk, about, question.strip(), as_json=as_json)
+        lambda desk: desk.sessions.find(session),
+        lambda desk, about: _chat(desk, about, question.strip(), as_json=as_json),
     )
 
 
@@ -53,28 +54,26 @@ async def _chat(desk: Roundtable, about: Session, question: str, *, as_json: boo
     said: list[ChatExchange] = []
     if question:
         return await _asked(desk, about, question, said, as_json=as_json)
-    print_note(f"About {sanitize_line(about.charter.question, 80)}. An empty line ends it.")
+    print_note(f"About {sanitize_line(about.charter.question, 80)}. An empty line ends the chat.")
     while typed := await read_terminal_line("You: "):
-        about = await desk.session(about.id)
+        about = await desk.sessions.get(about.id)
         if (code := await _asked(desk, about, typed, said, as_json=False)) == EXIT_INTERRUPTED:
             return code
     return EXIT_OK
 
 
 async def _asked(desk: Roundtable, about: Session, question: str, said: list[ChatExchange], *, as_json: bool) -> int:
-    from roundtable.app.opening.judge_question import open_judge_chat
-
-    state = await desk.session(await open_judge_chat(desk, about, question, said))
+    state = await desk.sessions.get(await desk.meetings.ask_judge(about, question, said))
     show: Display = JsonLines(OutputQueue()) if as_json else ChatDisplay(OutputQueue())
     keeper = GatePrompt(desk, state, show, asks=False, colors=False)
     if await SessionRun(desk, state.id, state.charter.slug, show, keeper).hold() is not None:
         print_note("Stopped.")
         return EXIT_INTERRUPTED
-    ended = await desk.session(state.id)
+    ended = await desk.sessions.get(state.id)
     if ended.decision is not None and ended.decision.text:
         said.append((question, ended.decision.text))
         print_note(
-            f"({sanitize_line(ended.decision.author)}, {summarize_costs(ended).total.price}; the session is as it was.)"
+            f"({sanitize_line(ended.decision.author)}, {summarize_costs(ended).total.price}; the session is unchanged.)"
         )
     return session_exit_code(ended)
 

@@ -14,9 +14,9 @@ SHELL_SETUP = {
 @click.command()
 @click.argument("shell", type=click.Choice(tuple(SHELL_SETUP)))
 def completion_command(shell: str) -> None:
-    """Have your shell complete commands and sessions.
+    """Print the shell completion script.
 
-    Prints what the shell has to read: commands, options, sessions, meetings and seats are completed.
+    It completes commands, options, sessions, meetings and seats.
 
     \b
     Examples:
@@ -31,3 +31,24 @@ def completion_command(shell: str) -> None:
     assert kind is not None
     click.echo(f"# {SHELL_SETUP[shell]}")
     click.echo(kind(cli, {}, "roundtable", "_ROUNDTABLE_COMPLETE").source())
+
+
+def complete_session_names(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
+    """Sessions of this workspace."""
+    from roundtable.app.machine import suggestions
+
+    return [it for it in suggestions.sessions() if it.startswith(begun)]
+
+
+def complete_meeting_names(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
+    """Meetings, presets and data files."""
+    from roundtable.app.machine import suggestions
+
+    return [it for it in suggestions.meetings() if it.startswith(begun)]
+
+
+def complete_seat_names(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
+    """Seats of the config."""
+    from roundtable.app.machine import suggestions
+
+    return [it for it in suggestions.seats() if it.startswith(begun)]

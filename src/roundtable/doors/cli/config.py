@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--revoke", "take_back", is_flag=True, help="Take the trust back.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--revoke", "take_back", is_flag=True, help="Revoke the trust.")
 def trust_command(yes: bool, take_back: bool) -> None:
-    """Let this workspace's config, as it is now, name endpoints, programs and keys.
+    """Trust this workspace's config to name endpoints, programs and keys.
 
-    Any later change of the file needs a new yes.
+    Trust applies to the config as it is now; after any change you have to confirm it again.
 
     \b
     Examples:
@@ -43,41 +43,42 @@ def trust_command(yes: bool, take_back: bool) -> None:
         return
     asked = config.reach(workspace)
     if not asked:
-        click.echo(f"There is nothing to trust: the config of {workspace} names no endpoint, program or key.", err=True)
+        click.echo(f"Nothing to trust: the config of {workspace} names no endpoint, program or key.", err=True)
         return
     if config.is_trusted(places, workspace):
-        click.echo(f"{workspace} is already trusted, as its config is now.", err=True)
+        click.echo(f"{workspace} is already trusted with its current config.", err=True)
         return
-    click.echo(f"The config of {workspace} wants to set:", err=True)
+    click.echo(f"The config of {workspace} sets:", err=True)
     for setting, value in asked.items():
         click.echo(f"  {sanitize_line(setting)} = {sanitize_line(value)}", err=True)
-    click.echo("Seats with these voices get your questions and files, and may use the keys named here.", err=True)
+    click.echo("Seats with these voices receive your questions and files and can use these keys.", err=True)
     if any(setting.startswith(".roundtable/") for setting in asked):
-        click.echo("Its meetings and prompts say what your seats are told: read those files first.", err=True)
+        click.echo("Its meetings and prompts instruct your seats: read those files first.", err=True)
     if not yes and not click.confirm("Trust it?", default=False, err=True):
         click.echo("Not trusted; nothing was changed.", err=True)
         click.get_current_context().exit(3)
     if config.reach(workspace) != asked:
-        raise UsageError("The config was changed while you read it.", "Run `roundtable trust` again.")
+        raise UsageError("The config changed while you were reading it.", "Run `roundtable trust` again.")
     config.trust(places, workspace)
     click.echo("Trusted.", err=True)
 
 
 _SOURCES = {
     "default": "default",
-    "you": "your config",
-    "workspace": "this workspace",
-    "withheld": "waits for `roundtable trust`",
+    "you": "user config",
+    "workspace": "workspace config",
+    "withheld": "needs `roundtable trust`",
 }
 
 
 @click.group(invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def config_group(ctx: click.Context, as_json: bool) -> None:
-    """Show, explain and change settings.
+    """Show and change settings.
 
-    The command line goes over the workspace's config, that over your own, that over the defaults.
+    Command-line options override the workspace's config, which overrides your own config, which
+    overrides the defaults.
 
     \b
     Examples:
@@ -95,9 +96,9 @@ def config_group(ctx: click.Context, as_json: bool) -> None:
 
 @config_group.command("get")
 @click.argument("key")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def get_setting_command(key: str, as_json: bool) -> None:
-    """Print a setting, or all those under it.
+    """Print a setting, or all settings under a prefix.
 
     \b
     Example:
@@ -117,11 +118,11 @@ def get_setting_command(key: str, as_json: bool) -> None:
 @config_group.command("set")
 @click.argument("key")
 @click.argument("value")
-@click.option("--user", "for_person", is_flag=True, help="In your own config, for every workspace.")
+@click.option("--user", "for_person", is_flag=True, help="Change your user config, for all workspaces.")
 def set_setting_command(key: str, value: str, for_person: bool) -> None:
-    """Change a setting; comments in the file stay.
+    """Change a setting and keep the comments in the file.
 
-    VALUE is a word, a number, words with commas between them, or TOML.
+    VALUE is a word, a number, a comma-separated list, or TOML.
 
     \b
     Examples:
@@ -136,9 +137,9 @@ def set_setting_command(key: str, value: str, for_person: bool) -> None:
 
 
 @config_group.command("path")
-@click.option("--user", "for_person", is_flag=True, help="Your own config.")
+@click.option("--user", "for_person", is_flag=True, help="Print the path of your user config.")
 def config_path_command(for_person: bool) -> None:
-    """Print where the config is, for an editor.
+    """Print the path of the config file.
 
     \b
     Example:

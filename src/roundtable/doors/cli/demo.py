@@ -17,9 +17,9 @@ SMALLEST_MODEL, RECOMMENDED_MODEL = "smollm2-135m", "qwen2.5-coder-1.5b"
 DEMO_QUESTION = "Three people want to build a web shop. Should they write one program or many small services?"
 DEMO_OPTIONS = ("One program", "Many small services")
 DEMO_INTRODUCTION = (
-    "What follows is real: three seats on {title}, running on this machine, nothing scripted.\n"
+    "This is a real meeting: three seats on {title}, running on this machine, nothing scripted.\n"
     "{about}\n"
-    "So watch how a table works, not what it says. For answers worth having, seat stronger models:\n"
+    "Watch how the meeting works rather than what it says. For useful answers, use stronger models:\n"
     "{more}"
     '  {command} discuss "…" --seat a=openai:gpt-4o   (any key or server; see `{command} voices`)\n'
 )
@@ -28,10 +28,10 @@ DEMO_INTRODUCTION = (
 @click.command()
 @click.argument("question", default=DEMO_QUESTION)
 def demo_command(question: str) -> int:
-    """Hold a real deliberation on an embedded model: no key, no account.
+    """Run a real meeting on an embedded model: no key, no account.
 
-    Uses the best model that is already here and fetches the smallest (98 MB) if there is none. It never
-    uses a paid seat, whatever keys it could find.
+    Uses the best model installed here; if there is none, downloads the smallest (98 MB). Never uses a
+    paid seat, even if keys are configured.
 
     \b
     Examples:
@@ -46,7 +46,7 @@ def demo_command(question: str) -> int:
     places = Places.of_this_person()
     model = default_model(places)
     if model is None:
-        print_note(f"No model is here yet, so {SMALLEST_MODEL} (98 MB) is fetched once.")
+        print_note(f"No model is installed yet; downloading {SMALLEST_MODEL} (98 MB) once.")
         fetch_model(SMALLEST_MODEL)
         model = default_model(places)
     assert model is not None
@@ -59,7 +59,7 @@ def demo_command(question: str) -> int:
     print_note(DEMO_INTRODUCTION.format(title=model.title or model.name, about=model.about, more=more, command=command))
     code = run_at_desk(lambda desk: _hold(desk, model.name, question))
     if command != COMMAND:
-        print_note(f"Your PATH does not lead to roundtable. From here it is: {command} show last")
+        print_note(f"`roundtable` is not on your PATH. From here, use: {command} show last")
     return code
 
 
@@ -74,5 +74,5 @@ async def _hold(desk: Roundtable, model: str, question: str) -> int:
         options=DEMO_OPTIONS if question == DEMO_QUESTION else (),
         headless=True,
     )
-    state = await desk.session(await desk.convene(agenda))
+    state = await desk.sessions.get(await desk.meetings.open(agenda))
     return await run_and_show_session(desk, state, OutputMode(), headless=True, strict=False)

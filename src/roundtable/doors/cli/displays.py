@@ -51,7 +51,7 @@ class OutputMode(msgspec.Struct, frozen=True):
     def check(self) -> None:
         """Refuse what cannot both be."""
         if self.json and self.plain:
-            raise UsageError("--json and --plain exclude each other.", "Give one of them.")
+            raise UsageError("--json and --plain exclude each other.", "Give only one of them.")
 
     @property
     def live(self) -> bool:

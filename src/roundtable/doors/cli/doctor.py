@@ -42,10 +42,9 @@ def run_fault_check(as_json: bool) -> int:
 
 
 async def _check(desk: Roundtable) -> FaultReport:
-
-    print_note("Every kind of voice meets every fault of a server on this machine.")
+    print_note("Every kind of voice is tested against every failure of a local server.")
     if agents := desk.setup.list_agents_to_check():
-        print_note(f"Agents take a minute or two each: {', '.join(agents)}.")
+        print_note(f"Agents take one or two minutes each: {', '.join(agents)}.")
     return await desk.setup.check_faults(_show_fault_table)
 
 
@@ -66,29 +65,30 @@ def _show(report: FaultReport) -> None:
             print_note(f"✗ {it.voice}, {it.fault}: {sanitize_line(it.note)}")
     for name, why in report.skipped.items():
         print_note(f"  {name} was not checked: {why}.")
-    print_note("Every voice tells the truth." if report.ok else "Some voices do not tell the truth about a fault.")
+    print_note("Every voice reports failures correctly." if report.ok else "Some voices report a failure wrongly.")
 
 
 _KEY_PLACES = {"keychain": "the system's keychain", "file": "an encrypted file"}
 
 
 @click.command()
-@click.option("--session", default="", metavar="SESSION", help="Check this session's record too.")
-@click.option("--deep", is_flag=True, help="Put one tiny question to every seat. This may cost a little money.")
-@click.option("--faults", is_flag=True, help="Instead, put every kind of voice before a local server that fails.")
-@click.option("--yes", is_flag=True, help="Do not ask before --deep; needed where there is no terminal.")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--session", default="", metavar="SESSION", help="Also check this session's record.")
+@click.option("--deep", is_flag=True, help="Ask every seat one tiny question; this may cost a little money.")
+@click.option("--faults", is_flag=True, help="Test only how voices report failures, with a local server.")
+@click.option("--yes", is_flag=True, help="Do not ask before --deep; required without a terminal.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor_command(session: str, deep: bool, faults: bool, yes: bool, as_json: bool) -> None:
-    """Check folders, config, the record, every seat and what is installed; no model is asked without --deep.
+    """Check folders, config, record, seats and installed programs.
 
-    The sandbox in force is proved by trying to break out of it. With --deep, it is also asked for more memory,
-    processes, disk and time than it gives, and a seat's voices are asked in the order of their chain until one speaks.
+    Without --deep, no model is asked. The sandbox in use is tested with escape attempts. With --deep,
+    it is also asked for more memory, processes, disk space and time than it allows, and each seat's
+    voices are asked in order until one answers.
 
-    With --faults, no model is asked either: every API dialect and every agent that is installed meets a server on
-    this machine that fails in every way one can, and must say truthfully what happened.
+    With --faults, no model is asked either: every API dialect and every installed agent is connected
+    to a local server that fails in many ways, and must report each failure correctly.
 
-    Exit codes: 0 all is well, 1 the record cannot be used or, with --faults, a voice does not
-    tell the truth, 2 something else is to be mended: a seat, the config, a folder.
+    Exit codes: 0 no problems, 1 the record is unusable or, with --faults, a voice reports a failure
+    wrongly, 2 another problem: a seat, the config, a folder.
 
     \b
     Examples:
@@ -100,7 +100,7 @@ def doctor_command(session: str, deep: bool, faults: bool, yes: bool, as_json: b
 
     if faults:
         if session or deep:
-            raise UsageError("--faults is a check of its own.", "Leave out --session and --deep.")
+            raise UsageError("--faults cannot be combined with --session or --deep.", "Run it alone.")
 
         click.get_current_context().exit(run_fault_check(as_json))
     if deep and not yes:
@@ -116,9 +116,9 @@ def doctor_command(session: str, deep: bool, faults: bool, yes: bool, as_json: b
 
 def _may_ask() -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("--deep asks before it spends anything, and nobody is there to answer.", "Add --yes.")
-    print_note("Every seat gets one tiny question; seats behind a paid key cost a fraction of a cent each.")
-    return click.confirm("Ask them?", default=False, err=True)
+        raise UsageError("--deep asks before it spends anything, and there is no terminal to answer at.", "Add --yes.")
+    print_note("Every seat is asked one tiny question; a seat with a paid key costs a fraction of a cent.")
+    return click.confirm("Ask the seats?", default=False, err=True)
 
 
 def _tell(seat: str, check: VoiceCheck) -> None:
@@ -132,16 +132,18 @@ def render_doctor_report(report: Report) -> list[str]:
     access = "readable and writable" if home.readable and home.writable else "not writable"
     record = f"{store.path}: {pluralize(store.sessions, 'session')}, schema {store.schema}, {store.integrity}"
     if store.integrity == "absent":
-        record = f"{store.path}: not there yet, made with the first session"
+        record = f"{store.path}: missing; created by the first session"
     lines = [
         _line(_sign(home.readable and home.writable), "home", f"{home.path}: {access}"),
-        _line(_sign(config.ok), "config", config.note or "no mistakes found"),
+        _line(_sign(config.ok), "config", config.note or "no errors found"),
         _line(_sign(store.ok), "record", record),
     ]
     if report.session_state != "skipped":
         lines.append(_line(_sign(report.session_state == "ok"), "session", report.session_note))
     if not report.participants:
-        why = "nobody can sit down yet" if config.ok and store.ok else "not looked at before that is mended"
+        why = (
+            "no seats are available yet" if config.ok and store.ok else "not checked until the problems above are fixed"
+        )
         lines.append(_line("✗", "seats", why))
     lines += [line for name, it in report.participants.items() for line in _seat(name, it)]
     extras = ", ".join(name for name, there in report.extras.items() if there) or "none"
@@ -157,10 +159,10 @@ def render_doctor_report(report: Report) -> list[str]:
 
 def _verdict(report: Report) -> str:
     if not report.ok:
-        return "There is something to mend."
+        return "Problems found."
     if report.deep:
-        return "All is well."
-    return "Nothing is wrong as far as one sees without asking; `roundtable doctor --deep` asks every seat."
+        return "No problems found."
+    return "No problems found without asking a model; `roundtable doctor --deep` asks every seat."
 
 
 def _seat(name: str, seat: Participant) -> list[str]:
@@ -188,7 +190,7 @@ def _sign(well: bool) -> str:
 
 def _around(report: Report) -> list[str]:
     """What else is on this machine; nothing of it has to be there."""
-    keys = f"  keys: {report.keys.stored} stored; new ones go to {_KEY_PLACES[report.keys.place]}"
+    keys = f"  keys: {report.keys.stored} stored; new keys go to {_KEY_PLACES[report.keys.place]}"
     up = [f"{name} ({pluralize(len(it.models), 'model')})" for name, it in report.services.items() if it.answers]
     return [
         f"  agents: {_listed([_program(name, it) for name, it in report.agents.items()])}",
@@ -202,13 +204,19 @@ def _around(report: Report) -> list[str]:
 def _isolation(isolation: Isolation) -> list[str]:
     """Which sandbox is in force, and what came of trying to break out of it."""
     if isolation.missing:
-        found = f"[sandbox] use = {isolation.chosen}, which does not answer" if isolation.chosen else "none"
+        found = f"[sandbox] use = {isolation.chosen}, which is not available" if isolation.chosen else "none"
         sign = " " if isolation.ok else _sign(False)
-        return [_line(sign, "sandbox", f"{found}, so no check and no candidate can be run. {isolation.missing}")]
+        return [_line(sign, "sandbox", f"{found}, so checks and candidates cannot run. {isolation.missing}")]
     tried = len(isolation.held) + len(isolation.broken)
-    lines = [_line(_sign(False), "sandbox", f"{name} got out: {how}") for name, how in isolation.broken.items()]
-    lines += [_line("–", "sandbox", f"{name} could not be tried: {why}") for name, why in isolation.untried.items()]
-    held = f"{isolation.sandbox}; {len(isolation.held)} of {tried} ways to break out were tried and held"
+    lines = [
+        _line(_sign(False), "sandbox", f"escape attempt {name} succeeded: {how}")
+        for name, how in isolation.broken.items()
+    ]
+    lines += [
+        _line("–", "sandbox", f"escape attempt {name} could not be made: {why}")
+        for name, why in isolation.untried.items()
+    ]
+    held = f"{isolation.sandbox}; {len(isolation.held)} of {tried} escape attempts blocked"
     return [*lines, _line(_sign(not isolation.broken), "sandbox", held)]
 
 
@@ -218,5 +226,5 @@ def _listed(items: list[str]) -> str:
 
 def _program(name: str, it: Program) -> str:
     version = it.version or "version unknown"
-    tried = "" if it.tried in version else f"; tried with {it.tried}"
+    tried = "" if it.tried in version else f"; tested with {it.tried}"
     return f"{name} ({version}{tried})"

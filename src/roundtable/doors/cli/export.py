@@ -24,20 +24,27 @@ EXPORT_FORMATS = ("markdown", "html", "json", "jsonl", *REPORT_FORMATS)
 @click.command()
 @session_argument
 @click.option(
-    "--format", "form", type=click.Choice(EXPORT_FORMATS), default="markdown", show_default=True, help="One file."
+    "--format",
+    "form",
+    type=click.Choice(EXPORT_FORMATS),
+    default="markdown",
+    show_default=True,
+    help="Format of the file.",
 )
 @click.option(
-    "--layout", type=click.Choice(tuple(EXPORT_LAYOUTS)), help="A folder of files instead, as other tools lay it out."
+    "--layout", type=click.Choice(tuple(EXPORT_LAYOUTS)), help="Write a folder of files in the layout of another tool."
 )
-@click.option("-o", "--output", metavar="PATH", help="The file, or with --layout the folder.  [default: by the slug]")
-@click.option("--force", is_flag=True, help="Overwrite what is there.")
+@click.option(
+    "-o", "--output", metavar="PATH", help="File, or folder with --layout.  [default: named after the session]"
+)
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 def export_command(session: str, form: str, layout: str | None, output: str | None, force: bool) -> None:
-    """Write a session to files: markdown, html, json, jsonl.
+    """Write a session to files: Markdown, HTML, JSON or JSONL.
 
-    HTML is one file without scripts, with the map of who stood with whom. A meeting in stages has a report as well,
-    report-md or report-html: decisions, disputes, findings, runs, costs and what came from whom. Layouts: `runs`
-    writes sessions/, runs/ and logs/ by session key and run id; `debate` writes debate/ROUND/agent-NAME.md, and
-    debate/vote-results.md where ballots were cast.
+    HTML is one file without scripts, with a map of which seats agreed. A meeting in stages can also be
+    exported as a report (report-md or report-html): decisions, disputes, findings, runs, costs and
+    who contributed what. Layouts: `runs` writes sessions/, runs/ and logs/ by session key and run id;
+    `debate` writes debate/ROUND/agent-NAME.md and, after a ballot, debate/vote-results.md.
 
     \b
     Examples:
@@ -48,7 +55,7 @@ def export_command(session: str, form: str, layout: str | None, output: str | No
     from roundtable.app.records.export import EXPORT_SUFFIXES, PRINT_INSTEAD_HELP, write_export_files
 
     if output == "-":
-        raise UsageError("Standard output is no place for files.", PRINT_INSTEAD_HELP)
+        raise UsageError("Files cannot be written to standard output.", PRINT_INSTEAD_HELP)
     name, texts = run_at_desk(lambda desk: _texts(desk, session, form, layout))
     file = name if layout else name + EXPORT_SUFFIXES[form]
     place = Path(output or file)
@@ -63,8 +70,8 @@ async def _texts(desk: Roundtable, address: str, form: str, layout: str | None) 
     """What the session is called, and the files of the layout; the one text of a format has no name yet."""
     from roundtable.app.records.export import render_session
 
-    id = await desk.find(address)
-    records = await desk.store.read(id)
+    id = await desk.sessions.find(address)
+    records = await desk.sessions.records(id)
     session = Session.fold(id, records)
     if layout:
         files = await desk.sessions.render_layout(session, records, layout)
@@ -76,12 +83,12 @@ async def _texts(desk: Roundtable, address: str, form: str, layout: str | None) 
 
 
 @click.command()
-@click.option("-y", "--yes", is_flag=True, help="Make the folder if it is not there.")
+@click.option("-y", "--yes", is_flag=True, help="Create the folder without asking if it is missing.")
 def sync_command(yes: bool) -> int:
-    """Write .roundtable/ anew from the record.
+    """Rewrite .roundtable/ from the record.
 
-    It holds the chronicle, the error log and every session of this workspace, to be read and committed. Files of your
-    own in it are left alone.
+    The folder holds the chronicle, the error log and every session of this workspace, for reading and
+    committing. Your own files in it are not changed.
 
     \b
     Example:
@@ -93,20 +100,24 @@ def sync_command(yes: bool) -> int:
 async def _sync(desk: Roundtable, yes: bool) -> int:
     folder = desk.folder
     if folder.path.is_symlink():
-        raise UsageError(f"{folder.path.name} is a link.", "Make it a folder of this workspace.")
+        raise UsageError(f"{folder.path.name} is a symbolic link.", "Replace it with a folder.")
     if not folder.exists:
         if not yes and not sys.stdin.isatty():
-            raise UsageError("This workspace has no .roundtable/ yet.", "`roundtable sync --yes` makes it.")
-        if not yes and not click.confirm(f"Make {folder.path}?", default=False, err=True):
+            raise UsageError(
+                "This workspace has no .roundtable/ folder yet.", "Create it with `roundtable sync --yes`."
+            )
+        if not yes and not click.confirm(f"Create {folder.path}?", default=False, err=True):
             print_note("Nothing was written.")
             return EXIT_NO_DECISION
         folder.create()
-    written = await desk.sync()
+    written = await desk.sessions.sync_folder()
     for path in written.kept:
-        print_note(f"Left alone, since Roundtable did not write it: .roundtable/{path}")
+        print_note(f"Not changed, because Roundtable did not write it: .roundtable/{path}")
     count = len(written.changed)
     done = f"{count} {'file' if count == 1 else 'files'} written."
     if written.failed:
-        raise UsageError(written.trouble, f"The others are current: {done} Mend that place and run it again.")
-    click.echo(f".roundtable/ is current: {done}")
+        raise UsageError(
+            written.trouble, f"The other files are up to date: {done} Fix this one and run `roundtable sync` again."
+        )
+    click.echo(f".roundtable/ is up to date: {done}")
     return EXIT_OK

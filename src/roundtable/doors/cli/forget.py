@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session", default="")
-@click.option("--session", "name", default="", metavar="NAME", help="The same, as an option.")
+@click.option("--session", "name", default="", metavar="NAME", help="Give SESSION as an option.")
 def forget_command(session: str, name: str) -> None:
-    """Take a session off the list; exported files stay.
+    """Remove a session from the list; exported files stay.
 
-    Its name is free for another one, and `last` no longer means it. What it decided is still known, and `show` still
-    prints it by its address until `roundtable gc` clears it away. A session that somebody runs is not forgotten.
+    Its name becomes free, and `last` no longer refers to it. Its decision is kept, and `show` prints
+    it by its address until `roundtable gc` deletes it. A running session cannot be forgotten.
 
     \b
     Examples:
@@ -30,33 +30,35 @@ def forget_command(session: str, name: str) -> None:
       roundtable forget --session architecture
     """
     if bool(session) == bool(name):
-        raise UsageError("Name one session to forget.", "`roundtable list` shows those there are.")
+        raise UsageError("Give exactly one session.", "`roundtable list` shows the sessions.")
     click.echo(run_at_desk(lambda desk: _forget(desk, session or name)))
 
 
 async def _forget(desk: Roundtable, address: str) -> str:
-    from roundtable.app.records.forget import forget_session as let_go
-
-    state = await desk.session(await desk.find(address))
+    state = await desk.sessions.get(await desk.sessions.find(address))
     if state.forgotten:
-        raise UsageError(f"The session {address} is forgotten already.", "`roundtable gc` clears it away.")
+        raise UsageError(f"Session {address} is already forgotten.", "`roundtable gc` deletes it.")
     short = await shortest_session_address(desk, state.id, state.charter.slug)
-    await let_go(desk, state.id)
-    return f"{short} is forgotten; until it is cleared away: roundtable show {short}"
+    await desk.sessions.forget(state.id)
+    return f"{short} is forgotten; until `roundtable gc` deletes it: roundtable show {short}"
 
 
 @click.command()
 @click.option(
-    "--max-age-days", type=click.IntRange(0), required=True, metavar="N", help="Clear what is older than that."
+    "--max-age-days",
+    type=click.IntRange(0),
+    required=True,
+    metavar="N",
+    help="Delete sessions that have not changed for N days.",
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--dry-run", is_flag=True, help="List what would be deleted, without deleting.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def gc_command(max_age_days: int, dry_run: bool, as_json: bool) -> None:
-    """Clear away what old sessions said; decisions are remembered.
+    """Delete the transcripts of old sessions; decisions are kept.
 
-    In every workspace, sessions that nobody has touched for N days are deleted, and then the texts that no session
-    needs any more (those only while no session runs). A session that somebody runs stays, and so does one that waits
-    for your answer.
+    In all workspaces, sessions that have not changed for N days are deleted, and then the texts that no
+    session needs any more (only while no session runs). Running sessions and sessions that wait for
+    your answer are kept.
 
     \b
     Examples:
@@ -65,7 +67,6 @@ def gc_command(max_age_days: int, dry_run: bool, as_json: bool) -> None:
     """
 
     async def work(desk: Roundtable) -> RemovedSessions:
-
         return await desk.sessions.remove_old(max_age_days, dry_run=dry_run)
 
     done = run_at_desk(work)
@@ -77,8 +78,6 @@ def gc_command(max_age_days: int, dry_run: bool, as_json: bool) -> None:
     for row in done.gone:
         click.echo(row.slug or row.id)
     for row, why in done.kept:
-        print_note(f"{row.slug or row.id} stays: {why}.")
+        print_note(f"{row.slug or row.id} is kept: {why}.")
     number = f"{len(done.gone)} session{'' if len(done.gone) == 1 else 's'}"
-    print_note(
-        f"{number} would be cleared away." if dry_run else f"Cleared {number} away; {done.size:,} bytes are free again."
-    )
+    print_note(f"{number} would be deleted." if dry_run else f"Deleted {number}; freed {done.size:,} bytes.")

@@ -90,7 +90,7 @@ class GatePrompt:
 
     async def _what_it_is_about(self, gate: Gate) -> list[LiveLine]:
         """What a gate left open asks about, which scrolled by in another life: the candidates and the plan."""
-        state = await self._desk.session(self._session)
+        state = await self._desk.sessions.get(self._session)
         found = newest_plan(state) if is_approval_gate(gate) else None
         told = [it for it in (newest_candidates(state), found[1]) if it] if found else []
         return [LiveLine(line, "dim") for it in told for line in render_step_result_lines(it)]
@@ -130,7 +130,7 @@ class GatePrompt:
     async def _ask_to_write(self, gate: Gate) -> ApprovalAnswer | None:
         """What would be written is gone through hunk by hunk; what would be lost for good wants its phrase typed."""
         approving = self._approving = self._approving or self._at_terminal()
-        state = await self._desk.session(self._session)
+        state = await self._desk.sessions.get(self._session)
         if is_approval_gate(gate):
             return await approving.approve(state, gate)
         return await approving.confirm(confirmation_phrase(state))
@@ -165,7 +165,7 @@ class GatePrompt:
             option, reason = parse_gate_answer(gate, typed)
             if option is not None:
                 break
-            wrong = f"There is no option {typed}." if typed else "Enter alone does not end it; Ctrl-C leaves it open."
+            wrong = f"Invalid option: {typed}." if typed else "Choose an option; Ctrl-C leaves the gate open."
             told = [] if typed == "?" else [LiveLine(wrong, "fault")]
             self._display.tell([*told, *render_gate_lines(gate)[1:]])
         said = await self._words_with(gate, option, reason)
@@ -176,7 +176,7 @@ class GatePrompt:
     async def _words_with(self, gate: Gate, option: str, said: str) -> str | None:
         """What the person adds to an option that means little without it; None where they left."""
         if is_back_to_stage_answer(gate, option):
-            return await prompt_rollback_stage(await self._desk.session(self._session), said, self._read_line)
+            return await prompt_rollback_stage(await self._desk.sessions.get(self._session), said, self._read_line)
         if said or option not in OPTION_REASON_QUESTIONS:
             return said
         if not is_own_words_answer(gate, option):
@@ -188,7 +188,7 @@ class GatePrompt:
 
     async def _answer(self, gate: str, option: str, reason: str = "", by: str = "") -> None:
         try:
-            await self._desk.answer(self._session, gate, option, reason, by)
+            await self._desk.gates.answer(self._session, gate, option, reason, by)
         except RoundtableError as error:  # somebody else was faster
             self._display.tell([LiveLine(error.message, "dim")])
 

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--user", "for_person", is_flag=True, help="Write your own config, for every workspace.")
-@click.option("--import", "source", metavar="FILE", help="Take over a config.json or config.yaml of another tool.")
-@click.option("--yes", is_flag=True, help="Ask nothing: take the seats that were found, and write.")
+@click.option("--user", "for_person", is_flag=True, help="Write your user config, for all workspaces.")
+@click.option("--import", "source", metavar="FILE", help="Import the config.json or config.yaml of another tool.")
+@click.option("--yes", is_flag=True, help="Write the config with the seats found, without asking.")
 def init_command(for_person: bool, source: str | None, yes: bool) -> int:
-    """Set up a table here: finds models, writes the config.
+    """Set up a table here: find models and write the config.
 
-    Looks for agents, keys and local model servers, asks which of them shall sit at the table, and
-    shows the file before it is written. What a config says already is kept.
+    Looks for agents, keys and local model servers, asks which of them to seat, and shows the config
+    before writing it. Existing settings are kept.
 
     --import reads the config.json of TheRoundtAIble, or the config.yaml of the terminal document.
     Keys and permissions are never imported.
@@ -42,7 +42,7 @@ def init_command(for_person: bool, source: str | None, yes: bool) -> int:
       roundtable init --import ../old/.roundtable/config.json
     """
     if not yes and not sys.stdin.isatty():
-        raise UsageError("init asks before it writes, and nobody is here to answer.", "Add --yes.")
+        raise UsageError("init asks before writing, and there is no terminal to answer at.", "Add --yes.")
     question = run_at_desk(lambda desk: _set_up(desk, for_person=for_person, source=source, yes=yes))
     return hold_meeting(MeetingRequest(question)) if question else 0
 
@@ -52,28 +52,30 @@ async def _set_up(desk: Roundtable, *, for_person: bool, source: str | None, yes
     from roundtable.app.settings.config import workspace_config
     from roundtable.app.settings.write_config import draft, write
 
-    path = desk.places.user_config if for_person else workspace_config(desk.workspace)
+    path = desk.setup.places.user_config if for_person else workspace_config(desk.workspace)
     if not source and not for_person and not path.exists():
         source = await _theirs(desk, yes=yes)
     settings = _imported(source) if source else await _found(desk, yes=yes)
     if settings is None:
         print_note("Nothing was written.")
         return ""
-    plan = draft(path, settings, "for you, in every workspace" if for_person else "in this workspace")
+    plan = draft(path, settings, "for all workspaces" if for_person else "in this workspace")
     _show(plan)
     if not plan.added:
         return ""
     if not yes and not await _agreed("Write it? [Y/n]: "):
         print_note("Nothing was written.")
         return ""
-    trusted = write(plan, desk.places, None if for_person else desk.workspace)
+    trusted = write(plan, desk.setup.places, None if for_person else desk.workspace)
     print_note(f"Written: {path}")
     if "table" in plan.kept and settings.get("seats"):
-        print_note("Who sits down is said by table.seats: roundtable config set table.seats NAME,NAME")
+        print_note("table.seats decides which seats take part: roundtable config set table.seats NAME,NAME")
     if not trusted:
-        print_note("It says things you have not trusted yet: read it, then run `roundtable trust`.")
+        print_note("The config contains settings you have not trusted yet: read it, then run `roundtable trust`.")
     if yes or not settings.get("seats"):
-        print_note('Ask something: roundtable discuss "…"' if settings.get("seats") else "Then: roundtable init again.")
+        print_note(
+            'Ask something: roundtable discuss "…"' if settings.get("seats") else "Then run `roundtable init` again."
+        )
         return ""
     return await read_terminal_line("A first question for the table? [Enter for none]: ") or ""
 
@@ -89,10 +91,10 @@ async def _theirs(desk: Roundtable, *, yes: bool) -> str | None:
     path = theirs_in(desk.workspace)
     if path is None:
         return None
-    print_note(f"There is {path}, which is where TheRoundtAIble has its config.")
+    print_note(f"Found the config of TheRoundtAIble: {path}")
     if yes:
-        print_note(f"It is left alone; `roundtable init --import {path}` takes it over.")
-    return str(path) if not yes and await _agreed("Take it over? [Y/n]: ") else None
+        print_note(f"It was not imported; import it with `roundtable init --import {path}`.")
+    return str(path) if not yes and await _agreed("Import it? [Y/n]: ") else None
 
 
 def _imported(source: str) -> dict[str, Any]:
@@ -106,28 +108,26 @@ def _imported(source: str) -> dict[str, Any]:
 
 async def _found(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
     """What the config shall say of those who were found and chosen; None where the person chose nobody."""
-    from roundtable.app.machine.discovery import discover, proposed
+    from roundtable.app.machine.discovery import proposed
 
-    known = {voice for seat in desk.settings.config.seats.values() for voice in seat.voices}
-    found = [it for it in await discover(desk) if it.kind != "configured" and it.voice not in known]
+    known = {voice for seat in desk.setup.settings.config.seats.values() for voice in seat.voices}
+    found = [it for it in await desk.setup.discover() if it.kind != "configured" and it.voice not in known]
     usable = [it for it in found if it.usable]
     offered = tuple(it.as_seat() for it in usable if it.kind != "embedded") if known else proposed(found)
     voices = {seat.voices[0] for seat in offered}
     others = () if yes else tuple(it.as_seat() for it in usable if it.voice not in voices)
     if known and not (offered or others):
-        print_note("Nobody was found who has no seat yet.")
-        print_note(f"Your seats: {', '.join(map(sanitize_line, desk.settings.config.seats))}.")
+        print_note("No new voices were found; every voice here already has a seat.")
+        print_note(f"Your seats: {', '.join(map(sanitize_line, desk.setup.settings.config.seats))}.")
         print_note('Ask them something: roundtable discuss "…"')
         return None
     if not offered:
-        print_note(
-            "Nothing was found that could sit at the table: no agent, no key, no local server, no embedded model."
-        )
+        print_note("No voices were found: no agent, no key, no local server, no embedded model.")
         print_note(
             "`roundtable keys set openai` stores a key; "
-            f"`roundtable models get {SMALLEST_MODEL}` fetches a small model."
+            f"`roundtable models get {SMALLEST_MODEL}` downloads a small model."
         )
-        print_note("`roundtable demo` fetches it too, and shows a meeting at once.")
+        print_note("`roundtable demo` downloads it too and runs a meeting.")
         return desk.setup.config_for(())
     notes = {it.voice: it.note for it in found}
     print_note("Found here:")
@@ -135,19 +135,17 @@ async def _found(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
         name, voice = sanitize_line(seat.name), sanitize_line(seat.voices[0])
         print_note(f"  {number}. {name} ({voice}): {sanitize_line(notes[seat.voices[0]])}")
     if len(offered) > len(voices):
-        print_note(
-            f"{sanitize_line(offered[0].voices[0])} can take {len(offered)} seats, each with a temper of its own."
-        )
+        print_note(f"{sanitize_line(offered[0].voices[0])} can fill {len(offered)} seats, each with its own persona.")
     seats = offered if yes else await prompt_seat_selection(offered, others)
     return desk.setup.config_for(seats) if seats else None
 
 
 def _show(plan: Draft) -> None:
     for name in plan.kept:
-        print_note(f"Kept as it is: {sanitize_line(name)}")
+        print_note(f"Kept unchanged: {sanitize_line(name)}")
     if not plan.added:
-        print_note(f"Nothing is to be added to {plan.path}.")
+        print_note(f"Nothing to add to {plan.path}.")
         return
-    print_note(f"{'To be added to' if plan.before else 'To be written as'} {plan.path}:")
+    print_note(f"{'Will be added to' if plan.before else 'Will be written to'} {plan.path}:")
     for line in plan.added.strip("\n").splitlines():
         print_note(f"  | {sanitize_text(line)}".rstrip())

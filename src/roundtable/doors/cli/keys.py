@@ -44,18 +44,18 @@ def _not_repeated() -> Generator[None]:
         from roundtable.app.settings.secrets import GIVEN_AWAY
 
         raise UsageError(
-            "That cannot be read, and is not repeated, as it may hold a key: see `roundtable keys --help`.", GIVEN_AWAY
+            "Invalid arguments (not shown: they may contain a key). See `roundtable keys --help`.", GIVEN_AWAY
         ) from None
 
 
 @click.group(cls=SecretSafeGroup, invoke_without_command=True)
 def keys_group() -> None:
-    """Store, list and remove the keys of paid voices.
+    """Store, list and remove API keys.
 
-    A variable in the environment comes first. A stored key lives in the system's keychain where there is one; else in
-    a file that only you may read, sealed with a second file in your config folder. The seal guards a copy or backup of
-    the one file without the other; where ROUNDTABLE_HOME keeps both in one folder, it guards little. It does not guard
-    against a program that runs as you: nothing on this machine can.
+    A variable in the environment overrides a stored key. Stored keys are kept in the system's keychain;
+    without one, in a file that only you can read, encrypted with a second file in your config folder.
+    The encryption protects a copy or backup of one file without the other, so it protects little if
+    ROUNDTABLE_HOME keeps both in one folder. It does not protect against programs that run as you.
 
     \b
     Examples:
@@ -69,11 +69,13 @@ def keys_group() -> None:
 
 @keys_group.command("set")
 @click.argument("name")
-@click.option("--stdin", "piped", is_flag=True, help="Read the key from standard input, as is done in a pipe anyway.")
+@click.option("--stdin", "piped", is_flag=True, help="Read the key from standard input (default in a pipe).")
 def set_key_command(name: str, piped: bool) -> None:
-    """Store a key, under an endpoint's name (openai), its variable (OPENAI_API_KEY), or the NAME of secret:NAME.
+    """Store a key under an endpoint, a variable or the NAME of secret:NAME.
 
-    It is asked for without being shown. It is never an argument: other programs can read those.
+    NAME is an endpoint such as openai, its variable such as OPENAI_API_KEY, or the NAME of
+    secret:NAME. The key is asked for and not shown. It cannot be an argument, because other programs
+    can read arguments.
 
     \b
     Examples:
@@ -86,22 +88,22 @@ def set_key_command(name: str, piped: bool) -> None:
     stored_name(*where, name)  # a wrong name is told before anything is typed
     key = sys.stdin.read(4 * LONGEST) if piped or not sys.stdin.isatty() else _ask(name)
     stored, replaced = store_key(*where, name, key)
-    print_note(f"Stored {stored.name} in {_place(stored)}{', in place of the one before' if replaced else ''}.")
+    print_note(f"Stored {stored.name} in {_place(stored)}{', replacing the earlier key' if replaced else ''}.")
     places = where[0]
     if stored.place == "file" and places.secrets.parent == places.seal.parent:
         print_note(
-            f"{places.secrets.name} and its seal are both in {places.data}: a copy of that folder opens your keys."
+            f"{places.secrets.name} and its seal are both in {places.data}: a copy of that folder exposes your keys."
         )
     if os.environ.get(stored.name):
-        print_note(f"The environment sets {stored.name} too, and comes first.")
+        print_note(f"The environment also sets {stored.name} and takes precedence.")
     if not stored.endpoints:
-        print_note(f'No endpoint looks for it yet: write key = "secret:{stored.name}" where it belongs.')
+        print_note(f'No endpoint uses it yet: set key = "secret:{stored.name}" in the endpoint\'s config.')
 
 
 @keys_group.command("list")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_keys_command(as_json: bool = False) -> None:
-    """List the keys that are stored, and those in the environment that an endpoint uses; never the keys themselves.
+    """List stored keys and the environment's keys, by name only.
 
     \b
     Example:
@@ -114,10 +116,13 @@ def list_keys_command(as_json: bool = False) -> None:
         print_json({"v": 1, "keys": found})
         return
     if not found:
-        print_note("No keys yet. `roundtable keys set openai` stores one; `roundtable voices` shows what needs one.")
+        print_note(
+            "No keys yet. `roundtable keys set openai` stores one; `roundtable voices` shows which voices need one."
+        )
         return
     rows = [
-        (it.name, _place(it), f"…{it.tail}" if it.tail else "…", ", ".join(it.endpoints) or "nobody") for it in found
+        (it.name, _place(it), f"…{it.tail}" if it.tail else "…", ", ".join(it.endpoints) or "no endpoint")
+        for it in found
     ]
     print_table(("key", "where", "ends in", "used by"), rows)
 
@@ -125,7 +130,7 @@ def list_keys_command(as_json: bool = False) -> None:
 @keys_group.command("remove")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 def remove_keys_command(names: tuple[str, ...]) -> None:
-    """Forget stored keys. What is in the environment stays there.
+    """Remove stored keys; the environment is not changed.
 
     \b
     Example:

@@ -17,104 +17,120 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     "Meetings": {
         "discuss": ("meeting_commands", "discuss_command", "Put a question to the table and follow the discussion."),
-        "ask": ("meeting_commands", "ask_command", "Get a second opinion: one round, and one more if they differ."),
-        "debate": ("meeting_commands", "debate_command", "Have the seats agree, object and add until nobody objects."),
-        "code-red": ("meeting_commands", "code_red_command", "Have a fault diagnosed: triage, blind, then together."),
+        "ask": (
+            "meeting_commands",
+            "ask_command",
+            "Get a second opinion in one round, with an optional follow-up round.",
+        ),
+        "debate": (
+            "meeting_commands",
+            "debate_command",
+            "Have the seats agree, object and add points until nobody objects.",
+        ),
+        "code-red": (
+            "meeting_commands",
+            "code_red_command",
+            "Diagnose a fault: triage, blind diagnosis, then a shared root cause.",
+        ),
         "vote": ("meeting_commands", "vote_command", "Have ideas pitched, discussed and ranked by ballot."),
         "summon": (
             "meeting_commands",
             "summon_command",
-            "Put your changes to the table: git diff, a branch or a patch.",
+            "Discuss your code changes: uncommitted, on a branch or in a patch.",
         ),
         "review": (
             "meeting_commands",
             "review_command",
-            "Have your changes reviewed; what is found is reproduced or refuted.",
+            "Review your code changes; a program reproduces or refutes each finding.",
         ),
     },
     "From a decision to code": {
         "build": (
             "meeting_commands",
             "build_command",
-            "Have a task written by every seat, run, judged and put together.",
+            "Have every seat write code for a task, then test, judge and merge it.",
         ),
         "sdlc": ("sdlc", "sdlc_command", "Take an idea through seven stages to a running program."),
-        "apply": ("apply", "apply_command", "Carry out what a session decided; you approve each change."),
-        "project": ("project", "project_command", "See what a meeting in stages made, and take it with you."),
-        "undo": ("undo", "undo_command", "Take back what the table wrote here, byte for byte."),
+        "apply": ("meeting_commands", "apply_command", "Apply what a session decided; you approve each change."),
+        "project": ("project", "project_command", "Show and export the files of a project made in stages."),
+        "undo": ("undo", "undo_command", "Undo a change that Roundtable wrote here, byte for byte."),
         "worktrees": (
             "worktrees",
             "worktrees_group",
-            "List the worktrees of this workspace, and let them go.",
+            "List and remove the worktrees of this workspace.",
         ),
     },
     "While a meeting runs": {
-        "watch": ("follow", "watch_command", "Follow a session that runs here or in another process."),
-        "resume": ("follow", "resume_command", "Go on with a session that was stopped or paused."),
-        "pause": ("steer", "pause_command", "Let a running session finish its turns and then wait."),
-        "stop": ("steer", "stop_command", "End the program that a session runs; the session goes on."),
-        "cancel": ("steer", "cancel_command", "End a session now; what was said is kept."),
-        "say": ("steer", "say_command", "Put a note to the table; seats hear it at their next turn."),
+        "watch": ("watch", "watch_command", "Follow a session that runs here or in another process."),
+        "resume": ("watch", "resume_command", "Continue a session that was stopped or paused."),
+        "pause": ("steer", "pause_command", "Pause a running session after the turns in progress."),
+        "stop": ("steer", "stop_command", "Stop the program that a session runs; the session continues."),
+        "cancel": ("steer", "cancel_command", "End a session now and keep what was said."),
+        "say": ("steer", "say_command", "Send a note to the seats; they read it at their next turn."),
         "gates": ("sessions", "gates_command", "List the gates that wait for an answer."),
         "answer": ("steer", "answer_command", "Answer the gate at which a session waits."),
         "amend": ("steer", "amend_command", "Change a session's name, seats, files or limits."),
-        "branch": ("steer", "branch_command", "Start anew from before a round of a session."),
+        "branch": ("steer", "branch_command", "Start a new session from before a round of an old one."),
         "rollback": (
             "rollback",
             "rollback_command",
-            "Go back to a stage of a session, on a line of its own.",
+            "Go back to a stage of a session, in a new session.",
         ),
-        "chat": ("chat", "chat_command", "Ask the judge about the state of a session, without changing it."),
+        "chat": ("chat", "chat_command", "Ask the judge about a session without changing it."),
     },
     "The record": {
-        "show": ("show", "show_command", "Print a session: the decision first, then how it came about."),
+        "show": ("show", "show_command", "Print a session: the decision first, then how it was reached."),
         "list": ("sessions", "list_sessions_command", "List sessions, newest first."),
         "status": (
             "sessions",
             "status_command",
-            "Say where a session stands: who runs it, its round, its seats, what it spent, what it waits for.",
+            "Show a session's state: process, round, seats, cost and open gate.",
         ),
         "diff-sessions": (
-            "project",
+            "compare",
             "diff_sessions_command",
             "Compare two sessions: stages, decisions, files, costs.",
         ),
-        "recount": ("recount", "recount_command", "Decide again without a seat, or by another rule, for free."),
-        "export": ("export", "export_command", "Write a session to files: markdown, html, json, jsonl."),
-        "sync": ("export", "sync_command", "Write .roundtable/ anew from the record."),
-        "forget": ("forget", "forget_command", "Take a session off the list; exported files stay."),
-        "gc": ("forget", "gc_command", "Clear away what old sessions said; decisions are remembered."),
+        "recount": (
+            "compare",
+            "recount_command",
+            "Recompute a decision without a seat or by another rule, at no cost.",
+        ),
+        "export": ("export", "export_command", "Write a session to files: Markdown, HTML, JSON or JSONL."),
+        "sync": ("export", "sync_command", "Rewrite .roundtable/ from the record."),
+        "forget": ("forget", "forget_command", "Remove a session from the list; exported files stay."),
+        "gc": ("forget", "gc_command", "Delete the transcripts of old sessions; decisions are kept."),
     },
     "What was decided": {
         "chronicle": ("memory", "chronicle_group", "List and search the decisions of this workspace."),
-        "decrees": ("memory", "decrees_group", "What you rejected and why, so that it is not proposed again."),
-        "errors": ("memory", "errors_group", "The error log: what was diagnosed, and what became of it."),
-        "predictions": ("memory", "predictions_group", "What dissenters foretold, and who was right."),
+        "decrees": ("memory", "decrees_group", "List, add and lift decrees: proposals you rejected, with the reason."),
+        "errors": ("memory", "errors_group", "List, close and reopen diagnosed errors."),
+        "predictions": ("memory", "predictions_group", "List and settle what dissenting seats predicted."),
     },
     "Set-up": {
-        "init": ("init", "init_command", "Set up a table here: finds models, writes the config."),
-        "config": ("config", "config_group", "Show, explain and change settings."),
-        "demo": ("demo", "demo_command", "Hold a real deliberation on an embedded model: no key, no account."),
+        "init": ("init", "init_command", "Set up a table here: find models and write the config."),
+        "config": ("config", "config_group", "Show and change settings."),
+        "demo": ("demo", "demo_command", "Run a real meeting on an embedded model: no key, no account."),
         "doctor": (
             "doctor",
             "doctor_command",
-            "Check folders, config, the record, every seat and what is installed; no model is asked without --deep.",
+            "Check folders, config, record, seats and installed programs.",
         ),
-        "voices": ("voices", "voices_command", "List the voices that can be reached from here."),
-        "keys": ("keys", "keys_group", "Store, list and remove the keys of paid voices."),
+        "voices": ("voices", "voices_command", "List the voices you can use from here."),
+        "keys": ("keys", "keys_group", "Store, list and remove API keys."),
         "models": (
             "models",
             "models_group",
-            "List, fetch and choose the models that run on this machine, without a key or an account.",
+            "List, download and choose models that run on this machine.",
         ),
         "trust": (
             "config",
             "trust_command",
-            "Let this workspace's config, as it is now, name endpoints, programs and keys.",
+            "Trust this workspace's config to name endpoints, programs and keys.",
         ),
-        "completion": ("completion", "completion_command", "Have your shell complete commands and sessions."),
+        "completion": ("completion", "completion_command", "Print the shell completion script."),
         "mcp": ("mcp_server", "mcp_command", "Serve the table to other programs over MCP."),
-        "skill": ("skill", "skill_group", "Teach your coding agents when to call the table."),
+        "skill": ("skill", "skill_group", "Teach your coding agents when to call Roundtable."),
     },
 }
 """Per heading: command, module, attribute and the one line of help, so that `--help` imports none of them."""
@@ -132,7 +148,7 @@ def _go_to(_: click.Context, __: click.Parameter, workspace: str | None) -> None
         from roundtable.core.text.sanitize import sanitize_line
 
         raise click.ClickException(
-            f"The workspace does not exist: {sanitize_line(workspace)}. Give an existing folder with -C or --workspace."
+            f"Folder not found: {sanitize_line(workspace)}. Give an existing folder with --workspace."
         ) from None
     except OSError as error:
         raise click.BadParameter(f"{workspace}: {error.strerror}.", param_hint="-C") from None
@@ -167,8 +183,8 @@ class LazyCommandGroup(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], _TABLE, 1)
-            hint = f"Did you mean {near[0]}?" if near else "`roundtable --help` lists the commands."
-            ctx.fail(f"There is no command {args[0]}. {hint}")
+            hint = f"Did you mean `roundtable {near[0]}`?" if near else "`roundtable --help` lists the commands."
+            ctx.fail(f"Unknown command {args[0]}. {hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -204,9 +220,9 @@ class LazyCommandGroup(click.Group):
     is_eager=True,
     expose_value=False,
     callback=_go_to,
-    help="Work as if started in this folder; may also stand after the command.",
+    help="Run in this folder; can also be given after the command.",
 )
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error; can also be given last.")
 @click.version_option(__version__, "-V", "--version", prog_name="roundtable", message="%(prog)s %(version)s")
 def cli(debug: bool) -> None:
     """Several AI models at one table: blind answers, an argument on the record, a decision you control.

@@ -15,16 +15,16 @@ from roundtable.doors.cli.stderr import redact_stderr_until_exit
 
 
 @click.command()
-@click.option("--http", is_flag=True, help="Serve over HTTP on this machine, not over standard input and output.")
+@click.option("--http", is_flag=True, help="Serve over HTTP on this machine instead of standard input and output.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8642, show_default=True, metavar="N", help="Where, with --http."
+    "--port", type=click.IntRange(0, 65535), default=8642, show_default=True, metavar="N", help="Port for --http."
 )
 def mcp_command(http: bool, port: int) -> None:
     """Serve the table to other programs over MCP.
 
-    Without options it speaks over standard input and output, for a program that starts it. Meetings
-    are run by processes of their own: they go on when the program or this server ends. The seats are
-    those of your config; a paid seat needs a budget. `-C DIR` says which workspace it works in.
+    By default it uses standard input and output, for a program that starts it. Meetings run in
+    processes of their own and continue when the program or this server ends. Seats come from your
+    config; paid seats need a budget. `-C DIR` sets the workspace.
 
     \b
     Examples:
@@ -49,9 +49,10 @@ def mcp_command(http: bool, port: int) -> None:
     try:
         listening = socket.create_server((MCP_HOST, port))
     except OSError as error:
-        raise UsageError(f"Port {port} cannot be used: {error.strerror}.", "Take another with --port.") from None
+        raise UsageError(f"Port {port} cannot be used: {error.strerror}.", "Choose another with --port.") from None
     with listening:
         print_note(
-            f"Serving MCP at http://{MCP_HOST}:{listening.getsockname()[1]}/mcp; Ctrl-C ends it, and no meeting."
+            f"Serving MCP at http://{MCP_HOST}:{listening.getsockname()[1]}/mcp; "
+            "Ctrl-C stops the server; running meetings continue."
         )
         asyncio.run(serve_mcp_over_http(listening))

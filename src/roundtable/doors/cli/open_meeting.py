@@ -17,7 +17,6 @@ from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Limits, Seat
-from roundtable.doors.cli.follow import session_held_error
 from roundtable.doors.cli.gate_prompt import read_terminal_line
 from roundtable.doors.cli.meeting_options import MeetingRequest
 from roundtable.doors.cli.output import EXIT_NO_DECISION, EXIT_OK, print_note, run_at_desk, shortest_session_address
@@ -25,6 +24,7 @@ from roundtable.doors.cli.run_session import run_and_show_session
 from roundtable.doors.cli.seat_choice import choose_seats, parse_name_value
 from roundtable.doors.cli.steer import to_workspace_path
 from roundtable.doors.cli.tables import print_json, print_table
+from roundtable.doors.cli.watch import session_held_error
 from roundtable.report.figures import format_seconds
 
 if TYPE_CHECKING:
@@ -42,24 +42,24 @@ def print_quote(quote: Quote, *, as_json: bool) -> None:
         return
     print_table(QUOTE_HEADER, [_row(seat) for seat in quote.seats])
     time = f" It takes about {format_seconds(quote.seconds)}." if quote.seconds is not None else ""
-    click.echo(f"{quote_sentence(quote)}{time} Nothing was asked, nothing was spent.")
-    silent = [f"{seat.seat} cannot speak: {seat.cannot_speak}" for seat in quote.seats if seat.cannot_speak]
+    click.echo(f"{quote_sentence(quote)}{time} No model was asked and nothing was spent.")
+    silent = [f"Seat {seat.seat} is unavailable: {seat.cannot_speak}" for seat in quote.seats if seat.cannot_speak]
     for line in (*silent, *quote.notices):
         click.echo(sanitize_line(line))
 
 
 def quote_sentence(quote: Quote) -> str:
-    """`About $0.04, at most $0.31, for 9 to 24 calls; claude is on your plan.`"""
+    """`About $0.04, at most $0.31, for 9 to 24 calls; claude uses your plan.`"""
     calls = f"{_counted(quote.calls)} calls"
     if quote.usd.most:
         about = f"About {format_rough_price(quote.usd.likely)}, at most" if quote.usd.likely is not None else "At most"
         first = f"{about} {format_rough_price(quote.usd.most)}, for {calls}"
     elif quote.unpriced:
-        first = f"{calls} at a price that is not known".capitalize()
+        first = f"{calls} at an unknown price".capitalize()
     else:
-        first = f"Nothing to pay by the token, for {calls}"
-    more = [f"{', '.join(quote.plans)} {'is' if len(quote.plans) == 1 else 'are'} on your plan"] if quote.plans else []
-    more += [f"the price of {', '.join(quote.unpriced)} is not known"] if quote.unpriced and quote.usd.most else []
+        first = f"No cost per token, for {calls}"
+    more = [f"{', '.join(quote.plans)} {'uses' if len(quote.plans) == 1 else 'use'} your plan"] if quote.plans else []
+    more += [f"the price of {', '.join(quote.unpriced)} is unknown"] if quote.unpriced and quote.usd.most else []
     return sanitize_line("; ".join([first, *more]) + ".")
 
 
@@ -94,7 +94,7 @@ def _priced(amount: float | None) -> str:
 
 def _remarks(seat: SeatQuote) -> str:
     source = "measured" if seat.measured else "assumed"
-    remarks = [f"{seat.overhead:,} tokens a call besides our words ({source})"]
+    remarks = [f"{seat.overhead:,} tokens of overhead per call ({source})"]
     remarks += ["keeps its session between rounds"] if seat.keeps_session else []
     return "; ".join(remarks)
 
@@ -123,26 +123,25 @@ async def _hold(desk: Roundtable, given: MeetingRequest) -> int:
 
 async def convene_and_run(desk: Roundtable, agenda: Agenda, given: MeetingRequest) -> int:
     """Open the session of an agenda, if it may cost what it may, and follow it to its end."""
-    for name, why in desk.absent_from(agenda).items():
-        print_note(f"Seat {name} cannot speak: {why}")
+    for name, why in desk.meetings.check_quorum(agenda).items():
+        print_note(f"Seat {name} is unavailable: {why}")
     if not await _may_spend(desk, agenda, given):
-        print_note("Nothing was asked, nothing was spent.")
+        print_note("No model was asked and nothing was spent.")
         return EXIT_NO_DECISION
-    state = await desk.session(await desk.convene(agenda))
+    state = await desk.sessions.get(await desk.meetings.open(agenda))
     for line in state.charter.notices:
         print_note(line)
     return await run_and_show_session(desk, state, given.manner, headless=given.headless, strict=given.strict)
 
 
 async def _quote(desk: Roundtable, given: MeetingRequest) -> int:
-
     print_quote(await desk.meetings.quote(await _agenda(desk, given)), as_json=given.as_json)
     return EXIT_OK
 
 
 async def _may_spend(desk: Roundtable, agenda: Agenda, given: MeetingRequest) -> bool:
     """Say what it may cost. A stated budget is the yes to spending; without one, the person here is asked."""
-    limits, paid = agenda.limits or Limits(), bool(desk.paid_voices(agenda.seats))
+    limits, paid = agenda.limits or Limits(), bool(desk.meetings.paid_voices(agenda.seats))
     budget = limits.budget_usd is not None
     watched = paid and sys.stdout.isatty() and not given.as_json
     if not (watched or (paid and budget) or limits.budget_tokens is not None):
@@ -153,34 +152,34 @@ async def _may_spend(desk: Roundtable, agenda: Agenda, given: MeetingRequest) ->
         print_note(line)
     if not watched or budget or given.alone:
         return True
-    typed = await read_terminal_line("Go ahead? [y/N; --budget-usd USD says yes once and for all]: ")
+    typed = await read_terminal_line("Continue? [y/N] (--budget-usd USD skips this question): ")
     return (typed or "").casefold() in ("y", "yes")
 
 
 async def _unfinished(desk: Roundtable, given: MeetingRequest) -> Session | None:
     """The newest session of that name that still waits for its end."""
-    rows = [row for row in await desk.sessions(limit=None) if row.name == given.name and not row.outcome]
+    rows = [row for row in await desk.sessions.list(limit=None) if row.name == given.name and not row.outcome]
     if not rows:
         return None
-    state = await desk.session(rows[0].id)
+    state = await desk.sessions.get(rows[0].id)
     address = await shortest_session_address(desk, state.id, state.charter.slug)
     if given.question and given.question != state.charter.question.strip():
         raise UsageError(
-            f"The session {given.name} is not finished, and it asks: {sanitize_line(state.charter.question, 80)}",
-            f"Go on with `roundtable resume {address}`, or take another name for the new question.",
+            f"Session {given.name} is unfinished and has another question: {sanitize_line(state.charter.question, 80)}",
+            f"Continue it with `roundtable resume {address}`, or use another name for the new question.",
         )
-    if holder := await desk.holder(state.id):
+    if holder := await desk.sessions.holder(state.id):
         raise session_held_error(holder, address)
-    print_note(f"Going on with {address}.")
+    print_note(f"Continuing {address}.")
     if state.paused:
-        await desk.unpause(state.id)
-        state = await desk.session(state.id)
+        await desk.sessions.resume(state.id)
+        state = await desk.sessions.get(state.id)
     return state
 
 
 async def _agenda(desk: Roundtable, given: MeetingRequest) -> Agenda:
     if not given.question:
-        raise UsageError(f"There is no {given.called}.", "Write it after the command, in quotes.")
+        raise UsageError(f"The {given.called} is missing.", "Write it after the command, in quotes.")
     return build_agenda(desk, given, await choose_seats(desk, given))
 
 
@@ -194,7 +193,7 @@ def build_agenda(desk: Roundtable, given: MeetingRequest, seats: tuple[Seat, ...
         meeting=given.meeting,
         options=given.options,
         settings=given.settings,
-        limits=_limits(desk.usual_limits(given.meeting), given),
+        limits=_limits(desk.meetings.default_limits(given.meeting), given),
         files=tuple(to_workspace_path(path, desk.workspace) for path in given.files),
         folders=tuple(to_workspace_path(path, desk.workspace) for path in given.folders),
         texts=given.texts,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from roundtable.core.values import LIMIT_MINIMUMS, is_limit_in_range
-from roundtable.doors.cli import complete_words
+from roundtable.doors.cli.completion import complete_session_names
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,7 +53,7 @@ def limit_option(name: str, flag: str, kind: Callable[[Any], click.ParamType[Any
 def _countable(_: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """A range lets infinity pass, and what is not a number at all."""
     if value is not None and not is_limit_in_range(str(param.name), value):
-        raise click.BadParameter(f"{value} is too large, or not a number.")
+        raise click.BadParameter(f"{value} is not a number in the valid range.")
     return value
 
 
@@ -63,14 +63,12 @@ def session_argument(command: F) -> F:
         "--session",
         "named",
         metavar="SESSION",
-        help="SESSION, as an option.",
+        help="Give SESSION as an option.",
         is_eager=True,
         expose_value=False,
         callback=_keep,
     )(command)
-    return click.argument(
-        "session", default="", callback=_session, shell_complete=complete_words.complete_session_names
-    )(command)
+    return click.argument("session", default="", callback=_session, shell_complete=complete_session_names)(command)
 
 
 def _keep(ctx: click.Context, _: click.Parameter, session: str | None) -> None:
@@ -83,12 +81,16 @@ def _session(ctx: click.Context, _: click.Parameter, typed: str) -> str:
 
 def output_mode_options(command: F) -> F:
     """How the session is shown."""
-    command = section_option("Output", "--plain", is_flag=True, help="Plain lines without colours or panels.")(command)
-    return section_option("Output", "--json", "as_json", is_flag=True, help="One JSON object per fact and per word.")(
+    command = section_option("Output", "--plain", is_flag=True, help="Print plain lines without colours or panels.")(
         command
     )
+    return section_option(
+        "Output", "--json", "as_json", is_flag=True, help="Print one JSON object per event and per text delta."
+    )(command)
 
 
 def strict_option(command: F) -> F:
     """Whether a degraded decision is good enough."""
-    return section_option("Output", "--strict", is_flag=True, help="Exit with 4 if the decision is degraded.")(command)
+    return section_option("Output", "--strict", is_flag=True, help="Exit with code 4 if the decision is degraded.")(
+        command
+    )

@@ -58,10 +58,10 @@ def run_at_session_desk(
             if home == here.workspace:
                 if Path(session.charter.workspace) != home:
                     print_note(
-                        f"Its folder {session.charter.workspace} is not there any more: all it does is done here."
+                        f"The session's folder {session.charter.workspace} no longer exists; it continues in this one."
                     )
                 return await work(here, session)
-        print_note(f"This session belongs to {home}: what it reads, runs and writes is there.")
+        print_note(f"This session belongs to {home}; it reads, runs and writes there.")
         async with _desk(home) as there:
             return await work(there, session)
 
@@ -78,7 +78,7 @@ async def _desk(workspace: Path | None = None, *, only_reads: bool = False) -> A
         if not only_reads:
             raise
         with redact_stderr():
-            print_note(f"The config is passed over. {format_sentence(error.message)} {error.help}")
+            print_note(f"The config is ignored. {format_sentence(error.message)} {error.help}")
         opened = await Roundtable.open(workspace, settings=Settings(Config()), opened_in=Path.cwd())
     async with opened as desk:
         redact_stderr_until_exit(desk.redactor)
@@ -112,7 +112,7 @@ async def shortest_session_address(desk: Roundtable, session: str, slug: str) ->
     """The shortest address that means this session and no other."""
     for address in (slug, session[:SHORT_ID_LENGTH]):
         try:
-            if await desk.find(address) == session:
+            if await desk.sessions.find(address) == session:
                 return address
         except UsageError:
             continue
@@ -134,8 +134,8 @@ def report_error(error: Exception, *, debug: bool = False) -> int:
             print_error(error.message, error.help)
             return error.exit_code
         print_error(
-            f"Our own fault: {type(error).__name__}: {error}".rstrip(". "),
-            "Please report it." if debug else "Please report it, with what the same command says under --debug.",
+            f"Internal error: {type(error).__name__}: {error}".rstrip(". "),
+            "Please report it." if debug else "Please report it with the output of the same command and --debug.",
         )
         return 1
 

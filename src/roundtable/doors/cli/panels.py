@@ -277,7 +277,8 @@ class LivePanels:
         return lines
 
     def _foot(self, width: int) -> Text:
-        keys = "Ctrl-C stops, resume goes on" if self._view.own else "Ctrl-C leaves, the session goes on"
+        stops = "Ctrl-C stops; continue with resume"
+        keys = stops if self._view.own else "Ctrl-C stops watching; the session continues"
         address, gate = self._view.address, next(iter(self._board.gates), "")
         words = f"roundtable answer {address} {gate}=OPTION" if gate else f"{address} · {keys}"
         more = f" · {keys}" if gate else " · elsewhere: roundtable say | pause | cancel"

@@ -13,7 +13,7 @@ import click
 from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.doors.cli import complete_words
+from roundtable.doors.cli.completion import complete_session_names
 from roundtable.doors.cli.output import print_note, run_at_desk, shortest_session_address
 from roundtable.report.stage_words import list_stage_ends
 
@@ -30,12 +30,12 @@ async def prompt_rollback_stage(
     while stage not in held:
         if stage:
             print_note(f"There is no stage {sanitize_line(stage, 60)} to go back to.")
-        typed = await read_line(f"Back to which stage? [{', '.join(held)}]: ")
+        typed = await read_line(f"Go back to which stage? [{', '.join(held)}]: ")
         if typed is None:
             return None
         stage = typed
     if not different:
-        typed = await read_line("What is to be different there? [Enter for nothing]: ")
+        typed = await read_line("What should be different? [Enter for nothing]: ")
         if typed is None:
             return None
         different = typed
@@ -49,8 +49,8 @@ def check_rollback_answer(session: Session, text: str) -> None:
     if not text.strip():
         held = ", ".join(it.stage for it in list_stage_ends(session))
         raise UsageError(
-            "`back` needs --text: which stage, and what is to be different?",
-            f'Write --text "STAGE: WHAT IS TO BE DIFFERENT"; the stages are {held}.',
+            "Option `back` needs --text with the stage and what should be different.",
+            f'Write --text "STAGE: WHAT SHOULD BE DIFFERENT"; the stages are {held}.',
         )
     check_rollback_stage(session, text)
 
@@ -63,25 +63,25 @@ async def open_rolled_back_session(desk: Roundtable, ended: Session) -> Session 
         where = find_requested_rollback(ended)
         if where is None:
             return None
-        line = await desk.session(await desk.rollback(ended.id, *where))
+        line = await desk.sessions.get(await desk.sessions.rollback(ended.id, *where))
     except RoundtableError as error:
         print_note(f"{error.message} {error.help}")
         return None
     old = await shortest_session_address(desk, ended.id, ended.charter.slug)
     new = await shortest_session_address(desk, line.id, line.charter.slug)
-    print_note(f"Going on with {new}, from {where[0]} on. Compare both later: roundtable diff-sessions {old} {new}")
+    print_note(f"Continuing with {new}, starting at {where[0]}. To compare both: roundtable diff-sessions {old} {new}")
     return line
 
 
 @click.command()
-@click.argument("session", shell_complete=complete_words.complete_session_names)
+@click.argument("session", shell_complete=complete_session_names)
 @click.argument("stage")
-@click.option("--instruct", default="", metavar="TEXT", help="What is to be different in this stage.")
+@click.option("--instruct", default="", metavar="TEXT", help="What should be different in this stage.")
 def rollback_command(session: str, stage: str, instruct: str) -> None:
-    """Go back to a stage of a session, on a line of its own.
+    """Go back to a stage of a session, in a new session.
 
-    The new session shares the record up to this stage; it and all after it are held anew. Nothing
-    of the old one is changed, whether it has ended or still runs.
+    The new session shares the record up to that stage and repeats the stage and all later ones. The
+    old session is not changed and, if it is running, continues.
 
     \b
     Examples:
@@ -92,9 +92,13 @@ def rollback_command(session: str, stage: str, instruct: str) -> None:
 
 
 async def _rollback(desk: Roundtable, address: str, stage: str, instructions: str) -> str:
-    state = await desk.session(await desk.find(address))
-    line = await desk.rollback(state.id, stage, instructions)
-    new = await shortest_session_address(desk, line, (await desk.session(line)).charter.slug)
+    state = await desk.sessions.get(await desk.sessions.find(address))
+    line = await desk.sessions.rollback(state.id, stage, instructions)
+    new = await shortest_session_address(desk, line, (await desk.sessions.get(line)).charter.slug)
     old = await shortest_session_address(desk, state.id, state.charter.slug)
-    runs = f"; the old line still runs, end it with: roundtable cancel {old}" if await desk.holder(state.id) else ""
-    return f"New session {new}, from {stage} on; hold it with: roundtable resume {new}{runs}"
+    runs = (
+        f"; the old session is still running, end it with: roundtable cancel {old}"
+        if await desk.sessions.holder(state.id)
+        else ""
+    )
+    return f"New session {new}, starting at {stage}; run it with: roundtable resume {new}{runs}"

@@ -49,22 +49,22 @@ async def run_and_show_session(
     show = create_display(manner, SessionView(state.charter, address, brief_until=known, live_from=known))
     keeper = GatePrompt(desk, state, show, asks=manner.asks(headless), colors=manner.live)
     stopped = await SessionRun(desk, state.id, address, show, keeper).hold()
-    if desk.folder.trouble:
-        print_note(desk.folder.trouble)
+    if desk.sessions.folder_problem:
+        print_note(desk.sessions.folder_problem)
     if stopped is not None:
         code = _say_stopped(stopped, address)
-        _say_open((await desk.session(state.id)).open_gates, address)
+        _say_open((await desk.sessions.get(state.id)).open_gates, address)
         return code
     code = await print_decision(desk, state.id, show, address, strict=strict)
-    for trouble in await desk.hooks.troubles():
+    for trouble in await desk.meetings.hook_problems():
         print_note(trouble)
-    line = await open_rolled_back_session(desk, await desk.session(state.id))
+    line = await open_rolled_back_session(desk, await desk.sessions.get(state.id))
     return code if line is None else await run_and_show_session(desk, line, manner, headless=headless, strict=strict)
 
 
 async def print_decision(desk: Roundtable, session: str, show: Display, address: str, *, strict: bool) -> int:
     """Print the decision; the exit code is returned."""
-    ended = await desk.session(session)
+    ended = await desk.sessions.get(session)
     try:
         show.tell(render_decision_lines(ended, address))
         await show.outlet.drained()
@@ -76,8 +76,8 @@ async def print_decision(desk: Roundtable, session: str, show: Display, address:
 def _say_stopped(why: str, address: str) -> int:
     words = {
         "interrupted": f"Stopped. Resume with: roundtable resume {address}",
-        "unanswered": f"The gate is not answered. Go on with: roundtable resume {address}",
-        "unread": f"Stopped, because nobody reads the output any more. Resume with: roundtable resume {address}",
+        "unanswered": f"The gate is not answered. Continue with: roundtable resume {address}",
+        "unread": f"Stopped because the output was closed. Resume with: roundtable resume {address}",
     }
     with contextlib.suppress(OSError):  # the terminal itself may be what went away
         print_note(words[why])
@@ -89,7 +89,7 @@ def _say_open(gates: Sequence[Gate], address: str) -> None:
     for gate in gates:
         with contextlib.suppress(OSError):
             options = ", ".join(gate.options)
-            print_note(f"Gate {gate.id} stays open ({sanitize_line(options)}). Answer it from anywhere:")
+            print_note(f"Gate {gate.id} stays open ({sanitize_line(options)}). Answer it from any terminal:")
             print_note(f"  roundtable answer {address} {gate.id}=OPTION")
 
 
@@ -98,8 +98,8 @@ class SessionRun:
 
     def __init__(self, desk: Roundtable, session: str, address: str, show: Display, keeper: GatePrompt) -> None:
         self._address = address
-        self._run = asyncio.create_task(desk.run(session))
-        self._follow = asyncio.create_task(display_session(desk.watch(session, here=True), show, keeper))
+        self._run = asyncio.create_task(desk.meetings.run(session))
+        self._follow = asyncio.create_task(display_session(desk.sessions.watch(session, here=True), show, keeper))
         self._show = show
         self._why: str | None = None
         keeper.give_up = lambda: self._stop("unanswered")
@@ -139,7 +139,7 @@ class SessionRun:
             detach_stdout()
             if not isinstance(error, BrokenPipeError):
                 why = f"The output cannot be written: {error.strerror or error}."
-                raise UsageError(why, f"`roundtable resume {self._address}` goes on with it.") from None
+                raise UsageError(why, f"Continue with `roundtable resume {self._address}`.") from None
         return self._why
 
 

@@ -34,47 +34,55 @@ CONTINUE_STAGES = "stages=continue"
     "way",
     default="sdlc",
     metavar="WAY|FILE",
-    help="sdlc, spec, code, no-docker, or your own.",
+    help="Stages to run: sdlc, spec, code, no-docker or your own file.",
 )
-@section_option(STAGES_HEADING, "--only", multiple=True, metavar="STAGE,…", help="Hold these stages alone.")
-@section_option(STAGES_HEADING, "--skip", multiple=True, metavar="STAGE,…", help="Leave these stages out.")
+@section_option(STAGES_HEADING, "--only", multiple=True, metavar="STAGE,…", help="Run only these stages.")
+@section_option(STAGES_HEADING, "--skip", multiple=True, metavar="STAGE,…", help="Skip these stages.")
 @section_option(
-    STAGES_HEADING, "--instruct", multiple=True, metavar="STAGE=TEXT", help="What you want of a stage in particular."
+    STAGES_HEADING, "--instruct", multiple=True, metavar="STAGE=TEXT", help="Extra instructions for a stage."
 )
 @section_option(
     STAGES_HEADING,
     "--rounds",
     multiple=True,
     metavar="[STAGE=]N",
-    help="Rounds until you are asked, 3 as a rule; not in reviews.",
+    help="Maximum rounds before you are asked (default 3; not for reviews).",
 )
 @section_option(
-    STAGES_HEADING, "--judge", multiple=True, metavar="[STAGE=]SEAT", help="Who judges; else the seats take turns."
+    STAGES_HEADING,
+    "--judge",
+    multiple=True,
+    metavar="[STAGE=]SEAT",
+    help="Seat that judges; by default the seats take turns.",
 )
 @section_option(
     STAGES_HEADING,
     "--speaking",
     type=click.Choice(["blind", "sequential"]),
-    help="All at once, or in turn; not in reviews.",
+    help="All seats in parallel, or one after the other (not for reviews).",
 )
 @section_option(
-    STAGES_HEADING, "--yes", is_flag=True, help="Go on after each stage without asking; nothing is written by it."
+    STAGES_HEADING, "--yes", is_flag=True, help="Continue after each stage without asking; does not approve writing."
 )
-@section_option(PROJECT_HEADING, "--from", "existing", metavar="DIR", help="Work on the project in this folder.")
 @section_option(
-    PROJECT_HEADING, "--into", metavar="DIR", help="Where a new project goes; a folder here, named after the idea."
+    PROJECT_HEADING, "--from", "existing", metavar="DIR", help="Work on the existing project in this folder."
+)
+@section_option(
+    PROJECT_HEADING, "--into", metavar="DIR", help="Folder for a new project; by default here, named after the idea."
 )
 @meeting_options("stages", "rerun", "deliver", "approve", "approve-tests", "destroy", "decree")
 def sdlc_command(question: str, existing: str | None, into: str | None, yes: bool, **given: Any) -> int:
     """Take an idea through seven stages to a running program.
 
-    Requirements, architecture, development, code review, QA, DevOps, execution and analysis: in
-    each all seats answer, a judge says whether they agree, and you are asked before the next one
-    begins: go on, have it held again, go back to an earlier stage, skip, or end it here. `--stages
-    spec` is requirements and architecture, `code` development and review, `no-docker` all up to QA.
-    A TOML file of your own lists them as [[stages]] with name, title, role, kind (discussion,
-    files, review, run), task and tokens; one named like a stage above needs only what is different.
-    By its name it is found in `stages/` of your config folder or of .roundtable/.
+    The stages are requirements, architecture, development, code review, QA, DevOps, and execution and
+    analysis. In each stage all seats answer and a judge decides whether they agree. Then you choose:
+    continue, repeat the stage, go back to an earlier one, skip the next one, or end here.
+    `--stages spec` is requirements and architecture, `code` is development and review, `no-docker` is
+    everything up to QA.
+
+    A TOML file of your own lists stages as [[stages]] with name, title, role, kind (discussion,
+    files, review, run), task and tokens. A stage named like one above needs only what differs. A
+    file in `stages/` of your config folder or of .roundtable/ can be given by its name.
 
     \b
     Examples:
@@ -101,9 +109,9 @@ def _with_stages(desk: Roundtable, given: MeetingRequest, wanted: StageOptions) 
     from roundtable.app.opening.stage_lists import apply_stage_options
     from roundtable.core.stages import encode_stages
 
-    stages = apply_stage_options(desk.stages.find(wanted.way), wanted)
+    stages = apply_stage_options(desk.meetings.find_stages(wanted.way), wanted)
     if given.settings["existing"]:
-        print_note(f"The project is {sanitize_line(str(desk.workspace))}.")
+        print_note(f"Project folder: {sanitize_line(str(desk.workspace))}.")
     return msgspec.structs.replace(given, settings={**given.settings, "stages": encode_stages(stages)})
 
 
@@ -143,9 +151,9 @@ def _place(question: str, existing: str | None, into: str | None) -> dict[str, A
     if existing is None:
         return {"existing": False, "into": str(_new_folder(question, into))}
     if into is not None:
-        raise UsageError("--into is for a new project, and --from names one that is there.", "Give one of them.")
+        raise UsageError("--into creates a project, but `--from` edits the project in place.", "Give only one of them.")
     if not Path(existing).expanduser().is_dir():
-        raise UsageError(f"There is no folder {sanitize_line(existing, 60)}.", "Name the project's folder with --from.")
+        raise UsageError(f"Folder not found: {sanitize_line(existing, 60)}.", "Give the project's folder with --from.")
     return {"existing": True, "into": ""}
 
 
@@ -155,11 +163,12 @@ def _new_folder(question: str, into: str | None) -> Path:
         path = resolve_typed_path(into)
         if is_nameless_path(path.name):
             raise UsageError(
-                f"--into {sanitize_line(into, 60)} does not say what it is to be called.", "Name a new folder."
+                f"--into {sanitize_line(into, 60)} is not a folder name.", "Give a new folder with --into."
             )
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
             raise UsageError(
-                f"There is something in {sanitize_line(str(path))} already.", "Name a new folder with --into."
+                f"{sanitize_line(str(path))} already exists and is not an empty folder.",
+                "Give a new folder with --into.",
             )
         return path
     from roundtable.app.opening.session_ids import make_session_slug

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SEAT_SYNTAX = "NAME=VOICE, such as claude=openrouter:anthropic/claude-sonnet-4"
 SEAT_NAME_PATTERN = re.compile(r"[\w.-]+")
 NO_SEATS_HELP = (
-    "Pass --seat NAME=VOICE; `roundtable voices` shows which there are, `roundtable models` what can be fetched."
+    "Pass --seat NAME=VOICE; `roundtable voices` lists voices, `roundtable models` lists models to download."
 )
 
 
@@ -26,7 +26,7 @@ def parse_name_value(text: str, option: str, form: str) -> tuple[str, str]:
     """`NAME=VALUE` as it was typed after an option."""
     name, equals, value = (part.strip() for part in text.partition("="))
     if not (name and equals and value):
-        raise UsageError(f"{option} {sanitize_line(text, 60)} cannot be read.", f"Write it as {option} {form}.")
+        raise UsageError(f"{option} {sanitize_line(text, 60)} is not valid.", f"Write it as {option} {form}.")
     return name, value
 
 
@@ -34,11 +34,9 @@ async def choose_seats(desk: Roundtable, given: MeetingRequest) -> tuple[Seat, .
     """The seats named here, those of the config or the preset, those picked before, or those found and picked now."""
     if given.seats:
         return tuple(_seat(desk, text) for text in given.seats)
-    if usual := desk.usual_seats(given.meeting):
+    if usual := desk.meetings.default_seats(given.meeting):
         return usual
-    from roundtable.app.machine import discovery
-
-    return discovery.remembered(desk) or await _picked(desk, given)
+    return desk.setup.remembered_seats() or await _picked(desk, given)
 
 
 def _seat(desk: Roundtable, text: str) -> Seat:
@@ -49,20 +47,20 @@ def _seat(desk: Roundtable, text: str) -> Seat:
     wrong = [voice for voice in voices if ":" not in voice]
     if wrong or not voices:
         raise UsageError(
-            f"{sanitize_line(wrong[0] if wrong else chain, 60)} is not a voice.",
-            "Voices look like openai:gpt-4o, embedded:smollm2-135m or script:path.toml; see `roundtable voices`.",
+            f"{sanitize_line(wrong[0] if wrong else chain, 60)} is not a valid voice.",
+            "Use a voice such as openai:gpt-4o, embedded:smollm2-135m or script:path.toml; see `roundtable voices`.",
         )
     if not SEAT_NAME_PATTERN.fullmatch(name):
         raise UsageError(
-            f"{sanitize_line(name, 60)} is not a name for a seat.", "Use letters, digits, dots and dashes."
+            f"{sanitize_line(name, 60)} is not a valid seat name.", "Use letters, digits, dots and dashes."
         )
     return Seat(name, voices)
 
 
 def _configured_seat(desk: Roundtable, name: str) -> Seat:
-    seats = {seat.name: seat for seat in desk.configured_seats()}
+    seats = {seat.name: seat for seat in desk.meetings.configured_seats()}
     if name not in seats:
-        known = f"; there are {', '.join(seats)}" if seats else ""
+        known = f" (configured: {', '.join(seats)})" if seats else ""
         raise UsageError(
             f"No seat {sanitize_line(name, 60)} is configured{known}.", f"Write a new one as --seat {SEAT_SYNTAX}."
         )
@@ -71,27 +69,25 @@ def _configured_seat(desk: Roundtable, name: str) -> Seat:
 
 async def _picked(desk: Roundtable, given: MeetingRequest) -> tuple[Seat, ...]:
     """Ask once which of those found here shall sit at the table, and remember it."""
-    from roundtable.app.machine import discovery
-
-    offered = discovery.proposed(await discovery.discover(desk))
+    offered = desk.setup.propose_seats(await desk.setup.discover())
     if not offered:
-        raise UsageError("There are no seats: none is configured and nothing usable was found here.", NO_SEATS_HELP)
+        raise UsageError("There are no seats: none is configured and no usable voice was found.", NO_SEATS_HELP)
     if given.alone:
         example = f"--seat {offered[0].name}={offered[0].voices[0]}"
         raise UsageError(
-            "There are no seats: none is given, none configured, and nobody is here to choose some.",
-            f"Choose once at a terminal, or name them, such as {example}; `roundtable voices` shows all.",
+            "There are no seats: none is given, none is configured, and there is no terminal to choose at.",
+            f"Choose seats once at a terminal, or pass them, such as {example}; `roundtable voices` lists all.",
         )
-    print_note("No seats are configured. These were found here:")
+    print_note("No seats are configured. These voices were found:")
     for number, seat in enumerate(offered, 1):
         print_note(f"  {number}. {sanitize_line(seat.name)} ({sanitize_line(seat.voices[0])})")
-    if desk.paid_voices(offered):
+    if desk.meetings.paid_voices(offered):
         print_note("Seats with a key may cost money.")
-    print_note("Your choice is remembered; [seats] in the config overrules it.")
+    print_note("Your choice is remembered; [seats] in the config overrides it.")
     seats = await prompt_seat_selection(offered)
     if not seats:
         raise UsageError("No seats were chosen.", NO_SEATS_HELP)
-    discovery.remember(desk, seats)
+    desk.setup.remember_seats(seats)
     return seats
 
 
@@ -100,7 +96,7 @@ async def prompt_seat_selection(offered: tuple[Seat, ...], others: tuple[Seat, .
     usual = "all" if not others else f"the first {len(offered)}" if offered else "none"
     by_word = {word: seat for n, seat in enumerate((*offered, *others), 1) for word in (str(n), seat.name)}
     while True:
-        typed = await read_terminal_line(f"Which ones? [numbers or names, Enter for {usual}, q to leave]: ")
+        typed = await read_terminal_line(f"Which ones? [numbers or names, Enter for {usual}, q to quit]: ")
         if typed is None or typed.lower() == "q":
             return ()
         words = typed.replace(",", " ").split()
@@ -109,4 +105,4 @@ async def prompt_seat_selection(offered: tuple[Seat, ...], others: tuple[Seat, .
         unknown = [word for word in words if word not in by_word]
         if not unknown:
             return tuple({by_word[word].name: by_word[word] for word in words}.values())
-        print_note(f"There is no {unknown[0]} in this list.")
+        print_note(f"{unknown[0]} is not in this list.")

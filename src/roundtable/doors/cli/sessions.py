@@ -16,9 +16,9 @@ import msgspec
 from roundtable.core.index import SessionRow
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
+from roundtable.doors.cli.gate_answers import gate_context_lines
 from roundtable.doors.cli.options import session_argument
 from roundtable.doors.cli.output import run_at_desk, shortest_session_address
-from roundtable.doors.cli.remote_gates import gate_context_lines
 from roundtable.doors.cli.stderr import wrap_for_terminal
 from roundtable.doors.cli.tables import print_json, print_table
 from roundtable.live.fact_words import LiveLine, render_gate_lines, render_plain_lines
@@ -37,9 +37,11 @@ _GLYPHS = {"asked": "●", "answered": "✓", "late": "◌", "missing": "✗", "
 
 
 @click.command("list")
-@click.option("--all", "everywhere", is_flag=True, help="The sessions of every workspace.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), default=30, show_default=True, help="How many at most.")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--all", "everywhere", is_flag=True, help="Include the sessions of all workspaces.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=1), default=30, show_default=True, help="Maximum number of rows."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
     """List sessions, newest first.
 
@@ -50,7 +52,7 @@ def list_sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
     """
 
     async def look(desk: Roundtable) -> list[dict[str, Any]]:
-        rows = await desk.sessions(everywhere=everywhere, limit=limit)
+        rows = await desk.sessions.list(everywhere=everywhere, limit=limit)
         return [await _listed(desk, row) for row in rows if not row.is_child]
 
     found = run_at_desk(look, only_reads=True)
@@ -63,12 +65,12 @@ def list_sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
         print_table(head, [_cells(it, everywhere) for it in found], cut=True)
     else:
         where = "" if everywhere else " in this workspace"
-        click.echo(f'There are no sessions{where} yet. Start one: roundtable discuss "…"', err=True)
+        click.echo(f'There are no sessions{where} yet. Start one with: roundtable discuss "…"', err=True)
 
 
 async def _listed(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
-    session = await desk.session(row.id)
-    holder = await desk.holder(row.id)
+    session = await desk.sessions.get(row.id)
+    holder = await desk.sessions.holder(row.id)
     decision = session.decision
     return {
         "id": row.id,
@@ -120,9 +122,9 @@ def format_age(at: str) -> str:
 
 @click.command()
 @session_argument
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status_command(session: str, as_json: bool) -> None:
-    """Say where a session stands: who runs it, its round, its seats, what it spent, what it waits for.
+    """Show a session's state: process, round, seats, cost and open gate.
 
     \b
     Examples:
@@ -131,8 +133,12 @@ def status_command(session: str, as_json: bool) -> None:
     """
 
     async def look(desk: Roundtable) -> tuple[Session, str | None, str]:
-        found = await desk.session(await desk.find(session))
-        return found, await desk.holder(found.id), await shortest_session_address(desk, found.id, found.charter.slug)
+        found = await desk.sessions.get(await desk.sessions.find(session))
+        return (
+            found,
+            await desk.sessions.holder(found.id),
+            await shortest_session_address(desk, found.id, found.charter.slug),
+        )
 
     found, holder, address = run_at_desk(look, only_reads=True)
     if as_json:
@@ -176,7 +182,7 @@ def render_session_status(session: Session, holder: str | None, address: str) ->
         answer = "OPTION" if gate.writes else gate_option_on_enter(gate) or "OPTION"
         lines.append(f"    answer it: roundtable answer {address} {gate.id}={answer}")
     if not (holder or session.ended):
-        lines.append(f"  go on with: roundtable resume {address}")
+        lines.append(f"  continue with: roundtable resume {address}")
     return lines
 
 
@@ -185,14 +191,14 @@ def _spent(session: Session) -> str:
     tokens = f"{total.tokens:,} tokens"
     tokens += f" of {limits.budget_tokens:,}" if limits.budget_tokens is not None else ""
     nothing = "nothing" if session.ended else "nothing yet"
-    cost = {NO_VALUE: nothing, "unknown": "at a cost that is not known"}.get(total.price, total.price)
+    cost = {NO_VALUE: nothing, "unknown": "at unknown cost"}.get(total.price, total.price)
     cost += f" of {format_money(limits.budget_usd)}" if limits.budget_usd is not None else ""
     return f"{tokens}, {cost}"
 
 
 @click.command()
-@click.option("--all", "everywhere", is_flag=True, help="The gates of every workspace.")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--all", "everywhere", is_flag=True, help="Include the gates of all workspaces.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def gates_command(everywhere: bool, as_json: bool) -> None:
     """List the gates that wait for an answer.
 
@@ -203,14 +209,12 @@ def gates_command(everywhere: bool, as_json: bool) -> None:
     """
 
     async def look(desk: Roundtable) -> list[tuple[OpenGate, str, list[LiveLine]]]:
-        from roundtable.app.runs.open_gates import list_open_gates
-
-        found = await list_open_gates(desk, everywhere=everywhere)
+        found = await desk.gates.list_open(everywhere=everywhere)
         return [
             (
                 it,
                 await shortest_session_address(desk, it.session, it.slug),
-                gate_context_lines(await desk.session(it.session), it.gate),
+                gate_context_lines(await desk.sessions.get(it.session), it.gate),
             )
             for it in found
         ]
@@ -220,7 +224,7 @@ def gates_command(everywhere: bool, as_json: bool) -> None:
         print_json({"v": 1, "gates": [_told(it, address) for it, address, _ in found]})
         return
     if not found:
-        click.echo(f"No gate waits{'' if everywhere else ' in this workspace'}.", err=True)
+        click.echo(f"No gate is waiting{'' if everywhere else ' in this workspace'}.", err=True)
     for it, address, hunks in found:
         click.echo(wrap_for_terminal(_block(it, address, hunks), sys.stdout))
 
@@ -237,11 +241,15 @@ def _told(it: OpenGate, address: str) -> dict[str, Any]:
 
 
 def _block(it: OpenGate, address: str, hunks: Sequence[LiveLine]) -> str:
-    runs = f"process {holder_pid(it.holder) or it.holder} goes on at once" if it.holder else "no process runs it"
+    runs = (
+        f"process {holder_pid(it.holder) or it.holder} continues at once"
+        if it.holder
+        else "no process runs the session"
+    )
     then = "" if it.holder else f", then: roundtable resume {address}"
     return (
         f"{address}: {sanitize_line(it.asks, 80)}\n"
-        f"Waits since {it.since[:16].replace('T', ' ')} UTC ({format_age(it.since)}); {runs}.\n"
+        f"Waiting since {it.since[:16].replace('T', ' ')} UTC ({format_age(it.since)}); {runs}.\n"
         f"{render_plain_lines([*render_gate_lines(it.gate), *hunks])}"
         f"Answer: roundtable answer {address} {it.gate.id}=OPTION{then}\n"
     )

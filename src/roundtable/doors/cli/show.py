@@ -75,15 +75,18 @@ PART_FORMATS = ("markdown", "json")
 
 @click.command()
 @session_argument
-@click.option("--format", "form", type=click.Choice(SHOW_FORMATS), default="markdown", show_default=True, help="How.")
-@click.option("--round", metavar="ROUND", help="Only this round, by name or number.")
-@click.option("--cost", is_flag=True, help="Only what it cost by seat and round, as markdown or json.")
-@click.option("--run-id", metavar="RUN", help="Only the artifact of this run, as markdown or json.")
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option(
+    "--format", "form", type=click.Choice(SHOW_FORMATS), default="markdown", show_default=True, help="Output format."
+)
+@click.option("--round", metavar="ROUND", help="Show only this round, by name or number.")
+@click.option("--cost", is_flag=True, help="Show only the cost by seat and round (markdown or json).")
+@click.option("--run-id", metavar="RUN", help="Show only the artifact of this run (markdown or json).")
+@click.option("--json", "as_json", is_flag=True, help="Short for --format json.")
 def show_command(session: str, form: str, round: str | None, cost: bool, run_id: str | None, as_json: bool) -> None:
-    """Print a session: the decision first, then how it came about.
+    """Print a session: the decision first, then how it was reached.
 
-    SESSION is an id or its beginning, a slug, a name, or `last`. `roundtable export` writes the same to files.
+    SESSION is an id or its beginning, a slug, a name, or `last` (the default). To write files, use
+    `roundtable export`.
 
     \b
     Examples:
@@ -93,9 +96,9 @@ def show_command(session: str, form: str, round: str | None, cost: bool, run_id:
     form = "json" if as_json else form
     part = "--cost" if cost else "--run-id" if run_id is not None else ""
     if part and round is not None:
-        raise UsageError(f"{part} is of the whole session, and has a line for every round.", "Leave out --round.")
+        raise UsageError(f"{part} covers the whole session and cannot be limited to a round.", "Leave out --round.")
     if part and form not in PART_FORMATS:
-        raise UsageError(f"{part} cannot be shown as {form}.", f"Take {' or '.join(PART_FORMATS)}.")
+        raise UsageError(f"{part} cannot be shown as {form}.", f"Use --format {' or '.join(PART_FORMATS)}.")
     if run_id is not None:
         _print(run_at_desk(lambda desk: _artifact(desk, run_id, form), only_reads=True), form)
     elif cost:
@@ -105,8 +108,8 @@ def show_command(session: str, form: str, round: str | None, cost: bool, run_id:
 
 
 async def _read(desk: Roundtable, address: str) -> tuple[Session, list[Recorded]]:
-    id = await desk.find(address)
-    records = await desk.store.read(id)
+    id = await desk.sessions.find(address)
+    records = await desk.sessions.records(id)
     return Session.fold(id, records), records
 
 

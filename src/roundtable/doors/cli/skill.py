@@ -17,27 +17,29 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 ROUTE_EXPLANATIONS = {
-    "table": "These words call the table.",
-    "table+follow_up": "These words call the table, with one more round if the seats differ.",
-    "single": "One model is meant, so the table is not called.",
-    "none": "Nothing here calls the table.",
+    "table": "This phrase calls the table.",
+    "table+follow_up": "This phrase calls the table, with one more round if the seats differ.",
+    "single": "This phrase addresses one model, so the table is not called.",
+    "none": "This phrase does not call the table.",
 }
 """Where words belong, as a sentence."""
 
 
 def _where(command: F) -> F:
     """For which agents, and whether for the person or the project."""
-    agent = click.option("--agent", "agents", multiple=True, metavar="NAME", help="Only this one; may be given again.")
-    project = click.option("--project", is_flag=True, help="In this workspace instead of your home.")
-    force = click.option("--force", is_flag=True, help="Also where the file is not ours, or was edited.")
+    agent = click.option("--agent", "agents", multiple=True, metavar="NAME", help="Only for this agent; repeatable.")
+    project = click.option("--project", is_flag=True, help="Install in this workspace instead of your home.")
+    force = click.option(
+        "--force", is_flag=True, help="Replace or remove the file even if it was edited or is not ours."
+    )
     return agent(project(force(command)))
 
 
 @click.group()
 def skill_group() -> None:
-    """Teach your coding agents when to call the table.
+    """Teach your coding agents when to call Roundtable.
 
-    A skill is a text that an agent reads when your words fit it: "roundtable this plan" then goes to
+    A skill is a text that an agent reads when your words match it: "roundtable this plan" then calls
     the table, and "ask cc" does not.
 
     \b
@@ -49,9 +51,9 @@ def skill_group() -> None:
 @skill_group.command("install")
 @_where
 def install_skill_command(agents: tuple[str, ...], project: bool, force: bool) -> None:
-    """Put the skill where your agents read it.
+    """Install the skill for your coding agents.
 
-    Without --agent, for every agent found here: claude, codex, gemini, opencode.
+    Without --agent, it is installed for every agent found: claude, codex, gemini, opencode.
 
     \b
     Examples:
@@ -65,13 +67,13 @@ def install_skill_command(agents: tuple[str, ...], project: bool, force: bool) -
         click.echo(f"{reader.name}: {path}")
 
     _for_each(skills.readers(agents), put)
-    print_note("Start a fresh session of each agent: one that runs already does not see it.")
+    print_note("Restart your agents: a session that is already running does not see the skill.")
 
 
 @skill_group.command("remove")
 @_where
 def remove_skill_command(agents: tuple[str, ...], project: bool, force: bool) -> None:
-    """Take the skill away again.
+    """Remove the skill from your coding agents.
 
     \b
     Example:
@@ -84,18 +86,18 @@ def remove_skill_command(agents: tuple[str, ...], project: bool, force: bool) ->
         if path is not None:
             click.echo(f"{reader.name}: {path} is removed")
         elif agents:
-            print_note(f"{reader.name} has no such skill.")
+            print_note(f"{reader.name} has no Roundtable skill.")
 
     _for_each(skills.readers(agents or tuple(skills.READERS)), take)
 
 
 @skill_group.command("show")
-@click.option("--phrase", metavar="TEXT", help="Say where these words would go instead.")
+@click.option("--phrase", metavar="TEXT", help="Say what this phrase would call instead.")
 def show_skill_command(phrase: str | None) -> None:
-    """Print the skill, or say where a phrase belongs.
+    """Print the skill, or say what a phrase would call.
 
-    A phrase belongs to the table, to the table with a follow-up (`table+follow_up`), to a `single`
-    model, or to `none` of them.
+    A phrase calls the `table`, the table with a follow-up round (`table+follow_up`), a `single` model,
+    or `none` of them.
 
     \b
     Examples:

@@ -15,9 +15,9 @@ from roundtable.core.events import SessionAmended
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
+from roundtable.doors.cli.gate_answers import check_gate_answer
 from roundtable.doors.cli.options import NEWEST_SESSION, SectionCommand, limit_option, section_option, session_argument
 from roundtable.doors.cli.output import run_at_desk, shortest_session_address
-from roundtable.doors.cli.remote_gates import check_gate_answer
 from roundtable.live.gate_options import match_gate_option
 from roundtable.report.status import find_round_by_address
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.command()
 @session_argument
 def pause_command(session: str) -> None:
-    """Let a running session finish its turns and then wait.
+    """Pause a running session after the turns in progress.
 
     \b
     Example:
@@ -40,17 +40,19 @@ def pause_command(session: str) -> None:
 async def _pause(desk: Roundtable, address: str) -> str:
     state, address = await _running(desk, address)
     if state.paused:
-        return f"{address} is paused already; go on with: roundtable resume {address}"
-    if await desk.holder(state.id) is None:
-        raise UsageError("Nobody runs this session, so there is nothing to pause.", f"`roundtable resume {address}`")
-    await desk.pause(state.id)
-    return f"{address} pauses once the turns under way are done; go on with: roundtable resume {address}"
+        return f"{address} is already paused; continue with: roundtable resume {address}"
+    if await desk.sessions.holder(state.id) is None:
+        raise UsageError(
+            "No process runs this session, so there is nothing to pause.", f"Run it with `roundtable resume {address}`."
+        )
+    await desk.sessions.pause(state.id)
+    return f"{address} pauses after the turns in progress; continue with: roundtable resume {address}"
 
 
 @click.command()
 @session_argument
 def stop_command(session: str) -> None:
-    """End the program that a session runs; the session goes on.
+    """Stop the program that a session runs; the session continues.
 
     \b
     Example:
@@ -62,18 +64,18 @@ def stop_command(session: str) -> None:
 async def _stop(desk: Roundtable, address: str) -> str:
     state, address = await _running(desk, address)
     if not state.running_programs:
-        raise UsageError("This session runs no program now.", f"To end the session: roundtable cancel {address}")
-    await desk.stop_run(state.id)
-    if await desk.holder(state.id) is None:
-        return f"Nobody runs {address}; it goes on without the program: roundtable resume {address}"
-    return f"The program of {address} is being stopped; the session goes on"
+        raise UsageError("This session is not running a program.", f"To end the session: roundtable cancel {address}")
+    await desk.sessions.stop_program(state.id)
+    if await desk.sessions.holder(state.id) is None:
+        return f"No process runs {address}; continue it without the program: roundtable resume {address}"
+    return f"Stopping the program of {address}; the session continues"
 
 
 @click.command()
 @session_argument
-@click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")
+@click.option("--reason", default="", metavar="TEXT", help="Reason, for the record.")
 def cancel_command(session: str, reason: str) -> None:
-    """End a session now; what was said is kept.
+    """End a session now and keep what was said.
 
     \b
     Example:
@@ -84,19 +86,19 @@ def cancel_command(session: str, reason: str) -> None:
 
 async def _cancel(desk: Roundtable, address: str, reason: str) -> str:
     state, address = await _running(desk, address)
-    await desk.cancel(state.id, reason)
-    if await desk.holder(state.id) is None:
-        await desk.run(state.id)
-    return f"{address} is cancelled; what was said is kept: roundtable show {address}"
+    await desk.sessions.cancel(state.id, reason)
+    if await desk.sessions.holder(state.id) is None:
+        await desk.meetings.run(state.id)
+    return f"{address} is cancelled; its transcript is kept: roundtable show {address}"
 
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[SESSION] TEXT")
-@click.option("--to", "seats", multiple=True, metavar="SEAT", help="Only for this seat; may be given again.")
+@click.option("--to", "seats", multiple=True, metavar="SEAT", help="Send only to this seat; repeatable.")
 def say_command(words: tuple[str, ...], seats: tuple[str, ...]) -> None:
-    """Put a note to the table; seats hear it at their next turn.
+    """Send a note to the seats; they read it at their next turn.
 
-    TEXT is one argument (use quotes), or `-` for standard input. Without SESSION it is the newest.
+    TEXT is one argument (use quotes), or `-` for standard input. SESSION defaults to the newest.
 
     \b
     Examples:
@@ -106,7 +108,9 @@ def say_command(words: tuple[str, ...], seats: tuple[str, ...]) -> None:
     """
     *where, text = words
     if len(where) > 1:
-        raise UsageError("There are more than two arguments.", 'Put the text in quotes: roundtable say last "…"')
+        raise UsageError(
+            f"{len(words)} arguments given, at most 2 expected.", 'Put the text in quotes: roundtable say last "…"'
+        )
     text = sys.stdin.read() if text == "-" else text
     click.echo(run_at_desk(lambda desk: _say(desk, where[0] if where else NEWEST_SESSION, text.strip(), seats)))
 
@@ -114,23 +118,23 @@ def say_command(words: tuple[str, ...], seats: tuple[str, ...]) -> None:
 async def _say(desk: Roundtable, address: str, text: str, seats: tuple[str, ...]) -> str:
     state, address = await _running(desk, address)
     if not text:
-        raise UsageError("The note is empty.", 'Say something: roundtable say last "…"')
+        raise UsageError("The note is empty.", 'Give a text: roundtable say last "…"')
     _check_seats(state, seats)
-    await desk.say(state.id, text, seats)
+    await desk.sessions.say(state.id, text, seats)
     who = ", ".join(seats) if seats else "The seats"
-    runs = await desk.holder(state.id) is not None
-    when = "at their next turn, if there is one" if runs else f"once the session goes on: roundtable resume {address}"
-    return f"{who} will hear it {when}"
+    runs = await desk.sessions.holder(state.id) is not None
+    when = "at the next turn" if runs else f"when the session continues: roundtable resume {address}"
+    return f"{who} will read it {when}"
 
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[SESSION] [GATE=]OPTION")
-@click.option("--text", default="", metavar="TEXT", help="What you want to add.")
+@click.option("--text", default="", metavar="TEXT", help="Text to add to the answer.")
 def answer_command(words: tuple[str, ...], text: str) -> None:
     """Answer the gate at which a session waits.
 
-    OPTION is one of the gate's options, its number or its letter. Without SESSION it is the newest
-    that waits. `roundtable gates` lists the gates that wait.
+    OPTION is the name, number or letter of one of the gate's options. SESSION defaults to the newest
+    session that waits at a gate. `roundtable gates` lists the open gates.
 
     \b
     Examples:
@@ -138,7 +142,9 @@ def answer_command(words: tuple[str, ...], text: str) -> None:
       roundtable answer last decide=back --text "Think about the cache again."
     """
     if len(words) > 3:
-        raise UsageError("There are more than three arguments.", "Try: roundtable answer last GATE=OPTION")
+        raise UsageError(
+            f"{len(words)} arguments given, at most 3 expected.", "Try: roundtable answer last GATE=OPTION"
+        )
     click.echo(run_at_desk(lambda desk: _answer(desk, words, text)))
 
 
@@ -154,47 +160,48 @@ async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
         )
     gate = state.gates.get(name) if equals and name else next(iter(state.open_gates), None)
     if gate is None:
-        known = ", ".join(state.gates) or "none so far"
+        known = ", ".join(state.gates) or "none"
         raise NotFound(
-            f"There is no gate {name} in this session." if name else "This session waits at no gate.",
-            f"Its gates: {known}.",
+            f"This session has no gate {name}." if name else "This session is not waiting at a gate.",
+            f"Gates so far: {known}.",
         )
     section_option = (match_gate_option(gate, section_option) if section_option else None) or section_option
     if gate.id in state.answers and (waits := next(iter(state.open_gates), None)):
         fitting = section_option if section_option in waits.options else "OPTION"
         raise UsageError(
-            f"Gate {gate.id} was answered already; the session waits at {waits.id}.",
+            f"Gate {gate.id} is already answered; the session waits at {waits.id}.",
             f"Try: roundtable answer {address} {waits.id}={fitting}",
         )
     check_gate_answer(state, gate, section_option, text)
-    await desk.answer(state.id, gate.id, section_option, text)
-    more = "" if await desk.holder(state.id) else f"; go on with: roundtable resume {address}"
+    await desk.gates.answer(state.id, gate.id, section_option, text)
+    more = "" if await desk.sessions.holder(state.id) else f"; continue with: roundtable resume {address}"
     return f"Gate {gate.id} is answered: {section_option}{more}"
 
 
 async def _waiting(desk: Roundtable) -> str:
     """The newest session that waits at a gate; the newest of all if none does."""
-    from roundtable.app.runs.open_gates import list_open_gates
 
-    return next((it.session for it in await list_open_gates(desk)), NEWEST_SESSION)
+    return next((it.session for it in await desk.gates.list_open()), NEWEST_SESSION)
 
 
 @click.command(cls=SectionCommand)
 @session_argument
-@section_option("Changes", "--rename", metavar="NAME", help="Give the session a name.")
-@section_option("Changes", "--seat-on", multiple=True, metavar="SEAT", help="Let a seat take part again.")
-@section_option("Changes", "--seat-off", multiple=True, metavar="SEAT", help="Leave a seat out from the next round on.")
-@section_option("Changes", "--add-file", multiple=True, metavar="PATH[:A-B]", help="Put a file before the table.")
-@section_option("Changes", "--remove-file", multiple=True, metavar="PATH", help="Take a file away again.")
-@limit_option("budget_usd", "--budget-usd", click.FloatRange, metavar="USD", help="The most it may cost in all.")
-@limit_option("budget_tokens", "--budget-tokens", click.IntRange, metavar="N", help="The most tokens in all.")
-@limit_option("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Seconds per turn.")
-@limit_option("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Seconds per round.")
-@limit_option("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="The longest single answer.")
+@section_option("Changes", "--rename", metavar="NAME", help="Name the session.")
+@section_option("Changes", "--seat-on", multiple=True, metavar="SEAT", help="Bring a seat back.")
+@section_option(
+    "Changes", "--seat-off", multiple=True, metavar="SEAT", help="Leave a seat out, starting with the next round."
+)
+@section_option("Changes", "--add-file", multiple=True, metavar="PATH[:A-B]", help="Add a file to the context.")
+@section_option("Changes", "--remove-file", multiple=True, metavar="PATH", help="Remove a file from the context.")
+@limit_option("budget_usd", "--budget-usd", click.FloatRange, metavar="USD", help="Maximum total cost.")
+@limit_option("budget_tokens", "--budget-tokens", click.IntRange, metavar="N", help="Maximum total tokens.")
+@limit_option("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Maximum seconds per turn.")
+@limit_option("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Maximum seconds per round.")
+@limit_option("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="Maximum tokens per answer.")
 def amend_command(session: str, **given: Any) -> None:
     """Change a session's name, seats, files or limits.
 
-    Changes are on the record and take effect with the next round.
+    The changes are recorded and take effect with the next round.
 
     \b
     Examples:
@@ -202,7 +209,7 @@ def amend_command(session: str, **given: Any) -> None:
       roundtable amend last --add-file src/api.py:1-80 --budget-usd 2
     """
     if not any(value is not None and value != () for value in given.values()):
-        raise UsageError("There is nothing to change.", "`roundtable amend --help` lists what can be changed.")
+        raise UsageError("No change was given.", "`roundtable amend --help` lists what can be changed.")
     click.echo(run_at_desk(lambda desk: _amend(desk, session, given)))
 
 
@@ -215,7 +222,9 @@ async def _amend(desk: Roundtable, address: str, given: dict[str, Any]) -> str:
     known = {item.name for _, item in state.context()}
     for name in given["remove_file"]:
         if name not in known:
-            raise NotFound(f"There is no file {name} before the table.", f"There are: {', '.join(known) or 'none'}.")
+            raise NotFound(
+                f"File {name} is not in the context.", f"Files in the context: {', '.join(known) or 'none'}."
+            )
     limits = {name: given[name] for name in AMENDABLE_LIMITS if given[name] is not None}
     amendment = SessionAmended(
         by=current_user_name(),
@@ -226,19 +235,19 @@ async def _amend(desk: Roundtable, address: str, given: dict[str, Any]) -> str:
         limits=msgspec.structs.replace(state.limits, **limits) if limits else None,
     )
     for path in given["add_file"]:
-        await desk.add_context(state.id, to_workspace_path(path, desk.workspace))
+        await desk.sessions.add_context(state.id, to_workspace_path(path, desk.workspace))
     if amendment != SessionAmended(by=amendment.by):
-        await desk.amend(state.id, amendment)
-    return f"{address} is amended, from the next round on"
+        await desk.sessions.amend(state.id, amendment)
+    return f"{address} is amended, starting with the next round"
 
 
 @click.command()
 @session_argument
-@click.option("--at", "round", required=True, metavar="ROUND", help="Name or number of the round to hold anew.")
+@click.option("--at", "round", required=True, metavar="ROUND", help="Name or number of the round to repeat.")
 def branch_command(session: str, round: str) -> None:
-    """Start anew from before a round of a session.
+    """Start a new session from before a round of an old one.
 
-    The new session shares the record up to there. Nothing of the old one is changed.
+    The new session shares the record up to that round. The old session is not changed.
 
     \b
     Example:
@@ -248,10 +257,10 @@ def branch_command(session: str, round: str) -> None:
 
 
 async def _branch(desk: Roundtable, address: str, round: str) -> str:
-    state = await desk.session(await desk.find(address))
-    child = await desk.branch(state.id, find_round_by_address(state, round).name)
-    own = await shortest_session_address(desk, child, (await desk.session(child)).charter.slug)
-    return f"New session {own}; hold it with: roundtable resume {own}"
+    state = await desk.sessions.get(await desk.sessions.find(address))
+    child = await desk.sessions.branch(state.id, find_round_by_address(state, round).name)
+    own = await shortest_session_address(desk, child, (await desk.sessions.get(child)).charter.slug)
+    return f"New session {own}; run it with: roundtable resume {own}"
 
 
 # --- shared --------------------------------------------------------------------------------------
@@ -259,10 +268,10 @@ async def _branch(desk: Roundtable, address: str, round: str) -> str:
 
 async def _running(desk: Roundtable, address: str) -> tuple[Session, str]:
     """A session that has not ended, and how to address it."""
-    state = await desk.session(await desk.find(address))
+    state = await desk.sessions.get(await desk.sessions.find(address))
     address = await shortest_session_address(desk, state.id, state.charter.slug)
     if state.ended:
-        raise UsageError(f"The session {address} has ended ({state.status}).", f"`roundtable show {address}`")
+        raise UsageError(f"Session {address} has ended ({state.status}).", f"Read it with `roundtable show {address}`.")
     return state, address
 
 

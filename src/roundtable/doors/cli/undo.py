@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("change", default="")
-@click.option("--list", "only_list", is_flag=True, help="List what can be undone, newest first.")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--list", "only_list", is_flag=True, help="List the changes that can be undone, newest first.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def undo_command(change: str, only_list: bool, as_json: bool) -> None:
-    """Take back what the table wrote here, byte for byte.
+    """Undo a change that Roundtable wrote here, byte for byte.
 
-    CHANGE is the number that `apply` and `build` gave it; without one, the newest. Files get back their bytes and
-    permissions, also those that git does not have. A commit that nobody else has goes too; another one is taken back
-    by a new commit. If one of the files was changed since, nothing is touched.
+    CHANGE is the number that `apply` or `build` printed; the default is the newest change. Files get
+    their earlier bytes and permissions back, including files that git does not track. A commit that exists
+    nowhere else is removed; otherwise a new commit reverts it. If one of the files has changed since,
+    nothing is touched.
 
     \b
     Examples:
@@ -32,26 +33,24 @@ def undo_command(change: str, only_list: bool, as_json: bool) -> None:
       roundtable undo 3
     """
     if only_list and change:
-        raise UsageError("--list takes no change.", "Say `roundtable undo --list`, or name the change without it.")
+        raise UsageError(
+            "--list cannot be combined with a change.", "Use `roundtable undo --list` or `roundtable undo CHANGE`."
+        )
     if only_list:
         _show(as_json)
         return
-    from roundtable.app.records.undo_change import undo_change as take_back
-
-    done = run_at_desk(lambda desk: take_back(desk, change))
+    done = run_at_desk(lambda desk: desk.changes.undo(change))
     if as_json:
         told = {"v": 1, "change": done.change.id, "files": done.change.files, "how": done.how, "left": done.left}
         print_json({**told, "session": done.change.session})
         return
     for path in done.left:
-        print_note(f"{path} was changed in that very moment, and was left as it is.")
+        print_note(f"{path} changed during the undo and was left as it is.")
     print_note(f"Change {done.change.id} is undone ({', '.join(done.change.files)}). {done.how}")
 
 
 def _show(as_json: bool) -> None:
-    from roundtable.app.records.undo_change import list_undoable_changes
-
-    found = run_at_desk(list_undoable_changes, only_reads=True)
+    found = run_at_desk(lambda desk: desk.changes.list_undoable(), only_reads=True)
     if as_json:
         print_json({"v": 1, "changes": [_shape(it) for it in found]})
         return

@@ -15,32 +15,33 @@ if TYPE_CHECKING:
 
 _USAGE = """
 Seats on the command line: --seat NAME=VOICE[,FALLBACK…]
-  endpoint:model          openai:gpt-4o, ollama:llama3.2; other servers go under [endpoints.NAME] in the config
+  endpoint:model          openai:gpt-4o, ollama:llama3.2; add other servers under [endpoints.NAME] in the config
   cli:agent[:model]       an agent you are logged in to: claude, codex, gemini, agy, opencode
-  acp:agent[:model]       the same by the Agent Client Protocol: gemini, opencode, claude with its adapter
-  embedded:model          a model on this machine; `roundtable models` fetches some
-  script:path.toml        a scripted seat, for trying things out
+  acp:agent[:model]       an agent over the Agent Client Protocol: gemini, opencode, claude with its adapter
+  embedded:model          a model on this machine; `roundtable models` lists them
+  script:path.toml        a scripted seat, for testing
 """.strip("\n")
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def voices_command(as_json: bool) -> None:
-    """List the voices that can be reached from here. Keys are looked for, never shown; nothing paid is asked.
+    """List the voices you can use from here.
+
+    Keys are looked up but never shown, and no paid model is asked.
 
     \b
     Example:
       roundtable voices
     """
-    from roundtable.app.machine.discovery import agents_found, endpoint_states
     from roundtable.app.machine.embedded_models import list_models, runtime_there
 
     async def look(desk: Roundtable) -> dict[str, Any]:
         return {
             "v": 1,
-            "endpoints": await endpoint_states(desk),
-            "agents": agents_found(desk),
-            "embedded": list_models(desk.places),
+            "endpoints": await desk.setup.list_endpoints(),
+            "agents": desk.setup.list_agents(),
+            "embedded": list_models(desk.setup.places),
             "embedded_runtime": runtime_there(),
         }
 
@@ -52,7 +53,7 @@ def voices_command(as_json: bool) -> None:
     rows += [(f"cli:{name}", "yes", path) for name, path in found["agents"].items()]
     for model in found["embedded"]:
         usable = "yes" if model.installed and found["embedded_runtime"] else "no"
-        note = model.title if model.installed else f"{model.title}; `roundtable models get {model.name}` fetches it"
+        note = model.title if model.installed else f"{model.title}; `roundtable models get {model.name}` downloads it"
         rows.append((f"embedded:{model.name}", usable, note))
     print_table(("voice", "usable", "note"), rows)
     click.echo("\n" + _USAGE, err=True)
@@ -66,7 +67,7 @@ def _endpoint_note(it: EndpointState) -> str:
     from roundtable.app.machine.discovery import key_source
 
     if it.local:
-        return f"{it.title} at {it.base_url}" if it.answers else f"{it.title}: nothing answers at {it.base_url}"
+        return f"{it.title} at {it.base_url}" if it.answers else f"{it.title}: no server answers at {it.base_url}"
     name = it.key.partition(":")[2]
     if not it.key_present:
         variable = f"set {name}, or " if it.key.startswith("env:") else ""

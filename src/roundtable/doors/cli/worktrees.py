@@ -13,16 +13,16 @@ from roundtable.doors.cli.tables import print_json, print_table
 if TYPE_CHECKING:
     from roundtable.app.records.list_worktrees import ListedWorktree
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group(invoke_without_command=True)
 @_JSON
 @click.pass_context
 def worktrees_group(context: click.Context, as_json: bool) -> None:
-    """List the worktrees of this workspace, and let them go.
+    """List and remove the worktrees of this workspace.
 
-    A worktree stays until you discard it, or until all that was done in it stands here too.
+    A worktree is kept until you discard it or until all its changes are in the workspace.
 
     \b
     Examples:
@@ -37,7 +37,7 @@ def worktrees_group(context: click.Context, as_json: bool) -> None:
 @worktrees_group.command("list")
 @_JSON
 def list_worktrees_command(as_json: bool) -> None:
-    """List them: the branch, the first port, what was changed, and why each stays.
+    """List worktrees with branch, first port, changes and why each is kept.
 
     \b
     Example:
@@ -48,9 +48,9 @@ def list_worktrees_command(as_json: bool) -> None:
 
 @worktrees_group.command("discard")
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def discard_worktree_command(name: str, yes: bool) -> None:
-    """Take one away, whatever is in it.
+    """Remove a worktree and everything in it.
 
     \b
     Example:
@@ -61,20 +61,22 @@ def discard_worktree_command(name: str, yes: bool) -> None:
     found = next((it for it in every if it.worktree.name == name), None)
     if found is None:
         known = ", ".join(it.worktree.name for it in every) or "none"
-        raise NotFound(f"There is no worktree {name} here.", f"There are: {known}.")
+        raise NotFound(f"There is no worktree {name} here.", f"Worktrees: {known}.")
     if found.needed:
         print_note(f"{name}: {found.needed}")
-        if not yes and not click.confirm("Discard it all the same?", default=False, err=True):
-            print_note("It stays; nothing was changed.")
+        if not yes and not click.confirm("Discard it anyway?", default=False, err=True):
+            print_note("The worktree is kept; nothing was changed.")
             click.get_current_context().exit(EXIT_NO_DECISION)
     run_at_desk(lambda desk: desk.changes.discard_worktree(name))
-    print_note(f"{name} is gone.")
+    print_note(f"Removed {name}.")
 
 
 @worktrees_group.command("clean")
 @_JSON
 def clean_worktrees_command(as_json: bool) -> None:
-    """Take away those with which nothing is lost; say what stays and why.
+    """Remove the worktrees that hold no unsaved work.
+
+    The others are listed with the reason why they are kept.
 
     \b
     Example:
@@ -88,15 +90,14 @@ def clean_worktrees_command(as_json: bool) -> None:
         )
         return
     for it in gone:
-        print_note(f"{it.worktree.name} is gone: nothing was in it that is not here.")
+        print_note(f"{it.worktree.name} is removed: it held nothing that is not in the workspace.")
     for it in kept:
-        print_note(f"{it.worktree.name} stays: {it.needed}.")
+        print_note(f"{it.worktree.name} is kept: {it.needed}.")
     if not gone and not kept:
         print_note("There are no worktrees here.")
 
 
 def _show(as_json: bool) -> None:
-
     found = run_at_desk(lambda desk: desk.changes.list_worktrees(), only_reads=True)
     if as_json:
         print_json({"v": 1, "worktrees": [_row(it) for it in found]})
@@ -106,10 +107,10 @@ def _show(as_json: bool) -> None:
         return
     rows = [
         (it.worktree.name, it.worktree.branch or ("copy" if not it.worktree.base else "-"), str(it.worktree.port),
-         it.needed or "nothing would be lost with it")
+         it.needed or "nothing: it can be removed")
         for it in found
     ]  # fmt: skip
-    print_table(("name", "branch", "port", "stays because"), rows)
+    print_table(("name", "branch", "port", "kept because"), rows)
 
 
 def _row(it: ListedWorktree) -> dict[str, object]:

@@ -66,7 +66,7 @@ async def _transcript(session: str) -> str:
     """A whole session as Markdown, with the decision first."""
     try:
         async with tools.open_desk_for_call() as desk:
-            return render_transcript(await desk.session(await desk.find(session)))
+            return render_transcript(await desk.sessions.get(await desk.sessions.find(session)))
     except ToolError as error:
         raise ResourceNotFoundError(str(error)) from None
 

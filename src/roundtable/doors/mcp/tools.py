@@ -16,7 +16,6 @@ from mcp.types import CallToolResult, TextContent
 from pydantic import Field
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.machine import discovery
 from roundtable.app.runs.background import read_background_failure, run_in_background
 from roundtable.app.settings.places import current_user_name
 from roundtable.core.faults import RoundtableError, UsageError
@@ -119,7 +118,7 @@ async def watch_meeting_tool(
 ) -> MeetingToolResult:
     """Wait until a meeting decides, reaches a gate or stops, and return what happened since `after`."""
     async with open_desk_for_call() as desk:
-        return await _follow_meeting(desk, await desk.find(session), after, wait_seconds, ctx)
+        return await _follow_meeting(desk, await desk.sessions.find(session), after, wait_seconds, ctx)
 
 
 async def answer_gate_tool(
@@ -130,10 +129,10 @@ async def answer_gate_tool(
 ) -> MeetingToolResult:
     """Answer the gate at which a meeting waits, with the person's choice; the meeting then continues."""
     async with open_desk_for_call() as desk:
-        found = await desk.find(session)
+        found = await desk.sessions.find(session)
         before = await _load_running_session(desk, found)
-        await desk.answer(found, gate, option, text, by=_author_over_mcp(), by_program=True)
-        await run_in_background(desk, found)
+        await desk.gates.answer(found, gate, option, text, by=_author_over_mcp(), by_program=True)
+        await desk.meetings.run_in_background(found)
         return await _meeting_result(desk, found, before.seq)
 
 
@@ -143,30 +142,30 @@ async def say_tool(
 ) -> MeetingToolResult:
     """Send a note to the table; the seats see it at their next turn."""
     async with open_desk_for_call() as desk:
-        found = await desk.find(session)
+        found = await desk.sessions.find(session)
         before = await _load_running_session(desk, found)
         if not text.strip():
             raise UsageError("The note is empty.", "Pass a text.")
-        await desk.say(found, text, by=_author_over_mcp())
+        await desk.sessions.say(found, text, by=_author_over_mcp())
         return await _meeting_result(desk, found, before.seq)
 
 
 async def resume_meeting_tool(session: SessionName) -> MeetingToolResult:
     """Continue a meeting that was paused or that no process runs any more; no seat is asked twice."""
     async with open_desk_for_call() as desk:
-        found = await desk.find(session)
+        found = await desk.sessions.find(session)
         before = await _load_running_session(desk, found)
         if before.paused:
-            await desk.unpause(found)
-        await run_in_background(desk, found)
+            await desk.sessions.resume(found)
+        await desk.meetings.run_in_background(found)
         return await _meeting_result(desk, found, before.seq)
 
 
 async def read_decision_tool(session: SessionName) -> MeetingToolResult:
     """Read the decision of a meeting: warnings first, then the result, the dissent and the cost."""
     async with open_desk_for_call() as desk:
-        found = await desk.find(session)
-        return await _meeting_result(desk, found, (await desk.session(found)).seq)
+        found = await desk.sessions.find(session)
+        return await _meeting_result(desk, found, (await desk.sessions.get(found)).seq)
 
 
 async def list_meetings_tool(
@@ -174,7 +173,7 @@ async def list_meetings_tool(
 ) -> Annotated[CallToolResult, MeetingList]:
     """List the meetings of this workspace, newest first."""
     async with open_desk_for_call() as desk:
-        rows = [row for row in await desk.sessions(limit=limit) if not row.is_child]
+        rows = [row for row in await desk.sessions.list(limit=limit) if not row.is_child]
         listed = [
             ListedMeeting(
                 row.id,
@@ -241,7 +240,7 @@ async def open_desk_for_call() -> AsyncGenerator[Roundtable]:
 
 def _choose_seats(desk: Roundtable, names: list[str] | None, meeting: str) -> tuple[Seat, ...]:
     """The configured seats or those of a preset; a caller can choose among them but add none."""
-    known = {seat.name: seat for seat in desk.usual_seats(meeting) or discovery.remembered(desk)}
+    known = {seat.name: seat for seat in desk.meetings.default_seats(meeting) or desk.setup.remembered_seats()}
     if not known:
         raise UsageError("No seats are configured.", "Ask the person to run `roundtable init`.")
     if unknown := [name for name in names or () if name not in known]:
@@ -252,16 +251,16 @@ def _choose_seats(desk: Roundtable, names: list[str] | None, meeting: str) -> tu
 async def _start_and_follow(
     desk: Roundtable, asked: Agenda, budget: float | None, wait: float, ctx: Context[Any, Any] | None = None
 ) -> MeetingToolResult:
-    limits = _cap_budget(desk.usual_limits(asked.meeting), budget)
-    if limits.budget_usd is None and (paid := desk.paid_voices(asked.seats)):
+    limits = _cap_budget(desk.meetings.default_limits(asked.meeting), budget)
+    if limits.budget_usd is None and (paid := desk.meetings.paid_voices(asked.seats)):
         raise UsageError(
             f"{paid[0]} is paid by the token, and no budget is set.",
             "Ask the person for a budget and pass it as budget_usd, or let them set it under [limits] in the config.",
         )
     session = ""
     with anyio.CancelScope(shield=True):  # a caller that disconnects now still finds a running meeting
-        session = await desk.convene(msgspec.structs.replace(asked, limits=limits))
-        await run_in_background(desk, session)
+        session = await desk.meetings.open(msgspec.structs.replace(asked, limits=limits))
+        await desk.meetings.run_in_background(session)
     return await _follow_meeting(desk, session, 0, wait, ctx)
 
 
@@ -277,7 +276,7 @@ def _cap_budget(limits: Limits, budget: float | None) -> Limits:
 
 
 async def _load_running_session(desk: Roundtable, session: str) -> Session:
-    state = await desk.session(session)
+    state = await desk.sessions.get(session)
     if state.ended:
         raise UsageError(f"This meeting has ended ({state.status}).", "Call read_decision for its result.")
     return state
@@ -290,24 +289,24 @@ async def _follow_meeting(
     loop = asyncio.get_running_loop()
     give_up, seen = loop.time() + wait, after
     while True:
-        for recorded in await desk.store.read(session, seen):
+        for recorded in await desk.sessions.records(session, seen):
             seen = recorded.seq
             if ctx is not None and (said := session_view.render_fact_line(recorded.event)):
                 await ctx.report_progress(seen, message=said)
         left = give_up - loop.time()
         if left <= 0 or await _load_status(desk, session) != "running":
             return await _meeting_result(desk, session, after)
-        await desk.store.changed(session, seen, min(left, _POLL_SECONDS))
+        await desk.sessions.wait_for_facts(session, seen, min(left, _POLL_SECONDS))
 
 
 async def _load_status(desk: Roundtable, session: str) -> str:
-    holder = await desk.holder(session)
-    return session_view.meeting_status_word(await desk.session(session), holder)
+    holder = await desk.sessions.holder(session)
+    return session_view.meeting_status_word(await desk.sessions.get(session), holder)
 
 
 async def _meeting_result(desk: Roundtable, session: str, after: int) -> MeetingToolResult:
-    holder, why = await desk.holder(session), read_background_failure(desk.places, session)
-    records = await desk.store.read(session)
+    holder, why = await desk.sessions.holder(session), desk.meetings.background_failure(session)
+    records = await desk.sessions.records(session)
     state = Session.fold(session, records)
     told = session_view.build_meeting_status(state, [record for record in records if record.seq > after], holder, why)
     return _tool_result(told, session_view.render_meeting_text(told, state))

@@ -48,14 +48,14 @@ NEVER_LIVE = 1 << 60
 @output_mode_options
 @strict_option
 @section_option(
-    "Output", "--after", type=click.IntRange(0), default=0, metavar="SEQ", help="Only facts after this one."
+    "Output", "--after", type=click.IntRange(0), default=0, metavar="SEQ", help="Show only events after number SEQ."
 )
-@section_option("Output", "--no-follow", is_flag=True, help="Print what is there and leave.")
+@section_option("Output", "--no-follow", is_flag=True, help="Print the recorded events and exit.")
 def watch_command(session: str, as_json: bool, plain: bool, strict: bool, after: int, no_follow: bool) -> int:
     """Follow a session that runs here or in another process.
 
-    SESSION is an id, a slug, the beginning of either, a name, or `last` (the default).
-    Leaving with Ctrl-C does not stop the session. The exit code is the session's own.
+    SESSION is an id or its beginning, a slug, a name, or `last` (the default). Ctrl-C stops watching;
+    the session continues. The exit code is that of the session.
 
     \b
     Examples:
@@ -69,13 +69,13 @@ def watch_command(session: str, as_json: bool, plain: bool, strict: bool, after:
 
 
 async def _watch(desk: Roundtable, address: str, manner: OutputMode, *, after: int, stay: bool, strict: bool) -> int:
-    state = await desk.session(await desk.find(address))
+    state = await desk.sessions.get(await desk.sessions.find(address))
     address = await shortest_session_address(desk, state.id, state.charter.slug)
     stay = stay and not state.ended
     show = create_display(
         manner, SessionView(state.charter, address, live_from=state.seq if stay else NEVER_LIVE, own=False)
     )
-    items = desk.watch(state.id, after) if stay else _so_far(desk, state.id, after)
+    items = desk.sessions.watch(state.id, after) if stay else _so_far(desk, state.id, after)
     following = asyncio.create_task(display_session(items, show))
     looking = asyncio.create_task(_say_when_alone(desk, state.id, address, show)) if stay else None
     with handle_stop_signals(following.cancel, show.close):
@@ -84,7 +84,7 @@ async def _watch(desk: Roundtable, address: str, manner: OutputMode, *, after: i
         looking.cancel()
         await asyncio.wait({looking})
     if following.cancelled():
-        print_note(f"You no longer watch; the session itself goes on. Come back with: roundtable watch {address}")
+        print_note(f"Stopped watching; the session continues. Watch again with: roundtable watch {address}")
         return EXIT_INTERRUPTED
     try:
         following.result()
@@ -99,10 +99,10 @@ async def _say_when_alone(desk: Roundtable, session: str, address: str, show: Di
     """Say so, once, whenever no process runs the session any more: a killed one cannot say it itself."""
     said = False
     while True:
-        alone = await desk.holder(session) is None
-        if alone and not said and not (await desk.session(session)).ended:
+        alone = await desk.sessions.holder(session) is None
+        if alone and not said and not (await desk.sessions.get(session)).ended:
             show.suspend()
-            print_note(f"Nobody runs this session now; waiting for: roundtable resume {address}")
+            print_note(f"No process runs this session; waiting for: roundtable resume {address}")
             show.resume()
         said = alone
         await asyncio.sleep(HOLDER_CHECK_SECONDS)
@@ -110,10 +110,10 @@ async def _say_when_alone(desk: Roundtable, session: str, address: str, show: Di
 
 async def _so_far(desk: Roundtable, session: str, after: int) -> AsyncGenerator[Recorded | Delta]:
     """The record as it is, without waiting for more."""
-    last = (await desk.session(session)).seq
+    last = (await desk.sessions.get(session)).seq
     if after >= last:
         return
-    async with contextlib.aclosing(desk.watch(session, after)) as items:
+    async with contextlib.aclosing(desk.sessions.watch(session, after)) as items:
         async for item in items:
             yield item
             if isinstance(item, Recorded) and item.seq >= last:
@@ -124,13 +124,12 @@ async def _so_far(desk: Roundtable, session: str, after: int) -> AsyncGenerator[
 @session_argument
 @output_mode_options
 @strict_option
-@section_option("Gates", "--headless", is_flag=True, help="Ask nobody: gates take their default.")
+@section_option("Gates", "--headless", is_flag=True, help="Never prompt: gates take their default.")
 def resume_command(session: str, as_json: bool, plain: bool, strict: bool, headless: bool) -> int:
-    """Go on with a session that was stopped or paused.
+    """Continue a session that was stopped or paused.
 
-    SESSION is an id, a slug, the beginning of either, a name, or `last` (the default).
-    Seats that have answered are not asked again. If another process runs the session and it is
-    paused, it is told to go on.
+    SESSION is an id or its beginning, a slug, a name, or `last` (the default). Seats that have answered
+    are not asked again. A session that is paused in another process continues there.
 
     \b
     Examples:
@@ -140,7 +139,7 @@ def resume_command(session: str, as_json: bool, plain: bool, strict: bool, headl
     manner = OutputMode(as_json, plain)
     manner.check()
     return run_at_session_desk(
-        lambda desk: desk.find(session),
+        lambda desk: desk.sessions.find(session),
         lambda desk, state: _resume(desk, state, manner, headless=headless, strict=strict),
     )
 
@@ -149,19 +148,19 @@ async def _resume(desk: Roundtable, state: Session, manner: OutputMode, *, headl
     address = await shortest_session_address(desk, state.id, state.charter.slug)
     if state.ended:
         return await _show_ended(desk, state, manner, address, strict=strict)
-    if holder := await desk.holder(state.id):
+    if holder := await desk.sessions.holder(state.id):
         return await _told_to_go_on(desk, state, holder, address)
     if state.paused:
-        await desk.unpause(state.id)
-        state = await desk.session(state.id)
+        await desk.sessions.resume(state.id)
+        state = await desk.sessions.get(state.id)
     return await run_and_show_session(desk, state, manner, headless=headless, strict=strict)
 
 
 async def _show_ended(desk: Roundtable, state: Session, manner: OutputMode, address: str, *, strict: bool) -> int:
-    by_round = f"a round on: roundtable branch {address} --at ROUND"
-    by_stage = f"a stage on: roundtable rollback {address} STAGE"
+    by_round = f"roundtable branch {address} --at ROUND"
+    by_stage = f"roundtable rollback {address} STAGE"
     way = by_stage if has_stages(state.charter) else by_round
-    print_note(f"This session has ended. To go another way from {way}")
+    print_note(f"This session has ended. To repeat a part of it: {way}")
     show = create_display(manner, SessionView(state.charter, address, live_from=NEVER_LIVE))
     if manner.json:
         await display_session(_so_far(desk, state.id, 0), show)
@@ -172,16 +171,16 @@ async def _show_ended(desk: Roundtable, state: Session, manner: OutputMode, addr
 async def _told_to_go_on(desk: Roundtable, state: Session, holder: str, address: str) -> int:
     if not state.paused:
         raise session_held_error(holder, address)
-    await desk.unpause(state.id)
-    print_note(f"The session goes on in {_process(holder)}; follow it with: roundtable watch {address}")
+    await desk.sessions.resume(state.id)
+    print_note(f"The session continues in {_process(holder)}; follow it with: roundtable watch {address}")
     return EXIT_OK
 
 
 def session_held_error(holder: str, address: str) -> SessionHeld:
     """The error of somebody who wants to run what another process runs."""
     return SessionHeld(
-        f"This session is run by {_process(holder)}.",
-        f"Follow it with `roundtable watch {address}`, or end it with `roundtable cancel {address}`.",
+        f"This session is running in {_process(holder)}.",
+        f"Follow it with `roundtable watch {address}` or end it with `roundtable cancel {address}`.",
     )
 
 

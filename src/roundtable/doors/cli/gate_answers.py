@@ -35,7 +35,7 @@ def gate_context_lines(session: Session, gate: Gate) -> list[LiveLine]:
     lines = [
         *describe_change_plan(found[1]),
         f"Hunks: {', '.join(named)}",
-        f"For some of them: {gate.id}=some {_form(hunks)}",
+        f"To leave out hunks: {gate.id}=some {_form(hunks)}",
     ]
     return [LiveLine(sanitize_line(line), indent=2) for line in lines]
 
@@ -43,7 +43,7 @@ def gate_context_lines(session: Session, gate: Gate) -> list[LiveLine]:
 def _came_to(session: Session) -> list[LiveLine]:
     """What the last stage came to, as far as a person reads it in passing."""
     lines = list_stage_ends(session)[-1].text.splitlines()
-    rest = ["… `roundtable show` has all of it."] if len(lines) > MAX_STAGE_LINES else []
+    rest = ["… `roundtable show` prints all of it."] if len(lines) > MAX_STAGE_LINES else []
     return [LiveLine(sanitize_line(line, 400), indent=4) for line in (*lines[:MAX_STAGE_LINES], *rest)]
 
 
@@ -57,26 +57,26 @@ def check_gate_answer(session: Session, gate: Gate, option: str, text: str) -> N
     hunks, phrase = found[1].hunks, provenance.confirmation_phrase(session)
     if option == CONFIRM and text.strip() != phrase:
         raise UsageError(
-            f"`{CONFIRM}` needs the phrase itself as its text.", f'Write: --text "{sanitize_line(phrase)}"'
+            f"Option `{CONFIRM}` needs --text with the exact phrase.", f'Write: --text "{sanitize_line(phrase)}"'
         )
     if option == ASK and not text.strip():
-        raise UsageError("`ask` needs --text: what do you want to know?", f'Try: --text "{hunks[0].id}: Why this way?"')
+        raise UsageError("Option `ask` needs --text with your question.", f'Try: --text "{hunks[0].id}: Why this way?"')
     if option == SOME and (wrong := _wrong(text, hunks)):
         raise UsageError(wrong, f"Write {_form(hunks)}; the hunks are {', '.join(it.id for it in hunks)}.")
 
 
 def _wrong(text: str, hunks: Sequence[Hunk]) -> str:
     if not text.strip():
-        return "`some` needs --text: which hunks are left out?"
+        return "Option `some` needs --text with the hunks to leave out."
     try:
         choice = msgspec.json.decode(text, type=HunkChoice, strict=True)
     except msgspec.MsgspecError:
-        return "The text of `some` does not say which hunks are left out or rewritten."
+        return "The text of option `some` is not valid JSON with `rejected` or `edited` hunks."
     named, known = [*choice.rejected, *choice.edited], {it.id for it in hunks}
     if not named:
-        return "The text of `some` names no hunk that is left out or rewritten."
+        return "The text of option `some` names no rejected or edited hunk."
     unknown = [it for it in named if it not in known]
-    return f"There is no hunk {sanitize_line(', '.join(unknown))} in this plan." if unknown else ""
+    return f"Unknown hunk: {sanitize_line(', '.join(unknown))}." if unknown else ""
 
 
 def _form(hunks: Sequence[Hunk]) -> str:

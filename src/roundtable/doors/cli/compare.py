@@ -1,0 +1,121 @@
+"""`recount_session_decision`: what the record says about a decision that was not asked of it then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from roundtable.core.text.sanitize import sanitize_line, sanitize_text
+from roundtable.doors.cli.completion import complete_session_names
+from roundtable.doors.cli.options import session_argument
+from roundtable.doors.cli.output import run_at_desk, shortest_session_address
+from roundtable.doors.cli.tables import print_json, print_table
+from roundtable.report.comparison import ComparedSession, SessionComparison, SessionDifference
+from roundtable.report.recount import (
+    RULE_RECOUNT_COLUMNS,
+    SEAT_RECOUNT_COLUMNS,
+    Recount,
+    rule_recount_rows,
+    seat_recount_rows,
+)
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+
+@click.command()
+@session_argument
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def recount_command(session: str, as_json: bool) -> None:
+    """Recompute a decision without a seat or by another rule, at no cost.
+
+    No model is asked: the recorded answers are counted again without each seat in turn, and by other
+    decision rules. The tables show which seats changed their position, which did so without evidence,
+    and what each seat cost and changed.
+
+    \b
+    Example:
+      roundtable recount last
+    """
+
+    async def count(desk: Roundtable) -> Recount:
+        from roundtable.app.records.recount_session import recount_session_decision
+
+        return await recount_session_decision(await desk.sessions.get(await desk.sessions.find(session)))
+
+    counted = run_at_desk(count)
+    if as_json:
+        print_json(counted)
+        return
+    decided = ": ".join(filter(None, (counted.winner, sanitize_line(counted.position, 100))))
+    click.echo(sanitize_line(counted.question, 110))
+    click.echo(f"Recorded decision: {counted.outcome}{f', {decided}' if decided else ''}\n")
+    print_table(SEAT_RECOUNT_COLUMNS, seat_recount_rows(counted))
+    click.echo()
+    print_table(RULE_RECOUNT_COLUMNS, rule_recount_rows(counted))
+    if counted.texts:
+        click.echo()
+    for id, text in counted.texts.items():
+        click.echo(f"{id}: {sanitize_line(text, 160)}")
+
+
+DIFF_COLORS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+@click.command("diff-sessions")
+@click.argument("first", shell_complete=complete_session_names)
+@click.argument("second", shell_complete=complete_session_names)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def diff_sessions_command(first: str, second: str, as_json: bool) -> None:
+    """Compare two sessions: stages, decisions, files, costs.
+
+    Compares any two sessions, such as a session and its branch or rollback. Lines that only the first
+    has are marked with -, lines that only the second has with +.
+
+    \b
+    Examples:
+      roundtable diff-sessions 2026-11-15-a-to-do-api last
+      roundtable diff-sessions 2026-11-15-a-shop 2026-11-15-a-shop-2 --json
+    """
+
+    async def look(desk: Roundtable) -> tuple[SessionComparison, list[str]]:
+        states = [await desk.sessions.get(await desk.sessions.find(it)) for it in (first, second)]
+        return await desk.sessions.compare(*states), [
+            await shortest_session_address(desk, it.id, it.charter.slug) for it in states
+        ]
+
+    found, addresses = run_at_desk(look, only_reads=True)
+    if as_json:
+        print_json({"v": 1, **msgspec.to_builtins(found)})
+        return
+    _show_differences(found, addresses)
+
+
+def _show_differences(found: SessionComparison, addresses: Sequence[str]) -> None:
+    head = ("", "session", "outcome", "rounds", "tokens", "cost")
+    sides = zip(("first", "second"), addresses, (found.first, found.second), strict=True)
+    print_table(head, [(which, address, *_figures(side)) for which, address, side in sides])
+    if found.shared:
+        click.echo(f"\nThe sessions diverge after event {found.shared}.")
+    for it in (*found.stages, *([found.decision] if found.decision else ())):
+        _tell(it)
+    if found.files:
+        click.echo()
+        click.secho("Files that differ:", bold=True)
+    for it in found.files:
+        _tell(it)
+
+
+def _figures(side: ComparedSession) -> tuple[str, ...]:
+    return (side.outcome, str(side.rounds), f"{side.tokens:,}", side.cost)
+
+
+def _tell(it: SessionDifference) -> None:
+    ways = " → ".join(filter(None, (it.first, it.second))) if it.first != it.second else it.first
+    click.echo()
+    click.secho(f"{sanitize_line(it.name)}: {it.state}{f' ({sanitize_line(ways)})' if ways else ''}", bold=True)
+    for line in it.diff:
+        click.secho(f"  {sanitize_text(line)}", fg=DIFF_COLORS.get(line[:1]))

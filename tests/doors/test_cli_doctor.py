@@ -49,7 +49,7 @@ def test_the_doctor_shows_which_sandbox_is_in_force_and_that_it_holds(cli: Cli) 
     cli.env["PATH"] = os.environ["PATH"]
     configure(cli, '[sandbox]\nuse = "bubblewrap"\n[seats.a]\nvoices = ["script:s.toml"]')
     shown = cli.run("doctor").stdout
-    assert "✓ sandbox: bubblewrap, limits  " in shown
+    assert "✓ sandbox: bubblewrap, limits enforced by the " in shown
     assert "; 8 of 8 escape attempts blocked" in shown
 
 

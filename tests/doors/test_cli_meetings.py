@@ -90,7 +90,7 @@ def test_a_question_is_asked_once(cli: Cli) -> None:
     assert "Give only one of them." in cli.run("discuss", "REST?", "--topic", "GraphQL?", *seats, code=2).stderr
     for command, called in (("ask", "question"), ("build", "task"), ("sdlc", "idea")):
         refused = cli.run(command, "", *seats, code=2).stderr
-        assert refused == f"Error: There is no {called}.\nWrite it after the command, in quotes.\n"
+        assert refused == f"Error: The {called} is missing.\nWrite it after the command, in quotes.\n"
         assert f"roundtable {command} [OPTIONS] [{called.upper()}]" in cli.run(command, "--help").stdout
 
 

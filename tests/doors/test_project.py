@@ -79,7 +79,7 @@ def test_the_project_can_be_had_as_a_folder_and_as_a_zip_and_nothing_is_written_
 def test_a_place_where_no_project_can_be_is_refused_in_a_sentence(cli: Cli, place: str, form: list[str]) -> None:
     before = sorted(it.name for it in cli.work.iterdir())
     refused = cli.run("project", "last", "--to", place, *form, code=2).stderr
-    assert re.search(r"does not say what the project is to be called\.|could not be written: [\w ]+\.", refused)
+    assert re.search(r"has no name for the project\.|could not be written: [\w ]+\.", refused)
     assert "Name a" in refused
     assert sorted(it.name for it in cli.work.iterdir()) == before
 

@@ -272,7 +272,7 @@ def test_going_back_holds_a_line_of_its_own_and_asks_only_from_that_stage_on(cli
         runs.type("architecture\n")
         runs.expect("What should be different? [Enter for nothing]:")
         runs.type("Only the standard library.\n")
-        runs.expect("from architecture on. Compare both later:")
+        runs.expect("starting at architecture. To compare both:")
         runs.expect("[ada] ada without a framework.")
         runs.expect("http.server alone.")
         runs.type("stop\n")
@@ -323,7 +323,7 @@ def test_back_is_answered_from_another_terminal_and_only_with_a_stage_that_was_h
         wrong = cli.run("answer", "last", "after-requirements=back", "--text", "qa: faster", code=2).stderr
         assert "The stage qa was not held" in wrong
         cli.run("answer", "last", "after-requirements=back", "--text", "requirements: Shorter.")
-        runs.expect("from requirements on.")
+        runs.expect("starting at requirements.")
         runs.expect("Gate after-requirements: Requirements is over.")
         runs.type("stop\n")
         runs.end(3)
@@ -405,7 +405,7 @@ def test_the_judge_answers_through_its_own_voice_word_by_word_and_the_session_st
         talk.expect("You:")
         talk.type("Why so little?\n")
         talk.expect(words)
-        talk.expect("the session is as it was")
+        talk.expect("the session is unchanged")
         talk.type("And then?\n")
         talk.expect("After that, the architecture.")
         talk.type("\n")

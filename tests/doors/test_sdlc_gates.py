@@ -24,7 +24,7 @@ def test_enter_alone_does_not_end_a_meeting_between_two_stages(cli: Cli) -> None
         shown = runs.expect("Your choice [1-6]:")
         assert "6. stop: stop here without a result (default when headless)" in shown
         runs.type("\n")
-        runs.expect("Enter alone does not end it; Ctrl-C leaves it open.")
+        runs.expect("Choose an option; Ctrl-C leaves the gate open.")
         runs.type("continue\n")
         runs.expect("Gate after-architecture")
         runs.type("complete\n")
@@ -92,7 +92,7 @@ def test_who_confirms_from_another_terminal_reads_there_what_was_agreed_on(cli: 
         assert "R1 It keeps to-do 1." in shown
         assert "R20 It keeps to-do 20." in shown
         assert "R21 " not in shown, "it may be long"
-        assert "`roundtable show` has all of it." in shown
+        assert "`roundtable show` prints all of it." in shown
     assert "after-requirements=OPTION" in stands, "to end it is not what is suggested"
 
 

@@ -223,7 +223,7 @@ def test_both_lines_share_what_was_before_and_the_old_one_can_still_be_read(both
 def test_both_lines_can_be_compared_stage_by_stage(both: Both) -> None:
     cli = both.first.cli
     shown = cli.run("diff-sessions", *both.names).stdout
-    assert f"The first {both.parted} facts are the same" in shown
+    assert f"The sessions diverge after event {both.parted}." in shown
     assert "requirements: same" in shown
     assert "architecture: changed (chosen (gpt judged) → agreed (gpt judged))" in shown
     assert "requests one after the other, as the person asks." in shown

@@ -16,7 +16,6 @@ from mcp.types import CallToolResult, TextContent
 from pydantic import Field
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.runs.background import read_background_failure, run_in_background
 from roundtable.app.settings.places import current_user_name
 from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.ledger import EntryKind

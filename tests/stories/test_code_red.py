@@ -76,7 +76,7 @@ async def test_first_triage_then_blind_diagnoses_then_they_compare_root_causes()
     decision = await held(house)
     assert await rounds_of(house) == [TRIAGE, BLIND, THIRD]
     blind = whole_prompt(house, BLIND, "gpt")
-    assert "Diagnose on your own." in blind
+    assert "Diagnose independently." in blind
     assert "Looks like the session." in blind, "a doctor knows what it said itself"
     assert "CLAUDE SORTS" not in blind, "and nobody else's guess"
     together = prompt(house, THIRD, "claude")

@@ -158,7 +158,7 @@ async def test_no_seat_is_king_and_code_presides() -> None:
     await house.run()
     system = house.voices.calls[0].messages[0].text
     assert "no seat is king" in system
-    assert "Code presides here" in system
+    assert "A program presides" in system
     assert {call.seat for call in house.voices.calls} == {"claude", "gpt", "gemini"}
     assert len(house.voices.calls) == 3, "nobody was asked to chair, sum up or judge"
 

@@ -72,7 +72,7 @@ async def test_the_judges_seat_goes_round_and_the_next_stage_is_given_what_was_a
     assert (second.id, second.judge, second.text) == ("D2", "gpt", "One file, notes.py.")
     prompt = meeting.prompt("architecture/1-draft", "gemini")
     assert '<answer from="decisions: D1 requirements">\nR1 It stores notes.\nR2 It lists them.\n</answer>' in prompt
-    assert "In it you are the Architect." in prompt
+    assert "Your role: Architect." in prompt
     assert "wants it small" not in prompt, "what was said in an earlier stage is not read out again"
     assert [it.max_tokens for it in meeting.voices.calls if it.call.startswith("architecture/1-draft")] == [4096] * 3
 

@@ -182,10 +182,10 @@ async def test_without_a_consensus_all_write_again_and_each_is_told_what_is_open
     seats["gpt"].append({"round": "*/2-write", "text": wrote({"accounts.py": later})})
     meeting, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
     again = meeting.prompt("development/2-write", "gpt")
-    assert "The judge sees no consensus yet. Open points:" in again
+    assert "The judge sees no consensus yet. This is open:" in again
     assert "- Keep users in a dict\n- Keep users in a file" in again
     assert "It passed everything that was run." in again
-    assert "your work is candidate-A" in again
+    assert "the judge calls your work candidate-A" in again
     assert "Claude adds a user" in again, "the others' work is shown to whom it is to be settled with"
     assert await files(bench, end) == {"accounts.py": later}, "who says nothing new stands by what it wrote"
 

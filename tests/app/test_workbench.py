@@ -161,7 +161,7 @@ async def test_what_changed_since_it_was_shown_is_not_written_over(bench: Bench)
     (bench.desk.workspace / "a.py").write_text("a = 7\n")
     said = await bench.perform("build/execute", ApplyChange(shown, "approve"))
     assert isinstance(said, Fault)
-    assert "a.py was changed since this was drafted" in said.message
+    assert "a.py has changed since it was drafted" in said.message
     assert (bench.desk.workspace / "a.py").read_text() == "a = 7\n"
 
 

@@ -84,7 +84,8 @@ def test_undo_takes_the_newest_change_back_and_the_record_says_who_did(shop: Sho
     assert (shown[0], *shown[3:]) == ("1", "sum-the-cart", "src/cart.py, src/new.py", "Sum the cart")
     said = shop.cli.run("undo").stderr
     assert said == (
-        "Change 1 is undone (src/cart.py, src/new.py). The files are as they were, and main is back where it was.\n"
+        "Change 1 is undone (src/cart.py, src/new.py). "
+        "The files were restored, and main is back at its earlier commit.\n"
     )
     assert seen(shop.cli.work) == before
     (fact,) = shop.undone()
@@ -108,7 +109,7 @@ def test_a_file_changed_since_is_named_and_nothing_is_undone(shop: Shop) -> None
     shop.apply()
     (shop.cli.work / "src/new.py").write_text("mine\n")
     said = shop.cli.run("undo", "1", code=2).stderr
-    assert "src/new.py was changed since" in said
+    assert "src/new.py has changed since" in said
     assert (shop.cli.work / "src/cart.py").read_text() == "b\n"
     assert shop.undone() == []
 
@@ -116,13 +117,13 @@ def test_a_file_changed_since_is_named_and_nothing_is_undone(shop: Shop) -> None
 def test_after_a_death_while_writing_the_next_command_settles_it_and_says_so(shop: Shop) -> None:
     first = next(step for step in count(1) if dies_at(step, shop.apply) and _begun(shop))
     said = shop.cli.run("list").stderr
-    assert "before anything counted: the files are as they were." in said
+    assert "before it took effect: the files are unchanged." in said
     assert not _begun(shop)
     assert not (shop.cli.work / "src/new.py").exists()
     assert dies_at(first + 1, shop.apply)
     assert not (shop.cli.work / "src/new.py").exists()
     said = shop.cli.run("list").stderr
-    assert "(src/cart.py, src/new.py) was cut off and is finished now." in said
+    assert "(src/cart.py, src/new.py) was interrupted and is now finished." in said
     assert (shop.cli.work / "src/new.py").read_text() == "n\n"
     assert git(shop.cli.work, "status", "--porcelain") == ""
     assert shop.cli.run("list").stderr.count("cut off") == 0
@@ -132,14 +133,14 @@ def test_an_undo_that_was_killed_comes_on_the_record_with_the_command_that_finis
     shop.apply()
     cut_off = next(step for step in count(1) if dies_at(step, shop.take_back) and _begun(shop))
     said = shop.cli.run("list").stderr
-    assert "The undo of change 1 (src/cart.py, src/new.py) was cut off before anything counted" in said
+    assert "The undo of change 1 (src/cart.py, src/new.py) was interrupted before it took effect" in said
     assert shop.undone() == []
     assert dies_at(cut_off + 1, shop.take_back)
     said = shop.cli.run("list").stderr
-    assert "The undo of change 1 (src/cart.py, src/new.py) was cut off and is finished now." in said
+    assert "The undo of change 1 (src/cart.py, src/new.py) was interrupted and is now finished." in said
     (fact,) = shop.undone()
     assert (fact.change, fact.files) == ("1", ("src/cart.py", "src/new.py"))
-    assert "is undone already" in shop.cli.run("undo", "1", code=2).stderr
+    assert "has already been undone" in shop.cli.run("undo", "1", code=2).stderr
     assert shop.undone() == [fact]
 
 
@@ -147,7 +148,7 @@ def test_an_undo_that_was_killed_before_it_came_on_the_record_does_so_when_it_is
     shop.apply()
     shop.take_back()
     assert shop.undone() == []
-    assert "is undone already" in shop.cli.run("undo", "1", code=2).stderr
+    assert "has already been undone" in shop.cli.run("undo", "1", code=2).stderr
     assert [it.change for it in shop.undone()] == ["1"]
 
 

@@ -65,7 +65,7 @@ async def test_a_persons_no_is_a_no(bench: Roundtable, code: Path) -> None:
     [
         ("", "does not tell which hunks"),
         ("the first one", "does not say which hunks were meant"),
-        ('{"rejected": ["slug.py#7"]}', "The plan has no hunk called slug.py#7."),
+        ('{"rejected": ["slug.py#7"]}', "The plan has no hunk slug.py#7."),
         ('{"edited": {"slug.py#1": "    return ("}}', "slug.py would not parse"),
     ],
 )
@@ -91,7 +91,7 @@ async def test_a_hunk_rewritten_at_the_gate_may_hold_no_key_of_the_persons_howev
         held = Held(desk, claude=writer(SLUG))
         await answered(held, desk, approve=("some", spelt), approve_2=("all", ""))
         asked = (await desk.sessions.get(held.session)).gates["approve-2"].question
-    assert "slug.py would hold what looks like a secret" in asked
+    assert "slug.py would contain what looks like a secret" in asked
     assert (code / "slug.py").read_text() == SLUG
 
 

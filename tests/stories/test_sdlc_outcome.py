@@ -145,6 +145,6 @@ async def test_a_new_project_goes_without_a_file_of_a_forbidden_name_and_with_al
     assert len(meeting.voices.calls) == 1, "nobody has to write it again"
     (notice,) = end.notices
     assert notice.startswith("Not all that claude wrote is in it. ")
-    assert ".env is a file of secrets by its name." in notice
+    assert ".env has the name of a file with secrets." in notice
     assert notice.endswith("So it is with 1 more.")
     assert decision.degraded

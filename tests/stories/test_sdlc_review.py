@@ -185,7 +185,7 @@ async def test_a_fix_that_breaks_what_passed_is_dropped_and_the_others_stay(desk
 
 async def test_a_fix_of_files_that_were_not_shown_is_not_taken(desk: Roundtable) -> None:
     _, end = await review(desk, claude=turns(**SEEN, judge=CONSENSUS, fix_1=FIX_STOCK), gpt=turns())
-    assert "Not mended: shop/stock.py lies outside what was to be changed." in end.text
+    assert "Not mended: shop/stock.py is outside the allowed scope." in end.text
     assert end.draft == ""
 
 

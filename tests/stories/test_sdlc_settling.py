@@ -89,7 +89,7 @@ async def test_a_seat_that_writes_far_too_many_files_is_told_of_in_a_few_sentenc
     seats = {"claude": writes(many), "gpt": writes({"accounts.py": ACCOUNTS["gpt"]})}
     meeting, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
     (said,) = (it for it in end.notices if it.startswith("claude's was left out."))
-    assert said.count("is beyond the 200 files that one change may touch.") == 3
+    assert said.count("exceeds the limit of 200 files per change.") == 3
     assert said.endswith("And 47 more reasons.")
     assert said in (await bench.sessions.get(meeting.session)).gates["after-development"].question
 

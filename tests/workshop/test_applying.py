@@ -277,7 +277,7 @@ def test_a_link_put_there_after_all_was_checked_leads_nowhere(tmp_path: Path) ->
     (work / "src").rename(work / "src-before")
     (work / "src").symlink_to(outside)
     (told_so,) = recover_open_journals(work, journals)
-    assert "left as they are: src/" in told_so.told
+    assert "because they changed meanwhile: src/" in told_so.told
     assert "src/cart.py" in told_so.told
     assert {path.name: path.read_bytes() for path in outside.iterdir()} == {
         "cart.py": CART,
@@ -396,7 +396,7 @@ def test_a_journal_that_cannot_be_read_is_told_of_and_stops_nobody(tmp_path: Pat
             break
     before = seen(work)
     (said,) = recover_open_journals(work, journals)
-    assert "cannot be settled yet" in said.told
+    assert "cannot be recovered yet" in said.told
     assert seen(work) == before
 
 
@@ -408,7 +408,7 @@ def test_undo_names_the_file_that_was_changed_since_and_touches_nothing(tmp_path
     everything_applied(work, tmp_path / "journals")
     (work / "notes.txt").write_text("mine again\n")
     before = seen(work)
-    with pytest.raises(UsageError, match=r"notes\.txt was changed since change 1"):
+    with pytest.raises(UsageError, match=r"notes\.txt has changed since change 1"):
         undo_journaled_change(work, tmp_path / "journals")
     assert seen(work) == before
 
@@ -426,9 +426,9 @@ def test_changes_are_undone_newest_first_and_each_only_once(tmp_path: Path) -> N
     assert seen(work) == before
     with pytest.raises(NotFound, match="nothing to undo"):
         undo_journaled_change(work, journals)
-    with pytest.raises(UsageError, match="undone already"):
+    with pytest.raises(UsageError, match="already been undone"):
         undo_journaled_change(work, journals, first.undo)
-    with pytest.raises(NotFound, match="no change 77"):
+    with pytest.raises(NotFound, match="Change not found: 77"):
         undo_journaled_change(work, journals, "77")
 
 
@@ -443,7 +443,7 @@ def test_a_commit_that_others_have_is_taken_back_by_another_one(tmp_path: Path, 
         git(work, "commit", "-q", "--allow-empty", "-m", "Mine")
     tip = git(work, "rev-parse", "HEAD").strip()
     done = undo_journaled_change(work, tmp_path / "journals")
-    assert "takes it back" in done.how
+    assert "reverts the change" in done.how
     assert git(work, "rev-parse", "HEAD^").strip() == tip
     after = seen(work)
     assert {**after, "git": ()} == {**before, "git": ()}
@@ -485,6 +485,6 @@ def test_a_branch_somebody_went_on_with_is_not_undone(tmp_path: Path) -> None:
         undo_journaled_change(work, tmp_path / "journals")
     git(work, "commit", "-q", "--allow-empty", "-m", "Mine")
     git(work, "switch", "-q", "main")
-    with pytest.raises(UsageError, match="moved on"):
+    with pytest.raises(UsageError, match="has moved since"):
         undo_journaled_change(work, tmp_path / "journals")
     assert git(work, "log", "-1", "--format=%s", "sum").strip() == "Mine"

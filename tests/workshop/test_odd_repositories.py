@@ -61,14 +61,14 @@ def test_an_index_locked_after_the_commit_is_told_of_and_brought_up_to_date_by_t
     lock = work / ".git/index.lock"
     with does_before("update-ref", lock.touch):
         receipt = written(apply_draft(work, journals, [CHANGE], commit=told()))
-    assert "the next command here does that" in receipt.note
+    assert "the next command in this workspace does that" in receipt.note
     assert git(work, "rev-parse", "HEAD").strip() == receipt.commit
     assert (work / "src/cart.py").read_bytes() == SUM
     (said,) = recover_open_journals(work, journals)
-    assert "cannot be settled yet" in said.told
+    assert "cannot be recovered yet" in said.told
     lock.unlink()
     (said,) = recover_open_journals(work, journals)
-    assert "finished now" in said.told
+    assert "now finished" in said.told
     assert git(work, "status", "--porcelain") == ""
     assert undo_journaled_change(work, journals).change.id == receipt.undo
 
@@ -82,7 +82,7 @@ def test_what_was_staged_meanwhile_stays_staged(tmp_path: Path) -> None:
     (work / "src/cart.py").write_text("mine\n")
     git(work, "add", "src/cart.py")
     (said,) = recover_open_journals(work, journals)
-    assert "left as they are: src/cart.py" in said.told
+    assert "because they changed meanwhile: src/cart.py" in said.told
     assert git(work, "show", ":src/cart.py") == "mine\n"
 
 
@@ -123,7 +123,7 @@ def test_what_was_committed_on_no_branch_is_undone_on_the_branch_that_has_it(tmp
     git(work, "switch", "-q", "main")
     git(work, "merge", "-q", "--ff-only", receipt.commit)
     done = undo_journaled_change(work, journals)
-    assert done.how == "The files are as they were, and main is back where it was."
+    assert done.how == "The files were restored, and main is back at its earlier commit."
     assert git(work, "rev-parse", "main").strip() != receipt.commit
     assert (work / "src/cart.py").read_bytes() == CART
     assert git(work, "status", "--porcelain") == ""

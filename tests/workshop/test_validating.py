@@ -213,9 +213,9 @@ TRIED = b"import { double } from './calc'\n\ntest('doubles', () => {\n  expect(d
     [
         ("test_calc.py", HELD, HELD.replace(b"== FOUR", b"== 6"), "test_double of test_calc.py"),
         ("test_calc.py", HELD, HELD.replace(b"    assert", b"    return\n    assert"), "test_double of test_calc.py"),
-        ("test_calc.py", HELD, HELD.replace(b"= 4", b"= 6"), "what stands around the tests of test_calc.py"),
-        ("calc.test.js", TRIED, TRIED.replace(b"toBe(4)", b"toBe(6)"), "what stands around the tests of calc.test.js"),
-        ("tests/four.txt", b"4\n", b"6\n", "what stands around the tests of tests/four.txt"),
+        ("test_calc.py", HELD, HELD.replace(b"= 4", b"= 6"), "the code around the tests of test_calc.py"),
+        ("calc.test.js", TRIED, TRIED.replace(b"toBe(4)", b"toBe(6)"), "the code around the tests of calc.test.js"),
+        ("tests/four.txt", b"4\n", b"6\n", "the code around the tests of tests/four.txt"),
         ("test_calc.py", HELD, HELD + b"\n\ndef test_more():\n    assert double(3) == 6\n", ""),
         ("test_calc.py", HELD, HELD.replace(b"import double", b"import double, half"), ""),
         ("test_calc.py", HELD, HELD.replace(b"\n\n\n", b"\n\n"), ""),

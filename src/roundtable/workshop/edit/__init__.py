@@ -1,1 +1,1 @@
-"""A change on its way to the workspace: drafted, checked, rehearsed, written through a journal, and undone."""
+"""Turns a changeset into a checked draft, rehearses it, writes it to the workspace through a journal, and undoes it."""

@@ -1,7 +1,4 @@
-"""A draft written to the workspace: all of it or nothing.
-
-First everything is put in a journal, and what has to be done is made from it; see `settling` and `undoing`.
-"""
+"""Writes a draft to the workspace, completely or not at all, through a write-ahead journal."""
 
 from __future__ import annotations
 
@@ -52,22 +49,22 @@ def apply_draft(
     commit: CommitMessage | None = None,
     branch: str = "",
 ) -> ChangeApplied | tuple[Refusal, ...]:
-    """Write a draft, or say what stands against it. `key` is the step that asked; see `find_applied_change`.
+    """Write a draft, or return the refusals that forbid it. `key` is the step that asked; see `find_applied_change`.
 
-    With a commit, and a repository to take it, the draft is committed too; with a branch it is only that: a new
-    branch with that commit, while the files here stay as they are.
+    With `commit`, and if there is a repository, the draft is also committed. With `branch`, it is only committed to a
+    new branch, and the files in the workspace stay unchanged.
     """
     with open_edit_target(workspace, journals) as place:
         if branch and place.repository is None:
             raise UsageError("The workspace is not a git repository, so no branch can be created.", "Remove --branch.")
-        refused, before = _standing(place, files)
+        refused, before = _read_current(place, files)
         if refused:
             return refused
-        draft = place.journals.begin(it for it in before.values() if it is not None)
-        after = _wanted(files, before, draft)
+        draft = place.journals.begin(content for content in before.values() if content is not None)
+        after = _wanted_files(files, before, draft)
         changed = [path for path in before if not is_same_content(before[path], after[path])]
         if not changed:
-            raise UsageError("There is nothing to write: the files are as wanted already.")
+            raise UsageError("There is nothing to write: the files already have this content.")
         before, after = {path: before[path] for path in changed}, {path: after[path] for path in changed}
         if place.repository:
             place.repository.refuse_if_locked()
@@ -77,80 +74,82 @@ def apply_draft(
             draft.id,
             journal_timestamp(),
             entries=make_journal_entries(before, after),
-            made=place.tree.folders_for(_coming(after)),
+            made=place.tree.folders_for(_created_paths(after)),
         )
-        journal = _planned(place, plan, draft, files, after, commit, branch)
-        named = tuple(dict.fromkeys(it.path for it in files if it.path in after))
-        journal = draft.put(msgspec.structs.replace(journal, key=key, files=named))
-        carried = execute_journal(place, journal)
-        if carried is None:
-            sentence = "The branch was moved while this was being written; nothing was changed."
+        journal = _plan_commit(place, plan, draft, files, after, commit, branch)
+        changed_files = tuple(dict.fromkeys(file.path for file in files if file.path in after))
+        journal = draft.put(msgspec.structs.replace(journal, key=key, files=changed_files))
+        result = execute_journal(place, journal)
+        if result is None:
+            sentence = "The branch moved while the change was being written; nothing was changed."
             return (Refusal(changed[0], RefusalKind.STALE, sentence),)
-        return _told(journal, carried)
+        return _applied_change(journal, result)
 
 
 def find_applied_change(workspace: Path, journals: Path, key: str) -> ChangeApplied | None:
-    """What a step wrote before the process ended, once what it left half done is settled; None if it wrote nothing."""
+    """Return what a step wrote before its process ended, after recovering open journals; None if it wrote nothing."""
     recover_open_journals(workspace, journals)
     found = (
-        (it, part) for part in (DONE, UNDONE) for it in list_journals(journal_folder_path(journals, workspace), part)
+        (journal, part)
+        for part in (DONE, UNDONE)
+        for journal in list_journals(journal_folder_path(journals, workspace), part)
     )
-    written = next(((it, part) for it, part in found if it.key == key and not it.undoes), None)
+    written = next(((entry, part) for entry, part in found if entry.key == key and not entry.undoes), None)
     if written is None:
         return None
     journal, part = written
-    return msgspec.structs.replace(_told(journal, JournalResult()), undone=part == UNDONE)
+    return msgspec.structs.replace(_applied_change(journal, JournalResult()), undone=part == UNDONE)
 
 
 # --- what is to be done ----------------------------------------------------------------------------
 
 
-def _standing(place: EditTarget, files: Sequence[DraftFile]) -> tuple[tuple[Refusal, ...], FileStates]:
-    """What stands at every path of a draft, and what of that is not as the draft knew it."""
+def _read_current(place: EditTarget, files: Sequence[DraftFile]) -> tuple[tuple[Refusal, ...], FileStates]:
+    """Return the current files at every path of a draft, and a refusal for each that differs from the draft's base."""
     known: dict[str, tuple[bytes, bool]] = {
-        it.was or it.path: (it.before, it.was_executable) for it in files if it.before is not None
+        file.was or file.path: (file.before, file.was_executable) for file in files if file.before is not None
     }
     refused: list[Refusal] = []
     found: FileStates = {}
-    for path in dict.fromkeys(name for it in files for name in (it.was, it.path) if name):
+    for path in dict.fromkeys(name for file in files for name in (file.was, file.path) if name):
         try:
             found[path] = content = place.tree.read(path)
-            if inner := _repository_on_the_way(place.tree, path):
-                refused.append(Refusal(path, RefusalKind.REPOSITORY, f"{inner} is a repository of its own."))
+            if inner := _inner_repository(place.tree, path):
+                refused.append(Refusal(path, RefusalKind.REPOSITORY, f"{inner} is a separate repository."))
         except UnsafePath as astray:
             refused.append(astray.refusal)
             continue
         standing = None if content is None else (content.data, content.executable)
         if standing != known.get(path):
-            sentence = f"{path} was changed since this was drafted; draft it again."
+            sentence = f"{path} has changed since it was drafted; draft the change again."
             refused.append(Refusal(path, RefusalKind.STALE, sentence))
     return tuple(refused), found
 
 
-def _repository_on_the_way(tree: ConfinedFolder, path: str) -> str:
+def _inner_repository(tree: ConfinedFolder, path: str) -> str:
     parts = path.split("/")[:-1]
-    ways = ("/".join(parts[:number]) for number in range(1, len(parts) + 1))
-    return next((way for way in ways if tree.has(f"{way}/.git")), "")
+    folders = ("/".join(parts[:number]) for number in range(1, len(parts) + 1))
+    return next((folder for folder in folders if tree.has(f"{folder}/.git")), "")
 
 
-def _wanted(files: Sequence[DraftFile], before: FileStates, draft: JournalDraft) -> FileStates:
-    """What is to stand at every path: a file keeps its permissions, but for whether it can be run."""
+def _wanted_files(files: Sequence[DraftFile], before: FileStates, draft: JournalDraft) -> FileStates:
+    """Return the wanted file at every path; a file keeps its permissions except for the executable bit."""
     after: FileStates = dict.fromkeys(before)
-    for it in files:
-        if it.after is not None:
-            source = before.get(it.was or it.path)
-            mode = source.mode if source else draft.usual_mode(executable=it.executable)
-            if source and it.executable != source.executable:
-                mode = mode | (mode & 0o444) >> 2 if it.executable else mode & ~_RUNNABLE
-            after[it.path] = FileContent(it.after, mode, source.owner if source else None)
+    for file in files:
+        if file.after is not None:
+            source = before.get(file.was or file.path)
+            mode = source.mode if source else draft.usual_mode(executable=file.executable)
+            if source and file.executable != source.executable:
+                mode = mode | (mode & 0o444) >> 2 if file.executable else mode & ~_RUNNABLE
+            after[file.path] = FileContent(file.after, mode, source.owner if source else None)
     return after
 
 
-def _coming(after: FileStates) -> Iterable[str]:
-    return (path for path, it in after.items() if it is not None)
+def _created_paths(after: FileStates) -> Iterable[str]:
+    return (path for path, content in after.items() if content is not None)
 
 
-def _planned(
+def _plan_commit(
     place: EditTarget,
     plan: Journal,
     draft: JournalDraft,
@@ -159,14 +158,16 @@ def _planned(
     commit: CommitMessage | None,
     branch: str,
 ) -> Journal:
-    """The journal with its commit, where there is to be one: it is made already, and no ref has it yet."""
+    """Return the journal with the commit to make, if any; the commit exists already, but no ref points to it."""
     repository = place.repository
-    coming = {path: (draft.place(it.data), it.executable) for path, it in after.items() if it is not None}
+    new_files = {
+        path: (draft.place(content.data), content.executable) for path, content in after.items() if content is not None
+    }
     if repository is None or (commit is None and not branch):
         return plan
     name = repository.reserved_branch(branch) if branch else repository.checked_out()
-    alike = {it.path: it.was or it.path for it in files if it.executable == it.was_executable}
-    entries = {**dict.fromkeys(after), **repository.stored(repository.with_tracked_modes(coming, alike))}
+    alike = {file.path: file.was or file.path for file in files if file.executable == file.was_executable}
+    entries = {**dict.fromkeys(after), **repository.stored(repository.with_tracked_modes(new_files, alike))}
     text = (commit or CommitMessage("")).text
     made = repository.committed(repository.head, entries, text, current_user_name(), draft.index)
     if branch:
@@ -176,6 +177,6 @@ def _planned(
     return msgspec.structs.replace(plan, ref=move, passed_over=repository.passed_over())
 
 
-def _told(journal: Journal, carried: JournalResult) -> ChangeApplied:
-    note = " ".join(filter(None, (carried.note, journal.passed_over)))
-    return ChangeApplied(journal.id, journal.files, journal.commit, journal.branch, carried.left, note)
+def _applied_change(journal: Journal, result: JournalResult) -> ChangeApplied:
+    note = " ".join(filter(None, (result.note, journal.passed_over)))
+    return ChangeApplied(journal.id, journal.files, journal.commit, journal.branch, result.left, note)

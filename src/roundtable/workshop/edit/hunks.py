@@ -1,6 +1,6 @@
-"""A draft in the pieces a person decides on, and the draft again that their choice leaves of it.
+"""Splits a draft into hunks that a person decides on, and applies their choice to the draft.
 
-Which runs of lines differ between two texts, in bounded time: first by the lines that each has only once.
+Lines are compared in bounded time: first by lines that are unique in both texts, then in the gaps between them.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ import msgspec
 
 from roundtable.core.changeset import NO_NEWLINE_MARK, DraftFile, Hunk, HunkChoice, Refusal, RefusalKind
 
-_STEPS = 10_000_000
-"""How long alike lines may be weighed against each other; beyond that, what is left of a text is one run."""
+_MAX_COMPARISONS = 10_000_000
+"""Maximum comparisons of lines; beyond that, a gap counts as one run of changed lines."""
 
 
 class ChangedLines(NamedTuple):
-    """Lines that differ, from and to, before and after."""
+    """A run of changed lines: start and end in the old and in the new text."""
 
     old: tuple[int, int]
     new: tuple[int, int]
 
 
 def diff_lines(old: Sequence[bytes], new: Sequence[bytes]) -> list[ChangedLines]:
-    """The runs in their order; the lines between two of them are the same in both texts."""
+    """Return the runs of changed lines, in order; the lines between two runs are equal in both texts."""
     found: list[ChangedLines] = []
-    left = _STEPS
-    for gap in _gaps(old, new):
+    left = _MAX_COMPARISONS
+    for gap in _unmatched_gaps(old, new):
         one, other = old[slice(*gap.old)], new[slice(*gap.new)]
-        steps = _steps(one, other)
-        found += _compared(gap, one, other) if steps <= left else [gap]
+        steps = _comparison_bound(one, other)
+        found += _compare_gap(gap, one, other) if steps <= left else [gap]
         left -= steps if steps <= left else 0
     return found
 
 
-def _gaps(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[ChangedLines]:
-    """What lies between the lines that both texts have once and in the same order, without what is equal around it."""
+def _unmatched_gaps(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[ChangedLines]:
+    """Yield the gaps between unique common lines, without the equal lines at their edges."""
     start = ChangedLines((0, 0), (0, 0))
-    for at, to in (*_anchors(old, new), (len(old), len(new))):
+    for at, to in (*_unique_common_lines(old, new), (len(old), len(new))):
         (first, second), (last, end) = (start.old[1], start.new[1]), (at, to)
         while first < last and second < end and old[first] == new[second]:
             first, second = first + 1, second + 1
@@ -52,8 +52,8 @@ def _gaps(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[ChangedLines]:
         start = ChangedLines((at, at + 1), (to, to + 1))
 
 
-def _anchors(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
-    """The longest row of lines that stand once in each text and follow each other in both."""
+def _unique_common_lines(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
+    """Return the longest sequence of lines that are unique in both texts and in the same order."""
     once, there = Counter(old), Counter(new)
     places = {line: at for at, line in enumerate(new) if there[line] == 1}
     pairs = [(at, places[line]) for at, line in enumerate(old) if once[line] == 1 and line in places]
@@ -73,65 +73,67 @@ def _anchors(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]
     return found[::-1]
 
 
-def _steps(one: Sequence[bytes], other: Sequence[bytes]) -> int:
-    """How many comparisons the finer search may take at most."""
+def _comparison_bound(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+    """Return an upper bound for the comparisons that the detailed search needs."""
     there = Counter(other)
     alike = sum(count * there[line] for line, count in Counter(one).items())
     return (len(one) + alike) * min(len(one), len(other))
 
 
-def _compared(gap: ChangedLines, one: Sequence[bytes], other: Sequence[bytes]) -> Iterator[ChangedLines]:
+def _compare_gap(gap: ChangedLines, one: Sequence[bytes], other: Sequence[bytes]) -> Iterator[ChangedLines]:
     (first, _), (second, _) = gap
     for tag, a, b, c, d in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if tag != "equal":
             yield ChangedLines((first + a, first + b), (second + c, second + d))
 
 
-_AROUND = 2
-"""Lines on each side that show where a piece stands."""
+_CONTEXT_LINES = 2
+"""Lines of context on each side of a hunk."""
 
 
 def split_draft_into_hunks(files: Sequence[DraftFile]) -> tuple[Hunk, ...]:
-    """Every piece of a draft under an id that only depends on the draft: `path#1`, `path#rename`, `path#mode`."""
-    return tuple(hunk for file in files for hunk in _hunks(file))
+    """Return every hunk of a draft; its id depends only on the draft: `path#1`, `path#rename`, `path#mode`."""
+    return tuple(hunk for file in files for hunk in _file_hunks(file))
 
 
 def apply_hunk_choice(files: Sequence[DraftFile], choice: HunkChoice) -> tuple[DraftFile, ...] | Refusal:
-    """What a choice leaves of a draft; files of which nothing is left are not in it."""
+    """Return the draft that a choice of hunks leaves; files without an accepted hunk are left out."""
     ids = {hunk.id: hunk.path for hunk in split_draft_into_hunks(files)}
     for named in (*choice.rejected, *choice.edited):
         if named not in ids:
-            return Refusal(named, RefusalKind.NOT_FOUND, f"The plan has no hunk called {named}.")
+            return Refusal(named, RefusalKind.NOT_FOUND, f"The plan has no hunk {named}.")
     for named in choice.edited:
         if named in choice.rejected or not named.rpartition("#")[2].isdigit():
-            sentence = f"{named} cannot be rewritten: it is left out, or it has no text of its own."
+            sentence = f"{named} cannot be edited: it was rejected, or it has no text."
             return Refusal(ids[named], RefusalKind.CONTRADICTION, sentence)
-    return tuple(left for file in files if (left := _chosen(file, choice)) is not None)
+    return tuple(left for file in files if (left := _apply_choice_to_file(file, choice)) is not None)
 
 
-def _hunks(file: DraftFile) -> Iterable[Hunk]:
+def _file_hunks(file: DraftFile) -> Iterable[Hunk]:
     if file.was:
-        yield Hunk(_id(file, "rename"), file.path, 0, (file.was,), (file.path,), file.asked_by)
+        yield Hunk(_hunk_id(file, "rename"), file.path, 0, (file.was,), (file.path,), file.asked_by)
     if _changes_mode(file):
-        before, after = (("executable" if it else "plain",) for it in (file.was_executable, file.executable))
+        before, after = (
+            ("executable" if executable else "plain",) for executable in (file.was_executable, file.executable)
+        )
         before = before if file.before is not None else ()
-        yield Hunk(_id(file, "mode"), file.path, 0, before, after, file.asked_by)
+        yield Hunk(_hunk_id(file, "mode"), file.path, 0, before, after, file.asked_by)
     old, new = _lines(file.before), _lines(file.after)
-    runs = _runs(file)
-    ends, starts = [0, *(it.old[1] for it in runs)], [*(it.old[0] for it in runs[1:]), len(old)]
+    runs = _changed_runs(file)
+    ends, starts = [0, *(run.old[1] for run in runs)], [*(run.old[0] for run in runs[1:]), len(old)]
     for number, (run, least, most) in enumerate(zip(runs, ends, starts, strict=False), 1):
-        (start, end), id = run.old, _id(file, str(number))
-        before, after = _shown(old[start:end]), _shown(new[slice(*run.new)])
-        above, below = old[max(least, start - _AROUND) : start], old[end : min(most, end + _AROUND)]
-        around = _shown(above), _shown(below)
+        (start, end), id = run.old, _hunk_id(file, str(number))
+        before, after = _display_lines(old[start:end]), _display_lines(new[slice(*run.new)])
+        above, below = old[max(least, start - _CONTEXT_LINES) : start], old[end : min(most, end + _CONTEXT_LINES)]
+        around = _display_lines(above), _display_lines(below)
         whole = "new file" if file.before is None else "deleted" if file.after is None else ""
         yield Hunk(id, file.path, start + 1, before, after, file.asked_by, *around, whole)
 
 
-def _chosen(file: DraftFile, choice: HunkChoice) -> DraftFile | None:
-    after = _content(file, choice)
-    renamed = bool(file.was) and _id(file, "rename") not in choice.rejected
-    kept_mode = file.after is None or _id(file, "mode") in choice.rejected
+def _apply_choice_to_file(file: DraftFile, choice: HunkChoice) -> DraftFile | None:
+    after = _chosen_content(file, choice)
+    renamed = bool(file.was) and _hunk_id(file, "rename") not in choice.rejected
+    kept_mode = file.after is None or _hunk_id(file, "mode") in choice.rejected
     executable = after is not None and (file.was_executable if kept_mode else file.executable)
     if not renamed and file.before == after and (after is None or executable == file.was_executable):
         return None
@@ -144,34 +146,34 @@ def _chosen(file: DraftFile, choice: HunkChoice) -> DraftFile | None:
     )
 
 
-def _content(file: DraftFile, choice: HunkChoice) -> bytes | None:
+def _chosen_content(file: DraftFile, choice: HunkChoice) -> bytes | None:
     old, new = _lines(file.before), _lines(file.after)
     if file.before is None or file.after is None:
-        return _whole(file, choice)
+        return _chosen_whole_file(file, choice)
     pieces: list[bytes] = []
     at = 0
-    for number, run in enumerate(_runs(file), 1):
-        hunk = _id(file, str(number))
+    for number, run in enumerate(_changed_runs(file), 1):
+        hunk = _hunk_id(file, str(number))
         one, other = old[slice(*run.old)], new[slice(*run.new)]
         pieces += old[at : run.old[0]]
         at = run.old[1]
         if hunk in choice.edited:
-            pieces.append(_own(choice.edited[hunk], other or one))
+            pieces.append(_edited_text(choice.edited[hunk], other or one))
         else:
             pieces += one if hunk in choice.rejected else other
     return b"".join((*pieces, *old[at:]))
 
 
-def _whole(file: DraftFile, choice: HunkChoice) -> bytes | None:
-    """A file that comes or goes does so as a whole, or has the person's text instead."""
-    hunk = _id(file, "1")
+def _chosen_whole_file(file: DraftFile, choice: HunkChoice) -> bytes | None:
+    """Return the content of a file that is created or deleted: accepted, rejected, or replaced by the person's text."""
+    hunk = _hunk_id(file, "1")
     if hunk in choice.edited:
-        return _own(choice.edited[hunk], _lines(file.after) or _lines(file.before))
+        return _edited_text(choice.edited[hunk], _lines(file.after) or _lines(file.before))
     return file.before if hunk in choice.rejected else file.after
 
 
-def _own(text: str, model: Sequence[bytes]) -> bytes:
-    """A person's own lines, ending as the lines do in whose place they stand."""
+def _edited_text(text: str, model: Sequence[bytes]) -> bytes:
+    """Return the person's text with the line endings of the lines it replaces."""
     plain = text.replace("\r\n", "\n")
     if plain.rstrip("\n").endswith(f"\n{NO_NEWLINE_MARK}"):
         plain = plain.rstrip("\n").removesuffix(f"\n{NO_NEWLINE_MARK}")
@@ -181,8 +183,8 @@ def _own(text: str, model: Sequence[bytes]) -> bytes:
     return (plain.replace("\n", "\r\n") if crlf else plain).encode(errors="replace")
 
 
-def _runs(file: DraftFile) -> list[ChangedLines]:
-    """The runs of lines that differ; a file that comes or goes is one, even an empty one."""
+def _changed_runs(file: DraftFile) -> list[ChangedLines]:
+    """Return the changed lines; a created or deleted file is one run, even if it is empty."""
     old, new = _lines(file.before), _lines(file.after)
     if file.before is None or file.after is None:
         return [ChangedLines((0, len(old)), (0, len(new)))]
@@ -193,7 +195,7 @@ def _changes_mode(file: DraftFile) -> bool:
     return file.after is not None and file.executable != file.was_executable
 
 
-def _id(file: DraftFile, part: str) -> str:
+def _hunk_id(file: DraftFile, part: str) -> str:
     return f"{file.path}#{part}"
 
 
@@ -203,7 +205,7 @@ def _lines(data: bytes | None) -> list[bytes]:
     return [*ended, lines[-1]] if lines[-1] else ended
 
 
-def _shown(lines: Sequence[bytes]) -> tuple[str, ...]:
-    """Lines for people, and git's own word for a last one that does not end."""
+def _display_lines(lines: Sequence[bytes]) -> tuple[str, ...]:
+    """Return lines for display, with git's mark for a missing final newline."""
     texts = [line.decode(errors="replace").removesuffix("\n") for line in lines]
     return tuple(texts if not lines or lines[-1].endswith(b"\n") else [*texts, NO_NEWLINE_MARK])

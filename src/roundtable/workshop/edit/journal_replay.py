@@ -1,7 +1,7 @@
-"""What a journal says, done: a ref moved, every file put in place by a rename; finished later, or taken back.
+"""Executes journals: moves the ref, replaces files by rename, and recovers interrupted changes.
 
-The commit point is the ref, or else the journal itself: what is cut off before it is taken back by our next command
-in that workspace, and what is cut off after it is finished.
+The commit point is the ref update, or the journal itself if there is no ref. A change interrupted before that point is
+rolled back by the next command in the workspace; one interrupted later is finished.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, Unsafe
 
 FileStates = dict[str, FileContent | None]
 
-CLEANUP_PENDING = "Git's index or our journal could not be brought up to date yet; the next command here does that."
+CLEANUP_PENDING = "Git's index or the journal could not be updated yet; the next command in this workspace does that."
 
-FILES_PENDING = "The disk would not take every file ({why}); the next command here writes the rest."
+FILES_PENDING = "Not every file could be written ({why}); the next command in this workspace writes the rest."
 
 
 class WriteFailed(RoundtableError):
-    """The disk would not take it; nothing is half done for longer than until our next command."""
+    """The disk refused a write; the next command settles what is half done."""
 
 
 class EditTarget(msgspec.Struct, frozen=True):
-    """All that writing needs: the journals, the workspace, and its repository if it has one."""
+    """What writing needs: the journals, the workspace, and its repository if it has one."""
 
     journals: JournalFolder
     tree: ConfinedFolder
@@ -45,14 +45,14 @@ class EditTarget(msgspec.Struct, frozen=True):
 
 
 class JournalResult(msgspec.Struct, frozen=True):
-    """What came of a journal: the files that somebody changed in that very moment, and what is still to be done."""
+    """The result of a journal: files that someone else changed meanwhile, and a note on what remains to be done."""
 
     left: tuple[str, ...] = ()
     note: str = ""
 
 
 class RecoveredChange(msgspec.Struct, frozen=True):
-    """What became of something left half done: a sentence for people, and the undo that was finished, if it was one."""
+    """The outcome of an interrupted change as a sentence, and the undo that was finished, if it was one."""
 
     told: str
     undo: Journal | None = None
@@ -60,61 +60,70 @@ class RecoveredChange(msgspec.Struct, frozen=True):
 
 @contextmanager
 def open_edit_target(workspace: Path, journals: Path) -> Generator[EditTarget]:
-    """A workspace with nobody else at it, once what was left half done there is settled."""
+    """Lock a workspace for writing, after recovering interrupted changes."""
     try:
-        with JournalFolder.alone(journals, workspace) as books, ConfinedFolder.of(workspace) as tree:
-            assert books is not None
-            place = EditTarget(books, tree, _repository(workspace))
-            _recovered(place)
+        with JournalFolder.alone(journals, workspace) as journals_folder, ConfinedFolder.of(workspace) as tree:
+            assert journals_folder is not None
+            place = EditTarget(journals_folder, tree, _open_repository(workspace))
+            _recover_open(place)
             yield place
     except OSError as error:
-        raise _not_written(error, "Mend that and say it again; the next command settles what was begun.") from None
+        raise _write_failed(
+            error, "Fix that and run the command again; the next command finishes or rolls back what was begun."
+        ) from None
 
 
 def recover_open_journals(workspace: Path, journals: Path) -> tuple[RecoveredChange, ...]:
-    """Finish or take back what a process that ended left half done."""
+    """Finish or roll back the changes that a dead process left half done."""
     if not has_open_journal(journal_folder_path(journals, workspace)):
         return ()
     try:
-        with JournalFolder.alone(journals, workspace, wait=False) as books, ConfinedFolder.of(workspace) as tree:
-            return () if books is None else tuple(_recovered(EditTarget(books, tree, _repository(workspace))))
+        with (
+            JournalFolder.alone(journals, workspace, wait=False) as journals_folder,
+            ConfinedFolder.of(workspace) as tree,
+        ):
+            return (
+                ()
+                if journals_folder is None
+                else tuple(_recover_open(EditTarget(journals_folder, tree, _open_repository(workspace))))
+            )
     except (OSError, ValueError, msgspec.MsgspecError, RoundtableError) as error:
-        return (RecoveredChange(f"A change that was cut off cannot be settled yet: {str(error).rstrip('.')}."),)
+        return (RecoveredChange(f"An interrupted change cannot be recovered yet: {str(error).rstrip('.')}."),)
 
 
 def execute_journal(place: EditTarget, journal: Journal) -> JournalResult | None:
-    """Do what a journal says; None where the ref was not where it was.
+    """Execute a journal; None if the ref has moved in the meantime.
 
-    What the disk refuses is taken back at once; where not even that can be done, it counts, and is finished later.
+    If the disk refuses a write, the change is rolled back at once; if that fails too, it counts and is finished later.
     """
-    if journal.ref and not _begun(place, journal, journal.ref):
+    if journal.ref and not _pass_commit_point(place, journal, journal.ref):
         return None
     try:
-        left = _files_finished(place, journal)
+        left = _write_files(place, journal)
     except OSError as error:
-        if not _given_up(place, journal):
+        if not _roll_back_all(place, journal):
             return JournalResult(note=FILES_PENDING.format(why=_reason(error)))
-        raise _not_written(error, "Nothing was changed; mend that and say it again.") from None
+        raise _write_failed(error, "Nothing was changed. Fix that and run the command again.") from None
     try:
-        _closed(place, journal)
+        _close_journal(place, journal)
     except (OSError, GitFailed):
         return JournalResult(left, CLEANUP_PENDING)
     return JournalResult(left)
 
 
 def is_same_content(one: FileContent | None, other: FileContent | None) -> bool:
-    """Whether the same stands in both places, or nothing in both."""
+    """Whether two files are equal, or both missing."""
     return one is other if one is None or other is None else one.same(other)
 
 
-def _repository(workspace: Path) -> Repository | None:
+def _open_repository(workspace: Path) -> Repository | None:
     repository = Repository.of(workspace)
     if repository is None and (trouble := describe_unusable_repository(workspace)):
-        raise GitFailed(trouble, "Nothing was changed; see what `git status` says here.")
+        raise GitFailed(trouble, "Nothing was changed. Check the repository with `git status`.")
     return repository
 
 
-def _not_written(error: OSError, help: str) -> WriteFailed:
+def _write_failed(error: OSError, help: str) -> WriteFailed:
     return WriteFailed(f"{_reason(error)}.", help)
 
 
@@ -122,10 +131,10 @@ def _reason(error: OSError) -> str:
     return f"{error.filename or 'A file'} cannot be written: {error.strerror}"
 
 
-def _begun(place: EditTarget, journal: Journal, ref: RefUpdate) -> bool:
-    """Pass the commit point; a journal that cannot is dropped."""
+def _pass_commit_point(place: EditTarget, journal: Journal, ref: RefUpdate) -> bool:
+    """Pass the commit point; the journal is deleted if that fails."""
     try:
-        moved = _moved(place, ref)
+        moved = _move_ref(place, ref)
     except GitFailed:
         place.journals.dropped(journal)
         raise
@@ -134,15 +143,15 @@ def _begun(place: EditTarget, journal: Journal, ref: RefUpdate) -> bool:
     return moved
 
 
-def _given_up(place: EditTarget, journal: Journal) -> bool:
-    """Go back behind the commit point and take everything back; False where that cannot be passed again."""
+def _roll_back_all(place: EditTarget, journal: Journal) -> bool:
+    """Roll back behind the commit point; False if that is impossible."""
     try:
-        if journal.ref and not _moved(place, RefUpdate(journal.ref.name, journal.ref.new, journal.ref.old)):
+        if journal.ref and not _move_ref(place, RefUpdate(journal.ref.name, journal.ref.new, journal.ref.old)):
             return False
     except (OSError, RoundtableError):
         return False
     try:
-        _taken_back(place, journal)
+        _roll_back_files(place, journal)
     except OSError:
         if journal.ref:
             raise
@@ -150,34 +159,34 @@ def _given_up(place: EditTarget, journal: Journal) -> bool:
     return True
 
 
-def _moved(place: EditTarget, ref: RefUpdate) -> bool:
+def _move_ref(place: EditTarget, ref: RefUpdate) -> bool:
     assert place.repository is not None
     return place.repository.move(ref, "apply")
 
 
-def _recovered(place: EditTarget) -> list[RecoveredChange]:
+def _recover_open(place: EditTarget) -> list[RecoveredChange]:
     found: list[RecoveredChange] = []
     for journal in place.journals.listed(OPEN):
         change = f"The undo of change {journal.undoes}" if journal.undoes else f"Change {journal.id}"
-        what = f"{change} ({', '.join(journal.files)}) was cut off"
-        if _decided(place, journal):
-            left = _files_finished(place, journal)
-            _closed(place, journal)
-            told = f"{what} and is finished now.{_left_alone(left)}"
+        description = f"{change} ({', '.join(journal.files)}) was interrupted"
+        if _is_committed(place, journal):
+            left = _write_files(place, journal)
+            _close_journal(place, journal)
+            told = f"{description} and is now finished.{_left_unchanged(left)}"
             found.append(RecoveredChange(told, journal if journal.undoes else None))
         else:
-            left = _taken_back(place, journal)
-            as_before = "it can be said again" if journal.undoes else "the files are as they were"
-            found.append(RecoveredChange(f"{what} before anything counted: {as_before}.{_left_alone(left)}"))
+            left = _roll_back_files(place, journal)
+            as_before = "run it again" if journal.undoes else "the files are unchanged"
+            found.append(RecoveredChange(f"{description} before it took effect: {as_before}.{_left_unchanged(left)}"))
     return found
 
 
-def _left_alone(left: Sequence[str]) -> str:
-    return f" Changed meanwhile, and left as they are: {', '.join(left)}." if left else ""
+def _left_unchanged(left: Sequence[str]) -> str:
+    return f" Left alone, because they changed meanwhile: {', '.join(left)}." if left else ""
 
 
-def _decided(place: EditTarget, journal: Journal) -> bool:
-    """Whether the commit point was passed: the ref came where it was to go, wherever it went from there."""
+def _is_committed(place: EditTarget, journal: Journal) -> bool:
+    """Whether the commit point was passed: the ref reached its new commit, wherever it moved afterwards."""
     if journal.ref is None:
         return True
     if place.repository is None:
@@ -188,42 +197,46 @@ def _decided(place: EditTarget, journal: Journal) -> bool:
     return has(tip, ref.new) if forward else not has(tip, ref.old)
 
 
-def _files_finished(place: EditTarget, journal: Journal) -> tuple[str, ...]:
-    return _settled(place, journal, [(it, it.before, it.after) for it in journal.entries], journal.unmade)
+def _write_files(place: EditTarget, journal: Journal) -> tuple[str, ...]:
+    return _change_files(
+        place, journal, [(entry, entry.before, entry.after) for entry in journal.entries], journal.unmade
+    )
 
 
-def _closed(place: EditTarget, journal: Journal) -> None:
-    """Have the person's index know the commit, and put the journal to those that are done."""
+def _close_journal(place: EditTarget, journal: Journal) -> None:
+    """Update the index for the commit, and mark the journal as done."""
     if journal.ref and place.repository and not journal.branch:
-        place.repository.stage(journal.ref.old, journal.ref.new, [it.path for it in journal.entries])
+        place.repository.stage(journal.ref.old, journal.ref.new, [entry.path for entry in journal.entries])
     place.journals.finished(journal)
 
 
-def _taken_back(place: EditTarget, journal: Journal) -> tuple[str, ...]:
-    left = _settled(place, journal, [(it, it.after, it.before) for it in journal.entries], journal.made)
+def _roll_back_files(place: EditTarget, journal: Journal) -> tuple[str, ...]:
+    left = _change_files(
+        place, journal, [(entry, entry.after, entry.before) for entry in journal.entries], journal.made
+    )
     place.journals.dropped(journal)
     return left
 
 
-def _settled(
+def _change_files(
     place: EditTarget,
     journal: Journal,
     wanted: Sequence[tuple[JournalEntry, JournaledFile | None, JournaledFile | None]],
     unmade: Sequence[str],
 ) -> tuple[str, ...]:
-    """Bring every file from one state to the other; files go before files come. What is in neither state is left."""
+    """Bring every file from one state to the other, removals first; files in neither state are left alone."""
     left: list[str] = []
-    for entry, old, new in sorted(wanted, key=lambda it: it[2] is not None):
+    for entry, old, new in sorted(wanted, key=lambda change: change[2] is not None):
         try:
             place.tree.remove(f"{entry.path.rpartition('/')[0]}/{journal.draft}".removeprefix("/"))
             standing = place.tree.read(entry.path)
-            source, target = (place.journals.content(journal, it) if it else None for it in (old, new))
+            source, target = (place.journals.content(journal, stored) if stored else None for stored in (old, new))
             if is_same_content(standing, target):
                 continue
             if not is_same_content(standing, source):
                 left.append(entry.path)
             else:
-                _put(place.tree, entry.path, target, journal.draft)
+                _put_file(place.tree, entry.path, target, journal.draft)
         except UnsafePath:
             left.append(entry.path)
     for folder in reversed(unmade):
@@ -231,8 +244,8 @@ def _settled(
     return tuple(left)
 
 
-def _put(tree: ConfinedFolder, path: str, target: FileContent | None, draft: str) -> None:
-    """Have this stand there, or nothing; what the disk refuses is told of by the name of that file."""
+def _put_file(tree: ConfinedFolder, path: str, target: FileContent | None, draft: str) -> None:
+    """Write or remove a file; an error from the disk carries the file's name."""
     try:
         if target is None:
             tree.remove(path)

@@ -1,4 +1,5 @@
-"""The tree a change is rehearsed on: what its commit would hold, and whether all that was approved stands there."""
+"""The tree in which a change is rehearsed: the content of its future commit, and whether it holds every approved
+hunk."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
 
 
 def create_rehearsal_tree(workspace: Path, into: Path, files: Sequence[DraftFile] = ()) -> None:
-    """Write out the last commit, submodules as they are here, and a draft on top; without git, the workspace as is."""
+    """Write the last commit, the submodules as they are in the workspace, and a draft; without git, copy the
+    workspace."""
     head = find_head_commit(workspace)
     if head is None:
         create_scratch_tree(workspace, into, files)
@@ -35,30 +37,30 @@ def create_rehearsal_tree(workspace: Path, into: Path, files: Sequence[DraftFile
 
 
 def find_lost_hunks(tree: Path, files: Sequence[DraftFile]) -> tuple[str, ...]:
-    """The hunks of a draft that do not stand in a tree; where more than they changed in a file, all of that file's."""
-    kept = {it.path for it in files if it.after is not None}
-    with ConfinedFolder.of(tree) as below:
-        return tuple(id for it in files for id in _lost(below, it, kept))
+    """Return the hunks of a draft that are missing from a tree; all hunks of a file if it has other changes."""
+    kept = {file.path for file in files if file.after is not None}
+    with ConfinedFolder.of(tree) as tree_folder:
+        return tuple(id for file in files for id in _lost(tree_folder, file, kept))
 
 
-def _lost(below: ConfinedFolder, file: DraftFile, kept: set[str]) -> Iterator[str]:
-    approved = {_lines(it): it.id for it in split_draft_into_hunks((file,))}
-    standing = {_lines(it) for it in split_draft_into_hunks((_as_it_stands(below, file, kept),))}
-    if standing != approved.keys():
-        yield from [id for lines, id in approved.items() if lines not in standing] or approved.values()
+def _lost(tree_folder: ConfinedFolder, file: DraftFile, kept: set[str]) -> Iterator[str]:
+    approved = {_lines(hunk): hunk.id for hunk in split_draft_into_hunks((file,))}
+    present = {_lines(hunk) for hunk in split_draft_into_hunks((_read_current(tree_folder, file, kept),))}
+    if present != approved.keys():
+        yield from [id for lines, id in approved.items() if lines not in present] or approved.values()
 
 
-def _lines(it: Hunk) -> tuple[object, ...]:
-    """A hunk without its number, which depends on how many stand before it."""
-    return it.first, it.before, it.after
+def _lines(hunk: Hunk) -> tuple[object, ...]:
+    """Return a hunk without its number, which depends on the hunks before it."""
+    return hunk.first, hunk.before, hunk.after
 
 
-def _as_it_stands(below: ConfinedFolder, file: DraftFile, kept: set[str]) -> DraftFile:
+def _read_current(tree_folder: ConfinedFolder, file: DraftFile, kept: set[str]) -> DraftFile:
     try:
-        found = below.read(file.path)
+        found = tree_folder.read(file.path)
     except UnsafePath:
         found = None
-    left_behind = file.was not in kept and below.has(file.was) if file.was else False
+    left_behind = file.was not in kept and tree_folder.has(file.was) if file.was else False
     return msgspec.structs.replace(
         file,
         after=None if found is None else found.data,
@@ -68,9 +70,9 @@ def _as_it_stands(below: ConfinedFolder, file: DraftFile, kept: set[str]) -> Dra
 
 
 def list_other_uncommitted_files(workspace: Path, files: Sequence[DraftFile]) -> tuple[str, ...]:
-    """What the working tree has and the commit of a draft would not: other files that are changed or new."""
+    """Return changed and untracked files of the workspace that the commit of a draft would not contain."""
     if find_head_commit(workspace) is None:
         return ()
-    own = {name for it in files for name in (it.path, it.was)}
+    own = {name for file in files for name in (file.path, file.was)}
     with open_git(workspace) as git:
         return tuple(name for name in git.differing() if name not in own and not is_sensitive_path(name))

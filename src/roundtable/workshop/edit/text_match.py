@@ -1,4 +1,4 @@
-"""Text that is to stand in the place of other text: found exactly, or nearly and only once, and put in its style."""
+"""Finds the text that an edit replaces (exactly, or uniquely up to whitespace) and keeps the file's style."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BOM = "\ufeff"
 
 
 class UnmatchedBlock(Exception):
-    """A block whose place cannot be found, and why."""
+    """An edit whose place in the file cannot be found, and why."""
 
     def __init__(self, kind: RefusalKind, sentence: str) -> None:
         super().__init__(sentence)
@@ -23,7 +23,7 @@ class UnmatchedBlock(Exception):
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """Where a block stands and what comes there."""
+    """The place of an edit and its new text."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 def apply_edit_blocks(text: str, blocks: Sequence[EditBlock]) -> str:
-    """All blocks put in place. Each is looked for in the text as it was, so their order does not matter."""
+    """Apply all edits. Each is searched in the original text, so their order does not matter."""
     bom = BOM if text.startswith(BOM) else ""
     text = text.removeprefix(BOM)
     places = sorted((_place(text, block) for block in blocks), key=lambda place: place.start)
@@ -47,7 +47,7 @@ def apply_edit_blocks(text: str, blocks: Sequence[EditBlock]) -> str:
 
 
 def match_file_style(text: str, model: str) -> str:
-    """A whole new text in the style of the one it stands for: its line ends, its last newline, its byte order mark."""
+    """Give a new text the style of the old one: line endings, final newline and byte order mark."""
     if uses_crlf(model) and "\r" not in text:
         text = text.replace("\n", "\r\n")
     if model and not model.endswith("\n") and text.strip():
@@ -58,30 +58,33 @@ def match_file_style(text: str, model: str) -> str:
 
 
 def uses_crlf(text: str) -> bool:
-    """Whether every line of a text ends as on Windows."""
+    """Whether every line of a text ends with CRLF."""
     return "\r\n" in text and text.count("\n") == text.count("\r\n")
 
 
 def _place(text: str, block: EditBlock) -> _Place:
     if not block.search:
         if text.strip():
-            raise UnmatchedBlock(RefusalKind.AMBIGUOUS, "An edit does not say which lines it replaces.")
+            raise UnmatchedBlock(
+                RefusalKind.AMBIGUOUS, "An edit does not say which lines it replaces (its search text is empty)."
+            )
         return _Place(0, len(text), block.replace)
-    exact = _exact(text, block)
+    exact = _exact_matches(text, block)
     if exact:
-        start = _only(exact, text, block)
+        start = _single_match(exact, text, block)
         inline = "\n" not in block.search and uses_crlf(text) and "\r" not in block.replace
         replace = block.replace.replace("\n", "\r\n") if inline else block.replace
         return _Place(start, start + len(block.search), replace)
-    for same in (_trailing, _indented):
-        if place := _by_lines(text, block, same):
+    for same in (_match_trailing, _match_indented):
+        if place := _match_lines(text, block, same):
             return place
     head = next(iter(block.search.strip().split("\n")), "").strip()
-    raise UnmatchedBlock(RefusalKind.NOT_FOUND, f"The lines that an edit looks for are not in it: {head[:80]!r}….")
+    raise UnmatchedBlock(RefusalKind.NOT_FOUND, f"The lines to replace were not found: {head[:80]!r}….")
 
 
-def _exact(text: str, block: EditBlock) -> list[int]:
-    """Every place where the very text stands; text that ends a line begins one, and so does text with a line number."""
+def _exact_matches(text: str, block: EditBlock) -> list[int]:
+    """Return every exact match; a search text with a final newline or a line number must start at a line's
+    beginning."""
     whole = block.search.endswith("\n") or block.line > 0
     found: list[int] = []
     start = text.find(block.search)
@@ -95,28 +98,28 @@ def _exact(text: str, block: EditBlock) -> list[int]:
     return found
 
 
-def _only(starts: Sequence[int], text: str, block: EditBlock) -> int:
+def _single_match(starts: Sequence[int], text: str, block: EditBlock) -> int:
     if len(starts) == 1:
         return starts[0]
     told = [start for start in starts if text.count("\n", 0, start) + 1 == block.line]
     if len(told) == 1:
         return told[0]
     head = block.search.strip().split("\n")[0].strip()
-    sentence = f"The lines that an edit looks for stand in it {len(starts)} times: {head[:80]!r}…."
+    sentence = f"The lines to replace occur {len(starts)} times: {head[:80]!r}…."
     raise UnmatchedBlock(RefusalKind.AMBIGUOUS, sentence)
 
 
-_Same = Callable[[Sequence[str], Sequence[str]], str | None]
-"""What is to be put before each new line if these lines are the same; None if they are not."""
+_LineMatcher = Callable[[Sequence[str], Sequence[str]], str | None]
+"""Returns the indentation to add to each new line if these lines match; None if they do not."""
 
 
-def _trailing(old: Sequence[str], wanted: Sequence[str]) -> str | None:
-    """The same but for blanks and carriage returns at the ends of lines."""
+def _match_trailing(old: Sequence[str], wanted: Sequence[str]) -> str | None:
+    """Match lines up to trailing whitespace."""
     return "" if [line.rstrip() for line in old] == [line.rstrip() for line in wanted] else None
 
 
-def _indented(old: Sequence[str], wanted: Sequence[str]) -> str | None:
-    """The same but for blanks at the ends and one indentation that all of the lines have more here."""
+def _match_indented(old: Sequence[str], wanted: Sequence[str]) -> str | None:
+    """Match lines up to trailing whitespace and one additional indentation of all lines."""
     pairs = [(one.rstrip(), other.rstrip()) for one, other in zip(old, wanted, strict=True)]
     filled = [(one, other) for one, other in pairs if one or other]
     more = {one.removesuffix(other) for one, other in filled if other and one.endswith(other)}
@@ -127,7 +130,7 @@ def _indented(old: Sequence[str], wanted: Sequence[str]) -> str | None:
     return indent if fits and not indent.strip() else None
 
 
-def _by_lines(text: str, block: EditBlock, same: _Same) -> _Place | None:
+def _match_lines(text: str, block: EditBlock, same: _LineMatcher) -> _Place | None:
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     wanted = block.search.removesuffix("\n").split("\n")
     found: list[tuple[int, str]] = []
@@ -140,14 +143,14 @@ def _by_lines(text: str, block: EditBlock, same: _Same) -> _Place | None:
     if not found:
         return None
     starts = {sum(map(len, lines[:at])): (at, indent) for at, indent in found}
-    start = _only(list(starts), text, block)
+    start = _single_match(list(starts), text, block)
     at, indent = starts[start]
     old = lines[at : at + len(wanted)]
-    return _Place(start, start + len("".join(old)), _in_style(block.replace, old, indent))
+    return _Place(start, start + len("".join(old)), _style_lines(block.replace, old, indent))
 
 
-def _in_style(replace: str, old: Sequence[str], indent: str) -> str:
-    """New lines as deep as the old ones, with their line ends and, at the end of the file, their last newline."""
+def _style_lines(replace: str, old: Sequence[str], indent: str) -> str:
+    """Give new lines the indentation, line endings and final newline of the old ones."""
     if not replace:
         return ""
     crlf = old[0].endswith("\r\n")

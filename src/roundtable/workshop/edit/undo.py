@@ -1,4 +1,4 @@
-"""What was written, taken back byte for byte: through a journal of its own, as it was written."""
+"""Undoes a written change, byte by byte, through a journal of its own."""
 
 from __future__ import annotations
 
@@ -33,15 +33,17 @@ from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
 
 
 class AlreadyUndone(UsageError):
-    """There is nothing left to take back of this change."""
+    """The change has already been undone."""
 
     def __init__(self, change: Journal) -> None:
-        super().__init__(f"Change {change.id} is undone already.", "`roundtable undo --list` shows what can be undone.")
+        super().__init__(
+            f"Change {change.id} has already been undone.", "List the changes with: roundtable undo --list"
+        )
         self.change = change
 
 
 class UndoResult(msgspec.Struct, frozen=True):
-    """What was taken back, for which step of which session, and how, in one sentence for people."""
+    """The change that was undone, how in one sentence, and files left alone because they changed meanwhile."""
 
     change: Journal
     how: str
@@ -49,75 +51,83 @@ class UndoResult(msgspec.Struct, frozen=True):
 
 
 def list_undoable_journals(workspace: Path, journals: Path) -> list[Journal]:
-    """The changes of this workspace that can be undone, newest first; not those that git has thrown away since."""
-    done = [it for it in reversed(list_journals(journal_folder_path(journals, workspace), DONE)) if not it.undoes]
-    repository = Repository.of(workspace) if any(it.ref for it in done) else None
-    return [it for it in done if _stands(repository, it)]
+    """Return the changes of this workspace that can be undone, newest first; not those whose commits git has
+    dropped."""
+    done = [
+        journal
+        for journal in reversed(list_journals(journal_folder_path(journals, workspace), DONE))
+        if not journal.undoes
+    ]
+    repository = Repository.of(workspace) if any(journal.ref for journal in done) else None
+    return [journal for journal in done if _is_still_present(repository, journal)]
 
 
 def undo_journaled_change(workspace: Path, journals: Path, id: str = "") -> UndoResult:
-    """Take a change back, the newest if none is named: every file as it was, and the ref where there was a commit."""
+    """Undo a change, by default the newest: restore every file, and the ref if there was a commit."""
     with open_edit_target(workspace, journals) as place:
-        change = _found(place, id)
-        before, after = _kept(place.journals, change, "after"), _kept(place.journals, change, "before")
-        _refuse_if_changed(place.tree, change, before)
-        draft = place.journals.begin(it for it in (*before.values(), *after.values()) if it is not None)
-        ref, how = _way_back(place.repository, change, draft, before, after)
-        coming = (path for path, it in after.items() if it is not None)
+        change = _find_change(place, id)
+        before, after = (
+            _journaled_states(place.journals, change, "after"),
+            _journaled_states(place.journals, change, "before"),
+        )
+        _require_unchanged(place.tree, change, before)
+        draft = place.journals.begin(content for content in (*before.values(), *after.values()) if content is not None)
+        ref, how = _plan_ref_update(place.repository, change, draft, before, after)
+        created = (path for path, content in after.items() if content is not None)
         journal = Journal(
             id=draft.id,
             at=journal_timestamp(),
             key=change.key,
             entries=make_journal_entries(before, after),
             files=change.files,
-            made=place.tree.folders_for(coming),
+            made=place.tree.folders_for(created),
             unmade=change.made,
             ref=ref,
             branch=change.branch,
             undoes=change.id,
         )
-        carried = execute_journal(place, draft.put(journal))
-        if carried is None:
-            raise UsageError("The branch was moved while this was being undone.", "Say it again.")
-        return UndoResult(change, f"{how} {carried.note}".strip(), carried.left)
+        result = execute_journal(place, draft.put(journal))
+        if result is None:
+            raise UsageError("The branch moved during the undo; nothing was changed.", "Run the command again.")
+        return UndoResult(change, f"{how} {result.note}".strip(), result.left)
 
 
-def _stands(repository: Repository | None, change: Journal) -> bool:
-    """Whether the branch still has the commit of a change; one without a commit stands until it is undone."""
+def _is_still_present(repository: Repository | None, change: Journal) -> bool:
+    """Whether the branch still contains the commit of a change; always true for a change without a commit."""
     if change.ref is None or repository is None:
         return True
     return repository.contains(repository.resolve(change.ref.name), change.ref.new)
 
 
-def _found(place: EditTarget, id: str) -> Journal:
-    done = [it for it in place.journals.listed(DONE) if not it.undoes]
+def _find_change(place: EditTarget, id: str) -> Journal:
+    done = [journal for journal in place.journals.listed(DONE) if not journal.undoes]
     if not id:
-        newest = next((it for it in reversed(done) if _stands(place.repository, it)), None)
+        newest = next((journal for journal in reversed(done) if _is_still_present(place.repository, journal)), None)
         if newest is None:
             raise NotFound(
-                "There is nothing to undo here.", "What `apply` and `build` write from now on can be undone."
+                "There is nothing to undo in this workspace.", "Changes written by `apply` and `build` can be undone."
             )
         return newest
-    if gone := next((it for it in place.journals.listed(UNDONE) if it.id == id), None):
-        raise AlreadyUndone(gone)
-    found = next((it for it in done if it.id == id), None)
+    if already_undone := next((journal for journal in place.journals.listed(UNDONE) if journal.id == id), None):
+        raise AlreadyUndone(already_undone)
+    found = next((journal for journal in done if journal.id == id), None)
     if found is None:
-        raise NotFound(f"There is no change {id} to undo here.", "`roundtable undo --list` shows what can be undone.")
-    if found.ref and not _stands(place.repository, found):
+        raise NotFound(f"Change not found: {id}.", "List the changes with: roundtable undo --list")
+    if found.ref and not _is_still_present(place.repository, found):
         short = found.ref.name.removeprefix("refs/heads/")
         raise UsageError(
             f"{short} no longer has the commit {found.ref.new[:12]} of change {id}.",
-            "It was reset or rewritten since; what is left of it is git's to take back.",
+            "The branch was reset or rewritten since. Undo the rest with git.",
         )
     return found
 
 
-def _kept(books: JournalFolder, change: Journal, which: str) -> FileStates:
-    states: Mapping[str, JournaledFile | None] = {it.path: getattr(it, which) for it in change.entries}
-    return {path: books.content(change, it) if it else None for path, it in states.items()}
+def _journaled_states(journals_folder: JournalFolder, change: Journal, which: str) -> FileStates:
+    states: Mapping[str, JournaledFile | None] = {entry.path: getattr(entry, which) for entry in change.entries}
+    return {path: journals_folder.content(change, stored) if stored else None for path, stored in states.items()}
 
 
-def _refuse_if_changed(tree: ConfinedFolder, change: Journal, expected: FileStates) -> None:
+def _require_unchanged(tree: ConfinedFolder, change: Journal, expected: FileStates) -> None:
     for path, content in expected.items():
         try:
             unchanged = is_same_content(tree.read(path), content)
@@ -125,36 +135,39 @@ def _refuse_if_changed(tree: ConfinedFolder, change: Journal, expected: FileStat
             unchanged = False
         if not unchanged:
             raise UsageError(
-                f"{path} was changed since change {change.id} was written, so it is not undone.",
-                "Undo the later changes first, newest first, or put that file back as it was.",
+                f"{path} has changed since change {change.id} was written, so that change cannot be undone.",
+                "Undo later changes first, newest first, or restore that file.",
             )
 
 
-def _way_back(
+def _plan_ref_update(
     repository: Repository | None, change: Journal, draft: JournalDraft, before: FileStates, after: FileStates
 ) -> tuple[RefUpdate | None, str]:
-    """How the ref goes back: to where it was if nobody else has the commit, or on to a commit that takes it back."""
+    """Return the ref update of an undo: back to the old commit if no other ref has the new one, else a reverting
+    commit."""
     ref = change.ref
     if ref is None or repository is None:
-        return None, "The files are as they were."
+        return None, "The files were restored."
     name = repository.checked_out() if ref.name == DETACHED else ref.name
     tip = repository.resolve(name)
     short = name.removeprefix("refs/heads/")
     if change.branch:
         if tip != ref.new:
-            raise UsageError(f"The branch {short} has moved on since.", "Delete it yourself if it can go.")
+            raise UsageError(f"The branch {short} has moved since.", "Delete it with git if you do not need it.")
         if ref.name in repository.worktree_branches():
-            raise UsageError(f"The branch {short} is checked out.", "Switch to another one first.")
-        return RefUpdate(ref.name, ref.new, ""), f"The branch {short} is gone; the files here were never touched."
+            raise UsageError(f"The branch {short} is checked out.", "Switch to another branch first.")
+        return RefUpdate(
+            ref.name, ref.new, ""
+        ), f"The branch {short} was deleted; the files in the workspace were never changed."
     if repository.checked_out() != name:
-        raise UsageError(f"The change was committed on {short}, and that is not checked out.", f"Switch to {short}.")
+        raise UsageError(f"The change was committed on {short}, which is not checked out.", f"Switch to {short}.")
     repository.refuse_if_locked()
     if refused := repository.objections(before, after, draft.place):
-        raise UsageError(f"{refused[0].path} cannot be put back.", refused[0].sentence)
+        raise UsageError(f"{refused[0].path} cannot be restored.", refused[0].sentence)
     if tip == ref.new and not repository.elsewhere(ref.new, name):
-        return RefUpdate(name, ref.new, ref.old), f"The files are as they were, and {short} is back where it was."
+        return RefUpdate(name, ref.new, ref.old), f"The files were restored, and {short} is back at its earlier commit."
     old = repository.entries(ref.old, list(before))
     entries = {path: old.get(path) for path in before}
-    text = f"Undo change {change.id}: {repository.subject(ref.new)}\n\nThis takes back commit {ref.new}.\n"
+    text = f"Undo change {change.id}: {repository.subject(ref.new)}\n\nThis reverts commit {ref.new}.\n"
     made = repository.committed(tip, entries, text, current_user_name(), draft.index)
-    return RefUpdate(name, tip, made), f"The files are as they were; commit {made[:12]} on {short} takes it back."
+    return RefUpdate(name, tip, made), f"The files were restored; commit {made[:12]} on {short} reverts the change."

@@ -1,4 +1,4 @@
-"""What stands against a draft, and what of it could not be brought back by looking into the history."""
+"""Validates drafts, and finds changes that destroy something git history cannot bring back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from roundtable.workshop.symbols.languages import find_source_language
 from roundtable.workshop.symbols.syntax_trees import describe_syntax_error
 
 MAX_UNCONFIRMED_DELETIONS = 5
-"""So many files may be deleted at once without a typed word."""
+"""Number of files that may be deleted at once without typed confirmation."""
 
 _CONFLICT = re.compile(rb"^(?:<{7}|>{7}|\|{7})(?: |$)", re.M)
 _FENCE = re.compile(rb"(?:`{3,}|~{3,})[\w+.-]*\s*")
@@ -46,30 +46,30 @@ _LOCK = re.compile(
 
 
 def validate_draft(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
-    """What must not be written as it is: broken syntax, marks of a merge or of a reply, tests that would be lost."""
+    """Return refusals for broken syntax, conflict markers, leaked code fences and lost tests."""
     found = [refusal for file in files if file.after is not None for refusal in _content(file, file.after)]
     return (*found, *find_lost_tests(files))
 
 
 def find_destructive_changes(files: Sequence[DraftFile], root: Path) -> tuple[str, ...]:
-    """What would be lost for good, or would make others lose it, in sentences that a person has to agree to."""
+    """Return the permanent losses of a draft, as sentences that a person must confirm."""
     deleted = [file.path for file in files if file.after is None]
     found: list[str] = []
     if len(deleted) > MAX_UNCONFIRMED_DELETIONS:
         found.append(f"{len(deleted)} files are deleted: {', '.join(deleted)}.")
-    unknown = _untracked(files, root)
+    unknown = _untracked_losses(files, root)
     for file in files:
-        found += _destroyed(file, untracked=(file.was or file.path) in unknown)
+        found += _losses(file, untracked=(file.was or file.path) in unknown)
     return tuple(found)
 
 
 def _content(file: DraftFile, after: bytes) -> Iterator[Refusal]:
     path, before = file.path, file.before or b""
     if len(_CONFLICT.findall(after)) > len(_CONFLICT.findall(before)):
-        yield Refusal(path, RefusalKind.CONFLICT_MARKERS, f"{path} would hold the marks of a merge that is not done.")
+        yield Refusal(path, RefusalKind.CONFLICT_MARKERS, f"{path} would contain unresolved merge conflict markers.")
         return
     if _leaks_fence(path, after) and not _leaks_fence(path, before):
-        yield Refusal(path, RefusalKind.LEAKED_FENCE, f"{path} would hold the fence of a code block.")
+        yield Refusal(path, RefusalKind.LEAKED_FENCE, f"{path} would contain a leaked code fence.")
         return
     error = describe_syntax_error(path, after)
     if error and (file.before is None or describe_syntax_error(file.was or path, before) is None):
@@ -77,7 +77,7 @@ def _content(file: DraftFile, after: bytes) -> Iterator[Refusal]:
 
 
 def _leaks_fence(path: str, data: bytes) -> bool:
-    """Whether a file has fences where only a reply has them: at the edges, or without another that closes it."""
+    """Whether a file has code fences that belong to the reply: at its edges, or unclosed."""
     lines = [line for line in data.split(b"\n") if line.strip()]
     if not lines:
         return False
@@ -87,8 +87,8 @@ def _leaks_fence(path: str, data: bytes) -> bool:
     return bool(odd) or any(_FENCE.fullmatch(line) for line in (lines[0], lines[-1]))
 
 
-def _untracked(files: Sequence[DraftFile], root: Path) -> set[str]:
-    """The files there that no history could bring back, among those that lose something."""
+def _untracked_losses(files: Sequence[DraftFile], root: Path) -> set[str]:
+    """Return the files that lose content and are not in git's history."""
     losing = {file.was or file.path for file in files if file.before}
     if not losing:
         return set()
@@ -97,7 +97,7 @@ def _untracked(files: Sequence[DraftFile], root: Path) -> set[str]:
     return losing - known
 
 
-def _destroyed(file: DraftFile, *, untracked: bool) -> Iterator[str]:
+def _losses(file: DraftFile, *, untracked: bool) -> Iterator[str]:
     path = file.path
     if file.after is None:
         if untracked:
@@ -109,31 +109,31 @@ def _destroyed(file: DraftFile, *, untracked: bool) -> Iterator[str]:
         return
     if file.before and file.before.strip() and not file.after.strip():
         yield f"{path} is emptied."
-    elif untracked and _kept(file.before or b"", file.after) < 0.5:
+    elif untracked and _kept_share(file.before or b"", file.after) < 0.5:
         yield f"Most of {path} is replaced, and git does not know it."
-    fresh = _fresh(file)
+    fresh = _added_lines(file)
     if _SCHEMA.fullmatch(path) and (match := _DROPS.search(fresh)):
-        yield f"{path} drops data where it is run: {_line(fresh, match)}."
+        yield f"{path} drops data where it is run: {_matched_line(fresh, match)}."
     if _SCRIPT.fullmatch(path) or fresh.startswith(b"#!"):
         if match := _WIPES.search(fresh):
-            yield f"{path} deletes whole folders where it is run: {_line(fresh, match)}."
+            yield f"{path} deletes whole folders where it is run: {_matched_line(fresh, match)}."
         if match := _REWRITES.search(fresh):
-            yield f"{path} rewrites history where it is run: {_line(fresh, match)}."
+            yield f"{path} rewrites history where it is run: {_matched_line(fresh, match)}."
 
 
-def _fresh(file: DraftFile) -> bytes:
-    """The lines that were not in the file before."""
+def _added_lines(file: DraftFile) -> bytes:
+    """Return the lines that were not in the file before."""
     known = set((file.before or b"").split(b"\n"))
     return b"\n".join(line for line in (file.after or b"").split(b"\n") if line not in known)
 
 
-def _kept(before: bytes, after: bytes) -> float:
-    """How much of the lines that were there still are."""
+def _kept_share(before: bytes, after: bytes) -> float:
+    """Return the share of the old lines that remain."""
     lines = [line for line in before.split(b"\n") if line.strip()]
     left = set(after.split(b"\n"))
     return sum(line in left for line in lines) / len(lines) if lines else 1.0
 
 
-def _line(data: bytes, match: re.Match[bytes]) -> str:
+def _matched_line(data: bytes, match: re.Match[bytes]) -> str:
     start = data.rfind(b"\n", 0, match.start()) + 1
     return data[start : start + 120].split(b"\n")[0].decode(errors="replace").strip()

@@ -29,9 +29,9 @@ def find_changed_check_files(
 ) -> tuple[DraftFile, ...]:
     """Those of the files that make a check another than it was, by what it names and what its program reads."""
     words = [list(_words(argv)) for argv in checks.values()]
-    scripts = {normpath(script) for it in words for script in _scripts(it)}
-    read = [_READ_BY[program] for it in words for word in it if (program := PurePosixPath(word).name) in _READ_BY]
-    return tuple(it for it in files if _is_other(it) and _measures(it, scripts, read, workspace))
+    scripts = {normpath(script) for argv in words for script in _scripts(argv)}
+    read = [_READ_BY[program] for argv in words for word in argv if (program := PurePosixPath(word).name) in _READ_BY]
+    return tuple(file for file in files if _is_other(file) and _measures(file, scripts, read, workspace))
 
 
 def restore_check_file(file: DraftFile) -> DraftFile | None:
@@ -39,8 +39,8 @@ def restore_check_file(file: DraftFile) -> DraftFile | None:
     before, after = _packages(file)
     if before is None or after is None:
         return None
-    scripts = {name: it for name, it in before.items() if name == _SCRIPTS}
-    kept = {**after, **scripts} if scripts else {name: it for name, it in after.items() if name != _SCRIPTS}
+    scripts = {name: value for name, value in before.items() if name == _SCRIPTS}
+    kept = {**after, **scripts} if scripts else {name: value for name, value in after.items() if name != _SCRIPTS}
     if kept == before:
         return None
     return msgspec.structs.replace(file, after=(json.dumps(kept, indent=2, ensure_ascii=False) + "\n").encode())
@@ -84,8 +84,8 @@ def _measures(file: DraftFile, scripts: set[str], read: Iterable[Sequence[str]],
     """Whether a check runs or reads it, and did so before: with it, or with one whose place it takes."""
     for path in (file.was, file.path):
         folder, name = PurePosixPath(path).parent, PurePosixPath(path).name
-        families = [it for it in read if name in it] + ([(name,)] if path in scripts else [])
-        if any((workspace / folder / it).is_file() for family in families for it in family):
+        families = [names for names in read if name in names] + ([(name,)] if path in scripts else [])
+        if any((workspace / folder / file_name).is_file() for family in families for file_name in family):
             return True
     return False
 

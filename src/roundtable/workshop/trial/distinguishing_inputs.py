@@ -30,7 +30,7 @@ def is_literal_expression(node: ast.expr) -> bool:
 def is_literal_call(node: ast.AST) -> bool:
     """Whether it is a call all of whose arguments are such values."""
     return isinstance(node, ast.Call) and all(
-        map(is_literal_expression, (*node.args, *(it.value for it in node.keywords)))
+        map(is_literal_expression, (*node.args, *(keyword.value for keyword in node.keywords)))
     )
 
 
@@ -67,7 +67,7 @@ class ProbeCall(NamedTuple):
     def has_mutable_arguments(self) -> bool:
         """Whether anything that it is given can be changed in place."""
         given = ast.walk(ast.parse(f"_({self.arguments})", mode="eval").body)
-        return any(isinstance(it, ast.List | ast.Dict | ast.Set) or _is_empty_set(it) for it in given)
+        return any(isinstance(node, ast.List | ast.Dict | ast.Set) or _is_empty_set(node) for node in given)
 
     @property
     def mutation_probe(self) -> str:
@@ -86,7 +86,7 @@ def _is_empty_set(node: ast.AST) -> bool:
 def python_module_name(path: str) -> str:
     """The name under which a Python file is imported; nothing where it cannot be."""
     parts = path.removesuffix(".py").removeprefix("src/").removesuffix("/__init__").split("/")
-    return ".".join(parts) if path.endswith(".py") and all(it.isidentifier() for it in parts) else ""
+    return ".".join(parts) if path.endswith(".py") and all(part.isidentifier() for part in parts) else ""
 
 
 def collect_distinguishing_calls(
@@ -112,7 +112,7 @@ def _neighbours(call: ProbeCall) -> Iterator[ProbeCall]:
     """The same call with one argument at a time turned into another of its kind."""
     tree = ast.parse(f"_({call.arguments})", mode="eval").body
     assert isinstance(tree, ast.Call)
-    for place in (*tree.args, *(it.value for it in tree.keywords)):
+    for place in (*tree.args, *(keyword.value for keyword in tree.keywords)):
         for value in _near(ast.literal_eval(place)):
             other = ast.parse(repr(value), mode="eval").body
             yield call._replace(arguments=_arguments(_with(tree, place, other)), is_variation=True)
@@ -120,8 +120,8 @@ def _neighbours(call: ProbeCall) -> Iterator[ProbeCall]:
 
 def _with(call: ast.Call, place: ast.expr, other: ast.expr) -> ast.Call:
     """A call with another argument in one place."""
-    args = [other if it is place else it for it in call.args]
-    named = [ast.keyword(it.arg, other if it.value is place else it.value) for it in call.keywords]
+    args = [other if argument is place else argument for argument in call.args]
+    named = [ast.keyword(keyword.arg, other if keyword.value is place else keyword.value) for keyword in call.keywords]
     return ast.Call(call.func, args, named)
 
 
@@ -131,13 +131,13 @@ def _near(value: Any) -> list[Any]:
         case bool():
             return [not value]
         case int() | float():
-            return [type(value)(it) for it in (0, 1, value + 1, -value, value * 10)]
+            return [type(value)(number) for number in (0, 1, value + 1, -value, value * 10)]
         case str():
             return ["", value.upper(), value.lower(), f" {value} ", value[:1], value * 2, value.translate(_OTHER_MARKS)]
         case list():
             return _rows(cast("list[Any]", value))
         case tuple():
-            return [tuple(it) for it in _rows([*cast("tuple[Any, ...]", value)])]
+            return [tuple(row) for row in _rows([*cast("tuple[Any, ...]", value)])]
         case _:
             return []
 
@@ -152,9 +152,9 @@ def _imported(text: str) -> Iterator[ProbeCall]:
     names: dict[str, tuple[str, str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {it.asname or it.name: (node.module, it.name) for it in node.names}
+            names |= {alias.asname or alias.name: (node.module, alias.name) for alias in node.names}
         elif isinstance(node, ast.Import):
-            names |= {it.asname or it.name: (it.name, "") for it in node.names}
+            names |= {alias.asname or alias.name: (alias.name, "") for alias in node.names}
     for call in _literal_calls(tree):
         whole = ast.unparse(call.func)
         first, _, rest = whole.rpartition(".")
@@ -175,7 +175,7 @@ def _shown(module: str, source: str) -> Iterator[ProbeCall]:
 
 def _own(module: str, source: str, calls: Iterable[ast.Call]) -> Iterator[ProbeCall]:
     """Those among these that are of a module's own functions."""
-    own = {it.name for it in _parsed(source).body if isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef)}
+    own = {node.name for node in _parsed(source).body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     for call in calls:
         name = ast.unparse(call.func).removeprefix(f"{module}.")
         if name in own:
@@ -184,7 +184,7 @@ def _own(module: str, source: str, calls: Iterable[ast.Call]) -> Iterator[ProbeC
 
 def _examples(text: str) -> list[str]:
     try:
-        return [it.source for it in doctest.DocTestParser().get_examples(text)]
+        return [example.source for example in doctest.DocTestParser().get_examples(text)]
     except ValueError:
         return []
 
@@ -196,7 +196,7 @@ def _literal_calls(tree: ast.AST) -> Iterator[ast.Call]:
 
 
 def _arguments(call: ast.Call) -> str:
-    named = (f"{it.arg}={ast.unparse(it.value)}" for it in call.keywords if it.arg)
+    named = (f"{keyword.arg}={ast.unparse(keyword.value)}" for keyword in call.keywords if keyword.arg)
     return ", ".join((*map(ast.unparse, call.args), *named))
 
 
@@ -234,9 +234,11 @@ class ProbeCommand(NamedTuple):
 
 def collect_distinguishing_commands(text: str, programs: Collection[str]) -> tuple[ProbeCommand, ...]:
     """The commands in a text that start one of these programs, each once, and then others near to them."""
-    found = [ProbeCommand(it[1], tuple(it[2].split())) for it in _COMMAND.finditer(text) if it[1] in programs]
+    found = [
+        ProbeCommand(match[1], tuple(match[2].split())) for match in _COMMAND.finditer(text) if match[1] in programs
+    ]
     commands: dict[str, ProbeCommand] = {}
-    for command in (*found, *(near for it in found for near in _similar_commands(it))):
+    for command in (*found, *(near for written in found for near in _similar_commands(written))):
         commands.setdefault(str(command), command)
     return tuple(commands.values())
 

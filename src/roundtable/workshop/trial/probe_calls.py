@@ -59,7 +59,7 @@ def _awaited(came: Any) -> Any:
 
 def _is_there(module: str) -> bool:
     paths = [os.path.join(root, *module.split(".")) for root in _roots()]
-    return any(os.path.isfile(f"{it}.py") or os.path.isfile(os.path.join(it, "__init__.py")) for it in paths)
+    return any(os.path.isfile(f"{path}.py") or os.path.isfile(os.path.join(path, "__init__.py")) for path in paths)
 
 
 def _roots() -> list[str]:

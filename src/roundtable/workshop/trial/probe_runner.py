@@ -64,7 +64,7 @@ def main() -> None:
     rows: list[list[int]] = []
     for setup in request["setups"]:
         seen = _observed(setup, probes, limits)
-        rows.append([known.setdefault(it, len(known)) for it in seen])
+        rows.append([known.setdefault(text, len(known)) for text in seen])
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     answer = {"words": list(known), "rows": rows, "processor": used.ru_utime + used.ru_stime}
     with os.fdopen(answers, "wb") as out:
@@ -191,7 +191,7 @@ def _written(value: Any) -> str:
     match value:
         case dict():
             items = cast("dict[Any, Any]", value).items()
-            return f"{{{', '.join(sorted(f'{_written(key)}: {_written(it)}' for key, it in items))}}}"
+            return f"{{{', '.join(sorted(f'{_written(key)}: {_written(item)}' for key, item in items))}}}"
         case set() | frozenset():
             return f"{{{', '.join(sorted(map(_written, cast('set[Any]', value))))}}}"
         case list() if type(cast("object", value)) is list:

@@ -29,7 +29,10 @@ def outcomes(paths: list[str], bare: bool = False) -> dict[str, str]:
     except ImportError:
         return _by_unittest(paths)
     reports = _Reports()
-    pytest.main(["-q", "-p", "no:cacheprovider", "-o", "addopts=", *(f"./{it}" for it in paths)], plugins=[reports])
+    pytest.main(
+        ["-q", "-p", "no:cacheprovider", "-o", "addopts=", *(f"./{test_path}" for test_path in paths)],
+        plugins=[reports],
+    )
     return reports.failures
 
 
@@ -42,9 +45,9 @@ def _stand_in(path: str) -> None:
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 with suppress(Exception):
                     module = importlib.import_module(node.module)
-                    for it in node.names:
-                        if it.name != "*" and not hasattr(module, it.name):
-                            setattr(module, it.name, _missing)
+                    for alias in node.names:
+                        if alias.name != "*" and not hasattr(module, alias.name):
+                            setattr(module, alias.name, _missing)
 
 
 def _missing(*_: Any, **__: Any) -> Any:
@@ -76,8 +79,11 @@ class _Results(unittest.TestResult):
     def stopTest(self, test: unittest.TestCase) -> None:
         """Neither failed nor skipped is passed."""
         super().stopTest(test)
-        failed = {it.id(): _told(why.rstrip().rpartition("\n")[2]) for it, why in (*self.failures, *self.errors)}
-        if test not in [it for it, _ in self.skipped]:
+        failed = {
+            failed_test.id(): _told(why.rstrip().rpartition("\n")[2])
+            for failed_test, why in (*self.failures, *self.errors)
+        }
+        if test not in [skipped for skipped, _ in self.skipped]:
             self.why[test.id()] = failed.get(test.id(), "")
 
 

@@ -70,7 +70,7 @@ async def run_probes(
         return ProbeObservations(
             why=run.stopped or "It ended without an answer.", processor_seconds=run.processor_seconds
         )
-    rows = [[answer.words[it] for it in row] for row in answer.rows]
+    rows = [[answer.words[index] for index in row] for row in answer.rows]
     return ProbeObservations(rows, answer.processor)
 
 

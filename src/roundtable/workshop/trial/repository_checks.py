@@ -51,7 +51,7 @@ def find_candidate_checks(tree: Path, laid: Iterable[str]) -> CheckCommands:
     Nothing is installed for it: where it asks for packages, its tests could not pass.
     """
     files = _files(tree)
-    brings_tests = any(is_collected_test_file(it) and not it.endswith(".py") for it in (*files, *laid))
+    brings_tests = any(is_collected_test_file(file) and not file.endswith(".py") for file in (*files, *laid))
     asks = any(pattern.search(_read(tree / name)) for name, pattern in _ASKS_FOR_PACKAGES.items())
     others = _others(tree, files)
     return {name: argv for name, argv in others.items() if brings_tests and not asks and shutil.which(argv[0])}
@@ -72,7 +72,7 @@ def _told(workspace: Path, tree: Path, files: Collection[str]) -> RepositoryChec
         {**python.commands, **here},
         (
             *python.unrun_reasons,
-            *(f"The tests are not run by {it}, which is not here. Install it, or {_LIST}." for it in absent),
+            *(f"The tests are not run by {program}, which is not here. Install it, or {_LIST}." for program in absent),
         ),
     )
 
@@ -86,18 +86,18 @@ def choose_test_python(checks: CheckCommands, workspace: Path) -> str:
 def _reached(program: str, workspace: Path, tree: Path, lent: Iterable[str]) -> str:
     """A program as it is reached from a tree, which has no environments and nothing else that git ignores."""
     beside = "/" in program and not (tree / program).is_file() and (workspace / program).is_file()
-    there = any(Path(program).is_relative_to(it) for it in lent)
+    there = any(Path(program).is_relative_to(folder) for folder in lent)
     return str(workspace / program) if beside and not there else program
 
 
 def _python(tree: Path, files: Collection[str], workspace: Path) -> RepositoryChecks:
     """The tests in Python: by pytest where it is to be had, else by unittest where that is enough."""
-    tests = sorted(it for it in files if PurePosixPath(it).match("test_*.py") or it.endswith("_test.py"))
+    tests = sorted(file for file in files if PurePosixPath(file).match("test_*.py") or file.endswith("_test.py"))
     if not tests:
         return RepositoryChecks()
     own = find_project_python(workspace)
     python = str(own or sys.executable)
-    needing = next((it for it in tests if _PYTEST.search(_read(tree / it))), "")
+    needing = next((test for test in tests if _PYTEST.search(_read(tree / test))), "")
     by_pytest = python if python_has_pytest(own) else ""
     if needing and not own and not by_pytest:
         by_pytest = find_python_with_pytest(workspace)
@@ -118,8 +118,8 @@ def _starts(tests: Iterable[str], files: Collection[str]) -> Iterator[tuple[str,
     """Where unittest begins to look, by a name for it: it goes into no folder that is not a package, unless told to."""
     found: dict[str, tuple[str, ...]] = {}
     for test in tests:
-        folders = [it.as_posix() for it in reversed(PurePosixPath(test).parents)][1:]
-        bare = [it for it in folders if f"{it}/__init__.py" not in files]
+        folders = [parent.as_posix() for parent in reversed(PurePosixPath(test).parents)][1:]
+        bare = [name for name in folders if f"{name}/__init__.py" not in files]
         if bare:
             found[bare[-1]] = ("-s", bare[-1])
         elif folders:

@@ -41,8 +41,8 @@ SUDDEN_END_CHECK = "a sudden end"
 _VALUE = "= "
 _NOTHING = "= None"
 _SLIPS = tuple(
-    f"{ERROR_SIGN} {it}"
-    for it in ("AttributeError", "IndexError", "KeyError", "NameError", "RecursionError", "UnboundLocalError")
+    f"{ERROR_SIGN} {name}"
+    for name in ("AttributeError", "IndexError", "KeyError", "NameError", "RecursionError", "UnboundLocalError")
 )
 """Errors that come of a mistake more often than of a decision."""
 _SHOWN = 80
@@ -78,13 +78,13 @@ async def run_candidate_trials(
     those count that fail on the bare tree. `seconds` is how long each check may take.
     """
     bench = _Bench(sandbox, checks, python, tell or (lambda line: None), Bounds(seconds))
-    first = dict(zip(trees, await _together(bench.check(*it) for it in trees.items()), strict=True))
+    first = dict(zip(trees, await _together(bench.check(*entry) for entry in trees.items()), strict=True))
     unsteady = await bench.unsteady(trees, first)
     outcomes = bench.counted(first)
     trees = {name: tree for name, tree in trees.items() if name == BASELINE or not _hung(first[name])}
     examples: list[str] = []
     if task.examples:
-        failures = await _together(bench.failures(EXAMPLES_CHECK, task.examples, *it) for it in trees.items())
+        failures = await _together(bench.failures(EXAMPLES_CHECK, task.examples, *entry) for entry in trees.items())
         shown = dict(zip(trees, failures, strict=True))
         examples = _telling_examples(shown)
         outcomes = _with_examples(outcomes, shown, examples)
@@ -92,7 +92,7 @@ async def run_candidate_trials(
         author: dict(
             zip(
                 trees,
-                await _together(bench.test(author, files, *it) for it in trees.items()),
+                await _together(bench.test(author, files, *entry) for entry in trees.items()),
                 strict=True,
             )
         )
@@ -100,7 +100,10 @@ async def run_candidate_trials(
         if files
     }
     told = await bench.tell_apart(trees, tests, task.words)
-    names = {author: list(dict.fromkeys(test for it in seen.values() for test in it)) for author, seen in found.items()}
+    names = {
+        author: list(dict.fromkeys(test for passed in seen.values() for test in passed))
+        for author, seen in found.items()
+    }
     return msgspec.structs.replace(
         told,
         checks=bench.lasting(outcomes, trees),
@@ -133,7 +136,7 @@ async def run_candidate_checks(
 
 async def _together(runs: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """What all of these come to, side by side; where one fails, or somebody stops them, each is waited for to end."""
-    tasks = [asyncio.create_task(it) for it in runs]
+    tasks = [asyncio.create_task(run) for run in runs]
     try:
         return list(await asyncio.gather(*tasks))
     finally:
@@ -144,7 +147,7 @@ async def _together(runs: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 def _hung(checks: Iterable[CheckOutcome]) -> bool:
     """Whether the clock stopped a check: whatever else is run then would only wait for the clock again."""
-    return any(it.limit is Limit.TIME for it in checks)
+    return any(check.limit is Limit.TIME for check in checks)
 
 
 def _telling_examples(shown: Mapping[str, Mapping[str, str]]) -> list[str]:
@@ -162,7 +165,7 @@ def _with_examples(
     found: dict[str, tuple[CheckOutcome, ...]] = {}
     for name, checks in outcomes.items():
         seen = shown.get(name, {})
-        failed = [seen.get(it, "One of them could not be run.") for it in counted if seen.get(it) != ""]
+        failed = [seen.get(name, "One of them could not be run.") for name in counted if seen.get(name) != ""]
         words = f"{len(counted) - len(failed)} of {len(counted)} came to what the task says."
         found[name] = (*checks, CheckOutcome(EXAMPLES_CHECK, (), 1 if failed else 0, "\n".join((words, *failed))))
     return found
@@ -193,21 +196,28 @@ class _Bench:
 
         Nobody waits again for what had to be stopped.
         """
-        bare = {it.name: it.passed for it in first.get(BASELINE, ())}
-        differ = {it.name for checks in first.values() for it in checks if it.passed != bare.get(it.name, it.passed)}
+        bare = {check.name: check.passed for check in first.get(BASELINE, ())}
+        differ = {
+            check.name
+            for checks in first.values()
+            for check in checks
+            if check.passed != bare.get(check.name, check.passed)
+        }
         doubted = [
-            (it, name)
+            (check, name)
             for name, checks in first.items()
-            for it in checks
-            if it.name in differ and it.code is not None and (name == BASELINE or it.passed != bare[it.name])
+            for check in checks
+            if check.name in differ
+            and check.code is not None
+            and (name == BASELINE or check.passed != bare[check.name])
         ]
         if doubted:
             self._tell("What did not end as it did before, once more:")
-        again = await _together(self._checked(it.name, name, trees[name], {}) for it, name in doubted)
+        again = await _together(self._checked(check.name, name, trees[name], {}) for check, name in doubted)
         found: dict[str, tuple[str, ...]] = {}
-        for (it, name), second in zip(doubted, again, strict=True):
-            if it.passed != second.passed:
-                found[name] = (*found.get(name, ()), it.name)
+        for (check, name), second in zip(doubted, again, strict=True):
+            if check.passed != second.passed:
+                found[name] = (*found.get(name, ()), check.name)
         return found
 
     def counted(self, outcomes: Mapping[str, tuple[CheckOutcome, ...]]) -> dict[str, tuple[CheckOutcome, ...]]:
@@ -233,7 +243,7 @@ class _Bench:
     async def test(self, author: str, files: Mapping[str, str], name: str, tree: Path) -> dict[str, bool]:
         """One seat's tests on one candidate's tree."""
         if not any(path.endswith(".py") for path in files):
-            return {it.name: it.passed for it in await self.check(name, tree, files)}
+            return {check.name: check.passed for check in await self.check(name, tree, files)}
         return {test: not why for test, why in (await self.failures(author, files, name, tree)).items()}
 
     async def failures(self, author: str, files: Mapping[str, str], name: str, tree: Path) -> dict[str, str]:
@@ -274,26 +284,32 @@ class _Bench:
         texts = [text for files in tests.values() for path, text in files.items() if path.endswith(".py")]
         laid = {path for files in tests.values() for path in files}
         changed = await asyncio.to_thread(_changed, list(trees.values()), laid)
-        calls = collect_distinguishing_calls(texts, changed, [it.call for it in parse_task_examples(task)])
+        calls = collect_distinguishing_calls(texts, changed, [example.call for example in parse_task_examples(task)])
         commands = collect_distinguishing_commands(
-            task, [it for tree in trees.values() for it in _programs(tree) if python_module_name(it) in changed]
+            task,
+            [
+                program
+                for tree in trees.values()
+                for program in _programs(tree)
+                if python_module_name(program) in changed
+            ],
         )
         inputs: list[ProbeCall | ProbeCommand] = [*calls, *commands]
         asked = calls if task else ()
-        changeable = [it for it in asked if it.has_mutable_arguments]
+        changeable = [call for call in asked if call.has_mutable_arguments]
         candidates = {name: tree for name, tree in trees.items() if name != BASELINE}
         if not inputs or not (asked or len(candidates) > 1):
             return TrialResults()
         seconds = PROBE_COMMAND_SECONDS if commands else _CALL_SECONDS
-        probes, changes = [it.probe for it in inputs], [it.mutation_probe for it in changeable]
+        probes, changes = [probe_input.probe for probe_input in inputs], [call.mutation_probe for call in changeable]
         self._tell(f"{pluralize(len(inputs), 'telling input')} on {pluralize(len(candidates), 'candidate')}")
         seen = await self._asked(candidates, [*probes, *changes], seconds)
         outputs = {name: _by_input(inputs, said) for name, said in seen.items()}
-        if len({frozenset(it.items()) for it in outputs.values()}) > 1:
+        if len({frozenset(seen_outputs.items()) for seen_outputs in outputs.values()}) > 1:
             again = await self._asked(candidates, probes, seconds)
             outputs = _lasting(outputs, {name: _by_input(inputs, said) for name, said in again.items()})
         bare = {BASELINE: trees[BASELINE]} if asked else {}
-        before = (await self._asked(bare, [*changes, *(it.probe for it in asked)], seconds)).get(BASELINE, {})
+        before = (await self._asked(bare, [*changes, *(call.probe for call in asked)], seconds)).get(BASELINE, {})
         return TrialResults(
             outputs=outputs if changeable or len(candidates) > 1 else {},
             side_effects={name: _in_place(changeable, before, said) for name, said in seen.items()},
@@ -315,13 +331,17 @@ class _Bench:
 
 
 def _by_input(inputs: Sequence[ProbeCall | ProbeCommand], said: Mapping[str, str]) -> dict[str, str]:
-    return {str(it): _came(it, said[it.probe]) for it in inputs if it.probe in said}
+    return {
+        str(probe_input): _came(probe_input, said[probe_input.probe])
+        for probe_input in inputs
+        if probe_input.probe in said
+    }
 
 
 def _lasting(outputs: Mapping[str, dict[str, str]], again: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str]]:
     """Without the inputs for which something else comes out of the same candidate each time: chance tells nothing."""
-    chance = {it for name, seen in outputs.items() for it, said in seen.items() if again[name].get(it) != said}
-    return {name: {it: said for it, said in seen.items() if it not in chance} for name, seen in outputs.items()}
+    chance = {key for name, seen in outputs.items() for key, said in seen.items() if again[name].get(key) != said}
+    return {name: {key: said for key, said in seen.items() if key not in chance} for name, seen in outputs.items()}
 
 
 def _slips(calls: Sequence[ProbeCall], before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
@@ -329,22 +349,22 @@ def _slips(calls: Sequence[ProbeCall], before: Mapping[str, str], now: Mapping[s
 
     A function that came to None whatever it was given was only a place for one.
     """
-    came = {it: was for it in calls if (was := before.get(it.probe, "")).startswith(_VALUE)}
-    did = {it.function for it, was in came.items() if was != _NOTHING}
+    came = {call: was for call in calls if (was := before.get(call.probe, "")).startswith(_VALUE)}
+    did = {call.function for call, was in came.items() if was != _NOTHING}
     return tuple(
-        f"{it} came to {was.removeprefix(_VALUE)[:_SHOWN]} before, "
+        f"{call} came to {was.removeprefix(_VALUE)[:_SHOWN]} before, "
         f"and ends in {said.removeprefix(f'{ERROR_SIGN} ')} now."
-        for it, was in came.items()
-        if it.function in did and (said := now.get(it.probe, "")) in _SLIPS
+        for call, was in came.items()
+        if call.function in did and (said := now.get(call.probe, "")) in _SLIPS
     )
 
 
 def _in_place(calls: Sequence[ProbeCall], before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
     """The calls that come to something and change what they are given, of functions that are known to have left it."""
     left = ("= (True, False)", "= (False, False)")
-    others = {it.function for it in calls if before.get(it.mutation_probe) not in left}
+    others = {call.function for call in calls if before.get(call.mutation_probe) not in left}
     return tuple(
-        str(it) for it in calls if now.get(it.mutation_probe) == "= (True, True)" and it.function not in others
+        str(call) for call in calls if now.get(call.mutation_probe) == "= (True, True)" and call.function not in others
     )
 
 

@@ -137,7 +137,7 @@ def _of_the_one_function(text: str) -> Iterator[TaskExample]:
     It has to say so from the beginning of a clause on: "users whose 'state' is 'new'" is about something else.
     """
     calls = list(_CALL.finditer(text))
-    is_one = len({it[1] for it in calls}) == 1 and any(_PARAMETER.match(text, it.end()) for it in calls)
+    is_one = len({call[1] for call in calls}) == 1 and any(_PARAMETER.match(text, call.end()) for call in calls)
     if not is_one or "." in calls[0][1] or _METHOD.search(text):
         return
     name = calls[0][1]
@@ -172,7 +172,7 @@ def _pairs(text: str, at: int, links: re.Pattern[str]) -> Iterator[tuple[str, st
 
 
 def _are_numbers(*literals: str) -> bool:
-    return all(it.lstrip("-")[0].isdigit() for it in literals)
+    return all(literal.lstrip("-")[0].isdigit() for literal in literals)
 
 
 def _closed(text: str, start: int) -> int:

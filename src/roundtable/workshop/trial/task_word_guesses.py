@@ -38,7 +38,7 @@ _DONE_TO_IT = (
     "decrement accumulate collect deposit withdraw enroll cache memoize"
 )
 _IN_PLACE = re.compile(
-    rf"\bin[ -]place\b|\b(?:{'|'.join(it.rstrip('ey') for it in _DONE_TO_IT.split())})"
+    rf"\bin[ -]place\b|\b(?:{'|'.join(word.rstrip('ey') for word in _DONE_TO_IT.split())})"
     r"(?:e?s|e|(?:p|pp)?ed|(?:p|pp)?ing|y|ies|ied)?\b|\b(?:adds|adding|sets|into|memo|seen|visited)\b"
     r"|\btak(?:es?|en|ing) .{1,40}\b(?:off|out|away|from)\b",
     re.IGNORECASE,
@@ -63,7 +63,12 @@ def collect_task_words(session: Session, decided: str = "") -> str:
 
     Where the decision is to take what somebody wrote for the task, its words ask for nothing more.
     """
-    plans = (move.text for name, it in session.rounds.items() if name.endswith("-plan") for move in it.moves())
+    plans = (
+        move.text
+        for name, meeting_round in session.rounds.items()
+        if name.endswith("-plan")
+        for move in meeting_round.moves()
+    )
     told = () if _is_about_files(session) else (decided,)
     return "\n".join((session.charter.question, _position(session), *told, *plans))
 
@@ -79,7 +84,7 @@ def _is_about_files(session: Session) -> bool:
 
 def find_decision_context_item(session: Session) -> ContextItem | None:
     """The decision as whoever carries it out was told it, where there is one."""
-    return next((it for it in session.charter.context if it.name == DECISION_CONTEXT_NAME), None)
+    return next((item for item in session.charter.context if item.name == DECISION_CONTEXT_NAME), None)
 
 
 def task_words_mention_file(words: str, file: DraftFile) -> bool:
@@ -89,7 +94,7 @@ def task_words_mention_file(words: str, file: DraftFile) -> bool:
     """
     name = file.path.rpartition("/")[2]
     stem = name.partition(".")[0].removeprefix("test_").removesuffix("_test")
-    by_name = any(re.search(rf"(?<!\w){re.escape(it)}(?!\w)", words) for it in (file.path, name, stem) if it)
+    by_name = any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", words) for word in (file.path, name, stem) if word)
     return by_name or _speaks_of(words, _defined(file))
 
 
@@ -99,23 +104,27 @@ def guess_task_changes_tests(session: Session) -> bool:
     What seats decided or planned is not the person's word.
     """
     sentences = _SENTENCE.split(session.charter.question)
-    return any(_names_tests(match) for it in sentences for match in _TESTS_TOO.finditer(it) if not _denied(match))
+    return any(
+        _names_tests(match) for sentence in sentences for match in _TESTS_TOO.finditer(sentence) if not _denied(match)
+    )
 
 
 def guess_task_changes_file(session: Session, file: DraftFile) -> bool:
     """Whether the person says so of a file, by its path or its name, or speaks of what it defined before."""
-    names = "|".join(re.escape(it) for it in (file.was or file.path, file.path.rpartition("/")[2]))
+    names = "|".join(re.escape(path) for path in (file.was or file.path, file.path.rpartition("/")[2]))
     asked = re.compile(rf"(?:{_CHANGE}|{_ADD})(?:{names})(?![\w/]|\.\w)", re.IGNORECASE | re.DOTALL)
-    found = (match for it in _SENTENCE.split(session.charter.question) for match in asked.finditer(it))
+    found = (match for sentence in _SENTENCE.split(session.charter.question) for match in asked.finditer(sentence))
     before = _defined(msgspec.structs.replace(file, path=file.was or file.path, after=None))
-    return any(not _denied(it) for it in found) or _speaks_of(session.charter.question, before)
+    return any(not _denied(match) for match in found) or _speaks_of(session.charter.question, before)
 
 
 def guess_task_allows_mutation(session: Session) -> bool:
     """Whether any word of the person may mean that a function changes what it is given; what is forbidden does not."""
     words = f"{session.charter.question}\n\n{_position(session)}"
-    found = (match for it in _SENTENCE.split(words.replace("_", " ")) for match in _IN_PLACE.finditer(it))
-    return _CHANGER.search(words) is not None or any(not _NOT_THIS.search(it.string[: it.start()]) for it in found)
+    found = (match for sentence in _SENTENCE.split(words.replace("_", " ")) for match in _IN_PLACE.finditer(sentence))
+    return _CHANGER.search(words) is not None or any(
+        not _NOT_THIS.search(match.string[: match.start()]) for match in found
+    )
 
 
 def guess_task_expects_errors(session: Session) -> bool:

@@ -41,8 +41,13 @@ def fail_checks_with_fewer_tests(
     outcomes: Sequence[CheckOutcome], before: Sequence[CheckOutcome]
 ) -> tuple[CheckOutcome, ...]:
     """The checks of a candidate; one that ran fewer tests than on the bare tree did not pass, whatever its end."""
-    known = {it.name: count for it in before if (count := parse_executed_test_count(it.output)) is not None}
-    return tuple(_judged(it, known[it.name]) if it.passed and it.name in known else it for it in outcomes)
+    known = {
+        outcome.name: count for outcome in before if (count := parse_executed_test_count(outcome.output)) is not None
+    }
+    return tuple(
+        _judged(outcome, known[outcome.name]) if outcome.passed and outcome.name in known else outcome
+        for outcome in outcomes
+    )
 
 
 def explain_uninformative_check(outcome: CheckOutcome, bare: CheckOutcome | None) -> str:

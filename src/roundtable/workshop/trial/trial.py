@@ -135,9 +135,9 @@ class CandidateTrial:
             found = reject_uncorroborated_candidates(session.charter.question, *found), found[1]
         wishes, trials = found
         decided = rank_tried_candidates(wishes, trials)
-        best = decided.best if any(it.passes_all_checks for it in wishes) else list_eligible_candidates(wishes)
+        best = decided.best if any(change.passes_all_checks for change in wishes) else list_eligible_candidates(wishes)
         ways = decided.ways if decided.compared else ()
-        candidates = {it.seat: await self._candidate(it, trials, ways) for it in wishes}
+        candidates = {change.seat: await self._candidate(change, trials, ways) for change in wishes}
         order = [*decided.order, *(seat for seat in candidates if seat not in decided.order)]
         return CandidatesTried(
             tuple(candidates[seat] for seat in order),
@@ -147,7 +147,7 @@ class CandidateTrial:
             collect_distinguishing_outputs(trials, decided, best),
             self.sanitize_notes(trials.explain_uninformative_checks(trials.candidates)),
             self.sanitize_outcomes(trials.checks.get(BASELINE, ())),
-            suggest_new_test_path([file for it in wishes for file in it.own_files], await self._names()),
+            suggest_new_test_path([file for change in wishes for file in change.own_files], await self._names()),
         )
 
     async def try_merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: LineCallback) -> MergeTried:
@@ -166,8 +166,12 @@ class CandidateTrial:
     ) -> Sequence[ProposedChange]:
         """What each of these seats wrote last in these rounds comes to."""
         said = [move for name in effect.rounds for move in session.rounds[name].moves()]
-        moves = {seat: [it for it in said if it.seat == seat] for seat in effect.seats}
-        wishes = [await asyncio.to_thread(self._last_wish, session, it, over) for it in moves.values() if it]
+        moves = {seat: [move for move in said if move.seat == seat] for seat in effect.seats}
+        wishes = [
+            await asyncio.to_thread(self._last_wish, session, seat_moves, over)
+            for seat_moves in moves.values()
+            if seat_moves
+        ]
         return list(map(exclude_forbidden_files, wishes)) if starts_without_files(session.charter) else wishes
 
     def _last_wish(self, session: Session, moves: Sequence[Move], over: Sequence[DraftFile]) -> ProposedChange:
@@ -205,34 +209,34 @@ class CandidateTrial:
         taken: dict[str, ProposedChange] = {}
         for changed in (False, True):
             wishes, trials = found
-            broken = {it.seat for it in wishes if not it.passes_all_but_evidence}.intersection(
+            broken = {change.seat for change in wishes if not change.passes_all_but_evidence}.intersection(
                 trials.list_breaking_candidates()
             )
-            unshown = {it.seat for it in wishes if it.lacks_evidence}
+            unshown = {change.seat for change in wishes if change.lacks_evidence}
             made = [
-                await asyncio.to_thread(revert_unrelated_candidate_edits, it, asked, changed=changed)
-                for it in written
-                if it.seat in broken
+                await asyncio.to_thread(revert_unrelated_candidate_edits, change, asked, changed=changed)
+                for change in written
+                if change.seat in broken
             ]
-            narrower: dict[str, ProposedChange] = {it.seat: it for it in made if it is not None}
+            narrower: dict[str, ProposedChange] = {change.seat: change for change in made if change is not None}
             while narrower:
                 tell(f"Again, with what nobody asked to change as it was: {', '.join(narrower)}")
-                now = [{**taken, **narrower}.get(it.seat, it) for it in written]
+                now = [{**taken, **narrower}.get(change.seat, change) for change in written]
                 again = await self._tried(session, now, collect_tests_by_seat(written), over, sandbox, tell)
                 hold = {
-                    it.seat
-                    for it in again[0]
-                    if it.passes_all_checks
+                    change.seat
+                    for change in again[0]
+                    if change.passes_all_checks
                     or (
-                        it.passes_all_but_evidence
-                        and it.seat in unshown
-                        and (not changed or candidate_defines_any(it, asked))
+                        change.passes_all_but_evidence
+                        and change.seat in unshown
+                        and (not changed or candidate_defines_any(change, asked))
                     )
                 }
                 if hold.issuperset(narrower):
                     taken, found = {**taken, **narrower}, again
                     break
-                narrower = {seat: it for seat, it in narrower.items() if seat in hold}
+                narrower = {seat: change for seat, change in narrower.items() if seat in hold}
         return found
 
     async def _tried(
@@ -245,23 +249,25 @@ class CandidateTrial:
         tell: LineCallback,
     ) -> tuple[Sequence[ProposedChange], TrialResults]:
         """Run all that can be written of these, and hold it to everything that a change has to pass."""
-        ready = {it.seat: it for it in wishes if it.is_writable}
-        code = {seat: exclude_new_tests(it).files for seat, it in ready.items()}
+        ready = {change.seat: change for change in wishes if change.is_writable}
+        code = {seat: exclude_new_tests(change).files for seat, change in ready.items()}
         asked = render_example_test_file(
-            parse_task_examples(session.charter.question), [it.files for it in ready.values()]
+            parse_task_examples(session.charter.question), [change.files for change in ready.values()]
         )
         trials = await self.run_drafts({BASELINE: over, **code}, sandbox, tell, tests, asked, session.charter.question)
         staged = has_stages(session.charter)
-        wishes = [judge_candidate(it, trials, needs_evidence=bool(trials.baseline) and not staged) for it in wishes]
+        wishes = [
+            judge_candidate(change, trials, needs_evidence=bool(trials.baseline) and not staged) for change in wishes
+        ]
         if not (staged or guess_task_allows_mutation(session)):
             wishes = [
-                fail_candidate_on_finding(it, SIDE_EFFECTS_CHECK, trials.side_effects, SIDE_EFFECT_MESSAGE)
-                for it in wishes
+                fail_candidate_on_finding(change, SIDE_EFFECTS_CHECK, trials.side_effects, SIDE_EFFECT_MESSAGE)
+                for change in wishes
             ]
         if not (staged or guess_task_expects_errors(session)):
             wishes = [
-                fail_candidate_on_finding(it, REGRESSIONS_CHECK, trials.regressions, REGRESSION_MESSAGE)
-                for it in wishes
+                fail_candidate_on_finding(change, REGRESSIONS_CHECK, trials.regressions, REGRESSION_MESSAGE)
+                for change in wishes
             ]
         wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
         if not staged:
@@ -278,15 +284,15 @@ class CandidateTrial:
     ) -> list[ProposedChange]:
         """New tests that break the repository's own checks, where the code alone does not, are left out."""
         whole = {
-            it.seat: it.files
-            for it in wishes
-            if it.passes_all_but_evidence and any(map(is_new_test_file, it.own_files))
+            change.seat: change.files
+            for change in wishes
+            if change.passes_all_but_evidence and any(map(is_new_test_file, change.own_files))
         }
         if not whole or not trials.baseline:
             return list(wishes)
         again = await self.run_drafts({BASELINE: over, **whole}, sandbox, tell)
-        unfit = {seat for seat in whole if not all(it.passed for it in again.informative_checks(seat))}
-        return [exclude_new_tests(it) if it.seat in unfit else it for it in wishes]
+        unfit = {seat for seat in whole if not all(check.passed for check in again.informative_checks(seat))}
+        return [exclude_new_tests(change) if change.seat in unfit else change for change in wishes]
 
     async def _with_tests_as_they_were(
         self, session: Session, wishes: Sequence[ProposedChange], sandbox: Sandbox, tell: LineCallback
@@ -294,15 +300,17 @@ class CandidateTrial:
         """What passes has to pass what it was measured by before, too; where it does, that need not be another."""
         stands = not guess_task_changes_tests(session)
         measures = {
-            it.seat: await asyncio.to_thread(self.find_changed_check_files, session, it.own_files)
-            for it in wishes
-            if it.passes_all_but_evidence
+            change.seat: await asyncio.to_thread(self.find_changed_check_files, session, change.own_files)
+            for change in wishes
+            if change.passes_all_but_evidence
         }
         restored = {
-            it.seat: restore_check_files((exclude_test_files(it) if stands else it).files, measures[it.seat])
-            for it in wishes
-            if it.passes_all_but_evidence
-            and (measures[it.seat] or (stands and any(map(is_changed_test_file, it.own_files))))
+            change.seat: restore_check_files(
+                (exclude_test_files(change) if stands else change).files, measures[change.seat]
+            )
+            for change in wishes
+            if change.passes_all_but_evidence
+            and (measures[change.seat] or (stands and any(map(is_changed_test_file, change.own_files))))
         }
         if not restored:
             return list(wishes)
@@ -310,14 +318,14 @@ class CandidateTrial:
         again = await self.run_drafts(restored, sandbox, tell)
         return [
             judge_with_original_tests(
-                it,
-                again.informative_checks(it.seat),
-                find_changed_tests(it.own_files) if stands else {},
-                measures[it.seat],
+                change,
+                again.informative_checks(change.seat),
+                find_changed_tests(change.own_files) if stands else {},
+                measures[change.seat],
             )
-            if it.seat in restored
-            else it
-            for it in wishes
+            if change.seat in restored
+            else change
+            for change in wishes
         ]
 
     def find_changed_check_files(self, session: Session, files: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
@@ -332,14 +340,16 @@ class CandidateTrial:
             files, find_repository_checks(self._listed, self._workspace).commands, self._workspace
         )
         return tuple(
-            it for it in found if not (guess_task_changes_file(session, it) or (tests_too and is_test_change(it)))
+            file
+            for file in found
+            if not (guess_task_changes_file(session, file) or (tests_too and is_test_change(file)))
         )
 
     async def _candidate(self, wish: ProposedChange, trials: TrialResults, ways: Sequence[Sequence[str]]) -> Candidate:
         return Candidate(
             wish.seat,
             await self._drafts.keep(wish.files) if wish.own_files else "",
-            tuple(it.path for it in wish.own_files),
+            tuple(file.path for file in wish.own_files),
             wish.refused,
             self.sanitize_outcomes(wish.checks),
             trials.tests.get(wish.seat, {}),
@@ -399,11 +409,11 @@ class CandidateTrial:
 
     def sanitize_notes(self, said: Sequence[str]) -> tuple[str, ...]:
         """Sentences that quote what checks said, fit for the record."""
-        return tuple(self._redactor.redact(sanitize_text(it)) for it in said)
+        return tuple(self._redactor.redact(sanitize_text(note)) for note in said)
 
     def sanitize_outcomes(self, outcomes: Sequence[CheckOutcome]) -> tuple[CheckOutcome, ...]:
         """What checks said, fit for the record."""
-        return tuple(sanitize_check_outcome(it, self._redactor) for it in outcomes)
+        return tuple(sanitize_check_outcome(outcome, self._redactor) for outcome in outcomes)
 
 
 def change_request_source(session: Session) -> str:
@@ -414,16 +424,19 @@ def change_request_source(session: Session) -> str:
 def _as_shown(changes: Changeset, session: Session, move: Move, over: Sequence[DraftFile]) -> Changeset:
     """The same changes, of files as they were shown; an edit quotes what it rests on, and a draft knows what it did."""
     opened = session.rounds[move.round].opened
-    shown = {item.name: item.digest for item in (*(it for _, it in session.context()), *opened.prompt.files)}
+    shown = {
+        item.name: item.digest
+        for item in (*(context_item for _, context_item in session.context()), *opened.prompt.files)
+    }
     for file in over:
         shown.pop(file.path, None)
     return msgspec.structs.replace(
         changes,
         operations=tuple(
-            it
-            if isinstance(it, CreateFile | EditFile) or it.base
-            else msgspec.structs.replace(it, base=shown.get(it.path, ""))
-            for it in changes.operations
+            operation
+            if isinstance(operation, CreateFile | EditFile) or operation.base
+            else msgspec.structs.replace(operation, base=shown.get(operation.path, ""))
+            for operation in changes.operations
         ),
     )
 
@@ -433,9 +446,9 @@ def render_example_test_file(found: Sequence[TaskExample], drafts: Iterable[Sequ
 
     A call of something else than a module's, such as `stack.peek()`, needs what only the words around it say.
     """
-    paths = {it.path for files in drafts for it in files if it.after is not None and not is_test_file(it.path)}
+    paths = {file.path for files in drafts for file in files if file.after is not None and not is_test_file(file.path)}
     modules = [module for path in sorted(paths) if (module := python_module_name(path))]
-    readable = [it for it in found if it.owner in ("", *modules)]
+    readable = [example for example in found if example.owner in ("", *modules)]
     return (
         {"test_examples_of_the_task.py": render_examples_as_unittest(readable, modules)} if readable and modules else {}
     )

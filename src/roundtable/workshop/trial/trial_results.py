@@ -42,36 +42,42 @@ class TrialResults(Value, frozen=True):
     @property
     def baseline(self) -> dict[str, bool]:
         """How the checks ended without any candidate."""
-        return {it.name: it.passed for it in self.checks.get(BASELINE, ())}
+        return {check.name: check.passed for check in self.checks.get(BASELINE, ())}
 
     @property
     def candidates(self) -> tuple[str, ...]:
         """Those that were run."""
-        return tuple(it for it in self.checks if it != BASELINE)
+        return tuple(candidate for candidate in self.checks if candidate != BASELINE)
 
     def informative_checks(self, candidate: str) -> tuple[CheckOutcome, ...]:
         """The checks that tell something of a candidate."""
         silent = self._silent(candidate)
-        return tuple(it for it in self._outcomes(candidate) if it.name not in silent)
+        return tuple(outcome for outcome in self._outcomes(candidate) if outcome.name not in silent)
 
     def explain_uninformative_checks(self, candidates: Iterable[str]) -> tuple[str, ...]:
         """Which checks tell nothing of these candidates and why, a sentence each."""
         return tuple(
-            dict.fromkeys((*self.unrun_reasons, *(why for it in candidates for why in self._silent(it).values())))
+            dict.fromkeys(
+                (*self.unrun_reasons, *(why for candidate in candidates for why in self._silent(candidate).values()))
+            )
         )
 
     def _silent(self, candidate: str) -> dict[str, str]:
-        bare = {it.name: it for it in self.checks.get(BASELINE, ())}
+        bare = {check.name: check for check in self.checks.get(BASELINE, ())}
         outcomes = self._outcomes(candidate)
-        silent = {it.name: why for it in outcomes if (why := explain_uninformative_check(it, bare.get(it.name)))}
-        return silent | {it: _UNSTEADY.format(it) for it in self._unsteady(candidate)}
+        silent = {
+            outcome.name: why
+            for outcome in outcomes
+            if (why := explain_uninformative_check(outcome, bare.get(outcome.name)))
+        }
+        return silent | {name: _UNSTEADY.format(name) for name in self._unsteady(candidate)}
 
     def _outcomes(self, candidate: str) -> tuple[CheckOutcome, ...]:
         return (*self.checks.get(candidate, ()), *self.candidate_checks.get(candidate, ()))
 
     def fixed_checks(self, checks: Iterable[CheckOutcome]) -> set[str]:
         """Those of the checks that pass and did not before."""
-        return {it.name for it in checks if it.passed and self.baseline.get(it.name) is False}
+        return {check.name for check in checks if check.passed and self.baseline.get(check.name) is False}
 
     def evidence_authors(self, candidate: str) -> tuple[str, ...]:
         """Whose tests show what a candidate is for: they fail on the bare tree, pass with it, and can be relied on.
@@ -81,12 +87,16 @@ class TrialResults(Value, frozen=True):
         before and says nothing, or if two who wrote apart say the same.
         """
         passed, bare = self.tests.get(candidate, {}), self.tests.get(BASELINE, {})
-        authors = dict.fromkeys(self.authors[it] for it, held in passed.items() if held and not bare.get(it, False))
-        whole = [it for it in authors if self._passes(candidate, it)]
+        authors = dict.fromkeys(
+            self.authors[test] for test, held in passed.items() if held and not bare.get(test, False)
+        )
+        whole = [author for author in authors if self._passes(candidate, author)]
         return tuple(
-            it
-            for it in authors
-            if it == candidate or self._passes(it, it) or (it in whole and (self._breaks(it) or len(whole) > 1))
+            author
+            for author in authors
+            if author == candidate
+            or self._passes(author, author)
+            or (author in whole and (self._breaks(author) or len(whole) > 1))
         )
 
     def has_own_evidence(self, candidate: str) -> bool:
@@ -100,9 +110,11 @@ class TrialResults(Value, frozen=True):
         """
         bare = self.tests.get(BASELINE, {})
         authors = dict.fromkeys(by for test, by in self.authors.items() if not bare.get(test, False))
-        heard = [it for it in authors if it != candidate and self._passes(it, it)]
-        against = tuple(it for it in heard if not self._passes(candidate, it))
-        return tuple(it for it in self.evidence_authors(candidate) if it in heard and it not in against), against
+        heard = [author for author in authors if author != candidate and self._passes(author, author)]
+        against = tuple(author for author in heard if not self._passes(candidate, author))
+        return tuple(
+            author for author in self.evidence_authors(candidate) if author in heard and author not in against
+        ), against
 
     def _passes(self, candidate: str, author: str) -> bool:
         """Whether a candidate passes all tests of an author; who has no candidate passes its own."""
@@ -118,11 +130,11 @@ class TrialResults(Value, frozen=True):
         return tuple(filter(self._breaks, self.candidates))
 
     def _breaks(self, candidate: str) -> bool:
-        return any(not it.passed and self.baseline.get(it.name, False) for it in self._steady(candidate))
+        return any(not check.passed and self.baseline.get(check.name, False) for check in self._steady(candidate))
 
     def _steady(self, candidate: str) -> list[CheckOutcome]:
         unsteady = self._unsteady(candidate)
-        return [it for it in self.checks.get(candidate, ()) if it.name not in unsteady]
+        return [check for check in self.checks.get(candidate, ()) if check.name not in unsteady]
 
     def _unsteady(self, candidate: str) -> tuple[str, ...]:
         """The checks that show nothing of a candidate: whose end is chance with it, or was before it."""
@@ -133,7 +145,7 @@ class TrialResults(Value, frozen=True):
         return tuple(
             CandidateRun(
                 name,
-                {it.name: it.passed for it in self._steady(name)},
+                {check.name: check.passed for check in self._steady(name)},
                 self.tests.get(name, {}),
                 self.outputs.get(name, {}),
             )

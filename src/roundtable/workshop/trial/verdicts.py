@@ -69,8 +69,8 @@ def select_distinguishing_inputs(
     """The inputs that tell the best apart, those first that tell most of them apart, and what comes out of each."""
     inputs = dict.fromkeys(call for seat in best for call in outputs.get(seat, {}))
     came = {call: {seat: outputs.get(seat, {}).get(call, "") for seat in best} for call in inputs}
-    ways = {call: len(set(it.values())) for call, it in came.items()}
-    telling = sorted((it for it in came if ways[it] > 1), key=lambda it: -ways[it])
+    ways = {call: len(set(outcomes.values())) for call, outcomes in came.items()}
+    telling = sorted((call for call in came if ways[call] > 1), key=lambda call: -ways[call])
     return {call: came[call] for call in telling[:MAX_DISTINGUISHING_INPUTS]}
 
 
@@ -87,12 +87,12 @@ def judge_candidate(wish: ProposedChange, trials: TrialResults, *, needs_evidenc
     checks = trials.informative_checks(wish.seat)
     tests = trials.tests.get(wish.seat, {})
     own = {test: passed for test, passed in tests.items() if trials.authors.get(test) == wish.seat}
-    does_the_examples = any(it.name == EXAMPLES_CHECK and it.passed for it in checks)
+    does_the_examples = any(check.name == EXAMPLES_CHECK and check.passed for check in checks)
     if does_the_examples:
         own = own or mark_unrunnable_tests_failed(read_test_sources(wish.own_files))
     failed = [test for test, passed in own.items() if not passed]
     shown_by = trials.evidence_authors(wish.seat)
-    others = any(it != wish.seat for it in shown_by)
+    others = any(author != wish.seat for author in shown_by)
     if failed and (does_the_examples or (others and all(map(trials.fails_on_all_candidates, failed)))):
         wish = exclude_new_tests(wish)
     else:
@@ -112,8 +112,8 @@ def rank_tried_candidates(wishes: Sequence[ProposedChange], trials: TrialResults
 
 def list_eligible_candidates(wishes: Sequence[ProposedChange]) -> Sequence[str]:
     """Who may be chosen: those that are sound, or else those that are only in doubt."""
-    return [it.seat for it in wishes if it.passes_all_checks] or [
-        it.seat for it in wishes if it.passes_all_but_evidence
+    return [change.seat for change in wishes if change.passes_all_checks] or [
+        change.seat for change in wishes if change.passes_all_but_evidence
     ]
 
 
@@ -130,29 +130,37 @@ def reject_uncorroborated_candidates(
     weak = set[str]() if task_has_call_examples(task) and trials.counted_examples > 1 else {EXAMPLES_CHECK}
     if not trials.baseline or len(wishes) < 2:
         return wishes
-    rests = {it.seat for it in wishes if changes_any_code(it.own_files) and not trials.fixed_checks(it.checks) - weak}
-    doubts = {it: (EVIDENCE_CHECK, UNCORROBORATED_MESSAGE) for it in rests if not trials.has_own_evidence(it)}
-    doubts |= {it: (AGREEMENT_CHECK, why) for it in rests - doubts.keys() if (why := _opposed(trials, it))}
+    rests = {
+        change.seat
+        for change in wishes
+        if changes_any_code(change.own_files) and not trials.fixed_checks(change.checks) - weak
+    }
+    doubts = {seat: (EVIDENCE_CHECK, UNCORROBORATED_MESSAGE) for seat in rests if not trials.has_own_evidence(seat)}
+    doubts |= {seat: (AGREEMENT_CHECK, why) for seat in rests - doubts.keys() if (why := _opposed(trials, seat))}
     doubted = set[str]()
-    while any(it.passes_all_checks for it in wishes):
+    while any(change.passes_all_checks for change in wishes):
         decided = rank_tried_candidates(wishes, trials)
-        lone = {it for it in decided.best if (it,) in decided.clusters and it in doubts}
+        lone = {seat for seat in decided.best if (seat,) in decided.clusters and seat in doubts}
         if not lone or not (doubted or decided.alone):
             break
         doubted |= lone
-        wishes = [it.with_failed_check(*doubts[it.seat]) if it.seat in lone else it for it in wishes]
+        wishes = [
+            change.with_failed_check(*doubts[change.seat]) if change.seat in lone else change for change in wishes
+        ]
     if not doubted:
         return wishes
     idle = {
-        it.seat
-        for it in wishes
-        if it.passes_all_checks and not changes_any_code(it.own_files) and not trials.fixed_checks(it.checks)
+        change.seat
+        for change in wishes
+        if change.passes_all_checks
+        and not changes_any_code(change.own_files)
+        and not trials.fixed_checks(change.checks)
     }
     return [
-        it.with_failed_check(CODE_CHECK, NO_CODE_MESSAGE)
-        if it.seat in idle and not trials.evidence_authors(it.seat)
-        else it
-        for it in wishes
+        change.with_failed_check(CODE_CHECK, NO_CODE_MESSAGE)
+        if change.seat in idle and not trials.evidence_authors(change.seat)
+        else change
+        for change in wishes
     ]
 
 
@@ -178,18 +186,20 @@ def judge_with_original_tests(
     """A wish with those checks that fail where all is as it was, or without its needless changes of that."""
     failed = [
         msgspec.structs.replace(
-            it, name=f"{it.name}{ORIGINAL_TESTS_SUFFIX}", output=f"{it.output}\n{ORIGINAL_TESTS_MESSAGE}".strip()
+            outcome,
+            name=f"{outcome.name}{ORIGINAL_TESTS_SUFFIX}",
+            output=f"{outcome.output}\n{ORIGINAL_TESTS_MESSAGE}".strip(),
         )
-        for it in outcomes
-        if not it.passed
+        for outcome in outcomes
+        if not outcome.passed
     ]
     if failed:
         return msgspec.structs.replace(wish, checks=(*wish.checks, *failed))
     files, own = (
-        restore_check_files([it for it in each if it.path not in tests], measures)
+        restore_check_files([file for file in each if file.path not in tests], measures)
         for each in (wish.files, wish.own_files)
     )
-    restored = tuple(it.path for it in wish.own_files if it.path in tests or it in measures)
+    restored = tuple(file.path for file in wish.own_files if file.path in tests or file in measures)
     return msgspec.structs.replace(wish, files=files, own_files=own, restored=restored) if own else wish
 
 

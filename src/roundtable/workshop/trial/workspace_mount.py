@@ -37,11 +37,11 @@ def find_tree_dependencies(workspace: Path, rules: Sequence[str]) -> TreeDepende
     Links among the modules are copied: those of a workspace of packages lead to the packages of the tree.
     """
     with open_git(workspace) as git:
-        folders = [it.rstrip("/") for it in git.ignored_files() if it.endswith("/")]
+        folders = [path.rstrip("/") for path in git.ignored_files() if path.endswith("/")]
         known = set(git.files()) if rules else set[str]()
-    found = [it for name in folders if os.path.basename(name) == _MODULES for it in _entries(workspace, name)]
-    links = tuple(it for it in found if (workspace / it).is_symlink())
-    lent = {it: str(workspace / it) for it in found if it not in links}
+    found = [path for name in folders if os.path.basename(name) == _MODULES for path in _entries(workspace, name)]
+    links = tuple(path for path in found if (workspace / path).is_symlink())
+    lent = {path: str(workspace / path) for path in found if path not in links}
     named = [
         name
         for name in match_copy_patterns(workspace, rules)

@@ -1,1 +1,1 @@
-"""How candidates are run and judged: checks, tests, examples, and inputs that tell them apart."""
+"""Trials of candidates: collect checks, run every candidate, compare them, and judge what that showed."""

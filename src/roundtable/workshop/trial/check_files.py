@@ -1,4 +1,4 @@
-"""Files that say what a check does, such as the script it runs: who is measured does not choose the measure."""
+"""Check files decide what a check does, such as the script it runs. A candidate must not change its own checks."""
 
 from __future__ import annotations
 
@@ -16,44 +16,51 @@ from roundtable.core.changeset import DraftFile
 
 _PACKAGE, _SCRIPTS = "package.json", "scripts"
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
-_READ_BY = {
+_FILES_READ_BY_PROGRAM = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), (_PACKAGE,)),
     **dict.fromkeys(("make", "gmake"), _MAKEFILES),
 }
-"""What a program reads to know what it is to do; it takes the first that is there."""
-_RUNS_THE_NEXT = re.compile(r"(?:ba|da|k|z)?sh|python[\d.]*|node|deno|bun|ruby|perl|php|env|source|\.|&&|\|\||[;|!]")
+"""The files that a program reads to know what to do; it takes the first that exists."""
+_RUNS_NEXT_WORD = re.compile(r"(?:ba|da|k|z)?sh|python[\d.]*|node|deno|bun|ruby|perl|php|env|source|\.|&&|\|\||[;|!]")
 
 
 def find_changed_check_files(
     files: Iterable[DraftFile], checks: Mapping[str, Sequence[str]], workspace: Path
 ) -> tuple[DraftFile, ...]:
-    """Those of the files that make a check another than it was, by what it names and what its program reads."""
-    words = [list(_words(argv)) for argv in checks.values()]
-    scripts = {normpath(script) for argv in words for script in _scripts(argv)}
-    read = [_READ_BY[program] for argv in words for word in argv if (program := PurePosixPath(word).name) in _READ_BY]
-    return tuple(file for file in files if _is_other(file) and _measures(file, scripts, read, workspace))
+    """Return those of the files that change a check, judged by its command and the files its program reads."""
+    commands = [list(_split_command(argv)) for argv in checks.values()]
+    scripts = {normpath(script) for argv in commands for script in _executed_words(argv)}
+    files_read = [
+        _FILES_READ_BY_PROGRAM[program]
+        for argv in commands
+        for word in argv
+        if (program := PurePosixPath(word).name) in _FILES_READ_BY_PROGRAM
+    ]
+    return tuple(
+        file for file in files if _is_changed(file) and _is_used_by_check(file, scripts, files_read, workspace)
+    )
 
 
 def restore_check_file(file: DraftFile) -> DraftFile | None:
-    """A file with the measure in it put back; None where nothing else of it would be changed."""
-    before, after = _packages(file)
+    """Return the file with its check part restored; None if nothing else in it is changed."""
+    before, after = _read_both_packages(file)
     if before is None or after is None:
         return None
     scripts = {name: value for name, value in before.items() if name == _SCRIPTS}
-    kept = {**after, **scripts} if scripts else {name: value for name, value in after.items() if name != _SCRIPTS}
-    if kept == before:
+    restored = {**after, **scripts} if scripts else {name: value for name, value in after.items() if name != _SCRIPTS}
+    if restored == before:
         return None
-    return msgspec.structs.replace(file, after=(json.dumps(kept, indent=2, ensure_ascii=False) + "\n").encode())
+    return msgspec.structs.replace(file, after=(json.dumps(restored, indent=2, ensure_ascii=False) + "\n").encode())
 
 
 def describe_check_file(file: DraftFile) -> str:
-    """What of a file is the measure, for people."""
+    """Return which part of a file belongs to checks, for people."""
     path = file.was or file.path
     return f"the scripts of {path}" if PurePosixPath(path).name == _PACKAGE else path
 
 
-def _words(argv: Sequence[str]) -> Iterator[str]:
-    """The words of a command; those of a shell's own text among them."""
+def _split_command(argv: Sequence[str]) -> Iterator[str]:
+    """Yield the words of a command, including those of a shell script in it."""
     for word in argv:
         try:
             yield from shlex.split(word.replace(";", " ; ")) if " " in word else (word,)
@@ -61,41 +68,41 @@ def _words(argv: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-def _scripts(words: Sequence[str]) -> Iterator[str]:
-    """The words that are run themselves; an option in between is none."""
+def _executed_words(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words that are executed themselves, skipping options."""
     before = ";"
     for word in words:
         if word.startswith("-"):
             continue
-        if _RUNS_THE_NEXT.fullmatch(PurePosixPath(before).name or before):
+        if _RUNS_NEXT_WORD.fullmatch(PurePosixPath(before).name or before):
             yield word
         before = word
 
 
-def _is_other(file: DraftFile) -> bool:
-    """Whether the measure in it is not what it was."""
-    before, after = _packages(file)
-    if before is not None and after is not None:
-        return before.get(_SCRIPTS) != after.get(_SCRIPTS)
+def _is_changed(file: DraftFile) -> bool:
+    """Tell whether the check part of a file is changed."""
+    old_package, new_package = _read_both_packages(file)
+    if old_package is not None and new_package is not None:
+        return old_package.get(_SCRIPTS) != new_package.get(_SCRIPTS)
     return (file.before, file.was_executable) != (file.after, file.executable) or bool(file.was)
 
 
-def _measures(file: DraftFile, scripts: set[str], read: Iterable[Sequence[str]], workspace: Path) -> bool:
-    """Whether a check runs or reads it, and did so before: with it, or with one whose place it takes."""
+def _is_used_by_check(file: DraftFile, scripts: set[str], files_read: Iterable[Sequence[str]], workspace: Path) -> bool:
+    """Tell whether a check runs or reads the file and did so before: this file, or one that it replaces."""
     for path in (file.was, file.path):
         folder, name = PurePosixPath(path).parent, PurePosixPath(path).name
-        families = [names for names in read if name in names] + ([(name,)] if path in scripts else [])
+        families = [names for names in files_read if name in names] + ([(name,)] if path in scripts else [])
         if any((workspace / folder / file_name).is_file() for family in families for file_name in family):
             return True
     return False
 
 
-def _packages(file: DraftFile) -> list[dict[str, Any] | None]:
-    """What a package.json said and says; None where it is none that can be read."""
-    return [_package(file.was or file.path, file.before), _package(file.path, file.after)]
+def _read_both_packages(file: DraftFile) -> list[dict[str, Any] | None]:
+    """Return the package.json before and after the change; None where it cannot be read."""
+    return [_read_package(file.was or file.path, file.before), _read_package(file.path, file.after)]
 
 
-def _package(path: str, data: bytes | None) -> dict[str, Any] | None:
+def _read_package(path: str, data: bytes | None) -> dict[str, Any] | None:
     if data is None or PurePosixPath(path).name != _PACKAGE:
         return None
     try:

@@ -1,8 +1,6 @@
-"""Inputs that may tell candidates apart: calls in tests, in doctests and in the task, and inputs near to those.
+"""Inputs that may distinguish candidates: calls in tests, doctests and the task, commands in the task, and variations.
 
-Tells which parts of a program in Python say the same wherever they stand.
-
-Commands that may tell candidates apart: those in a person's own words that start a program of the project.
+Also tells which Python expressions mean the same wherever they are written.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from roundtable.workshop.trial.probes import read_module_source
 
 
 def is_literal_expression(node: ast.expr) -> bool:
-    """Whether it is a value as it is written."""
+    """Tell whether an expression is a literal value."""
     try:
         ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -28,7 +26,7 @@ def is_literal_expression(node: ast.expr) -> bool:
 
 
 def is_literal_call(node: ast.AST) -> bool:
-    """Whether it is a call all of whose arguments are such values."""
+    """Tell whether an expression is a call with only literal arguments."""
     return isinstance(node, ast.Call) and all(
         map(is_literal_expression, (*node.args, *(keyword.value for keyword in node.keywords)))
     )
@@ -36,14 +34,14 @@ def is_literal_call(node: ast.AST) -> bool:
 
 MAX_DISTINGUISHING_CALLS = 200
 PROBE_CALL_SETUP = f"{read_module_source(probe_calls)}\nlook_here()\n"
-"""What is run before any call, so that modules are found where projects keep them."""
+"""Code that runs before any call, so that modules are found where projects keep them."""
 
-_OTHER_MARKS = str.maketrans(".,!;:?", ";:?.,!")
-"""Who counts the marks in an example one by one has forgotten others."""
+_OTHER_PUNCTUATION = str.maketrans(".,!;:?", ";:?.,!")
+"""Other punctuation: code that handles the marks of an example one by one may have missed others."""
 
 
 class ProbeCall(NamedTuple):
-    """A function by its module, and literal arguments; `near` where nobody wrote it so."""
+    """A function with its module, and literal arguments. `is_variation` if nobody wrote the call."""
 
     module: str
     name: str
@@ -55,23 +53,23 @@ class ProbeCall(NamedTuple):
 
     @property
     def probe(self) -> str:
-        """The call as an expression that stands alone."""
+        """The call as an expression for a probe."""
         return f"called({self._call})"
 
     @property
     def function(self) -> tuple[str, str]:
-        """What is called, with whatever arguments."""
+        """Module and name of the called function."""
         return self.module, self.name
 
     @property
     def has_mutable_arguments(self) -> bool:
-        """Whether anything that it is given can be changed in place."""
-        given = ast.walk(ast.parse(f"_({self.arguments})", mode="eval").body)
-        return any(isinstance(node, ast.List | ast.Dict | ast.Set) or _is_empty_set(node) for node in given)
+        """Whether any of its arguments can be mutated."""
+        nodes = ast.walk(ast.parse(f"_({self.arguments})", mode="eval").body)
+        return any(isinstance(node, ast.List | ast.Dict | ast.Set) or _is_empty_set_call(node) for node in nodes)
 
     @property
     def mutation_probe(self) -> str:
-        """Whether it comes to something, and whether it changes what it is given, as such an expression."""
+        """An expression that tells whether the call returns a value and whether it mutates its arguments."""
         return f"came_and_changed({self._call})"
 
     @property
@@ -79,129 +77,148 @@ class ProbeCall(NamedTuple):
         return f"{self.module!r}, {self.name!r}, lambda give: give({self.arguments})"
 
 
-def _is_empty_set(node: ast.AST) -> bool:
+def _is_empty_set_call(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and ast.unparse(node) == "set()"
 
 
 def python_module_name(path: str) -> str:
-    """The name under which a Python file is imported; nothing where it cannot be."""
+    """Return the name under which a Python file is imported; empty if it cannot be imported."""
     parts = path.removesuffix(".py").removeprefix("src/").removesuffix("/__init__").split("/")
     return ".".join(parts) if path.endswith(".py") and all(part.isidentifier() for part in parts) else ""
 
 
 def collect_distinguishing_calls(
-    tests: Iterable[str], changed: Mapping[str, Iterable[str]], asked: Iterable[str] = ()
+    tests: Iterable[str], changed: Mapping[str, Iterable[str]], task_calls: Iterable[str] = ()
 ) -> tuple[ProbeCall, ...]:
-    """The calls of changed modules, each once: those in these test files, in the modules' own doctests, in the task.
+    """Return the calls of changed modules, each once: in these tests, in the modules' doctests and in the task.
 
-    `changed` has the versions of each module that the candidates wrote, `asked` the calls as the task has them. Inputs
-    near to these follow: what nobody wrote an example for is where work done apart goes apart.
+    `changed` has the versions of each module that the candidates wrote, `task_calls` the calls in the task.
+    Variations follow: independent implementations differ most where nobody wrote an example.
     """
-    found = [call for text in tests for call in _imported(text) if call.module in changed]
-    found += [call for module, sources in changed.items() for text in sources for call in _shown(module, text)]
-    wanted = [call for text in asked for call in _literal_calls(_parsed(text))]
-    found += [call for module, sources in changed.items() for text in sources for call in _own(module, text, wanted)]
-    near = chain.from_iterable(map(_neighbours, dict.fromkeys(found)))
+    written = [call for text in tests for call in _calls_of_imports(text) if call.module in changed]
+    written += [
+        call for module, sources in changed.items() for text in sources for call in _doctest_calls(module, text)
+    ]
+    parsed_calls = [call for text in task_calls for call in _find_literal_calls(_parse_or_empty(text))]
+    written += [
+        call
+        for module, sources in changed.items()
+        for text in sources
+        for call in _calls_of_own_functions(module, text, parsed_calls)
+    ]
+    variations = chain.from_iterable(map(_vary_call, dict.fromkeys(written)))
     calls: dict[str, ProbeCall] = {}
-    for call in (*found, *near):
+    for call in (*written, *variations):
         calls.setdefault(str(call), call)
     return tuple(calls.values())[:MAX_DISTINGUISHING_CALLS]
 
 
-def _neighbours(call: ProbeCall) -> Iterator[ProbeCall]:
-    """The same call with one argument at a time turned into another of its kind."""
+def _vary_call(call: ProbeCall) -> Iterator[ProbeCall]:
+    """Yield the call with one argument at a time replaced by another value of its type."""
     tree = ast.parse(f"_({call.arguments})", mode="eval").body
     assert isinstance(tree, ast.Call)
-    for place in (*tree.args, *(keyword.value for keyword in tree.keywords)):
-        for value in _near(ast.literal_eval(place)):
-            other = ast.parse(repr(value), mode="eval").body
-            yield call._replace(arguments=_arguments(_with(tree, place, other)), is_variation=True)
+    for argument in (*tree.args, *(keyword.value for keyword in tree.keywords)):
+        for value in _similar_values(ast.literal_eval(argument)):
+            replacement = ast.parse(repr(value), mode="eval").body
+            yield call._replace(
+                arguments=_format_arguments(_replace_argument(tree, argument, replacement)), is_variation=True
+            )
 
 
-def _with(call: ast.Call, place: ast.expr, other: ast.expr) -> ast.Call:
-    """A call with another argument in one place."""
-    args = [other if argument is place else argument for argument in call.args]
-    named = [ast.keyword(keyword.arg, other if keyword.value is place else keyword.value) for keyword in call.keywords]
-    return ast.Call(call.func, args, named)
+def _replace_argument(call: ast.Call, old: ast.expr, new: ast.expr) -> ast.Call:
+    """Return a call with another argument in one place."""
+    positional = [new if argument is old else argument for argument in call.args]
+    keywords = [ast.keyword(keyword.arg, new if keyword.value is old else keyword.value) for keyword in call.keywords]
+    return ast.Call(call.func, positional, keywords)
 
 
-def _near(value: Any) -> list[Any]:
-    """Plain values of the same kind: nothing, one, the next, the opposite, the other way round, with other marks."""
+def _similar_values(value: Any) -> list[Any]:
+    """Return values of the same type: empty, one, the next, the opposite, reversed, with other punctuation."""
     match value:
         case bool():
             return [not value]
         case int() | float():
             return [type(value)(number) for number in (0, 1, value + 1, -value, value * 10)]
         case str():
-            return ["", value.upper(), value.lower(), f" {value} ", value[:1], value * 2, value.translate(_OTHER_MARKS)]
+            return [
+                "",
+                value.upper(),
+                value.lower(),
+                f" {value} ",
+                value[:1],
+                value * 2,
+                value.translate(_OTHER_PUNCTUATION),
+            ]
         case list():
-            return _rows(cast("list[Any]", value))
+            return _vary_sequence(cast("list[Any]", value))
         case tuple():
-            return [tuple(row) for row in _rows([*cast("tuple[Any, ...]", value)])]
+            return [tuple(row) for row in _vary_sequence([*cast("tuple[Any, ...]", value)])]
         case _:
             return []
 
 
-def _rows(items: list[Any]) -> list[list[Any]]:
+def _vary_sequence(items: list[Any]) -> list[list[Any]]:
     return [[], items[:1], items[::-1], items * 2]
 
 
-def _imported(text: str) -> Iterator[ProbeCall]:
-    """Calls of what a test file imports by name, or of the members of a module that it imports."""
-    tree = _parsed(text)
+def _calls_of_imports(text: str) -> Iterator[ProbeCall]:
+    """Yield calls of names that a test file imports, or of members of modules that it imports."""
+    tree = _parse_or_empty(text)
     names: dict[str, tuple[str, str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names |= {alias.asname or alias.name: (node.module, alias.name) for alias in node.names}
         elif isinstance(node, ast.Import):
             names |= {alias.asname or alias.name: (alias.name, "") for alias in node.names}
-    for call in _literal_calls(tree):
-        whole = ast.unparse(call.func)
-        first, _, rest = whole.rpartition(".")
-        if whole in names and names[whole][1]:
-            yield ProbeCall(*names[whole], _arguments(call))
-        elif first in names:
-            module, name = names[first]
-            yield ProbeCall(f"{module}.{name}" if name else module, rest, _arguments(call))
+    for call in _find_literal_calls(tree):
+        full_name = ast.unparse(call.func)
+        owner, _, member = full_name.rpartition(".")
+        if full_name in names and names[full_name][1]:
+            yield ProbeCall(*names[full_name], _format_arguments(call))
+        elif owner in names:
+            module, name = names[owner]
+            yield ProbeCall(f"{module}.{name}" if name else module, member, _format_arguments(call))
 
 
-def _shown(module: str, source: str) -> Iterator[ProbeCall]:
-    """Calls of a module's own functions in the examples of its docstrings."""
-    for node in ast.walk(_parsed(source)):
+def _doctest_calls(module: str, source: str) -> Iterator[ProbeCall]:
+    """Yield calls of a module's own functions in its doctests."""
+    for node in ast.walk(_parse_or_empty(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
-            for example in _examples(ast.get_docstring(node) or ""):
-                yield from _own(module, source, _literal_calls(_parsed(example)))
+            for example in _doctest_sources(ast.get_docstring(node) or ""):
+                yield from _calls_of_own_functions(module, source, _find_literal_calls(_parse_or_empty(example)))
 
 
-def _own(module: str, source: str, calls: Iterable[ast.Call]) -> Iterator[ProbeCall]:
-    """Those among these that are of a module's own functions."""
-    own = {node.name for node in _parsed(source).body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+def _calls_of_own_functions(module: str, source: str, calls: Iterable[ast.Call]) -> Iterator[ProbeCall]:
+    """Yield those of the calls that call a module's own functions."""
+    function_names = {
+        node.name for node in _parse_or_empty(source).body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
     for call in calls:
         name = ast.unparse(call.func).removeprefix(f"{module}.")
-        if name in own:
-            yield ProbeCall(module, name, _arguments(call))
+        if name in function_names:
+            yield ProbeCall(module, name, _format_arguments(call))
 
 
-def _examples(text: str) -> list[str]:
+def _doctest_sources(text: str) -> list[str]:
     try:
         return [example.source for example in doctest.DocTestParser().get_examples(text)]
     except ValueError:
         return []
 
 
-def _literal_calls(tree: ast.AST) -> Iterator[ast.Call]:
+def _find_literal_calls(tree: ast.AST) -> Iterator[ast.Call]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and is_literal_call(node):
             yield node
 
 
-def _arguments(call: ast.Call) -> str:
-    named = (f"{keyword.arg}={ast.unparse(keyword.value)}" for keyword in call.keywords if keyword.arg)
-    return ", ".join((*map(ast.unparse, call.args), *named))
+def _format_arguments(call: ast.Call) -> str:
+    keywords = (f"{keyword.arg}={ast.unparse(keyword.value)}" for keyword in call.keywords if keyword.arg)
+    return ", ".join((*map(ast.unparse, call.args), *keywords))
 
 
-def _parsed(text: str) -> ast.Module:
-    """A program, or an empty one where it is none: what candidates write need not be sound."""
+def _parse_or_empty(text: str) -> ast.Module:
+    """Parse a program; an empty one if it is invalid, because candidates may be."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -209,12 +226,12 @@ def _parsed(text: str) -> ast.Module:
 
 
 PROBE_COMMAND_SECONDS = 5
-_COMMAND = re.compile(r"\bpython3?\s+(?:\./)?([\w./-]+\.py)((?:[ \t]+[\w.=+-]+)*)")
-_NUMBER = re.compile(r"-?\d{1,6}")
+_PYTHON_COMMAND = re.compile(r"\bpython3?\s+(?:\./)?([\w./-]+\.py)((?:[ \t]+[\w.=+-]+)*)")
+_INTEGER = re.compile(r"-?\d{1,6}")
 
 
 class ProbeCommand(NamedTuple):
-    """A program in Python and its arguments; `near` where nobody wrote it so."""
+    """A Python program and its arguments. `is_variation` if nobody wrote the command."""
 
     program: str
     arguments: tuple[str, ...]
@@ -225,7 +242,7 @@ class ProbeCommand(NamedTuple):
 
     @property
     def probe(self) -> str:
-        """Its exit code and what it prints, as an expression that stands alone."""
+        """An expression that gives its exit code and its output."""
         argv = f"[__import__('sys').executable, *{[self.program, *self.arguments]!r}]"
         options = f"stdin=-3, capture_output=True, text=True, timeout={PROBE_COMMAND_SECONDS}"
         run = f"__import__('subprocess').run({argv}, {options})"
@@ -233,23 +250,30 @@ class ProbeCommand(NamedTuple):
 
 
 def collect_distinguishing_commands(text: str, programs: Collection[str]) -> tuple[ProbeCommand, ...]:
-    """The commands in a text that start one of these programs, each once, and then others near to them."""
-    found = [
-        ProbeCommand(match[1], tuple(match[2].split())) for match in _COMMAND.finditer(text) if match[1] in programs
+    """Return the commands in a text that start one of these programs, each once, and variations of them."""
+    commands_in_text = [
+        ProbeCommand(match[1], tuple(match[2].split()))
+        for match in _PYTHON_COMMAND.finditer(text)
+        if match[1] in programs
     ]
     commands: dict[str, ProbeCommand] = {}
-    for command in (*found, *(near for written in found for near in _similar_commands(written))):
+    for command in (
+        *commands_in_text,
+        *(variation for written in commands_in_text for variation in _similar_commands(written)),
+    ):
         commands.setdefault(str(command), command)
     return tuple(commands.values())
 
 
 def _similar_commands(command: ProbeCommand) -> Iterator[ProbeCommand]:
-    """The same with fewer arguments, with one more, and with another number in the place of one."""
-    given = command.arguments
-    for count in range(len(given)):
-        yield command._replace(arguments=given[:count], is_variation=True)
-    yield command._replace(arguments=(*given, "1"), is_variation=True)
-    for place, value in enumerate(given):
-        if _NUMBER.fullmatch(value):
-            for other in (0, 1, int(value) + 1, -int(value)):
-                yield command._replace(arguments=(*given[:place], str(other), *given[place + 1 :]), is_variation=True)
+    """Yield the command with fewer arguments, with one more, and with other numbers."""
+    arguments = command.arguments
+    for count in range(len(arguments)):
+        yield command._replace(arguments=arguments[:count], is_variation=True)
+    yield command._replace(arguments=(*arguments, "1"), is_variation=True)
+    for index, value in enumerate(arguments):
+        if _INTEGER.fullmatch(value):
+            for number in (0, 1, int(value) + 1, -int(value)):
+                yield command._replace(
+                    arguments=(*arguments[:index], str(number), *arguments[index + 1 :]), is_variation=True
+                )

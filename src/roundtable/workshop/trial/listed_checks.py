@@ -17,7 +17,7 @@ from roundtable.workshop.sandbox import SandboxSettings, find_sandbox, run_sandb
 
 
 class ListedChecks:
-    """What `[checks]` lists, ready to be run; nothing else can be."""
+    """The checks that `[checks]` lists. Nothing else can be run."""
 
     def __init__(
         self,
@@ -35,16 +35,16 @@ class ListedChecks:
         self._bounds = bounds or Bounds(sandbox.seconds)
 
     async def run(self, names: Sequence[str]) -> ChecksRun:
-        """Run those that are listed; say of the others why they are not."""
-        known = f"There are: {', '.join(self._commands)}." if self._commands else "No checks are listed here."
-        refused = {name: f"There is no check of that name. {known}" for name in names if name not in self._commands}
-        wanted = [name for name in names if name in self._commands]
-        if not wanted:
+        """Run the listed ones of these checks, and say why the others are not run."""
+        known = f"Available checks: {', '.join(self._commands)}." if self._commands else "No checks are listed here."
+        refused = {name: f"There is no check with that name. {known}" for name in names if name not in self._commands}
+        listed = [name for name in names if name in self._commands]
+        if not listed:
             return ChecksRun(refused=refused)
         sandbox = await self._find_sandbox()
         if isinstance(sandbox, str):
-            return ChecksRun(refused=refused | dict.fromkeys(wanted, sandbox))
-        return ChecksRun(tuple([await self._check(sandbox, name) for name in wanted]), refused)
+            return ChecksRun(refused=refused | dict.fromkeys(listed, sandbox))
+        return ChecksRun(tuple([await self._check(sandbox, name) for name in listed]), refused)
 
     async def _check(self, sandbox: Sandbox, name: str) -> CheckOutcome:
         argv = tuple(self._commands[name])
@@ -53,5 +53,5 @@ class ListedChecks:
 
 
 def sanitize_check_outcome(outcome: CheckOutcome, redactor: Redactor) -> CheckOutcome:
-    """How a check ended, without what a terminal would obey and without secrets in what it said."""
+    """Return the outcome with its output freed from terminal control characters and secrets."""
     return msgspec.structs.replace(outcome, output=redactor.redact(sanitize_text(outcome.output)).strip("\n"))

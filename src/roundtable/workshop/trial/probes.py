@@ -1,4 +1,4 @@
-"""Tries probes on programs in the sandbox and brings back what was observed."""
+"""Runs probes on programs in the sandbox and returns what was observed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from roundtable.core.sandbox import Bounds, Job
 from roundtable.workshop.sandbox import run_sandbox_job
 from roundtable.workshop.trial import probe_runner
 
-_DRIVER, _REQUEST = "roundtable_inside.py", "roundtable_request.json"
-_OUTPUT = 64 << 20
+_DRIVER_FILE, _REQUEST_FILE = "roundtable_inside.py", "roundtable_request.json"
+_MAX_OUTPUT_BYTES = 64 << 20
 
 
 class ProbeRequest(msgspec.Struct, frozen=True):
-    """Programs, one per candidate; the probes tried on each; and the processor seconds of a probe and a candidate.
+    """Programs, one per candidate; the probes to run on each; processor seconds for a probe and for a candidate.
 
-    `memory` bounds each candidate by itself; without it, only the sandbox bounds them all.
+    `memory` limits each candidate; without it, only the sandbox limits all of them together.
     """
 
     setups: Sequence[str]
@@ -36,7 +36,7 @@ class ProbeRequest(msgspec.Struct, frozen=True):
 
 
 class ProbeObservations(msgspec.Struct, frozen=True):
-    """What each probe showed on each candidate, in the order asked, or why nothing could be observed at all."""
+    """What each probe showed for each candidate, in order, or why nothing could be observed."""
 
     rows: Sequence[Sequence[str]] = ()
     processor_seconds: float = 0.0
@@ -52,28 +52,32 @@ class _Answer(msgspec.Struct):
 async def run_probes(
     sandbox: Sandbox,
     folder: Path,
-    asked: ProbeRequest,
+    request: ProbeRequest,
     bounds: Bounds = Bounds(),
     *,
     python: str = "",
     files: dict[str, str],
 ) -> ProbeObservations:
-    """Observe all of it in one run in a folder, with these files laid over it, by this Python or our own."""
-    laid = {**files, _DRIVER: read_module_source(probe_runner), _REQUEST: msgspec.json.encode(asked).decode()}
-    bounds = msgspec.structs.replace(bounds, output=_OUTPUT)
-    argv = (python or sys.executable, "-W", "ignore", _DRIVER, _REQUEST)
-    run = await run_sandbox_job(sandbox, Job(argv, str(folder), copied=True, files=laid, bounds=bounds))
-    last = run.output.rsplit(b"\n", 2)
+    """Run all probes in one run in a folder, with these files added, by this Python or our own."""
+    all_files = {
+        **files,
+        _DRIVER_FILE: read_module_source(probe_runner),
+        _REQUEST_FILE: msgspec.json.encode(request).decode(),
+    }
+    bounds = msgspec.structs.replace(bounds, output=_MAX_OUTPUT_BYTES)
+    argv = (python or sys.executable, "-W", "ignore", _DRIVER_FILE, _REQUEST_FILE)
+    run = await run_sandbox_job(sandbox, Job(argv, str(folder), copied=True, files=all_files, bounds=bounds))
+    last_lines = run.output.rsplit(b"\n", 2)
     try:
-        answer = msgspec.json.decode(zlib.decompress(base64.b64decode(last[-2], validate=True)), type=_Answer)
+        answer = msgspec.json.decode(zlib.decompress(base64.b64decode(last_lines[-2], validate=True)), type=_Answer)
     except (IndexError, binascii.Error, zlib.error, msgspec.DecodeError):
         return ProbeObservations(
-            why=run.stopped or "It ended without an answer.", processor_seconds=run.processor_seconds
+            why=run.stopped or "The probes ended without an answer.", processor_seconds=run.processor_seconds
         )
     rows = [[answer.words[index] for index in row] for row in answer.rows]
     return ProbeObservations(rows, answer.processor)
 
 
 def read_module_source(module: ModuleType) -> str:
-    """The text of a module of ours that is meant to run inside."""
+    """Return the source of one of our modules that runs inside the sandbox."""
     return Path(str(module.__file__)).read_text("utf-8")

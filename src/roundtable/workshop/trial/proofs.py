@@ -1,4 +1,4 @@
-"""Programs that seats wrote to settle a claim: which interpreter runs them, and what their exit code says."""
+"""Proof programs: programs of seats that settle a claim by their exit code."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ from roundtable.workshop.sandbox import RunResult, run_sandbox_job
 _BOUNDS = Bounds(seconds=20, memory=1 << 30, processes=64, output=4_000)
 
 PROVED_EXIT_CODE, REFUTED_EXIT_CODE = 0, 1
-"""The only two exit codes by which a proof says anything."""
+"""The only two exit codes that decide a claim."""
 
-_PYTHON = """
+_PYTHON_LAUNCHER = """
 import runpy, sys, traceback
 sys.argv, sys.path[:0] = sys.argv[1:], [".", "src"]
 try:
     runpy.run_path(sys.argv[0], run_name="__main__")
-    print("It ended without saying whether it is so.")
+    print("The program ended without an exit code that decides the claim.")
 except Exception:
     traceback.print_exc()
 sys.exit(2)
 """
-_JAVASCRIPT = """
+_JAVASCRIPT_LAUNCHER = """
 process.on("uncaughtException", error => { console.error(error); process.exit(2) })
 process.on("exit", () => { if (process.exitCode === undefined) process.exitCode = 2 })
 require(require("path").resolve(process.argv[1]))
 """
-# Both interpreters end a program that broke with 1, which would refute what it never looked at; and one that simply
-# comes to its end with 0. So each is started by a few lines that tell these ends apart.
+# Both interpreters exit with 1 after a crash, which would refute an unexamined claim, and with 0 at the end of any
+# program. The few lines above distinguish these ends.
 
 
 class ProofInterpreter(msgspec.Struct, frozen=True):
-    """How a program of one language is started, and what its file is called."""
+    """How a program of one language is started, and the name of its file."""
 
     argv: tuple[str, ...]
     file: str
 
 
 def choose_proof_interpreters(workspace: Path) -> dict[str, ProofInterpreter]:
-    """The languages a proof may be written in. Python is the project's own, if it has an environment."""
+    """Return the interpreters for proofs by language. Python is the project's own, if it has an environment."""
     python = str(find_project_python(workspace) or sys.executable)
     return {
-        "python": ProofInterpreter((python, "-c", _PYTHON), "roundtable_proof.py"),
-        "javascript": ProofInterpreter(("node", "-e", _JAVASCRIPT), "roundtable_proof.cjs"),
+        "python": ProofInterpreter((python, "-c", _PYTHON_LAUNCHER), "roundtable_proof.py"),
+        "javascript": ProofInterpreter(("node", "-e", _JAVASCRIPT_LAUNCHER), "roundtable_proof.cjs"),
     }
 
 
@@ -62,7 +62,7 @@ async def run_proof_program(sandbox: Sandbox, interpreter: ProofInterpreter, pro
 
 
 def read_proof_verdict(run: RunResult) -> bool | None:
-    """What it showed; None where it said nothing, because it broke, was stopped or never decided."""
+    """Return whether the proof holds; None if it crashed, was stopped or did not decide."""
     return (
         {PROVED_EXIT_CODE: True, REFUTED_EXIT_CODE: False}.get(run.code)
         if run.code is not None and not run.stopped
@@ -71,18 +71,18 @@ def read_proof_verdict(run: RunResult) -> bool | None:
 
 
 def explain_missing_location(trees: Sequence[Path], path: str, last: int) -> str:
-    """Why a place is in none of the trees, in one sentence; nothing where it is. No link is followed."""
-    lengths = [length for tree in trees if (length := _lines(tree, path)) is not None]
+    """Return in one sentence why a location is in none of the trees; empty if it exists. Follows no links."""
+    lengths = [length for tree in trees if (length := _count_lines(tree, path)) is not None]
     if not lengths:
         return f"There is no file {path} here."
     return "" if last <= max(lengths) else f"{path} has only {max(lengths)} lines."
 
 
-def _lines(tree: Path, path: str) -> int | None:
-    """How many lines a file of the tree has; None where it is no plain file inside it."""
+def _count_lines(tree: Path, path: str) -> int | None:
+    """Return the number of lines of a file of the tree; None if it is not a plain file inside it."""
     try:
-        with ConfinedFolder.of(tree) as beneath:
-            found = beneath.read(path)
+        with ConfinedFolder.of(tree) as files:
+            content = files.read(path)
     except (UnsafePath, OSError, ValueError):  # a name too long, or with a zero byte in it
         return None
-    return None if found is None else sum(1 for _ in BytesIO(found.data))
+    return None if content is None else sum(1 for _ in BytesIO(content.data))

@@ -1,4 +1,4 @@
-"""What a seat wants written, as far as it can be, and the same with parts of it left out or as they were."""
+"""A proposed change: what a candidate writes to the workspace, and variants of it with parts excluded or restored."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ FORBIDDEN_PATH_REFUSALS = frozenset(
         RefusalKind.ENCODED,
     }
 )
-"""What is refused for its name alone, whatever stands in it."""
+"""Refusals that are due to the path alone, regardless of the content."""
 
 
 class ProposedChange(msgspec.Struct, frozen=True):
-    """What a seat's words come to on the workspace, what of them was refused, and what running it showed.
+    """The files that a seat's reply changes, what of it was refused, and the results of running it.
 
-    `own` is what the seat itself changed of the draft that its words were laid over.
-    `without` are new tests that are not to be written and `dropped` files that a new project does not get.
+    `own_files` are the seat's own changes to the draft that its reply is based on.
+    `excluded_tests` are new tests that are not written, `dropped` files that a new project does not get.
     `restored` are test and check files that keep their contents.
-    `reverted` names symbols that it removed or changed without being asked.
+    `reverted` names symbols that were restored because the seat removed or changed them without being asked.
     """
 
     seat: str
@@ -59,100 +59,107 @@ class ProposedChange(msgspec.Struct, frozen=True):
 
     @property
     def lacks_evidence(self) -> bool:
-        """Whether nothing shows what it is for."""
+        """Whether nothing shows that it does what it is for."""
         return any(map(is_evidence_check, self.checks))
 
     @property
     def passes_all_but_evidence(self) -> bool:
-        """Whether all of it can be written, and every check passed but that something shows what it is for."""
+        """Whether all of it can be written, and every check passed except those for evidence."""
         return self.is_writable and all(check.passed or is_evidence_check(check) for check in self.checks)
 
     @property
     def passes_all_checks(self) -> bool:
-        """Whether all of it can be written, and every check passed on it."""
+        """Whether all of it can be written, and every check passed."""
         return self.is_writable and all(check.passed for check in self.checks)
 
-    def with_failed_check(self, name: str, why: str) -> ProposedChange:
-        """The same with a check of ours that did not pass; its first line is also what people are told."""
-        return msgspec.structs.replace(self, checks=(*self.checks, CheckOutcome(name, (), 1, why)))
+    def with_failed_check(self, name: str, reason: str) -> ProposedChange:
+        """Return the change with a failed check of ours. People are shown the first line of the reason."""
+        return msgspec.structs.replace(self, checks=(*self.checks, CheckOutcome(name, (), 1, reason)))
 
 
-def revert_unrelated_candidate_edits(wish: ProposedChange, asked: Set[str], *, changed: bool) -> ProposedChange | None:
-    """A wish that keeps what is not named in its files of code; none where it keeps all, or nothing else is left."""
-    after: dict[str, bytes] = {}
+def revert_unrelated_candidate_edits(
+    change: ProposedChange, task_names: Set[str], *, changed: bool
+) -> ProposedChange | None:
+    """Restore code that the task does not name; None if nothing was restored or no change of code is left."""
+    restored_sources: dict[str, bytes] = {}
     symbols: list[str] = []
-    new = {name for file in wish.own_files if not is_test_change(file) for name in _new_names(file)}
-    for file in wish.own_files:
+    new_names = {name for file in change.own_files if not is_test_change(file) for name in _names_added_by(file)}
+    for file in change.own_files:
         if file.before is None or file.after is None or file.was or is_test_change(file):
             continue
-        made = revert_unrelated_symbol_edits(file.path, file.before, file.after, asked, new, changed=changed)
-        if made.symbols:
-            after[file.path] = made.source
-            symbols += [f"{symbol} in {file.path}" for symbol in made.symbols]
-    whole, own = (_with_contents(each, after) for each in (wish.files, wish.own_files))
+        restored = revert_unrelated_symbol_edits(
+            file.path, file.before, file.after, task_names, new_names, changed=changed
+        )
+        if restored.symbols:
+            restored_sources[file.path] = restored.source
+            symbols += [f"{symbol} in {file.path}" for symbol in restored.symbols]
+    files, own_files = (_replace_contents(draft, restored_sources) for draft in (change.files, change.own_files))
     narrower = msgspec.structs.replace(
-        wish, files=whole, own_files=own, refused=validate_draft(own), reverted=tuple(symbols)
+        change, files=files, own_files=own_files, refused=validate_draft(own_files), reverted=tuple(symbols)
     )
-    return narrower if symbols and narrower.is_writable and changes_any_code(own) else None
+    return narrower if symbols and narrower.is_writable and changes_any_code(own_files) else None
 
 
-def _with_contents(files: Sequence[DraftFile], after: Mapping[str, bytes]) -> tuple[DraftFile, ...]:
-    """The same files, some with other contents; one that is as it was before is none."""
-    now = [msgspec.structs.replace(file, after=after.get(file.path, file.after)) for file in files]
+def _replace_contents(files: Sequence[DraftFile], contents: Mapping[str, bytes]) -> tuple[DraftFile, ...]:
+    """Return the files with new contents for some; a file without any change is left out."""
+    replaced = [msgspec.structs.replace(file, after=contents.get(file.path, file.after)) for file in files]
     return tuple(
         file
-        for file in now
-        if file.path not in after or (file.before, file.was_executable) != (file.after, file.executable)
+        for file in replaced
+        if file.path not in contents or (file.before, file.was_executable) != (file.after, file.executable)
     )
 
 
-def _new_names(file: DraftFile) -> set[str]:
-    """What a file defines that it did not before."""
+def _names_added_by(file: DraftFile) -> set[str]:
+    """Return the names that a file defines and did not define before."""
     before, after = (list_defined_names(file.path, source) for source in (file.before, file.after))
     return after - before
 
 
-def exclude_test_files(wish: ProposedChange) -> ProposedChange:
-    """A wish for code alone: new tests are left out, and those that were there are as they were."""
-    return msgspec.structs.replace(wish, files=tuple(file for file in wish.files if not is_test_change(file)))
+def exclude_test_files(change: ProposedChange) -> ProposedChange:
+    """Return the change without its test files: new tests are excluded, existing ones stay as they were."""
+    return msgspec.structs.replace(change, files=tuple(file for file in change.files if not is_test_change(file)))
 
 
-def exclude_forbidden_files(wish: ProposedChange) -> ProposedChange:
-    """What a seat wrote without the files that are barred by their names, if there is anything else."""
-    dropped = tuple(refusal for refusal in wish.refused if refusal.kind in FORBIDDEN_PATH_REFUSALS)
-    refused = tuple(refusal for refusal in wish.refused if refusal not in dropped)
-    return msgspec.structs.replace(wish, refused=refused, dropped=dropped) if wish.own_files else wish
+def exclude_forbidden_files(change: ProposedChange) -> ProposedChange:
+    """Return the change without files with forbidden paths, if it has other files."""
+    dropped = tuple(refusal for refusal in change.refused if refusal.kind in FORBIDDEN_PATH_REFUSALS)
+    refused = tuple(refusal for refusal in change.refused if refusal not in dropped)
+    return msgspec.structs.replace(change, refused=refused, dropped=dropped) if change.own_files else change
 
 
-def exclude_new_tests(wish: ProposedChange) -> ProposedChange:
-    """A wish without its new tests; those that went for them stay."""
-    without = tuple(file.path for file in wish.own_files if is_new_test_file(file))
-    gone = {file.path for file in wish.own_files if without and file.after is None and is_test_change(file)}
-    files, own = (
-        tuple(file for file in each if file.path not in gone.union(without)) for each in (wish.files, wish.own_files)
+def exclude_new_tests(change: ProposedChange) -> ProposedChange:
+    """Return the change without its new tests. Tests that it deletes in return are kept."""
+    excluded = tuple(file.path for file in change.own_files if is_new_test_file(file))
+    skipped = {file.path for file in change.own_files if excluded and file.after is None and is_test_change(file)}
+    files, own_files = (
+        tuple(file for file in draft if file.path not in skipped.union(excluded))
+        for draft in (change.files, change.own_files)
     )
-    return msgspec.structs.replace(wish, files=files, own_files=own, excluded_tests=without)
+    return msgspec.structs.replace(change, files=files, own_files=own_files, excluded_tests=excluded)
 
 
-def replace_candidate_tests(wish: ProposedChange, tests: Sequence[DraftFile]) -> ProposedChange:
-    """A wish with these new files of tests instead of its own, and of what was refused of those."""
-    gone = {file.path for file in (*wish.own_files, *tests) if is_new_test_module(file)}
-    files, own = ((*(file for file in each if file.path not in gone), *tests) for each in (wish.files, wish.own_files))
-    refused = (*(refusal for refusal in wish.refused if refusal.path not in gone), *validate_draft(tests))
-    return msgspec.structs.replace(wish, files=files, own_files=own, refused=refused)
+def replace_candidate_tests(change: ProposedChange, tests: Sequence[DraftFile]) -> ProposedChange:
+    """Return the change with these new test files instead of its own."""
+    replaced = {file.path for file in (*change.own_files, *tests) if is_new_test_module(file)}
+    files, own_files = (
+        (*(file for file in draft if file.path not in replaced), *tests) for draft in (change.files, change.own_files)
+    )
+    refused = (*(refusal for refusal in change.refused if refusal.path not in replaced), *validate_draft(tests))
+    return msgspec.structs.replace(change, files=files, own_files=own_files, refused=refused)
 
 
-def candidate_defines_any(wish: ProposedChange, asked: Set[str]) -> bool:
-    """Whether any of its files defines something new of these names."""
-    return any(not asked.isdisjoint(_new_names(file)) for file in wish.own_files)
+def candidate_defines_any(change: ProposedChange, names: Set[str]) -> bool:
+    """Tell whether the change defines any of these names that did not exist before."""
+    return any(not names.isdisjoint(_names_added_by(file)) for file in change.own_files)
 
 
-def suggest_new_test_path(files: Iterable[DraftFile], there: Iterable[str]) -> str:
-    """A path beside what is there for tests of the first of these files that is code in Python; nothing without one.
+def suggest_new_test_path(files: Iterable[DraftFile], existing: Iterable[str]) -> str:
+    """Return a free path for tests of the first Python code file among these; empty without one.
 
-    No two files of tests have one name: runners take them for one module.
+    No two test files get the same name, because test runners would take them for one module.
     """
-    code = next(
+    module = next(
         (
             Path(file.path).stem
             for file in files
@@ -160,22 +167,22 @@ def suggest_new_test_path(files: Iterable[DraftFile], there: Iterable[str]) -> s
         ),
         "",
     )
-    paths = [Path(path) for path in there]
+    paths = [Path(path) for path in existing]
     folder = next((name for name in ("tests", "test") if any(path.parts[0] == name for path in paths)), "")
     taken = {path.name for path in paths}
-    names = (f"test_{code}{number}.py" for number in ("", *(f"_{suffix}" for suffix in range(2, 100))))
-    return next((str(Path(folder, name)) for name in names if name not in taken), "") if code else ""
+    names = (f"test_{module}{number}.py" for number in ("", *(f"_{suffix}" for suffix in range(2, 100))))
+    return next((str(Path(folder, name)) for name in names if name not in taken), "") if module else ""
 
 
-def restore_check_files(files: Sequence[DraftFile], measures: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
-    """The same files, with what a check is measured by as it was."""
-    paths = {file.path for file in measures}
-    kept = ((restore_check_file(file) if file.path in paths else file) for file in files)
-    return tuple(file for file in kept if file is not None)
+def restore_check_files(files: Sequence[DraftFile], check_files: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
+    """Return the files with their check parts restored."""
+    paths = {file.path for file in check_files}
+    restored = ((restore_check_file(file) if file.path in paths else file) for file in files)
+    return tuple(file for file in restored if file is not None)
 
 
 def changes_any_code(files: Sequence[DraftFile]) -> bool:
-    """Whether any of them, tests aside, is in a language that programs are written in."""
+    """Tell whether any of the files, except tests, is in a programming language."""
     return any(find_source_language(file.path) is not None and not is_test_file(file.path) for file in files)
 
 
@@ -195,16 +202,16 @@ def is_changed_test_file(file: DraftFile) -> bool:
     return file.before is not None and file.before != file.after and is_test_change(file)
 
 
-def collect_tests_by_seat(wishes: Iterable[ProposedChange]) -> dict[str, dict[str, str]]:
-    """The tests that seats wrote, by seat; of those whose files can be written."""
-    return {change.seat: read_test_sources(change.own_files) for change in wishes if change.is_writable}
+def collect_tests_by_seat(changes: Iterable[ProposedChange]) -> dict[str, dict[str, str]]:
+    """Return the tests of each seat whose files can be written."""
+    return {change.seat: read_test_sources(change.own_files) for change in changes if change.is_writable}
 
 
 def read_test_sources(files: Sequence[DraftFile]) -> dict[str, str]:
-    """The files of tests among these, by their text; what is no text in UTF-8 is none."""
-    found: dict[str, str] = {}
+    """Return the texts of the test files among these; files that are not UTF-8 are skipped."""
+    texts: dict[str, str] = {}
     for file in files:
         if file.after is not None and is_test_file(file.path):
             with suppress(UnicodeDecodeError):
-                found[file.path] = file.after.decode()
-    return found
+                texts[file.path] = file.after.decode()
+    return texts

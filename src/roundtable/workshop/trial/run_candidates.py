@@ -32,11 +32,10 @@ from roundtable.workshop.trial.probe_runner import PROBE_DIED
 from roundtable.workshop.trial.probes import ProbeRequest, read_module_source, run_probes
 from roundtable.workshop.trial.task_examples import parse_task_examples
 from roundtable.workshop.trial.test_counts import fail_checks_with_fewer_tests
-from roundtable.workshop.trial.trial_results import BASELINE, EXAMPLES_CHECK, TrialResults
+from roundtable.workshop.trial.trial_results import BASELINE, EXAMPLES_CHECK, SUDDEN_END_CHECK, TrialResults
 
 T = TypeVar("T")
 
-SUDDEN_END_CHECK = "a sudden end"
 
 _VALUE = "= "
 _NOTHING = "= None"

@@ -1,6 +1,6 @@
-"""The examples in a person's own words, such as "median([1, 2, 3, 4]) must be 2.5", as tests in Python.
+"""Examples in the person's own words, such as "median([1, 2, 3, 4]) must be 2.5", as Python tests.
 
-Where the words are about one function of one parameter, "'20C' is 20.0" says what it makes of '20C'.
+If the task is about one function of one parameter, "'20C' is 20.0" says what the function returns for '20C'.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from typing import NamedTuple
 
 from roundtable.workshop.trial.distinguishing_inputs import is_literal_call, is_literal_expression
 
-_CALL = re.compile(r"(?<![\w.'\"])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\(")
-_COMES_TO = re.compile(
+_CALL_START = re.compile(r"(?<![\w.'\"])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\(")
+_EQUALS_WORDS = re.compile(
     r"[`*]*\s*(?:(?:must|should|shall|has to|ought to)\s+(?:be|equal|return|give|yield|become)|is|==|=>|->|→|equals"
     r"|returns|gives|yields|becomes)\s+[`*]*"
 )
-_RAISES = re.compile(r"[`*]*\s*(?:(?:must|should)\s+raise|raises)\s+(?:an?\s+)?[`*]*([A-Z]\w*)")
-_PARAMETER = re.compile(r"[A-Za-z_]\w*\)")
-_METHOD = re.compile(r"\bmethods?\b", re.IGNORECASE)
-_BEGINS = re.compile(r"(?:^|[:;\n]|[.!?]\s)\s*[`*]*(?=['\"(\[{\d-])")
-_SUCH_AS = re.compile(r"\b(?:such as|like|for example|for instance|e\.g\.),?\s+[`*]*(?=['\"(\[{\d-])")
-_FOR = re.compile(r"[`*]*\s+for\s+[`*]*")
-_AND = re.compile(r"[`*]*(?:,(?:\s+(?:and|or))?|\s+(?:and|or))\s+[`*]*")
-_ENDS = re.compile(
+_RAISES_WORDS = re.compile(r"[`*]*\s*(?:(?:must|should)\s+raise|raises)\s+(?:an?\s+)?[`*]*([A-Z]\w*)")
+_SINGLE_PARAMETER = re.compile(r"[A-Za-z_]\w*\)")
+_METHOD_WORD = re.compile(r"\bmethods?\b", re.IGNORECASE)
+_CLAUSE_START = re.compile(r"(?:^|[:;\n]|[.!?]\s)\s*[`*]*(?=['\"(\[{\d-])")
+_EXAMPLE_START = re.compile(r"\b(?:such as|like|for example|for instance|e\.g\.),?\s+[`*]*(?=['\"(\[{\d-])")
+_FOR_WORD = re.compile(r"[`*]*\s+for\s+[`*]*")
+_AND_WORDS = re.compile(r"[`*]*(?:,(?:\s+(?:and|or))?|\s+(?:and|or))\s+[`*]*")
+_VALUE_END = re.compile(
     r"[`*]*(?:\s+(?:too|again|now))?(?:\s*(?:$|\n|[–—](?!\s*\d)|[.,;:!?)\]}\"'”](?!\w))"
     r"|\s+(?:[(#]|(?:and|but|not|while|because|since|instead|rather|as|which|for|if|when|where)\b))"
 )
-"""Where nothing more is said of a value: "1/3", "2 lists" and "1 too high" only begin with one."""
-_OPENING, _CLOSING = "([{", ")]}"
-_LONGEST = 500
-"""Characters of a call or a value; beyond that it is data that somebody pasted."""
-_FILE = """import contextlib
+"""The end of a value. "1/3", "2 lists" and "1 too high" only begin with one."""
+_OPENING_BRACKETS, _CLOSING_BRACKETS = "([{", ")]}"
+_MAX_CHARACTERS = 500
+"""The most characters of a call or value; more is pasted data."""
+_TEST_FILE = """import contextlib
 import importlib
 import math
 import unittest
@@ -52,7 +52,7 @@ def same(value, expected):
         if isinstance(expected, (list, tuple)):
             return len(value) == len(expected) and all(map(same, value, expected))
         if isinstance(expected, dict):
-            return value.keys() == expected.keys() and all(same(value[it], expected[it]) for it in expected)
+            return value.keys() == expected.keys() and all(same(value[key], expected[key]) for key in expected)
     return value == expected
 
 
@@ -61,17 +61,17 @@ class ExamplesOfTheTask(unittest.TestCase):
         try:
             value = eval(call, MODULES if "." in call.partition("(")[0] else NAMES)
         except Exception as error:
-            came, right = f"raised {{type(error).__name__}}: {{error}}", holds(None, error)
+            outcome, right = f"raised {{type(error).__name__}}: {{error}}", holds(None, error)
         else:
-            came, right = f"came to {{value!r}}", holds(value, None)
+            outcome, right = f"returned {{value!r}}", holds(value, None)
         if not right:
-            self.fail(f"{{call}} must {{what}}, and it {{came[:300]}}.")
+            self.fail(f"{{call}} must {{what}}, but it {{outcome[:300]}}.")
 {cases}"""
-"""A test file; the words of a failure are for whoever mends the code. Floats are the same where they are close."""
+"""The test file. Its failure messages are read by a seat that fixes the code. Close floats are equal."""
 
 
 class TaskExample(NamedTuple):
-    """A call and what it must come to: a literal, or the name of an exception it must raise."""
+    """A call and its expected result: a literal, or the name of an exception that it must raise."""
 
     call: str
     expected: str = ""
@@ -79,115 +79,115 @@ class TaskExample(NamedTuple):
 
     @property
     def owner(self) -> str:
-        """What stands before the dot: a module or something else; nothing where the function stands alone."""
+        """The name before the dot, a module or something else; empty for a plain function."""
         return self.call.partition("(")[0].rpartition(".")[0]
 
 
 def parse_task_examples(text: str) -> tuple[TaskExample, ...]:
-    """Every call in the text that is said to come to something; what cannot be read for certain is left out."""
-    found: dict[str, TaskExample | None] = {}
-    for example in tuple(_found(text)) or _of_the_one_function(text):
-        other = found.get(example.call, example)
-        found[example.call] = example if other == example else None
-    return tuple(example for example in found.values() if example is not None)
+    """Return every call in the text with a stated result; what is not certain is left out."""
+    examples: dict[str, TaskExample | None] = {}
+    for example in tuple(_find_call_examples(text)) or _find_value_examples(text):
+        other = examples.get(example.call, example)
+        examples[example.call] = example if other == example else None
+    return tuple(example for example in examples.values() if example is not None)
 
 
 def task_has_call_examples(text: str) -> bool:
-    """Whether the examples in it are calls, rather than values that are taken to be about a function."""
-    return any(_found(text))
+    """Tell whether the task has examples that are calls, not only values."""
+    return any(_find_call_examples(text))
 
 
 def render_examples_as_unittest(examples: Iterable[TaskExample], modules: Iterable[str]) -> str:
-    """A unittest file with a case for each example; the names in them are those of these modules, if they are there.
+    """Render a unittest file with a case for each example; names come from these modules if they exist.
 
-    A call with an owner is taken to name one of the modules.
+    The owner of a call is taken as the name of a module.
     """
-    cases = "".join(_case(number, example) for number, example in enumerate(examples, 1))
-    return _FILE.format(modules=sorted(modules), cases=cases)
+    cases = "".join(_render_case(number, example) for number, example in enumerate(examples, 1))
+    return _TEST_FILE.format(modules=sorted(modules), cases=cases)
 
 
-def _case(number: int, example: TaskExample) -> str:
+def _render_case(number: int, example: TaskExample) -> str:
     if example.raises:
-        what, holds = f"raise {example.raises}", f"isinstance(error, {example.raises})"
+        expectation, condition = f"raise {example.raises}", f"isinstance(error, {example.raises})"
     else:
-        what, holds = f"be {example.expected}", f"error is None and same(value, {example.expected})"
+        expectation, condition = f"be {example.expected}", f"error is None and same(value, {example.expected})"
     return (
         f"\n    def test_example_{number}(self):\n"
-        f"        self.must({example.call!r}, {what!r}, lambda value, error: {holds})\n"
+        f"        self.must({example.call!r}, {expectation!r}, lambda value, error: {condition})\n"
     )
 
 
-def _found(text: str) -> Iterator[TaskExample]:
-    for match in _CALL.finditer(text):
-        end = _closed(text, match.end() - 1)
+def _find_call_examples(text: str) -> Iterator[TaskExample]:
+    for match in _CALL_START.finditer(text):
+        end = _closing_offset(text, match.end() - 1)
         call = text[match.start() : end]
-        if not end or not _is_plain(call):
+        if not end or not _is_literal_call_text(call):
             continue
-        if (raised := _RAISES.match(text, end)) and _is_exception(raised[1]):
-            yield TaskExample(call, raises=raised[1])
-        elif said := _COMES_TO.match(text, end):
-            literal = _literal(text, said.end())
-            if literal and _ENDS.match(text, said.end() + len(literal)):
+        if (raises := _RAISES_WORDS.match(text, end)) and _is_builtin_exception(raises[1]):
+            yield TaskExample(call, raises=raises[1])
+        elif equals := _EQUALS_WORDS.match(text, end):
+            literal = _read_literal(text, equals.end())
+            if literal and _VALUE_END.match(text, equals.end() + len(literal)):
                 yield TaskExample(call, literal)
 
 
-def _of_the_one_function(text: str) -> Iterator[TaskExample]:
-    """What the text says of values alone, where it speaks of one function and gives that one parameter.
+def _find_value_examples(text: str) -> Iterator[TaskExample]:
+    """Yield examples that state only values, if the text is about one function with one parameter.
 
-    It has to say so from the beginning of a clause on: "users whose 'state' is 'new'" is about something else.
+    They must begin a clause: "users whose 'state' is 'new'" is about something else.
     """
-    calls = list(_CALL.finditer(text))
-    is_one = len({call[1] for call in calls}) == 1 and any(_PARAMETER.match(text, call.end()) for call in calls)
-    if not is_one or "." in calls[0][1] or _METHOD.search(text):
+    calls = list(_CALL_START.finditer(text))
+    is_one = len({call[1] for call in calls}) == 1 and any(_SINGLE_PARAMETER.match(text, call.end()) for call in calls)
+    if not is_one or "." in calls[0][1] or _METHOD_WORD.search(text):
         return
     name = calls[0][1]
-    for links, begins in ((_COMES_TO, _BEGINS), (_FOR, _SUCH_AS)):
-        read = 0
-        for beginning in begins.finditer(text):
-            for first, second, end in _pairs(text, max(beginning.end(), read), links):
-                read = end
+    for link_words, starts in ((_EQUALS_WORDS, _CLAUSE_START), (_FOR_WORD, _EXAMPLE_START)):
+        read_until = 0
+        for beginning in starts.finditer(text):
+            for first, second, end in _read_value_pairs(text, max(beginning.end(), read_until), link_words):
+                read_until = end
                 yield (
                     TaskExample(f"{name}({second})", first)
-                    if links is _FOR
+                    if link_words is _FOR_WORD
                     else TaskExample(f"{name}({first})", second)
                 )
 
 
-def _pairs(text: str, at: int, links: re.Pattern[str]) -> Iterator[tuple[str, str, int]]:
-    """Two values that are linked, and where the second ends, as often as one pair follows the other.
+def _read_value_pairs(text: str, offset: int, link_words: re.Pattern[str]) -> Iterator[tuple[str, str, int]]:
+    """Yield linked value pairs that follow each other, and where each pair ends.
 
-    Of two numbers nobody knows what is said: "3 is 2" may be about anything.
+    Two numbers are skipped: "3 is 2" may be about anything.
     """
-    while first := _literal(text, at):
-        link = links.match(text, at + len(first))
-        second = _literal(text, link.end()) if link else ""
-        end = link.end() + len(second) if link else at
-        following = _AND.match(text, end)
-        if not second or not (following or _ENDS.match(text, end)) or _are_numbers(first, second):
+    while first := _read_literal(text, offset):
+        link = link_words.match(text, offset + len(first))
+        second = _read_literal(text, link.end()) if link else ""
+        end = link.end() + len(second) if link else offset
+        following = _AND_WORDS.match(text, end)
+        if not second or not (following or _VALUE_END.match(text, end)) or _are_all_numbers(first, second):
             return
         yield first, second, end
         if following is None:
             return
-        at = following.end()
+        offset = following.end()
 
 
-def _are_numbers(*literals: str) -> bool:
+def _are_all_numbers(*literals: str) -> bool:
     return all(literal.lstrip("-")[0].isdigit() for literal in literals)
 
 
-def _closed(text: str, start: int) -> int:
-    """Where the bracket that opens at `start` has closed; 0 where it does not soon. Quotes are kept in mind."""
+def _closing_offset(text: str, start: int) -> int:
+    """Return where the bracket at `start` is closed, respecting quotes; 0 if that is too far away."""
     depth, quote, index = 0, "", start
-    while index < min(len(text), start + _LONGEST):
+    while index < min(len(text), start + _MAX_CHARACTERS):
         char = text[index]
         if quote:
             index += char == "\\"
             quote = "" if char == quote else quote
         elif char in "'\"":
             quote = char
-        elif char in _OPENING:
+        elif char in _OPENING_BRACKETS:
             depth += 1
-        elif char in _CLOSING:
+        elif char in _CLOSING_BRACKETS:
             depth -= 1
             if depth == 0:
                 return index + 1
@@ -195,31 +195,31 @@ def _closed(text: str, start: int) -> int:
     return 0
 
 
-def _is_plain(call: str) -> bool:
-    """Whether all its arguments are literals, so that it says the same wherever it stands."""
+def _is_literal_call_text(call: str) -> bool:
+    """Tell whether all arguments of a call are literals, so that it means the same everywhere."""
     try:
         return is_literal_call(ast.parse(call, mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
 
 
-def _literal(text: str, at: int) -> str:
-    """The literal that begins there in a text, as it stands there; nothing where there is none."""
-    text = text[at : at + _LONGEST]
+def _read_literal(text: str, offset: int) -> str:
+    """Return the literal at this offset of a text, as written; empty if there is none."""
+    text = text[offset : offset + _MAX_CHARACTERS]
     if text[:1] in ("(", "[", "{"):
-        word = text[: _closed(text, 0)]
+        word = text[: _closing_offset(text, 0)]
     elif quoted := re.match(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", text):
         word = quoted[0]
     else:
-        plain = re.match(r"-?\d+(?:\.\d+)?(?![\w%])|(?:True|False|None)\b", text)
-        word = plain[0] if plain else ""
+        simple = re.match(r"-?\d+(?:\.\d+)?(?![\w%])|(?:True|False|None)\b", text)
+        word = simple[0] if simple else ""
     try:
         return word if word and is_literal_expression(ast.parse(word, mode="eval").body) else ""
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
 
 
-def _is_exception(name: str) -> bool:
-    """Whether it is one of Python's own, so that the test needs no import."""
+def _is_builtin_exception(name: str) -> bool:
+    """Tell whether it is a built-in exception, so that the test needs no import."""
     kind: object = getattr(builtins, name, None)
     return isinstance(kind, type) and issubclass(kind, Exception)

@@ -1,4 +1,7 @@
-"""The words in which a change was asked for, and what of it they ask for."""
+"""Guesses from the words of a task what the person allows, with word lists.
+
+These guesses are to be replaced by explicit answers of the seats or the person.
+"""
 
 from __future__ import annotations
 
@@ -14,54 +17,54 @@ from roundtable.core.values import DECISION_CONTEXT_NAME, ContextItem
 from roundtable.workshop.symbols.languages import find_source_language
 from roundtable.workshop.symbols.outline import Outline, parse_source_outline
 
-_CHANGE = (
+_CHANGE_WORDS = (
     r"\b(?:(?:update|change|adapt|adjust|edit|rewrite|rework|correct|rename|replace|move)s?"
     r"|updating|changing|rewriting|renaming|replacing|moving|(?:adapt|adjust|edit|rework|correct)ing)\s+"
     r"(?:(?!so\b|that\b|to\b|until\b|if\b|when\b)[\w'’-]+\s+){0,2}?[`\"'(]*"
 )
-_ADD = r"\b(?:add|append|put|move|write)\b.{1,200}?\b(?:to|into)\s+[`\"'(]*"
-_CLOSES = (
+_ADD_WORDS = r"\b(?:add|append|put|move|write)\b.{1,200}?\b(?:to|into)\s+[`\"'(]*"
+_OBJECT_END = (
     r"(?=[`\"')*]*(?:[.,;:!?)](?:\s|$)|\s*$"
     r"|\s+(?:and|or|but|for|of|in|on|to|so|as|if|when|where|which|that|with|by|too|also|accordingly)\b))"
 )
-"""What is spoken of ends here: `the test server` is no test."""
-_TESTS_TOO = re.compile(
-    rf"{_CHANGE}(?:tests?(?:\s+(?:suites?|files?|cases?))?{_CLOSES}|(?P<name>[\w./-]*(?:test|spec)(?:[\w./-]*\w)?))",
+"""The object of a verb ends here: `the test server` is not a test."""
+_CHANGE_OF_TESTS = re.compile(
+    rf"{_CHANGE_WORDS}(?:tests?(?:\s+(?:suites?|files?|cases?))?{_OBJECT_END}|(?P<name>[\w./-]*(?:test|spec)(?:[\w./-]*\w)?))",
     re.IGNORECASE,
 )
-_TEST = re.compile(r"\btests?\b", re.IGNORECASE)
+_TEST_WORD = re.compile(r"\btests?\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
-_NOT = re.compile(r"\b(?:not|never|without|no|nor|neither|leave|keep|avoid|cannot)\b|n['’]t\b", re.IGNORECASE)
-_DONE_TO_IT = (
+_NEGATION = re.compile(r"\b(?:not|never|without|no|nor|neither|leave|keep|avoid|cannot)\b|n['’]t\b", re.IGNORECASE)
+_MUTATION_VERBS = (
     "mutate modify update change move rename remove delete discard drop pop push append insert extend put fill clear "
     "empty drain consume shuffle swap exchange replace reverse rotate keep store record register mark count increment "
     "decrement accumulate collect deposit withdraw enroll cache memoize"
 )
-_IN_PLACE = re.compile(
-    rf"\bin[ -]place\b|\b(?:{'|'.join(word.rstrip('ey') for word in _DONE_TO_IT.split())})"
+_MUTATION_WORDS = re.compile(
+    rf"\bin[ -]place\b|\b(?:{'|'.join(word.rstrip('ey') for word in _MUTATION_VERBS.split())})"
     r"(?:e?s|e|(?:p|pp)?ed|(?:p|pp)?ing|y|ies|ied)?\b|\b(?:adds|adding|sets|into|memo|seen|visited)\b"
     r"|\btak(?:es?|en|ing) .{1,40}\b(?:off|out|away|from)\b",
     re.IGNORECASE,
 )
-"""Words for what may be done to something that is given; too many rather than too few."""
-_CHANGER = re.compile(r"\b(?:(?:add|reset|toggle|enqueue|dequeue|transfer)(?:_\w+)?|set_\w+|heapify)\(")
-"""Names of functions that say the same."""
-_NOT_THIS = re.compile(
+"""Words for changing an argument in place; too many rather than too few."""
+_MUTATING_FUNCTION_NAMES = re.compile(r"\b(?:(?:add|reset|toggle|enqueue|dequeue|transfer)(?:_\w+)?|set_\w+|heapify)\(")
+"""Function names that mean a change in place."""
+_NEGATION_BEFORE = re.compile(
     r"(?:\b(?:not|never|without|avoid|cannot)|n['’]t)\s+(?:[\w'’-]+\s+){0,2}\Z|\b(?:no|nor)\s+\Z", re.IGNORECASE
 )
-_ERRORS = re.compile(
+_ERROR_WORDS = re.compile(
     r"\b(?:rais|throw|thrown|fail|refus|reject|forbid|forbidden|disallow|invalid|strict|assert|abort|crash)|Error\b"
     r"|\b(?:error|exception)s?\b",
     re.IGNORECASE,
 )
-"""Words for an end that is no result; too many rather than too few."""
-_NAMED = re.compile(r"`(?:[\w.]+\.)?(\w+)(?:\([^`]*\))?`|(?<!\w)(\w+)\(")
+"""Words for ending with an error; too many rather than too few."""
+_QUOTED_OR_CALLED_NAME = re.compile(r"`(?:[\w.]+\.)?(\w+)(?:\([^`]*\))?`|(?<!\w)(\w+)\(")
 
 
-def collect_task_words(session: Session, decided: str = "") -> str:
-    """The task, what was decided about it and how, and the plan for it.
+def collect_task_words(session: Session, decision: str = "") -> str:
+    """Return the task, what was decided about it, and the plans for it.
 
-    Where the decision is to take what somebody wrote for the task, its words ask for nothing more.
+    If the decision is to take what somebody wrote for the task, its words ask for nothing more.
     """
     plans = (
         move.text
@@ -69,95 +72,100 @@ def collect_task_words(session: Session, decided: str = "") -> str:
         if name.endswith("-plan")
         for move in meeting_round.moves()
     )
-    told = () if _is_about_files(session) else (decided,)
-    return "\n".join((session.charter.question, _position(session), *told, *plans))
+    decisions = () if _position_names_only_files(session) else (decision,)
+    return "\n".join((session.charter.question, _decided_position(session), *decisions, *plans))
 
 
-def _position(session: Session) -> str:
-    """What was decided about the task, where that is more than who changes which files."""
-    return "" if _is_about_files(session) else str(session.charter.settings.get("position", ""))
+def _decided_position(session: Session) -> str:
+    """Return what was decided about the task, if that says more than who changes which files."""
+    return "" if _position_names_only_files(session) else str(session.charter.settings.get("position", ""))
 
 
-def _is_about_files(session: Session) -> bool:
+def _position_names_only_files(session: Session) -> bool:
     return is_position_only_task(str(session.charter.settings.get("position", "")), session.charter.question)
 
 
 def find_decision_context_item(session: Session) -> ContextItem | None:
-    """The decision as whoever carries it out was told it, where there is one."""
+    """Return the decision as shown to the seat that carries it out, if there is one."""
     return next((item for item in session.charter.context if item.name == DECISION_CONTEXT_NAME), None)
 
 
 def task_words_mention_file(words: str, file: DraftFile) -> bool:
-    """Whether words name a file, by its path, its name or its stem, or something that is defined in it.
+    """Tell whether words name a file, by path, name or stem, or something that it defines.
 
-    A test goes with what it tests.
+    A test counts as mentioned with the code that it tests.
     """
     name = file.path.rpartition("/")[2]
     stem = name.partition(".")[0].removeprefix("test_").removesuffix("_test")
     by_name = any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", words) for word in (file.path, name, stem) if word)
-    return by_name or _speaks_of(words, _defined(file))
+    return by_name or _mentions_any(words, _names_in_file(file))
 
 
 def guess_task_changes_tests(session: Session) -> bool:
-    """Whether the person says in so many words that tests are to be other than they were: `update its test`.
+    """Guess whether the person asks for changed tests, as in `update its test`.
 
-    What seats decided or planned is not the person's word.
+    What seats decided or planned does not count.
     """
     sentences = _SENTENCE.split(session.charter.question)
     return any(
-        _names_tests(match) for sentence in sentences for match in _TESTS_TOO.finditer(sentence) if not _denied(match)
+        _means_tests(match)
+        for sentence in sentences
+        for match in _CHANGE_OF_TESTS.finditer(sentence)
+        if not _is_negated(match)
     )
 
 
 def guess_task_changes_file(session: Session, file: DraftFile) -> bool:
-    """Whether the person says so of a file, by its path or its name, or speaks of what it defined before."""
+    """Guess whether the person asks for changes of a file, by path or name, or of what it defined before."""
     names = "|".join(re.escape(path) for path in (file.was or file.path, file.path.rpartition("/")[2]))
-    asked = re.compile(rf"(?:{_CHANGE}|{_ADD})(?:{names})(?![\w/]|\.\w)", re.IGNORECASE | re.DOTALL)
-    found = (match for sentence in _SENTENCE.split(session.charter.question) for match in asked.finditer(sentence))
-    before = _defined(msgspec.structs.replace(file, path=file.was or file.path, after=None))
-    return any(not _denied(match) for match in found) or _speaks_of(session.charter.question, before)
+    pattern = re.compile(rf"(?:{_CHANGE_WORDS}|{_ADD_WORDS})(?:{names})(?![\w/]|\.\w)", re.IGNORECASE | re.DOTALL)
+    matches = (match for sentence in _SENTENCE.split(session.charter.question) for match in pattern.finditer(sentence))
+    old_names = _names_in_file(msgspec.structs.replace(file, path=file.was or file.path, after=None))
+    return any(not _is_negated(match) for match in matches) or _mentions_any(session.charter.question, old_names)
 
 
 def guess_task_allows_mutation(session: Session) -> bool:
-    """Whether any word of the person may mean that a function changes what it is given; what is forbidden does not."""
-    words = f"{session.charter.question}\n\n{_position(session)}"
-    found = (match for sentence in _SENTENCE.split(words.replace("_", " ")) for match in _IN_PLACE.finditer(sentence))
-    return _CHANGER.search(words) is not None or any(
-        not _NOT_THIS.search(match.string[: match.start()]) for match in found
+    """Guess whether the task allows a function to mutate its arguments; forbidding words do not count."""
+    words = f"{session.charter.question}\n\n{_decided_position(session)}"
+    matches = (
+        match for sentence in _SENTENCE.split(words.replace("_", " ")) for match in _MUTATION_WORDS.finditer(sentence)
+    )
+    return _MUTATING_FUNCTION_NAMES.search(words) is not None or any(
+        not _NEGATION_BEFORE.search(match.string[: match.start()]) for match in matches
     )
 
 
 def guess_task_expects_errors(session: Session) -> bool:
-    """Whether any word of the person may mean that something ends in an error that did not before."""
-    return _ERRORS.search(f"{session.charter.question}\n{_position(session)}") is not None
+    """Guess whether the task expects calls to raise errors that they did not raise before."""
+    return _ERROR_WORDS.search(f"{session.charter.question}\n{_decided_position(session)}") is not None
 
 
-def _denied(match: re.Match[str]) -> bool:
-    """Whether something says no, before what a sentence speaks of or with it."""
-    return _NOT.search(match.string, 0, match.end()) is not None
+def _is_negated(match: re.Match[str]) -> bool:
+    """Tell whether a sentence has a negation before or inside the match."""
+    return _NEGATION.search(match.string, 0, match.end()) is not None
 
 
-def _names_tests(match: re.Match[str]) -> bool:
-    """Whether it is tests that are to be changed; a name such as test_mode may be anything, unless tests were named."""
+def _means_tests(match: re.Match[str]) -> bool:
+    """Tell whether a match means tests. A name such as test_mode may be anything, unless tests were named before."""
     name = match["name"]
     if name is None:
         return True
     is_path = "/" in name or find_source_language(name) is not None
     return is_test_file(name) and (
-        is_path or ("." not in name and _TEST.search(match.string, 0, match.start()) is not None)
+        is_path or ("." not in name and _TEST_WORD.search(match.string, 0, match.start()) is not None)
     )
 
 
-def _speaks_of(words: str, names: set[str]) -> bool:
-    return not names.isdisjoint(name for found in _NAMED.findall(words) for name in found)
+def _mentions_any(words: str, names: set[str]) -> bool:
+    return not names.isdisjoint(name for found in _QUOTED_OR_CALLED_NAME.findall(words) for name in found)
 
 
-def _defined(file: DraftFile) -> set[str]:
-    """What a file defines, before or after."""
+def _names_in_file(file: DraftFile) -> set[str]:
+    """Return what a file defines, before or after the change."""
     return list_defined_names(file.path, file.before) | list_defined_names(file.path, file.after)
 
 
 def list_defined_names(path: str, source: bytes | None) -> set[str]:
-    """What a file of this path defines, by the last part of each name."""
-    seen = parse_source_outline(path, source) if source is not None else None
-    return {symbol.base_name for symbol in seen.symbols} if isinstance(seen, Outline) else set()
+    """Return the last parts of the names that a source defines."""
+    outline = parse_source_outline(path, source) if source is not None else None
+    return {symbol.base_name for symbol in outline.symbols} if isinstance(outline, Outline) else set()

@@ -1,7 +1,7 @@
-"""How many tests a check says it ran: one that ends well without running what it ran before has shown nothing.
+"""How many tests a check ran: a check that passes with fewer tests than before has shown nothing.
 
-Only what unittest and pytest print last is known. A program that prints the same before it ends itself is not seen
-through here, nor is one that takes part of a check away where several are run in a row: people see both in the diff.
+Only the closing lines of unittest and pytest are known. A program that prints such a line and exits is not
+detected, nor is a change that removes one of several commands of a check: people see both in the diff.
 """
 
 from __future__ import annotations
@@ -14,75 +14,79 @@ import msgspec
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.text.wording import end_sentence
 
-_UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\s+(?:OK|FAILED|NO TESTS RAN)(?:.*\bskipped=(\d+))?", re.M)
-_PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?: [a-z]+)?(?:, )?)+|no tests ran) in [\d.]+s", re.M)
-_NO_PROGRAM = (126, 127)
-_NO_MODULE = re.compile(
+_UNITTEST_SUMMARY = re.compile(r"^Ran (\d+) tests? in .*\s+(?:OK|FAILED|NO TESTS RAN)(?:.*\bskipped=(\d+))?", re.M)
+_PYTEST_SUMMARY = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?: [a-z]+)?(?:, )?)+|no tests ran) in [\d.]+s", re.M)
+_NOT_STARTED_EXIT_CODES = (126, 127)
+_MISSING_DEPENDENCY = re.compile(
     r"[^\n]*python[\d.]*: No module named [\w.]+|ImportError while loading conftest\b.*\bNo module named\b.*"
     r"|(?:> [^\n]*\n|\s)*node:internal/modules/.*\bCannot find (?:module|package) '[^./'][^']*'.*"
     r"|error: rustup could not choose a version of .*|error: no (?:override and no )?default toolchain .*"
     r"|(?:\s*Updating [^\n]*\n|\s*warning: spurious [^\n]*\n)*error: failed to get `[^`]*` as a dependency of .*",
     re.S,
 )
-"""All that Python says without the module it is to run, what pytest says where its first file lacks one, Node where the
-first thing it does is to ask for a dependency that is not there, and Rust without a toolchain or its dependencies."""
-_PASSING = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)? ?(?:ms|s|seconds?)\b|(?:/[\w.@+-]+)+")
-_RUN = re.compile(r"(\d+) (?:passed|failed|xfailed|xpassed)\b")
+"""The whole output of Python, pytest or Node without a required module, and of Rust without toolchain or dependency."""
+_VOLATILE_TEXT = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)? ?(?:ms|s|seconds?)\b|(?:/[\w.@+-]+)+")
+_PYTEST_COUNTS = re.compile(r"(\d+) (?:passed|failed|xfailed|xpassed)\b")
 
 
-def parse_executed_test_count(said: str) -> int | None:
-    """The tests that were run and not skipped, by the last closing line of a check; None where it has none."""
-    found = [(match.start(), int(match[1]) - int(match[2] or 0)) for match in _UNITTEST.finditer(said)]
-    found += [(match.start(), sum(map(int, _RUN.findall(match[1])))) for match in _PYTEST.finditer(said)]
-    return max(found)[1] if found else None
+def parse_executed_test_count(output: str) -> int | None:
+    """Return how many tests ran and were not skipped, by the last summary line; None without one."""
+    counts = [(match.start(), int(match[1]) - int(match[2] or 0)) for match in _UNITTEST_SUMMARY.finditer(output)]
+    counts += [
+        (match.start(), sum(map(int, _PYTEST_COUNTS.findall(match[1])))) for match in _PYTEST_SUMMARY.finditer(output)
+    ]
+    return max(counts)[1] if counts else None
 
 
 def fail_checks_with_fewer_tests(
-    outcomes: Sequence[CheckOutcome], before: Sequence[CheckOutcome]
+    outcomes: Sequence[CheckOutcome], baseline: Sequence[CheckOutcome]
 ) -> tuple[CheckOutcome, ...]:
-    """The checks of a candidate; one that ran fewer tests than on the bare tree did not pass, whatever its end."""
-    known = {
-        outcome.name: count for outcome in before if (count := parse_executed_test_count(outcome.output)) is not None
+    """Return the checks of a candidate; those that ran fewer tests than on the baseline tree fail."""
+    counts = {
+        outcome.name: count for outcome in baseline if (count := parse_executed_test_count(outcome.output)) is not None
     }
     return tuple(
-        _judged(outcome, known[outcome.name]) if outcome.passed and outcome.name in known else outcome
+        _fail_if_fewer(outcome, counts[outcome.name]) if outcome.passed and outcome.name in counts else outcome
         for outcome in outcomes
     )
 
 
-def explain_uninformative_check(outcome: CheckOutcome, bare: CheckOutcome | None) -> str:
-    """Why a check tells nothing of a candidate, in a sentence; nothing where it does.
+def explain_uninformative_check(outcome: CheckOutcome, baseline: CheckOutcome | None) -> str:
+    """Return in a sentence why a check says nothing about a candidate; empty if it says something.
 
-    It ran no test at all, or it could not be started, neither here nor on the bare tree, if it was run there too, and
-    for the same reason.
+    It ran no test, or it could not start, here and on the baseline tree (if it was run there) for the same reason.
     """
     if outcome.passed:
         ran_none = parse_executed_test_count(outcome.output) == 0
-        return f"The check {outcome.name} ended well without running a single test." if ran_none else ""
-    if bare is None and _never_started(outcome):
+        return f"The check {outcome.name} passed without running a single test." if ran_none else ""
+    if baseline is None and _did_not_start(outcome):
         return end_sentence(f"The check {outcome.name} could not be started: {outcome.failure_line}")
-    if bare is None or not all(map(_never_started, (outcome, bare))) or _lasting(bare) != _lasting(outcome):
+    if (
+        baseline is None
+        or not all(map(_did_not_start, (outcome, baseline)))
+        or _stable_result(baseline) != _stable_result(outcome)
+    ):
         return ""
     return end_sentence(
-        f"The check {outcome.name} fails without any change too, so it says nothing of one: {outcome.failure_line}"
+        f"The check {outcome.name} also fails without any change, so it says nothing about one: {outcome.failure_line}"
     )
 
 
-def _never_started(outcome: CheckOutcome) -> bool:
-    """Whether what a check says shows that it did not come to look at anything; that it failed does not show it."""
+def _did_not_start(outcome: CheckOutcome) -> bool:
+    """Tell whether the output shows that a check did not start. A failure alone does not show it."""
     if parse_executed_test_count(outcome.output) is not None:
         return False
-    return outcome.code in _NO_PROGRAM or _NO_MODULE.fullmatch(outcome.output.strip()) is not None
+    return outcome.code in _NOT_STARTED_EXIT_CODES or _MISSING_DEPENDENCY.fullmatch(outcome.output.strip()) is not None
 
 
-def _lasting(outcome: CheckOutcome) -> tuple[int | None, str]:
-    """How a check ended and what it said, without what is another each time: addresses, times and folders."""
-    return outcome.code, _PASSING.sub("#", outcome.output)
+def _stable_result(outcome: CheckOutcome) -> tuple[int | None, str]:
+    """Return exit code and output without text that differs each time: addresses, times and folders."""
+    return outcome.code, _VOLATILE_TEXT.sub("#", outcome.output)
 
 
-def _judged(outcome: CheckOutcome, known: int) -> CheckOutcome:
+def _fail_if_fewer(outcome: CheckOutcome, expected: int) -> CheckOutcome:
     count = parse_executed_test_count(outcome.output)
-    if count is not None and count >= known:
+    if count is not None and count >= expected:
         return outcome
-    words = f"It ended well, but ran {count or 'none'} of the {known} tests that it ran before."
-    return msgspec.structs.replace(outcome, code=1, output=f"{outcome.output}\n{words}".strip())
+    reason = f"It passed, but ran only {count or 0} tests; before, it ran {expected}."
+    return msgspec.structs.replace(outcome, code=1, output=f"{outcome.output}\n{reason}".strip())

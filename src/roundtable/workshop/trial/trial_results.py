@@ -1,4 +1,4 @@
-"""What running candidates showed: the checks, each other's tests, and what comes out for telling inputs."""
+"""The results of a trial: checks, each other's tests, and outputs for distinguishing inputs."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ from roundtable.core.values import Value
 from roundtable.workshop.trial.test_counts import explain_uninformative_check
 
 BASELINE = ""
-"""The name of the tree that has no candidate on it."""
+"""The name of the tree without any candidate."""
 
 EXAMPLES_CHECK = "the examples in the task"
+OWN_TESTS_CHECK = "its own tests"
+SUDDEN_END_CHECK = "a sudden end"
+"""The names under which a trial records checks of its own; they are stored."""
 
-_UNSTEADY = "The check {} ended in two ways on the very same files, so it says nothing of a change."
+_FLAKY_NOTE = "The check {} is flaky: it passed and failed on identical files, so it says nothing about a change."
 
 
 class TrialResults(Value, frozen=True):
-    """What running them showed, by candidate and on the bare tree; `authors` says who wrote each test.
+    """The results of a trial, by candidate and for the baseline tree; `authors` says who wrote each test.
 
-    `brought` are the checks that a candidate brings for itself, where there were none. `in_place` are the calls with
-    which a candidate, and nothing before it, changes what it is given besides coming to something. `slips` are, a
-    sentence each, those that came to something before it and now end in an error that is hardly meant. `examples` is
-    how many of the task's count, which are those that did not hold before. `unsteady` are
-    the checks, by tree, that ended otherwise when they were run there again. `unrun` says which checks could not be run
-    at all, a sentence each.
+    `candidate_checks` are checks that a candidate brings itself where the repository has none.
+    `side_effects` are calls with which a candidate, unlike the code before it, mutates its arguments.
+    `regressions` are sentences about calls that returned a value before and raise a likely unintended error now.
+    `counted_examples` is the number of examples in the task that failed before. `flaky_checks` are, by tree, the checks
+    with another result when they were repeated. `unrun_reasons` are sentences about checks that could not run.
     """
 
     checks: dict[str, tuple[CheckOutcome, ...]] = {}
@@ -41,111 +43,119 @@ class TrialResults(Value, frozen=True):
 
     @property
     def baseline(self) -> dict[str, bool]:
-        """How the checks ended without any candidate."""
+        """Whether each check passed without any candidate."""
         return {check.name: check.passed for check in self.checks.get(BASELINE, ())}
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """Those that were run."""
+        """The candidates that were run."""
         return tuple(candidate for candidate in self.checks if candidate != BASELINE)
 
     def informative_checks(self, candidate: str) -> tuple[CheckOutcome, ...]:
-        """The checks that tell something of a candidate."""
-        silent = self._silent(candidate)
-        return tuple(outcome for outcome in self._outcomes(candidate) if outcome.name not in silent)
+        """Return the checks that say something about a candidate."""
+        uninformative = self._uninformative(candidate)
+        return tuple(outcome for outcome in self._outcomes(candidate) if outcome.name not in uninformative)
 
     def explain_uninformative_checks(self, candidates: Iterable[str]) -> tuple[str, ...]:
-        """Which checks tell nothing of these candidates and why, a sentence each."""
+        """Return a sentence for each check that says nothing about these candidates."""
         return tuple(
             dict.fromkeys(
-                (*self.unrun_reasons, *(why for candidate in candidates for why in self._silent(candidate).values()))
+                (
+                    *self.unrun_reasons,
+                    *(reason for candidate in candidates for reason in self._uninformative(candidate).values()),
+                )
             )
         )
 
-    def _silent(self, candidate: str) -> dict[str, str]:
-        bare = {check.name: check for check in self.checks.get(BASELINE, ())}
+    def _uninformative(self, candidate: str) -> dict[str, str]:
+        baseline = {check.name: check for check in self.checks.get(BASELINE, ())}
         outcomes = self._outcomes(candidate)
-        silent = {
-            outcome.name: why
+        reasons = {
+            outcome.name: reason
             for outcome in outcomes
-            if (why := explain_uninformative_check(outcome, bare.get(outcome.name)))
+            if (reason := explain_uninformative_check(outcome, baseline.get(outcome.name)))
         }
-        return silent | {name: _UNSTEADY.format(name) for name in self._unsteady(candidate)}
+        return reasons | {name: _FLAKY_NOTE.format(name) for name in self._flaky_check_names(candidate)}
 
     def _outcomes(self, candidate: str) -> tuple[CheckOutcome, ...]:
         return (*self.checks.get(candidate, ()), *self.candidate_checks.get(candidate, ()))
 
     def fixed_checks(self, checks: Iterable[CheckOutcome]) -> set[str]:
-        """Those of the checks that pass and did not before."""
+        """Return the names of those checks that pass and failed before."""
         return {check.name for check in checks if check.passed and self.baseline.get(check.name) is False}
 
     def evidence_authors(self, candidate: str) -> tuple[str, ...]:
-        """Whose tests show what a candidate is for: they fail on the bare tree, pass with it, and can be relied on.
+        """Return whose tests show what a candidate does: they fail on the baseline, pass with it, and are reliable.
 
-        Where their author's own code fails any of them, one of the two is wrong, and nobody knows which. Such tests
-        are relied on only as a whole, if the candidate passes all of them, and only if that code breaks what held
-        before and says nothing, or if two who wrote apart say the same.
+        If their author's own code fails any of them, either may be wrong. Such tests are reliable only if the
+        candidate passes all of them, and the author's code breaks a check or two authors independently agree.
         """
-        passed, bare = self.tests.get(candidate, {}), self.tests.get(BASELINE, {})
+        passed, baseline = self.tests.get(candidate, {}), self.tests.get(BASELINE, {})
         authors = dict.fromkeys(
-            self.authors[test] for test, held in passed.items() if held and not bare.get(test, False)
+            self.authors[test] for test, passes in passed.items() if passes and not baseline.get(test, False)
         )
-        whole = [author for author in authors if self._passes(candidate, author)]
+        passed_completely = [author for author in authors if self._passes_tests_of(candidate, author)]
         return tuple(
             author
             for author in authors
             if author == candidate
-            or self._passes(author, author)
-            or (author in whole and (self._breaks(author) or len(whole) > 1))
+            or self._passes_tests_of(author, author)
+            or (author in passed_completely and (self._breaks_check(author) or len(passed_completely) > 1))
         )
 
     def has_own_evidence(self, candidate: str) -> bool:
-        """Whether its own tests show what it is for, and it passes all of them."""
-        return candidate in self.evidence_authors(candidate) and self._passes(candidate, candidate)
+        """Tell whether its own tests show what a candidate does, and it passes all of them."""
+        return candidate in self.evidence_authors(candidate) and self._passes_tests_of(candidate, candidate)
 
     def other_authors_verdicts(self, candidate: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Who of the others bear a candidate out with all their tests, and whose it fails.
+        """Return the other authors whose tests all support a candidate, and those whose tests it fails.
 
-        Who contradicts itself is not heard, and whose tests pass without any change says nothing.
+        Authors that fail their own tests are ignored, and so are those whose tests pass without any change.
         """
-        bare = self.tests.get(BASELINE, {})
-        authors = dict.fromkeys(by for test, by in self.authors.items() if not bare.get(test, False))
-        heard = [author for author in authors if author != candidate and self._passes(author, author)]
-        against = tuple(author for author in heard if not self._passes(candidate, author))
+        baseline = self.tests.get(BASELINE, {})
+        authors = dict.fromkeys(
+            test_author for test, test_author in self.authors.items() if not baseline.get(test, False)
+        )
+        reliable = [author for author in authors if author != candidate and self._passes_tests_of(author, author)]
+        against = tuple(author for author in reliable if not self._passes_tests_of(candidate, author))
         return tuple(
-            author for author in self.evidence_authors(candidate) if author in heard and author not in against
+            author for author in self.evidence_authors(candidate) if author in reliable and author not in against
         ), against
 
-    def _passes(self, candidate: str, author: str) -> bool:
-        """Whether a candidate passes all tests of an author; who has no candidate passes its own."""
+    def _passes_tests_of(self, candidate: str, author: str) -> bool:
+        """Tell whether a candidate passes all tests of an author. An author without a candidate passes its own."""
         passed = self.tests.get(candidate)
-        return passed is None or all(passed.get(test, False) for test, by in self.authors.items() if by == author)
+        return passed is None or all(
+            passed.get(test, False) for test, test_author in self.authors.items() if test_author == author
+        )
 
     def fails_on_all_candidates(self, test: str) -> bool:
-        """Whether a test fails with every candidate, so that it is wrong by all accounts but its author's."""
+        """Tell whether a test fails with every candidate, so that the test itself is probably wrong."""
         return not any(seen.get(test, False) for name, seen in self.tests.items() if name != BASELINE)
 
     def list_breaking_candidates(self) -> tuple[str, ...]:
-        """The candidates that break a check that passed without them."""
-        return tuple(filter(self._breaks, self.candidates))
+        """Return the candidates that break a check that passed before."""
+        return tuple(filter(self._breaks_check, self.candidates))
 
-    def _breaks(self, candidate: str) -> bool:
-        return any(not check.passed and self.baseline.get(check.name, False) for check in self._steady(candidate))
+    def _breaks_check(self, candidate: str) -> bool:
+        return any(
+            not check.passed and self.baseline.get(check.name, False) for check in self._steady_checks(candidate)
+        )
 
-    def _steady(self, candidate: str) -> list[CheckOutcome]:
-        unsteady = self._unsteady(candidate)
-        return [check for check in self.checks.get(candidate, ()) if check.name not in unsteady]
+    def _steady_checks(self, candidate: str) -> list[CheckOutcome]:
+        flaky = self._flaky_check_names(candidate)
+        return [check for check in self.checks.get(candidate, ()) if check.name not in flaky]
 
-    def _unsteady(self, candidate: str) -> tuple[str, ...]:
-        """The checks that show nothing of a candidate: whose end is chance with it, or was before it."""
+    def _flaky_check_names(self, candidate: str) -> tuple[str, ...]:
+        """Return the checks that are flaky with a candidate or were before it."""
         return (*self.flaky_checks.get(BASELINE, ()), *self.flaky_checks.get(candidate, ()))
 
     def ranking_inputs(self) -> tuple[CandidateRun, ...]:
-        """The same as the rule reads it."""
+        """Return the results as the ranking rule reads them."""
         return tuple(
             CandidateRun(
                 name,
-                {check.name: check.passed for check in self._steady(name)},
+                {check.name: check.passed for check in self._steady_checks(name)},
                 self.tests.get(name, {}),
                 self.outputs.get(name, {}),
             )

@@ -27,10 +27,9 @@ from roundtable.workshop.trial.proposed_change import (
     restore_check_files,
 )
 from roundtable.workshop.trial.task_examples import task_has_call_examples
-from roundtable.workshop.trial.trial_results import EXAMPLES_CHECK, TrialResults
+from roundtable.workshop.trial.trial_results import EXAMPLES_CHECK, OWN_TESTS_CHECK, TrialResults
 
 MAX_DISTINGUISHING_INPUTS = 3
-OWN_TESTS_CHECK = "its own tests"
 NO_EVIDENCE_MESSAGE = (
     "Nothing that was run shows that this does what the task asks: no test fails without it and passes with it.\n"
     "Write such a test, in a file of its own."

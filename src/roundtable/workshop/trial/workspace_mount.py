@@ -1,6 +1,6 @@
-"""Runs on trees of a workspace see them where the workspace is, with the dependencies that are installed there.
+"""Runs on trees of a workspace see them at the workspace's path, with the dependencies that are installed there.
 
-Environments and build tools write down where a project lies. An editable install, say, would else lead to nothing.
+Environments and build tools record the path of a project; an editable install, for example, would not work elsewhere.
 """
 
 from __future__ import annotations
@@ -18,53 +18,55 @@ from roundtable.core.sandbox import Exit, Job, Output
 from roundtable.workshop.repo.git import open_git
 from roundtable.workshop.repo.scratch_trees import check_tree_size, match_copy_patterns
 
-_MODULES = "node_modules"
-_MADE_AGAIN = frozenset({".cache", ".vite", ".vite-temp"})
-"""What tools keep among the modules: each run begins without it, and may write it."""
-_ENVIRONMENTS = (".venv/", "venv/")
+_NODE_MODULES = "node_modules"
+_TOOL_CACHES = frozenset({".cache", ".vite", ".vite-temp"})
+"""Caches that tools keep in node_modules: each run starts without them, and may write them."""
+_ENVIRONMENT_FOLDERS = (".venv/", "venv/")
 
 
 class TreeDependencies(NamedTuple):
-    """What git ignores and a tree needs: what is shown to its runs, by path and where it is, and the names to copy."""
+    """Ignored files that a tree needs: paths to mount, with their location, and names to copy."""
 
     lent: dict[str, str]
     copied: tuple[str, ...]
 
 
 def find_tree_dependencies(workspace: Path, rules: Sequence[str]) -> TreeDependencies:
-    """The modules of Node that are installed in a workspace, and the ignored files that these rules name; no secrets.
+    """Return the installed node_modules of a workspace and the ignored files that the rules name; no secrets.
 
-    Links among the modules are copied: those of a workspace of packages lead to the packages of the tree.
+    Links in node_modules are copied: in a workspace of packages they lead to the packages of the tree.
     """
     with open_git(workspace) as git:
         folders = [path.rstrip("/") for path in git.ignored_files() if path.endswith("/")]
-        known = set(git.files()) if rules else set[str]()
-    found = [path for name in folders if os.path.basename(name) == _MODULES for path in _entries(workspace, name)]
-    links = tuple(path for path in found if (workspace / path).is_symlink())
-    lent = {path: str(workspace / path) for path in found if path not in links}
-    named = [
+        tracked = set(git.files()) if rules else set[str]()
+    modules = [
+        path for name in folders if os.path.basename(name) == _NODE_MODULES for path in _list_modules(workspace, name)
+    ]
+    links = tuple(path for path in modules if (workspace / path).is_symlink())
+    mounted = {path: str(workspace / path) for path in modules if path not in links}
+    by_rule = [
         name
         for name in match_copy_patterns(workspace, rules)
-        if name not in known
+        if name not in tracked
         and not is_sensitive_path(name)
-        and not name.startswith(_ENVIRONMENTS)
-        and f"/{_MODULES}/" not in f"/{name}"
+        and not name.startswith(_ENVIRONMENT_FOLDERS)
+        and f"/{_NODE_MODULES}/" not in f"/{name}"
     ]
-    return TreeDependencies(lent, (*links, *check_tree_size(workspace, named)))
+    return TreeDependencies(mounted, (*links, *check_tree_size(workspace, by_rule)))
 
 
-def _entries(workspace: Path, folder: str) -> Iterator[str]:
-    """What stands in a folder of modules; of a scope (`@name`), what stands in that."""
+def _list_modules(workspace: Path, folder: str) -> Iterator[str]:
+    """Yield the entries of a node_modules folder; for a scope (`@name`), the entries of the scope."""
     for entry in os.scandir(workspace / folder):
         path = f"{folder}/{entry.name}"
         if entry.name.startswith("@") and entry.is_dir(follow_symlinks=False):
-            yield from _entries(workspace, path)
-        elif entry.name not in _MADE_AGAIN and not is_sensitive_path(entry.name):
+            yield from _list_modules(workspace, path)
+        elif entry.name not in _TOOL_CACHES and not is_sensitive_path(entry.name):
             yield path
 
 
 class WorkspaceMount:
-    """A sandbox whose runs on copies of trees see those in the place of the workspace, and what is lent to it."""
+    """A sandbox that shows each tree at the path of the workspace, with the mounted dependencies."""
 
     def __init__(self, sandbox: Sandbox, workspace: Path, lent: dict[str, str]) -> None:
         self._sandbox = sandbox
@@ -73,5 +75,5 @@ class WorkspaceMount:
         self.name = sandbox.name
 
     def run(self, job: Job) -> AsyncGenerator[Output | Exit]:
-        """Run it there."""
+        """Run a job at the path of the workspace."""
         return self._sandbox.run(msgspec.structs.replace(job, place=self._workspace, lent=self._lent))

@@ -167,7 +167,7 @@ async def test_only_what_is_listed_can_be_run(workspace: Path) -> None:
     ran = await ListedChecks({"tests": ("true",)}, workspace, Redactor()).run(("rm -rf /", "lint"))
     assert ran.outcomes == ()
     assert set(ran.refused) == {"rm -rf /", "lint"}
-    assert "There are: tests." in ran.refused["lint"]
+    assert "Available checks: tests." in ran.refused["lint"]
 
 
 @pytest.mark.parametrize("works", [None, False])

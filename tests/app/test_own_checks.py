@@ -62,7 +62,7 @@ def test_what_the_tests_are_run_with_and_is_not_here_is_said(tmp_path: Path, mon
     monkeypatch.setenv("PATH", str(tmp_path))
     found = find_checks_for_tree({}, tmp_path, tmp_path)
     assert found.commands == {}
-    assert found.unrun_reasons[0].startswith("The tests are not run by npm, which is not here.")
+    assert found.unrun_reasons[0].startswith("The tests need npm, which is not installed.")
 
 
 PACKAGE = {"scripts": {"test": "node --test"}}

@@ -125,7 +125,7 @@ def test_a_check_that_cannot_run_at_all_fails_no_candidate_and_that_is_said(cli:
     decision = built(cli, installed, RIGHT, more=f"\n```python test_more.py\n{TEST}```\n")
     assert RIGHT in (cli.work / "calc.py").read_text()
     (notice, _) = decision["notices"]
-    assert "The check tests fails without any change too, so it says nothing of one: " in notice
+    assert "The check tests also fails without any change, so it says nothing about one: " in notice
     assert "No module named pytest" in notice
 
 

@@ -184,7 +184,7 @@ async def test_who_passes_only_the_test_of_one_who_meant_something_else_is_asked
     held = Held(bench, claude=alone, gpt=author(slug=SORTS, test_largest=LARGEST_TEST))
     decision = await held.hold("build", LARGEST, answers=YES)
     prompt = held.prompt("build/2-evidence", "claude")
-    assert "No other candidate is seen to do the same, and no test of its own" in prompt
+    assert "No other candidate behaves like this one, and none of its own tests" in prompt
     assert "default=None" not in prompt, "a test is to follow from the task, not from the code"
     assert "You may change only: test_slug_2.py." in prompt, "there is a test_slug.py"
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision_sentence(decision)
@@ -334,7 +334,7 @@ OF_NONE_IS_AN_ERROR_TEST = ONLY_OF_NONE_TEST.replace(
 )
 DOUBT = (
     "claude's passes everything but this: "
-    "No other candidate is seen to do the same, and nobody else's tests show that it is right."
+    "No other candidate behaves like this one, and no other seat's tests show that it is right."
 )
 
 
@@ -351,7 +351,7 @@ async def test_its_own_tests_are_no_proof_of_what_nobody_else_does_and_the_perso
     decision = await held.hold("build", LARGEST, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
     assert decision_sentence(decision).startswith(
-        "No candidate passed. claude: agreement: No other candidate is seen to do the same"
+        "No candidate passed. claude: agreement: No other candidate behaves like this one"
     )
     assert decision_sentence(decision).endswith("Nobody was there to take one all the same.")
     assert (code / "slug.py").read_text() == SLUG
@@ -557,7 +557,7 @@ async def test_what_changes_its_arguments_unasked_is_mended_first(bench: Roundta
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == SORTS_A_COPY
     prompt = held.prompt("build/2-mend", "claude")
-    assert "slug.slugs(['b', 'A c']) changes what it is given" in prompt
+    assert "slug.slugs(['b', 'A c']) mutates its arguments" in prompt
     assert "work on a copy" in prompt
 
 
@@ -577,7 +577,7 @@ async def test_what_worked_before_ends_in_no_slip_unless_errors_are_asked_for(
     git(code, "commit", "-qam", "A slug in big letters")
     decision = await Held(bench, claude=writer(FIRST, FIRST)).hold("build", WITH_EXAMPLE + more, answers=YES)
     assert decision.outcome is outcome, decision_sentence(decision)
-    told = "what worked before: slug.slugify('') came to '' before, and ends in IndexError now."
+    told = "what worked before: slug.slugify('') returned '' before, but raises IndexError now."
     assert (told in decision_sentence(decision)) is (outcome is Outcome.DEADLOCK)
 
 

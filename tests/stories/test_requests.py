@@ -111,10 +111,12 @@ async def test_what_a_check_said_is_read_by_every_seat_in_the_next_round(desk: R
         shown = held.prompt("knights/2-respond", seat)
         assert '<check from="broken">' in shown
         assert "ended with exit code 3.\n42\n</check>" in shown
-        assert "Not shown: rm -rf .. There is no check of that name." in shown
+        assert "Not shown: rm -rf .. There is no check with that name." in shown
     (result,) = await held.served()
     assert describe_step_result(result).startswith("Check broken ended with exit code 3 after ")
-    assert "Refused: rm -rf . (There is no check of that name. There are: broken)." in describe_step_result(result)
+    assert "Refused: rm -rf . (There is no check with that name. Available checks: broken)." in describe_step_result(
+        result
+    )
 
 
 async def test_a_resumed_meeting_asks_for_nothing_twice() -> None:

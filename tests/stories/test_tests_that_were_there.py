@@ -57,7 +57,7 @@ async def test_alone_it_is_told_and_a_yes_that_was_given_ahead_does_not_write_it
     assert ((code / "slug.py").read_text(), (code / "test_slug.py").read_text()) == (before, SLUG_TEST)
     mend = held.prompt("build/2-mend", "claude")
     assert "The check tests, as they were before it, failed" in mend
-    assert "They stand as they were, since the task does not ask for others." in mend
+    assert "They are not changed, because the task does not ask for that." in mend
     session = await bench.sessions.get(held.session)
     assert list(session.gates) == ["approve-tests"]
     later = await bench.meetings.run(

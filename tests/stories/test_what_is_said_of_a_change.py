@@ -51,7 +51,7 @@ async def test_tests_that_are_not_committed_were_not_run_on_what_is(
     assert decision.next_step == "applied"
     said = "Not run on what will be committed, since they are not committed: test_slug.py."
     assert said in notice_sentences(decision)
-    assert ("The check tests ended well without running a single test." in notice_sentences(decision)) is listed
+    assert ("The check tests passed without running a single test." in notice_sentences(decision)) is listed
     assert "tests=" not in git(code, "log", "-1", "--format=%B")
     assert "on the merged tree" not in decision_sentence(decision)
     assert "There are no checks" not in decision_sentence(decision)

@@ -89,7 +89,7 @@ async def test_a_change_that_fails_the_persons_own_examples_is_not_written(shop:
     task = "Mend double() in calc.py: `double(2) == 4` and `double(5) == 10`"
     decision = await shop.built({"calc.py": WRONG, "test_more.py": WEAK_TEST}, task)
     assert decision.outcome is Outcome.DEADLOCK
-    assert "the examples in the task: 0 of 2 came to what the task says." in decision_sentence(decision)
+    assert "the examples in the task: 0 of 2 gave the result that the task says." in decision_sentence(decision)
     assert shop.unchanged()
     assert (await shop.built({"calc.py": RIGHT, "test_more.py": GOOD_TEST}, task)).next_step == "applied"
 
@@ -120,7 +120,7 @@ async def test_an_example_may_name_the_module(shop: Shop) -> None:
     shop.holds({})
     task = f"{TASK} calc.double(2) must be 4."
     decision = await shop.built({"calc.py": WRONG, "test_more.py": WEAK_TEST}, task)
-    assert "the examples in the task: 0 of 1 came to what the task says." in decision_sentence(decision)
+    assert "the examples in the task: 0 of 1 gave the result that the task says." in decision_sentence(decision)
     assert shop.unchanged()
     assert (await shop.built({"calc.py": RIGHT}, task)).next_step == "applied"
 

@@ -142,8 +142,8 @@ def test_floats_in_what_a_person_wrote_are_close_enough_and_everything_else_is_e
     run = [sys.executable, "-m", "unittest", "-q", "test_examples"]
     failed = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "failures=2" in failed.stderr
-    assert "it(5) must be 3, and it came to 3.0000000000000004." in failed.stderr
-    assert "it(6) must be [0.3], and it came to (0.3,)." in failed.stderr
+    assert "it(5) must be 3, but it returned 3.0000000000000004." in failed.stderr
+    assert "it(6) must be [0.3], but it returned (0.3,)." in failed.stderr
 
 
 def test_a_call_is_of_a_module_or_of_a_function_in_it_even_where_both_have_one_name(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_where_the_base_has_only_the_method_a_bare_name_is_not_guessed_at() -> N
     base = BOTH[BOTH.index("class") :]
     assert (
         why(held("app.py", base, OURS, "replace run by gpt's"))
-        == "run is Server.run in the base, and run in gpt's app.py."
+        == "run is Server.run in the base, but run in gpt's app.py."
     )
     added = text_of(held("app.py", base, OURS, "add gpt's run"))
     assert added == f"def run():\n    return 2\n\n\n{base}"
@@ -132,7 +132,7 @@ def test_where_the_base_has_only_the_method_a_bare_name_is_not_guessed_at() -> N
 def test_what_is_of_another_kind_is_refused(base: str, gpt: str) -> None:
     said = why(held("a.py", base, gpt, "replace login by gpt's"))
     assert said.startswith("login is a ")
-    assert ", and in the text it is a " in said
+    assert " in a.py, but login is a " in said
 
 
 RUBY = """class A
@@ -256,7 +256,7 @@ def test_an_overload_that_is_called_and_missing_is_still_said() -> None:
     donor = 'class A {\n    int f(int a) { return f("x"); }\n    int f(String a) { return 1; }\n}\n'
     made = held("A.java", base, donor, "replace A.f(int) by gpt's")
     assert [it.symbol for it in made.took] == ["A.f"]
-    assert "It was written for `int f(String a)`" in made.left[0].why
+    assert "It expects `int f(String a)`" in made.left[0].why
 
 
 def test_types_with_commas_and_annotations_tell_overloads_apart() -> None:
@@ -285,7 +285,7 @@ def test_a_function_that_takes_something_else_is_declared_so_too(path: str) -> N
     undeclared = donor.replace("static int add(long a);\n", "")
     made = held(path, base, undeclared, "replace add by gpt's")
     assert made.took[0].symbol == "add"
-    assert [it.why for it in made.left] == [f"{path} declares it as `static int add(int a);`."]
+    assert [it.why for it in made.left] == [f"{path} still declares it as `static int add(int a);`."]
     named = undeclared.replace("long a", "int b")
     assert "static int add(int a);" in text_of(held(path, base, named, "replace add by gpt's"))
 

@@ -166,7 +166,7 @@ async def test_calls_that_worked_before_and_end_in_a_slip_are_told(sandbox: Sand
     )
     assert trials.regressions == {
         "ada": (),
-        "bob": ("shop.total([]) came to 0 before, and ends in IndexError now.",),
+        "bob": ("shop.total([]) returned 0 before, but raises IndexError now.",),
         "eve": (),
     }
 
@@ -177,7 +177,7 @@ async def test_calls_that_worked_before_and_end_in_a_slip_are_told(sandbox: Sand
         ("def total(prices):\n    pass\n", ()),
         (
             "def total(prices):\n    return max(prices) if prices else None\n",
-            ("shop.total([]) came to None before, and ends in IndexError now.",),
+            ("shop.total([]) returned None before, but raises IndexError now.",),
         ),
     ],
     ids=["a stub", "nothing for nothing"],
@@ -358,7 +358,7 @@ async def test_the_examples_in_the_task_are_a_check_that_only_counts_what_failed
     assert trials.baseline == {"sound": True, EXAMPLES_CHECK: False}
     *_, ada = trials.checks["ada"]
     *_, bob = trials.checks["bob"]
-    assert (ada.name, ada.code, ada.output) == (EXAMPLES_CHECK, 0, "2 of 2 came to what the task says.")
+    assert (ada.name, ada.code, ada.output) == (EXAMPLES_CHECK, 0, "2 of 2 gave the result that the task says.")
     assert (bob.name, bob.code) == (EXAMPLES_CHECK, 1)
     assert rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors).clusters == (("ada",), ("bob",))
     assert "the examples in the task: 3 of 3 passed with ada" in said
@@ -373,12 +373,12 @@ async def test_a_candidate_that_fails_an_example_is_told_which_call_came_to_what
     trials = await run_on_task(sandbox, trees, "total([1, 2]) is 3, total([7]) is 7 and total(None) raises TypeError")
     told = {name: outcomes[-1].output.splitlines() for name, outcomes in trials.checks.items() if name != BASELINE}
     assert told["ada"] == [
-        "1 of 3 came to what the task says.",
-        "total([1, 2]) must be 3, and it came to 2.",
-        "total(None) must raise TypeError, and it came to 0.",
+        "1 of 3 gave the result that the task says.",
+        "total([1, 2]) must be 3, but it returned 2.",
+        "total(None) must raise TypeError, but it returned 0.",
     ]
-    assert told["bob"][2] == "total([7]) must be 7, and it raised KeyError: 'no such'."
-    assert told["eve"][0] == "0 of 3 came to what the task says."
+    assert told["bob"][2] == "total([7]) must be 7, but it raised KeyError: 'no such'."
+    assert told["eve"][0] == "0 of 3 gave the result that the task says."
 
 
 @pytest.mark.parametrize("task", ["Make total() add up.", "total([]) must be 0, as it is"])
@@ -416,7 +416,7 @@ async def test_tests_run_by_unittest_where_pytest_is_not_to_be_had(sandbox: Sand
     )
     hidden = "import sys\nsys.modules['pytest'] = None\n"
     setup = read_module_source(probe_tests).replace("import os\n", f"import os\n{hidden}", 1)
-    asked = ProbeRequest((setup,), ("sorted(outcomes(['test_a.py']).items())",), 20, 20, 4000)
+    asked = ProbeRequest((setup,), ("sorted(run_test_files(['test_a.py']).items())",), 20, 20, 4000)
     seen = await run_probes(sandbox, tmp_path, asked, BOUNDS, files={})
     assert seen.rows == [
         ["= [('test_a.Case.test_right', ''), ('test_a.Case.test_wrong', '1 != 2'), ('test_alone', '')]"]
@@ -484,9 +484,9 @@ async def test_a_candidate_that_ends_the_tests_before_they_run_does_not_pass(san
     assert trials.baseline == {"tests": False}
     [outcome] = trials.checks["ada"]
     assert not outcome.passed
-    assert outcome.output == "It ended well, but ran none of the 1 tests that it ran before."
+    assert outcome.output == "It passed, but ran only 0 of the 1 tests that it ran before."
     assert trials.checks["bob"][0].passed
-    assert "tests failed after all with ada: fewer tests ran than before" in said
+    assert "tests failed with ada after all: fewer tests ran than before" in said
 
 
 async def test_a_test_of_what_was_there_before_shows_nothing_though_its_file_imports_what_is_new(
@@ -549,7 +549,7 @@ async def test_a_check_that_ends_in_two_ways_on_the_same_files_is_neither_eviden
     assert trials.informative_checks("ada") == trials.informative_checks("bob") == ()
     assert [it.checks for it in trials.ranking_inputs()] == [{}, {}]
     assert trials.explain_uninformative_checks(("ada",)) == (
-        "The check sound ended in two ways on the very same files, so it says nothing of a change.",
+        "The check sound is flaky: it passed and failed on identical files, so it says nothing about a change.",
     )
 
 
@@ -646,5 +646,5 @@ async def test_a_candidate_that_ends_the_tests_of_others_does_not_pass(sandbox: 
     tests = {"bob": {"test_bob.py": sums(_12=3)}, "ben": {"test_ben.py": elsewhere}}
     trials = await run_candidate_trials(sandbox, trees, CHECKS, tests, sys.executable)
     assert [it.passed for it in trials.informative_checks("ada")] == [True, False]
-    assert trials.informative_checks("ada")[-1].output == "It ends the program before bob's tests are done."
+    assert trials.informative_checks("ada")[-1].output == "The program ended suddenly before bob's tests were done."
     assert [it.passed for it in trials.informative_checks("eve")] == [True], "what it lacks of bob's ends nothing"

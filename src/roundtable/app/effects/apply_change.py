@@ -148,7 +148,7 @@ class ChangeApplier:
         """The workspace's checks and the task's examples with a draft and without; with it, its tests in Python too."""
         tests = {path: text for path, text in read_test_sources(files).items() if path.endswith(".py")}
         asked = render_example_test_file(examples, (files,))
-        trials = await self._trying.run_drafts({_DRAFT: files}, sandbox, tell, {_DRAFT: tests}, asked, made=made)
+        trials = await self._trying.run_drafts({_DRAFT: files}, sandbox, tell, {_DRAFT: tests}, asked, build_tree=made)
         checks = (
             *trials.informative_checks(_DRAFT),
             *summarize_own_tests(trials.tests.get(_DRAFT) or mark_unrunnable_tests_failed(tests)),

@@ -33,7 +33,7 @@ def is_literal_call(node: ast.AST) -> bool:
 
 
 MAX_DISTINGUISHING_CALLS = 200
-PROBE_CALL_SETUP = f"{read_module_source(probe_calls)}\nlook_here()\n"
+PROBE_CALL_SETUP = f"{read_module_source(probe_calls)}\nadd_import_roots()\n"
 """Code that runs before any call, so that modules are found where projects keep them."""
 
 _OTHER_PUNCTUATION = str.maketrans(".,!;:?", ";:?.,!")
@@ -54,7 +54,7 @@ class ProbeCall(NamedTuple):
     @property
     def probe(self) -> str:
         """The call as an expression for a probe."""
-        return f"called({self._call})"
+        return f"call_function({self._call})"
 
     @property
     def function(self) -> tuple[str, str]:
@@ -70,7 +70,7 @@ class ProbeCall(NamedTuple):
     @property
     def mutation_probe(self) -> str:
         """An expression that tells whether the call returns a value and whether it mutates its arguments."""
-        return f"came_and_changed({self._call})"
+        return f"returns_and_mutates({self._call})"
 
     @property
     def _call(self) -> str:

@@ -9,58 +9,58 @@ from importlib import import_module
 from types import CoroutineType
 from typing import Any
 
-_Given = tuple[tuple[Any, ...], dict[str, Any]]
+_Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def look_here() -> None:
-    """Have modules found where projects keep them."""
-    sys.path[:0] = _roots()
+def add_import_roots() -> None:
+    """Make modules importable from where projects keep them."""
+    sys.path[:0] = _import_roots()
 
 
-def called(module: str, name: str, give: Callable[[Any], Any]) -> Any:
-    """What comes of a call; `give` hands its arguments to whatever it is given.
+def call_function(module: str, name: str, give: Callable[[Any], Any]) -> Any:
+    """Return the result of a call; `give` passes the arguments to the function it gets.
 
-    What is not there cannot be imported: no mistake was made in it.
+    A missing function raises ImportError, because that is no mistake in the function.
     """
-    found = import_module(module)
-    if not hasattr(found, name):
+    loaded = import_module(module)
+    if not hasattr(loaded, name):
         raise ImportError(name)
-    return _awaited(give(getattr(found, name)))
+    return _run_if_coroutine(give(getattr(loaded, name)))
 
 
-def came_and_changed(module: str, name: str, give: Callable[[Any], Any]) -> tuple[bool, bool]:
-    """Whether a call comes to something, and whether it changes what it is given.
+def returns_and_mutates(module: str, name: str, give: Callable[[Any], Any]) -> tuple[bool, bool]:
+    """Return whether a call returns a value, and whether it mutates its arguments.
 
-    What cannot be imported though it is there may have done so.
+    A module that exists and cannot be imported counts as mutating.
     """
     try:
-        found = import_module(module)
+        loaded = import_module(module)
     except BaseException:
-        return False, _is_there(module)
-    given, named = give(_both)
+        return False, _module_exists(module)
+    arguments, keywords = give(_capture_arguments)
     try:
-        came = _awaited(getattr(found, name)(*given, **named)) is not None
+        returns = _run_if_coroutine(getattr(loaded, name)(*arguments, **keywords)) is not None
     except BaseException:
-        came = False
-    return came, (given, named) != give(_both)
+        returns = False
+    return returns, (arguments, keywords) != give(_capture_arguments)
 
 
-def _both(*given: Any, **named: Any) -> _Given:
-    return given, named
+def _capture_arguments(*arguments: Any, **keywords: Any) -> _Arguments:
+    return arguments, keywords
 
 
-def _awaited(came: Any) -> Any:
-    if not issubclass(type(came), CoroutineType):
-        return came
+def _run_if_coroutine(result: Any) -> Any:
+    if not issubclass(type(result), CoroutineType):
+        return result
     import asyncio
 
-    return asyncio.run(came)
+    return asyncio.run(result)
 
 
-def _is_there(module: str) -> bool:
-    paths = [os.path.join(root, *module.split(".")) for root in _roots()]
+def _module_exists(module: str) -> bool:
+    paths = [os.path.join(root, *module.split(".")) for root in _import_roots()]
     return any(os.path.isfile(f"{path}.py") or os.path.isfile(os.path.join(path, "__init__.py")) for path in paths)
 
 
-def _roots() -> list[str]:
+def _import_roots() -> list[str]:
     return [os.getcwd(), os.path.join(os.getcwd(), "src")]

@@ -1,12 +1,12 @@
-"""Runs inside the sandbox, alone: tries probes on candidates and says what came of each, in one line at its end.
+"""Runs inside the sandbox, alone: runs probes on candidates and prints the observations in one line at its end.
 
-    python inside.py REQUEST
+    python roundtable_inside.py REQUEST
 
-The request holds `setups`, one program per candidate, the `probes` tried on each, the `seconds` a probe may take and
-the `budget` of a candidate for all of them, how long an observation may be, and a candidate's memory.
-Every candidate has a process of its own, whose words lead nowhere. What it observes goes to this one over a pipe, each
-line under a number drawn for that process; only this one holds the way out. A candidate can thus spoil nothing but its
-own observations. Seconds are those of the processor: a busy machine changes nothing.
+The request has `setups`, one program per candidate, the `probes` for each, the `seconds` of a probe and the `budget` of
+a candidate for all of them, the longest observation, and a candidate's memory. Every candidate has its own process with
+its output discarded. It sends observations over a pipe, each line marked with a random number of that process; only
+this process holds the way out. So a candidate can only spoil its own observations. Seconds are processor time, so a
+busy machine changes nothing.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from typing import Any, NamedTuple, NoReturn, cast
 
 PROBE_DONE, PROBE_TIMED_OUT, PROBE_DIED = "done", "! late", "! died"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-_MOST_DEATHS = 3
-_PATIENCE = 20.0
-"""How many times its budget a candidate may take by the clock before it is ended as asleep."""
+_MAX_DEATHS = 3
+_CLOCK_FACTOR = 20.0
+"""How many times its budget a candidate may take in real time before it is ended as asleep."""
 
 CompiledProbe = tuple[CodeType, bool] | None
 
 
 class ProbeLimits(NamedTuple):
-    """Processor seconds of one probe and of a whole candidate, characters of an observation, bytes of memory."""
+    """Processor seconds of one probe and of a candidate, characters of an observation, bytes of memory."""
 
     seconds: float
     budget: float
@@ -45,8 +45,8 @@ class ProbeLimits(NamedTuple):
     memory: int
 
 
-class _Late(BaseException):
-    """A probe took too long; nothing that handles errors handles this one."""
+class _ProbeTimeout(BaseException):
+    """A probe timed out. A BaseException, so that no error handling of a candidate catches it."""
 
 
 def main() -> None:
@@ -59,11 +59,11 @@ def main() -> None:
     for words in (0, 1, 2):
         os.dup2(nowhere, words)
     limits = ProbeLimits(request["seconds"], request["budget"], request["longest"], request["memory"])
-    probes = [_compiled(text) for text in request["probes"]]
+    probes = [_compile_probe(text) for text in request["probes"]]
     known: dict[str, int] = {}
     rows: list[list[int]] = []
     for setup in request["setups"]:
-        seen = _observed(setup, probes, limits)
+        seen = _observe(setup, probes, limits)
         rows.append([known.setdefault(text, len(known)) for text in seen])
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     answer = {"words": list(known), "rows": rows, "processor": used.ru_utime + used.ru_stime}
@@ -71,49 +71,49 @@ def main() -> None:
         out.write(b"\n" + base64.b64encode(zlib.compress(json.dumps(answer).encode(), 6)) + b"\n")
 
 
-def _compiled(text: str) -> CompiledProbe:
-    """An expression, whose value is observed, or else a statement, of which only its end is; None if it is neither."""
+def _compile_probe(text: str) -> CompiledProbe:
+    """Compile an expression, whose value is observed, or a statement, whose end is; None if it is invalid."""
     for mode in ("eval", "exec"):
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             return compile(text, "<probe>", mode), mode == "eval"
     return None
 
 
-def _observed(setup: str, probes: list[CompiledProbe], limits: ProbeLimits) -> list[str]:
-    """What each probe shows on this candidate; after a sudden death it is begun again behind the probe that did it."""
-    seen: list[str] = []
-    for _ in range(_MOST_DEATHS):
+def _observe(setup: str, probes: list[CompiledProbe], limits: ProbeLimits) -> list[str]:
+    """Return what each probe shows; after a sudden death, start again behind the probe that caused it."""
+    observations: list[str] = []
+    for _ in range(_MAX_DEATHS):
         ended = False
-        for said in _heard(setup, probes, len(seen), limits):
-            if said is None:
+        for observation in _run_process(setup, probes, len(observations), limits):
+            if observation is None:
                 ended = True
             else:
-                seen.append(said)
-        if ended or len(seen) == len(probes):
+                observations.append(observation)
+        if ended or len(observations) == len(probes):
             break
-        seen.append(PROBE_DIED)
-    return seen + [PROBE_TIMED_OUT] * (len(probes) - len(seen))
+        observations.append(PROBE_DIED)
+    return observations + [PROBE_TIMED_OUT] * (len(probes) - len(observations))
 
 
-def _heard(setup: str, probes: list[CompiledProbe], first: int, limits: ProbeLimits) -> Iterator[str | None]:
-    """One process of a candidate: its observations from this probe on, and None if it came to its end."""
+def _run_process(setup: str, probes: list[CompiledProbe], first: int, limits: ProbeLimits) -> Iterator[str | None]:
+    """Run one process of a candidate from this probe on; yield its observations, and None at its end."""
     receive, send = os.pipe()
     mark = os.urandom(8).hex()
     child = os.fork()
     if not child:
         os.close(receive)
-        _candidate(setup, probes, first, limits, send, mark)
+        _run_candidate(setup, probes, first, limits, send, mark)
     os.close(send)
     expected = first
     try:
-        for line in _lines(receive, limits.budget * _PATIENCE + 1):
-            number, _, said = line.removeprefix(mark).partition(" ")
+        for line in _read_lines(receive, limits.budget * _CLOCK_FACTOR + 1):
+            number, _, observation = line.removeprefix(mark).partition(" ")
             if line.startswith(mark) and number == "end":
                 yield None
                 return
             if line.startswith(mark) and number == str(expected):
                 expected += 1
-                yield json.loads(said)
+                yield json.loads(observation)
     finally:
         os.close(receive)
         with suppress(ProcessLookupError):
@@ -121,11 +121,11 @@ def _heard(setup: str, probes: list[CompiledProbe], first: int, limits: ProbeLim
         os.waitpid(child, 0)
 
 
-def _lines(source: int, seconds: float) -> Iterator[str]:
-    """Lines as they come, until there are no more or the time is up."""
+def _read_lines(source: int, seconds: float) -> Iterator[str]:
+    """Yield lines as they come, until there are no more or time is up."""
     deadline = time.monotonic() + seconds
     rest = b""
-    while (left := deadline - time.monotonic()) > 0 and select.select([source], [], [], left)[0]:
+    while (remaining := deadline - time.monotonic()) > 0 and select.select([source], [], [], remaining)[0]:
         chunk = os.read(source, 65536)
         if not chunk:
             return
@@ -133,39 +133,39 @@ def _lines(source: int, seconds: float) -> Iterator[str]:
         yield from (line.decode("utf-8", "replace") for line in lines)
 
 
-def _candidate(
+def _run_candidate(
     setup: str, probes: list[CompiledProbe], first: int, limits: ProbeLimits, send: int, mark: str
 ) -> NoReturn:
-    """The process of one candidate: it never returns to what its maker was doing."""
-    for what, most in (
+    """Run one candidate in its process. Never returns to the parent's code."""
+    for resource_kind, limit in (
         (resource.RLIMIT_CPU, math.ceil(limits.budget + limits.seconds) + 1),
         (resource.RLIMIT_AS, limits.memory),
         (resource.RLIMIT_CORE, 0),
     ):
-        resource.setrlimit(what, (most, most))
-    signal.signal(signal.SIGPROF, _too_late)
+        resource.setrlimit(resource_kind, (limit, limit))
+    signal.signal(signal.SIGPROF, _raise_timeout)
     try:
         with os.fdopen(send, "w", encoding="utf-8", buffering=1) as out:
             space: dict[str, object] = {"__name__": "candidate"}
-            failed = _outcome(_statement(setup), space, limits)
+            failed = _run_code(_compile_setup(setup), space, limits)
             for number in range(first, len(probes)):
                 if time.process_time() > limits.budget:
                     break
-                said = _outcome(probes[number], space, limits) if failed == PROBE_DONE else failed
-                out.write(f"{mark}{number} {json.dumps(said)}\n")
+                observation = _run_code(probes[number], space, limits) if failed == PROBE_DONE else failed
+                out.write(f"{mark}{number} {json.dumps(observation)}\n")
             out.write(f"{mark}end \n")
     finally:
         os._exit(0)
 
 
-def _statement(setup: str) -> CompiledProbe:
+def _compile_setup(setup: str) -> CompiledProbe:
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         return compile(setup, "<candidate>", "exec"), False
     return None
 
 
-def _outcome(probe: CompiledProbe, space: dict[str, object], limits: ProbeLimits) -> str:
-    """What running this showed: a value as it is written, its end, or the kind of error it met."""
+def _run_code(probe: CompiledProbe, space: dict[str, object], limits: ProbeLimits) -> str:
+    """Return what running this showed: a value as text, its end, or the type of its error."""
     if probe is None:
         return "! SyntaxError"
     code, valued = probe
@@ -173,38 +173,38 @@ def _outcome(probe: CompiledProbe, space: dict[str, object], limits: ProbeLimits
         signal.setitimer(signal.ITIMER_PROF, limits.seconds, limits.seconds)
         try:
             value = eval(code, space)
-            said = f"= {_ADDRESS.sub('', _written(value))[: limits.longest]}" if valued else PROBE_DONE
+            observation = f"= {_ADDRESS.sub('', _stable_repr(value))[: limits.longest]}" if valued else PROBE_DONE
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
-    except _Late:
+    except _ProbeTimeout:
         return PROBE_TIMED_OUT
     except BaseException as error:
         return f"! {type(error).__name__}"
-    return said
+    return observation
 
 
-def _written(value: Any) -> str:
-    """A value as it is written; equal dicts and sets alike, however they came about."""
+def _stable_repr(value: Any) -> str:
+    """Return a value as text; equal dicts and sets give the same text."""
     text = repr(value)
     if "{" not in text:
         return text
     match value:
         case dict():
             items = cast("dict[Any, Any]", value).items()
-            return f"{{{', '.join(sorted(f'{_written(key)}: {_written(item)}' for key, item in items))}}}"
+            return f"{{{', '.join(sorted(f'{_stable_repr(key)}: {_stable_repr(item)}' for key, item in items))}}}"
         case set() | frozenset():
-            return f"{{{', '.join(sorted(map(_written, cast('set[Any]', value))))}}}"
+            return f"{{{', '.join(sorted(map(_stable_repr, cast('set[Any]', value))))}}}"
         case list() if type(cast("object", value)) is list:
-            return f"[{', '.join(map(_written, cast('list[Any]', value)))}]"
+            return f"[{', '.join(map(_stable_repr, cast('list[Any]', value)))}]"
         case tuple() if type(cast("object", value)) is tuple:
-            items = list(map(_written, cast("tuple[Any, ...]", value)))
+            items = list(map(_stable_repr, cast("tuple[Any, ...]", value)))
             return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
         case _:
             return text
 
 
-def _too_late(number: int, frame: FrameType | None) -> None:
-    raise _Late
+def _raise_timeout(number: int, frame: FrameType | None) -> None:
+    raise _ProbeTimeout
 
 
 if __name__ == "__main__":

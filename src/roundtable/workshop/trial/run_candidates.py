@@ -1,4 +1,4 @@
-"""Runs candidates in the sandbox: the repository's checks, then each other's tests, then telling inputs."""
+"""Runs candidates in the sandbox: the repository's checks, then each other's tests, then distinguishing inputs."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ from roundtable.workshop.trial.trial_results import BASELINE, EXAMPLES_CHECK, SU
 T = TypeVar("T")
 
 
-_VALUE = "= "
-_NOTHING = "= None"
-_SLIPS = tuple(
+_VALUE_PREFIX = "= "
+_NONE_VALUE = "= None"
+_UNINTENDED_ERRORS = tuple(
     f"{ERROR_SIGN} {name}"
     for name in ("AttributeError", "IndexError", "KeyError", "NameError", "RecursionError", "UnboundLocalError")
 )
-"""Errors that come of a mistake more often than of a decision."""
-_SHOWN = 80
-_LONGEST = 1 << 20
+"""Errors that are mistakes more often than intended."""
+_MAX_SHOWN = 80
+_MAX_OBSERVATION = 1 << 20
 _CALL_SECONDS = 1.0
-_SECONDS = Bounds().seconds
+_DEFAULT_SECONDS = Bounds().seconds
 
 
 class TrialTask(NamedTuple):
-    """What a person asks for, and the examples in it as a file of tests.
+    """The task in the person's words, and its examples as a test file.
 
-    Without the words, nobody looks at what calls change in place and where they slip.
+    Without the words, side effects and regressions of calls are not looked for.
     """
 
     words: str = ""
@@ -68,55 +68,59 @@ async def run_candidate_trials(
     python: str,
     tell: LineCallback | None = None,
     task: TrialTask = TrialTask(),
-    seconds: float = _SECONDS,
+    seconds: float = _DEFAULT_SECONDS,
 ) -> TrialResults:
-    """Run every check and every seat's tests (path and text, by seat) on every tree; `trees[BEFORE]` is the bare one.
+    """Run every check and every seat's tests (text by path, by seat) on every tree; `trees[BASELINE]` has no candidate.
 
-    Those in Python are run by `python` and counted one by one. Those of other languages are laid into the tree and the
-    checks run again: each check is then a test of that seat. The examples in the task are one more check, of which only
-    those count that fail on the bare tree. `seconds` is how long each check may take.
+    Python tests are run by `python` and counted one by one. Tests in other languages are added to the tree and the
+    checks run again; each check then counts as a test of that seat. The examples of the task are one more check; only
+    examples that fail on the baseline count. `seconds` limits each check.
     """
-    bench = _Bench(sandbox, checks, python, tell or (lambda line: None), Bounds(seconds))
-    first = dict(zip(trees, await _together(bench.check(*entry) for entry in trees.items()), strict=True))
-    unsteady = await bench.unsteady(trees, first)
-    outcomes = bench.counted(first)
-    trees = {name: tree for name, tree in trees.items() if name == BASELINE or not _hung(first[name])}
+    trial_run = _TrialRun(sandbox, checks, python, tell or (lambda line: None), Bounds(seconds))
+    first_outcomes = dict(
+        zip(trees, await _run_concurrently(trial_run.run_checks(*entry) for entry in trees.items()), strict=True)
+    )
+    flaky_checks = await trial_run.find_flaky_checks(trees, first_outcomes)
+    outcomes = trial_run.fail_shortened_checks(first_outcomes)
+    trees = {name: tree for name, tree in trees.items() if name == BASELINE or not _timed_out(first_outcomes[name])}
     examples: list[str] = []
     if task.examples:
-        failures = await _together(bench.failures(EXAMPLES_CHECK, task.examples, *entry) for entry in trees.items())
-        shown = dict(zip(trees, failures, strict=True))
-        examples = _telling_examples(shown)
-        outcomes = _with_examples(outcomes, shown, examples)
-    found = {
+        failures = await _run_concurrently(
+            trial_run.list_test_failures(EXAMPLES_CHECK, task.examples, *entry) for entry in trees.items()
+        )
+        example_results = dict(zip(trees, failures, strict=True))
+        examples = _select_examples(example_results)
+        outcomes = _add_examples_check(outcomes, example_results, examples)
+    test_results = {
         author: dict(
             zip(
                 trees,
-                await _together(bench.test(author, files, *entry) for entry in trees.items()),
+                await _run_concurrently(trial_run.run_tests(author, files, *entry) for entry in trees.items()),
                 strict=True,
             )
         )
         for author, files in tests.items()
         if files
     }
-    told = await bench.tell_apart(trees, tests, task.words)
-    names = {
+    results = await trial_run.compare_outputs(trees, tests, task.words)
+    test_names = {
         author: list(dict.fromkeys(test for passed in seen.values() for test in passed))
-        for author, seen in found.items()
+        for author, seen in test_results.items()
     }
     return msgspec.structs.replace(
-        told,
-        checks=bench.lasting(outcomes, trees),
+        results,
+        checks=trial_run.add_sudden_ends(outcomes, trees),
         tests={
             name: {
-                f"{author}: {test}": found[author].get(name, {}).get(test, False)
-                for author in names
-                for test in names[author]
+                f"{author}: {test}": test_results[author].get(name, {}).get(test, False)
+                for author in test_names
+                for test in test_names[author]
             }
             for name in outcomes
         },
-        authors={f"{author}: {test}": author for author in names for test in names[author]},
+        authors={f"{author}: {test}": author for author in test_names for test in test_names[author]},
         counted_examples=len(examples),
-        flaky_checks=unsteady,
+        flaky_checks=flaky_checks,
     )
 
 
@@ -129,12 +133,12 @@ async def run_candidate_checks(
     tell: LineCallback,
     seconds: float,
 ) -> tuple[CheckOutcome, ...]:
-    """Run checks on one candidate's tree alone, with these files laid over it."""
-    return await _Bench(sandbox, checks, "", tell, Bounds(seconds)).check(name, tree, files)
+    """Run checks on one candidate's tree alone, with these files added."""
+    return await _TrialRun(sandbox, checks, "", tell, Bounds(seconds)).run_checks(name, tree, files)
 
 
-async def _together(runs: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """What all of these come to, side by side; where one fails, or somebody stops them, each is waited for to end."""
+async def _run_concurrently(runs: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run all of these concurrently; on an error or cancellation, wait until each has ended."""
     tasks = [asyncio.create_task(run) for run in runs]
     try:
         return list(await asyncio.gather(*tasks))
@@ -144,34 +148,34 @@ async def _together(runs: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _hung(checks: Iterable[CheckOutcome]) -> bool:
-    """Whether the clock stopped a check: whatever else is run then would only wait for the clock again."""
+def _timed_out(checks: Iterable[CheckOutcome]) -> bool:
+    """Tell whether a check timed out. Anything else that is run then would probably time out too."""
     return any(check.limit is Limit.TIME for check in checks)
 
 
-def _telling_examples(shown: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """The examples in the task that count: one that held before says nothing of a change."""
-    before = shown.get(BASELINE, {})
-    return list(dict.fromkeys(name for seen in shown.values() for name in seen if before.get(name) != ""))
+def _select_examples(results: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return the examples of the task that count: one that passed before says nothing about a change."""
+    baseline = results.get(BASELINE, {})
+    return list(dict.fromkeys(name for failures in results.values() for name in failures if baseline.get(name) != ""))
 
 
-def _with_examples(
-    outcomes: Mapping[str, tuple[CheckOutcome, ...]], shown: Mapping[str, Mapping[str, str]], counted: Sequence[str]
+def _add_examples_check(
+    outcomes: Mapping[str, tuple[CheckOutcome, ...]], results: Mapping[str, Mapping[str, str]], counted: Sequence[str]
 ) -> dict[str, tuple[CheckOutcome, ...]]:
-    """The checks of every tree, and these examples in the task among them."""
+    """Return the checks of every tree with the examples of the task as one more check."""
     if not counted:
         return dict(outcomes)
-    found: dict[str, tuple[CheckOutcome, ...]] = {}
+    extended: dict[str, tuple[CheckOutcome, ...]] = {}
     for name, checks in outcomes.items():
-        seen = shown.get(name, {})
-        failed = [seen.get(name, "One of them could not be run.") for name in counted if seen.get(name) != ""]
-        words = f"{len(counted) - len(failed)} of {len(counted)} came to what the task says."
-        found[name] = (*checks, CheckOutcome(EXAMPLES_CHECK, (), 1 if failed else 0, "\n".join((words, *failed))))
-    return found
+        failures = results.get(name, {})
+        failed = [failures.get(name, "An example could not be run.") for name in counted if failures.get(name) != ""]
+        summary = f"{len(counted) - len(failed)} of {len(counted)} gave the result that the task says."
+        extended[name] = (*checks, CheckOutcome(EXAMPLES_CHECK, (), 1 if failed else 0, "\n".join((summary, *failed))))
+    return extended
 
 
-class _Bench:
-    """One set of trials: what all of its runs share, and that no more run at once than there are processors."""
+class _TrialRun:
+    """One trial: what its runs share. No more runs than processors at once."""
 
     def __init__(
         self, sandbox: Sandbox, checks: Mapping[str, Sequence[str]], python: str, tell: LineCallback, bounds: Bounds
@@ -181,203 +185,236 @@ class _Bench:
         self._python = python
         self._tell = tell
         self._bounds = bounds
-        self._free = asyncio.Semaphore(os.cpu_count() or 1)
-        self._died: dict[str, set[str]] = {}
+        self._slots = asyncio.Semaphore(os.cpu_count() or 1)
+        self._sudden_ends: dict[str, set[str]] = {}
 
-    async def check(self, name: str, tree: Path, files: Mapping[str, str] | None = None) -> tuple[CheckOutcome, ...]:
-        """The repository's checks on one tree, with these files laid over it."""
-        return tuple([await self._checked(check, name, tree, files or {}) for check in self._checks])
+    async def run_checks(
+        self, name: str, tree: Path, files: Mapping[str, str] | None = None
+    ) -> tuple[CheckOutcome, ...]:
+        """Run the checks of the repository on one tree, with these files added."""
+        return tuple([await self._run_check(check, name, tree, files or {}) for check in self._checks])
 
-    async def unsteady(
-        self, trees: Mapping[str, Path], first: Mapping[str, tuple[CheckOutcome, ...]]
+    async def find_flaky_checks(
+        self, trees: Mapping[str, Path], first_outcomes: Mapping[str, tuple[CheckOutcome, ...]]
     ) -> dict[str, tuple[str, ...]]:
-        """The checks that end otherwise on the same tree: what a candidate changed is run again, with it and without.
+        """Repeat checks that a candidate changed, with it and without; return those with another result, by tree.
 
-        Nobody waits again for what had to be stopped.
+        Checks that were stopped are not repeated.
         """
-        bare = {check.name: check.passed for check in first.get(BASELINE, ())}
-        differ = {
+        baseline = {check.name: check.passed for check in first_outcomes.get(BASELINE, ())}
+        changed = {
             check.name
-            for checks in first.values()
+            for checks in first_outcomes.values()
             for check in checks
-            if check.passed != bare.get(check.name, check.passed)
+            if check.passed != baseline.get(check.name, check.passed)
         }
-        doubted = [
+        to_repeat = [
             (check, name)
-            for name, checks in first.items()
+            for name, checks in first_outcomes.items()
             for check in checks
-            if check.name in differ
+            if check.name in changed
             and check.code is not None
-            and (name == BASELINE or check.passed != bare[check.name])
+            and (name == BASELINE or check.passed != baseline[check.name])
         ]
-        if doubted:
-            self._tell("What did not end as it did before, once more:")
-        again = await _together(self._checked(check.name, name, trees[name], {}) for check, name in doubted)
-        found: dict[str, tuple[str, ...]] = {}
-        for (check, name), second in zip(doubted, again, strict=True):
+        if to_repeat:
+            self._tell("Repeating checks whose result changed:")
+        repeated = await _run_concurrently(
+            self._run_check(check.name, name, trees[name], {}) for check, name in to_repeat
+        )
+        flaky: dict[str, tuple[str, ...]] = {}
+        for (check, name), second in zip(to_repeat, repeated, strict=True):
             if check.passed != second.passed:
-                found[name] = (*found.get(name, ()), check.name)
-        return found
+                flaky[name] = (*flaky.get(name, ()), check.name)
+        return flaky
 
-    def counted(self, outcomes: Mapping[str, tuple[CheckOutcome, ...]]) -> dict[str, tuple[CheckOutcome, ...]]:
-        """The checks of every tree, without the passes of those that ran fewer tests than the bare one."""
-        found = {
+    def fail_shortened_checks(
+        self, outcomes: Mapping[str, tuple[CheckOutcome, ...]]
+    ) -> dict[str, tuple[CheckOutcome, ...]]:
+        """Return the checks of every tree; those that ran fewer tests than on the baseline fail."""
+        counted = {
             name: fail_checks_with_fewer_tests(checks, outcomes.get(BASELINE, ())) for name, checks in outcomes.items()
         }
         for name, checks in outcomes.items():
-            for old, new in zip(checks, found[name], strict=True):
+            for old, new in zip(checks, counted[name], strict=True):
                 if old.passed != new.passed:
-                    self._tell(f"{new.name} failed after all {_on(name)}: fewer tests ran than before")
-        return found
+                    self._tell(f"{new.name} failed {_with_candidate(name)} after all: fewer tests ran than before")
+        return counted
 
-    async def _checked(self, check: str, name: str, tree: Path, files: Mapping[str, str]) -> CheckOutcome:
+    async def _run_check(self, check: str, name: str, tree: Path, files: Mapping[str, str]) -> CheckOutcome:
         argv = tuple(self._checks[check])
-        async with self._free:
-            said = OutputLines(lambda line: self._tell(f"{check} {_on(name)}: {line}") if line.strip() else None)
-            run = await run_sandbox_job(self._sandbox, Job(argv, str(tree), True, dict(files), self._bounds), said)
-            said.text()  # its last words need not end their line
-        self._tell(f"{check} {'passed' if run.code == 0 else 'failed'} {_on(name)}")
+        async with self._slots:
+            output = OutputLines(
+                lambda line: self._tell(f"{check} {_with_candidate(name)}: {line}") if line.strip() else None
+            )
+            run = await run_sandbox_job(self._sandbox, Job(argv, str(tree), True, dict(files), self._bounds), output)
+            output.text()  # the last line may lack a newline
+        self._tell(f"{check} {'passed' if run.code == 0 else 'failed'} {_with_candidate(name)}")
         return run.as_check(check, argv)
 
-    async def test(self, author: str, files: Mapping[str, str], name: str, tree: Path) -> dict[str, bool]:
-        """One seat's tests on one candidate's tree."""
+    async def run_tests(self, author: str, files: Mapping[str, str], name: str, tree: Path) -> dict[str, bool]:
+        """Run one seat's tests on one candidate's tree; return whether each passed."""
         if not any(path.endswith(".py") for path in files):
-            return {check.name: check.passed for check in await self.check(name, tree, files)}
-        return {test: not why for test, why in (await self.failures(author, files, name, tree)).items()}
+            return {check.name: check.passed for check in await self.run_checks(name, tree, files)}
+        return {
+            test: not failure for test, failure in (await self.list_test_failures(author, files, name, tree)).items()
+        }
 
-    async def failures(self, author: str, files: Mapping[str, str], name: str, tree: Path) -> dict[str, str]:
-        """Why each test in Python fails on a tree, or nothing where it does not."""
+    async def list_test_failures(self, author: str, files: Mapping[str, str], name: str, tree: Path) -> dict[str, str]:
+        """Return why each Python test fails on a tree; empty where it passes."""
         python = [path for path in files if path.endswith(".py")]
         runnable = [path for path in python if Path(path).name != "conftest.py"]
-        asked = ProbeRequest(
+        request = ProbeRequest(
             (read_module_source(probe_tests),),
-            (f"outcomes({runnable!r}, bare={name == BASELINE})",),
-            _SECONDS,
-            _SECONDS,
-            _LONGEST,
+            (f"run_test_files({runnable!r}, bare={name == BASELINE})",),
+            _DEFAULT_SECONDS,
+            _DEFAULT_SECONDS,
+            _MAX_OBSERVATION,
         )
-        async with self._free:
-            seen = await run_probes(self._sandbox, tree, asked, python=self._python, files=dict(files))
-        if seen.rows and seen.rows[0][0] == PROBE_DIED:
-            self._died.setdefault(author, set()).add(name)
-        why = _read(seen.rows[0][0]) if seen.rows else {}
-        self._tell(f"{_tests_of(author)}: {list(why.values()).count('')} of {len(why)} passed {_on(name)}")
-        return why
+        async with self._slots:
+            observations = await run_probes(self._sandbox, tree, request, python=self._python, files=dict(files))
+        if observations.rows and observations.rows[0][0] == PROBE_DIED:
+            self._sudden_ends.setdefault(author, set()).add(name)
+        failures = _parse_outcomes(observations.rows[0][0]) if observations.rows else {}
+        passed = list(failures.values()).count("")
+        self._tell(f"{_describe_tests(author)}: {passed} of {len(failures)} passed {_with_candidate(name)}")
+        return failures
 
-    def lasting(
+    def add_sudden_ends(
         self, outcomes: Mapping[str, tuple[CheckOutcome, ...]], trees: Collection[str]
     ) -> dict[str, tuple[CheckOutcome, ...]]:
-        """The checks of every tree; a candidate that ends a program which lasts on other trees has one that failed."""
-        found = dict(outcomes)
-        for author, died in self._died.items():
+        """Return the checks of every tree; a candidate that alone ends a program suddenly gets a failed check."""
+        outcomes_by_tree = dict(outcomes)
+        for author, ended in self._sudden_ends.items():
             candidates = set(trees) - {BASELINE}
-            for name in candidates & died if candidates - died else ():
-                why = f"It ends the program before {_tests_of(author)} are done."
-                found[name] = (*found[name], CheckOutcome(SUDDEN_END_CHECK, (), 1, why))
-        return found
+            for name in candidates & ended if candidates - ended else ():
+                reason = f"The program ended suddenly before {_describe_tests(author)} were done."
+                outcomes_by_tree[name] = (*outcomes_by_tree[name], CheckOutcome(SUDDEN_END_CHECK, (), 1, reason))
+        return outcomes_by_tree
 
-    async def tell_apart(
+    async def compare_outputs(
         self, trees: Mapping[str, Path], tests: Mapping[str, Mapping[str, str]], task: str
     ) -> TrialResults:
-        """What comes out of every candidate for the same calls and commands, by tests, changed modules and the task."""
+        """Return every candidate's outputs for the same calls and commands (from tests, modules and task)."""
         texts = [text for files in tests.values() for path, text in files.items() if path.endswith(".py")]
-        laid = {path for files in tests.values() for path in files}
-        changed = await asyncio.to_thread(_changed, list(trees.values()), laid)
+        test_paths = {path for files in tests.values() for path in files}
+        changed = await asyncio.to_thread(_find_changed_modules, list(trees.values()), test_paths)
         calls = collect_distinguishing_calls(texts, changed, [example.call for example in parse_task_examples(task)])
         commands = collect_distinguishing_commands(
             task,
             [
                 program
                 for tree in trees.values()
-                for program in _programs(tree)
+                for program in _list_programs(tree)
                 if python_module_name(program) in changed
             ],
         )
         inputs: list[ProbeCall | ProbeCommand] = [*calls, *commands]
-        asked = calls if task else ()
-        changeable = [call for call in asked if call.has_mutable_arguments]
+        task_calls = calls if task else ()
+        mutating_calls = [call for call in task_calls if call.has_mutable_arguments]
         candidates = {name: tree for name, tree in trees.items() if name != BASELINE}
-        if not inputs or not (asked or len(candidates) > 1):
+        if not inputs or not (task_calls or len(candidates) > 1):
             return TrialResults()
         seconds = PROBE_COMMAND_SECONDS if commands else _CALL_SECONDS
-        probes, changes = [probe_input.probe for probe_input in inputs], [call.mutation_probe for call in changeable]
-        self._tell(f"{pluralize(len(inputs), 'telling input')} on {pluralize(len(candidates), 'candidate')}")
-        seen = await self._asked(candidates, [*probes, *changes], seconds)
-        outputs = {name: _by_input(inputs, said) for name, said in seen.items()}
+        probes, changes = (
+            [probe_input.probe for probe_input in inputs],
+            [call.mutation_probe for call in mutating_calls],
+        )
+        self._tell(f"{pluralize(len(inputs), 'distinguishing input')} on {pluralize(len(candidates), 'candidate')}")
+        observations = await self._observe(candidates, [*probes, *changes], seconds)
+        outputs = {name: _outputs_by_input(inputs, said) for name, said in observations.items()}
         if len({frozenset(seen_outputs.items()) for seen_outputs in outputs.values()}) > 1:
-            again = await self._asked(candidates, probes, seconds)
-            outputs = _lasting(outputs, {name: _by_input(inputs, said) for name, said in again.items()})
-        bare = {BASELINE: trees[BASELINE]} if asked else {}
-        before = (await self._asked(bare, [*changes, *(call.probe for call in asked)], seconds)).get(BASELINE, {})
+            repeated = await self._observe(candidates, probes, seconds)
+            outputs = _drop_random_outputs(
+                outputs, {name: _outputs_by_input(inputs, said) for name, said in repeated.items()}
+            )
+        baseline_tree = {BASELINE: trees[BASELINE]} if task_calls else {}
+        baseline = (await self._observe(baseline_tree, [*changes, *(call.probe for call in task_calls)], seconds)).get(
+            BASELINE, {}
+        )
         return TrialResults(
-            outputs=outputs if changeable or len(candidates) > 1 else {},
-            side_effects={name: _in_place(changeable, before, said) for name, said in seen.items()},
-            regressions={name: _slips(asked, before, said) for name, said in seen.items()},
+            outputs=outputs if mutating_calls or len(candidates) > 1 else {},
+            side_effects={
+                name: _find_side_effects(mutating_calls, baseline, said) for name, said in observations.items()
+            },
+            regressions={name: _find_regressions(task_calls, baseline, said) for name, said in observations.items()},
         )
 
-    async def _asked(
+    async def _observe(
         self, trees: Mapping[str, Path], probes: Sequence[str], seconds: float
     ) -> dict[str, dict[str, str]]:
-        """What each of these shows on each tree, by the probe; nothing where nothing could be observed."""
-        asked = ProbeRequest((PROBE_CALL_SETUP,), probes, seconds, _SECONDS)
+        """Run the probes on each tree and return what each showed; nothing where nothing could be observed."""
+        request = ProbeRequest((PROBE_CALL_SETUP,), probes, seconds, _DEFAULT_SECONDS)
 
         async def one(tree: Path) -> dict[str, str]:
-            async with self._free:
-                seen = await run_probes(self._sandbox, tree, asked, python=self._python, files={})
-            return dict(zip(probes, seen.rows[0], strict=False)) if seen.rows else {}
+            async with self._slots:
+                observations = await run_probes(self._sandbox, tree, request, python=self._python, files={})
+            return dict(zip(probes, observations.rows[0], strict=False)) if observations.rows else {}
 
-        return dict(zip(trees, await _together(map(one, trees.values())), strict=True))
+        return dict(zip(trees, await _run_concurrently(map(one, trees.values())), strict=True))
 
 
-def _by_input(inputs: Sequence[ProbeCall | ProbeCommand], said: Mapping[str, str]) -> dict[str, str]:
+def _outputs_by_input(inputs: Sequence[ProbeCall | ProbeCommand], observed: Mapping[str, str]) -> dict[str, str]:
     return {
-        str(probe_input): _came(probe_input, said[probe_input.probe])
+        str(probe_input): _comparable_output(probe_input, observed[probe_input.probe])
         for probe_input in inputs
-        if probe_input.probe in said
+        if probe_input.probe in observed
     }
 
 
-def _lasting(outputs: Mapping[str, dict[str, str]], again: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-    """Without the inputs for which something else comes out of the same candidate each time: chance tells nothing."""
-    chance = {key for name, seen in outputs.items() for key, said in seen.items() if again[name].get(key) != said}
-    return {name: {key: said for key, said in seen.items() if key not in chance} for name, seen in outputs.items()}
+def _drop_random_outputs(
+    outputs: Mapping[str, dict[str, str]], repeated: Mapping[str, dict[str, str]]
+) -> dict[str, dict[str, str]]:
+    """Return the outputs without inputs whose output differs for one candidate each time."""
+    random_inputs = {
+        key for name, results in outputs.items() for key, output in results.items() if repeated[name].get(key) != output
+    }
+    return {
+        name: {key: output for key, output in results.items() if key not in random_inputs}
+        for name, results in outputs.items()
+    }
 
 
-def _slips(calls: Sequence[ProbeCall], before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
-    """The calls that came to something and end in such an error now, each in a sentence.
+def _find_regressions(
+    calls: Sequence[ProbeCall], before: Mapping[str, str], after: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return a sentence for each call that returned a value before and now ends in an unintended error.
 
-    A function that came to None whatever it was given was only a place for one.
+    A function that returned None for all arguments was only a stub.
     """
-    came = {call: was for call in calls if (was := before.get(call.probe, "")).startswith(_VALUE)}
-    did = {call.function for call, was in came.items() if was != _NOTHING}
+    values = {call: value for call in calls if (value := before.get(call.probe, "")).startswith(_VALUE_PREFIX)}
+    implemented = {call.function for call, value in values.items() if value != _NONE_VALUE}
     return tuple(
-        f"{call} came to {was.removeprefix(_VALUE)[:_SHOWN]} before, "
-        f"and ends in {said.removeprefix(f'{ERROR_SIGN} ')} now."
-        for call, was in came.items()
-        if call.function in did and (said := now.get(call.probe, "")) in _SLIPS
+        f"{call} returned {value.removeprefix(_VALUE_PREFIX)[:_MAX_SHOWN]} before, "
+        f"but raises {outcome.removeprefix(f'{ERROR_SIGN} ')} now."
+        for call, value in values.items()
+        if call.function in implemented and (outcome := after.get(call.probe, "")) in _UNINTENDED_ERRORS
     )
 
 
-def _in_place(calls: Sequence[ProbeCall], before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
-    """The calls that come to something and change what they are given, of functions that are known to have left it."""
-    left = ("= (True, False)", "= (False, False)")
-    others = {call.function for call in calls if before.get(call.mutation_probe) not in left}
+def _find_side_effects(
+    calls: Sequence[ProbeCall], before: Mapping[str, str], after: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return the calls that return a value and mutate their arguments, of functions that did not do so before."""
+    not_mutating = ("= (True, False)", "= (False, False)")
+    unknown = {call.function for call in calls if before.get(call.mutation_probe) not in not_mutating}
     return tuple(
-        str(call) for call in calls if now.get(call.mutation_probe) == "= (True, True)" and call.function not in others
+        str(call)
+        for call in calls
+        if after.get(call.mutation_probe) == "= (True, True)" and call.function not in unknown
     )
 
 
-def _programs(tree: Path) -> list[str]:
+def _list_programs(tree: Path) -> list[str]:
     return [path.name for path in tree.glob("*.py")]
 
 
-def _came(call: ProbeCall | ProbeCommand, said: str) -> str:
-    """What came out; of an input that nobody thought of, not which error it was."""
-    return ERROR_SIGN if call.is_variation and said.startswith(ERROR_SIGN) else said
+def _comparable_output(call: ProbeCall | ProbeCommand, output: str) -> str:
+    """Return the output; for an input that nobody wrote, an error counts as any error."""
+    return ERROR_SIGN if call.is_variation and output.startswith(ERROR_SIGN) else output
 
 
-def _changed(trees: Sequence[Path], tests: set[str]) -> dict[str, list[str]]:
-    """The modules that are not the same in all trees, with their several texts."""
+def _find_changed_modules(trees: Sequence[Path], tests: set[str]) -> dict[str, list[str]]:
+    """Return the modules that differ between the trees, with their different texts."""
     texts: dict[str, list[str]] = {}
     for tree in trees:
         for path in tree.rglob("*.py"):
@@ -385,24 +422,24 @@ def _changed(trees: Sequence[Path], tests: set[str]) -> dict[str, list[str]]:
             if name not in tests and path.is_file() and not path.is_symlink():
                 texts.setdefault(name, []).append(path.read_text("utf-8", "replace"))
     return {
-        module: list(dict.fromkeys(found))
-        for name, found in texts.items()
-        if (module := python_module_name(name)) and (len(set(found)) > 1 or len(found) < len(trees))
+        module: list(dict.fromkeys(versions))
+        for name, versions in texts.items()
+        if (module := python_module_name(name)) and (len(set(versions)) > 1 or len(versions) < len(trees))
     }
 
 
-def _read(said: str) -> dict[str, str]:
-    """The outcomes as the sandbox wrote them; nothing where they are no such thing."""
+def _parse_outcomes(text: str) -> dict[str, str]:
+    """Parse the outcomes that the sandbox wrote; empty if they are invalid."""
     try:
-        found: object = ast.literal_eval(said.removeprefix("= "))
-        return msgspec.convert(found, dict[str, str])
+        value: object = ast.literal_eval(text.removeprefix("= "))
+        return msgspec.convert(value, dict[str, str])
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return {}
 
 
-def _tests_of(author: str) -> str:
+def _describe_tests(author: str) -> str:
     return author if author == EXAMPLES_CHECK else f"{author}'s tests"
 
 
-def _on(name: str) -> str:
+def _with_candidate(name: str) -> str:
     return f"with {name}" if name != BASELINE else "before"

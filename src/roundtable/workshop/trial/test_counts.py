@@ -88,5 +88,5 @@ def _fail_if_fewer(outcome: CheckOutcome, expected: int) -> CheckOutcome:
     count = parse_executed_test_count(outcome.output)
     if count is not None and count >= expected:
         return outcome
-    reason = f"It passed, but ran only {count or 0} tests; before, it ran {expected}."
+    reason = f"It passed, but ran only {count or 0} of the {expected} tests that it ran before."
     return msgspec.structs.replace(outcome, code=1, output=f"{outcome.output}\n{reason}".strip())

@@ -1,4 +1,4 @@
-"""Runs what the seats wrote: a scratch tree for each, in the sandbox, beside the tree without any of them."""
+"""Trials: runs what the seats wrote, each in a scratch tree in the sandbox, next to a tree without any of them."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ from roundtable.workshop.trial.verdicts import (
 from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_tree_dependencies
 
 TreeBuilder = Callable[[Path, Path, Sequence[DraftFile]], None]
-"""Makes the tree that a draft of a workspace is run on."""
+"""Builds the tree that a draft of a workspace is run on."""
 
 
 class CandidateTrial:
-    """Candidates and drafts of one workspace, tried in one sandbox."""
+    """Tries candidates and drafts of one workspace in one sandbox."""
 
     def __init__(
         self,
@@ -108,17 +108,20 @@ class CandidateTrial:
         self._seconds = seconds
 
     def read_proposed_change(
-        self, session: Session, move: Move, over: Sequence[DraftFile] = (), scope: Sequence[str] = ()
+        self, session: Session, move: Move, base_draft: Sequence[DraftFile] = (), scope: Sequence[str] = ()
     ) -> ProposedChange:
-        """Read a seat's words and carry them out on paper."""
+        """Read the changes in a seat's reply and apply them to a draft in memory."""
         try:
-            changes = _as_shown(
-                parse_file_changes(move.text, move.seat, change_request_source(session), scope), session, move, over
+            changes = _with_digests_as_shown(
+                parse_file_changes(move.text, move.seat, change_request_source(session), scope),
+                session,
+                move,
+                base_draft,
             )
         except UnreadableReply as error:
             return ProposedChange(move.seat, (), (Refusal("", RefusalKind.NOT_FOUND, error.message),))
-        drafting = draft_changeset(changes, self._workspace, self._redactor.finds, over)
-        own = diff_drafts(over, drafting.files)
+        drafting = draft_changeset(changes, self._workspace, self._redactor.finds, base_draft)
+        own = diff_drafts(base_draft, drafting.files)
         return ProposedChange(
             move.seat, drafting.files, (*drafting.refused, *validate_draft(own)), own, round=move.round
         )
@@ -126,239 +129,253 @@ class CandidateTrial:
     async def try_candidates(
         self, session: Session, effect: TryCandidates, sandbox: Sandbox, tell: LineCallback
     ) -> CandidatesTried:
-        """Try what each of these seats wrote last in these rounds."""
-        over = await self._drafts.files(effect.over)
-        written = await self._wishes(session, effect, over)
-        found = await self._tried(session, written, collect_tests_by_seat(written), over, sandbox, tell)
+        """Try the last change of each of these seats in these rounds."""
+        base_draft = await self._drafts.files(effect.over)
+        written = await self._read_last_changes(session, effect, base_draft)
+        tried = await self._run_and_judge(session, written, collect_tests_by_seat(written), base_draft, sandbox, tell)
         if not has_stages(session.charter):
-            found = await self._with_the_unasked_put_back(session, written, found, over, sandbox, tell)
-            found = reject_uncorroborated_candidates(session.charter.question, *found), found[1]
-        wishes, trials = found
-        decided = rank_tried_candidates(wishes, trials)
-        best = decided.best if any(change.passes_all_checks for change in wishes) else list_eligible_candidates(wishes)
-        ways = decided.ways if decided.compared else ()
-        candidates = {change.seat: await self._candidate(change, trials, ways) for change in wishes}
-        order = [*decided.order, *(seat for seat in candidates if seat not in decided.order)]
+            tried = await self._revert_unrelated_edits(session, written, tried, base_draft, sandbox, tell)
+            tried = reject_uncorroborated_candidates(session.charter.question, *tried), tried[1]
+        changes, trials = tried
+        ranking = rank_tried_candidates(changes, trials)
+        best = (
+            ranking.best if any(change.passes_all_checks for change in changes) else list_eligible_candidates(changes)
+        )
+        clusters = ranking.ways if ranking.compared else ()
+        candidates = {change.seat: await self._make_candidate(change, trials, clusters) for change in changes}
+        order = [*ranking.order, *(seat for seat in candidates if seat not in ranking.order)]
         return CandidatesTried(
             tuple(candidates[seat] for seat in order),
-            decided.best,
-            decided.how,
+            ranking.best,
+            ranking.how,
             sandbox.name,
-            collect_distinguishing_outputs(trials, decided, best),
+            collect_distinguishing_outputs(trials, ranking, best),
             self.sanitize_notes(trials.explain_uninformative_checks(trials.candidates)),
             self.sanitize_outcomes(trials.checks.get(BASELINE, ())),
-            suggest_new_test_path([file for change in wishes for file in change.own_files], await self._names()),
+            suggest_new_test_path([file for change in changes for file in change.own_files], await self._tree_files()),
         )
 
     async def try_merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: LineCallback) -> MergeTried:
-        """Try what was made of a candidate as that was tried; tests that its author wrote stand as they were."""
-        over = await self._drafts.files(effect.over)
-        tests = collect_tests_by_seat(await self._wishes(session, effect, over))
+        """Try a merged change like its base candidate, with the tests that the author of the base wrote."""
+        base_draft = await self._drafts.files(effect.over)
+        tests = collect_tests_by_seat(await self._read_last_changes(session, effect, base_draft))
         files = await self._drafts.files(effect.draft)
-        own = diff_drafts(over, files)
-        tests[effect.base] = read_test_sources(own) | tests.get(effect.base, {})
-        wish = ProposedChange(effect.base, files, validate_draft(own), own)
-        (wish,), trials = await self._tried(session, [wish], tests, over, sandbox, tell)
-        return MergeTried(await self._candidate(wish, trials, ()))
+        own_files = diff_drafts(base_draft, files)
+        tests[effect.base] = read_test_sources(own_files) | tests.get(effect.base, {})
+        change = ProposedChange(effect.base, files, validate_draft(own_files), own_files)
+        (change,), trials = await self._run_and_judge(session, [change], tests, base_draft, sandbox, tell)
+        return MergeTried(await self._make_candidate(change, trials, ()))
 
-    async def _wishes(
-        self, session: Session, effect: TryCandidates | TryMerged, over: Sequence[DraftFile]
+    async def _read_last_changes(
+        self, session: Session, effect: TryCandidates | TryMerged, base_draft: Sequence[DraftFile]
     ) -> Sequence[ProposedChange]:
-        """What each of these seats wrote last in these rounds comes to."""
-        said = [move for name in effect.rounds for move in session.rounds[name].moves()]
-        moves = {seat: [move for move in said if move.seat == seat] for seat in effect.seats}
-        wishes = [
-            await asyncio.to_thread(self._last_wish, session, seat_moves, over)
+        """Return the last change of each of these seats in these rounds."""
+        moves_of_rounds = [move for name in effect.rounds for move in session.rounds[name].moves()]
+        moves = {seat: [move for move in moves_of_rounds if move.seat == seat] for seat in effect.seats}
+        changes = [
+            await asyncio.to_thread(self._read_last_change, session, seat_moves, base_draft)
             for seat_moves in moves.values()
             if seat_moves
         ]
-        return list(map(exclude_forbidden_files, wishes)) if starts_without_files(session.charter) else wishes
+        return list(map(exclude_forbidden_files, changes)) if starts_without_files(session.charter) else changes
 
-    def _last_wish(self, session: Session, moves: Sequence[Move], over: Sequence[DraftFile]) -> ProposedChange:
-        """A seat's change: its last reply. One of new tests only, or to a request for tests, brings those alone.
+    def _read_last_change(
+        self, session: Session, moves: Sequence[Move], base_draft: Sequence[DraftFile]
+    ) -> ProposedChange:
+        """Return a seat's change: its last reply.
 
-        They stand in place of the seat's earlier tests, and the code stays.
+        A reply with only new tests, or to a request for tests, replaces the seat's earlier tests and keeps its code.
         """
         first, *later = moves
-        wish = self.read_proposed_change(session, first, over)
+        change = self.read_proposed_change(session, first, base_draft)
         tests: tuple[DraftFile, ...] = ()
         for move in later:
-            now = self.read_proposed_change(session, move, over)
-            new = tuple(filter(is_new_test_module, now.own_files))
-            if is_tests_round(move.round) or (wish.own_files and now.is_writable and new == now.own_files):
-                tests = new or tests
+            latest = self.read_proposed_change(session, move, base_draft)
+            new_tests = tuple(filter(is_new_test_module, latest.own_files))
+            if is_tests_round(move.round) or (
+                change.own_files and latest.is_writable and new_tests == latest.own_files
+            ):
+                tests = new_tests or tests
             else:
-                wish, tests = now, () if new else tests
-        return replace_candidate_tests(wish, tests) if tests else wish
+                change, tests = latest, () if new_tests else tests
+        return replace_candidate_tests(change, tests) if tests else change
 
-    async def _with_the_unasked_put_back(
+    async def _revert_unrelated_edits(
         self,
         session: Session,
         written: Sequence[ProposedChange],
-        found: tuple[Sequence[ProposedChange], TrialResults],
-        over: Sequence[DraftFile],
+        tried: tuple[Sequence[ProposedChange], TrialResults],
+        base_draft: Sequence[DraftFile],
         sandbox: Sandbox,
         tell: LineCallback,
     ) -> tuple[Sequence[ProposedChange], TrialResults]:
-        """Who breaks a check is tried again without what nobody asked for: first with what it lost, then with the rest.
+        """Try candidates that break a check again without edits that the task does not name.
 
-        Who writes a whole file anew for one function forgets another. Only what then passes everything is taken, or all
-        but what nothing showed before either.
+        First what they removed is restored, then what they changed: a seat that rewrites a file for one function often
+        loses another. A narrower change is kept only if it passes everything, or lacks only evidence that was missing
+        before too.
         """
-        asked = set(re.findall(r"\w+", collect_task_words(session)))
-        taken: dict[str, ProposedChange] = {}
+        task_names = set(re.findall(r"\w+", collect_task_words(session)))
+        accepted: dict[str, ProposedChange] = {}
         for changed in (False, True):
-            wishes, trials = found
-            broken = {change.seat for change in wishes if not change.passes_all_but_evidence}.intersection(
+            changes, trials = tried
+            broken = {change.seat for change in changes if not change.passes_all_but_evidence}.intersection(
                 trials.list_breaking_candidates()
             )
-            unshown = {change.seat for change in wishes if change.lacks_evidence}
-            made = [
-                await asyncio.to_thread(revert_unrelated_candidate_edits, change, asked, changed=changed)
+            without_evidence = {change.seat for change in changes if change.lacks_evidence}
+            narrowed = [
+                await asyncio.to_thread(revert_unrelated_candidate_edits, change, task_names, changed=changed)
                 for change in written
                 if change.seat in broken
             ]
-            narrower: dict[str, ProposedChange] = {change.seat: change for change in made if change is not None}
+            narrower: dict[str, ProposedChange] = {change.seat: change for change in narrowed if change is not None}
             while narrower:
-                tell(f"Again, with what nobody asked to change as it was: {', '.join(narrower)}")
-                now = [{**taken, **narrower}.get(change.seat, change) for change in written]
-                again = await self._tried(session, now, collect_tests_by_seat(written), over, sandbox, tell)
-                hold = {
+                tell(f"Trying again without edits that the task does not name: {', '.join(narrower)}")
+                combined = [{**accepted, **narrower}.get(change.seat, change) for change in written]
+                retried = await self._run_and_judge(
+                    session, combined, collect_tests_by_seat(written), base_draft, sandbox, tell
+                )
+                passing = {
                     change.seat
-                    for change in again[0]
+                    for change in retried[0]
                     if change.passes_all_checks
                     or (
                         change.passes_all_but_evidence
-                        and change.seat in unshown
-                        and (not changed or candidate_defines_any(change, asked))
+                        and change.seat in without_evidence
+                        and (not changed or candidate_defines_any(change, task_names))
                     )
                 }
-                if hold.issuperset(narrower):
-                    taken, found = {**taken, **narrower}, again
+                if passing.issuperset(narrower):
+                    accepted, tried = {**accepted, **narrower}, retried
                     break
-                narrower = {seat: change for seat, change in narrower.items() if seat in hold}
-        return found
+                narrower = {seat: change for seat, change in narrower.items() if seat in passing}
+        return tried
 
-    async def _tried(
+    async def _run_and_judge(
         self,
         session: Session,
-        wishes: Sequence[ProposedChange],
+        changes: Sequence[ProposedChange],
         tests: Mapping[str, Mapping[str, str]],
-        over: Sequence[DraftFile],
+        base_draft: Sequence[DraftFile],
         sandbox: Sandbox,
         tell: LineCallback,
     ) -> tuple[Sequence[ProposedChange], TrialResults]:
-        """Run all that can be written of these, and hold it to everything that a change has to pass."""
-        ready = {change.seat: change for change in wishes if change.is_writable}
-        code = {seat: exclude_new_tests(change).files for seat, change in ready.items()}
-        asked = render_example_test_file(
-            parse_task_examples(session.charter.question), [change.files for change in ready.values()]
+        """Run all changes that can be written, and hold them to everything that a change has to pass."""
+        writable = {change.seat: change for change in changes if change.is_writable}
+        code = {seat: exclude_new_tests(change).files for seat, change in writable.items()}
+        examples = render_example_test_file(
+            parse_task_examples(session.charter.question), [change.files for change in writable.values()]
         )
-        trials = await self.run_drafts({BASELINE: over, **code}, sandbox, tell, tests, asked, session.charter.question)
-        staged = has_stages(session.charter)
-        wishes = [
-            judge_candidate(change, trials, needs_evidence=bool(trials.baseline) and not staged) for change in wishes
+        trials = await self.run_drafts(
+            {BASELINE: base_draft, **code}, sandbox, tell, tests, examples, session.charter.question
+        )
+        is_staged = has_stages(session.charter)
+        changes = [
+            judge_candidate(change, trials, needs_evidence=bool(trials.baseline) and not is_staged)
+            for change in changes
         ]
-        if not (staged or guess_task_allows_mutation(session)):
-            wishes = [
+        if not (is_staged or guess_task_allows_mutation(session)):
+            changes = [
                 fail_candidate_on_finding(change, SIDE_EFFECTS_CHECK, trials.side_effects, SIDE_EFFECT_MESSAGE)
-                for change in wishes
+                for change in changes
             ]
-        if not (staged or guess_task_expects_errors(session)):
-            wishes = [
+        if not (is_staged or guess_task_expects_errors(session)):
+            changes = [
                 fail_candidate_on_finding(change, REGRESSIONS_CHECK, trials.regressions, REGRESSION_MESSAGE)
-                for change in wishes
+                for change in changes
             ]
-        wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
-        if not staged:
-            wishes = await self._with_tests_as_they_were(session, wishes, sandbox, tell)
-        return wishes, trials
+        changes = await self._exclude_breaking_tests(changes, base_draft, trials, sandbox, tell)
+        if not is_staged:
+            changes = await self._judge_with_original_tests(session, changes, sandbox, tell)
+        return changes, trials
 
-    async def _without_unfit_tests(
+    async def _exclude_breaking_tests(
         self,
-        wishes: Sequence[ProposedChange],
-        over: Sequence[DraftFile],
+        changes: Sequence[ProposedChange],
+        base_draft: Sequence[DraftFile],
         trials: TrialResults,
         sandbox: Sandbox,
         tell: LineCallback,
     ) -> list[ProposedChange]:
-        """New tests that break the repository's own checks, where the code alone does not, are left out."""
-        whole = {
+        """Exclude new tests that break the repository's checks where the code alone does not."""
+        with_tests = {
             change.seat: change.files
-            for change in wishes
+            for change in changes
             if change.passes_all_but_evidence and any(map(is_new_test_file, change.own_files))
         }
-        if not whole or not trials.baseline:
-            return list(wishes)
-        again = await self.run_drafts({BASELINE: over, **whole}, sandbox, tell)
-        unfit = {seat for seat in whole if not all(check.passed for check in again.informative_checks(seat))}
-        return [exclude_new_tests(change) if change.seat in unfit else change for change in wishes]
+        if not with_tests or not trials.baseline:
+            return list(changes)
+        repeated = await self.run_drafts({BASELINE: base_draft, **with_tests}, sandbox, tell)
+        breaking = {seat for seat in with_tests if not all(check.passed for check in repeated.informative_checks(seat))}
+        return [exclude_new_tests(change) if change.seat in breaking else change for change in changes]
 
-    async def _with_tests_as_they_were(
-        self, session: Session, wishes: Sequence[ProposedChange], sandbox: Sandbox, tell: LineCallback
+    async def _judge_with_original_tests(
+        self, session: Session, changes: Sequence[ProposedChange], sandbox: Sandbox, tell: LineCallback
     ) -> list[ProposedChange]:
-        """What passes has to pass what it was measured by before, too; where it does, that need not be another."""
-        stands = not guess_task_changes_tests(session)
-        measures = {
+        """Check that what passes also passes the original tests and check files; restore those it need not change."""
+        keeps_tests = not guess_task_changes_tests(session)
+        check_files = {
             change.seat: await asyncio.to_thread(self.find_changed_check_files, session, change.own_files)
-            for change in wishes
+            for change in changes
             if change.passes_all_but_evidence
         }
         restored = {
             change.seat: restore_check_files(
-                (exclude_test_files(change) if stands else change).files, measures[change.seat]
+                (exclude_test_files(change) if keeps_tests else change).files, check_files[change.seat]
             )
-            for change in wishes
+            for change in changes
             if change.passes_all_but_evidence
-            and (measures[change.seat] or (stands and any(map(is_changed_test_file, change.own_files))))
+            and (check_files[change.seat] or (keeps_tests and any(map(is_changed_test_file, change.own_files))))
         }
         if not restored:
-            return list(wishes)
-        tell("The same with the tests as they were:")
-        again = await self.run_drafts(restored, sandbox, tell)
+            return list(changes)
+        tell("Repeating with the original tests:")
+        repeated = await self.run_drafts(restored, sandbox, tell)
         return [
             judge_with_original_tests(
                 change,
-                again.informative_checks(change.seat),
-                find_changed_tests(change.own_files) if stands else {},
-                measures[change.seat],
+                repeated.informative_checks(change.seat),
+                find_changed_tests(change.own_files) if keeps_tests else {},
+                check_files[change.seat],
             )
             if change.seat in restored
             else change
-            for change in wishes
+            for change in changes
         ]
 
     def find_changed_check_files(self, session: Session, files: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
-        """Those of the files that make a check another, without the person having asked for that.
+        """Return the files that change a check although the person did not ask for that.
 
-        In stages, what a project is checked by is written with it.
+        In stages there are none: the checks of a project are written with it.
         """
         if has_stages(session.charter):
             return ()
         tests_too = guess_task_changes_tests(session)
-        found = find_changed_check_files(
+        changed = find_changed_check_files(
             files, find_repository_checks(self._listed, self._workspace).commands, self._workspace
         )
         return tuple(
             file
-            for file in found
+            for file in changed
             if not (guess_task_changes_file(session, file) or (tests_too and is_test_change(file)))
         )
 
-    async def _candidate(self, wish: ProposedChange, trials: TrialResults, ways: Sequence[Sequence[str]]) -> Candidate:
+    async def _make_candidate(
+        self, change: ProposedChange, trials: TrialResults, clusters: Sequence[Sequence[str]]
+    ) -> Candidate:
         return Candidate(
-            wish.seat,
-            await self._drafts.keep(wish.files) if wish.own_files else "",
-            tuple(file.path for file in wish.own_files),
-            wish.refused,
-            self.sanitize_outcomes(wish.checks),
-            trials.tests.get(wish.seat, {}),
-            next((number for number, seats in enumerate(ways, 1) if wish.seat in seats), 0),
-            wish.excluded_tests,
-            wish.dropped,
-            wish.restored,
-            wish.reverted,
-            wish.round,
+            change.seat,
+            await self._drafts.keep(change.files) if change.own_files else "",
+            tuple(file.path for file in change.own_files),
+            change.refused,
+            self.sanitize_outcomes(change.checks),
+            trials.tests.get(change.seat, {}),
+            next((number for number, seats in enumerate(clusters, 1) if change.seat in seats), 0),
+            change.excluded_tests,
+            change.dropped,
+            change.restored,
+            change.reverted,
+            change.round,
         )
 
     async def run_drafts(
@@ -370,65 +387,78 @@ class CandidateTrial:
         examples: Mapping[str, str] = {},
         task: str = "",
         *,
-        made: TreeBuilder | None = None,
+        build_tree: TreeBuilder | None = None,
     ) -> TrialResults:
         """Run the checks, and these tests and examples, on the workspace with each of these drafts.
 
-        The one under `BASELINE` is what there was before any of the others: the workspace as it is, if there is none.
-        Where that has no checks, those count that a draft brings for itself.
+        The draft named BASELINE is the state before the others; without it, the workspace as it is. If that has no
+        checks, the checks that a draft brings itself count.
         """
-        make = made or partial(create_scratch_tree, names=await self._names())
+        builder = build_tree or partial(create_scratch_tree, names=await self._tree_files())
         async with open_scratch_folder() as folder:
             trees = {name: folder / str(number) for number, name in enumerate({BASELINE: (), **drafts})}
             await create_trees_concurrently(
-                [partial(make, self._workspace, tree, drafts.get(name, ())) for name, tree in trees.items()]
+                [partial(builder, self._workspace, tree, drafts.get(name, ())) for name, tree in trees.items()]
             )
-            more = await asyncio.to_thread(find_tree_dependencies, self._workspace, self._copy)
+            dependencies = await asyncio.to_thread(find_tree_dependencies, self._workspace, self._copy)
             await create_trees_concurrently(
-                [partial(copy_files_to_tree, self._workspace, tree, more.copied) for tree in trees.values()]
+                [partial(copy_files_to_tree, self._workspace, tree, dependencies.copied) for tree in trees.values()]
             )
-            own = await asyncio.to_thread(
-                find_checks_for_tree, self._listed, self._workspace, trees[BASELINE], more.lent
+            repository_checks = await asyncio.to_thread(
+                find_checks_for_tree, self._listed, self._workspace, trees[BASELINE], dependencies.lent
             )
-            python = await asyncio.to_thread(choose_test_python, own.commands, self._workspace)
-            here = WorkspaceMount(sandbox, self._workspace, more.lent)
+            python = await asyncio.to_thread(choose_test_python, repository_checks.commands, self._workspace)
+            mounted = WorkspaceMount(sandbox, self._workspace, dependencies.lent)
             trials = await run_candidate_trials(
-                here, trees, own.commands, tests, python, tell, TrialTask(task, examples), self._seconds
+                mounted,
+                trees,
+                repository_checks.commands,
+                tests,
+                python,
+                tell,
+                TrialTask(task, examples),
+                self._seconds,
             )
-            brought: dict[str, tuple[CheckOutcome, ...]] = {}
-            for name in () if own.commands else drafts:
-                laid = tests.get(name, {})
-                commands = await asyncio.to_thread(find_candidate_checks, trees[name], laid)
-                brought[name] = await run_candidate_checks(here, name, trees[name], commands, laid, tell, self._seconds)
+            candidate_checks: dict[str, tuple[CheckOutcome, ...]] = {}
+            for name in () if repository_checks.commands else drafts:
+                added_tests = tests.get(name, {})
+                commands = await asyncio.to_thread(find_candidate_checks, trees[name], added_tests)
+                candidate_checks[name] = await run_candidate_checks(
+                    mounted, name, trees[name], commands, added_tests, tell, self._seconds
+                )
             return msgspec.structs.replace(
-                trials, candidate_checks=brought, unrun_reasons=(*own.unrun_reasons, *trials.unrun_reasons)
+                trials,
+                candidate_checks=candidate_checks,
+                unrun_reasons=(*repository_checks.unrun_reasons, *trials.unrun_reasons),
             )
 
-    async def _names(self) -> Sequence[str]:
+    async def _tree_files(self) -> Sequence[str]:
         return await asyncio.to_thread(list_tree_files, self._workspace)
 
-    def sanitize_notes(self, said: Sequence[str]) -> tuple[str, ...]:
-        """Sentences that quote what checks said, fit for the record."""
-        return tuple(self._redactor.redact(sanitize_text(note)) for note in said)
+    def sanitize_notes(self, notes: Sequence[str]) -> tuple[str, ...]:
+        """Return sentences that quote checks without secrets and control characters."""
+        return tuple(self._redactor.redact(sanitize_text(note)) for note in notes)
 
     def sanitize_outcomes(self, outcomes: Sequence[CheckOutcome]) -> tuple[CheckOutcome, ...]:
-        """What checks said, fit for the record."""
+        """Return outcomes of checks without secrets and control characters in their output."""
         return tuple(sanitize_check_outcome(outcome, self._redactor) for outcome in outcomes)
 
 
 def change_request_source(session: Session) -> str:
-    """What asks for a change: the decision that is carried out, or the task itself."""
+    """Return what asks for a change: the decision that is carried out, or the slug of the task."""
     return str(session.charter.settings.get("of", "")) or session.charter.slug
 
 
-def _as_shown(changes: Changeset, session: Session, move: Move, over: Sequence[DraftFile]) -> Changeset:
-    """The same changes, of files as they were shown; an edit quotes what it rests on, and a draft knows what it did."""
+def _with_digests_as_shown(
+    changes: Changeset, session: Session, move: Move, base_draft: Sequence[DraftFile]
+) -> Changeset:
+    """Return the changes with the digest of each file as it was shown; edits and drafted files need none."""
     opened = session.rounds[move.round].opened
     shown = {
         item.name: item.digest
         for item in (*(context_item for _, context_item in session.context()), *opened.prompt.files)
     }
-    for file in over:
+    for file in base_draft:
         shown.pop(file.path, None)
     return msgspec.structs.replace(
         changes,
@@ -441,14 +471,12 @@ def _as_shown(changes: Changeset, session: Session, move: Move, over: Sequence[D
     )
 
 
-def render_example_test_file(found: Sequence[TaskExample], drafts: Iterable[Sequence[DraftFile]]) -> dict[str, str]:
-    """The examples in the person's own words as a test file, where somebody wrote Python they could be about.
+def render_example_test_file(examples: Sequence[TaskExample], drafts: Iterable[Sequence[DraftFile]]) -> dict[str, str]:
+    """Render the person's examples as a test file, if a draft has Python code that they could be about.
 
-    A call of something else than a module's, such as `stack.peek()`, needs what only the words around it say.
+    A call of something other than a module, such as `stack.peek()`, cannot be understood alone.
     """
     paths = {file.path for files in drafts for file in files if file.after is not None and not is_test_file(file.path)}
     modules = [module for path in sorted(paths) if (module := python_module_name(path))]
-    readable = [example for example in found if example.owner in ("", *modules)]
-    return (
-        {"test_examples_of_the_task.py": render_examples_as_unittest(readable, modules)} if readable and modules else {}
-    )
+    usable = [example for example in examples if example.owner in ("", *modules)]
+    return {"test_examples_of_the_task.py": render_examples_as_unittest(usable, modules)} if usable and modules else {}

@@ -558,7 +558,7 @@ async def test_what_changes_its_arguments_unasked_is_mended_first(bench: Roundta
     assert (code / "slug.py").read_text() == SORTS_A_COPY
     prompt = held.prompt("build/2-mend", "claude")
     assert "slug.slugs(['b', 'A c']) mutates its arguments" in prompt
-    assert "work on a copy" in prompt
+    assert "Work on a copy" in prompt
 
 
 FIRST = """def slugify(text):

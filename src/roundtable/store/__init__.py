@@ -1,1 +1,1 @@
-"""The record: SQLite, blobs, migrations, leases."""
+"""Stores the record: in SQLite or in memory, with blobs, leases, the ledger and the index of sessions."""

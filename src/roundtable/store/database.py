@@ -1,6 +1,6 @@
-"""Every table and index, and the numbered steps that lead to them. Steps are added, never changed.
+"""Opens the SQLite file of the record, migrates its tables, and explains its errors to people.
 
-How a database file is opened, and what its errors mean to the person who sees them.
+Migrations are numbered steps; steps are added, never changed.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _V2 = (
     """,
     "CREATE INDEX ledger_by_origin ON ledger (origin)",
     "CREATE INDEX ledger_by_time ON ledger (workspace, at)",
-    # The words come ready made, so that every script is split the same way here and elsewhere.
+    # words are split by our own code, so that every script is split in the same way here and elsewhere
     "CREATE VIRTUAL TABLE ledger_words USING fts5 (words, tokenize = 'unicode61 remove_diacritics 0')",
     "CREATE TABLE filing (session TEXT PRIMARY KEY, wanted INTEGER NOT NULL, filed INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE INDEX filing_to_do ON filing (session) WHERE wanted > filed",
@@ -116,11 +116,11 @@ _V4 = (
 Migrations = tuple[tuple[str, ...], ...]
 MIGRATIONS: Migrations = (_V1, _V2, _V3, _V4)
 INDEXED_SINCE = 4
-"""A database from before this version gets its index of sessions and gates built from its facts."""
+"""A database from before this version gets its index of sessions and gates built from its events."""
 
 
 def migrate_database(connection: sqlite3.Connection, steps: Migrations = MIGRATIONS) -> None:
-    """Bring a database up to date in one transaction; several processes may try at once."""
+    """Run the missing migrations in one transaction; several processes may try at once."""
     if read_schema_version(connection, steps) == len(steps):
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -139,28 +139,28 @@ def migrate_database(connection: sqlite3.Connection, steps: Migrations = MIGRATI
 
 
 def read_schema_version(connection: sqlite3.Connection, steps: Migrations = MIGRATIONS) -> int:
-    """How many steps a database has behind it; one of another program or a newer version is refused."""
+    """Return the schema version of a database; raise RecordError for another program's database or a newer version."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if not _ours(connection, version):
-        raise RecordError("The record is a database of another program.", "Give another path for the record.")
+        raise RecordError("The record file belongs to another program.", "Use another path for the record.")
     if version > len(steps):
         raise RecordTooNew(
-            f"The record has the tables of version {version}, and this Roundtable knows up to {len(steps)}.",
+            f"The record has schema version {version}; this Roundtable supports versions up to {len(steps)}.",
             "Upgrade Roundtable to open it.",
         )
     return int(version)
 
 
 def _ours(connection: sqlite3.Connection, version: int) -> bool:
-    """Whether the tables are signed as ours, or there are none yet."""
+    """Whether the tables carry our application id, or there are no tables yet."""
     (tables,) = (1,) if version else connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    # Read last: a neighbour may be making the tables right now, and by then it has signed them.
+    # read last: another process may be creating the tables right now, and signs them first
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     return application == APPLICATION_ID or not tables
 
 
 def open_database(path: Path, busy_seconds: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:
-    """A writing and a reading connection to an up-to-date database, into which only its owner may look."""
+    """Open an up-to-date database, readable only by its owner; return a writing and a reading connection."""
     _create(path)
     with ExitStack() as opened:
         try:
@@ -195,7 +195,8 @@ def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
 
 def _connect_to_read(path: Path, busy_seconds: float) -> sqlite3.Connection:
-    """Closed after the writing one: a connection that cannot write leaves out the slow clean-up of the last to go."""
+    """Close it after the writing connection: a read-only connection skips the slow clean-up of the last one to
+    close."""
     uri = f"{path.absolute().as_uri()}?mode=ro"
     db = sqlite3.connect(uri, timeout=busy_seconds, isolation_level=None, check_same_thread=False, uri=True)
     db.execute("PRAGMA query_only = 1")
@@ -204,7 +205,7 @@ def _connect_to_read(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
 def _use_wal(db: sqlite3.Connection, busy_seconds: float) -> None:
     give_up = time.monotonic() + busy_seconds
-    while True:  # the switch to WAL does not wait for a busy neighbour by itself
+    while True:  # the switch to WAL does not wait for a busy process by itself
         try:
             db.execute("PRAGMA journal_mode = WAL")
             return
@@ -230,7 +231,7 @@ _REASONS: dict[int, tuple[str, str]] = {
 
 
 def explain_database_error(path: Path, error: sqlite3.Error) -> RecordError:
-    """One sentence on what is wrong with the file and one on what to do, in place of a driver's traceback."""
+    """Return an error that says what is wrong with the file and what to do about it."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the high bits only say where it happened
     reason, help = _REASONS.get(code, (f"cannot be used: {error}", "Run with --debug for details."))
     failure = RecordError(f"The record {path} {reason}.", help)

@@ -29,7 +29,7 @@ def read_blob(db: sqlite3.Connection, digest: Digest) -> bytes:
     """A stored blob, checked against its digest."""
     found = db.execute(_BLOB, (digest,)).fetchone()
     if found is None:
-        raise NotFound(f"Nothing is kept under {digest}.", "It may belong to the record of another machine.")
+        raise NotFound(f"Blob {digest} is not in the record.", "It may belong to the record of another machine.")
     if compute_digest(found[0]) != digest:
-        raise RecordError(f"What is kept under {digest} is damaged.", "Restore the record from a copy.")
+        raise RecordError(f"Blob {digest} is damaged.", "Restore the record from a copy.")
     return found[0]

@@ -1,4 +1,4 @@
-"""The record without a file, for tests and for programs that only want to run one meeting."""
+"""A store that keeps the record in memory, for tests and for programs that run a single meeting."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class InMemoryStore(InMemoryLedger):
         self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is no file to close."""
 
     async def __aenter__(self) -> InMemoryStore:
         return self
@@ -70,12 +70,12 @@ class InMemoryStore(InMemoryLedger):
         await self.close()
 
     async def append(self, session: str, event: Event, lease: Lease | None = None) -> Recorded:
-        """Number and keep one fact."""
+        """Number and store one event."""
         (recorded,) = await self.append_many(session, (event,), lease)
         return recorded
 
     async def append_many(self, session: str, events: Sequence[Event], lease: Lease | None = None) -> list[Recorded]:
-        """Number and keep several facts: all of them, or none."""
+        """Number and store several events: all of them, or none."""
         await asyncio.sleep(0)
         if lease is not None and (lease.session != session or not self._is_current(lease)):
             raise lease_lost_error(session)
@@ -96,11 +96,11 @@ class InMemoryStore(InMemoryLedger):
         return written
 
     async def read(self, session: str, after: int = 0) -> list[Recorded]:
-        """The facts of a session after a sequence number."""
+        """Return the events of a session after a sequence number."""
         return self._facts[session][after:]
 
     async def changed(self, session: str, after: int, timeout: float, own: Lease | None = None) -> bool:
-        """Wait until the session has a fact after `after`, or until the time is up."""
+        """Wait until the session has an event after `after`; False if the time is up."""
         wake = asyncio.Event()
         self._waiting[session].add(wake)
         try:
@@ -115,16 +115,16 @@ class InMemoryStore(InMemoryLedger):
         return True
 
     async def keep(self, data: bytes) -> Digest:
-        """Keep something once, under its digest."""
+        """Store a blob and return its digest."""
         check_blob_size(data, self._max_blob_bytes)
         digest = compute_digest(data)
         self._blobs[digest] = data
         return digest
 
     async def fetch(self, digest: Digest) -> bytes:
-        """What was kept."""
+        """Return the blob with this digest."""
         if digest not in self._blobs:
-            raise NotFound(f"Nothing is kept under {digest}.", "It may belong to the record of another machine.")
+            raise NotFound(f"Blob {digest} is not in the record.", "It may belong to the record of another machine.")
         return self._blobs[digest]
 
     async def sessions(
@@ -136,13 +136,14 @@ class InMemoryStore(InMemoryLedger):
         after: int | None = None,
         forgotten: bool = False,
     ) -> list[SessionRow]:
-        """The sessions of a workspace, or all of them, those with the newest fact first."""
+        """Return the sessions of a workspace, or of all workspaces, the one with the newest event first."""
         listed = (row for row in self._rows.values() if forgotten or not row.forgotten_at)
         rows = (row for row in listed if row.is_found_in(workspace) and row.is_owned_by(owner))
         return sorted((row for row in rows if after is None or row.offset < after), key=lambda row: -row.offset)[:limit]
 
     async def find(self, address: str, workspace: str | None = None, owner: str | None = None) -> list[str]:
-        """The ids an address may mean: an id, a slug, the beginning of either, a name in the workspace, or `last`."""
+        """Return the ids that an address may mean: an id, a slug, the beginning of either, a name in the workspace, or
+        `last`."""
         return match_session_address(address, self._rows.values(), workspace, owner)
 
     async def children(self, session: str) -> list[SessionRow]:
@@ -161,7 +162,7 @@ class InMemoryStore(InMemoryLedger):
         ]
 
     async def facts(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Recorded]]:
-        """The facts of all sessions after an offset, each with its own."""
+        """Return the events of all sessions after a global offset, each with its own offset."""
         return [fact for fact in self._log.items() if fact[0] > after][:limit]
 
     async def rebuild(self) -> None:
@@ -180,9 +181,9 @@ class InMemoryStore(InMemoryLedger):
                 self._gates[place] = gate
 
     async def remove(self, sessions: Sequence[str]) -> RemovedSessions:
-        """Take sessions off the record, and what is kept that nobody names any more; one that somebody runs stays."""
+        """Delete sessions, and the blobs that no event refers to any more; a running session is not deleted."""
         running = {session for session in self._leases if await self.holder(session)}
-        gone = [it for it in dict.fromkeys(sessions) if self._facts.get(it) and it not in running]
+        gone = [session for session in dict.fromkeys(sessions) if self._facts.get(session) and session not in running]
         size = 0
         for session in gone:
             size += sum(len(_body(recorded).encode()) for recorded in self._facts.pop(session))
@@ -190,7 +191,7 @@ class InMemoryStore(InMemoryLedger):
             self._gates = {place: gate for place, gate in self._gates.items() if place[0] != session}
             self._leases.pop(session, None)
             self.drop_filing(session)
-        self._log = {offset: it for offset, it in self._log.items() if it.session not in gone}
+        self._log = {offset: recorded for offset, recorded in self._log.items() if recorded.session not in gone}
         named = {digest for recorded in self._log.values() for digest in find_blob_digests(_body(recorded))}
         for digest in named & set(self._blobs):
             named |= find_blob_digests(self._blobs[digest].decode(errors="replace"))
@@ -198,7 +199,8 @@ class InMemoryStore(InMemoryLedger):
         return RemovedSessions(tuple(gone), size + sum(len(self._blobs.pop(digest)) for digest in unnamed))
 
     async def acquire(self, session: str, holder: str) -> tuple[Lease, list[Recorded]]:
-        """Take the session with its record as it stands, or raise SessionHeld naming the live holder."""
+        """Take the lease of a session and return it with the session's events; raise SessionHeld if a live process
+        holds it."""
         token, other, expires = self._leases.get(session, (0, "", 0.0))
         now = time.time()
         if not is_lease_free(other, expires, now):
@@ -207,19 +209,19 @@ class InMemoryStore(InMemoryLedger):
         return Lease(session, token + 1), await self.read(session)
 
     async def renew(self, lease: Lease) -> None:
-        """Hold the session for another while; LeaseLost if it is no longer ours."""
+        """Renew a lease; raise LeaseLost if another process has taken the session over."""
         if not self._is_current(lease):
             raise lease_lost_error(lease.session)
         token, holder, _ = self._leases[lease.session]
         self._leases[lease.session] = (token, holder, time.time() + self._lease_seconds)
 
     async def release(self, lease: Lease) -> None:
-        """Let the session go; nothing happens if it was lost before."""
+        """Release a lease; nothing happens if it was lost before."""
         if self._is_current(lease):
             self._leases[lease.session] = (lease.token, "", 0.0)
 
     async def holder(self, session: str) -> str | None:
-        """Who runs it now, if anyone alive does."""
+        """Return the live holder of a session's lease, or None."""
         _, holder, expires = self._leases.get(session, (0, "", 0.0))
         return None if is_lease_free(holder, expires, time.time()) else holder
 
@@ -228,7 +230,7 @@ class InMemoryStore(InMemoryLedger):
         return lease.token == token and bool(holder)
 
     def _written(self, event: Event) -> Event:
-        """The fact as a file would give it back, so that nothing passes here that a file would not keep."""
+        """Return the event as a file would give it back, so that what works in memory also works with a file."""
         body = pack_event(event, self._redact)
         self._blobs |= body.blobs
         return unpack_event(body.data, SCHEMA_VERSION, self._blobs.__getitem__ if body.blobs else None)

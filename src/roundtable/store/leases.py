@@ -1,4 +1,5 @@
-"""Who holds a lease, and whether that process still lives: a killed one must not keep its session from anybody."""
+"""Lease holders: which process holds a session, and whether it is still alive. A killed process must not block its
+session."""
 
 from __future__ import annotations
 
@@ -11,17 +12,18 @@ from pathlib import Path
 from roundtable.core.faults import LeaseLost, SessionHeld
 
 LEASE_SECONDS = 30.0
-"""How long a lease lasts that is not renewed and whose holder cannot be looked at from here."""
+"""Seconds until a lease expires that is not renewed and whose holder cannot be checked from this machine."""
 
 
 def current_lease_holder() -> str:
-    """The name of this process for good: `host:pid:start:boot`. A reused pid has another start time."""
+    """Return the unique name of this process: `host:pid:start:boot`. A reused pid has another start time."""
     pid = os.getpid()
     return f"{_host()}:{pid}:{_started(pid)}:{_boot()}"
 
 
 def is_lease_holder_dead(holder: str) -> bool:
-    """True when the holder ran where we run and is gone; of a process elsewhere we know nothing."""
+    """Whether the holder ran on this machine and is gone; False for a holder on another machine, which cannot be
+    checked."""
     parts = holder.split(":")
     if len(parts) != 4 or parts[0] != _host() or parts[3] != _boot() or not parts[1].isdigit():
         return False
@@ -30,12 +32,12 @@ def is_lease_holder_dead(holder: str) -> bool:
 
 
 def is_lease_free(holder: str, expires: float, now: float) -> bool:
-    """Whether a lease may be taken over."""
+    """Whether a lease may be taken over: it has no holder, it has expired, or its holder is dead."""
     return not holder or expires <= now or is_lease_holder_dead(holder)
 
 
 def lease_held_error(session: str, holder: str) -> SessionHeld:
-    """The error that names who runs the session."""
+    """Return the error that names the process that runs the session."""
     parts = holder.split(":")
     who = f"process {parts[1]} on {parts[0]}" if len(parts) == 4 else holder
     return SessionHeld(
@@ -44,7 +46,7 @@ def lease_held_error(session: str, holder: str) -> SessionHeld:
 
 
 def lease_lost_error(session: str) -> LeaseLost:
-    """The error of a holder that was too slow."""
+    """Return the error for a holder whose lease was taken over."""
     return LeaseLost(
         f"Another process has taken session {session} over.", "Watch it from here; nothing more is written by this one."
     )
@@ -57,7 +59,7 @@ def _host() -> str:
 
 @cache
 def _boot() -> str:
-    """The boot and the process namespace: pids of two containers must not be taken for each other."""
+    """Return the boot id and the process namespace: two containers may use the same pid."""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}.{os.stat('/proc/self/ns/pid').st_ino}"
@@ -75,7 +77,7 @@ def _exists(pid: int) -> bool:
 
 
 def _started(pid: int) -> str:
-    """The start time from /proc; empty for one that is gone or a zombie, and where there is no /proc."""
+    """Return a process's start time from /proc; empty if the process is gone or a zombie, or if there is no /proc."""
     with suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return "" if fields[0] in "ZX" else fields[19]

@@ -1,7 +1,4 @@
-"""The record in one SQLite file: written by one thread in groups, read beside it, shared by several processes.
-
-Taking sessions off a record in SQLite, with what was kept for them.
-"""
+"""The record in one SQLite file, shared by several processes: one thread writes in groups, another reads."""
 
 from __future__ import annotations
 
@@ -103,7 +100,7 @@ class SqliteStore:
         return cls(path, connections, reader, redact, max_blob_bytes=max_blob_bytes, lease_seconds=lease_seconds)
 
     async def close(self) -> None:
-        """Write what is under way, and let go of the file."""
+        """Write what is queued, and close the file."""
         if not self._closed:
             self._closed = True
             await asyncio.get_running_loop().run_in_executor(self._reader, self._shut)
@@ -115,15 +112,15 @@ class SqliteStore:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    # --- facts ---------------------------------------------------------------------------------
+    # --- events --------------------------------------------------------------------------------
 
     async def append(self, session: str, event: Event, lease: Lease | None = None) -> Recorded:
-        """Number and write one fact."""
+        """Number and store one event."""
         (recorded,) = await self.append_many(session, (event,), lease)
         return recorded
 
     async def append_many(self, session: str, events: Sequence[Event], lease: Lease | None = None) -> list[Recorded]:
-        """Number and write several facts: all of them, or none."""
+        """Number and store several events: all of them, or none."""
 
         def write(db: sqlite3.Connection) -> list[Recorded]:
             last, token, holder = db.execute(_PLACE, {"session": session}).fetchone()
@@ -142,11 +139,11 @@ class SqliteStore:
         return await self._writer.submit(write, session, lease)
 
     async def read(self, session: str, after: int = 0) -> list[Recorded]:
-        """The facts of a session after a sequence number."""
+        """Return the events of a session after a sequence number."""
         return await self._read(lambda db: _facts(db, session, after))
 
     async def changed(self, session: str, after: int, timeout: float, own: Lease | None = None) -> bool:
-        """Wait until the session has a fact after `after`, whoever wrote it, or until the time is up."""
+        """Wait until the session has an event after `after` from any process; False if the time is up."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
         while True:
@@ -160,7 +157,7 @@ class SqliteStore:
     # --- blobs ---------------------------------------------------------------------------------
 
     async def keep(self, data: bytes) -> Digest:
-        """Keep something once, under its digest."""
+        """Store a blob and return its digest."""
         check_blob_size(data, self._max_blob_bytes)
         digest = compute_digest(data)
         await self._writer.submit(lambda db: db.execute(_KEEP, (digest, data)))
@@ -168,12 +165,12 @@ class SqliteStore:
         return digest
 
     async def fetch(self, digest: Digest) -> bytes:
-        """What was kept, checked against its digest."""
+        """Return the blob with this digest, after verifying it."""
         found = self._recent.get(digest)
         return found if found is not None else await self._read(lambda db: read_blob(db, digest))
 
     def _remember(self, digest: Digest, data: bytes) -> None:
-        """A meeting's templates are kept at its opening and needed a moment later, by the same process."""
+        """Cache a small blob: a meeting's templates are stored at its opening and read a moment later."""
         if len(data) <= LONG_TEXT_BYTES:
             self._recent[digest] = data
         if len(self._recent) > RECENT_BLOBS:
@@ -190,12 +187,13 @@ class SqliteStore:
         after: int | None = None,
         forgotten: bool = False,
     ) -> list[SessionRow]:
-        """The sessions of a workspace, or all of them, those with the newest fact first."""
+        """Return the sessions of a workspace, or of all workspaces, the one with the newest event first."""
         scope = Scope(workspace, owner, after, forgotten)
         return await self._read(lambda db: session_index.list_rows(db, scope, limit))
 
     async def find(self, address: str, workspace: str | None = None, owner: str | None = None) -> list[str]:
-        """The ids an address may mean: an id, a slug, the beginning of either, a name in the workspace, or `last`."""
+        """Return the ids that an address may mean: an id, a slug, the beginning of either, a name in the workspace, or
+        `last`."""
         rows = await self._read(lambda db: session_index.candidate_rows(db, address, Scope(workspace, owner)))
         return match_session_address(address, rows, workspace, owner)
 
@@ -208,7 +206,7 @@ class SqliteStore:
         return await self._read(lambda db: session_index.waiting_gates(db, Scope(workspace, owner)))
 
     async def facts(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Recorded]]:
-        """The facts of all sessions after an offset, each with its own."""
+        """Return the events of all sessions after a global offset, each with its own offset."""
         return await self._read(
             lambda db: [(pos, read_fact(db, row)) for pos, *row in db.execute(_ALL, (after, limit)).fetchall()]
         )
@@ -218,7 +216,7 @@ class SqliteStore:
         await self._writer.submit(session_index.rebuild_index)
 
     async def remove(self, sessions: Sequence[str]) -> RemovedSessions:
-        """Take sessions off the record, and what is kept that nobody names any more; one that somebody runs stays."""
+        """Delete sessions, and the blobs that no event refers to any more; a running session is not deleted."""
         removed = await self._writer.submit(lambda db: remove_sessions(db, sessions))
         self._recent.clear()
         return removed
@@ -226,27 +224,28 @@ class SqliteStore:
     # --- the ledger ----------------------------------------------------------------------------
 
     async def unfiled(self) -> list[str]:
-        """The sessions that have ended, or got an entry, since they were last filed, newest first."""
+        """Return the sessions that ended or got an entry since they were last filed, newest first."""
         return await self._read(ledgers.list_unfiled_sessions)
 
     async def file(self, session: str, seq: int, entries: Sequence[Entry]) -> list[Entry]:
-        """File what a session comes to; returns it as it is filed."""
+        """File the entries of a session and return them as filed."""
         return await self._writer.submit(lambda db: ledgers.file_session_entries(db, session, seq, entries))
 
     async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 100) -> list[Entry]:
-        """What is remembered there, newest first."""
+        """Return the entries of a workspace, newest first."""
         return await self._read(lambda db: ledgers.list_ledger_entries(db, workspace, kinds, limit))
 
     async def search(
         self, words: str, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 20
     ) -> list[Entry]:
-        """Those that share words with these, the most relevant first."""
+        """Return the entries that share words with a text, the most relevant first."""
         return await self._read(lambda db: ledgers.search_ledger(db, words, workspace, kinds, limit))
 
     # --- leases --------------------------------------------------------------------------------
 
     async def acquire(self, session: str, holder: str) -> tuple[Lease, list[Recorded]]:
-        """Take the session with its record as it stands, or raise SessionHeld naming the live holder."""
+        """Take the lease of a session and return it with the session's events; raise SessionHeld if a live process
+        holds it."""
 
         def take(db: sqlite3.Connection) -> tuple[Lease, list[Recorded]]:
             token, other, expires = db.execute(_LEASE, (session,)).fetchone() or (0, "", 0.0)
@@ -259,7 +258,7 @@ class SqliteStore:
         return await self._writer.submit(take)
 
     async def renew(self, lease: Lease) -> None:
-        """Hold the session for another while; LeaseLost if it is no longer ours."""
+        """Renew a lease; raise LeaseLost if another process has taken the session over."""
 
         def prolong(db: sqlite3.Connection) -> None:
             if not db.execute(_RENEW, (time.time() + self._lease_seconds, lease.session, lease.token)).rowcount:
@@ -268,11 +267,11 @@ class SqliteStore:
         await self._writer.submit(prolong)
 
     async def release(self, lease: Lease) -> None:
-        """Let the session go; nothing happens if it was lost before."""
+        """Release a lease; nothing happens if it was lost before."""
         await self._writer.submit(lambda db: db.execute(_RELEASE, (lease.session, lease.token)))
 
     async def holder(self, session: str) -> str | None:
-        """Who runs it now, if anyone alive does."""
+        """Return the live holder of a session's lease, or None."""
         row = await self._read(lambda db: db.execute(_LEASE, (session,)).fetchone())
         return None if row is None or is_lease_free(row[1], row[2], time.time()) else row[1]
 
@@ -317,13 +316,13 @@ def _facts(db: sqlite3.Connection, session: str, after: int = 0) -> list[Recorde
 _LEASES = "SELECT session, holder, expires FROM leases WHERE holder <> ''"
 _BODIES = "SELECT body FROM events WHERE session = ?"
 _TABLES = {"events": "session", "leases": "session", "filing": "session", "gates": "session", "sessions": "id"}
-"""Every table that holds something of a session, and the column that names the session."""
+"""The tables with rows of a session, and the column that names the session."""
 _NAMING = "SELECT body FROM events WHERE body LIKE '%sha256:%'"
 _NAMING_BLOBS = "SELECT digest, data FROM blobs WHERE instr(data, CAST('sha256:' AS BLOB))"
 
 
 def remove_sessions(db: sqlite3.Connection, sessions: Sequence[str]) -> RemovedSessions:
-    """Every fact, name and lease of these sessions, but of those that somebody runs; then what nobody names."""
+    """Delete all rows of these sessions, except of those that are running; then delete unreferenced blobs."""
     now = time.time()
     running = {session for session, holder, expires in db.execute(_LEASES) if not is_lease_free(holder, expires, now)}
     gone: list[str] = []
@@ -340,7 +339,7 @@ def remove_sessions(db: sqlite3.Connection, sessions: Sequence[str]) -> RemovedS
 
 
 def _clear_unnamed(db: sqlite3.Connection) -> int:
-    """Delete the blobs that no fact names any more, and no kept thing that a fact names; returns their bytes."""
+    """Delete the blobs that neither an event nor a referenced blob refers to; return their size in bytes."""
     unnamed: dict[Digest, int] = dict(db.execute("SELECT digest, length(data) FROM blobs").fetchall())
     named = {digest for (body,) in db.execute(_NAMING) for digest in find_blob_digests(body)}
     for digest, data in db.execute(_NAMING_BLOBS):

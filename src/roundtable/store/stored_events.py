@@ -1,4 +1,4 @@
-"""What every store does with a fact before it is written and after it is read, whatever it keeps it in."""
+"""What every store does with an event before it is written and after it is read: redaction, blobs, checks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class PackedEvent(NamedTuple):
-    """A fact ready to be written: redacted, its long texts put aside in `blobs`."""
+    """An event ready to be written: redacted, with its long texts moved to `blobs`."""
 
     kind: str
     event: Event
@@ -42,26 +42,27 @@ class PackedEvent(NamedTuple):
 
 
 def record_timestamp() -> str:
-    """Now, in UTC, the way the record writes it."""
+    """Return the current UTC time in the format of the record."""
     return datetime.now(UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
 def find_blob_digests(body: str) -> set[Digest]:
-    """The blobs that a written fact refers to."""
+    """Return the digests of the blobs that a stored event refers to."""
     return set(_DIGEST.findall(body))
 
 
 def check_blob_size(data: bytes, limit: int) -> None:
-    """Refuse what is too large to be kept."""
+    """Raise UsageError if a text or file is too large to be stored."""
     if len(data) > limit:
         raise UsageError(
-            f"A text or file of {len(data):,} bytes is larger than the {limit:,} the record takes.",
-            "Give a smaller file, or only the part of it that matters.",
+            f"A text or file of {len(data):,} bytes exceeds the record's limit of {limit:,} bytes.",
+            "Give a smaller file, or only the relevant part of it.",
         )
 
 
 def check_event_allowed(session: str, event: Event, last: int, leased: bool) -> None:
-    """Refuse a fact that has no place here: openings come first and once, and only people write without a lease."""
+    """Refuse an event that is not allowed here: an opening comes first and once, and only people write without a
+    lease."""
     if isinstance(event, SessionOpened):
         if last:
             raise RecordError(f"Session {session} has already been opened.", "Open a new one under another id.")
@@ -74,7 +75,7 @@ def check_event_allowed(session: str, event: Event, last: int, leased: bool) -> 
 
 
 def ensure_unique_slug(event: Event, taken: Callable[[str], bool]) -> Event:
-    """An opening under a slug that no other session has: a number behind it, where the one it came with is taken."""
+    """Return an opening event with a slug that no other session has: a number is appended to a slug that is taken."""
     if not isinstance(event, SessionOpened) or not (slug := event.charter.slug) or not taken(slug):
         return event
     free = next(name for number in count(2) if not taken(name := f"{slug}-{number}"))
@@ -82,35 +83,35 @@ def ensure_unique_slug(event: Event, taken: Callable[[str], bool]) -> Event:
 
 
 def pack_event(event: Event, redactor: Redactor | None) -> PackedEvent:
-    """Make a fact ready to be written."""
+    """Prepare an event for writing: redact it and move long texts to blobs."""
     try:
         data = encode_event(event)
     except UnicodeEncodeError as error:
         raise UsageError(
-            "The text holds characters that are not Unicode.", "Save it as UTF-8 and try again."
+            "The text contains characters that are not valid Unicode.", "Save it as UTF-8 and try again."
         ) from error
     if redactor is not None and (clean := redactor.redact_json(data)) != data:
         data, event = clean, decode_event(clean)
     blobs: dict[Digest, bytes] = {}
     if len(data) > LONG_TEXT_BYTES:  # JSON is never shorter than the text in it
-        short = _put_aside(msgspec.json.decode(data), blobs)
-        data = msgspec.json.encode(short) if blobs else data
+        shortened = _extract_blobs(msgspec.json.decode(data), blobs)
+        data = msgspec.json.encode(shortened) if blobs else data
     return PackedEvent(event_kind(event), event, data, blobs)
 
 
 def unpack_event(data: bytes | str, version: int, fetch: Callable[[Digest], bytes] | None) -> Event:
-    """Read a written fact; `fetch` is given where long texts were put aside."""
+    """Read a stored event; `fetch` is given if long texts were moved to blobs."""
     try:
         if fetch is not None and version <= SCHEMA_VERSION:
-            data = msgspec.json.encode(_put_back(msgspec.json.decode(data), fetch))
+            data = msgspec.json.encode(_restore_blobs(msgspec.json.decode(data), fetch))
         return decode_event(data, version)
     except (msgspec.MsgspecError, UnicodeDecodeError, NotFound) as error:
         raise RecordError(
-            f"A fact on the record cannot be read: {error}.", "Restore the record from a copy."
+            f"An event of the record cannot be read: {error}.", "Restore the record from a copy."
         ) from error
 
 
-def _put_aside(node: Any, blobs: dict[Digest, bytes]) -> Any:
+def _extract_blobs(node: Any, blobs: dict[Digest, bytes]) -> Any:
     if isinstance(node, str):
         if len(node) * 4 <= LONG_TEXT_BYTES or len(raw := node.encode()) <= LONG_TEXT_BYTES:
             return node
@@ -118,20 +119,22 @@ def _put_aside(node: Any, blobs: dict[Digest, bytes]) -> Any:
         blobs[digest] = raw
         return {_BLOB: digest}
     if isinstance(node, dict):
-        # A key that already starts with `$` gets a second one, so that nobody's own `$blob` is taken for ours.
+        # a key that already starts with `$` gets a second one, so that a user's own `$blob` is not taken for ours
         fields = cast("dict[str, Any]", node)
-        return {f"${key}" if key.startswith("$") else key: _put_aside(value, blobs) for key, value in fields.items()}
+        return {
+            f"${key}" if key.startswith("$") else key: _extract_blobs(value, blobs) for key, value in fields.items()
+        }
     if isinstance(node, list):
-        return [_put_aside(item, blobs) for item in cast("list[Any]", node)]
+        return [_extract_blobs(item, blobs) for item in cast("list[Any]", node)]
     return node
 
 
-def _put_back(node: Any, fetch: Callable[[Digest], bytes]) -> Any:
+def _restore_blobs(node: Any, fetch: Callable[[Digest], bytes]) -> Any:
     if isinstance(node, dict):
         fields = cast("dict[str, Any]", node)
         if _BLOB in fields:
             return fetch(fields[_BLOB]).decode()
-        return {key.removeprefix("$") if key[:1] == "$" else key: _put_back(v, fetch) for key, v in fields.items()}
+        return {key.removeprefix("$") if key[:1] == "$" else key: _restore_blobs(v, fetch) for key, v in fields.items()}
     if isinstance(node, list):
-        return [_put_back(item, fetch) for item in cast("list[Any]", node)]
+        return [_restore_blobs(item, fetch) for item in cast("list[Any]", node)]
     return node

@@ -1,4 +1,4 @@
-"""The one thread that writes: what is handed in together, or while it commits, shares one commit."""
+"""The thread that writes to the database: jobs that arrive together, or during a commit, share one commit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 MAX_BATCH = 1000
 POLL_SECONDS = 0.2
-"""Seconds between two looks for facts of other processes, while somebody waits for one."""
+"""Seconds between two checks for events of other processes, while someone waits for one."""
 
 
 class _Job(NamedTuple):
@@ -34,7 +34,7 @@ class _Waiter(NamedTuple):
     own: Lease | None
     future: asyncio.Future[Any]
 
-    def cares_for(self, job: _Job) -> bool:
+    def is_concerned_by(self, job: _Job) -> bool:
         return job.session == self.session and (job.lease is None or job.lease != self.own)
 
 
@@ -45,18 +45,18 @@ class _Outcome(NamedTuple):
 
 
 class WriterThread:
-    """Owns the writing connection, and knows who waits for which session to change."""
+    """Owns the writing connection, and wakes those who wait for a session to change."""
 
     def __init__(self, connection: sqlite3.Connection, explain: Callable[[sqlite3.Error], Exception]) -> None:
         self._connection = connection
         self._explain = explain
         self._queue: SimpleQueue[list[_Job]] = SimpleQueue()
-        self._handing_in: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
+        self._pending: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
         self._lock = Lock()
         self._closed = False
         self._waiting: set[_Waiter] = set()
         self._seen = 0
-        self._looked = 0.0
+        self._last_check = 0.0
         self._thread = Thread(target=self._work, name="roundtable-writer", daemon=True)
         self._thread.start()
 
@@ -65,33 +65,33 @@ class WriterThread:
     ) -> asyncio.Future[T]:
         """Run a job in the next transaction; a session named here is announced as changed after the commit.
 
-        Giving up on the future does not take the job back: it is done whole, or fails whole.
+        Cancelling the future does not cancel the job: it either completes or fails as a whole.
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         with self._lock:
             if self._closed:
                 raise RecordError("The record is closed.", "This is a bug: please report it.")
-            jobs = self._handing_in.setdefault(loop, [])
+            jobs = self._pending.setdefault(loop, [])
             if not jobs:
-                loop.call_soon(self._hand_in, loop)
+                loop.call_soon(self._flush_pending, loop)
             jobs.append(_Job(run, session, lease, future))
         return future
 
-    def _hand_in(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Wake the thread once for all that one turn of the loop wants written."""
+    def _flush_pending(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Wake the thread once for all jobs of one turn of the event loop."""
         with self._lock:
-            self._queue.put(self._handing_in.pop(loop, []))
+            self._queue.put(self._pending.pop(loop, []))
 
     @contextmanager
     def waiting(self, session: str, own: Lease | None = None) -> Generator[asyncio.Future[Any]]:
-        """A future that is done once the session, or anything written by another process, may have changed."""
+        """Return a future that is done once the session, or anything written by another process, may have changed."""
         waiter = _Waiter(session, own, asyncio.get_running_loop().create_future())
         with self._lock:
             idle = not self._waiting
             self._waiting.add(waiter)
         if idle:
-            self._queue.put([])  # so that the thread begins to look for others' facts
+            self._queue.put([])  # so that the thread begins to check for events of other processes
         try:
             yield waiter.future
         finally:
@@ -103,9 +103,9 @@ class WriterThread:
         """Write what is queued, and end the thread."""
         with self._lock:
             self._closed = True
-            for jobs in self._handing_in.values():
+            for jobs in self._pending.values():
                 self._queue.put(jobs)
-            self._handing_in.clear()
+            self._pending.clear()
             self._queue.put([])
         self._thread.join()
         self._connection.close()
@@ -130,16 +130,16 @@ class WriterThread:
         return jobs
 
     def _transact(self, jobs: list[_Job]) -> list[_Outcome]:
-        """All jobs in one transaction; if one fails, each by itself, so that it takes no neighbour with it."""
+        """Run all jobs in one transaction; if one fails, run each on its own, so that it fails alone."""
         try:
-            return self._together(jobs)
+            return self._run_in_one_transaction(jobs)
         except Exception as error:
             if len(jobs) == 1:
                 failure = self._explain(error) if isinstance(error, sqlite3.Error) else error
                 return [_Outcome(jobs[0].future, error=failure)]
         return [outcome for job in jobs for outcome in self._transact([job])]
 
-    def _together(self, jobs: list[_Job]) -> list[_Outcome]:
+    def _run_in_one_transaction(self, jobs: list[_Job]) -> list[_Outcome]:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             outcomes = [_Outcome(job.future, job.run(self._connection)) for job in jobs]
@@ -150,14 +150,14 @@ class WriterThread:
         return outcomes
 
     def _others_wrote(self) -> bool:
-        """Whether another process has committed since the last look; there is no need to look all the time."""
-        if time.monotonic() - self._looked < POLL_SECONDS / 2:
+        """Whether another process has committed since the last check; checks are rate-limited."""
+        if time.monotonic() - self._last_check < POLL_SECONDS / 2:
             return False
-        seen, self._seen, self._looked = self._seen, self._data_version(), time.monotonic()
+        seen, self._seen, self._last_check = self._seen, self._data_version(), time.monotonic()
         return seen != self._seen
 
     def _data_version(self) -> int:
-        """Changes only with other connections' commits, and ours is the only one of this process that writes."""
+        """Return a counter that changes only with commits of other connections, that is, of other processes."""
         with suppress(sqlite3.Error):
             (version,) = self._connection.execute("PRAGMA data_version").fetchone()
             return int(version)
@@ -168,17 +168,17 @@ class WriterThread:
             return [
                 _Outcome(waiter.future)
                 for waiter in self._waiting
-                if everybody or any(waiter.cares_for(job) for job in written)
+                if everybody or any(waiter.is_concerned_by(job) for job in written)
             ]
 
 
 def _settle(outcomes: list[_Outcome]) -> None:
-    """Hand results back with one call per event loop, however many there are."""
+    """Deliver results with one call per event loop, however many there are."""
     by_loop: defaultdict[asyncio.AbstractEventLoop, list[_Outcome]] = defaultdict(list)
     for outcome in outcomes:
         by_loop[outcome.future.get_loop()].append(outcome)
     for loop, settled in by_loop.items():
-        with suppress(RuntimeError):  # that loop is closed: nobody waits there any more
+        with suppress(RuntimeError):  # the loop is closed: nobody waits there any more
             loop.call_soon_threadsafe(_resolve, settled)
 
 

@@ -66,8 +66,8 @@ async def test_every_reader_hears_the_peers_in_an_order_of_its_own() -> None:
     }
     assert any(order != tuple(sorted(order, key=SEATS.index)) for order in orders)
     lists = {
-        tuple(line for line in newest(it).splitlines() if line in ("one", "two", "three", "four"))
-        for it in requests.values()
+        tuple(line for line in newest(request).splitlines() if line in ("one", "two", "three", "four"))
+        for request in requests.values()
     }
     assert len(lists) > 1
     assert all(sorted(order) == ["four", "one", "three", "two"] for order in lists)
@@ -197,7 +197,9 @@ async def test_what_peers_wrote_stands_in_a_fence_wherever_it_is_read_out(meetin
     settings: dict[str, object] = {"follow_up": True} if meeting == "second-opinion" else {}
     await house.open(seats=("claude", "gpt"), settings=settings)
     await house.run()
-    read = [it.text.lower() for call in house.voices.calls for it in call.messages if it.role != "assistant"]
+    read = [
+        message.text.lower() for call in house.voices.calls for message in call.messages if message.role != "assistant"
+    ]
     for name in FENCED[meeting]:
         assert any(
             "obey" in text

@@ -47,7 +47,7 @@ def part(text: str, seat: str) -> str:
     return text.format(**WORDS[seat])
 
 
-ACCOUNTS = {seat: "".join(part(it, seat) for it in (HEAD, LOGIN, ROLLBACK, TAIL)) for seat in WORDS}
+ACCOUNTS = {seat: "".join(part(section, seat) for section in (HEAD, LOGIN, ROLLBACK, TAIL)) for seat in WORDS}
 """Three different implementations of one module. With seed 7: gpt is candidate-A, claude B and gemini C."""
 
 DIRECTED = (

@@ -52,7 +52,7 @@ class Held:
 
     def prompt(self, round: str, seat: str) -> str:
         """Everything that a seat was shown in a round."""
-        call = next(it for it in self.voices.calls if it.call.startswith(f"{round}/{seat}#"))
+        call = next(call for call in self.voices.calls if call.call.startswith(f"{round}/{seat}#"))
         return "\n".join(message.text for message in call.messages)
 
     async def served(self) -> list[FilesRead | ChecksRun]:

@@ -18,6 +18,8 @@ async def desk_with(model: str, folder: Path) -> AsyncGenerator[Roundtable]:
     places = Places(folder / "home", folder / "home")
     places.data.mkdir()
     places.models.symlink_to(models)
-    assert any(it.name == model and it.installed for it in list_models(places)), f"roundtable models get {model}"
+    assert any(entry.name == model and entry.installed for entry in list_models(places)), (
+        f"roundtable models get {model}"
+    )
     async with await Roundtable.open(folder, places) as desk:
         yield desk

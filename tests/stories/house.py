@@ -161,7 +161,7 @@ class House:
             SessionOpened(
                 Charter(
                     charter.pop("question", "REST or GraphQL?"),
-                    tuple(it if isinstance(it, Seat) else Seat(it, chain) for it in seats),
+                    tuple(seat if isinstance(seat, Seat) else Seat(seat, chain) for seat in seats),
                     self.meeting.name,
                     self.meeting.version,
                     limits=limits,

@@ -16,12 +16,12 @@ from tests.stories.house import SESSION, House, Killed, MortalStore
 
 def prompt(house: House, round: str, seat: str) -> str:
     """The newest message of what a seat was asked in a round."""
-    return next(it for it in house.voices.calls if it.call.startswith(f"{round}/{seat}#")).messages[-1].text
+    return next(call for call in house.voices.calls if call.call.startswith(f"{round}/{seat}#")).messages[-1].text
 
 
 def whole_prompt(house: House, round: str, seat: str) -> str:
     """Everything a seat read in a round."""
-    call = next(it for it in house.voices.calls if it.call.startswith(f"{round}/{seat}#"))
+    call = next(call for call in house.voices.calls if call.call.startswith(f"{round}/{seat}#"))
     return "\n".join(message.text for message in call.messages)
 
 
@@ -72,6 +72,6 @@ async def survives_every_death(script: dict[str, Any], meeting: str, **opening: 
 
 
 def _settled(records: list[Recorded]) -> set[str]:
-    turns = (it.event for it in records if isinstance(it.event, MoveMade | SeatMissed))
-    steps = (it.event for it in records if isinstance(it.event, EffectDone | EffectFailed))
-    return {*(f"{it.round}/{it.seat}" for it in turns), *(f"{SESSION}/{it.step}" for it in steps)}
+    turns = (record.event for record in records if isinstance(record.event, MoveMade | SeatMissed))
+    steps = (record.event for record in records if isinstance(record.event, EffectDone | EffectFailed))
+    return {*(f"{turn.round}/{turn.seat}" for turn in turns), *(f"{SESSION}/{step.step}" for step in steps)}

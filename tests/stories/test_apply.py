@@ -61,7 +61,7 @@ async def test_the_lead_drafts_a_plan_and_then_writes_what_was_decided(bench: Ro
     later, decision = await apply(bench, council, by="gpt")
     assert (decision.outcome, decision.author, decision.next_step) == (Outcome.REACHED, "gpt", "applied")
     assert (code / "slug.py").read_text() == SLUG
-    calls = [it.call.partition("#")[0] for it in later.voices.calls if it.call.startswith("apply/")]
+    calls = [call.call.partition("#")[0] for call in later.voices.calls if call.call.startswith("apply/")]
     assert calls == ["apply/1-plan/gpt", "apply/2-write/gpt"], "only the executor is asked to write"
     prompt = later.prompt("apply/2-write", "gpt")
     assert "Join the words with dashes" in prompt, "it reads the decision"
@@ -103,7 +103,7 @@ async def test_a_person_who_stops_after_the_plan_has_nothing_written(bench: Roun
     council = await decided(bench, claude=executing(), gpt=executing())
     later, decision = await apply(bench, council, answers={**YES, "plan": "stop"})
     assert decision.outcome is Outcome.REJECTED
-    assert not any("2-write" in it.call for it in later.voices.calls)
+    assert not any("2-write" in call.call for call in later.voices.calls)
     assert (code / "slug.py").read_text() == STUB
 
 
@@ -176,8 +176,8 @@ async def test_what_was_approved_and_could_not_be_written_is_an_error_to_look_in
     assert decision.outcome is Outcome.DEADLOCK
     assert "Branch slugs already exists." in decision_sentence(decision)
     entries = await bench.memory.entries(limit=None)
-    errors = [it for it in entries if it.kind is EntryKind.ERROR and it.session == later.session]
-    assert [it.why for it in errors] == ["Branch slugs already exists."]
+    errors = [entry for entry in entries if entry.kind is EntryKind.ERROR and entry.session == later.session]
+    assert [error.why for error in errors] == ["Branch slugs already exists."]
     assert errors[0].text.startswith("Could not be applied: ")
 
 
@@ -231,7 +231,7 @@ async def test_killed_after_every_fact_it_ends_the_same_and_writes_once(tmp_path
         assert (code / "slug.py").read_text() == JOINED_SLUG
         assert git(code, "rev-list", "--count", "HEAD").strip() == "2", "committed once"
         results = (await house.session()).results.values()
-        assert [it.commit for it in results if isinstance(it, ChangeApplied)] == [
+        assert [result.commit for result in results if isinstance(result, ChangeApplied)] == [
             git(code, "rev-parse", "HEAD").strip()
         ]
         return len(await house.records()) - 1

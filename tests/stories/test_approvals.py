@@ -30,7 +30,9 @@ async def test_what_two_others_approve_and_checks_pass_is_written_on_the_persons
     decision = await held.hold("build", TASK, answers=YES, settings={"approvals": 2})
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude")
     assert (code / "slug.py").read_text() == SLUG
-    (asked,) = [it for it in (await bench.sessions.get(held.session)).rounds.values() if it.name.endswith("-approval")]
+    (asked,) = [
+        round for round in (await bench.sessions.get(held.session)).rounds.values() if round.name.endswith("-approval")
+    ]
     assert set(asked.opened.electorate) == {"gpt", "gemini"}, "no author approves its own work"
 
 

@@ -39,7 +39,7 @@ BLIND = {"gpt": "candidate-A", "claude": "candidate-B"}
 
 
 def tried(session: Session) -> CandidatesTried:
-    return [it for it in session.results.values() if isinstance(it, CandidatesTried)][-1]
+    return [result for result in session.results.values() if isinstance(result, CandidatesTried)][-1]
 
 
 async def opened(held: Held, desk: Roundtable, gate: str) -> Session:
@@ -75,8 +75,10 @@ async def test_the_candidate_that_runs_wins_and_is_committed_once_a_person_says_
     assert (decision.outcome, decision.author, decision.next_step) == (Outcome.REACHED, "gpt", "applied")
     assert (code / "slug.py").read_text() == SLUG
     last = tried(await bench.sessions.get(held.session))
-    assert {it.seat: it.passed for it in last.candidates} == {"claude": False, "gpt": True}
-    assert {check.argv[2] for it in last.candidates for check in it.checks if check.name == "tests"} == {"pytest"}
+    assert {candidate.seat: candidate.passed for candidate in last.candidates} == {"claude": False, "gpt": True}
+    assert {check.argv[2] for candidate in last.candidates for check in candidate.checks if check.name == "tests"} == {
+        "pytest"
+    }
     told = git(code, "log", "-1", "--format=%B")
     assert "Produced-By: gpt" in told
     assert f"Roundtable-Session: {held.session}" in told
@@ -104,7 +106,7 @@ async def test_whoever_mends_by_writing_the_same_again_writes_anew_without_its_o
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.author == "claude"
     assert (code / "slug.py").read_text() == JOINED_SLUG
-    assert [it.seat for it in held.voices.calls if "anew" in it.call] == ["claude"], "gpt tried something else"
+    assert [call.seat for call in held.voices.calls if "anew" in call.call] == ["claude"], "gpt tried something else"
     prompt = held.prompt("build/2-anew", "claude")
     assert "The check tests failed" in prompt
     assert TASK in prompt
@@ -161,13 +163,13 @@ async def test_what_running_cannot_tell_apart_is_judged_blind_and_merged_by_stru
     assert text.startswith(SLUG)
     assert "def unslug(text):" in text
     session = await bench.sessions.get(held.session)
-    made = next(it for it in session.results.values() if isinstance(it, DraftsSynthesised))
-    assert [(it.symbol, it.seat) for it in made.took] == [("unslug", "gpt")]
+    made = next(result for result in session.results.values() if isinstance(result, DraftsSynthesised))
+    assert [(part.symbol, part.seat) for part in made.took] == [("unslug", "gpt")]
     assert "unslug of gpt" in decision_sentence(decision)
     ab, ba = (held.prompt(f"build/3-judge-{order}", "gemini") for order in ("ab", "ba"))
     assert ab.index(SLUG) < ab.index(JOINED_SLUG) or ba.index(SLUG) < ba.index(JOINED_SLUG)
     assert (ab.index(SLUG) < ab.index(JOINED_SLUG)) != (ba.index(SLUG) < ba.index(JOINED_SLUG))
-    fences = [re.findall(r'<answer from="candidates: (candidate-\w)">', it) for it in (ab, ba)]
+    fences = [re.findall(r'<answer from="candidates: (candidate-\w)">', order) for order in (ab, ba)]
     assert fences[0] == fences[1], "who was A is B in the second reading"
     assert set(fences[0]) == {BLIND["claude"], BLIND["gpt"]}, "each stands in a fence of its own"
     assert "claude" not in ab
@@ -222,7 +224,7 @@ async def test_what_would_be_lost_for_good_needs_the_phrase_itself(bench: Roundt
         async def confirmed(held: Held = held, said: str = said) -> None:
             await person(held, bench, approve=("all", ""))
             session = await opened(held, bench, "destroy")
-            phrase = next(it.phrase for it in session.results.values() if isinstance(it, ChangePlanned))
+            phrase = next(result.phrase for result in session.results.values() if isinstance(result, ChangePlanned))
             assert phrase
             assert phrase in session.gates["destroy"].question
             await bench.gates.answer(held.session, "destroy", "confirm", phrase if said == "the phrase" else said)
@@ -252,7 +254,9 @@ async def test_what_breaks_in_the_rehearsal_goes_back_to_its_author_and_is_appro
     assert (code / "slug.py").read_text() == JOINED_SLUG
     assert not (code / "helper.py").exists()
     broken = next(
-        it for it in (await bench.sessions.get(held.session)).results.values() if isinstance(it, ChangeRehearsed)
+        result
+        for result in (await bench.sessions.get(held.session)).results.values()
+        if isinstance(result, ChangeRehearsed)
     )
     assert broken.broken_checks == ("tests", "its own tests")
     assert "No module named 'helper'" in held.prompt("build/3-repair", "claude")
@@ -282,7 +286,7 @@ def converting(factor: str, **depends_on: str) -> dict[str, str]:
         "package.json": json.dumps(package) + "\n",
         "convert.js": f"export const toF = (c) => {factor}\n",
         "convert.test.js": imports
-        + "".join(f"import '{it}'\n" for it in depends_on)
+        + "".join(f"import '{name}'\n" for name in depends_on)
         + "test('ice melts', () => assert.equal(toF(0), 32))\n",
     }
 
@@ -294,7 +298,7 @@ async def test_in_an_empty_folder_what_fails_by_the_script_it_brings_is_mended_o
     await sandbox()
     folder = tmp_path / "new"
     folder.mkdir()
-    wrong, right = ([{"text": wrote(converting(it))}] for it in ("c * 1.8", "c * 1.8 + 32"))
+    wrong, right = ([{"text": wrote(converting(line))}] for line in ("c * 1.8", "c * 1.8 + 32"))
     mended = [{**right[0], "round": "*-mend"}, *wrong]
     async with await Roundtable.open(folder, bench_places) as desk:
         decision = await Held(desk, claude=wrong).hold("build", "Write convert.js", answers=YES)
@@ -351,7 +355,7 @@ async def test_what_runs_is_told_while_it_runs_and_not_stored(bench: Roundtable)
 
     async def listen() -> None:
         async for items in feed.subscribe(held.session).batches():
-            heard.extend(it for it in items if isinstance(it, Delta))
+            heard.extend(item for item in items if isinstance(item, Delta))
 
     await held.open("build", TASK)
     feed = (await held.table()).parts.feed
@@ -359,10 +363,10 @@ async def test_what_runs_is_told_while_it_runs_and_not_stored(bench: Roundtable)
     await asyncio.sleep(0)
     await held.hold("build")
     await asyncio.wait_for(listening, 10)
-    told = "".join(it.text for it in heard if it.round == "build/try")
+    told = "".join(call.text for call in heard if call.round == "build/try")
     lines = told.splitlines()
     assert lines.index("tests with claude: FAILED (failures=1)") < lines.index("tests failed with claude")
-    assert all(it.startswith(("tests before: ", "tests with claude: ", "tests failed ")) for it in lines)
+    assert all(line.startswith(("tests before: ", "tests with claude: ", "tests failed ")) for line in lines)
     assert feed.snapshot(held.session) == []
 
 

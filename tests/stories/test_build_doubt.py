@@ -117,7 +117,7 @@ async def test_what_only_the_test_of_one_tells_apart_is_the_persons_to_choose_fr
         "claude": author(slug=OF_NONE_TOO, test_more=PILE_OF_NONE_TEST),
         "gpt": author(slug=ENDS_IN_AN_ERROR, test_pile=PILE_TEST),
     }
-    held = Held(bench, **{it: wrote[it] for it in seats})
+    held = Held(bench, **{seat: wrote[seat] for seat in seats})
     decision = await held.hold("build", PILE, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK, decision_sentence(decision)
     assert decision_sentence(decision).startswith(
@@ -129,7 +129,7 @@ async def test_what_only_the_test_of_one_tells_apart_is_the_persons_to_choose_fr
     assert "the 2 candidates behave in 2 ways." in result.how
     assert result.how.endswith(f"Nothing that was run says which of {' and '.join(seats)} is right.")
 
-    held = Held(bench, **{it: wrote[it] for it in seats})
+    held = Held(bench, **{seat: wrote[seat] for seat in seats})
     decision = await answered(held, bench, PILE, which=("claude", ""), approve=("all", ""))
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude")
     assert (code / "slug.py").read_text() == OF_NONE_TOO
@@ -312,7 +312,7 @@ async def test_who_brings_no_test_of_its_own_passes_where_another_does_the_same(
     held = Held(bench, claude=author(slug=OR_NOTHING), gpt=author(slug=OR_NOTHING, test_largest=LARGEST_TEST))
     assert (await held.hold("build", LARGEST, answers=YES)).outcome is Outcome.REACHED
     result = tried(await bench.sessions.get(held.session))
-    assert {it.seat for it in result.candidates if it.passed} == {"claude", "gpt"}
+    assert {candidate.seat for candidate in result.candidates if candidate.passed} == {"claude", "gpt"}
 
 
 OF_NONE_TEST = f"""{LARGEST_TEST}
@@ -356,7 +356,7 @@ async def test_its_own_tests_are_no_proof_of_what_nobody_else_does_and_the_perso
     assert decision_sentence(decision).endswith("Nobody was there to take one all the same.")
     assert (code / "slug.py").read_text() == SLUG
     rounds = (await bench.sessions.get(held.session)).rounds
-    asked = {name: [it.seat for it in one.moves()] for name, one in rounds.items()}
+    asked = {name: [move.seat for move in one.moves()] for name, one in rounds.items()}
     again = {"build/2-mend": ["gpt"], "build/2-anew": ["gpt"]}
     assert asked == {"build/1-propose": ["claude", "gpt"], **again}, "claude's stands as it is"
 
@@ -517,7 +517,7 @@ async def test_who_stands_alone_passes_once_another_has_mended_its_own_to_the_sa
     held = Held(bench, claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=turns)
     decision = await held.hold("build", LARGEST, answers=YES)
     assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
-    assert [it.seat for it in (await bench.sessions.get(held.session)).rounds["build/2-mend"].moves()] == ["gpt"]
+    assert [round.seat for round in (await bench.sessions.get(held.session)).rounds["build/2-mend"].moves()] == ["gpt"]
     assert (code / "slug.py").read_text() == OR_NOTHING
 
 
@@ -666,7 +666,9 @@ async def test_a_test_that_nobodys_code_passes_is_its_authors_mistake_where_othe
     )
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.outcome is Outcome.REACHED
-    assert {it.seat: it.without for it in tried(await bench.sessions.get(held.session)).candidates} == {
+    assert {
+        candidate.seat: candidate.without for candidate in tried(await bench.sessions.get(held.session)).candidates
+    } == {
         "claude": ("test_more.py",),
         "gpt": (),
     }

@@ -142,7 +142,7 @@ async def test_uncommitted_work_is_told_at_once_and_once_committed_the_draft_sti
     held = Held(bench, claude=writer(SLUG))
     await held.open("build", TASK, answers=YES, files=("slug.py",))
     notices = (await bench.sessions.get(held.session)).charter.notices
-    assert any("before you commit or stash it: slug.py." in it for it in notices)
+    assert any("before you commit or stash it: slug.py." in notice for notice in notices)
     decision = await held.hold("build")
     assert decision.outcome is Outcome.DEADLOCK
     said, _, way_on = decision_sentence(decision).partition(" Then: roundtable apply ")
@@ -182,7 +182,7 @@ async def test_only_what_was_written_is_remembered_of_a_build(bench: Roundtable,
     await Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG)).hold("build", TASK)
     assert await bench.memory.entries(limit=None) == []
     await Held(bench, claude=writer(SLUG)).hold("build", TASK, answers=YES)
-    assert [it.kind for it in await bench.memory.entries(limit=None)] == [EntryKind.DECISION]
+    assert [entry.kind for entry in await bench.memory.entries(limit=None)] == [EntryKind.DECISION]
 
 
 async def test_what_was_carried_out_is_not_carried_out_again_unasked(bench: Roundtable, code: Path) -> None:
@@ -263,11 +263,11 @@ async def test_a_yes_to_all_ahead_covers_a_repair_of_what_would_only_work_with_u
     held = Held(bench, claude=[mended, {"text": wrote({"slug.py": USING, "test_tabs.py": TABS_TEST})}])
     decision = await held.hold("build", "Split slugify().", answers=YES)
     session = await bench.sessions.get(held.session)
-    broken, sound = (it for it in session.results.values() if isinstance(it, ChangeRehearsed))
+    broken, sound = (result for result in session.results.values() if isinstance(result, ChangeRehearsed))
     assert (broken.broken_checks, broken.leans) == (("tests", "its own tests"), ("helper.py",))
     assert "passes together with what is not: helper.py" in held.prompt("build/3-repair", "claude")
     assert (sound.broken_checks, sound.leans) == ((), ())
-    assert {id: it.option for id, it in session.answers.items()} == {"approve": "all", "approve-2": "all"}
+    assert {id: answer.option for id, answer in session.answers.items()} == {"approve": "all", "approve-2": "all"}
     assert decision.next_step == "applied"
     assert git(code, "show", "HEAD:slug.py") == JOINED_SLUG
     assert (code / "helper.py").read_text() == HELPER, "the person's own file is as it was"
@@ -290,7 +290,11 @@ async def test_the_phrase_for_a_file_that_destroys_when_it_is_run_does_not_speak
     reply = wrote({"slug.py": SLUG, "Makefile": "clean:\n\trm -rf /\n"})
     held = Held(bench, claude=[{"text": reply}])
     await held.hold("build", TASK, settings={"dry_run": True})
-    plan = next(it for it in (await bench.sessions.get(held.session)).results.values() if isinstance(it, ChangePlanned))
+    plan = next(
+        result
+        for result in (await bench.sessions.get(held.session)).results.values()
+        if isinstance(result, ChangePlanned)
+    )
     assert plan.destroys == ("Makefile deletes whole folders where it is run: rm -rf /.",)
     assert plan.phrase == "write 2 files all the same"
     assert not (code / "Makefile").exists()
@@ -301,7 +305,7 @@ async def test_the_phrase_for_a_file_that_destroys_when_it_is_run_does_not_speak
     [
         ({"rejected": ["3.txt#1"]}, "delete 6 files"),
         (
-            {"rejected": [f"{it}.txt#1" for it in range(7)], "edited": {"run.sh#1": "rm -rf ~\n"}},
+            {"rejected": [f"{number}.txt#1" for number in range(7)], "edited": {"run.sh#1": "rm -rf ~\n"}},
             "write 1 file all the same",
         ),
     ],
@@ -310,10 +314,10 @@ async def test_the_phrase_for_a_file_that_destroys_when_it_is_run_does_not_speak
 async def test_the_phrase_is_that_of_what_was_taken(
     bench: Roundtable, code: Path, choice: dict[str, object], phrase: str
 ) -> None:
-    write(code, {"slug.py": SLUG, **{f"{it}.txt": "old\n" for it in range(7)}})
+    write(code, {"slug.py": SLUG, **{f"{number}.txt": "old\n" for number in range(7)}})
     git(code, "add", "-A")
     git(code, "commit", "-qm", "Old")
-    gone = "".join(f"DELETE {it}.txt\n" for it in range(7))
+    gone = "".join(f"DELETE {number}.txt\n" for number in range(7))
     held = Held(bench, claude=[{"text": wrote({"run.sh": "echo run\n"}) + f"\n{gone}"}])
     decision = await answered(
         held, bench, "Tidy up.", approve=("some", json.dumps(choice)), destroy=("confirm", phrase)
@@ -344,12 +348,12 @@ async def test_a_hunk_in_a_file_that_nobody_named_is_pointed_out(bench: Roundtab
     held = Held(bench, claude=[{"text": wrote(changed)}])
     await held.hold("build", TASK)
     session = await bench.sessions.get(held.session)
-    plan = next(it for it in session.results.values() if isinstance(it, ChangePlanned))
+    plan = next(result for result in session.results.values() if isinstance(result, ChangePlanned))
     assert plan.unasked == ("README.md#1",), "a test goes with what it tests"
     later = await bench.meetings.open_apply(held.session, Agenda("", headless=True))
     await bench.meetings.run(later)
     carried = await bench.sessions.get(later)
-    plan = next(it for it in carried.results.values() if isinstance(it, ChangePlanned))
+    plan = next(result for result in carried.results.values() if isinstance(result, ChangePlanned))
     assert plan.unasked == ("README.md#1",), "nor did a decision that only says which files somebody changed"
     assert describe_hunk_request(carried, plan.hunks[-1].asked_by).startswith(f"the task “{TASK[:20]}")
 
@@ -360,7 +364,7 @@ async def test_who_writes_is_told_what_was_decided_and_a_decree_is_asked_about_b
     bench: Roundtable, code: Path, kind: str
 ) -> None:
     council = await decided(bench, claude=executing())
-    known = next(it.id for it in await bench.memory.entries() if it.kind is EntryKind.DECISION)
+    known = next(entry.id for entry in await bench.memory.entries() if entry.kind is EntryKind.DECISION)
     decree = await bench.memory.reject(TASK if kind == "build" else "Join the words with dashes", "Nobody reads it.")
     if kind == "build":
         held = Held(bench, claude=writer(SLUG))
@@ -372,6 +376,8 @@ async def test_who_writes_is_told_what_was_decided_and_a_decree_is_asked_about_b
     assert known in first
     assert decree.id in first
     session = await bench.sessions.get(held.session)
-    assert [it for it in session.gates if it != "plan"] == ["decree"], "nobody is asked to approve what was forbidden"
+    assert [gate for gate in session.gates if gate != "plan"] == ["decree"], (
+        "nobody is asked to approve what was forbidden"
+    )
     assert (decision.outcome, decree.id in decision_sentence(decision)) == (Outcome.DEADLOCK, True)
     assert (code / "slug.py").read_text() == STUB

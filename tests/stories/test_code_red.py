@@ -35,7 +35,7 @@ def diagnosis(key: str, sure: float, text: str = "I followed the token.", **more
 
 def doctor(*diagnoses: str, first: str = "") -> dict[str, Any]:
     """Sorts, then gives its diagnoses, the last one for as long as it is asked."""
-    said = [{"round": f"code-red/{number}-*", "text": it} for number, it in enumerate(diagnoses[:-1], start=2)]
+    said = [{"round": f"code-red/{number}-*", "text": text} for number, text in enumerate(diagnoses[:-1], start=2)]
     turns = [{"round": "*1-triage", "text": first or triage()}, *said, {"round": "*", "text": diagnoses[-1]}]
     return {"turns": turns}
 
@@ -87,7 +87,7 @@ async def test_first_triage_then_blind_diagnoses_then_they_compare_root_causes()
     assert decision.winner == STALE
     assert decision.position == "Stale auth token"
     assert decision.blind_vote == {"network-timeout": 2, STALE: 1}
-    assert [(it.seat, it.position) for it in decision.dissent] == [("gemini", "Network timeout")]
+    assert [(dissent.seat, dissent.position) for dissent in decision.dissent] == [("gemini", "Network timeout")]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ async def test_two_doctors_sure_of_the_same_key_converge_and_an_invalid_key_neve
     claude: tuple[str, float], gpt: tuple[str, float], gemini: tuple[str, float], winner: str
 ) -> None:
     named = {"claude": claude, "gpt": gpt, "gemini": gemini}
-    house = table(**{seat: doctor(diagnosis(*it)) for seat, it in named.items()})
+    house = table(**{seat: doctor(diagnosis(*fact)) for seat, fact in named.items()})
     decision = await held(house)
     assert decision.winner == winner
     assert decision.outcome is (Outcome.REACHED if winner else Outcome.DEADLOCK)
@@ -140,7 +140,7 @@ class Reading(CountingPerformer):
     async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
         self.performed.append(key)
         assert isinstance(effect, ReadFiles)
-        items = [ContextItem(it, await self._store.keep(f"LINES OF {it}".encode()), 9) for it in effect.paths]
+        items = [ContextItem(path, await self._store.keep(f"LINES OF {path}".encode()), 9) for path in effect.paths]
         return FilesRead(tuple(items))
 
 
@@ -191,7 +191,7 @@ async def test_headless_it_is_only_reported_and_what_was_not_found_cannot_be_fix
     decision = await held(lost, answers={"outcome": "log"})
     assert (await lost.session()).gates["outcome"].options == ("report", "log")
     assert (decision.outcome, decision.winner, decision.next_step) == (Outcome.DEADLOCK, "", "log")
-    assert {it.position for it in decision.dissent} == {"A b", "C d", "E f"}
+    assert {dissent.position for dissent in decision.dissent} == {"A b", "C d", "E f"}
 
 
 @pytest.mark.feature("S3.70")
@@ -212,9 +212,9 @@ def test_symptoms_on_the_command_line_become_a_diagnosis(tmp_path: Path) -> None
     seats = cli.script(claude=doctor(FULL), gpt=doctor(diagnosis(STALE, 8)))
     told = cli.run("code-red", "login crashes on submit", *seats, "--headless", "--json")
     facts = [json.loads(line) for line in told.stdout.splitlines()]
-    decision = next(it["decision"] for it in facts if it["kind"] == "decision.made")
+    decision = next(fact["decision"] for fact in facts if fact["kind"] == "decision.made")
     assert decision["winner"] == STALE
-    assert next(it["option"] for it in facts if it["kind"] == "gate.answered") == "report"
+    assert next(fact["option"] for fact in facts if fact["kind"] == "gate.answered") == "report"
 
 
 async def test_doctors_who_cannot_be_heard_decide_nothing() -> None:
@@ -222,7 +222,7 @@ async def test_doctors_who_cannot_be_heard_decide_nothing() -> None:
     house = table(claude=AGREEING["claude"], gpt=broken, gemini=broken)
     decision = await held(house)
     assert decision.outcome is Outcome.INSUFFICIENT
-    assert [it.seat for it in decision.missing] == ["gpt", "gemini"]
+    assert [absence.seat for absence in decision.missing] == ["gpt", "gemini"]
 
 
 async def test_a_file_that_dictates_the_diagnosis_changes_none() -> None:

@@ -101,7 +101,9 @@ async def test_debate_ends_when_nobody_moves() -> None:
     assert "council/4-reconsider" not in await rounds_of(house)
     assert decision.outcome is Outcome.REACHED
     assert decision_sentence(decision) == "2 of 3 counted seats agree, after reading each other."
-    assert [(it.seat, it.position, it.text) for it in decision.dissent] == [("gpt", "Y", "Because.")]
+    assert [(dissent.seat, dissent.position, dissent.text) for dissent in decision.dissent] == [
+        ("gpt", "Y", "Because.")
+    ]
     assert decision.text == "Because.", "who held is quoted with its argument, not with the word that it holds"
 
 
@@ -115,7 +117,7 @@ async def test_a_flip_without_a_reason_is_conformity_and_counts_at_the_blind_pos
     decision = await house.run()
     assert decision.conformity == ("gpt",)
     assert decision.tally == {"B": 2, "A": 1}
-    assert [(it.seat, it.text) for it in decision.dissent] == [("gpt", "Y is right.")]
+    assert [(dissent.seat, dissent.text) for dissent in decision.dissent] == [("gpt", "Y is right.")]
     assert any("without a named reason" in notice for notice in notice_sentences(decision))
 
 
@@ -207,7 +209,7 @@ async def test_a_seat_that_fails_in_the_last_round_is_not_counted_with_its_old_v
     decision = await house.run()
     assert decision.outcome is Outcome.TIE, "two seats are left, one on each side"
     assert decision.counted == ("claude", "gpt")
-    assert [(it.seat, it.fault.kind.value) for it in decision.missing] == [("gemini", "server")]
+    assert [(absence.seat, absence.fault.kind.value) for absence in decision.missing] == [("gemini", "server")]
 
 
 async def test_a_round_without_a_quorum_leaves_the_decision_to_the_round_before() -> None:

@@ -84,7 +84,7 @@ async def _killed_after(scene: str, facts: int) -> tuple[House, Decision, int]:
 
 
 def _settled(records: list[Recorded]) -> set[str]:
-    settled = (it.event for it in records if isinstance(it.event, MoveMade | SeatMissed))
+    settled = (record.event for record in records if isinstance(record.event, MoveMade | SeatMissed))
     return {f"{event.round}/{event.seat}" for event in settled}
 
 
@@ -97,14 +97,14 @@ async def test_killed_after_every_fact(scene: str) -> None:
         house, decision, on_record = await _killed_after(scene, lifetime)
         assert decision == expected, f"another decision after {lifetime} facts"
         records = await house.records()
-        assert [it.seq for it in records] == list(range(1, len(records) + 1))
+        assert [record.seq for record in records] == list(range(1, len(records) + 1))
         before = _settled(records[:on_record])
         assert not before & set(house.voices.turns()), "a settled turn was asked again"
         assert _settled(records) == _settled(await whole.records())
-        started = [it for it in records if isinstance(it.event, EffectStarted)]
+        started = [record for record in records if isinstance(record.event, EffectStarted)]
         assert len(started) <= 1
-        lives = [it for it in records if isinstance(it.event, RunStarted)]
-        assert len(lives) == (2 if any(isinstance(it.event, RunStarted) for it in records[:on_record]) else 1)
+        lives = [record for record in records if isinstance(record.event, RunStarted)]
+        assert len(lives) == (2 if any(isinstance(record.event, RunStarted) for record in records[:on_record]) else 1)
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -114,7 +114,9 @@ async def test_only_calls_in_flight_are_repeated(scene: str) -> None:
     for lifetime in range(facts):
         house, _, on_record = await _killed_after(scene, lifetime)
         records = (await house.records())[:on_record]
-        asked = {f"{it.event.round}/{it.event.seat}" for it in records if isinstance(it.event, TurnAsked)}
+        asked = {
+            f"{record.event.round}/{record.event.seat}" for record in records if isinstance(record.event, TurnAsked)
+        }
         in_flight = asked - _settled(records)
         for turn, times in house.voices.turns().items():
             assert times <= whole.voices.turns()[turn], turn
@@ -126,7 +128,7 @@ async def test_a_finished_effect_is_never_done_again() -> None:
     facts = len(await whole.records()) - 1
     for lifetime in range(facts):
         house, _, on_record = await _killed_after("every kind of step", lifetime)
-        kinds = [type(it.event).__name__ for it in (await house.records())[:on_record]]
+        kinds = [type(record.event).__name__ for record in (await house.records())[:on_record]]
         if "EffectDone" in kinds:
             assert len(house.performer.performed) == 1
         if "EffectStarted" in kinds and "EffectDone" not in kinds:

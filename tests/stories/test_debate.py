@@ -73,7 +73,7 @@ SPLIT: dict[str, Any] = {
 async def test_the_question_goes_to_everybody_at_once_and_nobody_follows_the_first_answer() -> None:
     house = table(**AGREEING)
     await held(house)
-    first = [it.event for it in await house.records()]
+    first = [record.event for record in await house.records()]
     before = first[: next(place for place, event in enumerate(first) if isinstance(event, MoveMade))]
     assert len(house.voices.calls) > 3
     assert [call.seat for call in house.voices.calls[:3]] == ["claude", "gpt", "gemini"]
@@ -87,7 +87,7 @@ async def test_answers_are_taken_as_they_come_and_a_slow_seat_blocks_no_other() 
     slow = {**AGREEING["claude"], "defaults": {"latency": 0.2}}
     house = table(claude=slow, gpt=AGREEING["gpt"], gemini=AGREEING["gemini"])
     await held(house)
-    moves = [it.event.seat for it in await house.records() if isinstance(it.event, MoveMade)]
+    moves = [record.event.seat for record in await house.records() if isinstance(record.event, MoveMade)]
     assert set(moves[:2]) == {"gpt", "gemini"}
     assert moves[2] == "claude"
 
@@ -143,7 +143,7 @@ async def test_a_deadlock_is_broken_by_the_person_and_left_alone_it_stays_one() 
     assert decision.outcome is Outcome.REACHED
     assert (decision.position, decision.author) == ("GraphQL", "gpt")
     assert decision_sentence(decision).startswith("The person chose gpt")
-    assert [it.seat for it in decision.dissent] == ["claude", "gemini", "grok"]
+    assert [dissent.seat for dissent in decision.dissent] == ["claude", "gemini", "grok"]
 
 
 async def test_who_objects_to_what_the_person_chose_is_in_the_minority_report() -> None:
@@ -159,7 +159,7 @@ async def test_whose_proposal_the_person_chose_is_in_no_minority() -> None:
     ada, bob = seat("REST", "OBJECT: GraphQL is slow."), seat("GraphQL", "OBJECT: REST over-fetches.")
     decision = await held(table(ada=ada, bob=bob), answers={"choose": "ada"})
     assert decision.author == "ada"
-    assert [it.seat for it in decision.dissent] == ["bob"]
+    assert [dissent.seat for dissent in decision.dissent] == ["bob"]
 
 
 async def test_two_who_say_that_they_have_no_objections_agree() -> None:
@@ -186,7 +186,7 @@ async def test_a_seat_that_fails_in_the_check_is_not_counted_with_what_it_said_b
     house = table(claude=AGREEING["claude"], gpt=seat("GraphQL", "AGREE: gpt"), gemini=broken)
     decision = await held(house)
     assert decision.outcome is Outcome.DEADLOCK
-    assert [it.seat for it in decision.missing] == ["gemini"]
+    assert [absence.seat for absence in decision.missing] == ["gemini"]
     assert decision.counted == ("claude", "gpt")
 
 
@@ -201,7 +201,7 @@ async def test_one_objection_holds_a_consensus_up(tag: str) -> None:
     decision = await held(house)
     assert decision.outcome is Outcome.DEADLOCK
     assert decision_sentence(decision) == "gemini objects."
-    (dissent,) = [it for it in decision.dissent if it.seat == "gemini"]
+    (dissent,) = [dissent for dissent in decision.dissent if dissent.seat == "gemini"]
     assert dissent.text.startswith(f"{tag}: It will lose all data.")
     assert dissent.prediction == "The first import is empty."
 
@@ -284,7 +284,7 @@ class Checking(CountingPerformer):
     async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
         self.performed.append(key)
         assert isinstance(effect, RunChecks)
-        return ChecksRun(tuple(CheckOutcome(it, ("pytest",), 1, "2 failed") for it in effect.checks))
+        return ChecksRun(tuple(CheckOutcome(check, ("pytest",), 1, "2 failed") for check in effect.checks))
 
 
 @pytest.mark.feature("S4.27")
@@ -353,7 +353,7 @@ async def test_a_note_that_came_after_a_round_had_opened_opens_no_gate_before_it
     run = asyncio.create_task(house.run())
     await spoken_up(house, "debate/3-objections")
     decision = await run
-    facts = [it.event for it in await house.records()]
+    facts = [record.event for record in await house.records()]
     assert [gate for gate in (await house.session()).gates if gate.startswith("inter")] == ["interjection-5"]
     for cut in [place for place, event in enumerate(facts) if isinstance(event, RoundOpened | MoveMade | NoteSaid)]:
         again = table(**AGREEING)
@@ -364,19 +364,19 @@ async def test_a_note_that_came_after_a_round_had_opened_opens_no_gate_before_it
         await again.store.release(lease)
         assert await again.run() == decision
         gates = [gate for gate in (await again.session()).gates if gate.startswith("inter")]
-        assert gates == (["interjection-5"] if any(isinstance(it, NoteSaid) for it in facts[: cut + 1]) else [])
+        assert gates == (["interjection-5"] if any(isinstance(fact, NoteSaid) for fact in facts[: cut + 1]) else [])
 
 
 async def _blobs(house: House) -> list[str]:
     session = await house.session()
-    forms = [form for it in session.rounds.values() for form in (it.opened.text_format, it.opened.json_format)]
+    forms = [form for round in session.rounds.values() for form in (round.opened.text_format, round.opened.json_format)]
     return [*session.charter.templates.values(), *filter(None, forms)]
 
 
 async def test_the_start_the_consensus_and_the_execution_are_the_moments_others_wait_for() -> None:
     house = table(**AGREEING)
     await held(house)
-    hooks = [name for it in await house.records() if (name := hook_name_for_event(it.event))]
+    hooks = [name for record in await house.records() if (name := hook_name_for_event(record.event))]
     assert hooks == ["debate_started", "consensus_reached"]
     assert hook_name_for_event(EffectDone("debate/execute", ChecksRun())) == "execution_complete"
     assert hook_name_for_event(EffectDone("debate/2-objections/checks", ChecksRun())) == ""
@@ -384,7 +384,7 @@ async def test_the_start_the_consensus_and_the_execution_are_the_moments_others_
     split = table(**SPLIT)
     await split.open(seats=tuple(SPLIT), answers={"choose": "gpt"})
     await split.run()
-    hooks = [name for it in await split.records() if (name := hook_name_for_event(it.event))]
+    hooks = [name for record in await split.records() if (name := hook_name_for_event(record.event))]
     assert hooks == ["debate_started"], "what the person had to choose is no consensus of the seats"
     assert hook_name_for_event(SessionOpened(Charter("?", (), "debate", 1))) == "debate_started"
     assert hook_name_for_event(DecisionMade(Decision(Outcome.DEADLOCK, (Said("no"),)))) == ""

@@ -78,9 +78,11 @@ async def test_the_next_voice_answers_and_the_decision_says_so() -> None:
     assert first.rounds == ("council/1-blind",)
     assert "planted crashed" in first.sentence
     records = await house.records()
-    purposes = [it.event.purpose for it in records if isinstance(it.event, TurnAsked) and it.event.seat == "gpt"]
+    purposes = [
+        record.event.purpose for record in records if isinstance(record.event, TurnAsked) and record.event.seat == "gpt"
+    ]
     assert purposes == ["answer", "retry", "fallback"]
-    assert {it.event.voice for it in records if isinstance(it.event, MoveMade)} == {"anthropic:claude"}
+    assert {record.event.voice for record in records if isinstance(record.event, MoveMade)} == {"anthropic:claude"}
 
 
 async def test_each_seat_is_told_its_own_cause_and_every_voice_that_was_skipped() -> None:
@@ -90,9 +92,9 @@ async def test_each_seat_is_told_its_own_cause_and_every_voice_that_was_skipped(
     house = House(GOOD, other_voices=chains)
     await house.open(chain=CHAIN, limits=LIMITS)
     decision = await house.run()
-    assert {it.seat: it.fault.kind for it in decision.substitutions} == causes
-    for it in decision.substitutions:
-        assert "Nor was anthropic:claude to be had: planted context_overflow" in it.sentence
+    assert {substitution.seat: substitution.fault.kind for substitution in decision.substitutions} == causes
+    for substitution in decision.substitutions:
+        assert "Nor was anthropic:claude to be had: planted context_overflow" in substitution.sentence
 
 
 async def test_nobody_is_substituted_where_the_first_voice_answers() -> None:
@@ -107,12 +109,12 @@ async def test_a_voice_that_is_not_there_is_looked_for_once_a_run() -> None:
     house = House(DISPUTE, other_voices=chains)
     await house.open(chain=CHAIN, limits=LIMITS, seats=("claude", "gpt", "gemini"))
     decision = await house.run()
-    opened = [it.event.round for it in await house.records() if isinstance(it.event, RoundOpened)]
+    opened = [record.event.round for record in await house.records() if isinstance(record.event, RoundOpened)]
     assert len(opened) > 1
     first_round = {(voice, call) for voice, call in chains.asked() if voice == "cli"}
     assert all(call.startswith(opened[0]) for _, call in first_round)
-    assert {it.rounds for it in decision.substitutions} == {tuple(opened)}
-    assert all("unauthorized" in it.fault.message for it in decision.substitutions)
+    assert {substitution.rounds for substitution in decision.substitutions} == {tuple(opened)}
+    assert all("unauthorized" in substitution.fault.message for substitution in decision.substitutions)
 
 
 async def test_everybody_knows_why_a_voice_is_passed_over() -> None:
@@ -122,7 +124,7 @@ async def test_everybody_knows_why_a_voice_is_passed_over() -> None:
     await house.open(chain=CHAIN, limits=msgspec.structs.replace(LIMITS, sequential=True))
     decision = await house.run()
     assert sum(voice == "cli" for voice, _ in chains.asked()) == 1
-    assert {it.fault.message for it in decision.substitutions} == {"planted unauthorized"}
+    assert {substitution.fault.message for substitution in decision.substitutions} == {"planted unauthorized"}
     assert len(decision.substitutions) == 3
 
 
@@ -133,7 +135,7 @@ async def test_a_passing_trouble_is_tried_again_in_the_next_round() -> None:
     house = House(DISPUTE, other_voices=chains)
     await house.open(chain=CHAIN, limits=LIMITS)
     decision = await house.run()
-    assert {it.rounds for it in decision.substitutions} == {("council/1-blind",)}
+    assert {substitution.rounds for substitution in decision.substitutions} == {("council/1-blind",)}
 
 
 async def test_a_silent_voice_leaves_time_for_the_next_one() -> None:
@@ -142,7 +144,7 @@ async def test_a_silent_voice_leaves_time_for_the_next_one() -> None:
     await house.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=4))
     decision = await asyncio.wait_for(house.run(), 20)
     assert decision.counted == ("claude", "gpt", "gemini")
-    assert {it.fault.kind for it in decision.substitutions} == {FaultKind.TIMEOUT}
+    assert {substitution.fault.kind for substitution in decision.substitutions} == {FaultKind.TIMEOUT}
 
 
 async def test_a_voice_that_falls_silent_in_mid_sentence_leaves_time_too() -> None:
@@ -151,8 +153,8 @@ async def test_a_voice_that_falls_silent_in_mid_sentence_leaves_time_too() -> No
     await house.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=4))
     decision = await asyncio.wait_for(house.run(), 20)
     assert decision.counted == ("claude", "gpt", "gemini")
-    failures = [it.event for it in await house.records() if isinstance(it.event, CallFailed)]
-    assert {(it.fault.kind, it.partial) for it in failures} == {(FaultKind.TIMEOUT, "Well, I")}
+    failures = [record.event for record in await house.records() if isinstance(record.event, CallFailed)]
+    assert {(failure.fault.kind, failure.partial) for failure in failures} == {(FaultKind.TIMEOUT, "Well, I")}
 
 
 async def test_waiting_for_ones_turn_is_not_silence() -> None:
@@ -206,7 +208,7 @@ async def test_one_budget_of_retries_for_the_whole_chain() -> None:
     assert decision.outcome is Outcome.INSUFFICIENT
     for seat in ("claude", "gpt", "gemini"):
         assert sum(request.seat == seat for _, request in chains.calls) == len(CHAIN) + 2
-    failures = [it.event for it in await house.records() if isinstance(it.event, CallFailed)]
+    failures = [record.event for record in await house.records() if isinstance(record.event, CallFailed)]
     assert len(failures) == len(chains.calls)
 
 

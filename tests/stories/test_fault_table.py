@@ -48,7 +48,7 @@ async def graphql() -> AsyncIterator[FaultServer]:
 @pytest.fixture
 async def desk(tmp_path: Path, rest: FaultServer, graphql: FaultServer) -> AsyncIterator[Roundtable]:
     servers = {"rest": rest, "graphql": graphql}
-    config = [f'[endpoints.{name}]\nbase_url = "{it.url}"\nlocal = true\n' for name, it in servers.items()]
+    config = [f'[endpoints.{name}]\nbase_url = "{server.url}"\nlocal = true\n' for name, server in servers.items()]
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "config.toml").write_text("\n".join(config))
     async with await Roundtable.open(tmp_path, Places(tmp_path / "home", tmp_path / "home")) as desk:
@@ -73,7 +73,7 @@ async def test_one_failing_seat_is_named_and_the_others_decide(desk: Roundtable,
     assert decision.outcome is Outcome.REACHED
     assert decision.degraded
     assert decision.counted == ("claude", "gemini")
-    assert [(it.seat, it.fault.kind) for it in decision.missing] == [("gpt", kind)]
+    assert [(absence.seat, absence.fault.kind) for absence in decision.missing] == [("gpt", kind)]
     assert decision.missing[0].fault.message
     (requests,) = requests_by_turn(rest, fault)
     assert requests <= most
@@ -86,7 +86,7 @@ async def test_a_fault_that_lasts_through_a_debate_costs_its_budget_once_a_turn(
 ) -> None:
     kind, limits, most = FAULTS[fault]
     decision = await decided(desk, limits, claude="rest:good", gpt=f"rest:{fault}", gemini="graphql:good")
-    assert {(it.seat, it.fault.kind) for it in decision.missing} == {("gpt", kind)}
+    assert {(absence.seat, absence.fault.kind) for absence in decision.missing} == {("gpt", kind)}
     assert "gpt" not in decision.counted
     turns = requests_by_turn(rest, fault)
     assert len(turns) > 1

@@ -35,7 +35,7 @@ async def test_one_seat_fails(kind: FaultKind, seat: str) -> None:
     decision = await house.run()
     assert decision.outcome is Outcome.REACHED
     assert seat not in decision.counted
-    assert [(it.seat, it.fault.kind) for it in decision.missing] == [(seat, kind)]
+    assert [(absence.seat, absence.fault.kind) for absence in decision.missing] == [(seat, kind)]
     assert decision.degraded
     assert decision.missing[0].fault.help
     retryable = Fault.of(kind, "").retryable
@@ -49,7 +49,7 @@ async def test_all_seats_fail(kind: FaultKind) -> None:
     decision = await house.run()
     assert decision.outcome is Outcome.INSUFFICIENT
     assert decision.counted == ()
-    assert [it.fault.kind for it in decision.missing] == [kind] * 3
+    assert [absence.fault.kind for absence in decision.missing] == [kind] * 3
     assert (await house.session()).ended
 
 
@@ -60,7 +60,7 @@ async def test_every_pair_of_faults_together() -> None:
         decision = await house.run()
         assert decision.outcome is Outcome.INSUFFICIENT
         assert decision.counted == ("gemini",)
-        assert {it.seat: it.fault.kind for it in decision.missing} == {"claude": one, "gpt": other}
+        assert {absence.seat: absence.fault.kind for absence in decision.missing} == {"claude": one, "gpt": other}
 
 
 async def test_a_lone_survivor_is_a_single_opinion_when_the_quorum_allows_it() -> None:
@@ -101,7 +101,7 @@ async def test_thoughts_without_an_answer_are_never_a_voice_and_stay_on_the_reco
     assert decision.missing[0].fault.kind is FaultKind.EMPTY
     assert "returned reasoning but no answer" in decision.missing[0].fault.message
     assert decision.counted == ("gpt", "gemini")
-    failed = next(it.event for it in await house.records() if isinstance(it.event, CallFailed))
+    failed = next(record.event for record in await house.records() if isinstance(record.event, CallFailed))
     assert failed.partial == thoughts
     assert failed.usage.output_tokens, "it was paid for"
 
@@ -112,7 +112,7 @@ async def test_transient_faults_are_retried_in_one_place_and_each_is_on_the_reco
     await house.open(limits=Limits(retries=2, retry_delay=0.001))
     decision = await house.run()
     assert decision.counted == SEATS
-    failures = [it.event for it in await house.records() if isinstance(it.event, CallFailed)]
+    failures = [record.event for record in await house.records() if isinstance(record.event, CallFailed)]
     assert len(failures) == 2
     assert all(failure.delay is not None for failure in failures)
 
@@ -162,9 +162,9 @@ async def test_the_next_voice_of_the_chain_speaks_and_the_record_says_so(first: 
     await house.open(limits=Limits(retries=0), chain=(first, "good"))
     decision = await house.run()
     assert decision.counted == SEATS
-    moves = [it.event for it in await house.records() if isinstance(it.event, MoveMade)]
+    moves = [record.event for record in await house.records() if isinstance(record.event, MoveMade)]
     assert {move.voice for move in moves} == {"good"}
-    failures = [it.event for it in await house.records() if isinstance(it.event, CallFailed)]
+    failures = [record.event for record in await house.records() if isinstance(record.event, CallFailed)]
     assert {failure.voice for failure in failures} == {first}
 
 
@@ -186,7 +186,7 @@ async def test_a_round_deadline_closes_the_round_and_the_late_answer_is_stored_b
     move = record.turns["claude"].move
     assert move is not None
     assert move.status is MoveStatus.LATE
-    assert [it.seat for it in record.result(record.closed).moves] == ["gpt", "gemini"]
+    assert [move.seat for move in record.result(record.closed).moves] == ["gpt", "gemini"]
 
 
 async def test_a_round_may_close_on_quorum() -> None:
@@ -197,7 +197,7 @@ async def test_a_round_may_close_on_quorum() -> None:
     closed = (await house.session()).rounds["council/1-blind"].closed
     assert closed is not None
     assert closed.how == "quorum"
-    assert any(isinstance(it.event, SeatMissed) for it in await house.records()), "the hung turn is settled too"
+    assert any(isinstance(record.event, SeatMissed) for record in await house.records()), "the hung turn is settled too"
 
 
 async def test_an_essential_seat_that_is_missing_loses_the_quorum() -> None:

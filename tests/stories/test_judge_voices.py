@@ -63,8 +63,8 @@ def agenda(*seats: Seat, meeting: str = "sdlc", **more: object) -> Agenda:
 
 def judged_by(session: Session) -> dict[str, str]:
     """The voice that was heard in each judging round."""
-    rounds = [it for it in session.rounds.values() if it.opened.turns.judging]
-    return {it.name: move.voice for it in rounds for move in it.moves()}
+    rounds = [round for round in session.rounds.values() if round.opened.turns.judging]
+    return {round.name: move.voice for round in rounds for move in round.moves()}
 
 
 @pytest.mark.feature("S0.128")
@@ -74,8 +74,8 @@ async def test_a_seat_named_on_the_fly_judges_through_the_cheaper_model_of_its_e
         session = await desk.sessions.get(id)
     assert decision.outcome is Outcome.REACHED
     assert judged_by(session) == {"requirements/1-judge": "near:small", "architecture/1-judge": "far:tiny"}
-    assert [it.model for it in town.near.seen] == ["large", "small", "large"]
-    assert [it.model for it in town.far.seen] == ["large", "large", "tiny"]
+    assert [request.model for request in town.near.seen] == ["large", "small", "large"]
+    assert [request.model for request in town.far.seen] == ["large", "large", "tiny"]
     assert decision.substitutions == ()
 
 
@@ -86,7 +86,7 @@ async def test_a_person_chooses_the_voice_that_a_seat_judges_through(town: Town)
         id, _ = await hold(desk, agenda())
         session = await desk.sessions.get(id)
     assert judged_by(session) == {"requirements/1-judge": "far:exact", "architecture/1-judge": "far:large"}
-    assert "small" not in {it.model for it in town.near.seen}
+    assert "small" not in {request.model for request in town.near.seen}
 
 
 async def test_a_judges_voice_that_fails_is_replaced_by_the_seats_own_and_that_is_told(town: Town) -> None:
@@ -108,8 +108,8 @@ async def test_a_meeting_in_which_nobody_judges_knows_no_judges(town: Town) -> N
     town.near.text = town.far.text = answer("Use REST")
     async with await town.desk('judge_model = "small"') as desk:
         id, _ = await hold(desk, agenda(*SEATS, meeting="council"))
-        assert [it.judge for it in (await desk.sessions.get(id)).charter.seats] == ["", ""]
-    assert {it.model for it in (*town.near.seen, *town.far.seen)} == {"large"}
+        assert [seat.judge for seat in (await desk.sessions.get(id)).charter.seats] == ["", ""]
+    assert {request.model for request in (*town.near.seen, *town.far.seen)} == {"large"}
 
 
 @pytest.mark.feature("S0.127", "S0.128")
@@ -169,10 +169,10 @@ async def test_a_quote_prices_what_is_judged_by_the_judges_voice(town: Town) -> 
         assert 0 < cheap[0] < dear[0]
         assert cheap[1] == dear[1], "at most, the judge's voice fails and the seat's own judges"
         made = await desk.meetings.quote(
-            agenda(*(Seat(it, ("near:claude-sonnet-4-6",), judge="far:odd") for it in ("a", "b")))
+            agenda(*(Seat(name, ("near:claude-sonnet-4-6",), judge="far:odd") for name in ("a", "b")))
         )
         assert made.unpriced == ("far:odd",)
-        assert {it.judge for it in made.seats} == {"far:odd"}
+        assert {seat.judge for seat in made.seats} == {"far:odd"}
 
 
 async def test_the_doctor_looks_at_the_judges_voice_and_its_absence_is_no_harm(town: Town) -> None:

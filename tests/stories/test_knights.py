@@ -34,7 +34,7 @@ def blocking(text: str) -> dict[str, Any]:
 def table(**seats: Sequence[str | dict[str, Any]]) -> House:
     """Each seat's turns in the order of the rounds; the last one is said again for as long as it is asked."""
     script = {
-        name: {"turns": [{"text": it} if isinstance(it, str) else it for it in [*turns, *[turns[-1]] * 9]]}
+        name: {"turns": [{"text": turn} if isinstance(turn, str) else turn for turn in [*turns, *[turns[-1]] * 9]]}
         for name, turns in seats.items()
     }
     return House({"seats": script}, meeting="knights")
@@ -81,7 +81,7 @@ async def test_a_nine_with_a_blocking_issue_is_not_consensus() -> None:
     decision = await house.run()
     assert decision.outcome is Outcome.DEADLOCK
     assert "gpt still sees an open issue that blocks." in decision_sentence(decision)
-    assert ("gpt", "No backup.") in [(it.seat, it.text) for it in decision.dissent]
+    assert ("gpt", "No backup.") in [(dissent.seat, dissent.text) for dissent in decision.dissent]
 
 
 @pytest.mark.feature("S3.55")
@@ -226,7 +226,7 @@ async def test_after_five_rounds_without_consensus_the_person_decides() -> None:
     assert decision.outcome is Outcome.DEADLOCK
     assert decision.winner == decision.text == ""
     assert decision.next_step == "later"
-    assert {(it.seat, it.text) for it in decision.dissent} >= {("gpt", "It will not scale.")}
+    assert {(dissent.seat, dissent.text) for dissent in decision.dissent} >= {("gpt", "It will not scale.")}
     gate = (await house.session()).gates["decide"]
     assert gate.options == ("later", "back", "choose"), "there is nothing to apply, and nothing to reject"
 
@@ -336,7 +336,7 @@ async def test_the_person_may_choose_one_proposal_against_the_others() -> None:
     assert decision.outcome is Outcome.REACHED
     assert (decision.winner, decision.position, decision.text) == ("gpt", "Use Postgres", "Postgres can do it.")
     assert decision_sentence(decision).startswith("The person chose the proposal of gpt.")
-    assert [it.seat for it in decision.dissent] == ["claude", "gemini"]
+    assert [dissent.seat for dissent in decision.dissent] == ["claude", "gemini"]
     session = await house.session()
     assert session.gates["choose"].details["claude"] == "Use Redis"
     assert "Next step" not in render_plain_lines(render_decision_lines(session, "here")), "it was chosen"
@@ -346,7 +346,7 @@ async def test_one_proposal_of_several_seats_is_offered_once() -> None:
     house = table(claude=[turn(7, proposal="Use Redis")], gpt=[turn(4)], gemini=[turn(9, proposal="use redis.")])
     await house.open(settings={"rounds": 1}, answers={"decide": "choose", "choose": "claude"})
     decision = await house.run()
-    assert [it.authors for it in decision.proposals] == [("claude", "gemini"), ("gpt",)]
+    assert [proposal.authors for proposal in decision.proposals] == [("claude", "gemini"), ("gpt",)]
     assert (decision.winner, decision.position) == ("claude", "Use Redis")
 
 
@@ -366,7 +366,7 @@ async def test_options_are_read_out_and_a_proposal_is_one_of_them() -> None:
     decision = await house.run()
     assert "Propose exactly one of these:\n- REST\n- GraphQL" in prompt(house, "knights/1-speak", "claude")
     assert decision.proposals[0].text == "REST"
-    assert "something" not in [it.text for it in decision.proposals]
+    assert "something" not in [proposal.text for proposal in decision.proposals]
 
 
 @pytest.mark.feature("S3.45")
@@ -410,7 +410,7 @@ async def test_who_proposes_something_else_dissents_however_high_it_scores() -> 
     decision = await house.run()
     assert (decision.outcome, decision.position) == (Outcome.REACHED, "Use REST")
     assert decision.tally == {"claude": 2, "gpt": 1}
-    assert [(it.seat, it.position) for it in decision.dissent] == [("gpt", "Use GraphQL, never REST")]
+    assert [(dissent.seat, dissent.position) for dissent in decision.dissent] == [("gpt", "Use GraphQL, never REST")]
 
 
 async def test_to_choose_none_of_the_proposals_is_to_decide_later() -> None:

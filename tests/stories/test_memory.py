@@ -76,7 +76,7 @@ async def test_on_a_question_already_decided_the_earlier_decision_stands_in_ever
 ) -> None:
     session = await decide(desk, QUESTION, "Use REST")
     told = await recalled(desk, QUESTION, meeting=meeting)
-    assert [it.id for it in told] == [f"D-{session[-6:]}"]
+    assert [line.id for line in told] == [f"D-{session[-6:]}"]
     said = fenced(findings=[]) if meeting == "review" else answer("Use REST")
     house = House({"turns": [{"text": said}]}, meeting=meeting)
     await house.open(question=QUESTION, recalled=told)
@@ -93,7 +93,7 @@ async def test_a_new_meeting_hears_of_what_bears_on_its_question_and_of_nothing_
     await decide(desk, "Which colour has the shed?", "Green")
     decree = await desk.memory.reject("Paint anything pink", "It fades.")
     told = await recalled(desk, "Should user sessions expire?")
-    assert [it.kind for it in told] == ["decision", "decree"]
+    assert [line.kind for line in told] == ["decision", "decree"]
     assert "Postgres" in told[0].text
     assert (told[1].id, told[1].text, told[1].why) == (decree.id, "Paint anything pink", "It fades.")
 
@@ -105,7 +105,7 @@ async def test_what_is_told_is_bounded_and_the_same_question_comes_first(desk: R
     told = await recalled(desk, QUESTION.lower())
     assert told[0].id == f"D-{session[-6:]}"
     assert 1 < len(told) <= MOST_RECALLED
-    assert sum(len(it.text.encode()) + len(it.why.encode()) for it in told) <= MOST_BYTES
+    assert sum(len(line.text.encode()) + len(line.why.encode()) for line in told) <= MOST_BYTES
 
 
 async def test_a_decree_holds_behind_any_number_of_lifted_ones_and_of_near_decisions(desk: Roundtable) -> None:
@@ -115,8 +115,8 @@ async def test_a_decree_holds_behind_any_number_of_lifted_ones_and_of_near_decis
     for number in range(MOST_RECALLED + 1):
         await decide(desk, f"{QUESTION} Part {number}", f"Use REST for part {number}")
     told = await recalled(desk, QUESTION)
-    assert decree.id in [it.id for it in told]
-    assert "decision" in [it.kind for it in told]
+    assert decree.id in [line.id for line in told]
+    assert "decision" in [line.kind for line in told]
     assert (
         await desk.meetings.run(await desk.meetings.open(agenda(desk.workspace, QUESTION, "Use GraphQL")))
     ).outcome is (Outcome.DEADLOCK)
@@ -128,7 +128,7 @@ async def test_a_decree_there_is_no_room_to_tell_of_holds_and_is_told_to_whoever
         await desk.memory.reject(f"Paint shed {number} pink", "It fades.")
     question = "How do clients talk to us?"
     charter, _ = await desk.meetings.draft(agenda(desk.workspace, question, "x"))
-    assert decree.id not in [it.id for it in charter.recalled]
+    assert decree.id not in [entry.id for entry in charter.recalled]
     assert len(charter.recalled) + len(charter.untold) == MOST_RECALLED + 2
     seats = {
         "claude": seat_script(answer("Use REST"), ratings(A="opposed", B="same"), again("B")),
@@ -263,7 +263,7 @@ async def test_nobody_is_asked_to_carry_out_what_a_decree_forbids(meeting: str, 
     decision = await house.run()
     session = await house.session()
     assert decision.next_step != "apply"
-    assert yes not in [it.option for it in session.answers.values()]
+    assert yes not in [answer.option for answer in session.answers.values()]
     assert not any("plan" in name for name in session.rounds), "nobody drafts a plan for it either"
     decision = await survives_every_death(
         script, meeting, recalled=(DECREE,), answers={"decree": "allow", permission: yes}
@@ -419,7 +419,9 @@ async def test_a_decision_that_failed_is_told_and_stopped_in_the_next_meeting(de
     with pytest.raises(UsageError, match="already"):
         await desk.memory.fail(f"D-{session[-6:]}", "Again.")
     await desk.memory.lift(failure.id)
-    assert [it.id for it in await recalled(desk, QUESTION)] == [], "neither the lifted failure nor a failed decision"
+    assert [entry.id for entry in await recalled(desk, QUESTION)] == [], (
+        "neither the lifted failure nor a failed decision"
+    )
 
 
 async def test_what_failed_for_one_question_is_told_with_it_and_stops_no_other(desk: Roundtable) -> None:
@@ -454,9 +456,9 @@ async def test_a_failure_is_filed_with_what_it_makes_of_the_decision_or_not_at_a
     with db:
         db.execute("DROP TRIGGER full")
     db.close()
-    assert [(it.kind, it.state) for it in await desk.memory.entries()] == [(EntryKind.DECISION, "reached")]
+    assert [(entry.kind, entry.state) for entry in await desk.memory.entries()] == [(EntryKind.DECISION, "reached")]
     await desk.memory.fail(f"D-{session[-6:]}", "Too slow.")
-    assert {it.kind: it.state for it in await desk.memory.entries()} == {
+    assert {entry.kind: entry.state for entry in await desk.memory.entries()} == {
         EntryKind.DECISION: "failed",
         EntryKind.FAILURE: "standing",
     }

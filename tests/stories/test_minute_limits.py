@@ -55,11 +55,11 @@ async def test_seats_that_share_a_limit_wait_for_each_other_and_the_wait_is_nobo
         assert server.most_at_once == 1
     assert decision.outcome is Outcome.REACHED
     assert len(decision.counted) == 3
-    facts = [it.event for it in await house.records()]
-    delayed = [it for it in facts if isinstance(it, TurnDelayed)]
+    facts = [record.event for record in await house.records()]
+    delayed = [fact for fact in facts if isinstance(fact, TurnDelayed)]
     assert len(delayed) == 2
-    assert {it.call for it in delayed} < {it.call for it in facts if isinstance(it, TurnAsked)}
-    (moves,) = [it.moves() for it in (await house.session()).rounds.values()]
+    assert {fact.call for fact in delayed} < {fact.call for fact in facts if isinstance(fact, TurnAsked)}
+    (moves,) = [round.moves() for round in (await house.session()).rounds.values()]
     assert all(move.timing.total < 2.8 for move in moves), "a seat is not called slow for what it waited"
 
 
@@ -103,4 +103,4 @@ async def test_a_stage_goes_on_without_the_seat_whose_limit_cannot_take_the_whol
     assert "[endpoints.narrow.tokens_per_minute]" in missed.fault.help
     assert len(draft.turns["gpt"].asked) == 1, "nothing is tried again that can never fit"
     assert (list_stage_ends(session)[0].how, list_stage_ends(session)[0].judge) == ("agreed", "gpt")
-    assert [it.model for it in server.seen].count("gpt") == 1, "as the judge, who is not shown the code"
+    assert [request.model for request in server.seen].count("gpt") == 1, "as the judge, who is not shown the code"

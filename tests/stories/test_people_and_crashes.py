@@ -49,7 +49,7 @@ def slowly(script: dict[str, Any], latency: float = 0.05) -> dict[str, Any]:
 
 async def replayed(house: House, kept: Callable[[Event], bool]) -> Decision:
     """Take the record up to the last fact that is kept, as a killed process would have left it, and resume."""
-    facts = [it.event for it in await house.records()]
+    facts = [record.event for record in await house.records()]
     last = max(index for index, event in enumerate(facts) if kept(event))
     second = House(house.script)
     second.meeting = house.meeting
@@ -71,7 +71,9 @@ async def test_a_seat_switched_off_before_the_ballot_does_not_break_the_resume()
     await when(house, lambda session: "council/1-blind" in session.rounds)
     await say(house, SessionAmended(seats_off=("gemini",)))
     decision = await run
-    assert [(it.seat, it.fault.message) for it in decision.missing] == [("gemini", "It was switched off.")]
+    assert [(absence.seat, absence.fault.message) for absence in decision.missing] == [
+        ("gemini", "It was switched off.")
+    ]
     assert await replayed(house, lambda event: isinstance(event, MoveMade)) == decision
 
 
@@ -175,7 +177,7 @@ async def test_a_repair_that_hangs_costs_the_vote_and_not_the_words() -> None:
     house = House({"seats": {"claude": claude, "gpt": seat_script(answer("X")), "gemini": seat_script(answer("X"))}})
     await house.open(limits=Limits(retries=0, seat_timeout=2))
     decision = await house.run()
-    assert [it.seat for it in decision.missing] == ["claude"]
+    assert [absence.seat for absence in decision.missing] == ["claude"]
     move = (await house.session()).turn("council/1-blind", "claude").move
     assert move is not None
     assert (move.text, move.verdict.parse) == ("Words without a block.", ParseStatus.FAILED)
@@ -185,7 +187,7 @@ async def test_no_turn_is_settled_twice() -> None:
     house = House({"turns": [{"text": answer("X"), "latency": 0.1}]})
     await house.open(limits=Limits(retries=0, seat_timeout=0.1))
     await house.run()
-    settled = [it.event for it in await house.records() if isinstance(it.event, MoveMade | SeatMissed)]
+    settled = [record.event for record in await house.records() if isinstance(record.event, MoveMade | SeatMissed)]
     assert len(settled) == 3
 
 
@@ -205,7 +207,7 @@ async def test_unreadable_seats_are_named_when_the_quorum_is_lost() -> None:
     decision = await house.run()
     assert decision.outcome is Outcome.INSUFFICIENT
     assert decision.counted == ("claude",)
-    assert {(it.seat, it.fault.kind) for it in decision.missing} == {
+    assert {(absence.seat, absence.fault.kind) for absence in decision.missing} == {
         ("gpt", FaultKind.MALFORMED),
         ("gemini", FaultKind.MALFORMED),
     }

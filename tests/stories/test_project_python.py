@@ -37,14 +37,14 @@ async def test_an_environment_that_came_with_the_files_shows_a_proof_nothing_mor
     (work / link).parent.mkdir(parents=True, exist_ok=True)
     (work / link).symlink_to(to)
     commit(work, "An environment")
-    places = [str(tmp_path / it / "lib/diary.txt") for it in ("private", "work/.venv")]
+    places = [str(tmp_path / name / "lib/diary.txt") for name in ("private", "work/.venv")]
     claim = {"claim": "It is seen", "proof": SEES.format(places), "language": "python"}
     async with await Roundtable.open(work, bench_places) as desk:
         held = Held(desk, claude=[knight(9, claims=[claim])], gpt=[knight(9)])
         await held.hold("knights", files=("a.py",))
         proven = (await desk.sessions.get(held.session)).results["knights/1-speak/proofs"]
     assert isinstance(proven, ClaimsProven)
-    assert [it.held for it in proven.proofs] == [False]
+    assert [proof.held for proof in proven.proofs] == [False]
 
 
 @pytest.mark.parametrize("check", [(".venv/bin/check",), ("sh", "check.sh")])

@@ -72,7 +72,7 @@ async def test_an_objection_that_running_refutes_no_longer_blocks(desk: Roundtab
     decision = await held.hold("knights", **NAMED)
     assert decision.outcome is Outcome.REACHED
     assert f"refuted by running it: {OBJECTION}" in decision.basis
-    assert [it.held for it in (await proven(desk, held, "knights/2-respond")).proofs] == [False]
+    assert [proof.held for proof in (await proven(desk, held, "knights/2-respond")).proofs] == [False]
     assert OBJECTION in render_transcript(await desk.sessions.get(held.session))
 
 
@@ -189,7 +189,7 @@ async def test_where_nothing_can_be_run_the_meeting_goes_on_and_everybody_reads_
     decision = await held.hold("knights", **NAMED)
     assert decision.outcome is Outcome.REACHED
     assert "Claimed: It stores\nIt could not be run: " in held.prompt("knights/2-respond", "gpt")
-    assert not any("running it" in it for it in decision.basis)
+    assert not any("running it" in basi for basi in decision.basis)
 
 
 async def test_only_languages_of_the_table_run_and_a_crash_refutes_nothing(desk: Roundtable) -> None:
@@ -202,7 +202,7 @@ async def test_only_languages_of_the_table_run_and_a_crash_refutes_nothing(desk:
     held = Held(desk, claude=[knight(8, claims=claims), knight(9)], gpt=[knight(8), knight(9)])
     await held.hold("knights", **NAMED)
     ran = (await proven(desk, held, "knights/1-speak")).proofs
-    assert [it.held for it in ran] == [None, None, None]
+    assert [result.held for result in ran] == [None, None, None]
     assert ran[0].why == "Programs in bash are not run, only in python and javascript."
     assert ran[1].why == "It ended with exit code 2, which says nothing."
 

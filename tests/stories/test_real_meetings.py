@@ -34,7 +34,7 @@ async def test_the_smallest_model_holds_every_meeting_to_its_end(meeting: str, t
         agenda = Agenda(question, seats, meeting=meeting, settings=settings, limits=LIMITS, headless=True)
         session = await desk.meetings.open(agenda)
         decision = await desk.meetings.run(session)
-        facts = [it.event for it in await desk.sessions.records(session)]
+        facts = [record.event for record in await desk.sessions.records(session)]
     assert decision.outcome is not Outcome.FAILED
     assert decision_sentence(decision)
     moves = [event for event in facts if isinstance(event, MoveMade)]

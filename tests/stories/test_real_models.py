@@ -25,7 +25,7 @@ async def council(tmp_path: Path, model: str, question: str, options: tuple[str,
         assert decision.outcome in (Outcome.REACHED, Outcome.TIE, Outcome.DEADLOCK)
         assert decision.counted == ("ada", "grace", "alan")
         assert not decision.missing
-        return [it.event for it in await desk.sessions.records(session) if isinstance(it.event, MoveMade)]
+        return [record.event for record in await desk.sessions.records(session) if isinstance(record.event, MoveMade)]
 
 
 async def test_the_smallest_model_holds_a_council_with_options(tmp_path: Path) -> None:

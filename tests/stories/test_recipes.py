@@ -74,7 +74,7 @@ def score(value: int, **more: Any) -> str:
 
 
 def each(**seats: list[str]) -> dict[str, Any]:
-    return {"seats": {name: {"turns": [{"text": it} for it in turns]} for name, turns in seats.items()}}
+    return {"seats": {name: {"turns": [{"text": turn} for turn in turns]} for name, turns in seats.items()}}
 
 
 async def held(home: Path, recipe: str, script: dict[str, Any], **more: Any) -> tuple[RecipeHouse, Decision]:
@@ -154,7 +154,7 @@ async def test_where_the_rule_settles_nothing_the_person_may_choose(tmp_path: Pa
     _, decision = await held(tmp_path, RANKED, script, answers={"choose": "B"})
     assert (decision.outcome, decision.position, decision.author) == (Outcome.REACHED, "X", "claude")
     assert decision_sentence(decision).startswith("The person chose B.")
-    assert [it.seat for it in decision.dissent] == ["gpt", "gemini"]
+    assert [dissent.seat for dissent in decision.dissent] == ["gpt", "gemini"]
 
 
 async def test_objections_to_pitches_keep_them_from_being_decided(tmp_path: Path) -> None:

@@ -30,9 +30,9 @@ PLACE = "/srv/table"
 
 Data = dict[str, Any]
 SESSIONS: list[Data] = json.loads((RECORDS / "sessions.json").read_text())
-BY_LABEL: dict[str, Data] = {it["label"]: it for it in SESSIONS}
+BY_LABEL: dict[str, Data] = {session["label"]: session for session in SESSIONS}
 LABELS = list(BY_LABEL)
-UNFINISHED = [label for label, it in BY_LABEL.items() if it.get("interrupted")]
+UNFINISHED = [label for label, entry in BY_LABEL.items() if entry.get("interrupted")]
 API = "REST or GraphQL for the public API?"
 RUNS_PROGRAMS = ("build", "apply", "review", "sdlc")
 """The meetings that need a sandbox to go on."""
@@ -51,7 +51,7 @@ class Person:
         self.home = folder / "home"
         self._made: set[str] = set()
         self._write_database()
-        for name in {it["workspace"] for it in SESSIONS}:
+        for name in {session["workspace"] for session in SESSIONS}:
             (folder / name).mkdir()
         (self.home / "config.toml").write_text('[sandbox]\nuse = "bubblewrap"\n')
 
@@ -81,7 +81,7 @@ class Person:
         """The files of a session that is to go on, as they were when it was left, and the scripts of all seats."""
         name, kind = BY_LABEL[label]["workspace"], BY_LABEL[label]["kind"]
         if not self._made:
-            write(self.folder / "scripts", {it.name: it.read_text() for it in (RECORDS / "scripts").iterdir()})
+            write(self.folder / "scripts", {path.name: path.read_text() for path in (RECORDS / "scripts").iterdir()})
         if name not in self._made:
             self._made.add(name)
             _make_workspace(self.folder / name, kind)
@@ -94,8 +94,8 @@ class Person:
             db.executescript((RECORDS / "schema.sql").read_text())
             db.executemany(_insertion("blobs", ("digest", "data")), map(_blob, _lines("blobs")))
             facts = [self._fact(line) for label in LABELS for line in _lines(label)]
-            facts.sort(key=lambda it: (it["at"], it["seq"]))
-            db.executemany(_insertion("events", facts[0]), (tuple(it.values()) for it in facts))
+            facts.sort(key=lambda fact: (fact["at"], fact["seq"]))
+            db.executemany(_insertion("events", facts[0]), (tuple(fact.values()) for fact in facts))
             for line in _lines("tables"):
                 table: Data = json.loads(self.moved(line))
                 db.executemany(_insertion(table["table"], table["columns"]), table["rows"])
@@ -175,7 +175,10 @@ def stable(decision: Data | None) -> Data | None:
     """The stable fields of a decision as `show --format json` prints it."""
     if decision is None:
         return None
-    return {**{name: decision[name] for name in STABLE}, "missing": [it["seat"] for it in decision["missing"]]}
+    return {
+        **{name: decision[name] for name in STABLE},
+        "missing": [absence["seat"] for absence in decision["missing"]],
+    }
 
 
 def in_a_line(text: str) -> str:
@@ -211,7 +214,7 @@ def test_every_session_is_on_the_list_but_for_those_that_are_held_aside_and_the_
     person: Person,
 ) -> None:
     listed: list[Data] = json.loads(person.run("list", "--all", "--json", "-n", "1000"))["sessions"]
-    outcomes = {it["id"]: it["outcome"] for it in listed}
+    outcomes = {line["id"]: line["outcome"] for line in listed}
     aside = {label for label in LABELS if label.startswith(("notebook-", "chat-", "open-chat")) or "child" in label}
     for label in set(LABELS) - aside - {"council-forgotten"}:
         decision = expected(label)["decision"] or {"outcome": ""}
@@ -246,13 +249,15 @@ def test_it_is_exported_in_every_format(person: Person, tmp_path: Path, label: s
     assert json.loads((tmp_path / "json").read_text())["id"] == BY_LABEL[label]["session"]
     facts = [json.loads(line) for line in (tmp_path / "jsonl").read_text().splitlines()]
     names = ("seq", "at", "session", "kind")
-    assert [[it[name] for name in names] for it in facts] == [[it[name] for name in names] for it in recorded(label)]
+    assert [[fact[name] for name in names] for fact in facts] == [
+        [entry[name] for name in names] for entry in recorded(label)
+    ]
 
 
 @pytest.mark.parametrize("label", [label for label in LABELS if "recount" in expected(label)])
 def test_it_is_counted_again_with_the_same_result(person: Person, label: str) -> None:
     seats: list[Data] = json.loads(person.run("recount", BY_LABEL[label]["session"], "--json"))["seats"]
-    counted = {it["seat"]: [it["without"][name] for name in ("changed", "outcome", "winner")] for it in seats}
+    counted = {seat["seat"]: [seat["without"][name] for name in ("changed", "outcome", "winner")] for seat in seats}
     assert counted == expected(label)["recount"]
 
 

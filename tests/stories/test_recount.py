@@ -38,11 +38,11 @@ async def counted(house: House, **charter: Any) -> Recount:
 
 
 def seats_of(result: Recount) -> dict[str, SeatRecount]:
-    return {it.seat: it for it in result.seats}
+    return {seat.seat: seat for seat in result.seats}
 
 
 def rule_of(result: Recount, name: str) -> RuleRecount:
-    return next(it for it in result.rules if it.rule == name)
+    return next(rule for rule in result.rules if rule.rule == name)
 
 
 def block(text: str, **fields: Any) -> str:
@@ -50,7 +50,7 @@ def block(text: str, **fields: Any) -> str:
 
 
 def speaks(*turns: str) -> dict[str, Any]:
-    return {"turns": [{"text": it} for it in (*turns, *[turns[-1]] * 9)]}
+    return {"turns": [{"text": turn} for turn in (*turns, *[turns[-1]] * 9)]}
 
 
 # --- council --------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ async def test_where_the_person_chose_it_is_said_why_nobodys_absence_changes_it(
     apart = {name: seat_script(answer(name), ratings(), again(label)) for name, label in zip(SEATS, "ABC", strict=True)}
     result = await counted(House({"seats": apart}), options=SEATS, answers={"choose": "B"})
     assert (result.outcome, result.winner, result.by_person) == ("reached", "B", True)
-    assert "no change: the person chose" in [describe_seat_absence(result, it.without) for it in result.seats]
+    assert "no change: the person chose" in [describe_seat_absence(result, seat.without) for seat in result.seats]
 
 
 # --- the other meetings ---------------------------------------------------------------------------
@@ -165,7 +165,8 @@ async def test_where_the_person_chose_it_is_said_why_nobodys_absence_changes_it(
 def knights(**scores: tuple[float, ...]) -> House:
     form: dict[str, Any] = {"agrees_with": [], "pending_issues": []}
     turns = {
-        seat: speaks(*(block("Because.", consensus_score=it, **form) for it in given)) for seat, given in scores.items()
+        seat: speaks(*(block("Because.", consensus_score=entry, **form) for entry in given))
+        for seat, given in scores.items()
     }
     return House({"seats": turns}, meeting="knights")
 
@@ -179,7 +180,7 @@ async def test_a_knight_who_stood_alone_turns_consensus_into_deadlock() -> None:
     assert rule_of(result, "no objection, a majority for it").turns_on == ("gpt",)
     assert rule_of(result, "majority of last positions").outcome == "reached"
     assert rule_of(result, "first positions").outcome == "reached", "a knight hears those before it: no blind vote"
-    assert "blind vote" not in [it.rule for it in result.rules]
+    assert "blind vote" not in [rule.rule for rule in result.rules]
 
 
 async def test_a_lower_threshold_would_have_been_met() -> None:
@@ -203,11 +204,11 @@ async def test_a_vote_is_counted_by_every_way_of_counting_ballots() -> None:
         for seat, ballot in CHESS.items()
     }
     result = await counted(House({"seats": parts}, meeting="vote"))
-    ways = [it for it in result.rules if it.rule.startswith(("ranked", "first"))]
-    assert [(it.applies, it.winner, it.same) for it in ways] == [(True, "A", True)] * 4
+    ways = [rule for rule in result.rules if rule.rule.startswith(("ranked", "first"))]
+    assert [(way.applies, way.winner, way.same) for way in ways] == [(True, "A", True)] * 4
     assert seats_of(result)["gemini"].last == "C"
     assert rule_of(result, "first choices only").turns_on == ("claude", "gpt")
-    changed = {seat: it.without.changed for seat, it in seats_of(result).items()}
+    changed = {seat: result_seat.without.changed for seat, result_seat in seats_of(result).items()}
     assert changed["gemini"] is False
 
 
@@ -294,7 +295,7 @@ async def test_a_second_opinion_of_two_cannot_be_told_without_one_of_them() -> N
     opinion = speaks(block("Because.", recommendation="Split it", **form))
     house = House({"seats": {"claude": opinion, "gpt": opinion}}, meeting="second-opinion")
     result = await counted(house, seats=("claude", "gpt"))
-    assert {it.without.why for it in result.seats} == {"The meeting second-opinion needs at least 2 seats."}
+    assert {seat.without.why for seat in result.seats} == {"The meeting second-opinion needs at least 2 seats."}
 
 
 async def test_two_who_proposed_the_same_keep_it_on_the_table_when_one_of_them_is_gone() -> None:
@@ -314,7 +315,7 @@ async def test_a_meeting_that_a_data_file_describes_is_recounted_by_the_rules_it
 ) -> None:
     form: dict[str, Any] = {"pending_issues": []}
     scores = {"claude": 9, "gpt": 4, "gemini": 9}
-    script = {seat: speaks(block("Because.", consensus_score=it, **form)) for seat, it in scores.items()}
+    script = {seat: speaks(block("Because.", consensus_score=score, **form)) for seat, score in scores.items()}
     recipe = rounds(("review", "score-json"), rule='name = "score_threshold"')
     house = RecipeHouse(tmp_path, recipe, {"seats": script})
     await house.open()
@@ -357,7 +358,7 @@ async def test_a_cancelled_session_is_told_as_one_that_its_rules_did_not_decide(
     decision = await house.run()
     assert decision.outcome is Outcome.CANCELLED
     result = await recount_session_decision(await house.session())
-    assert all(it.without.changed is None and it.without.why for it in result.seats)
+    assert all(seat.without.changed is None and seat.without.why for seat in result.seats)
 
 
 @pytest.mark.parametrize(
@@ -376,5 +377,5 @@ async def test_a_record_of_other_rules_keeps_what_its_answers_still_tell(meeting
     charter = msgspec.structs.replace(first.event.charter, meeting=meeting, version=version)
     old = Recorded(first.seq, first.at, first.session, SessionOpened(charter))
     result = await recount_session_decision(Session.fold(SESSION, [old, *rest]))
-    assert {it.without.why for it in result.seats} == {why}
+    assert {seat.without.why for seat in result.seats} == {why}
     assert rule_of(result, "majority of last positions").winner == "B"

@@ -36,13 +36,13 @@ async def test_a_wish_in_words_goes_to_the_author_of_the_base_and_to_nobody_else
     held, decision, session = await refined(bench, SAID)
     assert decision.author == "claude"
     assert (code / "slug.py").read_text() == SAID
-    made = next(it for it in session.results.values() if isinstance(it, DraftsSynthesised))
-    assert [it.directive for it in made.left] == [WISH]
-    assert [it.seat for it in held.voices.calls if "-refine" in it.call] == ["claude"]
+    made = next(result for result in session.results.values() if isinstance(result, DraftsSynthesised))
+    assert [directive.directive for directive in made.left] == [WISH]
+    assert [call.seat for call in held.voices.calls if "-refine" in call.call] == ["claude"]
     assert WISH in held.prompt("build/4-refine", "claude")
     assert "You may change only: slug.py." in held.prompt("build/4-refine", "claude")
-    assert [it.scope for it in session.effects.values() if isinstance(it, DraftMove)] == [("slug.py",)]
-    assert [it.files for it in session.results.values() if isinstance(it, MoveDrafted)] == [("slug.py",)]
+    assert [effect.scope for effect in session.effects.values() if isinstance(effect, DraftMove)] == [("slug.py",)]
+    assert [result.files for result in session.results.values() if isinstance(result, MoveDrafted)] == [("slug.py",)]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ async def test_what_the_author_makes_of_it_must_pass_the_examples_and_everybodys
 
 async def test_what_the_author_makes_of_it_must_pass_or_the_base_stands(bench: Roundtable, code: Path) -> None:
     _, decision, session = await refined(bench, BROKEN_SLUG)
-    assert any(isinstance(it, MoveDrafted) for it in session.results.values())
+    assert any(isinstance(result, MoveDrafted) for result in session.results.values())
     assert "did not pass, so claude's candidate is used alone" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == SLUG
 

@@ -125,5 +125,5 @@ async def test_a_resumed_meeting_asks_for_nothing_twice() -> None:
     whole = House(script, meeting="knights")
     await whole.open(seats=tuple(script["seats"]))
     await whole.run()
-    assert whole.performer.performed == [f"{SESSION}/knights/1-speak/{it}" for it in ("files", "checks")]
+    assert whole.performer.performed == [f"{SESSION}/knights/1-speak/{name}" for name in ("files", "checks")]
     await survives_every_death(script, "knights", seats=tuple(script["seats"]))

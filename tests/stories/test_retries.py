@@ -29,7 +29,7 @@ async def test_after_three_fixes_that_fail_nothing_is_tried_again_and_the_failur
     decision = await held.hold("build", TASK, answers=YES, settings={"mends": 3})
     session = await bench.sessions.get(held.session)
     assert list(session.rounds) == ["build/1-propose", *MENDS]
-    assert len([it for it in session.results.values() if isinstance(it, CandidatesTried)]) == 4
+    assert len([result for result in session.results.values() if isinstance(result, CandidatesTried)]) == 4
     assert decision.outcome is Outcome.DEADLOCK
     assert "claude: The check tests failed with exit code 1: AssertionError" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == STUB
@@ -54,7 +54,7 @@ async def test_who_sends_the_same_again_is_asked_anew_and_what_nobody_changed_is
     decision = await held.hold("build", TASK, answers=YES, settings={"mends": 2})
     session = await bench.sessions.get(held.session)
     assert list(session.rounds) == ["build/1-propose", "build/2-mend", "build/2-anew"]
-    assert len([it for it in session.results.values() if isinstance(it, CandidatesTried)]) == 1
+    assert len([result for result in session.results.values() if isinstance(result, CandidatesTried)]) == 1
     assert decision.outcome is Outcome.DEADLOCK
     assert (code / "slug.py").read_text() == STUB
 

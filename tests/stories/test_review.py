@@ -134,7 +134,7 @@ async def test_findings_are_reproduced_refuted_or_found_to_be_older_than_the_cha
     )
     assert decision.outcome is Outcome.REJECTED
     assert decision.position == "Not as it is: one fault was reproduced."
-    assert [it.authors for it in decision.proposals] == [("claude", "gpt"), ("claude",), ("gpt",)]
+    assert [proposal.authors for proposal in decision.proposals] == [("claude", "gpt"), ("claude",), ("gpt",)]
     reproduced, old, refuted = re.split(r"\n\n(?=[A-Z])", decision.text)
     assert "average() divides by zero for no prices" in reproduced
     assert "Found by claude and gpt. A program of claude shows it." in reproduced
@@ -181,7 +181,7 @@ async def test_what_one_seat_refutes_for_itself_is_examined_as_another_put_it(de
     assert f"[high, shop.py:2] {crash}\n{mean}\n" in shown
     assert "[high, shop.py:2] average() is wrong for 3 prices" in shown
     assert decision.outcome is Outcome.REJECTED
-    assert [it.text for it in decision.proposals] == [
+    assert [proposal.text for proposal in decision.proposals] == [
         f"[high, shop.py:2] {crash}",
         "[high, shop.py:2] average() is wrong for 2 prices",
         "[high, shop.py:2] average() is wrong for 3 prices",
@@ -214,7 +214,7 @@ async def test_a_branch_is_run_as_it_is_whatever_is_checked_out(desk: Roundtable
         desk, read_branch_changes(desk.workspace, "faster"), claude=reviewer(crash), gpt=reviewer()
     )
     assert decision.outcome is Outcome.REJECTED
-    assert [(it.held, it.held_before) for it in (await proofs(desk, held)).proofs] == [(True, False)]
+    assert [(proof.held, proof.held_before) for proof in (await proofs(desk, held)).proofs] == [(True, False)]
     assert git(desk.workspace, "worktree", "list").count("\n") <= 1
     assert git(desk.workspace, "status", "--porcelain").strip() == "M shop.py"
 
@@ -227,7 +227,7 @@ async def test_a_patch_is_laid_over_a_copy_of_the_workspace(desk: Roundtable) ->
     raw = f"{patch}\n".encode()
     held, decision = await reviewed(desk, read_patch_changes(raw), patch=True, claude=reviewer(crash), gpt=reviewer())
     assert decision.outcome is Outcome.REJECTED
-    assert [(it.held, it.held_before) for it in (await proofs(desk, held)).proofs] == [(True, False)]
+    assert [(proof.held, proof.held_before) for proof in (await proofs(desk, held)).proofs] == [(True, False)]
     assert (desk.workspace / "shop.py").read_text() == BEFORE
 
 
@@ -277,7 +277,7 @@ async def test_a_hostile_proof_reaches_nothing_and_shows_nothing(desk: Roundtabl
         claude=reviewer(finding("It crashes", proof=program)),
         gpt=reviewer(),
     )
-    assert [it.held for it in (await proofs(desk, held)).proofs] == [None]
+    assert [proof.held for proof in (await proofs(desk, held)).proofs] == [None]
     assert decision.outcome is Outcome.REACHED
     assert (desk.workspace / "shop.py").read_text() == AFTER
     assert not (desk.workspace.parent / "x").exists()
@@ -286,14 +286,17 @@ async def test_a_hostile_proof_reaches_nothing_and_shows_nothing(desk: Roundtabl
 
 async def test_no_more_programs_run_than_are_allowed_and_each_only_once(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
-    many = [finding(f"Fault {chr(97 + it) * 9}", f"shop.py:{it}", proof=f"exit(1)  # {it}") for it in range(1, 19)]
+    many = [
+        finding(f"Fault {chr(97 + number) * 9}", f"shop.py:{number}", proof=f"exit(1)  # {number}")
+        for number in range(1, 19)
+    ]
     held, _ = await reviewed(
         desk, read_uncommitted_changes(desk.workspace), claude=reviewer(*many), gpt=reviewer(*many[:1])
     )
     ran = (await proofs(desk, held)).proofs
-    assert sum(it.held is False for it in ran) == 17
-    assert {it.why for it in ran if it.held is None} == {"No more than 16 programs are run at a time."}
-    assert {it.seat for it in ran[:2]} == {"claude", "gpt"}
+    assert sum(result.held is False for result in ran) == 17
+    assert {result.why for result in ran if result.held is None} == {"No more than 16 programs are run at a time."}
+    assert {result.seat for result in ran[:2]} == {"claude", "gpt"}
 
 
 async def test_a_review_that_is_killed_anywhere_goes_on_and_runs_and_asks_nothing_twice(desk: Roundtable) -> None:
@@ -321,7 +324,7 @@ async def test_the_next_review_is_told_nothing_of_this_one(desk: Roundtable) -> 
 
 
 async def test_nobody_reads_what_the_others_found_before_all_have_spoken(desk: Roundtable) -> None:
-    script = {"seats": {it: {"turns": reviewer(finding(f"Seen by {it}"))} for it in ("claude", "gpt")}}
+    script = {"seats": {name: {"turns": reviewer(finding(f"Seen by {name}"))} for name in ("claude", "gpt")}}
     house = ProvingHouse(script, None, desk.workspace)
     await house.open(seats=("claude", "gpt"))
     await house.run()

@@ -32,16 +32,16 @@ ANSWERS = {"architecture-dispute": "option-1", "execution-rerun": "yes", "delive
 
 def moments(records: Sequence[Recorded]) -> Iterator[tuple[str, ...]]:
     """One for each kind of fact in each stage, and for each kind of step."""
-    for it in records:
-        match it.event:
+    for record in records:
+        match record.event:
             case TurnAsked() | MoveMade():
-                yield it.event.round.partition("/")[0], type(it.event).__name__
+                yield record.event.round.partition("/")[0], type(record.event).__name__
             case EffectStarted():
-                yield it.event.step.partition("/")[0], "started", type(it.event.effect).__name__
+                yield record.event.step.partition("/")[0], "started", type(record.event.effect).__name__
             case EffectDone():
-                yield it.event.step.partition("/")[0], "done", type(it.event.result).__name__
+                yield record.event.step.partition("/")[0], "done", type(record.event.result).__name__
             case GateAnswered():
-                yield it.event.gate, "answered"
+                yield record.event.gate, "answered"
             case _:
                 pass
 
@@ -51,15 +51,15 @@ def killed(pid: int) -> None:
     family = [pid, *_children(pid)]
     os.kill(pid, signal.SIGKILL)
     give_up = time.monotonic() + PATIENCE
-    while left := [it for it in family if _runs(it)]:
+    while left := [process for process in family if _runs(process)]:
         assert time.monotonic() < give_up, left
         time.sleep(0.01)
 
 
 def _children(pid: int) -> list[int]:
-    parents = {int(it.name): _stat(int(it.name))[1] for it in Path("/proc").iterdir() if it.name.isdigit()}
+    parents = {int(path.name): _stat(int(path.name))[1] for path in Path("/proc").iterdir() if path.name.isdigit()}
     found = [child for child, parent in parents.items() if parent == str(pid)]
-    return [*found, *(it for child in found for it in _children(child))]
+    return [*found, *(process for child in found for process in _children(child))]
 
 
 def _stat(pid: int) -> tuple[str, str]:
@@ -121,7 +121,7 @@ class Lives:
             return False
         async with asyncio.timeout(PATIENCE):
             while not await self._news(0.005):
-                if any(_name(it) == "bwrap" for it in _children(pid)):
+                if any(_name(child) == "bwrap" for child in _children(pid)):
                     return True
         return False
 
@@ -146,7 +146,7 @@ class Lives:
 
 def handed_over(target: Path) -> dict[str, str]:
     """The files of the project; its decisions lie in a folder beneath."""
-    return {it.name: it.read_text() for it in target.glob("*") if it.is_file()}
+    return {path.name: path.read_text() for path in target.glob("*") if path.is_file()}
 
 
 @pytest.mark.feature("S0.68", "S0.144")
@@ -154,7 +154,7 @@ async def test_killed_in_every_stage_nothing_is_asked_or_done_twice_and_the_proj
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await sandbox()
-    work, home, scratch = (tmp_path / it for it in ("work", "home", "scratch"))
+    work, home, scratch = (tmp_path / name for name in ("work", "home", "scratch"))
     work.mkdir()
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
@@ -171,13 +171,14 @@ async def test_killed_in_every_stage_nothing_is_asked_or_done_twice_and_the_proj
                 await lives.end()
             for end in list_stage_ends(Session.fold("", lives.records)):
                 files = {
-                    it.path: (it.after or b"").decode() for it in await DraftStore(desk.parts.record).files(end.draft)
+                    file.path: (file.after or b"").decode()
+                    for file in await DraftStore(desk.parts.record).files(end.draft)
                 }
                 assert files == project(end.stage), end.stage
     assert nothing_twice(lives.records)
     assert handed_over(work / "todo") == project()
-    assert sorted(it.name for it in work.iterdir()) == ["todo"]
-    left = [it for it in scratch.rglob("*") if it.parent != scratch or it.name != f"roundtable-{os.getuid()}"]
+    assert sorted(path.name for path in work.iterdir()) == ["todo"]
+    left = [path for path in scratch.rglob("*") if path.parent != scratch or path.name != f"roundtable-{os.getuid()}"]
     assert left == [], "what a killed process left was cleared away by the next one"
     assert lives.deaths > 4 * len(STAGES)
     assert lives.deaths_in_a_sandbox >= len(STAGES[2:]), "one at least in each stage that runs something"
@@ -186,15 +187,15 @@ async def test_killed_in_every_stage_nothing_is_asked_or_done_twice_and_the_proj
 def nothing_twice(records: Sequence[Recorded]) -> bool:
     """Whether all that is on the record was neither asked nor done again after it was there, and it came to an end."""
     settled: set[str] = set()
-    for it in records:
-        match it.event:
+    for record in records:
+        match record.event:
             case TurnAsked() | MoveMade():
-                turn = f"{it.event.round}/{it.event.seat}"
+                turn = f"{record.event.round}/{record.event.seat}"
                 assert turn not in settled, turn
-                settled |= {turn} if isinstance(it.event, MoveMade) else set()
+                settled |= {turn} if isinstance(record.event, MoveMade) else set()
             case EffectStarted() | EffectDone():
-                assert it.event.step not in settled, it.event.step
-                settled |= {it.event.step} if isinstance(it.event, EffectDone) else set()
+                assert record.event.step not in settled, record.event.step
+                settled |= {record.event.step} if isinstance(record.event, EffectDone) else set()
             case _:
                 pass
     decision = Session.fold("", records).decision

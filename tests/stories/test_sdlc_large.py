@@ -42,10 +42,10 @@ async def test_of_an_existing_project_that_is_too_large_seats_get_the_map_and_th
     for end in ends:
         assert "4 of 5 files of the project were shown; for the others there is no room in the windows." in end.notices
         assert "Not read: .env is a sensitive file and is never shown to a model." in end.notices
-    assert any("of 5 files of the project were shown" in it for it in notice_sentences(decision))
+    assert any("of 5 files of the project were shown" in sentence for sentence in notice_sentences(decision))
 
 
 async def test_a_project_that_fits_is_told_of_without_a_word_on_room(bench: Roundtable) -> None:
     meeting, _, (end,) = await held(bench, DEVELOPMENT, seats={"claude": writes(SUM)}, existing=True)
     assert "There is no room" not in meeting.prompt("development/1-write", "claude")
-    assert not [it for it in end.notices if "shown" in it]
+    assert not [notice for notice in end.notices if "shown" in notice]

@@ -45,12 +45,12 @@ async def test_a_budget_that_ends_between_stages_leaves_what_was_made_to_be_hand
     decision = await meeting.hold("sdlc")
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "delivered"), decision_sentence(decision)
     ends = list_stage_ends(await bench.sessions.get(meeting.session))
-    assert [it.how for it in ends] == ["alone", "failed", "failed"]
+    assert [end.how for end in ends] == ["alone", "failed", "failed"]
     assert "qa: Nobody was asked: the limits of the session were reached." in notice_sentences(decision)
     assert "closing: Nobody was asked: the limits of the session were reached." in notice_sentences(decision)
     assert decision_sentence(decision).startswith("1 stage was held: development.")
     assert "D1 development" in decision.text
-    again = [it.call.partition("/")[0] for it in meeting.voices.calls]
+    again = [call.call.partition("/")[0] for call in meeting.voices.calls]
     assert again == ["development"]
 
 
@@ -92,10 +92,10 @@ async def test_the_commit_of_an_extended_project_says_what_was_wanted_how_it_cam
     assert message.splitlines()[0] == IDEA.rstrip(".")
     assert "\n\nD1 R1 A user can log in. R2 What was done can be undone.\nrequirements was agreed on" in message
     assert "- accounts.py: login from gpt\n- accounts.py: rollback from gemini" in message
-    assert [it for it in message.splitlines() if it.startswith("Produced-By: ")] == PRODUCED
+    assert [line for line in message.splitlines() if line.startswith("Produced-By: ")] == PRODUCED
     change = summarize_change(session)
     assert change is not None
-    wrote_by = {it.hunk.path: it.wrote for it in change.hunks}
+    wrote_by = {hunk.hunk.path: hunk.wrote for hunk in change.hunks}
     assert wrote_by == {
         "accounts.py": ("claude", "gpt", "gemini"),
         "slug.py": ("claude",),
@@ -111,7 +111,7 @@ async def test_what_is_applied_later_is_still_of_those_who_wrote_it(bench: Round
     message = git(bench.workspace, "log", "-1", "--format=%B")
     assert message.splitlines()[0] == IDEA.rstrip(".")
     assert "\n\nD1 R1 A user can log in." in message
-    assert [it for it in message.splitlines() if it.startswith("Produced-By: ")] == PRODUCED
+    assert [line for line in message.splitlines() if line.startswith("Produced-By: ")] == PRODUCED
 
 
 # --- what is kept ---------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ async def test_what_is_applied_later_is_still_of_those_who_wrote_it(bench: Round
 @pytest.mark.feature("S0.149")
 async def test_a_later_meeting_is_told_what_the_stages_agreed_on(bench: Roundtable) -> None:
     await extended(bench)
-    kept = [it.text for it in await bench.memory.entries((EntryKind.DECISION,))]
+    kept = [entry.text for entry in await bench.memory.entries((EntryKind.DECISION,))]
     assert kept == ["requirements: R1 A user can log in. R2 What was done can be undone."]
     (told,), _ = await bench.memory.recalled(IDEA)
     assert told.text == f"{IDEA} Decided: {kept[0]}"
@@ -129,7 +129,7 @@ async def test_a_later_meeting_is_told_what_the_stages_agreed_on(bench: Roundtab
 async def test_where_no_stage_was_for_words_what_was_written_is_remembered(bench: Roundtable) -> None:
     meeting = Held(bench, claude=writes({"accounts.py": ACCOUNTS["claude"]}))
     await meeting.hold("sdlc", IDEA, settings=settings(DEVELOPMENT), answers=YES)
-    kept = [it.text for it in await bench.memory.entries((EntryKind.DECISION,))]
+    kept = [entry.text for entry in await bench.memory.entries((EntryKind.DECISION,))]
     assert kept == ["development: Files written: accounts.py."]
 
 

@@ -36,7 +36,7 @@ SHORT = (DEVELOPMENT,)
 
 def names(folder: Path) -> list[str]:
     """What lies in a folder."""
-    return sorted(it.name for it in folder.iterdir())
+    return sorted(path.name for path in folder.iterdir())
 
 
 def seats(**beside: str) -> dict[str, Turns]:
@@ -196,7 +196,9 @@ async def test_every_version_of_every_file_is_kept_with_whose_it_is(bench: Round
     meeting, _ = await made(bench, tmp_path / "accounts")
     session, records = await bench.sessions.get(meeting.session), await bench.sessions.records(meeting.session)
     found = await bench.changes.project_versions(session, records)
-    told = {it.name: [(change.path, change.became, change.words) for change in it.changes] for it in found}
+    told = {
+        finding.name: [(change.path, change.became, change.words) for change in finding.changes] for finding in found
+    }
     assert told == {
         "requirements": [],
         **{f"development/{seat}": [("accounts.py", "new", seat)] for seat in ("claude", "gpt", "gemini")},

@@ -132,7 +132,7 @@ async def review(desk: Roundtable, **seats: Turns) -> tuple[Held, StageEnd]:
 
 async def files_of(desk: Roundtable, end: StageEnd) -> dict[str, str]:
     """What a stage wants to be written."""
-    return {it.path: (it.after or b"").decode() for it in await DraftStore(desk.parts.record).files(end.draft)}
+    return {file.path: (file.after or b"").decode() for file in await DraftStore(desk.parts.record).files(end.draft)}
 
 
 @pytest.mark.feature("S0.31", "S0.35", "S0.36", "S0.19", "S0.37", "S0.47")
@@ -144,7 +144,7 @@ async def test_every_part_is_read_by_all_weighed_once_without_code_and_mended_pa
         gemini=turns(),
     )
     session = await desk.sessions.get(held.session)
-    names = [f"code-review/{it}" for it in ("1-chunk", "2-chunk", "3-judge", "1-fix", "2-fix")]
+    names = [f"code-review/{round}" for round in ("1-chunk", "2-chunk", "3-judge", "1-fix", "2-fix")]
     assert list(session.rounds) == names, "no debate, one judge"
     for part in names[:2]:
         assert sorted(session.rounds[part].turns) == ["claude", "gemini", "gpt"]
@@ -164,7 +164,7 @@ async def test_every_part_is_read_by_all_weighed_once_without_code_and_mended_pa
     assert sorted(wanted) == ["shop/cart.py", "shop/stock.py"]
     assert wanted["shop/cart.py"] == CART.replace("take(item, stock, count)", MENDED_CART)
     assert "so many are not left" in wanted["shop/stock.py"]
-    assert [(it.path, it.seat) for it in end.took] == [("shop/cart.py", "claude"), ("shop/stock.py", "claude")]
+    assert [(part.path, part.seat) for part in end.took] == [("shop/cart.py", "claude"), ("shop/stock.py", "claude")]
     fixed = held.prompt("code-review/1-fix", "claude")
     assert "def add" in fixed
     assert "def take" not in fixed, "only the files of its part are shown to who mends it"
@@ -180,7 +180,7 @@ async def test_a_fix_that_breaks_what_passed_is_dropped_and_the_others_stay(desk
     assert "Not mended: the fix was discarded because tests passed before it and not with it." in end.text
     assert f"{SWAPPED} Mended: " in end.text
     assert sorted(await files_of(desk, end)) == ["shop/cart.py"]
-    assert [it.path for it in end.took] == ["shop/cart.py"]
+    assert [part.path for part in end.took] == ["shop/cart.py"]
 
 
 async def test_a_fix_of_files_that_were_not_shown_is_not_taken(desk: Roundtable) -> None:
@@ -198,7 +198,7 @@ async def test_what_is_no_fault_is_left_as_it_is_and_a_program_is_not_overruled(
     heads = [line for line in end.text.splitlines() if line.endswith(":")]
     assert heads == ["CRITICAL:", "WARNINGS:"], "F1 was shown by a program, so it is no matter of taste"
     assert f"- F2 [high, shop/stock.py:2] {BELOW}" in end.text
-    assert not any(it.endswith("2-fix") for it in (await desk.sessions.get(held.session)).rounds)
+    assert not any(round.endswith("2-fix") for round in (await desk.sessions.get(held.session)).rounds)
 
 
 DISCUSS = "DISCUSS:\n- Whether F2 can happen at all"
@@ -213,7 +213,7 @@ async def test_what_a_judge_cannot_weigh_is_looked_at_once_more_by_its_words_alo
     ]
     claude = [*judge, *turns(chunk_2=SEEN_THERE, look="F2 it is.", fix_2=FIX_STOCK)]
     held, end = await review(desk, claude=claude, **seats)
-    rounds = [f"code-review/{it}" for it in ("1-chunk", "2-chunk", "3-judge", "4-look", "4-judge", "2-fix")]
+    rounds = [f"code-review/{round}" for round in ("1-chunk", "2-chunk", "3-judge", "4-look", "4-judge", "2-fix")]
     assert list((await desk.sessions.get(held.session)).rounds) == rounds
     looked = held.prompt("code-review/4-look", "gpt")
     assert "Whether F2 can happen at all" in looked
@@ -274,7 +274,7 @@ async def test_a_file_that_is_longer_than_a_part_is_mended_where_its_line_is_and
     write(desk.workspace, {"shop/long.py": LONG})
     commit(desk.workspace, "A long file")
     held, end = await reviewed_long(desk)
-    (fixed,) = (it for it in (await desk.sessions.get(held.session)).rounds if it.endswith("-fix"))
+    (fixed,) = (round for round in (await desk.sessions.get(held.session)).rounds if round.endswith("-fix"))
     asked = held.prompt(fixed, "claude")
     assert DIVIDED in asked
     assert "def long_0(" not in asked
@@ -377,8 +377,8 @@ async def test_who_wrote_a_file_mends_it_in_a_project_that_began_with_nothing(de
     given = {"after-development": "continue", "after-code-review": "stop"}
     await asyncio.gather(held.hold("sdlc"), person(desk, held, given))
     first, second = list_stage_ends(await desk.sessions.get(held.session))
-    assert {it.seat for it in first.took} == {"gpt"}
-    assert [(it.path, it.seat) for it in second.took] == [("shop/cart.py", "gpt")]
+    assert {part.seat for part in first.took} == {"gpt"}
+    assert [(part.path, part.seat) for part in second.took] == [("shop/cart.py", "gpt")]
     before, after = await files_of(desk, first), await files_of(desk, second)
     assert before == {"shop/cart.py": CART, "shop/stock.py": STOCK}, "nothing of the workspace is the project's"
     assert after == {"shop/cart.py": CART.replace("take(item, stock, count)", MENDED_CART), "shop/stock.py": STOCK}
@@ -399,31 +399,31 @@ async def test_of_200_files_each_is_read_once_by_every_seat_and_faults_between_f
         held = Held(desk, **{name: turns() for name in ("claude", "gpt", "gemini")})
         await held.hold("sdlc", "Is it sound?", settings=told(chunk=20_000))
         session = await desk.sessions.get(held.session)
-        (cut,) = (it for it in session.results.values() if isinstance(it, ProjectSplit))
-        maps = [(await desk.sessions.read_blob(it.map.digest)).decode() for it in cut.chunks if it.map]
+        (cut,) = (result for result in session.results.values() if isinstance(result, ProjectSplit))
+        maps = [(await desk.sessions.read_blob(chunk.map.digest)).decode() for chunk in cut.chunks if chunk.map]
         (end,) = list_stage_ends(session)
     assert (end.how, end.notices) == ("agreed", ())
     assert len(maps) == len(cut.chunks) == len(session.rounds) > 10
-    assert sorted(it.name for chunk in cut.chunks for it in chunk.files) == sorted(made.files)
+    assert sorted(file.name for chunk in cut.chunks for file in chunk.files) == sorted(made.files)
 
     files = sum(map(len, made.files.values())) / BYTES_PER_TOKEN
-    shown = sum(len(it.encode()) for it in maps) / BYTES_PER_TOKEN
+    shown = sum(len(map.encode()) for map in maps) / BYTES_PER_TOKEN
     for seat in ("claude", "gpt", "gemini"):
         prompts = [held.prompt(round, seat) for round in session.rounds]
         for path, text in made.files.items():
-            assert sum(f'<context from="{path}">\n{text.decode()}' in it for it in prompts) == 1, path
-        lengths = [len(it.encode()) / BYTES_PER_TOKEN for it in prompts]
+            assert sum(f'<context from="{path}">\n{text.decode()}' in prompt for prompt in prompts) == 1, path
+        lengths = [len(prompt.encode()) / BYTES_PER_TOKEN for prompt in prompts]
         assert max(lengths) + REVIEW.tokens < UNKNOWN_WINDOW_TOKENS
         assert sum(lengths) <= 1.1 * (files + shown)
 
     prompts = [held.prompt(round, "gpt") for round in session.rounds]
-    bare = [it.replace(shown, "") for it, shown in zip(prompts, maps, strict=True)]
+    bare = [pair.replace(shown, "") for pair, shown in zip(prompts, maps, strict=True)]
     print(f"\n{len(made.files)} files of {files:,.0f} tokens in {len(prompts)} parts, {shown:,.0f} tokens of map;")
     print(f"{sum(map(len, prompts)) / BYTES_PER_TOKEN:,.0f} tokens for each seat\n")
     print(f"{'fault':<18}{'defined':<42}{'used wrongly':<42}{'with the map':<15}without")
     for fault in made.faults:
         ends = (fault.defined, fault.used)
-        having, lacking = (sum(all(says(it, end) for end in ends) for it in texts) for texts in (prompts, bare))
+        having, lacking = (sum(all(says(text, end) for end in ends) for text in texts) for texts in (prompts, bare))
         print(f"{fault.name:<18}{fault.defined.place:<42}{fault.used.place:<42}{f'{having} prompts':<15}{lacking}")
         assert having >= 1, fault
         assert lacking == 0, fault

@@ -35,7 +35,7 @@ SUM = {"main.py": RIGHT, "adding.py": FAULTY, "run.toml": PLAN}
 
 def seat(project: dict[str, str], *fixes: dict[str, str], more: Sequence[dict[str, str]] = ()) -> Turns:
     """A seat that writes a project and then, run by run, what is to mend it."""
-    mends = [{"round": f"*{number}/1-analyse", "text": wrote(it)} for number, it in enumerate(fixes, 1)]
+    mends = [{"round": f"*{number}/1-analyse", "text": wrote(text)} for number, text in enumerate(fixes, 1)]
     return [{"round": "*-write", "text": wrote(project)}, *mends, *more]
 
 
@@ -54,7 +54,7 @@ async def opened(bench: Roundtable, *seats: Turns, answers: dict[str, str] = YES
 
 async def ended(bench: Roundtable, meeting: Held) -> StageEnd:
     ends = list_stage_ends(await bench.sessions.get(meeting.session))
-    assert [it.stage for it in ends] == ["development", "execution"]
+    assert [end.stage for end in ends] == ["development", "execution"]
     return ends[-1]
 
 
@@ -66,14 +66,14 @@ async def until_open(bench: Roundtable, meeting: Held, gate: str) -> None:
 
 async def runs(bench: Roundtable, meeting: Held) -> dict[str, ProjectRan]:
     results = (await bench.sessions.get(meeting.session)).results
-    return {step: it for step, it in results.items() if isinstance(it, ProjectRan)}
+    return {step: result for step, result in results.items() if isinstance(result, ProjectRan)}
 
 
 async def test_a_program_that_runs_needs_no_analysis(bench: Roundtable) -> None:
     meeting, end = await held(bench, seat({**SUM, "adding.py": MENDED}))
     assert (end.how, end.notices) == ("ran", ())
     assert "the sum is 3" in end.text
-    assert not [it for it in meeting.voices.calls if "analyse" in it.call]
+    assert not [call for call in meeting.voices.calls if "analyse" in call.call]
 
 
 @pytest.mark.feature("S0.55", "S0.58", "S0.59")
@@ -108,7 +108,7 @@ async def test_a_person_may_look_at_what_was_mended_and_leave_the_program_as_it_
     state = await bench.sessions.get(meeting.session)
     shown = state.results["execution/1/shown"]
     assert isinstance(shown, ChangePlanned)
-    assert "adding.py" in [it.path for it in shown.hunks]
+    assert "adding.py" in [hunk.path for hunk in shown.hunks]
     assert (end.how, len(await runs(bench, meeting))) == ("failed", 1)
     assert "What was mended last was not run." in end.notices
     assert end.notices[-1].startswith("The program fails after 1 run: run (python main.py) ended with exit code 1: ")
@@ -122,7 +122,9 @@ async def test_after_three_mended_runs_that_fail_it_is_given_up_with_what_the_la
     assert end.how == "failed"
     assert "the sum is 30" in end.text
     assert "still fails after 4 runs" in end.notices[-1]
-    assert not [it for it in meeting.voices.calls if it.call.startswith("execution/4/")], "nobody is asked in vain"
+    assert not [call for call in meeting.voices.calls if call.call.startswith("execution/4/")], (
+        "nobody is asked in vain"
+    )
 
 
 async def test_seats_are_told_of_the_last_run_and_not_of_those_before_it(bench: Roundtable) -> None:
@@ -165,7 +167,7 @@ async def test_a_dockerfile_that_nothing_can_build_and_no_plan_is_told_with_the_
     meeting, end = await held(bench, seat({"notes.txt": "x\n", "Dockerfile": "FROM x\n"}, {}))
     (run,) = (await runs(bench, meeting)).values()
     assert run.why.startswith("It is unknown how this project is run.")
-    assert any("engine" in it or "not installed" in it for it in run.notes)
+    assert any("engine" in note or "not installed" in note for note in run.notes)
     assert end.how == "failed"
 
 
@@ -190,7 +192,7 @@ async def test_what_a_program_wants_to_install_is_shown_and_waits_for_the_person
     assert "nothing was fetched" in found["execution/1/run"].steps[0].output
     if answer == "yes":
         assert end.how == "ran"
-        assert [it.name for it in found["execution/1/run-installed"].steps] == ["install", "run"]
+        assert [step.name for step in found["execution/1/run-installed"].steps] == ["install", "run"]
         assert "ready" in end.text
     else:
         assert list(found) == ["execution/1/run"]
@@ -212,7 +214,7 @@ async def test_a_yes_to_an_install_step_is_not_one_to_what_it_runs_once_that_was
     assert list(found) == ["execution/1/run", "execution/1/run-installed", "execution/2/run"]
     assert "one" in found["execution/1/run-installed"].steps[1].output
     assert found["execution/2/run"].wants_install == ("sh", "install.sh")
-    assert [it.name for it in found["execution/2/run"].steps] == ["run"]
+    assert [step.name for step in found["execution/2/run"].steps] == ["run"]
 
 
 async def test_the_person_sees_all_of_an_install_step_before_they_say_yes(bench: Roundtable) -> None:
@@ -260,10 +262,10 @@ async def heard(bench: Roundtable, meeting: Held, words: str) -> list[Delta]:
     """What somebody hears who watches the session, until these words are said."""
     deltas: list[Delta] = []
     async with asyncio.timeout(60), aclosing(bench.sessions.watch(meeting.session, here=True)) as watching:
-        async for it in watching:
-            if isinstance(it, Delta):
-                deltas.append(it)
-                if words in it.text:
+        async for task in watching:
+            if isinstance(task, Delta):
+                deltas.append(task)
+                if words in task.text:
                     break
     return deltas
 
@@ -275,7 +277,7 @@ async def test_a_running_program_is_heard_live_and_stopped_from_elsewhere_and_th
     meeting = await opened(bench, seat(ENDLESS))
     holding = asyncio.create_task(meeting.hold("sdlc"))
     deltas = await heard(bench, meeting, "tick 3")
-    assert {(it.round, it.seat) for it in deltas if "tick 1" in it.text} == {("execution/1/run", "")}
+    assert {(delta.round, delta.seat) for delta in deltas if "tick 1" in delta.text} == {("execution/1/run", "")}
     async with await Roundtable.open(code, bench_places) as elsewhere:
         await elsewhere.stop_run(meeting.session)
     decision = await holding
@@ -316,7 +318,7 @@ async def test_a_key_that_a_program_prints_is_neither_heard_nor_recorded(
     program = {"main.py": "print('sk-ant-api03-' + 'A1b2' * 20)\nprint('\\x1b[31mred\\x1b[0m')\nprint('done')\n"}
     meeting = await opened(bench, seat(program))
     holding = asyncio.create_task(meeting.hold("sdlc"))
-    said = "".join(it.text for it in await heard(bench, meeting, "done"))
+    said = "".join(fact.text for fact in await heard(bench, meeting, "done"))
     await holding
     (run,) = (await runs(bench, meeting)).values()
     for words in (said, run.steps[0].output):

@@ -70,9 +70,9 @@ async def test_what_was_ruled_is_told_to_later_stages_without_letters_and_withou
     )
     later = meeting.prompt("qa/1-write", "gpt")
     assert ends[0].text.partition("\n")[2] in later
-    assert [it for it in ("candidate-A", "candidate-B", "gemini", "claude", "I guess") if it in later] == []
+    assert [name for name in ("candidate-A", "candidate-B", "gemini", "claude", "I guess") if name in later] == []
     record = await bench.sessions.get(meeting.session)
-    assert [it.text for it in record.rounds["development/1-judge"].moves()] == [ruling], "kept as it was said"
+    assert [round.text for round in record.rounds["development/1-judge"].moves()] == [ruling], "kept as it was said"
 
 
 async def test_a_stage_in_which_all_write_the_same_is_not_one_seats_alone(bench: Roundtable) -> None:
@@ -88,7 +88,7 @@ async def test_a_seat_that_writes_far_too_many_files_is_told_of_in_a_few_sentenc
     many = {f"m{number}.py": "A = 1\n" for number in range(250)}
     seats = {"claude": writes(many), "gpt": writes({"accounts.py": ACCOUNTS["gpt"]})}
     meeting, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
-    (said,) = (it for it in end.notices if it.startswith("claude's was left out."))
+    (said,) = (notice for notice in end.notices if notice.startswith("claude's was left out."))
     assert said.count("exceeds the limit of 200 files per change.") == 3
     assert said.endswith("And 47 more reasons.")
     assert said in (await bench.sessions.get(meeting.session)).gates["after-development"].question

@@ -74,7 +74,9 @@ async def test_the_judges_seat_goes_round_and_the_next_stage_is_given_what_was_a
     assert '<answer from="decisions: D1 requirements">\nR1 It stores notes.\nR2 It lists them.\n</answer>' in prompt
     assert "Your role: Architect." in prompt
     assert "wants it small" not in prompt, "what was said in an earlier stage is not read out again"
-    assert [it.max_tokens for it in meeting.voices.calls if it.call.startswith("architecture/1-draft")] == [4096] * 3
+    assert [call.max_tokens for call in meeting.voices.calls if call.call.startswith("architecture/1-draft")] == [
+        4096
+    ] * 3
 
 
 @pytest.mark.feature("S0.14", "S0.15")
@@ -86,10 +88,10 @@ async def test_seats_may_speak_in_turn_in_an_order_drawn_by_lot_each_round_and_h
     stage = msgspec.structs.replace(REQUIREMENTS, speaking="sequential")
     await meeting.hold("sdlc", IDEA, settings=settings(stage), answers=YES, seed=1)
     rounds = ("requirements/1-draft", "requirements/2-discuss")
-    spoken = [[it.seat for it in meeting.voices.calls if it.call.startswith(round)] for round in rounds]
+    spoken = [[call.seat for call in meeting.voices.calls if call.call.startswith(round)] for round in rounds]
     assert spoken == [["gpt", "gemini", "claude"], ["gemini", "claude", "gpt"]]
-    prompts = [meeting.prompt(rounds[0], it) for it in spoken[0]]
-    heard = [[it for it in spoken[0] if f"{it} wants it small." in prompt] for prompt in prompts]
+    prompts = [meeting.prompt(rounds[0], round) for round in spoken[0]]
+    heard = [[round for round in spoken[0] if f"{round} wants it small." in prompt] for prompt in prompts]
     assert heard == [[], ["gpt"], ["gpt", "gemini"]]
 
 
@@ -123,8 +125,8 @@ async def test_they_speak_three_times_at_most_and_in_the_third_they_may_still_ag
         ruled = ("*/3-judge", last), ("*-judge", OPEN)
         meeting, _ = await held(bench, {name: seat(name, *ruled) for name in ("claude", "gpt")}, REQUIREMENTS)
         session = await bench.sessions.get(meeting.session)
-        assert list(session.rounds) == [f"requirements/{it}" for it in rounds]
-        assert [it.how for it in list_stage_ends(session)] == [how]
+        assert list(session.rounds) == [f"requirements/{round}" for round in rounds]
+        assert [end.how for end in list_stage_ends(session)] == [how]
         assert ("requirements-dispute" in session.gates) == (how == "failed"), "what stays open is the person's"
 
 
@@ -188,7 +190,7 @@ async def test_what_stays_open_after_the_last_round_is_the_persons_to_decide(ben
     assert (end.how, end.text) == ("chosen", "Store them in SQLite")
     assert decision.outcome is Outcome.REACHED
     session = await bench.sessions.get(meeting.session)
-    assert list(session.rounds) == [f"requirements/{it}" for it in ("1-draft", "1-judge", "2-discuss", "2-judge")]
+    assert list(session.rounds) == [f"requirements/{round}" for round in ("1-draft", "1-judge", "2-discuss", "2-judge")]
     assert "Store them in SQLite" in meeting.prompt("requirements/2-discuss", "gpt")
     assert session.gates["requirements-dispute"].details["option-1"] == "Store them in a file"
 
@@ -236,7 +238,7 @@ async def test_with_nobody_there_to_say_yes_it_ends_after_the_first_stage_and_sa
     meeting, decision = await held(bench, seats, REQUIREMENTS, ARCHITECTURE, given=False)
     assert decision.outcome is Outcome.CANCELLED
     assert decision_sentence(decision) == "It was stopped after requirements: nobody said to go on."
-    assert [it.stage for it in await ends(bench, meeting)] == ["requirements"]
+    assert [end.stage for end in await ends(bench, meeting)] == ["requirements"]
 
 
 async def test_a_seat_that_is_switched_off_later_does_not_keep_a_session_from_being_taken_up(bench: Roundtable) -> None:
@@ -252,7 +254,7 @@ async def test_a_seat_that_is_switched_off_later_does_not_keep_a_session_from_be
     given = {"after-requirements": ("continue", ""), "after-architecture": ("complete", "")}
     decision, _ = await asyncio.gather(meeting.hold("sdlc"), person(bench, meeting, given))
     assert decision.outcome is Outcome.REACHED
-    assert {it.seat for it in meeting.voices.calls if it.call.startswith("architecture/")} == {"gpt"}
+    assert {call.seat for call in meeting.voices.calls if call.call.startswith("architecture/")} == {"gpt"}
 
 
 async def test_what_was_decided_before_on_the_same_question_stands_in_every_first_prompt(bench: Roundtable) -> None:
@@ -293,5 +295,5 @@ async def test_a_rejection_that_an_agreement_answers_is_not_asked_about_again(be
     agreed = f"CONSENSUS: R1 It stores notes in SQLite.\nR2 {decree.id} no longer holds since Ada joined the team."
     meeting, _ = await held(bench, {name: seat(name, ("*-judge", agreed)) for name in ("claude", "gpt")}, REQUIREMENTS)
     session = await bench.sessions.get(meeting.session)
-    assert [it.how for it in list_stage_ends(session)] == ["agreed"]
+    assert [end.how for end in list_stage_ends(session)] == ["agreed"]
     assert "decree" not in session.gates

@@ -48,8 +48,8 @@ async def test_code_alone_is_written_by_all_and_reviewed_and_the_best_of_it_wins
     }
     meeting, session = await held(bench, "code", table)
     assert list(session.rounds) == ["development/1-write", "development/1-judge", "code-review/1-chunk"]
-    judged = next(it for it in meeting.voices.calls if "-judge" in it.call)
-    assert "def add((" not in "".join(it.text for it in judged.messages), "what cannot run is not chosen from"
+    judged = next(call for call in meeting.voices.calls if "-judge" in call.call)
+    assert "def add((" not in "".join(message.text for message in judged.messages), "what cannot run is not chosen from"
     development, review = list_stage_ends(session)
     assert (development.how, development.base) == ("agreed", "gemini")
     assert await files(bench, review) == {"accounts.py": ACCOUNTS["gemini"]}
@@ -61,7 +61,7 @@ async def test_without_docker_three_models_deliberate_from_requirements_to_tests
 ) -> None:
     table = {name: [*PLANNED, *SOUND, *turns] for name, turns in seats().items()}
     meeting, session = await held(bench, "no-docker", table)
-    said = {name: sorted(move.seat for move in it.moves()) for name, it in session.rounds.items()}
+    said = {name: sorted(move.seat for move in round.moves()) for name, round in session.rounds.items()}
     everybody = ["claude", "gemini", "gpt"]
     assert said == {
         "requirements/1-draft": everybody,
@@ -80,7 +80,7 @@ async def test_without_docker_three_models_deliberate_from_requirements_to_tests
     wrote = "Files written: accounts.py.\nThe judge took one candidate as the base, and wanted besides:\n"
     assert f'<answer from="decisions: D3 development">\n{wrote}' in told
     ends = list_stage_ends(session)
-    assert [it.how for it in ends] == ["agreed"] * 5
-    assert not any(isinstance(it, ProjectRan) for it in session.results.values())
+    assert [end.how for end in ends] == ["agreed"] * 5
+    assert not any(isinstance(result, ProjectRan) for result in session.results.values())
     assert sorted(await files(bench, ends[-1])) == ["accounts.py", "test_accounts.py"]
     assert (await files(bench, ends[-1]))["accounts.py"] == DIRECTED

@@ -36,7 +36,7 @@ IDEA = "Accounts with a history that can be undone."
 def writes(*files: dict[str, str], **rounds: str) -> Turns:
     """A seat that writes these files, round by round, and says this in rounds whose names end so."""
     said = [{"round": f"*-{round.replace('_', '-')}", "text": text} for round, text in rounds.items()]
-    return [*said, *({"round": f"*{number}-write", "text": wrote(it)} for number, it in enumerate(files, 1))]
+    return [*said, *({"round": f"*{number}-write", "text": wrote(text)} for number, text in enumerate(files, 1))]
 
 
 def accounts(**rounds: str) -> dict[str, Turns]:
@@ -60,7 +60,7 @@ async def held(
 async def files(bench: Roundtable, end: StageEnd) -> dict[str, str | None]:
     """The project after a stage, by path."""
     found = await DraftStore(bench.parts.record).files(end.draft)
-    return {it.path: it.after.decode() if it.after is not None else None for it in found}
+    return {finding.path: finding.after.decode() if finding.after is not None else None for finding in found}
 
 
 def names(folder: Path) -> list[str]:
@@ -70,7 +70,7 @@ def names(folder: Path) -> list[str]:
 
 def asked(meeting: Held) -> list[str]:
     """Every call that was made, but for the attempt."""
-    return sorted(it.call.partition("#")[0] for it in meeting.voices.calls)
+    return sorted(call.call.partition("#")[0] for call in meeting.voices.calls)
 
 
 @pytest.mark.feature("S0.5", "S0.16", "S0.18", "S0.20")
@@ -131,7 +131,7 @@ async def test_who_judges_reads_what_running_showed_and_no_name(bench: Roundtabl
     assert [name for name in ("claude", "gpt", "gemini", "candidate-C", "your change") if name in read] == []
     shown = "Running it: Tests it did not pass: candidate-A: test_it.py::test_it."
     assert f'<answer from="candidates: candidate-B">\n{shown}' in read
-    assert [it for it in end.notices if "left out" in it] == [
+    assert [notice for notice in end.notices if "left out" in notice] == [
         "gemini's was left out. its own tests: gemini: test_it.py::test_it failed."
     ]
 
@@ -202,7 +202,7 @@ async def test_what_must_be_fixed_is_asked_of_the_bases_author_alone_who_sees_wh
     whole = part(HEAD, "claude") + part(LOGIN, "gpt") + part(ROLLBACK, "claude") + LIMITED
     seats["claude"].insert(0, {"round": "*-refine", "text": wrote({"accounts.py": whole})})
     meeting, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
-    assert [it for it in asked(meeting) if "refine" in it] == ["development/1-refine/claude"]
+    assert [call for call in asked(meeting) if "refine" in call] == ["development/1-refine/claude"]
     shown = meeting.prompt("development/1-refine", "claude")
     assert "users in accounts.py must take a limit" in shown
     assert part(LOGIN, "gpt").strip() in shown
@@ -222,9 +222,11 @@ async def test_a_merge_that_fails_what_the_base_passed_is_dropped_and_that_is_sa
     ]
     _, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
     assert (await files(bench, end))["accounts.py"] == ACCOUNTS["claude"]
-    dropped = next(it for it in end.notices if it.startswith("What the judge wanted besides was dropped"))
+    dropped = next(notice for notice in end.notices if notice.startswith("What the judge wanted besides was dropped"))
     assert dropped.endswith("so claude's stands alone. its own tests: claude: test_accounts.py::test_nobody failed.")
-    assert any(it.startswith("The judge wanted this, and it was not done: users in accounts.py") for it in end.notices)
+    assert any(
+        notice.startswith("The judge wanted this, and it was not done: users in accounts.py") for notice in end.notices
+    )
 
 
 async def test_what_nobody_agrees_on_is_put_before_the_person_with_how_each_ran(bench: Roundtable) -> None:
@@ -257,8 +259,10 @@ async def test_where_nothing_passes_all_write_again_knowing_why_before_any_judge
     assert "Not written. accounts.py: accounts.py would not parse" in again
     assert (end.how, end.base) == ("alone", "gpt")
     assert await files(bench, end) == whole
-    assert not any("judge" in it for it in asked(meeting))
-    assert any(it.startswith("claude's was left out. accounts.py: accounts.py would not parse") for it in end.notices)
+    assert not any("judge" in call for call in asked(meeting))
+    assert any(
+        notice.startswith("claude's was left out. accounts.py: accounts.py would not parse") for notice in end.notices
+    )
 
 
 async def test_where_nothing_can_be_written_at_all_the_stage_says_why_of_each(bench: Roundtable) -> None:
@@ -268,7 +272,7 @@ async def test_where_nothing_can_be_written_at_all_the_stage_says_why_of_each(be
     }
     _, decision, (end,) = await held(bench, msgspec.structs.replace(DEVELOPMENT, rounds=1), seats=seats)
     assert (end.how, end.draft) == ("failed", "")
-    assert [it.partition("'s was left out. ")[0] for it in end.notices] == ["claude", "gpt"]
+    assert [notice.partition("'s was left out. ")[0] for notice in end.notices] == ["claude", "gpt"]
     assert "../outside.py" in end.notices[1]
     assert decision.outcome is Outcome.DEADLOCK
 
@@ -278,8 +282,8 @@ async def test_seats_may_write_in_turn_and_see_what_was_written_before_them(benc
     stage = msgspec.structs.replace(DEVELOPMENT, speaking="sequential")
     seats = accounts(judge="CONSENSUS: BASE=candidate-A. INCORPORATE: none MUST_FIX: none")
     meeting, _, _ = await held(bench, stage, seats=seats)
-    order = [it.seat for it in meeting.voices.calls if "-write" in it.call]
-    heard = [sum("adds a user" in it.messages[-1].text for it in [call]) for call in meeting.voices.calls[:3]]
+    order = [call.seat for call in meeting.voices.calls if "-write" in call.call]
+    heard = [sum("adds a user" in request.messages[-1].text for request in [call]) for call in meeting.voices.calls[:3]]
     assert heard == [0, 1, 1]
     assert f"{WORDS[order[0]]['name']} adds a user" in meeting.prompt("development/1-write", order[2])
 
@@ -327,7 +331,9 @@ async def test_tests_of_one_stage_are_checks_of_the_next_and_all_is_laid_over_wh
     session = await bench.sessions.get(meeting.session)
     ran = session.results["service/1-try"]
     assert isinstance(ran, CandidatesTried)
-    assert {it.seat: [(check.name, check.passed) for check in it.checks] for it in ran.candidates} == {
+    assert {
+        candidate.seat: [(check.name, check.passed) for check in candidate.checks] for candidate in ran.candidates
+    } == {
         "claude": [("tests", True)],
         "gpt": [("tests", False)],
     }, "what earlier stages wrote as tests says whether a later one breaks anything"
@@ -347,7 +353,7 @@ async def test_a_later_stage_cannot_take_the_tests_of_an_earlier_one_away(bench:
     stages = (QA, msgspec.structs.replace(SERVICE, rounds=1))
     _, _, (qa, service) = await held(bench, *stages, seats=seats)
     assert (service.how, service.draft) == ("failed", qa.draft)
-    assert [it.startswith("claude's was left out. test_accounts.py: ") for it in service.notices] == [True]
+    assert [notice.startswith("claude's was left out. test_accounts.py: ") for notice in service.notices] == [True]
 
 
 async def test_a_project_from_nothing_knows_nothing_of_the_folder_it_was_asked_for_in(
@@ -360,12 +366,14 @@ async def test_a_project_from_nothing_knows_nothing_of_the_folder_it_was_asked_f
     assert not session.rounds["development/1-write"].opened.turns.at_bench, "an agent gets no copy of that folder"
     ran = session.results["development/1-try"]
     assert isinstance(ran, CandidatesTried)
-    assert [it.checks for it in ran.candidates] == [()], "the repository's failing test is no check of this project"
+    assert [candidate.checks for candidate in ran.candidates] == [()], (
+        "the repository's failing test is no check of this project"
+    )
     assert await files(bench, end) == {"slug.py": SLUG}
     assert "NotImplementedError" not in meeting.prompt("development/1-write", "claude")
     assert (code / "slug.py").read_text() == STUB
     assert names(code) == before
-    assert [it.name for it in bench_places.nothing.iterdir()] == [".git"]
+    assert [path.name for path in bench_places.nothing.iterdir()] == [".git"]
 
 
 @pytest.mark.feature("S0.46", "S0.47")
@@ -390,8 +398,11 @@ async def test_an_existing_project_is_shown_and_extended_by_edits_and_by_whole_f
     assert session.rounds["development/1-write"].opened.turns.at_bench
     ran = session.results["development/1-try"]
     assert isinstance(ran, CandidatesTried)
-    assert [[check.name for check in it.checks if check.passed] for it in ran.candidates] == [["tests"], ["tests"]]
-    assert any(isinstance(it, MergeTried) and it.candidate.passed for it in session.results.values())
+    assert [[check.name for check in candidate.checks if check.passed] for candidate in ran.candidates] == [
+        ["tests"],
+        ["tests"],
+    ]
+    assert any(isinstance(result, MergeTried) and result.candidate.passed for result in session.results.values())
     made = await files(bench, end)
     assert made["slug.py"] == 'def slugify(text):\n    return "-".join(text.lower().split())\n'
     assert sorted(made) == ["cli.py", "slug.py"]
@@ -417,7 +428,7 @@ async def test_killed_after_every_fact_it_ends_in_the_same_files_and_asks_and_ru
     decision = await every_death(life, seats=SEATS[:2], settings=settings(DEVELOPMENT), answers=YES)
     assert decision.outcome is Outcome.REACHED
     (end,) = list_stage_ends(await ended[-1].session())
-    assert [it.after for it in await DraftStore(ended[-1].store).files(end.draft)] == [whole.encode()]
+    assert [file.after for file in await DraftStore(ended[-1].store).files(end.draft)] == [whole.encode()]
 
 
 @pytest.mark.feature("S0.47")

@@ -88,7 +88,7 @@ async def test_definitely_split_against_never_split_is_divergent_and_followed_up
     assert second_opinion_stop_reason(session) == "follow_up_complete"
     assert [second_opinion_prompt_role(name) for name in session.rounds] == ["initial", "follow_up"]
     assert "They disagree." in prompt(house, FOLLOW_UP, "claude")
-    assert [it.seat for it in decision.dissent] == list(PAIR)
+    assert [dissent.seat for dissent in decision.dissent] == list(PAIR)
 
 
 def test_that_they_differ_is_said_once_and_is_no_deadlock(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ async def test_an_agreement_names_what_it_hangs_on_and_that_one_model_gave_it() 
     assert decision_sentence(decision).endswith(
         "come to the same, in the first round. claude sees risks to be settled first."
     )
-    assert decision.position == next(it.text for it in decision.proposals if it.id == decision.winner)
+    assert decision.position == next(proposal.text for proposal in decision.proposals if proposal.id == decision.winner)
     told = "All 2 seats used the same voice, script:test."
     assert f"Counted 2 of 2 (claude, opencode). {told}" in render_plain_lines(render_decision_lines(session, "here"))
     assert told in render_transcript(session)
@@ -235,7 +235,9 @@ async def test_the_synthesis_is_made_by_code_and_quotes_every_seat_without_a_maj
     assert decision.outcome is Outcome.DEADLOCK, "two of three outvote nobody here"
     assert not decision.winner
     assert not decision.author
-    assert ("gemini", "Leave it", "One team.") in [(it.seat, it.position, it.text) for it in decision.dissent]
+    assert ("gemini", "Leave it", "One team.") in [
+        (dissent.seat, dissent.position, dissent.text) for dissent in decision.dissent
+    ]
     assert find_meeting("second-opinion").gates == (), "there is nothing to ask the person"
 
 
@@ -266,7 +268,7 @@ async def test_when_every_participant_fails_it_says_so(follow_up: bool) -> None:
     house = table(claude=FAILING, opencode=FAILING)
     decision = await held(house, follow_up=follow_up)
     assert decision.outcome is Outcome.INSUFFICIENT
-    assert [it.seat for it in decision.missing] == list(PAIR)
+    assert [absence.seat for absence in decision.missing] == list(PAIR)
     assert second_opinion_stop_reason(await house.session()) == "all_participants_failed"
 
 
@@ -331,9 +333,9 @@ def test_claude_and_opencode_give_a_second_opinion_from_one_command(tmp_path: Pa
     seats = cli.script(**SPLIT)
     told = cli.run("ask", "--topic", "Should we split it?", *seats, "--follow-up-once", "--json", code=3)
     facts = [json.loads(line) for line in told.stdout.splitlines()]
-    decision = next(it["decision"] for it in facts if it["kind"] == "decision.made")
+    decision = next(fact["decision"] for fact in facts if fact["kind"] == "decision.made")
     assert decision["electorate"] == list(PAIR)
-    assert [it["round"] for it in facts if it["kind"] == "round.opened"] == [FIRST, FOLLOW_UP]
+    assert [fact["round"] for fact in facts if fact["kind"] == "round.opened"] == [FIRST, FOLLOW_UP]
 
 
 async def test_what_a_readme_or_a_peer_says_of_stances_changes_none() -> None:
@@ -355,7 +357,7 @@ async def test_what_a_readme_or_a_peer_says_of_stances_changes_none() -> None:
 def test_the_prompts_are_there_in_chinese_with_the_same_blanks() -> None:
     folder = resources.files("roundtable.meetings").joinpath("prompts", "second-opinion")
     for name in find_meeting("second-opinion").templates:
-        english, chinese = (folder.joinpath(f"{name}{it}.md").read_text("utf-8") for it in ("", ".zh"))
+        english, chinese = (folder.joinpath(f"{name}{suffix}.md").read_text("utf-8") for suffix in ("", ".zh"))
         assert set(Template(english).get_identifiers()) == set(Template(chinese).get_identifiers()), name
         assert any("\u4e00" <= char <= "\u9fff" for char in chinese)
 

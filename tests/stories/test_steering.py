@@ -135,7 +135,7 @@ async def test_an_interrupted_run_keeps_partial_words_and_asks_again_on_resume()
     with pytest.raises(asyncio.CancelledError):
         await run
     records = await house.records()
-    interrupted = [it.event for it in records if isinstance(it.event, TurnInterrupted)]
+    interrupted = [record.event for record in records if isinstance(record.event, TurnInterrupted)]
     assert [event.seat for event in interrupted] == ["claude"]
     assert interrupted[0].partial.startswith("slow words")
     assert isinstance(records[-1].event, RunStopped)
@@ -273,7 +273,7 @@ async def test_words_are_heard_live_and_a_late_listener_gets_the_beginning() -> 
                 facts.append(item)
     await run
     assert set(texts.values()) == {answer("X", text="many words " * 10)}
-    assert [it.seq for it in facts] == sorted(it.seq for it in facts)
+    assert [fact.seq for fact in facts] == sorted(fact.seq for fact in facts)
 
 
 async def test_prompts_only_ever_grow() -> None:
@@ -291,5 +291,5 @@ async def test_a_round_knows_its_speaking_order() -> None:
     house = talking()
     await house.open()
     await house.run()
-    opened = [it.event for it in await house.records() if isinstance(it.event, RoundOpened)]
+    opened = [record.event for record in await house.records() if isinstance(record.event, RoundOpened)]
     assert {event.order for event in opened} == {("claude", "gpt", "gemini")}

@@ -37,8 +37,8 @@ async def test_whoever_rewrites_the_test_that_its_code_fails_loses_to_who_passes
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.author == "gpt"
     assert (code / "test_slug.py").read_text() == SLUG_TEST
-    found = {it.seat: it for it in tried(await bench.sessions.get(held.session)).candidates}
-    assert [it.name for it in found["claude"].checks if not it.passed] == ["tests, as they were before it,"]
+    found = {candidate.seat: candidate for candidate in tried(await bench.sessions.get(held.session)).candidates}
+    assert [check.name for check in found["claude"].checks if not check.passed] == ["tests, as they were before it,"]
 
 
 @pytest.mark.parametrize("green", [False, True], ids=["a test that failed", "a test that passed"])
@@ -119,7 +119,7 @@ async def test_tests_that_are_only_moved_or_get_company_are_no_others(
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.next_step == "applied", decision_sentence(decision)
     session = await bench.sessions.get(held.session)
-    assert [it.tests for it in session.results.values() if isinstance(it, ChangePlanned)] == [()]
+    assert [result.tests for result in session.results.values() if isinstance(result, ChangePlanned)] == [()]
 
 
 async def test_a_change_of_a_test_that_the_code_does_not_need_is_left_out(bench: Roundtable, code: Path) -> None:

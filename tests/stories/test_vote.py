@@ -59,7 +59,7 @@ async def test_ideas_are_pitched_blind_discussed_and_ranked() -> None:
     assert (decision.winner, decision.position, decision.author) == ("A", "A chess app", "gpt")
     assert decision.text == "A chess app, because.", "the words in which it was pitched"
     assert decision_sentence(decision) == "A beats every other candidate one against one."
-    assert [(it.seat, it.position) for it in decision.dissent] == [("gemini", "A tax app")]
+    assert [(dissent.seat, dissent.position) for dissent in decision.dissent] == [("gemini", "A tax app")]
     assert decision.tally == {"A": 2, "B": 0, "C": 1, "no-change": 0}
 
 
@@ -91,7 +91,7 @@ async def test_a_ballot_whose_only_candidate_is_gone_is_no_ballot_when_the_vote_
     await house.open()
     await house.run()
     result = await recount_session_decision(await house.session())
-    assert {it.seat: it.without.winner for it in result.seats}["gpt"] == "B"
+    assert {seat.seat: seat.without.winner for seat in result.seats}["gpt"] == "B"
 
 
 async def test_nobody_reads_a_pitch_before_pitching_or_a_ballot_at_all() -> None:
@@ -110,7 +110,7 @@ async def test_candidates_are_read_to_each_seat_in_an_order_of_its_own() -> None
     await house.run()
     ballots = [call.messages[-1].text for call in house.voices.calls if "3-ballot" in call.call]
     orders = {tuple(re.findall(r'<answer from="candidates: (\w)">', text)) for text in ballots}
-    assert {tuple(sorted(it)) for it in orders} == {("A", "B", "C")}
+    assert {tuple(sorted(order)) for order in orders} == {("A", "B", "C")}
     assert len(orders) > 1
 
 
@@ -155,7 +155,7 @@ async def test_a_round_closes_in_time_and_what_came_in_is_counted() -> None:
     decision = await house.run()
     assert decision.outcome is Outcome.REACHED
     assert decision.counted == ("claude", "gpt")
-    assert [(it.seat, it.fault.kind) for it in decision.missing] == [("gemini", "timeout")]
+    assert [(absence.seat, absence.fault.kind) for absence in decision.missing] == [("gemini", "timeout")]
     assert decision.degraded
     closed = (await house.session()).rounds["vote/3-ballot"].closed
     assert closed is not None
@@ -177,7 +177,9 @@ async def test_who_ranks_another_idea_above_its_own_does_not_speak_for_its_own()
     await house.open()
     decision = await house.run()
     assert (decision.position, decision.author, decision.text) == ("A tax app", "claude", "My reasons.")
-    assert [(it.seat, it.position, it.text) for it in decision.dissent] == [("gemini", "A chess app", "My reasons.")]
+    assert [(dissent.seat, dissent.position, dissent.text) for dissent in decision.dissent] == [
+        ("gemini", "A chess app", "My reasons.")
+    ]
 
 
 async def test_a_ballot_without_words_is_nobodys_reason() -> None:
@@ -193,7 +195,7 @@ async def test_the_same_idea_twice_is_one_candidate() -> None:
     house = House({"seats": script}, meeting="vote")
     await house.open()
     decision = await house.run()
-    assert [it.authors for it in decision.proposals] == [("gpt", "claude"), ("gemini",), ()]
+    assert [proposal.authors for proposal in decision.proposals] == [("gpt", "claude"), ("gemini",), ()]
 
 
 async def test_without_a_quorum_of_ballots_nothing_is_decided() -> None:

@@ -30,8 +30,8 @@ def both() -> Turns:
 
 
 def unasked(session: Session) -> tuple[str, ...]:
-    plan = next(it for it in session.results.values() if isinstance(it, ChangePlanned))
-    assert {it.id for it in plan.hunks if not it.asked_by} == set(plan.unasked)
+    plan = next(result for result in session.results.values() if isinstance(result, ChangePlanned))
+    assert {hunk.id for hunk in plan.hunks if not hunk.asked_by} == set(plan.unasked)
     return plan.unasked
 
 

@@ -23,9 +23,9 @@ async def test_a_failed_call_is_counted_with_what_it_used() -> None:
     house = House({"seats": {"claude": failing, "gpt": GOOD, "gemini": GOOD}})
     await house.open(limits=LIMITS)
     decision = await house.run()
-    failed = [it.event for it in await house.records() if isinstance(it.event, CallFailed)]
-    assert [it.usage.output_tokens for it in failed] == [2000, 2000]
-    assert all(it.fault.usage == Usage() for it in failed), "told once, not twice"
+    failed = [record.event for record in await house.records() if isinstance(record.event, CallFailed)]
+    assert [line.usage.output_tokens for line in failed] == [2000, 2000]
+    assert all(line.fault.usage == Usage() for line in failed), "told once, not twice"
     assert (await house.session()).spent.output_tokens > 4000
     assert decision.missing[0].fault.usage == Usage()
 
@@ -53,7 +53,11 @@ async def test_an_answer_cut_at_its_limit_is_said_above_the_text() -> None:
     assert decision.outcome is Outcome.REACHED
     assert decision.degraded
     assert "Cut off at the token limit (max_tokens): claude in council/1-blind." in notice_sentences(decision)
-    moves = {it.event.seat: it.event.truncated for it in await house.records() if isinstance(it.event, MoveMade)}
+    moves = {
+        record.event.seat: record.event.truncated
+        for record in await house.records()
+        if isinstance(record.event, MoveMade)
+    }
     assert moves == {"claude": True, "gpt": False, "gemini": False}
 
 
@@ -85,7 +89,7 @@ async def asked_with(question: str) -> tuple[list[Request], list[bool]]:
     house = House(DISPUTE, other_voices=voices)
     await house.open(limits=LIMITS, question=question)
     await house.run()
-    facts = [it.event for it in await house.records()]
+    facts = [record.event for record in await house.records()]
     return voices.calls, [fact.structured for fact in facts if isinstance(fact, TurnAsked)]
 
 

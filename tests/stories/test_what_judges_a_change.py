@@ -70,7 +70,7 @@ class Shop:
             held = Held(desk, claude=[*asked_for_tests, {"text": wrote(files)}])
             decision = await held.hold("build", task, answers=answers or YES)
             session = await desk.sessions.get(held.session)
-            self.plans = [it for it in session.results.values() if isinstance(it, ChangePlanned)]
+            self.plans = [result for result in session.results.values() if isinstance(result, ChangePlanned)]
             return decision
 
     def unchanged(self) -> bool:
@@ -234,7 +234,7 @@ async def test_npm_runs_the_scripts_that_were_there(shop: Shop) -> None:
     shop.holds({"check.sh": CHECK, "package.json": package("sh check.sh")})
     decision = await shop.built({"calc.py": WRONG, "package.json": package("exit 0")})
     assert decision.outcome is Outcome.DEADLOCK
-    assert [it.tests for it in shop.plans] == [("the scripts of package.json",)]
+    assert [plan.tests for plan in shop.plans] == [("the scripts of package.json",)]
     assert shop.unchanged()
     more = {"calc.py": RIGHT, "package.json": package("exit 0", license="MIT")}
     decision = await shop.built(more)
@@ -271,7 +271,7 @@ INSTALLED = {
     "node_modules/close-to/bin.js": "#!/usr/bin/env node\nrequire(process.cwd() + '/test.js')\n",
 }
 """What npm would have installed."""
-OLD, CLOSE, FAR = (f"exports.double = n => {it}\n" for it in ("n", "n + n", "n + 3"))
+OLD, CLOSE, FAR = (f"exports.double = n => {expression}\n" for expression in ("n", "n + n", "n + 3"))
 ITS_TEST = """const close = require('close-to')
 const given = require('./calc.js').double(2)
 if (!close(given, 4)) { console.error(`want 4, got ${given}`); process.exit(1) }

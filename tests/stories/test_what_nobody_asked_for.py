@@ -65,7 +65,7 @@ async def test_who_writes_the_file_anew_and_garbles_another_function_is_taken_wi
     assert (found.put_back, found.passed) == (("shorten in slug.py",), True)
     asked = (await bench.sessions.get(held.session)).gates["approve"].question
     assert "Put back as before, since the task does not name it and checks broke: shorten in slug.py." in asked
-    assert not any("mend" in it.call for it in held.voices.calls), "nobody had to be asked again"
+    assert not any("mend" in call.call for call in held.voices.calls), "nobody had to be asked again"
 
 
 async def test_a_change_elsewhere_that_breaks_nothing_stays(bench: Roundtable, code: Path) -> None:

@@ -39,9 +39,9 @@ def script(**more: Any) -> dict[str, Any]:
 def _turns(seat: str) -> list[dict[str, str]]:
     found = {"findings": SAID["findings"][seat]}
     purposes = {"code-review": "fix", "execution": "analyse"}
-    said = {it.replace("-", "*/*-"): words[seat] for it, words in SAID["words"].items()}
+    said = {word.replace("-", "*/*-"): words[seat] for word, words in SAID["words"].items()}
     said["code-review*/*-chunk"] = f"I read all of it.\n\n```json\n{json.dumps(found)}\n```"
-    said |= {f"{it}*/*-{purposes.get(it, 'write')}": wrote(files) for it, files in FILES[seat].items()}
+    said |= {f"{file}*/*-{purposes.get(file, 'write')}": wrote(files) for file, files in FILES[seat].items()}
     return [{"round": round, "text": text} for round, text in said.items()]
 
 
@@ -71,7 +71,7 @@ def ruling(prompt: str) -> str:
         case stage:
             base, parts = RULINGS[stage]
             names = _names(prompt, stage)
-            wanted = "".join(f"\n- {it.format(**names)}" for it in parts) or " none"
+            wanted = "".join(f"\n- {part.format(**names)}" for part in parts) or " none"
             return f"They would do.\n\nCONSENSUS: BASE={names[base]}.\nINCORPORATE:{wanted}\nMUST_FIX: none"
 
 
@@ -84,7 +84,7 @@ def _names(prompt: str, stage: str) -> dict[str, str]:
     """By seat, the name under which its candidate stands in the prompt; it is known by a line only it has."""
     _, *found = re.split(r'^<answer from="candidates: (candidate-[A-Z])">$', prompt, flags=re.MULTILINE)
     blocks = dict(zip(found[::2], found[1::2], strict=True))
-    lines = {seat: {line for it in FILES[seat][stage].values() for line in it.splitlines()} for seat in SEATS}
+    lines = {seat: {line for file in FILES[seat][stage].values() for line in file.splitlines()} for seat in SEATS}
     own = {seat: lines[seat].difference(*(lines[it] for it in SEATS if it != seat)) for seat in SEATS}
     return {seat: name for name, text in blocks.items() for seat in SEATS if own[seat] & set(text.splitlines())}
 
@@ -95,7 +95,7 @@ def _names(prompt: str, stage: str) -> dict[str, str]:
 def wrote(files: dict[str, str]) -> str:
     """A reply with files as a model writes it."""
     return "Here it is.\n\n" + "\n".join(
-        f"```{path.rpartition('.')[2]} path={path}\n{it}```\n" for path, it in files.items()
+        f"```{path.rpartition('.')[2]} path={path}\n{file}```\n" for path, file in files.items()
     )
 
 
@@ -120,16 +120,16 @@ def _part(text: str, begins: str) -> str:
 def project(stage: str = STAGES[-1]) -> dict[str, str]:
     """The project as it must be after a stage, byte for byte, put together here by hand."""
     files = dict[str, str]()
-    for it in STAGES[: STAGES.index(stage) + 1]:
-        match it:
+    for name in STAGES[: STAGES.index(stage) + 1]:
+        match name:
             case "development":
                 files = _spliced()
             case "code-review" | "execution":
-                files["app.py"] = edited(files["app.py"], FILES["claude"][it]["app.py"])
+                files["app.py"] = edited(files["app.py"], FILES["claude"][name]["app.py"])
             case "qa":
-                files |= FILES["gpt"][it] | FILES["gemini"][it]
+                files |= FILES["gpt"][name] | FILES["gemini"][name]
             case "devops":
-                files |= FILES["gemini"][it]
+                files |= FILES["gemini"][name]
             case _:
                 pass
     return files

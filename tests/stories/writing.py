@@ -55,7 +55,7 @@ def writer(*texts: str, judge: str = "", **more: str) -> Turns:
         rounds += [{"round": "*-judge-ab", "text": judge}, {"round": "*-judge-ba", "text": other}]
     writing = ("*-propose", "*-mend")[: len(texts)]
     written = zip(writing, texts, strict=True)
-    return [*rounds, *({"round": round, "text": wrote({"slug.py": it})} for round, it in written)]
+    return [*rounds, *({"round": round, "text": wrote({"slug.py": file})} for round, file in written)]
 
 
 def verdict(base: str, incorporate: str = "none") -> str:

@@ -24,11 +24,11 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.made
 demo: $(VENV)/.local  ## A real deliberation on embedded models: no key, no account
 	@$(BIN)/python -m roundtable demo
 
-test: deps check  ## What CI runs: every check, and all tests but the long ones
+test: deps check  ## What CI runs: every check, every test, and a sample of the long suites
 	$(BIN)/pytest -n 4
 
-test-full: deps check  ## All tests, including the long ones; about 15 minutes
-	$(BIN)/pytest -n 4 -m 'not real and not oracle'
+test-full: deps check  ## Every check and every test: the long suites complete
+	ROUNDTABLE_TESTS=full $(BIN)/pytest -n 4
 
 check: $(VENV)/.dev  ## Style, types, import contracts, spelling, outdated docs
 	$(BIN)/ruff check

@@ -22,6 +22,7 @@ from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from tests.app.test_background import pid_of
 from tests.repository import sandbox
+from tests.sampling import IS_FULL
 from tests.servers.judge_server import judge_server
 from tests.stories.todo_api import IDEA, STAGES, project, ruling, table
 
@@ -34,6 +35,8 @@ def moments(records: Sequence[Recorded]) -> Iterator[tuple[str, ...]]:
     """One for each kind of fact in each stage, and for each kind of step."""
     for record in records:
         match record.event:
+            case MoveMade() | EffectDone() if not IS_FULL:
+                pass
             case TurnAsked() | MoveMade():
                 yield record.event.round.partition("/")[0], type(record.event).__name__
             case EffectStarted():
@@ -180,7 +183,7 @@ async def test_killed_in_every_stage_nothing_is_asked_or_done_twice_and_the_proj
     assert sorted(path.name for path in work.iterdir()) == ["todo"]
     left = [path for path in scratch.rglob("*") if path.parent != scratch or path.name != f"roundtable-{os.getuid()}"]
     assert left == [], "what a killed process left was cleared away by the next one"
-    assert lives.deaths > 4 * len(STAGES)
+    assert lives.deaths > (4 if IS_FULL else 2) * len(STAGES)
     assert lives.deaths_in_a_sandbox >= len(STAGES[2:]), "one at least in each stage that runs something"
 
 

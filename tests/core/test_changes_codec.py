@@ -99,7 +99,7 @@ def test_a_whole_file_is_read_however_its_path_is_given(reply: str) -> None:
     assert wanted(reply) == (ReplaceFile("src/a.py", CODE),)
 
 
-def test_a_comment_names_the_file_only_where_nothing_else_does() -> None:
+def test_a_comment_names_the_file_only_if_nothing_else_does() -> None:
     (named,) = wanted(f"### src/a.py\n```python\n# lib/b.py\n{CODE}```")
     assert named == ReplaceFile("src/a.py", f"# lib/b.py\n{CODE}")
 
@@ -109,13 +109,13 @@ SCRIPT = "#!/bin/sh\necho 1\n"
 
 @pytest.mark.feature("S3.43")
 @pytest.mark.parametrize("path", ["run", "script", "CODEOWNERS", "sub", "bin/tool", "__init__.py", "_config.yml"])
-def test_a_path_behind_its_key_is_the_path_whatever_it_looks_like(path: str) -> None:
+def test_a_path_after_its_key_is_always_the_path(path: str) -> None:
     assert wanted(f"```sh path={path}\n{SCRIPT}```") == (ReplaceFile(path, SCRIPT),)
 
 
 @pytest.mark.parametrize("path", ["", "../run", "https://example.com/a.py", "calc.py:stream", "x" * 1100])
-def test_a_path_behind_its_key_that_cannot_be_is_kept_for_its_refusal(path: str) -> None:
-    assert [it.path for it in wanted(f'```sh path="{path}"\n{SCRIPT}```')] == [path]
+def test_an_impossible_path_after_its_key_is_kept_to_be_refused(path: str) -> None:
+    assert [operation.path for operation in wanted(f'```sh path="{path}"\n{SCRIPT}```')] == [path]
     assert check_write_path(path) is not None
 
 
@@ -129,13 +129,13 @@ def test_a_name_keeps_its_underscores() -> None:
 
 
 @pytest.mark.parametrize("value", ['"my notes.txt"', "'my notes.txt'", '"./my notes.txt"'])
-def test_a_path_between_quotes_may_have_blanks(value: str) -> None:
+def test_a_quoted_path_may_contain_spaces(value: str) -> None:
     assert wanted(f"```text path={value} for=D-1\nhello\n```") == (
         ReplaceFile("my notes.txt", "hello\n", asked_by="D-1"),
     )
 
 
-def test_files_with_blanks_go_and_get_other_names_between_quotes() -> None:
+def test_files_with_spaces_are_deleted_and_renamed_in_quotes() -> None:
     assert wanted('DELETE "my notes.txt"\nRENAME `old notes.txt` -> notes.txt') == (
         DeleteFile("my notes.txt"),
         RenameFile("old notes.txt", "notes.txt"),
@@ -145,7 +145,7 @@ def test_files_with_blanks_go_and_get_other_names_between_quotes() -> None:
 @pytest.mark.parametrize(
     "first", ["#!/bin/sh", "#!/usr/bin/env python3", "#!/opt/run.py", "# Build/test", "# https://example.com/a.py"]
 )
-def test_the_first_line_of_what_is_shown_in_passing_is_no_path(first: str) -> None:
+def test_the_first_line_of_commands_and_output_is_no_path(first: str) -> None:
     reply = f"### src/a.py\n{FENCED}\n\nRun it so:\n\n```sh\n{first}\nmake\n```"
     assert wanted(reply) == (ReplaceFile("src/a.py", CODE),)
     assert "does not say which file" in why_not(f"```python\n{first}\n{CODE}```")
@@ -164,7 +164,7 @@ def test_parts_of_a_file_are_read_as_old_and_new_lines() -> None:
     assert wanted(reply) == (EditFile("src/a.py", (EditBlock("one\n", "two\n"), EditBlock("three\n", ""))),)
 
 
-def test_edits_in_several_blocks_may_stand_under_one_name() -> None:
+def test_edits_in_several_blocks_may_share_one_name() -> None:
     marked = "```\n<<<<<<< SEARCH\n{}\n=======\n{}\n>>>>>>> REPLACE\n```\n"
     assert wanted(f"### src/a.py\n{marked.format('a', 'b')}{marked.format('c', 'd')}") == (
         EditFile("src/a.py", (EditBlock("a\n", "b\n"),)),
@@ -202,7 +202,7 @@ def test_a_heading_of_two_words_or_over_commands_is_no_file(block: str) -> None:
 
 
 @pytest.mark.parametrize("above", ["### `Session.login`", "Added `try/except` around it:", "**response.data**"])
-def test_a_part_of_code_under_what_ends_as_no_file_does_is_sent_back(above: str) -> None:
+def test_code_under_a_name_without_a_file_ending_is_rejected(above: str) -> None:
     assert "which file it is for" in why_not(f"### src/a.py\n{FENCED}\n\n{above}\n{FENCED}")
 
 
@@ -210,7 +210,10 @@ def test_a_part_of_code_under_what_ends_as_no_file_does_is_sent_back(above: str)
     "above", ["bin/tool", "### bin/tool", "**`Bin/Tool`**", "File: Bin/Tool", ".github/CODEOWNERS"]
 )
 def test_a_file_without_an_ending_is_named_on_the_line_above(above: str) -> None:
-    assert [it.path.lower() for it in wanted(f"{above}\n```\nx\n```")] in (["bin/tool"], [".github/codeowners"])
+    assert [operation.path.lower() for operation in wanted(f"{above}\n```\nx\n```")] in (
+        ["bin/tool"],
+        [".github/codeowners"],
+    )
 
 
 def test_a_hidden_file_is_one_whatever_its_ending_and_the_language_of_its_block() -> None:
@@ -235,7 +238,7 @@ def test_a_function_is_named_behind_its_file() -> None:
         ("```\nDELETE src/old.py\n```", DeleteFile("src/old.py")),
     ],
 )
-def test_a_file_goes_or_gets_another_name_on_a_line_of_its_own(line: str, operation: Operation) -> None:
+def test_a_line_of_its_own_deletes_or_renames_a_file(line: str, operation: Operation) -> None:
     assert wanted(f"First this:\n\n{line}\n\nThen nothing.") == (operation,)
 
 
@@ -250,13 +253,13 @@ def test_a_file_goes_or_gets_another_name_on_a_line_of_its_own(line: str, operat
         "- Remove try/except",
     ],
 )
-def test_what_is_only_talked_about_is_no_deletion(line: str) -> None:
+def test_a_remark_about_removing_is_no_deletion(line: str) -> None:
     assert wanted(f"{line}\n\n### src/a.py\n{FENCED}") == (ReplaceFile("src/a.py", CODE),)
 
 
-def test_every_operation_may_say_what_asked_for_it() -> None:
+def test_every_operation_may_name_its_request() -> None:
     reply = f"### src/a.py for=C3\n{FENCED}\n```python src/b.py for=D-12\n{CODE}```"
-    assert [it.asked_by for it in wanted(reply)] == ["C3", "D-12"]
+    assert [operation.asked_by for operation in wanted(reply)] == ["C3", "D-12"]
     changes = parse_file_changes(reply, "claude", "D-1", ("src/*",))
     assert (changes.producer, changes.asked_by, changes.scope) == ("claude", "D-1", ("src/*",))
 
@@ -272,7 +275,7 @@ def test_fences_inside_a_file_survive(reply: str) -> None:
     assert wanted(reply) == (ReplaceFile("README.md", "# Hi\n\n```bash\nmake\n```\n\n```\nplain\n```\n"),)
 
 
-def test_fences_that_stand_deeper_than_that_of_the_block_belong_to_the_file() -> None:
+def test_fences_deeper_than_that_of_the_block_belong_to_the_file() -> None:
     text = "a: 1\ntext: |\n  Run:\n  ```\n  make\n  ```\nb: 2\n"
     assert wanted(f"```yaml path=notes.yml\n{text}```") == (ReplaceFile("notes.yml", text),)
 
@@ -320,7 +323,7 @@ def test_inner_fences_that_say_their_language_survive_even_between_fences_of_the
         ("diff --git a/x b/x\nnew file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+/etc/passwd\n", "link"),
     ],
 )
-def test_what_is_not_plain_is_sent_back_with_the_reason(reply: str, reason: str) -> None:
+def test_an_ambiguous_reply_is_rejected_with_the_reason(reply: str, reason: str) -> None:
     assert reason in why_not(reply)
     reading = heard("changes", reply)
     assert not reading.verdict.counts
@@ -343,7 +346,7 @@ def test_what_is_not_plain_is_sent_back_with_the_reason(reply: str, reason: str)
         ("a.json", "  ...,"),
     ],
 )
-def test_what_is_left_out_in_everyday_words_is_left_out(path: str, remark: str) -> None:
+def test_omissions_in_everyday_words_are_recognized(path: str, remark: str) -> None:
     assert "left out" in why_not(f"### {path}\n```x\none\n{remark}\n```")
 
 
@@ -406,7 +409,7 @@ def test_an_empty_file_that_a_sentence_names_beside_others_is_not_lost() -> None
     assert "does not say which file" in why_not(said)
 
 
-def test_an_example_that_was_only_copied_is_sent_back() -> None:
+def test_a_copied_example_is_rejected() -> None:
     said = "```python src/a.py\nThe whole new file, every line of it\n```"
     assert "repeats the example" in why_not(said)
 
@@ -528,7 +531,7 @@ def test_a_comment_that_names_an_empty_file_takes_nothing_from_the_next() -> Non
         "python DELETE a.py\n",
     ],
 )
-def test_lists_of_files_and_orders_behind_a_fence_are_sent_back(block: str) -> None:
+def test_lists_of_files_and_commands_after_a_fence_are_rejected(block: str) -> None:
     why_not(f"```python path=src/b.py\n{CODE}```\n\n```{block}\n```")
 
 
@@ -548,7 +551,7 @@ def test_of_a_long_file_the_changed_parts_are_enough() -> None:
     assert wanted(example) == (EditFile("src/a.py", (EditBlock("old lines\n", "new lines\n"),)),)
 
 
-def test_the_page_tells_the_form_as_it_is_read_and_every_kind_of_refusal() -> None:
+def test_the_documentation_describes_the_form_and_every_kind_of_refusal() -> None:
     page = (Path(__file__).parents[2] / "docs" / "changes.md").read_text()
     shown = "\n".join(line[4:] for line in page.split("\n") if line.startswith("    "))
     assert wanted(shown) == (ReplaceFile("src/greeting.py", 'def greet(name):\n    return f"Hello {name}"\n'),)
@@ -571,7 +574,7 @@ def test_hunks_under_a_named_file_need_no_head() -> None:
     assert edit == EditFile("a.py", (EditBlock("x\nz\n", "y\nz\n", 1),))
 
 
-def test_what_git_says_of_a_worktree_is_read_exactly(tmp_path: Path) -> None:
+def test_a_git_diff_of_a_worktree_is_read_exactly(tmp_path: Path) -> None:
     folder = repository(
         tmp_path / "shop",
         {"kept.py": "a\nb\nc\n", "old name.py": "x\n" * 20, "gone.py": "1\n2", "run.sh": "echo\n", "tail.txt": "last"},
@@ -581,7 +584,7 @@ def test_what_git_says_of_a_worktree_is_read_exactly(tmp_path: Path) -> None:
     git(folder, "rm", "-q", "gone.py")
     (folder / "run.sh").chmod(0o755)
     git(folder, "add", "-A")
-    operations = {it.path: it for it in wanted(git(folder, "diff", "--cached", "-M"))}
+    operations = {operation.path: operation for operation in wanted(git(folder, "diff", "--cached", "-M"))}
     assert operations["new/ünï.py"] == CreateFile("new/ünï.py", "héllo\n")
     assert operations["empty.py"] == CreateFile("empty.py", "")
     assert operations["kept.py"] == EditFile("kept.py", (EditBlock("a\nb\nc\n", "a\nB\nc\n", 1),))
@@ -601,12 +604,12 @@ MARKS = (
 
 
 @given(st.lists(st.sampled_from(MARKS)))
-def test_any_reply_is_read_or_sent_back_and_nothing_else(lines: list[str]) -> None:
+def test_any_reply_is_either_read_or_rejected(lines: list[str]) -> None:
     reading = heard("changes", "\n".join(lines))
     assert reading.verdict.counts or reading.why
 
 
-def test_a_long_reply_takes_no_longer_than_it_is() -> None:
+def test_reading_takes_time_proportional_to_the_length() -> None:
     program = (
         "from roundtable.core.replies.file_changes import parse_file_changes\n"
         "for text in (' ' * 200000, '`' * 200000, '### a.py\\n' + '# ' * 100000, '<<<<<<< SEARCH\\n' * 20000,\n"

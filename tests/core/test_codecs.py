@@ -114,7 +114,7 @@ def test_nobody_is_asked_to_agree(name: str) -> None:
     assert not any(word in asked for word in ("raise", "try to agree", "reach consensus", "higher"))
 
 
-def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+def test_an_unknown_codec_suggests_the_nearest_name() -> None:
     with pytest.raises(NotFound) as caught:
         find_codec("judge-merg")
     assert "judge-merge" in caught.value.help
@@ -122,6 +122,6 @@ def test_an_unknown_name_is_answered_with_the_nearest() -> None:
         find_codec("zzz")
 
 
-def test_free_speech_is_only_heard() -> None:
+def test_the_free_codec_reads_no_verdict() -> None:
     reading = heard("free", "  AGREE: claude\n", structured=True)
     assert (reading.text, reading.verdict.stance) == ("AGREE: claude", Stance.UNKNOWN)

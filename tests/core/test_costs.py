@@ -50,7 +50,7 @@ def test_money() -> None:
     assert format_money(0.00001) == "less than $0.0001"
 
 
-def test_an_unknown_price_is_never_nothing() -> None:
+def test_an_unknown_price_is_never_zero() -> None:
     lines = summarize_costs(whole())
     by_round = {line.name: line.price for line in lines.rounds}
     assert by_round == {BLIND: "$0.0200", BALLOT: "unknown", AGAIN: "$0.0200"}
@@ -84,7 +84,7 @@ def failed(seat: str, kind: FaultKind, number: int = 1, **more: Any) -> CallFail
         (FaultKind.UNREACHABLE, {"usage": Usage(50, 9, cost_usd=0.1)}, (1, 1, "$0.1000")),
     ],
 )
-def test_a_request_that_went_out_is_a_call_and_costs_what_was_told(
+def test_a_sent_request_is_a_call_with_its_reported_cost(
     kind: FaultKind, more: dict[str, Any], expected: tuple[int, int, str]
 ) -> None:
     session = session_of(opened(), round_opened(BLIND), asked("claude"), failed("claude", kind, **more))
@@ -92,7 +92,7 @@ def test_a_request_that_went_out_is_a_call_and_costs_what_was_told(
     assert (line.calls, line.failed, line.price) == expected
 
 
-def test_a_voice_that_is_not_there_was_never_called() -> None:
+def test_a_missing_voice_counts_no_call() -> None:
     session = session_of(opened(), round_opened(BLIND), failed("claude", FaultKind.MISSING))
     assert (summarize_costs(session).total.calls, summarize_costs(session).total.failed) == (0, 0)
     assert render_cost_table(session) == "No seat has been asked so far.\n"
@@ -134,7 +134,7 @@ def test_a_price_that_is_not_known_is_null_for_programs() -> None:
     assert summarize_usage(free_and_untold)["total"]["cost_usd"] is None
 
 
-def test_a_call_that_ran_out_of_time_was_paid_for_all_the_same() -> None:
+def test_a_call_that_timed_out_has_a_cost() -> None:
     session = session_of(
         opened(),
         round_opened(BLIND),
@@ -147,7 +147,7 @@ def test_a_call_that_ran_out_of_time_was_paid_for_all_the_same() -> None:
     assert summarize_costs(session).total.failed == 1
 
 
-def test_a_voice_that_is_free_is_free_when_it_fails() -> None:
+def test_a_free_voice_costs_nothing_when_it_fails() -> None:
     session = session_of(
         opened(),
         round_opened(BLIND),
@@ -161,7 +161,7 @@ def test_a_voice_that_is_free_is_free_when_it_fails() -> None:
 
 
 @pytest.mark.parametrize(("voice", "shown"), [("lab:claude", "unknown"), ("embedded:qwen", "–")])
-def test_a_call_that_was_interrupted_went_out(voice: str, shown: str) -> None:
+def test_an_interrupted_call_was_sent(voice: str, shown: str) -> None:
     call = f"{BLIND}/claude#1"
     asked = TurnAsked(BLIND, "claude", call, voice, 2)
     session = session_of(opened(), round_opened(BLIND), asked, TurnInterrupted(BLIND, "claude", call))
@@ -170,18 +170,18 @@ def test_a_call_that_was_interrupted_went_out(voice: str, shown: str) -> None:
     assert seat_states(session)["claude"] == "interrupted"
 
 
-def test_a_turn_asked_again_is_not_interrupted_any_more() -> None:
+def test_a_turn_that_was_asked_again_is_no_longer_interrupted() -> None:
     cut = TurnInterrupted(BLIND, "claude", f"{BLIND}/claude#1", "Half a")
     session = session_of(opened(), round_opened(BLIND), asked("claude"), cut, asked("claude", 2, purpose="again"))
     assert seat_states(session)["claude"] == "asked"
     assert summarize_costs(session).total.calls == 1
 
 
-def test_a_turn_that_is_under_way_is_not_billed_yet() -> None:
+def test_a_running_turn_is_not_billed_yet() -> None:
     assert summarize_costs(session_of(opened(), round_opened(BLIND), asked("claude"))).total.calls == 0
 
 
-def test_a_mended_answer_took_two_calls() -> None:
+def test_a_repaired_answer_took_two_calls() -> None:
     session = session_of(
         opened(),
         round_opened(BLIND),
@@ -203,7 +203,7 @@ def on_a_plan() -> Session:
     )
 
 
-def test_what_a_plan_paid_for_is_not_money() -> None:
+def test_usage_of_a_subscription_costs_no_money() -> None:
     session = on_a_plan()
     assert prices(session) == {
         "claude": "plan ($0.3100 by the token)",
@@ -214,7 +214,7 @@ def test_what_a_plan_paid_for_is_not_money() -> None:
     assert session.spent.cost_usd == 0.01
 
 
-def test_every_view_has_the_bill() -> None:
+def test_every_rendering_shows_the_cost() -> None:
     session = on_a_plan()
     table = render_cost_table(session)
     assert "| claude | 1 | 0 | 9,000 | 67% | 500 | plan ($0.3100 by the token) |" in table

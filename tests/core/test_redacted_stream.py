@@ -62,7 +62,7 @@ def test_any_text_word_by_word_is_redacted_like_the_whole(text: str) -> None:
     assert shown(SHARED, re.findall(r"\s?\S*", text)) == SHARED.redact(text)
 
 
-def test_a_secret_that_goes_on_in_another_is_told_as_one() -> None:
+def test_overlapping_secrets_are_redacted_as_one() -> None:
     redactor = Redactor(KNOWN)
     text = f"{ASSIGNED[0]}{PEM}"
     assert redactor.redact(text) == "Authorization: Bearer [redacted:assigned-secret]"
@@ -81,7 +81,7 @@ def test_ordinary_words_do_not_wait() -> None:
     assert stream.finish() == ""
 
 
-def test_a_beginning_waits_and_is_told_once_it_is_harmless() -> None:
+def test_the_beginning_of_a_token_is_held_back_until_it_is_harmless() -> None:
     stream = RedactedStream(Redactor(["abcdefgh1234"]))
     assert stream.feed("so abc") == "so "
     assert stream.feed("def") == ""

@@ -101,7 +101,7 @@ def test_token_shapes_are_found_wherever_they_stand(name: str, secret: str, arou
 
 
 @pytest.mark.parametrize("text", ASSIGNED)
-def test_values_under_a_telling_name_are_taken_out_and_the_rest_stays(text: str) -> None:
+def test_values_under_a_secret_name_are_redacted_and_the_rest_stays(text: str) -> None:
     clean = Redactor().redact(text)
     assert VALUE not in clean
     head, tail = text.split(VALUE)
@@ -167,7 +167,7 @@ def test_a_known_secret_never_survives(known: list[str], before: str, after: str
 
 @settings(max_examples=200, deadline=None)
 @given(secrets, trees, st.text(), st.sampled_from([secret for _, secret in SAMPLES]))
-def test_a_json_document_stays_one_and_loses_only_its_secrets(secret: str, tree: Any, text: str, shape: str) -> None:
+def test_redacting_json_removes_only_the_secrets(secret: str, tree: Any, text: str, shape: str) -> None:
     redactor = Redactor([secret])
     document = {"tree": tree, "list": [text + secret, f"{text} {shape}"]}
     clean = redactor.redact_json(msgspec.json.encode(document))
@@ -177,6 +177,6 @@ def test_a_json_document_stays_one_and_loses_only_its_secrets(secret: str, tree:
     assert redactor.redact_json(clean) == clean
 
 
-def test_a_clean_document_is_not_written_anew() -> None:
+def test_a_document_without_secrets_is_returned_unchanged() -> None:
     data = b'{ "text": "nothing here", "list": [1, 2.50, null, {"a": "b"}] }'
     assert Redactor(["correct-horse-battery"]).redact_json(data) is data

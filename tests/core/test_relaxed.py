@@ -64,7 +64,7 @@ def test_valid_json_is_read_exactly(value: dict[str, Any], indent: int | None, a
         ('```json\n{"a": "b"\n```\n', {"a": "b"}),
     ],
 )
-def test_bent_json_is_repaired(bent: str, value: dict[str, Any]) -> None:
+def test_invalid_json_is_repaired(bent: str, value: dict[str, Any]) -> None:
     found = next(find_json_objects(bent))
     assert (found.value, found.repaired) == (value, True)
 

@@ -17,7 +17,7 @@ from roundtable.core.text.relevance import (
 
 
 def order(question: str, *candidates: RankedFile) -> list[str]:
-    return [it.path for it in rank_files_by_relevance(extract_question_words(question), candidates)]
+    return [file.path for file in rank_files_by_relevance(extract_question_words(question), candidates)]
 
 
 def hunk(path: str, lines: int = 3) -> str:
@@ -35,7 +35,7 @@ def test_what_a_file_says_counts_as_well_as_its_name() -> None:
     assert order("Who refreshes the token?", *files) == ["b.py", "a.py"]
 
 
-def test_what_changed_lately_comes_before_what_did_not() -> None:
+def test_recently_changed_files_come_first() -> None:
     assert order("What now?", RankedFile("a.py"), RankedFile("b.py", recent=1), RankedFile("c.py", recent=5)) == [
         "b.py",
         "c.py",
@@ -44,19 +44,19 @@ def test_what_changed_lately_comes_before_what_did_not() -> None:
 
 
 @pytest.mark.parametrize("path", ["package-lock.json", "web/app.min.js", "Cargo.lock", "vendor/lib/x.go", "a/go.sum"])
-def test_what_programs_wrote_comes_last(path: str) -> None:
+def test_generated_files_come_last(path: str) -> None:
     assert is_generated_file(path)
     assert order(f"What about {path}?", RankedFile(path, recent=1), RankedFile("other.py")) == ["other.py", path]
 
 
 @given(st.text(), st.lists(st.tuples(st.text(), st.integers(0, 30), st.text()), max_size=8))
 def test_the_order_is_the_same_every_time(question: str, files: list[tuple[str, int, str]]) -> None:
-    candidates = [RankedFile(*it) for it in dict.fromkeys(files)]
+    candidates = [RankedFile(*fields) for fields in dict.fromkeys(files)]
     once, again = (
         rank_files_by_relevance(extract_question_words(question), candidates),
         rank_files_by_relevance(extract_question_words(question), reversed(candidates)),
     )
-    assert [it.path for it in once] == [it.path for it in again]
+    assert [file.path for file in once] == [file.path for file in again]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_diff_is_read_file_by_file() -> None:
     renamed = "diff --git a/old.py b/new.py\nsimilarity index 100%\nrename from old.py\nrename to new.py\n"
     quoted = 'diff --git "a/t\\303\\244/.env" "b/t\\303\\244/.env"\nnew file mode 100644\n'
     found = split_diff_by_file(hunk("a.py") + renamed + quoted)
-    assert [it.path for it in found][:2] == ["a.py", "new.py"]
+    assert [file.path for file in found][:2] == ["a.py", "new.py"]
     assert found[1].paths == ("old.py", "new.py")
     assert is_sensitive_path(found[2].path)
 
@@ -94,10 +94,10 @@ def test_a_diff_is_read_file_by_file() -> None:
 def test_a_plain_patch_is_read_file_by_file_too() -> None:
     first = "--- a/x.c\t2026-01-01\n+++ b/x.c\t2026-01-02\n@@ -1 +1 @@\n-a\n+b\n"
     patch = first + "--- y.c\n+++ y.c\n@@ -1 +1 @@\n--- c\n+++ d\n"
-    assert [it.path for it in split_diff_by_file(patch)] == ["x.c", "y.c"]
+    assert [section.path for section in split_diff_by_file(patch)] == ["x.c", "y.c"]
 
 
-def test_where_a_diff_has_no_room_lockfiles_go_first_and_the_question_decides() -> None:
+def test_a_diff_that_does_not_fit_drops_lockfiles_first_and_keeps_relevant_files() -> None:
     found = split_diff_by_file(hunk("package-lock.json", 50) + hunk("src/b.py", 20) + hunk("src/locks.py", 20))
     cut = fit_diff_sections(extract_question_words("Are the locks safe?"), found, len(hunk("src/locks.py", 20)) + 10)
     assert "+line 19 of src/locks.py" in cut.text
@@ -115,12 +115,15 @@ def test_a_file_that_fits_in_part_says_how_much_is_missing() -> None:
     st.integers(0, 4_000),
 )
 def test_a_cut_diff_never_takes_more_than_its_room(files: list[tuple[str, int]], room: int) -> None:
-    found = split_diff_by_file("".join(hunk(*it) for it in files))
+    found = split_diff_by_file("".join(hunk(*fields) for fields in files))
     cut = fit_diff_sections((), found, room)
     assert len(cut.text.encode()) <= room
-    assert {it.path for it in found} == {*cut.left_out, *(it.path for it in split_diff_by_file(cut.text))}
+    assert {section.path for section in found} == {
+        *cut.left_out,
+        *(section.path for section in split_diff_by_file(cut.text)),
+    }
 
 
 @given(st.lists(st.sampled_from([hunk("a.py"), hunk("b.lock"), "prose\n"]) | st.text()).map("".join))
 def test_no_text_is_lost_by_reading_it_as_a_diff(text: str) -> None:
-    assert "".join(it.text for it in split_diff_by_file(text)).strip() == text.strip()
+    assert "".join(section.text for section in split_diff_by_file(text)).strip() == text.strip()

@@ -66,8 +66,8 @@ CHANGES = {
 def held(name: str, *moves: Event, seats: tuple[str, ...] = SEATS, codec: str = "free") -> list[Event]:
     """A round, all of whose seats were heard that are not missing in it."""
     turns = JUDGING if "judge" in name else Turns()
-    absent = tuple(it.seat for it in moves if isinstance(it, SeatMissed))
-    heard = tuple(it for it in seats if it not in absent)
+    absent = tuple(move.seat for move in moves if isinstance(move, SeatMissed))
+    heard = tuple(seat for seat in seats if seat not in absent)
     opening = RoundOpened(name, seats, seats, turns, Expect(codec), Prompt("x"), "sha256:0")
     return [opening, *moves, RoundClosed(name, "all", heard, absent)]
 
@@ -101,10 +101,12 @@ def facts(text: str) -> list[Recorded]:
     reviewed = StageEnd("D3", "code-review", 1, "agreed", text, "sha256:9", judge="gemini")
     ran = StageEnd("D4", "execution", 1, "agreed", text, "sha256:9", base="claude")
     settings: dict[str, Any] = {"stages": msgspec.json.encode(STAGES).decode(), "into": "/home/maria/todo"}
-    charter = Charter("A to-do list", tuple(Seat(it, (f"lab:{it}",)) for it in SEATS), "sdlc", 1, settings=settings)
+    charter = Charter(
+        "A to-do list", tuple(Seat(name, (f"lab:{name}",)) for name in SEATS), "sdlc", 1, settings=settings
+    )
     events: list[Event] = [
         SessionOpened(charter),
-        *held("requirements/1-draft", *(made("requirements/1-draft", it, text) for it in SEATS)),
+        *held("requirements/1-draft", *(made("requirements/1-draft", name, text) for name in SEATS)),
         *ended(first, "retry", f"Leave lists out {text}"),
         *held("requirements-2/1-judge", SeatMissed("requirements-2/1-judge", "claude", DOWN), seats=("claude",)),
         *held("requirements-2/1-judge-2", made("requirements-2/1-judge-2", "gpt", text, disputed), seats=("gpt",)),
@@ -112,7 +114,7 @@ def facts(text: str) -> list[Recorded]:
         GateAnswered(gate.id, "option-1", text, by="maria"),
         *ended(again),
         NoteSaid(f"Mind the phones {text}", by="maria"),
-        *held("development/1-write", *(made("development/1-write", it, text) for it in SEATS)),
+        *held("development/1-write", *(made("development/1-write", name, text) for name in SEATS)),
         *step("development/1-try", TryCandidates(("development/1-write",), SEATS), tried),
         *held("development/1-judge", made("development/1-judge", "gpt", text, merged), seats=("gpt",)),
         *ended(wrote, by=BY_ADVANCE_ANSWER),
@@ -179,34 +181,34 @@ TOLD = (
 
 
 @pytest.mark.parametrize("part", TOLD)
-def test_the_report_tells_it_in_both_forms(part: str) -> None:
+def test_the_report_contains_every_part_as_markdown_and_as_a_page(part: str) -> None:
     markdown, html = reported("plainly.")
     assert part in markdown.replace("\\", "")
     assert part in read_page(html).text
 
 
-def test_what_was_decided_stands_in_it_word_for_word() -> None:
+def test_the_report_quotes_decisions_word_for_word() -> None:
     words = "R1 It stores notes.\n\n    indented, and  spaced\nR2 <b>It</b> lists them."
     markdown, html = reported(words)
     assert words in read_page(html).text
     assert "> R1 It stores notes.\n>\n>     indented, and  spaced\n> R2 \\<b>It\\</b> lists them." in markdown
 
 
-def test_what_a_model_says_cannot_forge_a_report() -> None:
+def test_model_text_cannot_forge_a_report() -> None:
     (plain, page), (forged, nasty) = reported("x"), reported(NASTY)
     honest, dishonest = read_page(page), read_page(nasty)
     assert dishonest.tags == honest.tags
     assert dishonest.attributes == honest.attributes
     assert not {"script", "img", "link", "iframe", "object", "form"} & set(dishonest.tags)
     ours = ("heading_open", "table_open", "tr_open", "hr", "bullet_list_open")
-    assert [it for it in tokens(forged) if it in [(kind, 0) for kind in ours]] == [
-        it for it in tokens(plain) if it in [(kind, 0) for kind in ours]
+    assert [token for token in tokens(forged) if token in [(kind, 0) for kind in ours]] == [
+        token for token in tokens(plain) if token in [(kind, 0) for kind in ours]
     ]
     assert not {"html_block", "html_inline", "image"} & {kind for kind, _ in tokens(forged)}
     assert "\x1b" not in forged + nasty
 
 
-def test_a_meeting_that_has_not_come_far_has_a_report_too() -> None:
+def test_an_unfinished_meeting_has_a_report() -> None:
     records = facts("x")[:4]
     blocks = build_stage_report(Session.fold("s-1", records), records, {})
     assert "No stage has ended yet." in render_blocks_as_markdown(blocks)

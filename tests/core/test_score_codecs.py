@@ -64,7 +64,7 @@ def test_a_score_that_may_have_been_cut_off_does_not_count(reply: str) -> None:
     assert verdict("score-json", reply).parse is ParseStatus.FAILED
 
 
-def test_a_missing_bracket_is_mended() -> None:
+def test_a_missing_bracket_is_repaired() -> None:
     said = verdict("score-json", '{"consensus_score": 9, "agrees_with": [], "pending_issues": ["one"]')
     assert (said.score, said.issues, said.parse) == (0.9, (Issue("one"),), ParseStatus.REPAIRED)
 

@@ -170,7 +170,7 @@ def test_clean(text: str, shown: str) -> None:
 
 
 @given(st.text(st.characters(), max_size=200))
-def test_nothing_of_a_terminal_is_left(text: str) -> None:
+def test_terminal_escape_sequences_are_removed(text: str) -> None:
     shown = sanitize_text(text)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
     assert sanitize_text(shown) == shown
@@ -211,7 +211,7 @@ SNEAKY = [
 
 
 @pytest.mark.parametrize("text", SNEAKY)
-def test_a_quote_holds_whatever_is_in_it(text: str) -> None:
+def test_a_quote_contains_any_text(text: str) -> None:
     found = tokens(f"## Ours\n\n{quote_markdown(text)}\n\n## Ours again")
     assert [kind for kind, depth in found if kind == "heading_open" and depth == 0] == ["heading_open"] * 2
     assert not {"html_block", "html_inline", "image"} & {kind for kind, _ in found}
@@ -220,7 +220,7 @@ def test_a_quote_holds_whatever_is_in_it(text: str) -> None:
 @given(
     st.lists(st.sampled_from([*"`~<>-#= \n!\\", "```", "<b>", "![", "](x)", "> ", "- ", "    ", "1. "]), max_size=30)
 )
-def test_no_text_gets_out_of_its_quote(pieces: list[str]) -> None:
+def test_no_text_escapes_its_quote(pieces: list[str]) -> None:
     found = tokens(f"{quote_markdown(''.join(pieces))}\n\nours")
     assert [kind for kind, depth in found if depth == 0][-5:-1] == [
         "blockquote_close",
@@ -328,7 +328,7 @@ def test_a_transcript_word_for_word() -> None:
     assert render_transcript(session) == GOLDEN
 
 
-def test_a_transcript_tells_everything() -> None:
+def test_a_transcript_contains_every_part_of_a_session() -> None:
     text = render_transcript(whole())
     assert text.index("DEGRADED: counted 2 of 3") < text.index("## Decision") < text.index("## Rounds")
     for part in (
@@ -353,9 +353,9 @@ def test_a_transcript_tells_everything() -> None:
 
 
 def test_model_text_cannot_forge_a_transcript() -> None:
-    honest = [it for it in tokens(render_transcript(whole("x"))) if it[1] == 0]
+    honest = [token for token in tokens(render_transcript(whole("x"))) if token[1] == 0]
     nasty = render_transcript(whole(NASTY))
-    assert [it for it in tokens(nasty) if it[1] == 0] == honest
+    assert [token for token in tokens(nasty) if token[1] == 0] == honest
     assert nasty == sanitize_text(nasty)
     assert "> </script>" not in nasty
 
@@ -447,7 +447,7 @@ def read_page(html: str) -> Reader:
     return reader
 
 
-def test_a_page_is_whole_by_itself() -> None:
+def test_a_page_is_a_single_file_without_requests() -> None:
     html = render_session_page(whole())
     read = read_page(html)
     assert not {"script", "img", "link", "iframe", "object", "form"} & set(read.tags)
@@ -458,7 +458,7 @@ def test_a_page_is_whole_by_itself() -> None:
     assert html.index("DEGRADED") < html.index("In the words of") < html.index("<h2>Rounds")
 
 
-def test_a_page_tells_what_the_transcript_tells() -> None:
+def test_a_page_contains_what_the_transcript_contains() -> None:
     read = read_page(render_session_page(whole()))
     for part in (
         "counted 2 of 3",
@@ -506,7 +506,7 @@ def test_a_summary_is_plain_data_with_a_version() -> None:
     assert data["v"] == 1
     assert (data["id"], data["name"], data["status"]) == ("s-1", "api", "reached")
     assert (data["round"], data["seq"], data["degraded"], data["open_gate"]) == (AGAIN, 23, True, None)
-    assert {it["name"]: it["state"] for it in data["seats"]} == {
+    assert {seat["name"]: seat["state"] for seat in data["seats"]} == {
         "claude": "late",
         "gpt": "answered",
         "gemini": "missing",
@@ -519,7 +519,7 @@ def test_a_summary_is_plain_data_with_a_version() -> None:
 
 
 def test_a_summary_without_texts_is_short() -> None:
-    turns = [turn for it in summarize_session(whole())["rounds"] for turn in it["turns"]]
+    turns = [turn for record in summarize_session(whole())["rounds"] for turn in record["turns"]]
     assert not any("text" in turn for turn in turns)
     assert summarize_round(find_round_by_address(whole(), BLIND), texts=True)["turns"][1]["text"].startswith("GraphQL")
 

@@ -39,11 +39,11 @@ def drawn(session: Session) -> ElementTree.Element:
     return ElementTree.fromstring(found[0])
 
 
-async def test_every_seat_sits_at_the_table_with_the_sign_of_its_camp_and_how_it_came_there() -> None:
+async def test_the_map_shows_every_seat_with_its_camp_and_how_it_moved() -> None:
     session = await held()
     drawing = drawn(session)
     assert len(drawing.findall("circle[@cx]")) == 5 + 2
-    texts = [it.text for it in drawing.findall("text")]
+    texts = [label.text for label in drawing.findall("text")]
     assert texts[0::2] == ["A", "B", "A", "B", "?"]
     legend = "\n".join(render_agreement_map(session)).partition("</svg>")[2]
     for way in (
@@ -55,13 +55,13 @@ async def test_every_seat_sits_at_the_table_with_the_sign_of_its_camp_and_how_it
 
 
 @pytest.mark.parametrize("seats", [1, 2, 3, 5, 12, 20])
-async def test_however_many_sit_there_no_seat_and_no_name_covers_another(seats: int) -> None:
+async def test_seats_and_names_on_the_map_never_overlap(seats: int) -> None:
     names = [f"a-seat-called-{number}" for number in range(seats)]
     house = House({"seats": {name: seat_script(answer("REST"), reconsider=again("A")) for name in names}})
     await house.open(seats=names, options=("REST", "GraphQL"))
     await house.run()
     drawing = drawn(await house.session())
-    boxes = [_box(it) for it in [*drawing.findall("circle[@cx]"), *drawing.findall("text")[1::2]]]
+    boxes = [_box(element) for element in [*drawing.findall("circle[@cx]"), *drawing.findall("text")[1::2]]]
     assert len(boxes) == 2 * seats
     for (left, top, right, bottom), (left2, top2, right2, bottom2) in combinations(boxes, 2):
         assert right <= left2 or right2 <= left or bottom <= top2 or bottom2 <= top
@@ -83,13 +83,13 @@ def _box(shape: ElementTree.Element) -> tuple[float, float, float, float]:
     return left, y - 13, left + width, y + 4
 
 
-async def test_lines_join_those_who_ended_together_and_differ_in_kind_for_those_who_did_not() -> None:
-    kinds = [it.get("class", "") for it in drawn(await held()).findall("line")]
+async def test_lines_show_which_seats_ended_with_the_same_answer() -> None:
+    kinds = [line.get("class", "") for line in drawn(await held()).findall("line")]
     assert sorted(kinds) == ["apart"] * 4 + ["together c0", "together c1"]
     assert kinds[-1] != "apart", "agreement lies above"
 
 
-async def test_the_map_says_the_same_in_words() -> None:
+async def test_the_map_has_a_text_alternative() -> None:
     session = await held()
     figure = "\n".join(render_agreement_map(session))
     label = drawn(session).get("aria-label", "")
@@ -98,7 +98,7 @@ async def test_the_map_says_the_same_in_words() -> None:
     assert "(decided)" not in figure, "two against two"
 
 
-async def test_names_stay_names() -> None:
+async def test_seat_names_are_escaped_on_the_map() -> None:
     html = render_session_page(await held())
     assert "<script" not in html
     assert "&lt;script&gt;" in html

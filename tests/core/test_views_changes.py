@@ -29,17 +29,17 @@ SOME = msgspec.json.encode(HunkChoice((NOTES.id,), {LOGOUT.id: "    forget(user,
 WRITTEN = fold_session(*EVENTS_UNTIL_PLAN, *events_after_answer(GateAnswered("approve", "some", SOME, "anna")))
 
 
-def test_a_hunk_leads_back_to_who_asked_who_wrote_and_who_approved() -> None:
+def test_a_hunk_names_its_request_its_writers_and_its_approver() -> None:
     change = summarize_change(WRITTEN)
     assert change is not None
-    assert [describe_hunk_provenance(it) for it in change.hunks] == [
+    assert [describe_hunk_provenance(hunk) for hunk in change.hunks] == [
         "requested by D-12, written by ada and bob, taken (anna)",
         "requested by D-12, written by ada and bob, rewritten (anna)",
         "not requested, written by ada, left out (anna)",
     ]
 
 
-def test_what_asked_for_a_hunk_is_told_in_its_own_words() -> None:
+def test_the_request_of_a_hunk_is_quoted() -> None:
     task = "Log in twice, and whatever else one could want of a door that opens\nMore of it."
     build = msgspec.structs.replace(CHARTER, slug="2026-11-16-log-in", question=task)
     apply = msgspec.structs.replace(build, settings={"of": "0192-ab", "position": "Use tokens"})
@@ -52,7 +52,7 @@ def test_what_asked_for_a_hunk_is_told_in_its_own_words() -> None:
     ]
 
 
-def test_a_refusal_without_a_file_is_its_sentence_alone() -> None:
+def test_a_refusal_without_a_file_is_only_its_reason() -> None:
     nowhere = Refusal("", RefusalKind.NOT_FOUND, "A block does not say which file it is for.")
     tried = CandidatesTried((Candidate("ada", refused=(nowhere,)),))
     assert render_step_result_lines(tried)[-1] == "  ada: A block does not say which file it is for."
@@ -61,39 +61,39 @@ def test_a_refusal_without_a_file_is_its_sentence_alone() -> None:
     ]
 
 
-def test_what_decided_is_told_to_the_end_however_long_it_is() -> None:
+def test_a_long_reason_is_shown_in_full() -> None:
     how = f"Running them does not tell {', '.join(f'the seat number {number}' for number in range(20))} apart"
     tried = CandidatesTried((Candidate("ada"),), how=how)
     assert render_step_result_lines(tried)[-1] == f"{how}."
     assert describe_step_result(tried).endswith(f"{how}.")
 
 
-def test_before_the_answer_nothing_is_said_of_it() -> None:
+def test_before_the_approval_hunks_have_no_outcome() -> None:
     change = summarize_change(fold_session(*EVENTS_UNTIL_PLAN))
     assert change is not None
-    assert {it.became for it in change.hunks} == {""}
+    assert {hunk.became for hunk in change.hunks} == {""}
     assert change.applied is None
 
 
-def test_a_no_leaves_everything_out() -> None:
+def test_a_no_rejects_every_hunk() -> None:
     change = summarize_change(fold_session(*EVENTS_UNTIL_PLAN, GateAnswered("approve", "none", by="anna")))
     assert change is not None
-    assert {it.became for it in change.hunks} == {"left out"}
+    assert {hunk.became for hunk in change.hunks} == {"left out"}
 
 
 @pytest.mark.parametrize("view", [render_transcript, render_session_page])
-def test_a_document_tells_the_diff_the_checks_the_sources_and_how_to_undo_it(view: object) -> None:
+def test_a_document_shows_the_diff_the_checks_the_origins_and_how_to_undo_it(view: object) -> None:
     assert callable(view)
     text = str(view(WRITTEN)).replace("\\", "")
     told = ("roundtable undo u-7", "0123456789ab", "failed (1)", "logout", "not requested", "rewritten (anna)")
-    assert [it for it in told if it not in text] == []
+    assert [part for part in told if part not in text] == []
     assert "+def login(user, again=False):" in text
     assert "+    forget(user, now=True)" in text
     assert "ada passes a test that bob does not." in text
 
 
 @pytest.mark.parametrize("view", [render_transcript, render_session_page])
-def test_what_a_terminal_would_obey_is_written_out(view: object) -> None:
+def test_control_characters_in_a_diff_are_spelled_out(view: object) -> None:
     assert callable(view)
     text = str(view(WRITTEN))
     assert "\x1b" not in text
@@ -101,7 +101,7 @@ def test_what_a_terminal_would_obey_is_written_out(view: object) -> None:
     assert r"# Notes \x1b[2J\u202egnp.exe" in text
 
 
-def test_programs_get_the_same_as_data() -> None:
+def test_programs_get_the_change_as_data() -> None:
     change = summarize_session(WRITTEN)["change"]
     assert change["applied"]["undo"] == "u-7"
     hunk = change["plan"]["hunks"][0]
@@ -110,15 +110,15 @@ def test_programs_get_the_same_as_data() -> None:
     assert summarize_session(fold_session(*EVENTS_UNTIL_PLAN[:1]))["change"] is None
 
 
-def test_each_step_is_told_while_it_runs_and_when_it_is_done() -> None:
+def test_each_step_is_described_while_it_runs_and_when_it_is_done() -> None:
     facts = [
-        it
-        for it in (*EVENTS_UNTIL_PLAN, *events_after_answer(GateAnswered("approve", "all")))
-        if not isinstance(it, GateAnswered)
+        event
+        for event in (*EVENTS_UNTIL_PLAN, *events_after_answer(GateAnswered("approve", "all")))
+        if not isinstance(event, GateAnswered)
     ]
-    begun = [describe_running_step(it.effect) for it in facts if isinstance(it, EffectStarted)]
+    begun = [describe_running_step(fact.effect) for fact in facts if isinstance(fact, EffectStarted)]
     assert begun[0] == "Running the candidates of ada, bob in the sandbox."
-    done = ["\n".join(render_step_result_lines(it.result)) for it in facts if isinstance(it, EffectDone)]
+    done = ["\n".join(render_step_result_lines(fact.result)) for fact in facts if isinstance(fact, EffectDone)]
     assert done[0].splitlines() == [
         "The candidates, best first (in bubblewrap):",
         "  Candidate  Checks  Tests   Equal to  Result",
@@ -135,7 +135,7 @@ def test_each_step_is_told_while_it_runs_and_when_it_is_done() -> None:
     assert "Lost permanently: the only copy of NOTES.md." in done[2]
     assert "  tests  failed (1)  passed" in done[3]
     assert "Written, commit 0123456789ab: src/login.py." in done[4]
-    assert all(describe_step_result(it.result) for it in facts if isinstance(it, EffectDone))
+    assert all(describe_step_result(fact.result) for fact in facts if isinstance(fact, EffectDone))
 
 
 @pytest.mark.parametrize(
@@ -152,16 +152,17 @@ def test_the_lines_around_a_hunk_are_shown_and_marked_as_neither_old_nor_new(vie
     around = msgspec.structs.replace(LOGIN, above=("", "# --- in ---"), below=("# </pre>",))
     plan = msgspec.structs.replace(PLAN, hunks=(around,))
     events = [
-        EffectDone("build/plan", plan) if it == EffectDone("build/plan", PLAN) else it for it in EVENTS_UNTIL_PLAN
+        EffectDone("build/plan", plan) if event == EffectDone("build/plan", PLAN) else event
+        for event in EVENTS_UNTIL_PLAN
     ]
     text = str(view(fold_session(*events)))
     assert "-# --- in ---" not in text
-    assert [it for it in (" # --- in ---", "+def login(user, again=False):") if it not in text] == []
+    assert [line for line in (" # --- in ---", "+def login(user, again=False):") if line not in text] == []
     assert (" # &lt;/pre&gt;" in text) is (view is render_session_page)
 
 
 @pytest.mark.parametrize("view", [render_transcript, render_session_page])
-def test_a_change_that_was_undone_is_told_as_undone(view: object) -> None:
+def test_an_undone_change_is_shown_as_undone(view: object) -> None:
     assert callable(view)
     gone = ChangeUndone("u-7", ("src/login.py",), "The files are as they were.", "anna")
     text = str(

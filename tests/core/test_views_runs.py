@@ -41,9 +41,9 @@ async def held(*, follow_up: bool, script: dict[str, Any] = SPLIT) -> tuple[Hous
 
 
 @pytest.mark.feature("S2.31")
-async def test_a_run_is_called_after_the_moment_it_began_to_the_microsecond() -> None:
+async def test_a_run_id_is_its_start_to_the_microsecond() -> None:
     house, session = await held(follow_up=False)
-    began = next(it.at for it in await house.records() if it.event.__class__.__name__ == "RunStarted")
+    began = next(record.at for record in await house.records() if record.event.__class__.__name__ == "RunStarted")
     assert second_opinion_run_id(session) == "run-" + began.replace("-", "").replace(":", "").replace(".", "")
     assert len(second_opinion_run_id(session)) == len("run-20260328T120000000000Z")
     assert parse_run_id_time(second_opinion_run_id(session)) == began
@@ -51,7 +51,7 @@ async def test_a_run_is_called_after_the_moment_it_began_to_the_microsecond() ->
 
 
 @pytest.mark.feature("S2.6", "S2.32", "S2.33", "S2.34", "S2.35", "S2.36")
-async def test_run_json_is_versioned_and_says_whether_and_why_there_was_a_follow_up_and_why_it_stopped() -> None:
+async def test_run_json_has_a_version_and_the_reasons_for_a_follow_up_and_for_stopping() -> None:
     _, session = await held(follow_up=True)
     data = json.loads(render_run_json(session))
     assert (data["version"], data["follow_up_enabled"]) == ("2.1", True)
@@ -78,7 +78,7 @@ async def test_a_participant_that_failed_says_why() -> None:
 
 
 @pytest.mark.feature("S2.6")
-async def test_a_run_says_what_each_participant_recommended_and_whose_answer_could_not_be_read() -> None:
+async def test_a_run_contains_each_recommendation_and_marks_unreadable_answers() -> None:
     script = {"seats": {"claude": SPLIT["seats"]["claude"], "opencode": {"turns": [{"text": "I would rather not."}]}}}
     _, session = await held(follow_up=False, script=script)
     told, unread = summarize_second_opinion_run(session).rounds[0].answers
@@ -90,7 +90,7 @@ async def test_a_run_says_what_each_participant_recommended_and_whose_answer_cou
 
 
 @pytest.mark.feature("S2.6")
-async def test_the_markdown_twin_says_the_same_to_people() -> None:
+async def test_the_markdown_file_contains_the_same_as_the_json_file() -> None:
     _, session = await held(follow_up=True)
     text = render_run_markdown(session)
     for part in (
@@ -104,7 +104,7 @@ async def test_the_markdown_twin_says_the_same_to_people() -> None:
 
 
 @pytest.mark.feature("S2.47", "S2.48", "S2.49")
-async def test_the_files_of_a_session_lie_under_its_key_and_the_lock_only_while_it_is_held() -> None:
+async def test_session_files_are_stored_under_their_key_and_locked_only_while_held() -> None:
     house, session = await held(follow_up=False)
     records = await house.records()
     key, run = second_opinion_session_key(session), second_opinion_run_id(session)
@@ -121,7 +121,7 @@ async def test_the_files_of_a_session_lie_under_its_key_and_the_lock_only_while_
     assert render_run_files([(session, records)], "host:1:2:3")[f"sessions/{key}/session.lock"] == "host:1:2:3\n"
 
 
-async def test_the_key_is_of_the_workspace_and_the_name() -> None:
+async def test_the_session_key_depends_on_the_workspace_and_the_name() -> None:
     keys: set[str] = set()
     for workspace, name in (("/w", "rollout"), ("/v", "rollout"), ("/w", "other"), ("/w", "日本")):
         house = House(SPLIT, meeting="second-opinion")

@@ -18,13 +18,17 @@ from roundtable.core.text.sanitize import reveal_hidden_characters
         *("\u00a0", "\u2003", "\u3000", "\ue000", "\U0010fffd", "\u0378", "\ud800"),
     ],
 )
-def test_a_letter_that_nobody_sees_is_written_out(letter: str) -> None:
+def test_an_invisible_letter_is_spelled_out(letter: str) -> None:
     assert reveal_hidden_characters(f"a{letter}b") == f"a{letter.encode('unicode_escape').decode()}b"
 
 
-def test_every_letter_without_a_shape_is_written_out_and_what_has_one_stays() -> None:
+def test_every_invisible_letter_is_spelled_out_and_visible_ones_stay() -> None:
     everything = map(chr, range(sys.maxunicode + 1))
-    left = {it for it in everything if unicodedata.category(it)[0] in "CZ" and reveal_hidden_characters(it) == it}
+    left = {
+        letter
+        for letter in everything
+        if unicodedata.category(letter)[0] in "CZ" and reveal_hidden_characters(letter) == letter
+    }
     assert left == {" ", "\t"}
     shown = "if x:\treturn 'ß naïve 漢字 العربية ✓ 👍'"
     assert reveal_hidden_characters(shown) == shown

@@ -57,7 +57,7 @@ def test_an_unknown_command_names_the_nearest(cli: Cli) -> None:
 
 @pytest.mark.feature("S2.43")
 @pytest.mark.parametrize("args", [("-C", "nowhere", "discuss", "x"), ("discuss", "x", "--workspace", "nowhere")])
-def test_a_workspace_that_does_not_exist_is_told_in_one_sentence(cli: Cli, args: tuple[str, ...]) -> None:
+def test_a_missing_workspace_is_reported_in_one_sentence(cli: Cli, args: tuple[str, ...]) -> None:
     assert cli.run(*args, code=2).stderr.startswith("Error: Folder not found: nowhere.")
 
 
@@ -169,11 +169,11 @@ def test_json_is_the_record_and_nothing_else(cli: Cli) -> None:
     for line in lines:
         decode_event_line(line)
     items = [json.loads(line) for line in lines]
-    assert [it["seq"] for it in items if it["kind"] != "delta"] == list(
+    assert [item["seq"] for item in items if item["kind"] != "delta"] == list(
         range(1, 1 + sum(k != "delta" for k in kinds(items)))
     )
-    assert all("seq" not in it for it in items if it["kind"] == "delta")
-    said = "".join(it["text"] for it in items if it["kind"] == "delta" and it["seat"] == "a")
+    assert all("seq" not in item for item in items if item["kind"] == "delta")
+    said = "".join(item["text"] for item in items if item["kind"] == "delta" and item["seat"] == "a")
     assert said.startswith("Because.")
     assert kinds(items)[-1] == "session.ended"
 
@@ -207,7 +207,7 @@ def test_files_are_named_from_where_the_person_stands(cli: Cli) -> None:
     assert lines[0]["charter"]["context"][0]["name"] == "docs/api.md:2-3"
 
 
-def test_a_reader_who_leaves_stops_the_run_without_a_traceback(cli: Cli) -> None:
+def test_a_closed_pipe_stops_the_run_without_a_traceback(cli: Cli) -> None:
     with cli.started("discuss", "Which?", *cli.script(a=council_seat("REST"), b=HANGING_SEAT), "--json") as running:
         running.until("round.opened")
         assert running.process.stdout is not None
@@ -220,7 +220,7 @@ def test_a_reader_who_leaves_stops_the_run_without_a_traceback(cli: Cli) -> None
     assert "Traceback" not in err
 
 
-def test_a_reader_who_sleeps_does_not_hold_the_meeting_up(cli: Cli) -> None:
+def test_a_slow_reader_does_not_delay_the_meeting(cli: Cli) -> None:
     long = council_seat("REST", text="word " * 40_000)
     with cli.started("discuss", "Which?", *cli.script(a=long, b=long), *OPTIONS, "--json") as running:
         running.until("run.started")
@@ -238,7 +238,7 @@ def test_a_stopped_session_says_how_to_resume_and_asks_nobody_twice(cli: Cli, nu
         "discuss", "Which one?", *cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS, "--json"
     ) as running:
         running.until("move.made")
-        if not any(it["kind"] == "delta" and it["seat"] == "b" for it in running.lines):
+        if not any(line["kind"] == "delta" and line["seat"] == "b" for line in running.lines):
             running.until("delta", seat="b")
         running.signal(number)
         err = running.rest(code=130)
@@ -250,7 +250,7 @@ def test_a_stopped_session_says_how_to_resume_and_asks_nobody_twice(cli: Cli, nu
 
     cli.script(a=HANGING_SEAT, b=council_seat("REST"))
     lines = cli.json("resume", address)
-    assert [it["seat"] for it in lines if it["kind"] == "turn.asked"] == ["a", "b", "b"]
+    assert [line["seat"] for line in lines if line["kind"] == "turn.asked"] == ["a", "b", "b"]
     assert lines[-1]["outcome"] == "reached"
     assert "has ended" in cli.run("resume", address).stderr
 
@@ -272,7 +272,7 @@ def test_a_killed_session_is_resumed_where_it_was(cli: Cli) -> None:
 
 
 @pytest.mark.feature("S4.7")
-def test_a_name_continues_what_is_unfinished_and_then_begins_anew(cli: Cli) -> None:
+def test_a_name_continues_an_unfinished_session_or_starts_a_new_one(cli: Cli) -> None:
     named = (*cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS, "--session", "api", "--json")
     with cli.started("discuss", "Which?", *named) as running:
         running.until("move.made")
@@ -282,8 +282,8 @@ def test_a_name_continues_what_is_unfinished_and_then_begins_anew(cli: Cli) -> N
     first = running.lines[0]["session"]
     assert "has another question: Which?" in cli.run("discuss", "Something else?", *named, code=2).stderr
     cli.script(a=council_seat("REST"), b=council_seat("REST"))
-    assert {it["session"] for it in cli.json("discuss", "Which?", *named[:-1])} == {first}
-    assert first not in {it["session"] for it in cli.json("discuss", "Which?", *named[:-1])}
+    assert {item["session"] for item in cli.json("discuss", "Which?", *named[:-1])} == {first}
+    assert first not in {item["session"] for item in cli.json("discuss", "Which?", *named[:-1])}
 
 
 # --- two terminals -------------------------------------------------------------------------------
@@ -314,13 +314,13 @@ def test_a_running_session_is_steered_from_elsewhere(cli: Cli) -> None:
             running.rest(code=3)
             watching.rest(code=3)
         assert kinds(running.lines)[-1] == kinds(watching.lines)[-1] == "session.ended"
-        facts = [it for it in running.lines if it["kind"] != "delta"]
-        assert [it for it in watching.lines if it["kind"] != "delta"] == facts
+        facts = [line for line in running.lines if line["kind"] != "delta"]
+        assert [line for line in watching.lines if line["kind"] != "delta"] == facts
     assert "has ended" in cli.run("cancel", code=2).stderr
     assert "has ended" in cli.run("say", "hello", code=2).stderr
 
 
-def test_a_session_nobody_runs_can_be_cancelled_and_told_things(cli: Cli) -> None:
+def test_a_session_without_a_process_accepts_notes_and_can_be_cancelled(cli: Cli) -> None:
     with cli.started("discuss", "Which?", *cli.script(a=council_seat("REST"), b=HANGING_SEAT), "--json") as running:
         running.until("move.made")
         running.signal(signal.SIGINT)
@@ -337,7 +337,7 @@ def test_a_session_nobody_runs_can_be_cancelled_and_told_things(cli: Cli) -> Non
 def test_watching_what_is_there(cli: Cli) -> None:
     cli.run("discuss", "Which?", *cli.script(a=council_seat("REST"), b=council_seat("REST")), *OPTIONS)
     whole = cli.json("watch")
-    assert [it["seq"] for it in cli.json("watch", "last", "--after", "3")] == [it["seq"] for it in whole][3:]
+    assert [item["seq"] for item in cli.json("watch", "last", "--after", "3")] == [item["seq"] for item in whole][3:]
     assert cli.json("watch", "last", "--after", "999") == []
     assert "Decision reached: REST" in cli.run("watch", "last", "--no-follow").stdout
 
@@ -352,7 +352,10 @@ def test_a_branch_goes_its_own_way(cli: Cli) -> None:
     cli.script(a=council_seat("REST", "A"), b=council_seat("REST", "A"))
     lines = cli.json("resume", own, code=3)
     assert lines[0]["charter"]["parent"]
-    assert [it["round"] for it in lines if it["kind"] == "round.opened"] == ["council/1-blind", "council/3-reconsider"]
+    assert [line["round"] for line in lines if line["kind"] == "round.opened"] == [
+        "council/1-blind",
+        "council/3-reconsider",
+    ]
     assert "This session has no round 9." in cli.run("branch", own, "--at", "9", code=2).stderr
 
 
@@ -417,7 +420,7 @@ def test_a_gate_can_be_answered_from_another_terminal(cli: Cli) -> None:
     assert re.search(r"Enter for none\]: *\n", shown), "what follows is not on the line of the question"
 
 
-def test_who_watches_at_a_gate_is_told_how_to_answer_it(cli: Cli) -> None:
+def test_watching_at_a_gate_shows_how_to_answer_it(cli: Cli) -> None:
     seats = cli.script(a=council_seat("REST", "A"), b=council_seat("GraphQL", "B"))
     with cli.terminal("discuss", "Which?", *seats, *OPTIONS) as runs:
         runs.expect("Your choice")
@@ -430,7 +433,7 @@ def test_who_watches_at_a_gate_is_told_how_to_answer_it(cli: Cli) -> None:
             watches.end(code=0)
 
 
-def test_a_gate_left_unanswered_waits_for_the_next_time(cli: Cli) -> None:
+def test_an_unanswered_gate_waits_for_the_next_run(cli: Cli) -> None:
     with cli.terminal(
         "discuss", "Which?", *cli.script(a=council_seat("REST", "A"), b=council_seat("GraphQL", "B")), *OPTIONS
     ) as terminal:
@@ -449,12 +452,12 @@ def test_a_gate_takes_its_default_when_resumed_without_a_terminal(cli: Cli) -> N
         terminal.type("\x03")
         assert "Stopped. Resume with" in terminal.end(code=130)
     lines = cli.json("resume", code=3)
-    assert [it["seq"] for it in lines] == list(range(1, len(lines) + 1))
-    (answered,) = [it for it in lines if it["kind"] == "gate.answered"]
+    assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1))
+    (answered,) = [line for line in lines if line["kind"] == "gate.answered"]
     assert (answered["option"], answered["by"]) == ("none", "headless default")
 
 
-def test_ctrl_c_takes_the_panels_away_and_only_leaves_what_is_watched(cli: Cli) -> None:
+def test_ctrl_c_removes_the_panels_and_does_not_stop_a_watched_session(cli: Cli) -> None:
     with cli.terminal("discuss", "Which?", *cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS) as terminal:
         terminal.expect("I was about to")
         terminal.type("\x03")

@@ -89,7 +89,7 @@ def opened(round: str) -> RoundOpened:
     return RoundOpened(round, ("claude", "gpt"), ("claude", "gpt"), Turns(), Expect(), Prompt("blind"), "")
 
 
-def test_what_a_step_prints_is_seen_while_it_runs_and_gone_when_it_ends() -> None:
+def test_the_output_of_a_step_is_shown_only_while_it_runs() -> None:
     told = Told()
     told(SessionOpened(CHARTER), opened(BLIND))
     told.board.apply(Delta("s", "build/try", "", "build/try", 0, "too early"))
@@ -132,7 +132,7 @@ def test_a_seat_goes_through_its_signs() -> None:
     assert (gpt.glyph, claude.tail(100)) == (ERROR, "")
 
 
-def test_words_are_never_doubled_and_may_come_before_their_facts() -> None:
+def test_words_are_never_doubled_and_may_arrive_before_their_events() -> None:
     told = Told()
     told(SessionOpened(CHARTER))
     claude = told.board.seats["claude"]
@@ -162,7 +162,7 @@ def test_the_closing_block_is_not_shown_while_it_is_being_written() -> None:
     assert claude.tail(1000) == ""
 
 
-def test_a_fallback_is_told_with_every_voice_it_stands_in_for() -> None:
+def test_a_fallback_names_every_failed_voice() -> None:
     teller = FactNarrator()
     for voice, why in (("cli:claude", "claude is not installed."), ("lab:big", "The key was rejected.")):
         fault = Fault.of(FaultKind.MISSING, why)
@@ -176,7 +176,7 @@ def test_a_fallback_is_told_with_every_voice_it_stands_in_for() -> None:
 
 
 @pytest.mark.parametrize(("line", "target"), [("A: REST", "A"), ("gpt, grok and claude: REST", "grok")])
-def test_a_choice_is_told_with_what_was_chosen(line: str, target: str) -> None:
+def test_a_choice_is_shown_with_the_chosen_proposal(line: str, target: str) -> None:
     teller = FactNarrator()
     offered = Prompt("reconsider", lists={"proposals": (line, "B: GraphQL")})
     told = teller.facts(msgspec.structs.replace(opened("council/3-reconsider"), prompt=offered))
@@ -186,7 +186,7 @@ def test_a_choice_is_told_with_what_was_chosen(line: str, target: str) -> None:
     assert lines[1].text == f"Position: {target} (REST), 80% sure"
 
 
-def test_how_sure_a_doctor_is_stands_beside_the_cause() -> None:
+def test_the_confidence_of_a_diagnosis_is_shown_with_the_cause() -> None:
     said = Verdict(key="stale-token", confidence=0.9)
     lines = FactNarrator().facts(MoveMade("code-red/2-blind", "claude", "c1", "The token.", "x:y", said))
     assert lines[1].text == "Root cause: stale-token, 90% sure"
@@ -199,7 +199,7 @@ def test_a_ballot_is_secret_from_the_seats_and_not_from_the_person() -> None:
 
 
 @pytest.mark.parametrize("text", ["Keep it.", "Keep it.\n\nIt works."])
-def test_what_a_minority_stands_for_is_said_once(text: str) -> None:
+def test_the_position_of_a_minority_is_shown_once(text: str) -> None:
     dissent = Dissent("gpt", "Keep it.", text)
     decision = Decision(
         Outcome.REACHED, (Said("Most agree."),), position="Move", text="Move.", author="claude", dissent=(dissent,)
@@ -250,7 +250,7 @@ def test_a_gate_is_answered_by_number_name_or_nothing() -> None:
     assert match_gate_option(Gate("n", "?", ("2", "1"), default="1"), "1") == "1"
 
 
-def test_the_decision_says_what_it_rests_on() -> None:
+def test_the_decision_shows_its_basis() -> None:
     decision = Decision(
         Outcome.REACHED,
         (Said("2 of 3 counted seats agree."),),
@@ -293,9 +293,9 @@ def test_errors_are_two_sentences_and_an_exit_code(capsys: pytest.CaptureFixture
 
 
 def test_figures() -> None:
-    assert [format_count(it) for it in (999, 1234, 12_345)] == ["999", "1.2k", "12k"]
-    assert [format_seconds(it) for it in (1.23, 48.7, 185)] == ["1.2s", "48s", "3m05s"]
-    assert [format_sentence(it) for it in ("a", "a.", "`b`", "c?")] == ["a.", "a.", "`b`", "c?"]
+    assert [format_count(number) for number in (999, 1234, 12_345)] == ["999", "1.2k", "12k"]
+    assert [format_seconds(elapsed) for elapsed in (1.23, 48.7, 185)] == ["1.2s", "48s", "3m05s"]
+    assert [format_sentence(text) for text in ("a", "a.", "`b`", "c?")] == ["a.", "a.", "`b`", "c?"]
 
 
 async def test_the_outlet_waits_for_its_reader_and_for_nobody_else() -> None:

@@ -40,7 +40,7 @@ def some(*rejected: str, **edited: str) -> ApprovalAnswer:
         ("", ApprovalAnswer("none")),
     ],
 )
-def test_keys_come_to_an_answer_at_the_gate(keys: str, answer: ApprovalAnswer) -> None:
+def test_keys_produce_an_answer_at_the_gate(keys: str, answer: ApprovalAnswer) -> None:
     parley = HunkApproval(PLAN)
     assert all(parley.press(key) for key in keys)
     assert parley.answer() == answer
@@ -93,7 +93,7 @@ def test_every_key_is_in_the_guide() -> None:
     assert [key for key in HUNK_KEYS if f"| `{key}` |" not in guide] == []
 
 
-def test_what_was_settled_is_not_asked_again_unless_it_has_changed() -> None:
+def test_a_decided_hunk_is_not_asked_again_unless_it_has_changed() -> None:
     first = HunkApproval(PLAN)
     first.press("y")
     first.press("n")
@@ -136,7 +136,7 @@ class Sitting:
 
 
 @pytest.mark.feature("S3.86")
-async def test_every_hunk_is_shown_with_who_wanted_it_and_who_wrote_it_before_anything_is_written() -> None:
+async def test_every_hunk_is_shown_with_its_request_and_writers_before_anything_is_written() -> None:
     person = Sitting("y", "n", "n", "y")
     assert await person.hold() == some(LOGOUT.id, NOTES.id)
     told = (
@@ -147,7 +147,7 @@ async def test_every_hunk_is_shown_with_who_wanted_it_and_who_wrote_it_before_an
         "Approved: 1 of 3 hunks in 1 file.",
         "Rejected: src/login.py#2, NOTES.md#1.",
     )
-    assert [it for it in told if it not in person.seen] == []
+    assert [part for part in told if part not in person.seen] == []
 
 
 async def test_a_wide_terminal_shows_both_sides_of_a_hunk_in_colour_and_a_narrow_one_a_diff() -> None:
@@ -177,7 +177,7 @@ async def test_the_lines_around_a_hunk_show_where_it_stands(width: int) -> None:
 
 
 @pytest.mark.parametrize(("width", "colors"), [(60, True), (100, True), (200, True), (100, False)])
-async def test_what_a_long_line_says_is_never_read_as_a_line_of_the_diff(width: int, colors: bool) -> None:
+async def test_a_wrapped_line_is_never_read_as_a_line_of_the_diff(width: int, colors: bool) -> None:
     room = (width - 1) // 2 if width >= 100 and colors else width
     ends = ("- return 1", "+ return 2", "return 3")
     long = [f"    x = 1  # {'x' * (room - 16)} {end}" for end in ends]
@@ -207,7 +207,7 @@ async def test_without_colours_nothing_but_text_is_printed(monkeypatch: pytest.M
     assert "- def login(user):" in grey.seen
 
 
-async def test_what_a_hunk_would_do_to_the_terminal_is_shown_and_not_done() -> None:
+async def test_control_sequences_in_a_hunk_are_shown_and_not_executed() -> None:
     person = Sitting("a", "q")
     await person.hold()
     assert r"# Notes \x1b[2J\u202egnp.exe" in person.seen
@@ -228,7 +228,7 @@ async def test_a_gate_that_takes_no_more_questions_offers_none() -> None:
     assert "t" not in person.asked[0].partition("[")[2].partition(";")[0].split(", ")
 
 
-async def test_an_unknown_key_is_explained_and_nothing_happens_by_a_mere_enter() -> None:
+async def test_an_unknown_key_lists_the_keys_and_enter_alone_does_nothing() -> None:
     person = Sitting("", "x", "q")
     assert await person.hold() == ApprovalAnswer("none")
     assert person.seen.count("y: approve it") == 2
@@ -241,14 +241,14 @@ async def test_yes_and_no_are_understood_as_words_and_no_at_the_end_writes_nothi
 
 
 @pytest.mark.parametrize("left", [("n", "n", "n"), ("d", "d")])
-async def test_a_person_who_leaves_all_of_it_is_asked_once_more(left: Sequence[str]) -> None:
+async def test_rejecting_every_hunk_is_confirmed_once_more(left: Sequence[str]) -> None:
     person = Sitting(*left, "n", "y", "", "q")
     assert await person.hold() == ApprovalAnswer("none")
-    assert [it.partition(" [")[0] for it in person.asked[len(left) :]] == ["Write nothing?"] * 4
+    assert [question.partition(" [")[0] for question in person.asked[len(left) :]] == ["Write nothing?"] * 4
     assert await Sitting(*left, "b", "r", "y").hold() == ApprovalAnswer("all")
 
 
-async def test_a_person_is_told_what_is_kept_of_what_they_chose_before_they_choose() -> None:
+async def test_the_prompt_says_in_advance_which_choices_are_kept() -> None:
     person = Sitting(None)
     await person.hold()
     first = " ".join(person.seen.partition("1 of 3")[0].split())
@@ -256,7 +256,7 @@ async def test_a_person_is_told_what_is_kept_of_what_they_chose_before_they_choo
     assert "Ctrl-C leaves the gate open and discards your choices and edits." in first
 
 
-async def test_own_text_that_does_not_parse_is_told_at_the_editor_and_can_be_gone_on_with(
+async def test_own_text_that_does_not_parse_is_reported_and_can_be_edited_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     editor = tmp_path / "editor"
@@ -324,7 +324,7 @@ async def test_an_editor_that_changes_nothing_or_is_not_there_settles_nothing(mo
 
 
 @pytest.mark.feature("S4.104")
-async def test_what_is_lost_for_good_needs_its_phrase_typed_word_for_word() -> None:
+async def test_a_permanent_loss_needs_its_phrase_typed_exactly() -> None:
     assert await Sitting("lose NOTES.md").approving.confirm(PLAN.phrase) == ApprovalAnswer("confirm", "lose NOTES.md")
     person = Sitting("y", "confirm", "")
     assert await person.approving.confirm(PLAN.phrase) == ApprovalAnswer("no")

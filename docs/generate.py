@@ -31,8 +31,8 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.stages import encode_stages
 from roundtable.doors.cli.main import cli as command_line
 from roundtable.meetings import MEETINGS
-from roundtable.voices.agents.catalog import Agent, shipped_agents
-from roundtable.voices.endpoints import Endpoint, shipped_endpoints
+from roundtable.voices.agents.catalog import Agent, load_shipped_agents
+from roundtable.voices.endpoints import Endpoint, load_shipped_endpoints
 from roundtable.workshop.sandbox import SandboxSettings
 
 DOCS = Path(__file__).parent
@@ -100,7 +100,7 @@ def endpoints() -> str:
     parts.append("`voices/catalog/endpoints/`; `[endpoints.NAME]` in a config file adds one or replaces one, and ")
     parts.append("without a `base_url` changes one.\n\n")
     parts.append("| name | | dialect | key | speaks by default | judges by default |\n|---|---|---|---|---|---|\n")
-    for name, it in shipped_endpoints().items():
+    for name, it in load_shipped_endpoints().items():
         models = (f"`{model}`" if model else "" for model in (it.default_model, it.judge_model))
         parts.append(f"| `{name}` | {it.title} | {it.dialect} | {it.key} | {' | '.join(models)} |\n")
     return "".join(parts)
@@ -123,14 +123,16 @@ def agents() -> str:
         "| also as `acp:NAME` |\n"
         "|---|---|---|---|---|---|---|---|\n"
     )
-    for name, it in shipped_agents().items():
+    for name, it in load_shipped_agents().items():
         answers = ("yes" if answer else "no" for answer in (it.structured, it.keeps_session, it.can_edit))
         adds = f"{it.overhead_bytes} bytes" if it.overhead_bytes else "not measured"
         acp = "no" if it.acp is None else f"with `{it.acp.command}`" if it.acp.command else "yes"
         row = (f"`{name}`", it.title, it.checked or "nothing yet", adds, *answers, acp)
         parts.append(f"| {' | '.join(row)} |\n")
     parts += (
-        f"\n`{name}`: {' '.join(it.unverified.split())}\n" for name, it in shipped_agents().items() if it.unverified
+        f"\n`{name}`: {' '.join(it.unverified.split())}\n"
+        for name, it in load_shipped_agents().items()
+        if it.unverified
     )
     return "".join(parts)
 

@@ -18,7 +18,7 @@ from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.values import Expect
 from roundtable.core.verdict import ParseStatus
 from roundtable.meetings import MEETINGS
-from roundtable.voices.scripted import Turn
+from roundtable.voices.scripted import ScriptedTurn
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "scripts.md").read_text()
@@ -66,7 +66,7 @@ def test_the_reference_says_how_the_rounds_of_every_meeting_are_answered() -> No
 
 
 def test_every_key_of_a_turn_is_named() -> None:
-    assert [name for name in Turn.__struct_fields__ if f"`{name}`" not in PAGE] == []
+    assert [name for name in ScriptedTurn.__struct_fields__ if f"`{name}`" not in PAGE] == []
 
 
 @pytest.mark.parametrize("page", ["meetings.md", "scripts.md"])

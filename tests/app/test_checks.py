@@ -190,14 +190,14 @@ async def test_without_a_working_sandbox_nothing_is_run(
 
 async def test_a_workspace_may_list_checks_only_once_it_is_trusted(places: Places, workspace: Path) -> None:
     write(workspace, {".roundtable/config.toml": '[checks]\ntests = ["./evil"]\n'})
-    assert config.reach(workspace) == {"checks.tests": '["./evil"]'}
+    assert config.list_untrusted_settings(workspace) == {"checks.tests": '["./evil"]'}
     async with await Roundtable.open(workspace, places) as desk:
         assert desk.setup.settings.withheld == ("checks",)
         ran = await desk.wiring.performer.perform("session/step", RunChecks(("tests",)))
     assert isinstance(ran, ChecksRun)
     assert "No checks are listed here." in ran.refused["tests"]
-    config.trust(places, workspace)
-    assert config.load(places, workspace).config.checks == {"tests": ("./evil",)}
+    config.trust_workspace(places, workspace)
+    assert config.load_settings(places, workspace).config.checks == {"tests": ("./evil",)}
 
 
 @pytest.mark.parametrize("line", ['tests = "pytest -q"', "tests = []", 'tests = [""]', "tests = [1]"])
@@ -205,21 +205,21 @@ def test_a_check_is_a_list_of_arguments_and_nothing_else(places: Places, workspa
     places.config.mkdir(parents=True)
     places.user_config.write_text(f"[checks]\n{line}\n")
     with pytest.raises(ConfigError) as wrong:
-        config.load(places, workspace)
+        config.load_settings(places, workspace)
     assert "checks" in wrong.value.message
 
 
 def test_a_workspace_may_choose_the_sandbox_only_once_it_is_trusted(places: Places, workspace: Path) -> None:
     write(workspace, {".roundtable/config.toml": '[sandbox]\nuse = "docker"\nimage = "theirs"\n'})
-    assert config.load(places, workspace).config.sandbox == SandboxSettings()
-    config.trust(places, workspace)
-    assert config.load(places, workspace).config.sandbox == SandboxSettings("docker", "theirs")
+    assert config.load_settings(places, workspace).config.sandbox == SandboxSettings()
+    config.trust_workspace(places, workspace)
+    assert config.load_settings(places, workspace).config.sandbox == SandboxSettings("docker", "theirs")
 
 
 async def test_a_person_says_how_long_a_check_may_take(places: Places, workspace: Path) -> None:
     places.config.mkdir(parents=True)
     places.user_config.write_text('[sandbox]\nuse = "bubblewrap"\nseconds = 0.5\n')
-    settings = config.load(places, workspace).config.sandbox
+    settings = config.load_settings(places, workspace).config.sandbox
     sleeper = {"slow": (sys.executable, "-c", "import time; time.sleep(60)")}
     [outcome] = (await ListedChecks(sleeper, workspace, Redactor(), settings).run(["slow"])).outcomes
     assert outcome.limit is Limit.TIME
@@ -230,7 +230,7 @@ def test_nobody_can_ask_for_less_than_a_sandbox(places: Places, workspace: Path,
     places.config.mkdir(parents=True)
     places.user_config.write_text(f"[sandbox]\n{line}\n")
     with pytest.raises(ConfigError) as wrong:
-        config.load(places, workspace)
+        config.load_settings(places, workspace)
     assert "sandbox" in wrong.value.message
 
 

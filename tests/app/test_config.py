@@ -8,7 +8,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.settings import config
-from roundtable.app.settings.places import Places, workspace_of
+from roundtable.app.settings.places import Places, find_workspace
 from roundtable.core.faults import ConfigError, NotTrusted
 
 REACHING = """
@@ -36,7 +36,7 @@ def own(workspace: Path, text: str) -> None:
 
 
 def test_nothing_at_all_gives_the_defaults(places: Places, workspace: Path) -> None:
-    loaded = config.load(places, workspace)
+    loaded = config.load_settings(places, workspace)
     assert loaded.config == config.Config()
     assert loaded.config.table.meeting == "council"
 
@@ -44,7 +44,7 @@ def test_nothing_at_all_gives_the_defaults(places: Places, workspace: Path) -> N
 def test_the_workspace_comes_before_the_person_key_by_key(places: Places, workspace: Path) -> None:
     person(places, 'language = "de"\n[limits]\nseat_timeout = 10\nbudget_usd = 2.0\nquorum = { seats = 3 }')
     own(workspace, "[limits]\nseat_timeout = 20\nquorum = { vendors = 2 }")
-    loaded = config.load(places, workspace).config
+    loaded = config.load_settings(places, workspace).config
     limits = loaded.limits.as_limits()
     assert (loaded.language, limits.seat_timeout, limits.budget_usd) == ("de", 20, 2.0)
     assert (limits.quorum.seats, limits.quorum.vendors) == (3, 2)
@@ -110,7 +110,7 @@ def test_a_mistake_is_named_with_what_to_do(
 ) -> None:
     person(places, text)
     with pytest.raises(ConfigError) as caught:
-        config.load(places, workspace)
+        config.load_settings(places, workspace)
     assert message in caught.value.message
     assert help in caught.value.help
     assert str(places.user_config) in caught.value.message
@@ -120,7 +120,7 @@ def test_a_mistake_is_named_with_what_to_do(
 def test_every_section_with_a_mistake_is_named_at_once(places: Places, workspace: Path) -> None:
     person(places, "langage = 'en'\n[seats.a]\nvoices = 'x:y'\n[seats.b]\nvoice = []\n[limits]\nrounds = 'two'")
     with pytest.raises(ConfigError) as caught:
-        config.load(places, workspace)
+        config.load_settings(places, workspace)
     lines = caught.value.message.splitlines()
     assert len(lines) == 4
     for part in ("langage", "seats.a: voices", "seats.b: there is no setting voice", "limits: rounds"):
@@ -132,7 +132,7 @@ def test_a_written_key_a_wrong_value_and_a_wrong_form_are_told_in_one_pass(place
     key = f"[endpoints.lab]\nbase_url = 'http://x/v1'\nkey = '{SECRET}'\n"
     person(places, f"{key}[limits]\nrounds = -2\n[checks]\ntests = 'pytest'\n[meetings.council]\nrounds = -1\n")
     with pytest.raises(ConfigError) as caught:
-        config.load(places, workspace)
+        config.load_settings(places, workspace)
     told = [line.removeprefix(f"{places.user_config}: ") for line in caught.value.message.splitlines()]
     begun = ["endpoints.lab.key", "limits.rounds cannot", "checks: tests must", "[meetings.council]: rounds cannot"]
     assert [line[: len(start)] for line, start in zip(told, begun, strict=True)] == begun
@@ -143,7 +143,7 @@ def test_a_config_that_is_no_utf_8_is_told_by_its_line(places: Places, workspace
     person(places, "")
     places.user_config.write_bytes(b'language = "en"\n# Stra\xdfe\n')
     with pytest.raises(ConfigError) as caught:
-        config.load(places, workspace)
+        config.load_settings(places, workspace)
     assert caught.value.message == f"{places.user_config} is not a text in UTF-8: see line 2."
 
 
@@ -151,7 +151,7 @@ def test_the_mistakes_are_told_in_the_order_of_the_file(places: Places, workspac
     sections = ["memory", "table", "seats.a", "hooks", "context", "limits", "checks"]
     person(places, "".join(f"[{section}]\nodd = 1\n" for section in sections))
     with pytest.raises(ConfigError) as caught:
-        config.load(places, workspace)
+        config.load_settings(places, workspace)
     told = [line.removeprefix(f"{places.user_config}: ") for line in caught.value.message.splitlines()]
     assert [line.partition(":")[0] for line in told] == sections
 
@@ -168,7 +168,7 @@ async def test_a_shipped_endpoint_takes_changes_but_never_its_key_to_another_add
 
 def test_an_untrusted_workspace_reaches_nothing(places: Places, workspace: Path) -> None:
     own(workspace, REACHING)
-    loaded = config.load(places, workspace)
+    loaded = config.load_settings(places, workspace)
     assert loaded.withheld == ("endpoints", "seats.spy.voices", "seats.spy.judge")
     assert loaded.config.endpoints == {}
     assert (loaded.config.seats["spy"].voices, loaded.config.seats["spy"].brief) == ((), "Be brief.")
@@ -176,47 +176,47 @@ def test_an_untrusted_workspace_reaches_nothing(places: Places, workspace: Path)
 
 def test_an_untrusted_workspace_names_no_program(places: Places, workspace: Path) -> None:
     own(workspace, '[agents.claude]\ncommand = "./evil"')
-    loaded = config.load(places, workspace)
+    loaded = config.load_settings(places, workspace)
     assert loaded.withheld == ("agents",)
     assert loaded.config.agents == {}
-    assert config.reach(workspace) == {"agents.claude": '{"command": "./evil"}'}
-    config.trust(places, workspace)
-    assert config.load(places, workspace).config.agents == {"claude": {"command": "./evil"}}
+    assert config.list_untrusted_settings(workspace) == {"agents.claude": '{"command": "./evil"}'}
+    config.trust_workspace(places, workspace)
+    assert config.load_settings(places, workspace).config.agents == {"claude": {"command": "./evil"}}
 
 
 def test_an_untrusted_workspace_cannot_turn_a_seat_of_the_person(places: Places, workspace: Path) -> None:
     person(places, '[seats.spy]\nvoices = ["openai:gpt-4o"]')
     own(workspace, REACHING)
-    assert config.load(places, workspace).config.seats["spy"].voices == ("openai:gpt-4o",)
+    assert config.load_settings(places, workspace).config.seats["spy"].voices == ("openai:gpt-4o",)
 
 
 def test_trust_holds_for_these_words_only(places: Places, workspace: Path) -> None:
     own(workspace, REACHING)
-    config.trust(places, workspace)
-    loaded = config.load(places, workspace)
+    config.trust_workspace(places, workspace)
+    loaded = config.load_settings(places, workspace)
     assert loaded.withheld == ()
     assert loaded.config.seats["spy"].voices == ("evil:model",)
     own(workspace, REACHING + "\n")
-    assert config.load(places, workspace).withheld
-    assert not config.is_trusted(places, workspace)
+    assert config.load_settings(places, workspace).withheld
+    assert not config.is_workspace_trusted(places, workspace)
 
 
 def test_trust_can_be_taken_back(places: Places, workspace: Path) -> None:
     own(workspace, REACHING)
-    assert not config.revoke(places, workspace)
-    config.trust(places, workspace)
-    assert config.revoke(places, workspace)
-    assert not config.is_trusted(places, workspace)
+    assert not config.revoke_workspace_trust(places, workspace)
+    config.trust_workspace(places, workspace)
+    assert config.revoke_workspace_trust(places, workspace)
+    assert not config.is_workspace_trusted(places, workspace)
 
 
 def test_what_trust_would_allow(places: Places, workspace: Path) -> None:
     own(workspace, REACHING)
-    asked = config.reach(workspace)
+    asked = config.list_untrusted_settings(workspace)
     assert list(asked) == ["endpoints.evil", "seats.spy.voices", "seats.spy.judge"]
     assert "http://evil.example/v1" in asked["endpoints.evil"]
     assert asked["seats.spy.voices"] == '["evil:model"]'
     own(workspace, "language = 'en'")
-    assert config.reach(workspace) == {}
+    assert config.list_untrusted_settings(workspace) == {}
 
 
 async def test_seats_that_wait_for_trust_say_so(places: Places, workspace: Path) -> None:
@@ -231,8 +231,8 @@ def test_the_workspace_is_the_nearest_folder_upwards(tmp_path: Path) -> None:
     (tmp_path / "a" / ".git").mkdir(parents=True)
     (tmp_path / "a" / "b" / ".roundtable").mkdir(parents=True)
     (tmp_path / "a" / "b" / "c").mkdir()
-    assert workspace_of(tmp_path / "a" / "b" / "c") == tmp_path / "a" / "b"
-    assert workspace_of(tmp_path / "a") == tmp_path / "a"
+    assert find_workspace(tmp_path / "a" / "b" / "c") == tmp_path / "a" / "b"
+    assert find_workspace(tmp_path / "a") == tmp_path / "a"
 
 
 def test_one_variable_moves_everything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.machine import discovery
-from roundtable.app.machine.discovery import Found, embedded_table, proposed
+from roundtable.app.machine.discovery import DiscoveredSeat, create_embedded_seats, propose_seats
 from roundtable.app.settings.places import Places
 from roundtable.core.values import Seat
 
@@ -34,7 +34,7 @@ def _bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
 
 
-async def found_with(places: Places, workspace: Path, text: str = "") -> list[Found]:
+async def found_with(places: Places, workspace: Path, text: str = "") -> list[DiscoveredSeat]:
     places.user_config.parent.mkdir(parents=True, exist_ok=True)
     places.user_config.write_text(NOBODY + text)
     async with await Roundtable.open(workspace, places) as desk:
@@ -169,25 +169,25 @@ async def test_embedded_models_are_offered_or_can_be_fetched(desk: Roundtable, p
     places.models.mkdir(parents=True)
     (places.models / "mine.gguf").write_bytes(b"GGUF" + bytes(100))
     found = [it for it in await desk.setup.discover() if it.kind == "embedded"]
-    assert (found[0].voice, found[0].usable) == ("embedded:mine", discovery.runtime_there())
+    assert (found[0].voice, found[0].usable) == ("embedded:mine", discovery.is_embedded_runtime_installed())
     assert any("roundtable models get" in it.note and not it.usable for it in found[1:])
 
 
 def test_three_seats_on_one_model_are_no_echoes() -> None:
-    seats = embedded_table("smollm2-135m")
+    seats = create_embedded_seats("smollm2-135m")
     assert [seat.voices for seat in seats] == [("embedded:smollm2-135m",)] * 3
     assert len({seat.name for seat in seats}) == len({seat.brief for seat in seats}) == 3
 
 
 def test_the_table_that_is_offered() -> None:
-    def found(name: str, kind: discovery.Kind, usable: bool = True) -> Found:
-        return Found(name, f"{name}:m", kind, usable)
+    def found(name: str, kind: discovery.DiscoveryKind, usable: bool = True) -> DiscoveredSeat:
+        return DiscoveredSeat(name, f"{name}:m", kind, usable)
 
     api, local, cli, small = found("a", "api"), found("b", "local"), found("c", "cli"), found("embedded", "embedded")
-    assert [seat.name for seat in proposed([cli, api, local, small])] == ["c", "a", "b"]
-    assert [seat.voices for seat in proposed([api, small])] == [("a:m",)] * 3
-    assert [seat.voices for seat in proposed([found("a", "api", False), small])] == [("embedded:m",)] * 3
-    assert proposed([found("a", "api", False)]) == ()
+    assert [seat.name for seat in propose_seats([cli, api, local, small])] == ["c", "a", "b"]
+    assert [seat.voices for seat in propose_seats([api, small])] == [("a:m",)] * 3
+    assert [seat.voices for seat in propose_seats([found("a", "api", False), small])] == [("embedded:m",)] * 3
+    assert propose_seats([found("a", "api", False)]) == ()
 
 
 def test_a_pick_is_kept_for_this_person_alone(desk: Roundtable, places: Places) -> None:

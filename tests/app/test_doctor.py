@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable, Setup
-from roundtable.app.machine.discovery import proposed
-from roundtable.app.machine.doctor import Report
+from roundtable.app.machine.discovery import propose_seats
+from roundtable.app.machine.doctor import DoctorReport
 from roundtable.app.machine.seat_check import VoiceCheck
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.secrets import store_key
@@ -246,7 +246,7 @@ async def test_those_who_would_be_offered_are_looked_at_where_nobody_is_configur
     async with FaultServer() as server:
         configure(places, f'[endpoints.lab]\nbase_url = "{server.url}"\nlocal = true')
         async with await Roundtable.open(workspace, places) as desk:
-            offered = proposed(await desk.setup.discover())
+            offered = propose_seats(await desk.setup.discover())
         report = await Setup(places, workspace).examine()
     assert [seat.voices for seat in offered] == [("lab:alpha",)] * 3
     assert list(report.participants) == [seat.name for seat in offered]
@@ -265,6 +265,6 @@ async def test_seats_that_cannot_all_be_read_are_no_others(places: Places, works
 async def test_a_home_that_cannot_be_written(tmp_path: Path, workspace: Path) -> None:
     (tmp_path / "file").write_text("")
     home = Places(tmp_path / "file" / "home", tmp_path / "file" / "home")
-    report: Report = await Setup(home, workspace).examine()
+    report: DoctorReport = await Setup(home, workspace).examine()
     assert (report.roundtable_home.writable, report.ok, report.exit_code) == (False, False, 2)
     assert any("ROUNDTABLE_HOME" in advice for advice in report.advice)

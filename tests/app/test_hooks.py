@@ -149,14 +149,14 @@ async def test_a_cloned_workspace_starts_no_program_before_it_is_trusted(
     places: Places, workspace: Path, tmp_path: Path
 ) -> None:
     listener = Listener(tmp_path)
-    write(config.workspace_config(workspace), listener.toml("debate_started"))
+    write(config.workspace_config_path(workspace), listener.toml("debate_started"))
     async with await Roundtable.open(workspace, places) as desk:
         assert desk.setup.settings.withheld == ("hooks",)
         await desk.meetings.open(agreed(places))
         await desk.meetings.hook_problems()
         assert await listener.heard(0) == []
-    assert "hooks.debate_started" in config.reach(workspace)
-    config.trust(places, workspace)
+    assert "hooks.debate_started" in config.list_untrusted_settings(workspace)
+    config.trust_workspace(places, workspace)
     async with await Roundtable.open(workspace, places) as desk:
         await desk.meetings.open(agreed(places))
     assert [it["hook"] for it in await listener.heard(1)] == ["debate_started"]
@@ -168,4 +168,4 @@ async def test_a_cloned_workspace_starts_no_program_before_it_is_trusted(
 def test_a_hook_is_one_of_three_names_and_a_list_of_arguments(places: Places, workspace: Path, line: str) -> None:
     write(places.user_config, f"[hooks]\n{line}\n")
     with pytest.raises(ConfigError, match="hooks"):
-        config.load(places, workspace)
+        config.load_settings(places, workspace)

@@ -11,7 +11,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
-from roundtable.app.settings.secrets import list_keys, remove_key, store_key, stored_name
+from roundtable.app.settings.secrets import list_keys, remove_key, resolve_key_name, store_key
 from roundtable.app.settings.vault import Vault
 from roundtable.core.faults import ConfigError, Fault, FaultKind, NotFound, UsageError
 from tests.core.test_redaction import token
@@ -221,13 +221,13 @@ def test_a_key_is_stored_under_the_name_that_is_looked_for(
     places: Places, workspace: Path, given: str, name: str
 ) -> None:
     person(places, LAB)
-    assert stored_name(places, workspace, given) == name
+    assert resolve_key_name(places, workspace, given) == name
 
 
 @pytest.mark.parametrize("given", [KEY, "ollama", "", "two words", "-x", "../x"])
 def test_what_is_no_name_is_refused_and_a_key_is_not_repeated(places: Places, workspace: Path, given: str) -> None:
     with pytest.raises(UsageError) as caught:
-        stored_name(places, workspace, given)
+        resolve_key_name(places, workspace, given)
     assert KEY not in caught.value.message + caught.value.help
 
 
@@ -299,7 +299,7 @@ def test_a_key_in_a_config_file_is_refused_with_the_command_that_stores_it(
 ) -> None:
     person(places, text)
     with pytest.raises(ConfigError) as caught:
-        config.load(places, workspace)
+        config.load_settings(places, workspace)
     said = caught.value.message + caught.value.help
     assert where in caught.value.message
     assert command in caught.value.help
@@ -316,14 +316,14 @@ def test_a_refused_config_does_not_keep_anybody_from_storing_the_key(places: Pla
 def test_a_config_file_may_name_keys_and_be_read_by_anybody(places: Places, workspace: Path, key: str) -> None:
     person(places, ENDPOINT + f'key = "{key}"\nheaders = {{ Authorization = "Bearer ${{LAB_KEY}}" }}')
     places.user_config.chmod(0o644)
-    assert "lab-2" in config.load(places, workspace).config.endpoints
+    assert "lab-2" in config.load_settings(places, workspace).config.endpoints
 
 
 @pytest.mark.parametrize("key", ["${LAB_KEY", "$LAB_KEY", "env:", "secret:"])
 def test_a_name_that_cannot_be_read_is_not_taken_for_a_key(places: Places, workspace: Path, key: str) -> None:
     person(places, ENDPOINT + f'key = "{key}"')
     with pytest.raises(ConfigError) as caught:
-        config.load(places, workspace)
+        config.load_settings(places, workspace)
     assert "endpoints.lab-2.key names no key" in caught.value.message
     assert "${NAME}" in caught.value.help
 
@@ -338,4 +338,4 @@ def test_a_name_that_cannot_be_read_is_not_taken_for_a_key(places: Places, works
 )
 def test_what_only_looks_random_may_stay(places: Places, workspace: Path, text: str) -> None:
     person(places, text)
-    assert "lab-2" in config.load(places, workspace).config.endpoints
+    assert "lab-2" in config.load_settings(places, workspace).config.endpoints

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.cost.quote import Money, Quote
+from roundtable.app.cost.quote import MeetingQuote, MoneyRange
 from roundtable.app.desk import Agenda, Roundtable
 from roundtable.app.settings.places import Places
 from roundtable.core.events import TurnAsked
@@ -49,7 +49,7 @@ async def lab(server: FaultServer, places: Places, workspace: Path) -> AsyncIter
         yield desk
 
 
-async def held(desk: Roundtable, agenda: Agenda) -> tuple[Quote, str]:
+async def held(desk: Roundtable, agenda: Agenda) -> tuple[MeetingQuote, str]:
     """What was quoted, and the session that was then held."""
     before = await desk.meetings.quote(agenda)
     session = await desk.meetings.open(agenda)
@@ -133,7 +133,7 @@ async def test_seats_on_a_plan_are_said_as_such(lab: Roundtable, monkeypatch: py
     quoted = await lab.meetings.quote(Agenda("REST or GraphQL?", seats))
     assert quoted.plans == ("claude",)
     claude, gpt = quoted.seats
-    assert (claude.paid, claude.usd, claude.keeps_session) == ("plan", Money(), True)
+    assert (claude.paid, claude.usd, claude.keeps_session) == ("plan", MoneyRange(), True)
     assert quoted.usd == gpt.usd
     assert quote_sentence(quoted).endswith("for 6 to 16 calls; claude is on your plan.")
     alone = await lab.meetings.quote(Agenda("REST or GraphQL?", seats[:1]))
@@ -161,9 +161,9 @@ async def test_a_budget_between_the_likely_and_the_most_may_hold(lab: Roundtable
 async def test_an_unknown_price_is_not_nothing(lab: Roundtable, workspace: Path) -> None:
     write_script(workspace, AGREE)
     unknown = await lab.meetings.quote(paid("dim:alpha"))
-    assert (unknown.usd, unknown.seats[0].usd) == (Money(None, None), Money(None, None))
+    assert (unknown.usd, unknown.seats[0].usd) == (MoneyRange(None, None), MoneyRange(None, None))
     free_first = await lab.meetings.quote(paid("script:table.json", "dim:alpha"))
-    assert free_first.usd == Money(0.0, None)
+    assert free_first.usd == MoneyRange(0.0, None)
     seats = (Seat("claude", (PAID,)), Seat("gpt", ("dim:alpha",)))
     both = await lab.meetings.quote(Agenda("REST or GraphQL?", seats))
     assert both.usd == both.seats[0].usd

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from roundtable.app.cost.quote import ON_TOP, Quote
+from roundtable.app.cost.quote import STAGES_NOTICE, MeetingQuote
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.stage_lists import load_shipped_stages
@@ -65,7 +65,7 @@ def seats(folder: Path, turns: list[dict[str, Any]]) -> tuple[Seat, ...]:
     return tuple(Seat(name, (f"script:{script}",)) for name in NAMES)
 
 
-async def held(desk: Roundtable, agenda: Agenda) -> tuple[Quote, Session]:
+async def held(desk: Roundtable, agenda: Agenda) -> tuple[MeetingQuote, Session]:
     """What was quoted, and the session that was then held."""
     before = await desk.meetings.quote(agenda)
     session = await desk.meetings.open(agenda)
@@ -80,7 +80,7 @@ def agenda(stages: tuple[Stage, ...], table: tuple[Seat, ...], **settings: Any) 
     return Agenda("A to-do list.", table, meeting="sdlc", settings=told, limits=limits, answers=answers, headless=True)
 
 
-def within(quoted: Quote, session: Session) -> None:
+def within(quoted: MeetingQuote, session: Session) -> None:
     """The session came to no more than was quoted, seat by seat and in all."""
     bill = summarize_costs(session)
     assert bill.total.calls <= quoted.calls.most
@@ -117,7 +117,7 @@ async def test_seven_stages_that_all_go_wrong_stay_within_their_quote(tmp_path: 
         *("chunk", "look", "fix", "analyse"),
     }, "nothing of what can go wrong is left out"
     assert quoted.calls.most == len(NAMES) * 2 * (2 * 6 + 3 * 7 + 5 + 3 * 7), "each with its judges, and mended once"
-    assert quoted.notices == (ON_TOP,)
+    assert quoted.notices == (STAGES_NOTICE,)
     told = [
         render_transcript(session),
         render_session_page(session),
@@ -169,7 +169,7 @@ async def test_a_review_of_120_files_comes_to_what_was_quoted(tmp_path: Path, tu
 async def test_what_a_stage_reads_of_a_project_is_quoted_with_it(tmp_path: Path) -> None:
     review = next(it for it in load_shipped_stages().stages if it.kind == "review")
     table = seats(tmp_path, [FOUND_NOTHING])
-    quotes: list[Quote] = []
+    quotes: list[MeetingQuote] = []
     for number in (1, 40):
         folder = repository(tmp_path / str(number), {f"shop/part_{it}.py": module(it) for it in range(number)})
         async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
@@ -209,7 +209,7 @@ async def test_windows_that_are_known_say_how_many_parts_there_are_and_how_long_
 async def test_a_quote_is_for_the_form_in_which_the_files_of_the_project_are_to_be_written(
     tmp_path: Path, meeting: str
 ) -> None:
-    table, quotes = seats(tmp_path, []), list[Quote]()
+    table, quotes = seats(tmp_path, []), list[MeetingQuote]()
     stages = tuple(it for it in load_shipped_stages().stages if it.name == "development")
     for size in (LONG_FILE_BYTES, LONG_FILE_BYTES + 1):
         folder = repository(tmp_path / str(size), {"long.txt": "x" * size})

@@ -9,7 +9,7 @@ import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
 from roundtable.app.opening.stage_lists import StageOptions, apply_stage_options, load_shipped_stages, parse_stage_list
-from roundtable.app.settings.config import trust
+from roundtable.app.settings.config import trust_workspace
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
 from roundtable.core.stages import Stage, charter_stages, encode_stages
@@ -183,7 +183,7 @@ def test_a_list_is_found_by_its_name_and_a_workspaces_own_only_once_it_is_truste
     (brought / "audit.toml").write_text(OWN)
     with pytest.raises(NotTrusted, match="brings the stages audit"):
         desk.meetings.find_stages("audit")
-    trust(places, workspace)
+    trust_workspace(places, workspace)
     assert names(desk.meetings.find_stages("audit")) == ["requirements", "threats"]
     (brought / "audit.toml").write_text(OWN.replace("Ten", "Two"))
     with pytest.raises(NotTrusted):

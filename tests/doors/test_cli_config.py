@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.app.settings.toml_text import with_setting, written
+from roundtable.app.settings.toml_text import format_toml_value, set_toml_setting
 from roundtable.core.faults import ConfigError
 from tests.doors.command_line import Cli
 from tests.doors.scripted_seats import council_seat
@@ -193,10 +193,10 @@ VALUES = st.recursive(
 def test_whatever_is_set_is_read_back_and_nothing_else_changes(path: list[str], value: Any) -> None:
     before = '# head\nkept = "yes" # really\n\n[other]\nlist = [1,\n2]\n'
     try:
-        after = with_setting(before, tuple(path), value, "file")
+        after = set_toml_setting(before, tuple(path), value, "file")
     except ConfigError:
         return
-    assert tomllib.loads(f"value = {written(value)}")["value"] == value
+    assert tomllib.loads(f"value = {format_toml_value(value)}")["value"] == value
     read: Any = tomllib.loads(after)
     for name in path:
         read = read[name]

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from roundtable.doors.cli.main import cli
-from roundtable.voices.agents.catalog import shipped_agents
+from roundtable.voices.agents.catalog import load_shipped_agents
 
 DIALECTS = ["anthropic", "gemini", "openai-chat", "openai-responses"]
 
@@ -90,7 +90,7 @@ def test_a_seat_by_the_agent_client_protocol_is_checked_too(programs: Path, tmp_
 def test_an_adapter_is_checked_where_it_is_and_the_command_line_it_speaks_for_is_not(
     programs: Path, tmp_path: Path
 ) -> None:
-    adapter = shipped_agents()["claude"].acp
+    adapter = load_shipped_agents()["claude"].acp
     assert adapter is not None
     (programs / adapter.command).write_text("#!/bin/sh\nexit 1\n")
     (programs / adapter.command).chmod(0o755)

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.machine.embedded_models import list_models
+from roundtable.app.machine.embedded_models import list_embedded_models
 from roundtable.app.settings.places import Places
 from roundtable.core.events import GateOpened, Recorded, decode_event_line
 from roundtable.core.ports import Lease
@@ -271,7 +271,7 @@ def test_models_are_listed_chosen_and_fetched_once(tmp_path: Path, home: Path) -
     assert run("models", "use", str(own)).exit_code == 0
     assert [model["path"] for model in said("models", "list", "--json")["models"] if model["default"]] == [str(own)]
 
-    known = next(model for model in list_models(Places(home, home)) if model.name == name)
+    known = next(model for model in list_embedded_models(Places(home, home)) if model.name == name)
     (target,) = (home / "models" / path for path in _files(home, name))
     target.touch()
     os.truncate(target, known.size)
@@ -280,9 +280,9 @@ def test_models_are_listed_chosen_and_fetched_once(tmp_path: Path, home: Path) -
 
 
 def _files(home: Path, name: str) -> list[str]:
-    from roundtable.voices.models import catalog
+    from roundtable.voices.models import load_model_catalog
 
-    return [catalog()[name].file]
+    return [load_model_catalog()[name].file]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import CallToolResult, TextContent, TextResourceContents
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.settings.installation import install_command
+from roundtable.app.settings.installation import render_install_command
 from roundtable.app.settings.places import Places
 from tests.app.test_background import let_go, pid_of
 from tests.doors.command_line import PATIENCE, ROUNDTABLE, Cli
@@ -469,4 +469,4 @@ def test_without_the_sdk_a_person_is_told_what_to_install(cli: Cli) -> None:
     )
     assert done.returncode == 2
     assert "needs the package mcp" in done.stderr
-    assert f"Install it: {install_command('mcp')}" in done.stderr
+    assert f"Install it: {render_install_command('mcp')}" in done.stderr

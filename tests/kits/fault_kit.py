@@ -12,8 +12,8 @@ import pytest
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Voice
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.fault_server.expectations import ANSWER, EXPECTATIONS, Expectation
-from roundtable.voices.registry import ask_once
+from roundtable.voices.fault_server.expectations import EXPECTATIONS, GOOD_ANSWER, FaultExpectation
+from roundtable.voices.registry import ask_voice_once
 from tests.kits.voice_kit import ask
 
 SECRET = "sk-kit-0123456789-never-told"
@@ -37,7 +37,7 @@ class FaultStage(ABC):
 class FaultKit(ABC):
     """Every fault is told for what it is, in bounded time, and nothing goes on afterwards."""
 
-    expectations: ClassVar[tuple[Expectation, ...]] = EXPECTATIONS
+    expectations: ClassVar[tuple[FaultExpectation, ...]] = EXPECTATIONS
     """What this kind of voice is put through."""
 
     @pytest.fixture
@@ -50,19 +50,19 @@ class FaultKit(ABC):
         if "expected" in metafunc.fixturenames:
             metafunc.parametrize("expected", self.expectations, ids=[it.behaviour for it in self.expectations])
 
-    async def test_a_fault_is_told_for_what_it_is(self, fault_stage: FaultStage, expected: Expectation) -> None:
+    async def test_a_fault_is_told_for_what_it_is(self, fault_stage: FaultStage, expected: FaultExpectation) -> None:
         limit = fault_stage.patience if expected.endless else fault_stage.bound
-        end = await ask_once(fault_stage.voice(expected.behaviour), ask(timeout=limit))
+        end = await ask_voice_once(fault_stage.voice(expected.behaviour), ask(timeout=limit))
         assert expected.objection(end, SECRET, fault_stage.agent) == "", end
         assert await fault_stage.server.is_left_alone()
 
     async def test_a_voice_that_met_a_fault_goes_on(self, fault_stage: FaultStage) -> None:
-        assert isinstance(await ask_once(fault_stage.voice("500"), ask(timeout=fault_stage.bound)), Fault)
-        end = await ask_once(fault_stage.voice("normal"), ask(timeout=fault_stage.bound))
-        assert ANSWER.objection(end) == ""
+        assert isinstance(await ask_voice_once(fault_stage.voice("500"), ask(timeout=fault_stage.bound)), Fault)
+        end = await ask_voice_once(fault_stage.voice("normal"), ask(timeout=fault_stage.bound))
+        assert GOOD_ANSWER.objection(end) == ""
 
     async def test_giving_up_in_mid_answer_closes_the_connection(self, fault_stage: FaultStage) -> None:
-        call = asyncio.create_task(ask_once(fault_stage.voice("hang"), ask(timeout=fault_stage.bound)))
+        call = asyncio.create_task(ask_voice_once(fault_stage.voice("hang"), ask(timeout=fault_stage.bound)))
         async with asyncio.timeout(fault_stage.bound):
             while not fault_stage.server.at_once:  # noqa: ASYNC110 (the call may come from another process)
                 await asyncio.sleep(0.02)

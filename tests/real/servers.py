@@ -55,7 +55,7 @@ def llama(model: Path, context: int = 2048) -> Generator[Served, None, None]:
     assert child.stdin is not None
     assert child.stdout is not None
     key = secrets.token_urlsafe(16)
-    settings = llama_server.Settings(model=str(model), key=key, slots=SLOTS, context=context, parent=os.getpid())
+    settings = llama_server.ServerSettings(model=str(model), key=key, slots=SLOTS, context=context, parent=os.getpid())
     try:
         child.stdin.write(json.dumps(settings).encode() + b"\n")
         child.stdin.flush()

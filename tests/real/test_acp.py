@@ -10,9 +10,9 @@ import pytest
 
 from roundtable.core.values import Reply
 from roundtable.voices.agents.agent_voice import AgentVoice
-from roundtable.voices.agents.workdirs import write_files
+from roundtable.voices.agents.workdirs import write_agent_files
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.fault_server.scripted_answer import TEXT
+from roundtable.voices.fault_server.scripted_answer import DEFAULT_ANSWER_TEXT
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import ending, hear
 from tests.real.test_agents import RealKit, stay_alone
@@ -63,10 +63,10 @@ class TestOpencode(AcpKit):
 async def test_it_answers_and_knows_what_was_said(voice: str, server: FaultServer, tmp_path: Path) -> None:
     speaker = real(voice, server, tmp_path / "home")
     first = ending(await hear(speaker, talk("One?", timeout=60)))
-    second = ending(await hear(speaker, talk("One?", TEXT, "Two?", timeout=60)))
+    second = ending(await hear(speaker, talk("One?", DEFAULT_ANSWER_TEXT, "Two?", timeout=60)))
     assert isinstance(first, Reply), first
     assert isinstance(second, Reply), second
-    assert first.text == second.text == TEXT
+    assert first.text == second.text == DEFAULT_ANSWER_TEXT
     assert first.usage.input_tokens == second.usage.input_tokens > 0
     asked = [str(seen.body) for seen in server.seen if seen.behaviour]
     assert len(asked) == 2
@@ -88,7 +88,7 @@ async def test_claude_sits_down_without_the_hooks_servers_and_words_of_its_perso
         ".claude/settings.json": json.dumps({"hooks": {"SessionStart": hook, "UserPromptSubmit": hook}}),
         ".claude/CLAUDE.md": "Speak of owls.",
     }
-    write_files(home, own, {})
+    write_agent_files(home, own, {})
     end = ending(await hear(speaker, talk("One?", timeout=60)))
     assert isinstance(end, Reply), end
     assert not (tmp_path / "hooked").exists()

@@ -15,11 +15,11 @@ import pytest
 
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply
-from roundtable.voices.agents.agent_voice import AgentVoice, Kind, program_of
-from roundtable.voices.agents.catalog import Agent, Local, shipped_agents
-from roundtable.voices.agents.roster import AgentVoices, pointed_at
+from roundtable.voices.agents.agent_voice import AgentKind, AgentVoice, find_agent_program
+from roundtable.voices.agents.catalog import Agent, LocalServerSetup, load_shipped_agents
+from roundtable.voices.agents.roster import AgentVoices, point_agent_at_server
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.fault_server.scripted_answer import TEXT
+from roundtable.voices.fault_server.scripted_answer import DEFAULT_ANSWER_TEXT
 from tests.kits.fault_kit import SECRET, FaultKit, FaultStage
 from tests.kits.voice_kit import ask, ending, hear
 from tests.voices.agents import gone, running_with, talk
@@ -42,7 +42,7 @@ def stay_alone() -> None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("`make test-real` runs this in a network of its own")
 
 
-def local_of(agent: Agent) -> Local:
+def local_of(agent: Agent) -> LocalServerSetup:
     assert agent.local is not None
     return agent.local
 
@@ -51,12 +51,14 @@ def environ(temporary: Path) -> dict[str, str]:
     return {"PATH": f"{BIN}:{os.environ['PATH']}", "TERM": "dumb", "TMPDIR": str(temporary)}
 
 
-def real(voice: str, server: FaultServer, home: Path, kind: Kind = "cli", temporary: Path | None = None) -> AgentVoice:
+def real(
+    voice: str, server: FaultServer, home: Path, kind: AgentKind = "cli", temporary: Path | None = None
+) -> AgentVoice:
     """The agent as it is shipped, in a home of its own; `voice` is its name, with a model or without."""
     home.mkdir(exist_ok=True)
     name = voice.partition(":")[0]
-    agent = shipped_agents()[name]
-    near = pointed_at(agent, local_of(agent), server.root, home, SECRET)
+    agent = load_shipped_agents()[name]
+    near = point_agent_at_server(agent, local_of(agent), server.root, home, SECRET)
     found = AgentVoices({name: near}, environ(temporary or home)).voice(voice, kind)
     assert isinstance(found, AgentVoice), found
     return found
@@ -75,11 +77,11 @@ class RealStage(FaultStage):
     patience = 20.0
     bound = 60.0
 
-    def __init__(self, name: str, kind: Kind, server: FaultServer, folder: Path) -> None:
+    def __init__(self, name: str, kind: AgentKind, server: FaultServer, folder: Path) -> None:
         self.server = server
         self.home = folder / "home"
         self._name = name
-        self._kind: Kind = kind
+        self._kind: AgentKind = kind
 
     def voice(self, behaviour: str) -> Voice:
         self.server.behave = behaviour
@@ -101,7 +103,7 @@ class RealKit(FaultKit):
     """Every fault told truthfully, nothing written, and no process left."""
 
     name: ClassVar[str]
-    kind: ClassVar[Kind] = "cli"
+    kind: ClassVar[AgentKind] = "cli"
 
     @pytest.fixture
     async def fault_stage(self, server: FaultServer, tmp_path: Path) -> AsyncGenerator[FaultStage, None]:
@@ -149,8 +151,8 @@ class TestOpencode(RealKit):
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_the_version_we_know(name: str, tmp_path: Path) -> None:
-    agent = shipped_agents()[name]
-    program = program_of(agent, environ(tmp_path))
+    agent = load_shipped_agents()[name]
+    program = find_agent_program(agent, environ(tmp_path))
     assert isinstance(program, str)
     command = [program, *agent.version]
     process = await asyncio.create_subprocess_exec(
@@ -164,10 +166,10 @@ async def test_the_version_we_know(name: str, tmp_path: Path) -> None:
 async def test_it_answers_and_goes_on_in_its_own_session(name: str, server: FaultServer, tmp_path: Path) -> None:
     voice = real(name, server, tmp_path / "home")
     first = ending(await hear(voice, talk("One?", timeout=60)))
-    second = ending(await hear(voice, talk("One?", TEXT, "Two?", timeout=60)))
+    second = ending(await hear(voice, talk("One?", DEFAULT_ANSWER_TEXT, "Two?", timeout=60)))
     assert isinstance(first, Reply), first
     assert isinstance(second, Reply), second
-    assert first.text == second.text == TEXT
+    assert first.text == second.text == DEFAULT_ANSWER_TEXT
     assert first.usage.input_tokens == second.usage.input_tokens > 0
     asked = [str(seen.body) for seen in server.seen if seen.behaviour]
     assert len(asked) == 2

@@ -15,8 +15,8 @@ from roundtable.core.faults import Fault
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply, Request
 from roundtable.voices import models
-from roundtable.voices.endpoints import DialectName, Endpoint, read_endpoint, shipped_endpoints
-from roundtable.voices.http_client import open_client
+from roundtable.voices.endpoints import DialectName, Endpoint, load_shipped_endpoints, parse_endpoint
+from roundtable.voices.http_client import open_endpoint_client
 from roundtable.voices.http_voice import HttpVoice
 from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
 from tests.real.servers import MUTE, Served, litellm, llama, silence
@@ -30,7 +30,7 @@ BASES = {"anthropic": "", "gemini": "/v1beta"}
 @pytest.fixture(scope="module")
 def llama_server() -> Generator[Served, None, None]:
     folder = Places.of_this_person().models
-    got = asyncio.run(models.get(SMALL, folder))
+    got = asyncio.run(models.download_model(SMALL, folder))
     assert isinstance(got, Path), got
     with llama(got) as served:
         yield served
@@ -70,7 +70,7 @@ class RealStage(Stage):
 
     def __init__(self, endpoint: Endpoint, served: Served, slots: Served) -> None:
         self.endpoint = endpoint
-        self.client = open_client(endpoint)
+        self.client = open_endpoint_client(endpoint)
         self.served = served
         self.slots = slots
 
@@ -106,8 +106,8 @@ class RealKit(VoiceKit):
     async def stage(self, request: pytest.FixtureRequest, llama_server: Served) -> AsyncGenerator[Stage, None]:
         served = self.served(request)
         base_url = served.url + BASES.get(self.dialect, "/v1")
-        habits = {"headers": shipped_endpoints()["llamacpp"].headers, "local": True}
-        endpoint = read_endpoint("real", {"base_url": base_url, "dialect": self.dialect, **habits})
+        habits = {"headers": load_shipped_endpoints()["llamacpp"].headers, "local": True}
+        endpoint = parse_endpoint("real", {"base_url": base_url, "dialect": self.dialect, **habits})
         stage = RealStage(endpoint, served, llama_server)
         yield stage
         await stage.client.aclose()

@@ -13,7 +13,7 @@ from roundtable.core.events import CallFailed, MoveMade, RoundOpened, TurnAsked
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Limits, Outcome, Reply, Request
-from roundtable.voices.scripted import ScriptedVoice, read_script
+from roundtable.voices.scripted import ScriptedVoice, parse_script
 from tests.stories.house import DISPUTE, House, Killed, MortalStore, answer, seat_script
 
 LIMITS = Limits(retries=1, retry_delay=0.001, seat_timeout=5, round_deadline=20)
@@ -25,7 +25,7 @@ class Chains:
     """Voices by their name, each with a script of its own; `calls` is what was asked of which."""
 
     def __init__(self, **scripts: dict[str, Any]) -> None:
-        self._voices = {name: ScriptedVoice(name, read_script(script)) for name, script in scripts.items()}
+        self._voices = {name: ScriptedVoice(name, parse_script(script)) for name, script in scripts.items()}
         self.calls: list[tuple[str, Request]] = []
         self.at_once = self.most_at_once = 0
 
@@ -174,7 +174,7 @@ class Queued:
     name = vendor = "queued"
 
     def __init__(self, script: dict[str, Any]) -> None:
-        self._voice = ScriptedVoice("queued", read_script(script))
+        self._voice = ScriptedVoice("queued", parse_script(script))
         self._slot = asyncio.Semaphore(1)
 
     def find(self, voice: str) -> Voice | Fault:

@@ -9,15 +9,15 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable, hold
-from roundtable.app.machine.judge_voices import with_judges
-from roundtable.app.machine.seat_check import check_seats
+from roundtable.app.machine.judge_voices import assign_judge_voices
+from roundtable.app.machine.seat_check import check_seat_voices
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import FaultKind, UsageError
 from roundtable.core.session import Session
 from roundtable.core.stages import Stage
 from roundtable.core.values import Limits, Outcome, Seat
 from roundtable.report import phrases
-from roundtable.voices.endpoints import shipped_endpoints
+from roundtable.voices.endpoints import load_shipped_endpoints
 from roundtable.voices.fault_server import FaultServer
 from tests.stories.house import answer
 
@@ -125,9 +125,9 @@ def test_who_speaks_through_a_shipped_endpoint_judges_through_its_cheaper_model(
     endpoint: str, model: str, judge: str
 ) -> None:
     """Those the source document names, but for Gemini: the 1.5 models are shut down, and their maker names these."""
-    shipped = shipped_endpoints()
+    shipped = load_shipped_endpoints()
     assert shipped[endpoint].default_model == model
-    (seat,) = with_judges([Seat("one", (f"{endpoint}:{model}",))], shipped)
+    (seat,) = assign_judge_voices([Seat("one", (f"{endpoint}:{model}",))], shipped)
     assert seat.voice_chain(judging=True) == (f"{endpoint}:{judge}", f"{endpoint}:{model}")
     assert seat.voice_chain() == (f"{endpoint}:{model}",)
 
@@ -137,12 +137,12 @@ def test_who_speaks_through_a_shipped_endpoint_judges_through_its_cheaper_model(
     [("cli:claude", "anthropic:claude-sonnet-4-6"), ("embedded:smollm2-135m",), ("script:s.toml",), ("ollama:x",), ()],
 )
 def test_agents_and_what_runs_on_this_machine_judge_through_their_own_voice(voices: tuple[str, ...]) -> None:
-    (seat,) = with_judges([Seat("one", voices)], shipped_endpoints())
+    (seat,) = assign_judge_voices([Seat("one", voices)], load_shipped_endpoints())
     assert seat.voice_chain(judging=True) == voices
 
 
 def test_who_speaks_through_the_cheaper_model_already_has_no_other() -> None:
-    (seat,) = with_judges([Seat("one", ("openai:gpt-4o-mini",))], shipped_endpoints())
+    (seat,) = assign_judge_voices([Seat("one", ("openai:gpt-4o-mini",))], load_shipped_endpoints())
     assert seat.judge == ""
 
 
@@ -178,7 +178,7 @@ async def test_a_quote_prices_what_is_judged_by_the_judges_voice(town: Town) -> 
 async def test_the_doctor_looks_at_the_judges_voice_and_its_absence_is_no_harm(town: Town) -> None:
     seats = '[seats.claude]\nvoices = ["near:large"]\n[seats.gpt]\nvoices = ["far:large"]\njudge = "nowhere:x"'
     async with await town.desk('judge_model = "small"', more=seats) as desk:
-        found = (await check_seats(desk.parts)).participants
+        found = (await check_seat_voices(desk.parts)).participants
     claude, gpt = found["claude"], found["gpt"]
     assert claude.judge is not None
     assert (claude.judge.voice, claude.judge.status) == ("near:small", "ok")

@@ -21,9 +21,9 @@ from roundtable.live.fact_words import FactNarrator
 from roundtable.report.stage_words import list_stage_ends
 from roundtable.voices.endpoints import Endpoint
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.http_client import open_client
+from roundtable.voices.http_client import open_endpoint_client
 from roundtable.voices.http_voice import HttpVoice
-from roundtable.voices.rate_limits import Pace
+from roundtable.voices.rate_limits import CallPacer
 from tests.repository import repository
 from tests.stories.house import House
 from tests.stories.test_vote import ranking
@@ -35,7 +35,7 @@ class OneAccount:
     """Every seat is a model of one endpoint, on one account."""
 
     def __init__(self, endpoint: Endpoint, client: httpx2.AsyncClient) -> None:
-        self._voice = HttpVoice(endpoint, "alpha", client, pace=Pace(8))
+        self._voice = HttpVoice(endpoint, "alpha", client, pace=CallPacer(8))
 
     def find(self, voice: str) -> Voice | Fault:
         return self._voice
@@ -47,7 +47,7 @@ async def test_seats_that_share_a_limit_wait_for_each_other_and_the_wait_is_nobo
     limits = Limits(retries=0, seat_timeout=2.8, round_deadline=2.9, max_tokens=4000)
     async with FaultServer(text=ranking("A", "B"), latency=1.0) as server:
         lab = Endpoint("lab", server.base("openai-chat"), tokens_per_minute={"*": 7900})
-        async with open_client(lab) as client:
+        async with open_endpoint_client(lab) as client:
             house = House({}, other_voices=OneAccount(lab, client), meeting="vote")
             given: dict[str, Any] = {"options": ("REST", "GraphQL"), "settings": {"rounds": 0}}
             await house.open(limits=limits, chain=("lab:alpha",), **given)

@@ -11,10 +11,10 @@ import pytest
 
 from roundtable.core.ports import Voice
 from roundtable.core.values import Message, Reply, Request
-from roundtable.voices.endpoints import DialectName, read_endpoint
+from roundtable.voices.endpoints import DialectName, parse_endpoint
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.http_client import open_client
-from roundtable.voices.http_voice import HttpVoice, Price
+from roundtable.voices.http_client import open_endpoint_client
+from roundtable.voices.http_voice import HttpVoice, PriceLookup
 from tests.kits.fault_kit import SECRET, FaultKit, FaultStage
 from tests.kits.voice_kit import Said, Stage, VoiceKit, ask, ending, hear
 
@@ -46,10 +46,10 @@ class Lab(Stage):
         self.server = server
         self.client = client
 
-    def voice(self, model: str = "alpha", *, price: Price | None = None, **more: Any) -> HttpVoice:
+    def voice(self, model: str = "alpha", *, price: PriceLookup | None = None, **more: Any) -> HttpVoice:
         """A voice of an endpoint with this data."""
         data = {"base_url": self.server.base(self.dialect), "dialect": self.dialect, "local": True, **more}
-        return HttpVoice(read_endpoint("lab", data), model, self.client, key=SECRET, price=price)
+        return HttpVoice(parse_endpoint("lab", data), model, self.client, key=SECRET, price=price)
 
     async def say(self, model: str, request: Request | None = None, **more: Any) -> Said:
         """Everything a model of that name says."""
@@ -84,7 +84,7 @@ async def opened(dialect: DialectName) -> AsyncGenerator[Lab, None]:
     """A laboratory that lets in only those with the key."""
     async with (
         FaultServer(key=SECRET) as server,
-        open_client(read_endpoint("lab", {"base_url": server.url, "local": True})) as client,
+        open_endpoint_client(parse_endpoint("lab", {"base_url": server.url, "local": True})) as client,
     ):
         yield Lab(dialect, server, client)
 

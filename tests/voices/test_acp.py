@@ -14,9 +14,9 @@ import pytest
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply
-from roundtable.voices.agents.acp import Dialogue, Errand, over_acp
+from roundtable.voices.agents.acp import AcpConversation, AcpTurn, adapt_to_acp
 from roundtable.voices.agents.agent_voice import AgentVoice
-from roundtable.voices.agents.catalog import Acp, Agent, shipped_agents
+from roundtable.voices.agents.catalog import AcpSetup, Agent, load_shipped_agents
 from roundtable.voices.agents.roster import AgentVoices
 from roundtable.voices.registry import VoiceRegistry
 from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
@@ -30,8 +30,8 @@ KEY = "key-that-nobody-may-see"
 def described(folder: Path, act: str = "talks", **settings: Any) -> dict[str, Agent]:
     """Gemini CLI, with our own program in its place."""
     argv = (str(PROGRAM), "--act", act, "--notes", str(folder / "notes"))
-    acp = Acp(argv, sys.executable, mode="plan", **settings)
-    return {"gemini": msgspec.structs.replace(shipped_agents()["gemini"], acp=acp)}
+    acp = AcpSetup(argv, sys.executable, mode="plan", **settings)
+    return {"gemini": msgspec.structs.replace(load_shipped_agents()["gemini"], acp=acp)}
 
 
 def speaker(folder: Path, act: str = "talks", model: str = "", **settings: Any) -> AgentVoice:
@@ -222,7 +222,7 @@ async def test_an_answer_that_was_cut_says_so(tmp_path: Path, reason: str) -> No
 
 
 def test_leaving_in_mid_answer_is_told_to_the_agent() -> None:
-    dialogue = Dialogue(over_acp(shipped_agents()["gemini"]), Errand("Hello?", "/nowhere"))
+    dialogue = AcpConversation(adapt_to_acp(load_shipped_agents()["gemini"]), AcpTurn("Hello?", "/nowhere"))
     said = [
         {"id": "initialize", "result": {"protocolVersion": 1}},
         {"id": "session/new", "result": {"sessionId": "sess-1"}},
@@ -303,7 +303,7 @@ async def test_a_seat_finds_it_by_its_name(tmp_path: Path) -> None:
 
 
 def test_an_agent_nobody_has_described_in_this_protocol() -> None:
-    fault = AgentVoices(shipped_agents(), ENVIRON).voice("agy", "acp")
+    fault = AgentVoices(load_shipped_agents(), ENVIRON).voice("agy", "acp")
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MISSING
     assert "gemini" in fault.help
@@ -311,7 +311,7 @@ def test_an_agent_nobody_has_described_in_this_protocol() -> None:
 
 
 def test_an_adapter_that_is_not_there_can_be_had() -> None:
-    fault = AgentVoices(shipped_agents(), {"PATH": "/nowhere"}).voice("claude", "acp")
+    fault = AgentVoices(load_shipped_agents(), {"PATH": "/nowhere"}).voice("claude", "acp")
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MISSING
     assert "claude-agent-acp" in fault.message
@@ -319,7 +319,7 @@ def test_an_adapter_that_is_not_there_can_be_had() -> None:
 
 
 def test_odd_words_are_no_conversation() -> None:
-    dialogue = Dialogue(over_acp(shipped_agents()["gemini"]), Errand("Hello?", "/nowhere"))
+    dialogue = AcpConversation(adapt_to_acp(load_shipped_agents()["gemini"]), AcpTurn("Hello?", "/nowhere"))
     dialogue.reply()
     for line in (b"[]", b"null", b'"hi"', b"{}", b'{"id": "session/new", "result": {}}', b'{"method": 5}'):
         assert dialogue.line(line) == ""

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from roundtable.core.faults import ConfigError
-from roundtable.voices.agents.catalog import read_agent, shipped_agents, with_own
-from roundtable.voices.agents.roster import pointed_at
+from roundtable.voices.agents.catalog import load_shipped_agents, merge_own_agents, parse_agent_definition
+from roundtable.voices.agents.roster import point_agent_at_server
 
 WHOLE: dict[str, Any] = {
     "command": "sixth",
@@ -20,7 +20,7 @@ WHOLE: dict[str, Any] = {
 
 
 def test_what_is_shipped() -> None:
-    agents = shipped_agents()
+    agents = load_shipped_agents()
     assert set(agents) == {"claude", "codex", "gemini", "agy", "opencode"}
     for agent in agents.values():
         assert agent.checked or agent.unverified, agent.name
@@ -32,7 +32,7 @@ def test_what_is_shipped() -> None:
 
 
 def test_whose_model_it_is() -> None:
-    agents = shipped_agents()
+    agents = load_shipped_agents()
     assert agents["claude"].vendor_of("opus") == "anthropic"
     assert agents["opencode"].vendor_of("openai/gpt-5") == "openai"
     assert agents["opencode"].vendor_of("") == "opencode"
@@ -40,10 +40,10 @@ def test_whose_model_it_is() -> None:
 
 @pytest.mark.feature("S3.20")
 def test_a_persons_settings_lie_over_the_catalog() -> None:
-    agents = with_own({"claude": {"command": "~/bin/claude", "default_model": "opus"}, "sixth": WHOLE})
+    agents = merge_own_agents({"claude": {"command": "~/bin/claude", "default_model": "opus"}, "sixth": WHOLE})
     assert agents["claude"].command == "~/bin/claude"
     assert agents["claude"].default_model == "opus"
-    assert agents["claude"].reads == shipped_agents()["claude"].reads
+    assert agents["claude"].reads == load_shipped_agents()["claude"].reads
     assert agents["sixth"].vendor_of("") == "sixth"
 
 
@@ -58,16 +58,16 @@ MISTAKES: list[tuple[dict[str, dict[str, Any]], str, str]] = [
 @pytest.mark.parametrize(("own", "words", "help"), MISTAKES)
 def test_a_mistake_is_named(own: dict[str, dict[str, Any]], words: str, help: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        with_own(own, "config.toml: ")
+        merge_own_agents(own, "config.toml: ")
     assert words in caught.value.message
     assert caught.value.message.startswith("config.toml: agents.")
     assert help in caught.value.help
 
 
 def test_an_agent_is_pointed_at_a_server_nearby(tmp_path: Path) -> None:
-    gemini = shipped_agents()["gemini"]
+    gemini = load_shipped_agents()["gemini"]
     assert gemini.local is not None
-    near = pointed_at(gemini, gemini.local, "http://127.0.0.1:9", tmp_path)
+    near = point_agent_at_server(gemini, gemini.local, "http://127.0.0.1:9", tmp_path)
     assert near.set["GOOGLE_GEMINI_BASE_URL"] == "http://127.0.0.1:9"
     assert near.set["HOME"] == str(tmp_path)
     assert near.default_model == gemini.local.model
@@ -78,4 +78,4 @@ def test_an_agent_is_pointed_at_a_server_nearby(tmp_path: Path) -> None:
 
 def test_an_agent_without_rules_is_none() -> None:
     with pytest.raises(ConfigError):
-        read_agent("sixth", {"command": "sixth", "argv": []})
+        parse_agent_definition("sixth", {"command": "sixth", "argv": []})

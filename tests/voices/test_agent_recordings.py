@@ -8,8 +8,8 @@ import pytest
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply, Usage
-from roundtable.voices.agents.catalog import shipped_agents
-from roundtable.voices.prices import price_of
+from roundtable.voices.agents.catalog import load_shipped_agents
+from roundtable.voices.prices import compute_token_price
 from roundtable.voices.tariffs import Tariffs
 from tests.kits.voice_kit import ask, ending, hear
 from tests.voices.agents import ENVIRON, scripted
@@ -73,7 +73,7 @@ async def test_who_pays_is_told(name: str, recording: str, variables: dict[str, 
     ],
 )
 async def test_what_an_agent_does_not_price_is_on_its_makers_list(name: str, key: str, prices: str, model: str) -> None:
-    price = await price_of(prices, model, Usage(10, 4))
+    price = await compute_token_price(prices, model, Usage(10, 4))
     assert price
     by_key = await reply_of(name, "answer", {**ENVIRON, key: "k"})
     assert by_key.usage == Usage(10, 4, cost_usd=price)
@@ -84,10 +84,10 @@ async def test_what_an_agent_does_not_price_is_on_its_makers_list(name: str, key
 @pytest.mark.parametrize("name", ["codex", "codex:unheard-of", "opencode:openai/gpt-4o"])
 async def test_the_quote_knows_no_price_where_the_run_will_know_none(name: str) -> None:
     key = {"CODEX_API_KEY": "k"}
-    tariff = Tariffs({}, shipped_agents, key).of(f"cli:{name}")
+    tariff = Tariffs({}, load_shipped_agents, key).of(f"cli:{name}")
     used = (await reply_of(name, "answer", {**ENVIRON, **key})).usage
     assert (tariff.paid, used.cost_usd) == ("tokens", None)
-    assert await price_of(tariff.prices, tariff.model, used) is None
+    assert await compute_token_price(tariff.prices, tariff.model, used) is None
 
 
 @pytest.mark.parametrize(

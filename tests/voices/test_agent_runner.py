@@ -17,7 +17,7 @@ import pytest
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply, Usage
-from roundtable.voices.agents.catalog import shipped_agents
+from roundtable.voices.agents.catalog import load_shipped_agents
 from roundtable.voices.agents.roster import AgentVoices
 from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
 from tests.voices.agents import ENVIRON, PROGRAM, RECORDINGS, exists, gone, is_watcher, running, scripted, starts, talk
@@ -247,7 +247,7 @@ async def test_silence_says_what_the_agent_said_last(tmp_path: Path) -> None:
 
 
 async def test_a_program_that_is_not_there() -> None:
-    fault = AgentVoices(shipped_agents(), {"PATH": "/nowhere"}).voice("claude")
+    fault = AgentVoices(load_shipped_agents(), {"PATH": "/nowhere"}).voice("claude")
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MISSING
     assert "[agents.claude]" in fault.help
@@ -257,7 +257,7 @@ async def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
     broken = tmp_path / "claude"
     broken.write_text("#!/nowhere/at/all\n")
     broken.chmod(0o755)
-    voice = AgentVoices(shipped_agents(), {"PATH": str(tmp_path)}).voice("claude")
+    voice = AgentVoices(load_shipped_agents(), {"PATH": str(tmp_path)}).voice("claude")
     assert not isinstance(voice, Fault)
     fault = await fault_of(voice, 20)
     assert fault.kind is FaultKind.MISSING

@@ -9,9 +9,9 @@ import pytest
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Message
-from roundtable.voices.dialects.anthropic import AnthropicAnswer
-from roundtable.voices.endpoints import shipped_endpoints
-from roundtable.voices.reply_stream import Hearing
+from roundtable.voices.dialects.anthropic import AnthropicReplyReader
+from roundtable.voices.endpoints import load_shipped_endpoints
+from roundtable.voices.reply_stream import ReplyStream
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import ask, ending
 from tests.voices.lab import DialectKit, Lab, opened, talk
@@ -38,7 +38,7 @@ async def test_input_holds_what_was_read_from_the_cache_and_written_to_it(lab: L
 
 
 def test_overload_in_mid_answer_is_overload() -> None:
-    hearing = Hearing("lab:alpha", "", AnthropicAnswer())
+    hearing = ReplyStream("lab:alpha", "", AnthropicReplyReader())
     event = b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'
     hearing.feed(b"event: error\ndata: " + event + b"\n\n")
     assert hearing.fault is not None
@@ -47,17 +47,17 @@ def test_overload_in_mid_answer_is_overload() -> None:
 
 
 def test_a_form_comes_by_a_tool_call_in_pieces_or_whole() -> None:
-    answer = AnthropicAnswer()
+    answer = AnthropicReplyReader()
     piece = b'{"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": "%s"}}'
     assert answer.read(piece % b'{\\"vote\\"') + answer.read(piece % b': \\"yes\\"}') == '{"vote": "yes"}'
     answer.read(b'{"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 3}}')
     assert answer.finished
     whole = b'{"type": "message", "content": [{"type": "tool_use", "name": "v", "input": {"vote": "yes"}}]}'
-    assert AnthropicAnswer().whole(whole) == '{"vote": "yes"}'
+    assert AnthropicReplyReader().whole(whole) == '{"vote": "yes"}'
 
 
 def test_a_window_that_is_full_cuts_an_answer_short() -> None:
-    answer = AnthropicAnswer()
+    answer = AnthropicReplyReader()
     answer.read(b'{"type": "message_delta", "delta": {"stop_reason": "model_context_window_exceeded"}}')
     assert answer.truncated
 
@@ -115,7 +115,7 @@ class TestBody:
         assert "output_config" not in old
 
     async def test_newer_models_get_no_sampling_settings(self, lab: Lab) -> None:
-        shipped = shipped_endpoints()["anthropic"]
+        shipped = load_shipped_endpoints()["anthropic"]
         habits: dict[str, Any] = {"omit_for": shipped.omit_for}
         assert "temperature" in await lab.body(model=shipped.default_model, **habits)
         assert "temperature" not in await lab.body(model="claude-opus-4-7", **habits)

@@ -20,7 +20,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply
 from roundtable.voices import models
-from roundtable.voices.embedded import EmbeddedModels, EmbeddedVoice, LlamaServer, Running
+from roundtable.voices.embedded import EmbeddedModels, EmbeddedVoice, LlamaServer, RunningServer
 from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, first_words, hear
 
 SMALL = "smollm2-135m"
@@ -40,7 +40,7 @@ VERDICT = {
 def models_dir() -> Path:
     """Where models are kept between runs; the small one is fetched if it is not there."""
     folder = Places.of_this_person().models
-    got = asyncio.run(models.get(SMALL, folder))
+    got = asyncio.run(models.download_model(SMALL, folder))
     assert isinstance(got, Path), got
     return folder
 
@@ -53,7 +53,7 @@ class LlamaStage(Stage):
 
     def __init__(self, owner: EmbeddedModels, folder: Path) -> None:
         self.owner = owner
-        self.server = LlamaServer(folder / models.catalog()[SMALL].file, 4, 2048)
+        self.server = LlamaServer(folder / models.load_model_catalog()[SMALL].file, 4, 2048)
         self.voice = EmbeddedVoice(SMALL, "huggingface", self.server, {"repeat_penalty": 1.15})
 
     def talker(self) -> Voice:
@@ -87,7 +87,7 @@ class _Long:
 
 async def busy(server: LlamaServer) -> list[bool]:
     running = await server.ready()
-    assert isinstance(running, Running)
+    assert isinstance(running, RunningServer)
     async with httpx2.AsyncClient(trust_env=False, verify=False) as client:
         url = running.endpoint.base_url.removesuffix("/v1") + "/slots"
         answer = await client.get(url, headers={"authorization": f"Bearer {running.key}"})
@@ -160,7 +160,7 @@ class TestRealModel:
         speech = stage.slow().speak(ask())
         assert isinstance(await first_words(speech), str)
         running = await stage.server.ready()
-        assert isinstance(running, Running)
+        assert isinstance(running, RunningServer)
         running.child.kill()
         last = [item async for item in speech][-1]
         assert isinstance(last, Fault)
@@ -171,7 +171,7 @@ class TestRealModel:
     async def test_it_is_not_started_for_ever(self, stage: LlamaStage) -> None:
         for _ in range(3):
             running = await stage.server.ready()
-            assert isinstance(running, Running)
+            assert isinstance(running, RunningServer)
             running.child.kill()
             await running.child.wait()
             stage.server.crashed(running)
@@ -182,18 +182,18 @@ class TestRealModel:
 
     async def test_one_child_however_many_ask_at_once(self, stage: LlamaStage) -> None:
         ready = await asyncio.gather(*(stage.server.ready() for _ in range(8)))
-        assert len({item.child.pid for item in ready if isinstance(item, Running)}) == 1
+        assert len({item.child.pid for item in ready if isinstance(item, RunningServer)}) == 1
 
     async def test_a_caller_that_gives_up_does_not_stop_the_start(self, stage: LlamaStage) -> None:
         first = asyncio.create_task(stage.server.ready())
         second = asyncio.create_task(stage.server.ready())
         await asyncio.sleep(0.05)
         first.cancel()
-        assert isinstance(await second, Running)
+        assert isinstance(await second, RunningServer)
 
     async def test_the_server_wants_its_key(self, stage: LlamaStage) -> None:
         running = await stage.server.ready()
-        assert isinstance(running, Running)
+        assert isinstance(running, RunningServer)
         answer = await running.client.get(running.endpoint.base_url.removesuffix("/v1") + "/slots")
         assert answer.status_code == 401
 
@@ -203,7 +203,8 @@ class TestRealModel:
             from pathlib import Path
             from roundtable.voices.embedded import LlamaServer
             async def main():
-                running = await LlamaServer(Path({str(models_dir / models.catalog()[SMALL].file)!r}), 1, 512).ready()
+                model = Path({str(models_dir / models.load_model_catalog()[SMALL].file)!r})
+                running = await LlamaServer(model, 1, 512).ready()
                 print(running.child.pid, flush=True)
                 await asyncio.sleep(60)
             asyncio.run(main())

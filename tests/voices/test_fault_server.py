@@ -13,8 +13,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from roundtable.voices.fault_server import BEHAVIOURS, TEXT, FaultServer
-from roundtable.voices.fault_server.server import WIRES
+from roundtable.voices.fault_server import BEHAVIOURS, DEFAULT_ANSWER_TEXT, FaultServer
+from roundtable.voices.fault_server.server import WIRES_BY_DIALECT
 
 PATHS = {
     "openai-chat": "/v1/chat/completions",
@@ -24,7 +24,7 @@ PATHS = {
 }
 LEFT_OPEN = {"open_end", "left_open"}
 ENDLESS = {"hang", "hang_midway", "drip", *LEFT_OPEN}
-TOKENS = len(TEXT.split(" "))
+TOKENS = len(DEFAULT_ANSWER_TEXT.split(" "))
 
 Events = list[tuple[str, Any]]
 
@@ -76,7 +76,7 @@ class TestChat:
         assert events[-1] == ("", "[DONE]")
         assert {chunk["object"] for chunk in chunks} == {"chat.completion.chunk"}
         assert choices[0]["delta"] == {"role": "assistant", "content": ""}
-        assert "".join(choice["delta"].get("content", "") for choice in choices) == TEXT
+        assert "".join(choice["delta"].get("content", "") for choice in choices) == DEFAULT_ANSWER_TEXT
         assert [choice["finish_reason"] for choice in choices][-2:] == [None, "stop"]
         assert chunks[-1]["usage"]["prompt_tokens_details"] == {"cached_tokens": 60}
         assert chunks[-1]["usage"]["completion_tokens"] == TOKENS
@@ -84,7 +84,7 @@ class TestChat:
     async def test_whole(self, client: Client) -> None:
         answer = (await client.post("openai-chat", stream=False)).json()
         assert answer["object"] == "chat.completion"
-        assert answer["choices"][0]["message"]["content"] == TEXT
+        assert answer["choices"][0]["message"]["content"] == DEFAULT_ANSWER_TEXT
 
     async def test_refusal_has_its_own_field(self, client: Client) -> None:
         events = await client.events("openai-chat", "refusal")
@@ -112,15 +112,15 @@ class TestResponses:
         ]
         assert all(name == data["type"] for name, data in events)
         assert [data["sequence_number"] for _, data in events] == list(range(len(events)))
-        assert "".join(data["delta"] for name, data in events if name.endswith("text.delta")) == TEXT
+        assert "".join(data["delta"] for name, data in events if name.endswith("text.delta")) == DEFAULT_ANSWER_TEXT
         response = events[-1][1]["response"]
-        assert response["output"][0]["content"][0]["text"] == TEXT
+        assert response["output"][0]["content"][0]["text"] == DEFAULT_ANSWER_TEXT
         assert response["usage"]["input_tokens_details"] == {"cached_tokens": 60}
 
     async def test_whole(self, client: Client) -> None:
         answer = (await client.post("openai-responses", stream=False)).json()
         assert (answer["object"], answer["status"]) == ("response", "completed")
-        assert answer["output"][0]["content"][0]["text"] == TEXT
+        assert answer["output"][0]["content"][0]["text"] == DEFAULT_ANSWER_TEXT
 
     async def test_refusal_is_a_part_of_the_message(self, client: Client) -> None:
         events = await client.events("openai-responses", "refusal")
@@ -170,7 +170,7 @@ class TestAnthropic:
     async def test_whole(self, client: Client) -> None:
         answer = (await client.post("anthropic", stream=False)).json()
         assert (answer["type"], answer["stop_reason"]) == ("message", "end_turn")
-        assert answer["content"] == [{"type": "text", "text": TEXT}]
+        assert answer["content"] == [{"type": "text", "text": DEFAULT_ANSWER_TEXT}]
 
     async def test_refusal_is_a_reason_to_stop(self, client: Client) -> None:
         events = dict(await client.events("anthropic", "refusal"))
@@ -202,7 +202,7 @@ class TestGemini:
 
     async def test_whole(self, client: Client) -> None:
         answer = (await client.post("gemini", stream=False)).json()
-        assert answer["candidates"][0]["content"] == {"parts": [{"text": TEXT}], "role": "model"}
+        assert answer["candidates"][0]["content"] == {"parts": [{"text": DEFAULT_ANSWER_TEXT}], "role": "model"}
 
     async def test_a_blocked_prompt_has_no_candidates(self, client: Client) -> None:
         ((_, answer),) = await client.events("gemini", "refusal")
@@ -224,7 +224,7 @@ class TestGemini:
 
 
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
-@pytest.mark.parametrize("dialect", WIRES)
+@pytest.mark.parametrize("dialect", WIRES_BY_DIALECT)
 @pytest.mark.parametrize("behaviour", BEHAVIOURS)
 async def test_every_behaviour_in_every_dialect(client: Client, behaviour: str, dialect: str, stream: bool) -> None:
     client.server.behave = behaviour
@@ -237,7 +237,7 @@ async def test_every_behaviour_in_every_dialect(client: Client, behaviour: str, 
     assert (seen.finished, seen.disconnected) == (not endless, endless)
 
 
-@pytest.mark.parametrize("dialect", WIRES)
+@pytest.mark.parametrize("dialect", WIRES_BY_DIALECT)
 async def test_only_the_right_key_is_let_in(dialect: str) -> None:
     header = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}.get(dialect, "authorization")
     async with FaultServer(key="right") as server, httpx2.AsyncClient(trust_env=False) as http:
@@ -282,7 +282,7 @@ ATTEMPTS: dict[str, list[tuple[str, dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
-@pytest.mark.parametrize("dialect", WIRES)
+@pytest.mark.parametrize("dialect", WIRES_BY_DIALECT)
 async def test_a_model_that_writes_tries_every_tool_and_then_ends_in_words(
     client: Client, dialect: str, stream: bool
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Message
-from roundtable.voices.dialects.gemini import GeminiAnswer
+from roundtable.voices.dialects.gemini import GeminiReplyReader
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import ask, ending
 from tests.voices.lab import DialectKit, Lab, opened, talk
@@ -28,7 +28,7 @@ async def lab() -> AsyncGenerator[Lab, None]:
 
 
 def test_thoughts_are_paid_for_like_words() -> None:
-    answer = GeminiAnswer()
+    answer = GeminiReplyReader()
     counts = b'"promptTokenCount": 9, "candidatesTokenCount": 4, "thoughtsTokenCount": 30, "cachedContentTokenCount": 5'
     assert answer.read(b'{"usageMetadata": {' + counts + b"}}") == ""
     usage = answer.usage()
@@ -45,7 +45,7 @@ async def test_a_blocked_prompt_is_a_refusal_that_says_why(lab: Lab) -> None:
 
 @pytest.mark.parametrize("reason", ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"])
 def test_a_filter_stops_an_answer_whatever_was_said_before(reason: str) -> None:
-    answer = GeminiAnswer()
+    answer = GeminiReplyReader()
     part = '"content": {"parts": [{"text": "Well, "}]}'
     answer.read(f'{{"candidates": [{{{part}, "finishReason": "{reason}"}}]}}'.encode())
     assert answer.filtered

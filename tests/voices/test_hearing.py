@@ -10,8 +10,8 @@ import pytest
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply, Usage
-from roundtable.voices.dialects.openai_chat import ChatAnswer
-from roundtable.voices.reply_stream import MAX_WIRE, Hearing
+from roundtable.voices.dialects.openai_chat import OpenAIChatReplyReader
+from roundtable.voices.reply_stream import MAX_STREAM_BYTES, ReplyStream
 
 
 def chunk(finish: str | None = None, **delta: Any) -> bytes:
@@ -25,7 +25,7 @@ def usage(**counts: int) -> bytes:
 
 
 def heard(chunks: Iterator[bytes] | list[bytes], asked: int = 10) -> Reply | Fault:
-    hearing = Hearing("lab:alpha", "", ChatAnswer())
+    hearing = ReplyStream("lab:alpha", "", OpenAIChatReplyReader())
     for each in chunks:
         hearing.feed(each)
         if hearing.fault is not None:
@@ -45,7 +45,7 @@ def test_a_long_thought_is_no_huge_answer() -> None:
     "chunks",
     [
         [chunk(content="word " * 10_000)] * 100,
-        [b": keep-alive " + b"x" * 100_000 + b"\n"] * (MAX_WIRE // 100_000 + 1),
+        [b": keep-alive " + b"x" * 100_000 + b"\n"] * (MAX_STREAM_BYTES // 100_000 + 1),
         [b"data: " + b"x" * 100_000] * 100,
     ],
     ids=["words", "wire", "one event"],

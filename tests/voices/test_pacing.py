@@ -8,23 +8,23 @@ import pytest
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply
-from roundtable.voices.rate_limits import FIRST_WAIT, Pace, TooSlow, rushed
+from roundtable.voices.rate_limits import FIRST_WAIT_SECONDS, CallPacer, RateLimitWaitError, create_rate_limit_fault
 
 
 def limited(after: float = 0.0) -> Fault:
     return Fault.of(FaultKind.RATE_LIMITED, "slow down", retry_after=after)
 
 
-async def wait_of(pace: Pace) -> float:
+async def wait_of(pace: CallPacer) -> float:
     """How long the next caller would have to wait."""
-    with pytest.raises(TooSlow) as told:
+    with pytest.raises(RateLimitWaitError) as told:
         async with pace.turn(0):
             pass
     return told.value.wait
 
 
 async def test_no_more_calls_at_once_than_the_provider_takes() -> None:
-    pace, now, most = Pace(2), 0, 0
+    pace, now, most = CallPacer(2), 0, 0
 
     async def call() -> None:
         nonlocal now, most
@@ -39,7 +39,7 @@ async def test_no_more_calls_at_once_than_the_provider_takes() -> None:
 
 
 async def test_a_wait_the_provider_asks_for_holds_every_seat() -> None:
-    pace = Pace(4)
+    pace = CallPacer(4)
     pace.heard(limited(0.2))
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -50,43 +50,43 @@ async def test_a_wait_the_provider_asks_for_holds_every_seat() -> None:
 
 
 async def test_who_cannot_wait_that_long_is_told_at_once() -> None:
-    pace = Pace(4)
+    pace = CallPacer(4)
     pace.heard(limited(30))
-    with pytest.raises(TooSlow) as told:
+    with pytest.raises(RateLimitWaitError) as told:
         async with asyncio.timeout(5), pace.turn(2):
             pass
-    fault = rushed("openai:gpt", told.value)
+    fault = create_rate_limit_fault("openai:gpt", told.value)
     assert fault.kind is FaultKind.RATE_LIMITED
     assert 29 < fault.retry_after <= 30
     assert "openai:gpt" in fault.message
 
 
 async def test_a_provider_that_names_no_time_is_waited_for_longer_each_time() -> None:
-    pace = Pace(4)
+    pace = CallPacer(4)
     pace.heard(limited())
     async with pace.turn(5):
         pace.heard(limited())
-    assert await wait_of(pace) > FIRST_WAIT * 0.95
+    assert await wait_of(pace) > FIRST_WAIT_SECONDS * 0.95
 
 
 async def test_an_answer_makes_the_next_wait_short_again() -> None:
-    pace = Pace(4)
+    pace = CallPacer(4)
     pace.heard(limited())
     async with pace.turn(5):
         pace.heard(Reply("fine"))
         pace.heard(limited())
-    assert await wait_of(pace) <= FIRST_WAIT
+    assert await wait_of(pace) <= FIRST_WAIT_SECONDS
 
 
 async def test_calls_refused_side_by_side_were_refused_once() -> None:
-    pace = Pace(4)
+    pace = CallPacer(4)
     for _ in range(4):
         pace.heard(limited())
-    assert await wait_of(pace) <= FIRST_WAIT
+    assert await wait_of(pace) <= FIRST_WAIT_SECONDS
 
 
 async def test_those_who_waited_do_not_come_back_as_one_crowd() -> None:
-    pace, starts = Pace(8), list[float]()
+    pace, starts = CallPacer(8), list[float]()
     pace.heard(limited(0.2))
 
     async def call() -> None:
@@ -98,7 +98,7 @@ async def test_those_who_waited_do_not_come_back_as_one_crowd() -> None:
 
 
 async def test_other_faults_and_answers_hold_nobody() -> None:
-    pace, let_in = Pace(4), 0
+    pace, let_in = CallPacer(4), 0
     for said in (Fault.of(FaultKind.SERVER, "down"), Reply("fine")):
         pace.heard(said)
         async with asyncio.timeout(5), pace.turn(0):
@@ -107,11 +107,11 @@ async def test_other_faults_and_answers_hold_nobody() -> None:
 
 
 async def test_calls_a_minute() -> None:
-    pace = Pace(8, per_minute=3)
+    pace = CallPacer(8, per_minute=3)
     for _ in range(3):
         async with pace.turn(0):
             pass
-    with pytest.raises(TooSlow) as told:
+    with pytest.raises(RateLimitWaitError) as told:
         async with pace.turn(1):
             pass
     assert 50 < told.value.wait <= 60

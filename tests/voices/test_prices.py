@@ -13,10 +13,10 @@ from genai_prices.data import providers
 
 from roundtable.core.faults import Fault
 from roundtable.core.values import Reply, Usage
-from roundtable.voices.agents.catalog import read_agent, shipped_agents
-from roundtable.voices.endpoints import read_endpoint, shipped_endpoints
+from roundtable.voices.agents.catalog import load_shipped_agents, parse_agent_definition
+from roundtable.voices.endpoints import load_shipped_endpoints, parse_endpoint
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.prices import price_of
+from roundtable.voices.prices import compute_token_price
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariff, Tariffs
 from tests.kits.voice_kit import ending, hear
@@ -37,14 +37,14 @@ def listed(provider: str, model: str, field: str) -> float:
 async def test_input_and_output_have_their_own_prices() -> None:
     dear, cheap = listed("openai", "gpt-4o", "output_mtok"), listed("openai", "gpt-4o", "input_mtok")
     by_hand = (1000 * cheap + 100 * dear) / MILLION
-    assert await price_of("openai", "gpt-4o", Usage(1000, 100)) == pytest.approx(by_hand)
+    assert await compute_token_price("openai", "gpt-4o", Usage(1000, 100)) == pytest.approx(by_hand)
 
 
 async def test_what_comes_from_a_cache_is_cheaper() -> None:
     fields = ("input_mtok", "cache_read_mtok", "output_mtok")
     fresh, cached, out = (listed("openai", "gpt-4o", field) for field in fields)
     by_hand = (400 * fresh + 600 * cached + 100 * out) / MILLION
-    assert await price_of("openai", "gpt-4o", Usage(1000, 100, 600)) == pytest.approx(by_hand)
+    assert await compute_token_price("openai", "gpt-4o", Usage(1000, 100, 600)) == pytest.approx(by_hand)
     assert cached < fresh
 
 
@@ -53,7 +53,7 @@ async def test_what_is_written_to_a_cache_is_dearer() -> None:
     fresh, cached, written, out = (listed("anthropic", "claude-haiku-4-5", field) for field in fields)
     by_hand = (100 * fresh + 600 * cached + 300 * written + 50 * out) / MILLION
     used = Usage(1000, 50, 600, cache_write_tokens=300)
-    assert await price_of("anthropic", "claude-haiku-4-5-20251001", used) == pytest.approx(by_hand)
+    assert await compute_token_price("anthropic", "claude-haiku-4-5-20251001", used) == pytest.approx(by_hand)
     assert written > fresh
 
 
@@ -68,20 +68,20 @@ async def test_what_is_written_to_a_cache_is_dearer() -> None:
     ],
 )
 async def test_what_the_list_does_not_know_is_not_guessed(provider: str, model: str, usage: Usage) -> None:
-    assert await price_of(provider, model, usage) is None
+    assert await compute_token_price(provider, model, usage) is None
 
 
 def test_every_price_list_that_the_catalog_names_exists() -> None:
     known = {provider.id for provider in providers}
-    named = (*shipped_endpoints().values(), *shipped_agents().values())
+    named = (*load_shipped_endpoints().values(), *load_shipped_agents().values())
     assert {it.prices for it in named} - {""} <= known
 
 
 async def test_a_call_is_billed_by_the_list_unless_the_server_tells(tmp_path: Path) -> None:
     async with FaultServer() as server:
         own = [
-            read_endpoint("paid", {"base_url": server.root, "dialect": "anthropic", "prices": "anthropic"}),
-            read_endpoint("told", {"base_url": server.url, "prices": "openai"}),
+            parse_endpoint("paid", {"base_url": server.root, "dialect": "anthropic", "prices": "anthropic"}),
+            parse_endpoint("told", {"base_url": server.url, "prices": "openai"}),
         ]
         registry = VoiceRegistry({it.name: it for it in own}, lambda _: None, models_dir=tmp_path)
         replies: list[Reply] = []
@@ -93,7 +93,7 @@ async def test_a_call_is_billed_by_the_list_unless_the_server_tells(tmp_path: Pa
             replies.append(reply)
         await registry.close()
     listed, unlisted, told = (reply.usage for reply in replies)
-    assert listed.cost_usd == await price_of("anthropic", "claude-haiku-4-5", listed)
+    assert listed.cost_usd == await compute_token_price("anthropic", "claude-haiku-4-5", listed)
     assert listed.cost_usd
     assert unlisted.cost_usd is None
     assert told.cost_usd == 0.0025
@@ -113,8 +113,8 @@ def watch(event, args):
         raise SystemExit(f"{event} {args}")
 sys.addaudithook(watch)
 from roundtable.core.values import Usage
-from roundtable.voices.prices import price_of
-print(asyncio.run(price_of("openai", "gpt-4o", Usage(1000, 100))) > 0, threading.active_count())
+from roundtable.voices.prices import compute_token_price
+print(asyncio.run(compute_token_price("openai", "gpt-4o", Usage(1000, 100))) > 0, threading.active_count())
 """
     assert run(program) == "True 1"
 
@@ -134,7 +134,7 @@ print("\\n", "genai_prices" in sys.modules, "pydantic" in sys.modules)
 
 
 def test_how_a_voice_is_paid_for() -> None:
-    endpoints = shipped_endpoints()
+    endpoints = load_shipped_endpoints()
     tariffs = Tariffs(endpoints, dict, {})
     assert [tariffs.of(voice).paid for voice in ("script:x", "embedded:y", "ollama:z")] == ["free"] * 3
     openai = tariffs.of("openai:gpt-4o")
@@ -145,7 +145,7 @@ def test_how_a_voice_is_paid_for() -> None:
 
 def test_an_agent_is_on_a_plan_unless_a_key_pays() -> None:
     described = {"command": "helper", "argv": ["ask"], "reads": [], "resume": ["--again"], "overhead_bytes": 40_000}
-    helper = read_agent("helper", {**described, "key_variables": ["HELPER_KEY"], "prices": "openai"})
+    helper = parse_agent_definition("helper", {**described, "key_variables": ["HELPER_KEY"], "prices": "openai"})
     logged_in, with_key = (Tariffs({}, lambda: {"helper": helper}, it) for it in ({}, {"HELPER_KEY": "x"}))
     assert logged_in.of("cli:helper:gpt-4o") == Tariff("plan", "openai", "gpt-4o", 10_000, keeps_session=True)
     assert with_key.of("cli:helper:gpt-4o").paid == "tokens"
@@ -153,9 +153,9 @@ def test_an_agent_is_on_a_plan_unless_a_key_pays() -> None:
 
 def test_the_agents_that_we_know() -> None:
     names = ("claude", "codex", "gemini", "agy", "opencode")
-    found = {name: Tariffs({}, shipped_agents, {}).of(f"cli:{name}") for name in names}
+    found = {name: Tariffs({}, load_shipped_agents, {}).of(f"cli:{name}") for name in names}
     nobody_says = [name for name, tariff in found.items() if tariff.paid == "tokens"]
     assert nobody_says == ["opencode"]
     assert all(tariff.keeps_session for tariff in found.values())
-    with_key = Tariffs({}, shipped_agents, {"ANTHROPIC_API_KEY": "x"}).of("cli:claude:claude-haiku-4-5")
+    with_key = Tariffs({}, load_shipped_agents, {"ANTHROPIC_API_KEY": "x"}).of("cli:claude:claude-haiku-4-5")
     assert (with_key.paid, with_key.prices, with_key.model) == ("tokens", "anthropic", "claude-haiku-4-5")

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from roundtable.core.values import Request
-from roundtable.voices.endpoints import Endpoint, shipped_endpoints
+from roundtable.voices.endpoints import Endpoint, load_shipped_endpoints
 from roundtable.voices.http_voice import HttpVoice
 from tests.stories.house import DISPUTE, House, ScriptedVoices
 
@@ -42,13 +42,13 @@ def _parts(voice: HttpVoice, call: Request) -> tuple[dict[str, Any], list[Any]]:
 
 
 def test_where_a_form_stands_before_the_prompt_is_in_the_catalog() -> None:
-    assert {name for name, endpoint in shipped_endpoints().items() if endpoint.schema_in_prefix} == set(MODELS)
+    assert {name for name, endpoint in load_shipped_endpoints().items() if endpoint.schema_in_prefix} == set(MODELS)
 
 
 @pytest.mark.parametrize(("name", "model"), [(name, model) for name, models in MODELS.items() for model in models])
 async def test_every_round_begins_with_what_the_first_one_sent(name: str, model: str) -> None:
     long = "REST or GraphQL? " + "Think of those who call it. " * 200
-    (head, opening), *later = await rounds_of(shipped_endpoints()[name], model, long)
+    (head, opening), *later = await rounds_of(load_shipped_endpoints()[name], model, long)
     assert len(later) >= 2
     for surroundings, messages in later:
         assert surroundings == head
@@ -56,5 +56,5 @@ async def test_every_round_begins_with_what_the_first_one_sent(name: str, model:
 
 
 async def test_a_short_prompt_is_held_to_a_form_that_changes() -> None:
-    (first, _), (second, _), *_ = await rounds_of(shipped_endpoints()["openai"], "gpt-4o", "REST or GraphQL?")
+    (first, _), (second, _), *_ = await rounds_of(load_shipped_endpoints()["openai"], "gpt-4o", "REST or GraphQL?")
     assert first["response_format"] != second["response_format"]

@@ -14,9 +14,9 @@ import pytest
 from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.ports import Voice, Voices
 from roundtable.core.values import Reply, Usage
-from roundtable.voices.endpoints import merged, read_endpoint, shipped_endpoints
+from roundtable.voices.endpoints import load_shipped_endpoints, merge_endpoints, parse_endpoint
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.prices import price_of
+from roundtable.voices.prices import compute_token_price
 from roundtable.voices.registry import VoiceRegistry
 from tests.kits.voice_kit import ask, ending, hear
 
@@ -32,7 +32,7 @@ async def server() -> AsyncGenerator[FaultServer, None]:
 @pytest.fixture
 async def registry(server: FaultServer, tmp_path: Path) -> AsyncGenerator[VoiceRegistry, None]:
     def lab(name: str, **more: Any) -> Any:
-        return read_endpoint(name, {"base_url": server.url + "/", "local": True, **more})
+        return parse_endpoint(name, {"base_url": server.url + "/", "local": True, **more})
 
     own = [
         lab("lab", key="${LAB_KEY}", concurrency=2, default_model="alpha"),
@@ -45,7 +45,7 @@ async def registry(server: FaultServer, tmp_path: Path) -> AsyncGenerator[VoiceR
         lab("paid", dialect="anthropic", base_url="${LAB_URL}/", key="env:LAB_KEY", local=False, prices="anthropic"),
         lab("lost", base_url="${NO_URL}/v1", headers={"X-Lab": "${LAB_KEY}"}),
     ]
-    endpoints = merged(shipped_endpoints().values(), own)
+    endpoints = merge_endpoints(load_shipped_endpoints().values(), own)
     registry = VoiceRegistry(endpoints, KEYS.get, models_dir=tmp_path / "models", workspace=tmp_path)
     yield registry
     await registry.close()
@@ -181,9 +181,9 @@ def test_scripts_do_not_pay_for_http_or_models(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text('[[turns]]\ntext = "Hi."\n')
     code = (
         "import sys; from pathlib import Path; from roundtable.voices.registry import VoiceRegistry\n"
-        "from roundtable.voices.endpoints import shipped_endpoints\n"
+        "from roundtable.voices.endpoints import load_shipped_endpoints\n"
         f"here = Path({str(tmp_path)!r})\n"
-        "r = VoiceRegistry(shipped_endpoints(), lambda k: None, models_dir=here, workspace=here)\n"
+        "r = VoiceRegistry(load_shipped_endpoints(), lambda k: None, models_dir=here, workspace=here)\n"
         "print(r.find('script:a.toml').name, 'httpx2' in sys.modules, 'xllamacpp' in sys.modules)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -194,7 +194,7 @@ class TestEndpoints:
     """The catalog and a person's own endpoints."""
 
     def test_what_is_shipped(self) -> None:
-        shipped = shipped_endpoints()
+        shipped = load_shipped_endpoints()
         assert {"anthropic", "openai", "openai-responses", "google", "azure"} <= set(shipped)
         assert {"openrouter", "xai", "groq", "mistral", "deepseek"} <= set(shipped)
         assert {"ollama", "lmstudio", "vllm", "llamacpp", "litellm"} <= set(shipped)
@@ -203,12 +203,12 @@ class TestEndpoints:
             assert not endpoint.local or endpoint.base_url.startswith("http://127.0.0.1")
 
     async def test_the_models_we_name_have_a_known_price(self) -> None:
-        for endpoint in shipped_endpoints().values():
+        for endpoint in load_shipped_endpoints().values():
             for model in filter(None, (endpoint.default_model, endpoint.judge_model)):
-                assert await price_of(endpoint.prices, model, Usage(1000, 1000)), model
+                assert await compute_token_price(endpoint.prices, model, Usage(1000, 1000)), model
 
     def test_the_strongest_means_of_the_models_we_name(self) -> None:
-        shipped = shipped_endpoints()
+        shipped = load_shipped_endpoints()
         for name in ("anthropic", "openai", "google"):
             endpoint = shipped[name]
             assert endpoint.held_by(endpoint.default_model) == endpoint.held_by(endpoint.judge_model) == "schema"
@@ -216,20 +216,20 @@ class TestEndpoints:
         assert shipped["deepseek"].held_by("deepseek-v4-flash") == ""
 
     def test_what_is_known_of_a_model(self) -> None:
-        google = shipped_endpoints()["google"]
+        google = load_shipped_endpoints()["google"]
         assert google.thinks("gemini-3.8-flash")
         assert google.sees("gemini-3.8-flash")
         assert google.window("gemini-3.8-flash") == 1_048_576
         assert google.window("gemma") == 0
 
     def test_a_resellers_model_belongs_to_its_maker(self) -> None:
-        shipped = shipped_endpoints()
+        shipped = load_shipped_endpoints()
         assert shipped["openrouter"].vendor_of("anthropic/claude") == "anthropic"
         assert shipped["openai"].vendor_of("gpt-4o") == "openai"
         assert shipped["ollama"].vendor_of("llama3") == "ollama"
 
     def test_reasoning_models_get_no_sampling_settings(self) -> None:
-        openai = shipped_endpoints()["openai"]
+        openai = load_shipped_endpoints()["openai"]
         assert openai.left_out("o3-mini") == {"temperature", "seed"}
         assert openai.left_out("gpt-4o") == set()
 
@@ -248,6 +248,6 @@ class TestEndpoints:
     )
     def test_a_mistake_is_named_and_a_key_is_not_told(self, data: dict[str, Any], words: str) -> None:
         with pytest.raises(ConfigError) as caught:
-            read_endpoint("lab", data)
+            parse_endpoint("lab", data)
         assert words in caught.value.message
         assert "sk-123456" not in str(caught.value)

@@ -10,11 +10,11 @@ import pytest
 
 from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.values import Reply, WaitNotice
-from roundtable.voices.endpoints import Endpoint, own_endpoint, read_endpoint, shipped_endpoints
+from roundtable.voices.endpoints import Endpoint, load_shipped_endpoints, parse_endpoint, parse_own_endpoint
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.http_client import open_client
+from roundtable.voices.http_client import open_endpoint_client
 from roundtable.voices.http_voice import HttpVoice
-from roundtable.voices.rate_limits import Pace, TokenRate
+from roundtable.voices.rate_limits import CallPacer, TokenRate
 from tests.kits.voice_kit import Said, ask, ending, hear
 
 SOON = 0.4
@@ -29,7 +29,7 @@ async def server() -> AsyncIterator[FaultServer]:
 
 @pytest.fixture
 async def client(server: FaultServer) -> AsyncIterator[httpx2.AsyncClient]:
-    async with open_client(endpoint(server)) as client:
+    async with open_endpoint_client(endpoint(server)) as client:
         yield client
 
 
@@ -131,7 +131,7 @@ async def test_a_call_over_the_limit_says_that_it_waits_and_is_then_answered(
     server: FaultServer, client: httpx2.AsyncClient
 ) -> None:
     """A request of about 10 tokens may have 200 back; the server counts 100 and a few."""
-    slow = Pace(4, window=SOON)
+    slow = CallPacer(4, window=SOON)
     first, second = (HttpVoice(endpoint(server, alpha=300), "alpha", client, pace=slow) for _ in range(2))
     speaking = first.speak(ask())
     assert not isinstance(await anext(speaking), WaitNotice)
@@ -145,7 +145,7 @@ async def test_a_call_over_the_limit_says_that_it_waits_and_is_then_answered(
 
 
 async def test_models_have_limits_of_their_own(server: FaultServer, client: httpx2.AsyncClient) -> None:
-    pace, data = Pace(4), endpoint(server, alpha=300)
+    pace, data = CallPacer(4), endpoint(server, alpha=300)
     await hear(HttpVoice(data, "alpha", client, pace=pace))
     async with asyncio.timeout(5):
         assert isinstance(ending(await hear(HttpVoice(data, "alpha-mini", client, pace=pace))), Reply)
@@ -169,13 +169,13 @@ async def test_a_call_larger_than_a_whole_minute_is_refused_at_once_with_what_to
 
 @pytest.mark.feature("S0.30")
 def test_openai_is_taken_to_have_the_limit_of_its_first_tier_until_somebody_says_otherwise() -> None:
-    openai = shipped_endpoints()["openai"]
+    openai = load_shipped_endpoints()["openai"]
     assert openai.rate("gpt-4o") == ("gpt-4o", 30_000)
     assert openai.rate("gpt-4o-mini") == ("", 0)
-    assert own_endpoint("openai", {"tokens_per_minute": {"gpt-4o": 450_000}}).rate("gpt-4o")[1] == 450_000
-    assert own_endpoint("openai", {"tokens_per_minute": {}}).rate("gpt-4o")[1] == 0
+    assert parse_own_endpoint("openai", {"tokens_per_minute": {"gpt-4o": 450_000}}).rate("gpt-4o")[1] == 450_000
+    assert parse_own_endpoint("openai", {"tokens_per_minute": {}}).rate("gpt-4o")[1] == 0
 
 
 def test_a_limit_of_nothing_is_refused() -> None:
     with pytest.raises(ConfigError, match="tokens_per_minute must be 1 or more"):
-        read_endpoint("lab", {"base_url": "http://127.0.0.1", "tokens_per_minute": {"alpha": 0}})
+        parse_endpoint("lab", {"base_url": "http://127.0.0.1", "tokens_per_minute": {"alpha": 0}})

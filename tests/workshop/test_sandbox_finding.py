@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.machine.isolation import prove_isolation
+from roundtable.app.machine.isolation import check_sandbox_isolation
 from roundtable.core.sandbox import Bounds, Limit
 from roundtable.workshop.identity import is_orphaned_name, process_owned_name
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
@@ -75,7 +75,7 @@ async def test_where_there_is_none_the_refusal_says_what_to_do(tmp_path: Path, m
 
 async def test_the_doctor_proves_what_is_in_force_by_trying_to_break_out() -> None:
     await sandbox()
-    isolation = await prove_isolation(SandboxSettings(use="bubblewrap"), deep=False)
+    isolation = await check_sandbox_isolation(SandboxSettings(use="bubblewrap"), deep=False)
     assert isolation.sandbox.startswith("bubblewrap, limits ")
     assert isolation.held == tuple(it.name for it in QUICK_ESCAPE_ATTEMPTS)
     assert (isolation.broken, isolation.untried) == ({}, {})

@@ -21,7 +21,7 @@ from roundtable.app.records.workspace_files import WorkspaceFolder
 from roundtable.app.runs.hooks import HookRunner
 from roundtable.app.runs.live_socket import LiveServer
 from roundtable.app.settings import config
-from roundtable.app.settings.places import Places, workspace_of
+from roundtable.app.settings.places import Places, find_workspace
 from roundtable.app.settings.secrets import Keys
 from roundtable.core.events import SessionOpened
 from roundtable.core.ledger import Entry
@@ -31,8 +31,8 @@ from roundtable.engine.feed import Feed
 from roundtable.engine.run import Engine, FindMeeting
 from roundtable.store.leases import current_lease_holder
 from roundtable.store.sqlite import SqliteStore
-from roundtable.voices.agents.catalog import with_own
-from roundtable.voices.endpoints import merged, own_endpoint, shipped_endpoints
+from roundtable.voices.agents.catalog import merge_own_agents
+from roundtable.voices.endpoints import load_shipped_endpoints, merge_endpoints, parse_own_endpoint
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariffs
 from roundtable.workshop.sandbox import find_sandbox
@@ -149,12 +149,12 @@ async def wire(
 ) -> Wiring:
     """Build a desk from the person's places and config; what is given takes the place of what would be built."""
     places = places or Places.of_this_person()
-    workspace = workspace_of(workspace or Path.cwd())
-    settings = settings or config.load(places, workspace)
-    own = [own_endpoint(name, data) for name, data in settings.config.endpoints.items()]
-    endpoints = merged(shipped_endpoints().values(), own)
+    workspace = find_workspace(workspace or Path.cwd())
+    settings = settings or config.load_settings(places, workspace)
+    own = [parse_own_endpoint(name, data) for name, data in settings.config.endpoints.items()]
+    endpoints = merge_endpoints(load_shipped_endpoints().values(), own)
     keys = Keys(places, endpoints.values())
-    agents = partial(with_own, settings.config.agents)
+    agents = partial(merge_own_agents, settings.config.agents)
     registry = VoiceRegistry(endpoints, keys.resolve, models_dir=places.models, workspace=workspace, agents=agents)
     closing: list[Close] = [registry.close]
     record: Record
@@ -179,7 +179,7 @@ async def wire(
         tariffs=Tariffs(endpoints, agents, os.environ),
         find_sandbox=partial(_found, sandbox) if sandbox else partial(find_sandbox, settings.config.sandbox),
         feed=Feed(keys.redactor),
-        opened_in="" if opened_in is None or workspace_of(opened_in) == workspace else str(workspace_of(opened_in)),
+        opened_in="" if opened_in is None or find_workspace(opened_in) == workspace else str(find_workspace(opened_in)),
     )
     wiring = Wiring(parts, record, tuple(closing), performer)
     wiring.recovered = await recover_interrupted_changes(record, workspace, places.journals)

@@ -43,13 +43,13 @@ _TYPES = {
 _GOT = {**_TYPES, "float": "a fraction"}
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def suggest_nearest_name(word: str, known: Iterable[str]) -> str:
     """` Did you mean X?`, or nothing where nothing is near."""
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f" Did you mean `{close[0]}`?" if close else ""
 
 
-def fill(kind: type[T], data: object, where: str) -> T:
+def convert_data(kind: type[T], data: object, where: str) -> T:
     """Turn plain data into a Struct, or say in one sentence which key of `where` is wrong."""
     try:
         return msgspec.convert(data, kind)
@@ -84,7 +84,7 @@ def _advice(complaint: str, kind: object) -> str:
         return "Correct it, then try again."
     place = complaint.partition(" - at `$")[2].rstrip("`")
     known = [field.encode_name for item in _at(kind, place) if isinstance(item, StructType) for field in item.fields]
-    return nearest(unknown["name"], known).strip() or f"Known keys there: {', '.join(known)}."
+    return suggest_nearest_name(unknown["name"], known).strip() or f"Known keys there: {', '.join(known)}."
 
 
 def _words(kind: object, place: str) -> list[str]:
@@ -125,16 +125,16 @@ def _within(it: Type, field: str | None) -> list[Type]:
             return []
 
 
-def read_table(path: Path) -> dict[str, Any]:
+def read_data_file(path: Path) -> dict[str, Any]:
     """The table in a TOML or JSON file."""
     try:
         raw = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
-    return parse_table(raw, str(path), json=path.suffix.lower() == ".json")
+    return parse_data_file(raw, str(path), json=path.suffix.lower() == ".json")
 
 
-def utf8(raw: bytes, where: str) -> str:
+def decode_utf8_file(raw: bytes, where: str) -> str:
     """The text in some bytes, or the line that is none."""
     try:
         return raw.decode()
@@ -143,9 +143,9 @@ def utf8(raw: bytes, where: str) -> str:
         raise ConfigError(f"{where} is not a text in UTF-8: see line {line}.", "Save it as UTF-8.") from None
 
 
-def parse_table(raw: bytes, where: str, *, json: bool = False) -> dict[str, Any]:
+def parse_data_file(raw: bytes, where: str, *, json: bool = False) -> dict[str, Any]:
     """The table in some bytes, with the line of the mistake where there is one."""
-    text = utf8(raw, where)
+    text = decode_utf8_file(raw, where)
     try:
         data = msgspec.json.decode(text) if json else tomllib.loads(text)
     except (msgspec.DecodeError, tomllib.TOMLDecodeError) as error:

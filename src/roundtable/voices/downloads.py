@@ -16,7 +16,7 @@ import httpx2
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.voices import http_client
-from roundtable.voices.http_client import certificates
+from roundtable.voices.http_client import load_certificates
 
 Progress = Callable[[int, int], None]
 """Called with the bytes that are here and the bytes there will be."""
@@ -26,15 +26,15 @@ _TRIES_WITHOUT_PROGRESS = 3
 _PAUSE = 0.5
 
 
-def open_downloader() -> httpx2.AsyncClient:
+def open_download_client() -> httpx2.AsyncClient:
     """A client that follows redirects: what it fetches is public and pinned, and it carries no key."""
     # Compressed transfers cannot be resumed by position.
     headers = {"accept-encoding": "identity"}
-    return httpx2.AsyncClient(verify=certificates(), follow_redirects=True, timeout=_TIMEOUT, headers=headers)
+    return httpx2.AsyncClient(verify=load_certificates(), follow_redirects=True, timeout=_TIMEOUT, headers=headers)
 
 
 @asynccontextmanager
-async def one_at_a_time(lock: Path) -> AsyncGenerator[None, None]:
+async def hold_download_lock(lock: Path) -> AsyncGenerator[None, None]:
     """Wait until no other process holds the lock; the kernel frees it when its holder dies."""
     handle = _open(lock, "ab")
     try:
@@ -57,7 +57,7 @@ def _open(path: Path, mode: str) -> IO[bytes]:
     return path.open(mode)
 
 
-def room_for(folder: Path, needed: int) -> Fault | None:
+def check_download_space(folder: Path, needed: int) -> Fault | None:
     """Whether the disk has room, said before the first byte rather than after the last."""
     free = shutil.disk_usage(folder).free
     if free >= needed:
@@ -69,7 +69,7 @@ def room_for(folder: Path, needed: int) -> Fault | None:
     )
 
 
-async def digest_of(path: Path) -> str:
+async def compute_file_digest(path: Path) -> str:
     """The sha256 of a file, worked out beside the event loop."""
 
     def work() -> str:
@@ -79,7 +79,7 @@ async def digest_of(path: Path) -> str:
     return await asyncio.to_thread(work)
 
 
-async def fetch(
+async def download_file(
     client: httpx2.AsyncClient, url: str, target: Path, *, sha256: str, size: int, progress: Progress
 ) -> Fault | None:
     """Download `url` to `target`, going on where an earlier try stopped; None when it is there and right."""
@@ -97,14 +97,14 @@ async def fetch(
 
 
 async def _settle(part: Path, target: Path, sha256: str) -> Fault | None:
-    if await digest_of(part) != sha256:
+    if await compute_file_digest(part) != sha256:
         os.unlink(part)
-        return wrong_digest(target.name)
+        return create_wrong_digest_fault(target.name)
     os.replace(part, target)
     return None
 
 
-def wrong_digest(name: str) -> Fault:
+def create_wrong_digest_fault(name: str) -> Fault:
     """What was downloaded is not what the catalog pins."""
     return Fault.of(
         FaultKind.MALFORMED,
@@ -128,10 +128,10 @@ async def _pull(client: httpx2.AsyncClient, url: str, part: Path, size: int, pro
         async with client.stream("GET", url, headers=headers) as response:
             if response.status_code not in (200, 206):
                 body = await _first(response)
-                return http_client.from_response(host, response.status_code, response.headers, body)
+                return http_client.classify_http_response(host, response.status_code, response.headers, body)
             await _write(response, part, start, progress)
     except httpx2.HTTPError as error:
-        return http_client.from_exception(host, error, began=False)
+        return http_client.classify_http_exception(host, error, began=False)
     if _size(part) < size:
         return Fault.of(FaultKind.TRUNCATED, f"{host} closed the connection in the middle of {part.stem}.")
     return None

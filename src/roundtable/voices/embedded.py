@@ -22,10 +22,10 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply, Request
 from roundtable.voices import llama_server, models
 from roundtable.voices.endpoints import Endpoint
-from roundtable.voices.http_client import open_client
+from roundtable.voices.http_client import open_endpoint_client
 from roundtable.voices.http_voice import HttpVoice
-from roundtable.voices.provider_text import excerpt
-from roundtable.voices.rate_limits import Pace
+from roundtable.voices.provider_text import excerpt_provider_text
+from roundtable.voices.rate_limits import CallPacer
 
 _START_TIMEOUT = 120.0
 _CRASHES_IN_A_ROW = 3
@@ -46,13 +46,13 @@ class EmbeddedModels:
         """The voice of a model by its name or path; nothing is loaded yet."""
         if find_spec("xllamacpp") is None:
             return Fault.of(FaultKind.MISSING, "The part that runs models here is not installed.", help=_INSTALL)
-        path = models.resolve(name, self._models_dir)
+        path = models.resolve_model_file(name, self._models_dir)
         if isinstance(path, Fault):
             return path
-        known = {self._models_dir / model.file: model for model in models.catalog().values()}
+        known = {self._models_dir / model.file: model for model in models.load_model_catalog().values()}
         model = known.get(path)
         if path not in self._servers:
-            window = model.window if model else models.EMBEDDED_WINDOW
+            window = model.window if model else models.DEFAULT_EMBEDDED_WINDOW
             self._servers[path] = LlamaServer(path, self._slots, window)
         if model is None:
             return EmbeddedVoice(name or path.stem, "embedded", self._servers[path])
@@ -108,7 +108,7 @@ def _seeded(request: Request) -> Request:
     return msgspec.structs.replace(request, seed=zlib.crc32(request.call.encode()) & 0x7FFFFFFF)
 
 
-class Running(msgspec.Struct):
+class RunningServer(msgspec.Struct):
     """A child that answers."""
 
     endpoint: Endpoint
@@ -121,16 +121,16 @@ class LlamaServer:
     """One child: started by the first call, by one caller for all; started again after a crash, but not for ever."""
 
     def __init__(self, model: Path, slots: int, context: int) -> None:
-        self.pace = Pace(slots)
+        self.pace = CallPacer(slots)
         self._model = model
         self._slots = slots
         self._context = context
         self._crashes = 0
-        self._running: Running | None = None
-        self._mourned: Running | None = None
-        self._starting: asyncio.Task[Running | Fault] | None = None
+        self._running: RunningServer | None = None
+        self._mourned: RunningServer | None = None
+        self._starting: asyncio.Task[RunningServer | Fault] | None = None
 
-    async def ready(self) -> Running | Fault:
+    async def ready(self) -> RunningServer | Fault:
         """The running child, started if need be. A caller that gives up does not stop the start for the others."""
         running = self._running
         if running is not None and running.child.returncode is None:
@@ -141,14 +141,14 @@ class LlamaServer:
             self._starting = asyncio.create_task(self._restart())
         return await asyncio.shield(self._starting)
 
-    async def died(self, running: Running) -> bool:
+    async def died(self, running: RunningServer) -> bool:
         """Whether the child is gone; a broken connection is often seen before the exit is."""
         with suppress(TimeoutError):
             async with asyncio.timeout(0.2):
                 await running.child.wait()
         return running.child.returncode is not None
 
-    def crashed(self, running: Running) -> Fault:
+    def crashed(self, running: RunningServer) -> Fault:
         """Count a crash, once for all the calls that it ended."""
         if self._mourned is not running:
             self._mourned = running
@@ -168,7 +168,7 @@ class LlamaServer:
         if running is not None:
             await _end(running)
 
-    async def _restart(self) -> Running | Fault:
+    async def _restart(self) -> RunningServer | Fault:
         old, self._running = self._running, None
         if old is not None:
             await _end(old)
@@ -187,7 +187,7 @@ class LlamaServer:
         # The server hangs up after a stream, whatever it says about keeping the connection alive.
         own = {"connection": "close"}
         endpoint = Endpoint("embedded", f"{url}/v1", concurrency=self._slots, structured=True, local=True, headers=own)
-        self._running = Running(endpoint, open_client(endpoint), key, child)
+        self._running = RunningServer(endpoint, open_endpoint_client(endpoint), key, child)
         return self._running
 
     async def _spawn(self, log: IO[bytes]) -> asyncio.subprocess.Process:
@@ -208,7 +208,7 @@ class LlamaServer:
     async def _address(self, child: asyncio.subprocess.Process, key: str) -> str | None:
         assert child.stdin is not None
         assert child.stdout is not None
-        settings = llama_server.Settings(
+        settings = llama_server.ServerSettings(
             model=str(self._model), key=key, slots=self._slots, context=self._context, parent=os.getpid()
         )
         try:
@@ -223,7 +223,7 @@ class LlamaServer:
     def _not_started(self, log: IO[bytes]) -> Fault:
         log.seek(0)
         lines = [line for line in log.read().decode(errors="replace").splitlines() if line.strip()]
-        why = f": {excerpt(lines[-1])}" if lines else ""
+        why = f": {excerpt_provider_text(lines[-1])}" if lines else ""
         return Fault.of(
             FaultKind.CRASHED,
             f"The model {self._model.name} could not be loaded{why}",
@@ -240,7 +240,7 @@ class LlamaServer:
         )
 
 
-async def _end(running: Running) -> None:
+async def _end(running: RunningServer) -> None:
     await running.client.aclose()
     await _stop(running.child)
 

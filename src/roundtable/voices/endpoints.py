@@ -12,17 +12,17 @@ from typing import Any, Literal
 import msgspec
 
 from roundtable.core.faults import ConfigError
-from roundtable.voices.data_file import fill, parse_table
+from roundtable.voices.data_file import convert_data, parse_data_file
 
 ResolveKey = Callable[[str], str | None]
 """Finds the key behind `env:NAME` or `secret:NAME`; None where there is none."""
 
 DialectName = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
 
-HeldBy = Literal["schema", "tool", ""]
+ReplyConstraint = Literal["schema", "tool", ""]
 """How a reply is held to a form; servers that work with grammars take a schema and make one of it."""
 
-Which = bool | tuple[str, ...]
+ModelSelection = bool | tuple[str, ...]
 """All models, none, or those whose name matches one of these globs."""
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -60,12 +60,12 @@ class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     tokens_per_minute: dict[str, int] = {}
     context: dict[str, int] = {}
 
-    structured: Which = False
-    tools: Which = False
+    structured: ModelSelection = False
+    tools: ModelSelection = False
     prompt_cache: bool = False
     schema_in_prefix: bool = False
-    reasoning: Which = False
-    vision: Which = False
+    reasoning: ModelSelection = False
+    vision: ModelSelection = False
 
     headers: dict[str, str] = {}
     rename: dict[str, str] = {}
@@ -77,7 +77,7 @@ class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     conversation_field: str = ""
     conversation_header: str = ""
 
-    def held_by(self, model: str) -> HeldBy:
+    def held_by(self, model: str) -> ReplyConstraint:
         """The strongest means by which this model's replies can be held to a form here."""
         if _among(self.structured, model):
             return "schema"
@@ -116,14 +116,14 @@ def _first(sizes: Mapping[str, int], model: str) -> tuple[str, int]:
     return next(((glob, size) for glob, size in sizes.items() if fnmatchcase(model, glob)), ("", 0))
 
 
-def _among(which: Which, model: str) -> bool:
+def _among(which: ModelSelection, model: str) -> bool:
     return which if isinstance(which, bool) else any(fnmatchcase(model, glob) for glob in which)
 
 
-def read_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
+def parse_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
     """An endpoint from a config section or a data file."""
     where = where or f"endpoints.{name}"
-    endpoint = fill(Endpoint, {**data, "name": name}, where)
+    endpoint = convert_data(Endpoint, {**data, "name": name}, where)
     if not endpoint.base_url.startswith(("http://", "https://", "${")):
         raise ConfigError(f"{where}: base_url must start with http:// or https://.", "Give the whole address.")
     if endpoint.concurrency < 1:
@@ -135,22 +135,22 @@ def read_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoi
             f"{where}: tokens_per_minute must be 1 or more for each model.", "Leave out those that have no limit."
         )
     return msgspec.structs.replace(
-        endpoint, base_url=endpoint.base_url.rstrip("/"), key=key_reference(endpoint.key, where)
+        endpoint, base_url=endpoint.base_url.rstrip("/"), key=parse_key_reference(endpoint.key, where)
     )
 
 
-def own_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
+def parse_own_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
     """An endpoint of a config; without an address of its own it is the shipped one of that name, with these changes."""
-    shipped = shipped_endpoints().get(name) if "base_url" not in data else None
-    return read_endpoint(name, {**msgspec.to_builtins(shipped), **data} if shipped else data, where)
+    shipped = load_shipped_endpoints().get(name) if "base_url" not in data else None
+    return parse_endpoint(name, {**msgspec.to_builtins(shipped), **data} if shipped else data, where)
 
 
-def variables(endpoint: Endpoint) -> list[str]:
+def find_endpoint_variables(endpoint: Endpoint) -> list[str]:
     """The names of the variables that its address and headers are made of, written as `${NAME}`."""
     return [name for text in (endpoint.base_url, *endpoint.headers.values()) for name in _VARIABLE.findall(text)]
 
 
-def with_variables(endpoint: Endpoint, values: Mapping[str, str]) -> Endpoint:
+def fill_endpoint_variables(endpoint: Endpoint, values: Mapping[str, str]) -> Endpoint:
     """The endpoint with these values in place of `${NAME}`."""
 
     def put_in(text: str) -> str:
@@ -160,7 +160,7 @@ def with_variables(endpoint: Endpoint, values: Mapping[str, str]) -> Endpoint:
     return msgspec.structs.replace(endpoint, base_url=put_in(endpoint.base_url), headers=headers)
 
 
-def key_reference(key: str, where: str = "key") -> str:
+def parse_key_reference(key: str, where: str = "key") -> str:
     """The one form of a key's name, `env:NAME`, `secret:NAME` or `none`; a key itself is refused."""
     variable = _VARIABLE.fullmatch(key)
     if variable:
@@ -175,17 +175,17 @@ def key_reference(key: str, where: str = "key") -> str:
 
 
 @cache
-def shipped_endpoints() -> dict[str, Endpoint]:
+def load_shipped_endpoints() -> dict[str, Endpoint]:
     """The catalog that comes with the product, one data file each."""
     folder = resources.files("roundtable.voices") / "catalog" / "endpoints"
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
     return {
-        name: read_endpoint(name, parse_table(item.read_bytes(), item.name), item.name)
+        name: parse_endpoint(name, parse_data_file(item.read_bytes(), item.name), item.name)
         for item in files
         for name in (item.name.removesuffix(".toml"),)
     }
 
 
-def merged(*groups: Iterable[Endpoint]) -> dict[str, Endpoint]:
+def merge_endpoints(*groups: Iterable[Endpoint]) -> dict[str, Endpoint]:
     """Later groups replace endpoints of the same name."""
     return {endpoint.name: endpoint for group in groups for endpoint in group}

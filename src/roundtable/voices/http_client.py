@@ -18,10 +18,10 @@ import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.voices.endpoints import Endpoint
-from roundtable.voices.provider_text import EXCERPT, excerpt, kind_of_status
+from roundtable.voices.provider_text import MAX_EXCERPT, classify_http_status, excerpt_provider_text
 
 
-def open_client(endpoint: Endpoint) -> httpx2.AsyncClient:
+def open_endpoint_client(endpoint: Endpoint) -> httpx2.AsyncClient:
     """A client for one endpoint: no redirects, so that a key never travels to another host."""
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=endpoint.concurrency)
     url = httpx2.URL(endpoint.base_url)
@@ -29,14 +29,14 @@ def open_client(endpoint: Endpoint) -> httpx2.AsyncClient:
     here = endpoint.local or url.host in ("127.0.0.1", "::1", "localhost")
     # Certificates are not read for plain http (it saves 40 ms), nor proxies asked for what runs on this machine.
     return httpx2.AsyncClient(
-        verify=certificates() if secure else False,
+        verify=load_certificates() if secure else False,
         limits=limits,
         trust_env=not here,
         follow_redirects=False,
     )
 
 
-def certificates() -> ssl.SSLContext | bool:
+def load_certificates() -> ssl.SSLContext | bool:
     """The authorities the person's other tools trust: PIP_CERT where it is set, else the client's own choice."""
     bundle = os.environ.get("PIP_CERT", "")
     if bundle and "SSL_CERT_FILE" not in os.environ and os.path.exists(bundle):
@@ -82,7 +82,7 @@ _BY_WORD = (
 _RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
 
 
-def from_response(who: str, status: int, headers: httpx2.Headers, body: bytes, secret: str = "") -> Fault:
+def classify_http_response(who: str, status: int, headers: httpx2.Headers, body: bytes, secret: str = "") -> Fault:
     """The fault behind a status that is not 200."""
     if 300 <= status < 400:
         return Fault.of(
@@ -92,19 +92,19 @@ def from_response(who: str, status: int, headers: httpx2.Headers, body: bytes, s
             help="Set the endpoint's base_url to the new address.",
         )
     if "text/html" in headers.get("content-type", ""):
-        return _fault(kind_of_status(status), f"{who} answered with a web page (HTTP {status}).", headers)
-    message, words = read_error(body)
+        return _fault(classify_http_status(status), f"{who} answered with a web page (HTTP {status}).", headers)
+    message, words = parse_error_body(body)
     where = f"{who}: HTTP {status}"
-    said = excerpt(message, secret)
+    said = excerpt_provider_text(message, secret)
     return _fault(_kind(status, words.lower()), f"{where}: {said}" if said else f"{where}.", headers, body)
 
 
-def from_error(who: str, error: Any, secret: str = "") -> Fault:
+def classify_provider_error(who: str, error: Any, secret: str = "") -> Fault:
     """The fault behind an error object in the middle of a stream, or in place of an answer."""
-    message, words = describe({"error": error})
+    message, words = extract_error_message({"error": error})
     code: Any = cast(dict[str, Any], error).get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else 0
-    said = excerpt(message, secret) or "an error without words"
+    said = excerpt_provider_text(message, secret) or "an error without words"
     return _fault(_kind(status, words.lower()), f"{who}: {said}")
 
 
@@ -113,19 +113,19 @@ def _kind(status: int, words: str) -> FaultKind:
     for kind, signs in _BY_WORD:
         if any(sign in words for sign in signs) and (status != 429 or kind is FaultKind.QUOTA):
             return kind
-    return kind_of_status(status) if status else FaultKind.SERVER
+    return classify_http_status(status) if status else FaultKind.SERVER
 
 
 def _fault(kind: FaultKind, message: str, headers: httpx2.Headers | None = None, body: bytes = b"") -> Fault:
-    wait = retry_after(headers.get("retry-after", "")) if headers is not None else 0.0
+    wait = parse_retry_after(headers.get("retry-after", "")) if headers is not None else 0.0
     if not wait and (told := _RETRY_DELAY.search(body)):
-        wait = retry_after(told.group(1).decode())
+        wait = parse_retry_after(told.group(1).decode())
     # The same request would be refused the same way again.
     retryable = False if kind is FaultKind.MALFORMED else None
     return Fault.of(kind, message, retryable=retryable, retry_after=wait)
 
 
-def from_exception(who: str, error: Exception, began: bool) -> Fault:
+def classify_http_exception(who: str, error: Exception, began: bool) -> Fault:
     """The fault behind a broken connection; `began` says whether the answer had already started.
 
     Only the error's kind is told: its text may hold a header, and a header holds the key.
@@ -154,10 +154,10 @@ def _cause(error: BaseException) -> str:
         elif isinstance(current, OSError) and current.errno:
             reason = os.strerror(current.errno)
         current = current.__cause__ or current.__context__
-    return excerpt(reason)
+    return excerpt_provider_text(reason)
 
 
-def retry_after(value: str, now: datetime | None = None) -> float:
+def parse_retry_after(value: str, now: datetime | None = None) -> float:
     """Seconds out of a Retry-After header, which holds seconds or a date; 0 where it holds neither."""
     value = value.strip()
     if not value:
@@ -174,17 +174,17 @@ def retry_after(value: str, now: datetime | None = None) -> float:
     return min(max(seconds, 0.0), _LONGEST_WAIT) if seconds == seconds else 0.0
 
 
-def read_error(body: bytes) -> tuple[str, str]:
+def parse_error_body(body: bytes) -> tuple[str, str]:
     """An error's message for people, and all its words for the table above."""
     try:
         data: Any = msgspec.json.decode(body)
     except msgspec.DecodeError:
-        text = body[: EXCERPT * 4].decode(errors="replace")
+        text = body[: MAX_EXCERPT * 4].decode(errors="replace")
         return text, text
-    return describe(data)
+    return extract_error_message(data)
 
 
-def describe(data: Any) -> tuple[str, str]:
+def extract_error_message(data: Any) -> tuple[str, str]:
     """The message and the words of a decoded error object, in any of the shapes servers use."""
     items: list[Any] = cast(list[Any], data) if isinstance(data, list) else [data]
     first = items[0] if items else ""

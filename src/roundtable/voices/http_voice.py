@@ -13,13 +13,13 @@ import msgspec
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply, Request, Usage, WaitNotice
 from roundtable.voices import http_client
-from roundtable.voices.dialects import dialect_for
-from roundtable.voices.dialects.dialect import sound
+from roundtable.voices.dialects import create_dialect
+from roundtable.voices.dialects.dialect import replace_surrogates
 from roundtable.voices.endpoints import Endpoint
-from roundtable.voices.rate_limits import Pace, TooSlow, rushed
-from roundtable.voices.reply_stream import MAX_WIRE, Hearing
+from roundtable.voices.rate_limits import CallPacer, RateLimitWaitError, create_rate_limit_fault
+from roundtable.voices.reply_stream import MAX_STREAM_BYTES, ReplyStream
 
-Price = Callable[[str, Usage], Awaitable[float | None]]
+PriceLookup = Callable[[str, Usage], Awaitable[float | None]]
 """What a model's tokens cost, where that is known."""
 
 _MAX_ERROR = 64 * 1024
@@ -39,12 +39,12 @@ class HttpVoice:
         client: httpx2.AsyncClient,
         *,
         key: str = "",
-        pace: Pace | None = None,
-        price: Price | None = None,
+        pace: CallPacer | None = None,
+        price: PriceLookup | None = None,
     ) -> None:
         self.name = f"{endpoint.name}:{model}"
         self.vendor = endpoint.vendor_of(model)
-        self._dialect = dialect_for(endpoint, model)
+        self._dialect = create_dialect(endpoint, model)
         self.structured = bool(self._dialect.held_by)
         self.plain_when_long = endpoint.schema_in_prefix
         self.edits = False
@@ -52,14 +52,14 @@ class HttpVoice:
         self._model = model
         self._client = client
         self._key = key
-        self._pace = pace or Pace(endpoint.concurrency, endpoint.per_minute)
+        self._pace = pace or CallPacer(endpoint.concurrency, endpoint.per_minute)
         self._rate = self._pace.rate(*endpoint.rate(model))
         self._price = None if endpoint.local else price
         self._headers = self._usual_headers()
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault, None]:
         """Ask once; retries are the engine's."""
-        hearing = Hearing(self.name, self._key, self._dialect.answer())
+        hearing = ReplyStream(self.name, self._key, self._dialect.answer())
         tokens = _tokens_of(request) + self._dialect.most_tokens(request)
         if not self._rate.takes(tokens):
             yield self._too_large(tokens)
@@ -74,8 +74,8 @@ class HttpVoice:
                     async with self._asked(request) as response, aclosing(self._heard(response, hearing)) as words:
                         async for piece in words:
                             yield piece
-            except TooSlow as error:
-                yield rushed(self.name, error)
+            except RateLimitWaitError as error:
+                yield create_rate_limit_fault(self.name, error)
                 return
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 hearing.broke(error)
@@ -114,15 +114,15 @@ class HttpVoice:
             headers.update({own: self._key} if own else self._dialect.key_headers(self._key))
         return headers
 
-    async def _heard(self, response: httpx2.Response, hearing: Hearing) -> AsyncGenerator[str, None]:
+    async def _heard(self, response: httpx2.Response, hearing: ReplyStream) -> AsyncGenerator[str, None]:
         """The words as they come; an empty piece where something came, and no words."""
         if response.status_code != 200 or _is_page(response):
             body = await _read(response, _MAX_ERROR)
-            hearing.fault = http_client.from_response(
+            hearing.fault = http_client.classify_http_response(
                 self.name, response.status_code, response.headers, body, self._key
             )
         elif _is_whole(response):
-            yield hearing.whole(await _read(response, MAX_WIRE + 1))
+            yield hearing.whole(await _read(response, MAX_STREAM_BYTES + 1))
         else:
             async with aclosing(_chunks(response)) as chunks:
                 async for chunk in chunks:
@@ -157,7 +157,7 @@ class HttpVoice:
 
 def _tokens_of(request: Request) -> int:
     """What a server counts for this request, about: four bytes a token."""
-    return sum(len(sound(message.text).encode()) for message in request.messages) // 4
+    return sum(len(replace_surrogates(message.text).encode()) for message in request.messages) // 4
 
 
 def _conversation(request: Request) -> str:
@@ -189,7 +189,7 @@ async def _read(response: httpx2.Response, most: int) -> bytes:
     return bytes(body[:most])
 
 
-async def _rest(chunks: AsyncIterator[bytes], hearing: Hearing) -> str:
+async def _rest(chunks: AsyncIterator[bytes], hearing: ReplyStream) -> str:
     """What follows a whole answer: counts, an end mark, the end of the stream; seldom words, from servers in doubt.
 
     Once it was read, the connection can be used again; a server that keeps it open is not waited for.

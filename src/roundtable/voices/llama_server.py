@@ -19,7 +19,7 @@ from typing import Any, TypedDict
 _PR_SET_PDEATHSIG = 1
 
 
-class Settings(TypedDict):
+class ServerSettings(TypedDict):
     """What the parent sends."""
 
     model: str
@@ -29,9 +29,9 @@ class Settings(TypedDict):
     parent: int
 
 
-def main() -> None:
+def serve_embedded_model() -> None:
     """Load the model, say where, and serve until the parent is gone."""
-    settings: Settings = json.loads(sys.stdin.buffer.readline())
+    settings: ServerSettings = json.loads(sys.stdin.buffer.readline())
     _die_with(settings["parent"])
     report = os.fdopen(os.dup(1), "w")
     # llama.cpp prints; what it prints while loading goes where the parent looks for reasons, the rest nowhere.
@@ -62,7 +62,7 @@ def _end_with_stdin() -> None:
     os._exit(0)
 
 
-def _serve(settings: Settings) -> Any:
+def _serve(settings: ServerSettings) -> Any:
     xllamacpp: Any = importlib.import_module("xllamacpp")
     params = xllamacpp.CommonParams()
     params.model.path = settings["model"]
@@ -91,4 +91,4 @@ def _serve(settings: Settings) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    serve_embedded_model()

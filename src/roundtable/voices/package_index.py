@@ -36,7 +36,7 @@ class _Project(msgspec.Struct):
     files: list[_File] = []
 
 
-async def index_url() -> str | Fault:
+async def find_package_index() -> str | Fault:
     """The index this person's pip would ask: by variable, by pip's own config, or the one built into pip."""
     for variable in _VARIABLES:
         if os.environ.get(variable):
@@ -75,16 +75,16 @@ async def _ask_python(*arguments: str) -> str:
     return out.decode(errors="replace").strip() if child.returncode == 0 else ""
 
 
-async def find_wheel(client: httpx2.AsyncClient, index: str, project: str, version: str) -> str | Fault:
+async def find_package_wheel(client: httpx2.AsyncClient, index: str, project: str, version: str) -> str | Fault:
     """The address of a project's wheel."""
     address = f"{index.rstrip('/')}/{project}/"
     host = urlsplit(address).hostname or "the package index"
     try:
         response = await client.get(address, headers={"accept": _ACCEPT})
     except httpx2.HTTPError as error:
-        return http_client.from_exception(host, error, began=False)
+        return http_client.classify_http_exception(host, error, began=False)
     if response.status_code != 200:
-        return http_client.from_response(host, response.status_code, response.headers, response.content)
+        return http_client.classify_http_response(host, response.status_code, response.headers, response.content)
     for file in _files(response):
         if _is_wheel_of(file.filename, project, version):
             return urldefrag(str(response.url.join(file.url))).url

@@ -6,7 +6,7 @@ from roundtable.core.faults import FaultKind
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import sanitize_line
 
-EXCERPT = 240
+MAX_EXCERPT = 240
 
 _BY_STATUS = {
     401: FaultKind.UNAUTHORIZED,
@@ -23,13 +23,13 @@ _BY_STATUS = {
 }
 
 
-def kind_of_status(status: int) -> FaultKind:
+def classify_http_status(status: int) -> FaultKind:
     """The fault an HTTP status stands for."""
     return _BY_STATUS.get(status, FaultKind.SERVER if status >= 500 else FaultKind.MALFORMED)
 
 
-def excerpt(text: str, *secrets: str) -> str:
+def excerpt_provider_text(text: str, *secrets: str) -> str:
     """Somebody else's words: short, on one line and without the keys they were given."""
     text = sanitize_line(Redactor(secrets).redact(text))
     # Cut between words: half a key of somebody else's would not be known for one.
-    return text if len(text) <= EXCERPT else text[:EXCERPT].rpartition(" ")[0] + "…"
+    return text if len(text) <= MAX_EXCERPT else text[:MAX_EXCERPT].rpartition(" ")[0] + "…"

@@ -18,10 +18,10 @@ import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
 
-WINDOW = 60.0
+RATE_WINDOW_SECONDS = 60.0
 
 
-class Share(msgspec.Struct, eq=False):
+class TokenShare(msgspec.Struct, eq=False):
     """What one call holds of the limit; it is free again a minute after it was sent."""
 
     tokens: int
@@ -31,10 +31,10 @@ class Share(msgspec.Struct, eq=False):
 class TokenRate:
     """The tokens of the last minute; without a limit nobody waits."""
 
-    def __init__(self, limit: int = 0, window: float = WINDOW) -> None:
+    def __init__(self, limit: int = 0, window: float = RATE_WINDOW_SECONDS) -> None:
         self.limit = limit
         self._window = window
-        self._held: list[Share] = []
+        self._held: list[TokenShare] = []
         self._waiting = 0
         self._queue = asyncio.Lock()
         self._changed = asyncio.Event()
@@ -57,9 +57,9 @@ class TokenRate:
         return last + self._window * max(0, over) / self.limit
 
     @asynccontextmanager
-    async def share(self, tokens: int) -> AsyncGenerator[Share]:
+    async def share(self, tokens: int) -> AsyncGenerator[TokenShare]:
         """Hold so many tokens for one call, once they are free."""
-        share = Share(tokens)
+        share = TokenShare(tokens)
         if not self.limit:
             yield share
             return
@@ -71,12 +71,12 @@ class TokenRate:
                 self._held.remove(share)
             self._changed.set()
 
-    def send(self, share: Share) -> None:
+    def send(self, share: TokenShare) -> None:
         """The call goes out now."""
         share.sent = _now()
         self._changed.set()
 
-    async def _take(self, share: Share) -> None:
+    async def _take(self, share: TokenShare) -> None:
         self._waiting += share.tokens
         try:
             async with self._queue:
@@ -94,7 +94,7 @@ class TokenRate:
         self._held = [share for share in self._held if self._free_at(share) > _now()]
         return sum(share.tokens for share in self._held)
 
-    def _free_at(self, share: Share) -> float:
+    def _free_at(self, share: TokenShare) -> float:
         return share.sent + self._window
 
 
@@ -102,11 +102,11 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-FIRST_WAIT = 1.0
-LONGEST_WAIT = 60.0
+FIRST_WAIT_SECONDS = 1.0
+MAX_WAIT_SECONDS = 60.0
 
 
-class TooSlow(Exception):
+class RateLimitWaitError(Exception):
     """The provider's patience lasts longer than the caller's; `wait` is what it would take."""
 
     def __init__(self, wait: float) -> None:
@@ -114,17 +114,17 @@ class TooSlow(Exception):
         self.wait = wait
 
 
-class Pace:
+class CallPacer:
     """How fast one endpoint or agent may be asked. Retries are the engine's: nothing here asks twice."""
 
-    def __init__(self, concurrency: int, per_minute: int = 0, window: float = WINDOW) -> None:
+    def __init__(self, concurrency: int, per_minute: int = 0, window: float = RATE_WINDOW_SECONDS) -> None:
         self._slots = asyncio.Semaphore(concurrency)
         self._per_minute = per_minute
         self._window = window
         self._rates: dict[str, TokenRate] = {}
         self._sent: deque[float] = deque(maxlen=per_minute or 1)
         self._not_before = 0.0
-        self._guess = FIRST_WAIT
+        self._guess = FIRST_WAIT_SECONDS
 
     @asynccontextmanager
     async def turn(self, patience: float) -> AsyncGenerator[None]:
@@ -132,7 +132,7 @@ class Pace:
         async with self._slots:
             while (wait := self._wait()) > 0:
                 if wait > patience:
-                    raise TooSlow(wait)
+                    raise RateLimitWaitError(wait)
                 patience -= wait
                 # Not all at the same moment: that would be the next crowd.
                 await asyncio.sleep(wait + random.uniform(0.0, 0.1 * wait + 0.2))
@@ -147,7 +147,7 @@ class Pace:
     def heard(self, end: object) -> None:
         """Learn from how a call ended: a refusal for haste slows every seat down, any other ending does not."""
         if not isinstance(end, Fault):
-            self._guess = FIRST_WAIT
+            self._guess = FIRST_WAIT_SECONDS
         elif end.kind is FaultKind.RATE_LIMITED:
             self._not_before = max(self._not_before, self._now() + (end.retry_after or self._guessed()))
 
@@ -156,7 +156,7 @@ class Pace:
         if self._not_before > self._now():
             return 0.0
         wait = self._guess * random.uniform(0.5, 1.0)
-        self._guess = min(LONGEST_WAIT, self._guess * 2)
+        self._guess = min(MAX_WAIT_SECONDS, self._guess * 2)
         return wait
 
     def _wait(self) -> float:
@@ -169,7 +169,7 @@ class Pace:
         return asyncio.get_running_loop().time()
 
 
-def rushed(who: str, error: TooSlow) -> Fault:
+def create_rate_limit_fault(who: str, error: RateLimitWaitError) -> Fault:
     """The fault of a call that was never made, because the provider asked everybody to wait for longer."""
     message = f"{who} takes no call for another {error.wait:.0f} s."
     return Fault.of(FaultKind.RATE_LIMITED, message, retry_after=error.wait)

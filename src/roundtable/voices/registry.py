@@ -16,19 +16,19 @@ from urllib.parse import urlsplit
 from roundtable.core.faults import ConfigError, Fault, FaultKind, UsageError
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply, Request
-from roundtable.voices.agents.catalog import Agent, shipped_agents
-from roundtable.voices.data_file import nearest
-from roundtable.voices.endpoints import Endpoint, ResolveKey, variables, with_variables
-from roundtable.voices.rate_limits import Pace
-from roundtable.voices.scripted import ScriptedVoice, load_script
+from roundtable.voices.agents.catalog import Agent, load_shipped_agents
+from roundtable.voices.data_file import suggest_nearest_name
+from roundtable.voices.endpoints import Endpoint, ResolveKey, fill_endpoint_variables, find_endpoint_variables
+from roundtable.voices.rate_limits import CallPacer
+from roundtable.voices.scripted import ScriptedVoice, load_script_file
 
 if TYPE_CHECKING:
     import httpx2
 
-    from roundtable.voices.agents.agent_voice import Kind
+    from roundtable.voices.agents.agent_voice import AgentKind
     from roundtable.voices.agents.roster import AgentVoices
     from roundtable.voices.embedded import EmbeddedModels
-    from roundtable.voices.http_voice import Price
+    from roundtable.voices.http_voice import PriceLookup
 
 
 class VoiceRegistry:
@@ -46,7 +46,7 @@ class VoiceRegistry:
         models_dir: Path,
         workspace: Path | None = None,
         slots: int = 4,
-        agents: Callable[[], Mapping[str, Agent]] = shipped_agents,
+        agents: Callable[[], Mapping[str, Agent]] = load_shipped_agents,
     ) -> None:
         self._endpoints = dict(endpoints)
         self._resolve_key = resolve_key
@@ -55,7 +55,7 @@ class VoiceRegistry:
         self._embedded_slots = slots
         self._voices: dict[str, Voice] = {}
         self._clients: dict[str, httpx2.AsyncClient] = {}
-        self._paces: dict[tuple[str, str], Pace] = {}
+        self._paces: dict[tuple[str, str], CallPacer] = {}
         self._embedded: EmbeddedModels | None = None
         self._agents = agents
         self._agent_voices: AgentVoices | None = None
@@ -104,7 +104,7 @@ class VoiceRegistry:
             return Fault.of(FaultKind.MISSING, message, help=f"Write it as {kind}:{what.upper()}.")
         return Fault.of(
             FaultKind.MISSING,
-            f"There is no endpoint called `{kind}`.{nearest(kind, known)}",
+            f"There is no endpoint called `{kind}`.{suggest_nearest_name(kind, known)}",
             help=f"Known: {', '.join(sorted(known))}. Others are added in the config under [endpoints.NAME].",
         )
 
@@ -113,7 +113,7 @@ class VoiceRegistry:
         if not file.is_file():
             return Fault.of(FaultKind.MISSING, f"There is no script {file}.", help="Check the path after `script:`.")
         try:
-            return ScriptedVoice(voice, load_script(file))
+            return ScriptedVoice(voice, load_script_file(file))
         except ConfigError as error:
             return Fault.of(FaultKind.MALFORMED, error.message, retryable=False, help=error.help)
 
@@ -129,17 +129,17 @@ class VoiceRegistry:
         model = model or endpoint.default_model
         client = self._client(filled)
         account = (urlsplit(filled.base_url).netloc, endpoint.key)  # it may be reached in more than one dialect
-        pace = self._paces.setdefault(account, Pace(endpoint.concurrency, endpoint.per_minute))
+        pace = self._paces.setdefault(account, CallPacer(endpoint.concurrency, endpoint.per_minute))
         return HttpVoice(filled, model, client, key=key, pace=pace, price=_price(endpoint))
 
     def filled_in(self, endpoint: Endpoint) -> Endpoint | Fault:
         """The endpoint with the variables that its address and headers name."""
-        values = {name: (self._resolve_key(f"env:{name}") or "").strip() for name in variables(endpoint)}
+        values = {name: (self._resolve_key(f"env:{name}") or "").strip() for name in find_endpoint_variables(endpoint)}
         unset = next((name for name, value in values.items() if not value), "")
         if unset:
             message = f"{endpoint.name} needs the variable {unset}, and it is not set."
             return Fault.of(FaultKind.MISSING, message, help=f"Set {unset}, or leave this voice out.")
-        return with_variables(endpoint, values)
+        return fill_endpoint_variables(endpoint, values)
 
     def _key(self, endpoint: Endpoint) -> str | Fault:
         if endpoint.key == "none":
@@ -157,12 +157,12 @@ class VoiceRegistry:
 
     def _client(self, endpoint: Endpoint) -> httpx2.AsyncClient:
         if endpoint.name not in self._clients:
-            from roundtable.voices.http_client import open_client
+            from roundtable.voices.http_client import open_endpoint_client
 
-            self._clients[endpoint.name] = open_client(endpoint)
+            self._clients[endpoint.name] = open_endpoint_client(endpoint)
         return self._clients[endpoint.name]
 
-    def _agent(self, name: str, kind: Kind) -> Voice | Fault:
+    def _agent(self, name: str, kind: AgentKind) -> Voice | Fault:
         from roundtable.voices.agents.roster import AgentVoices
 
         if self._agent_voices is None:
@@ -177,16 +177,16 @@ class VoiceRegistry:
         return self._embedded.voice(model)
 
 
-def _price(endpoint: Endpoint) -> Price | None:
+def _price(endpoint: Endpoint) -> PriceLookup | None:
     """What this endpoint's models cost, where the price list knows it."""
     if not endpoint.prices:
         return None
-    from roundtable.voices.prices import price_of
+    from roundtable.voices.prices import compute_token_price
 
-    return partial(price_of, endpoint.prices)
+    return partial(compute_token_price, endpoint.prices)
 
 
-async def ask_once(voice: Voice, request: Request) -> Reply | Fault:
+async def ask_voice_once(voice: Voice, request: Request) -> Reply | Fault:
     """How the call ends; one that is not over in `request.timeout` seconds is stopped, and was too slow."""
     try:
         async with asyncio.timeout(request.timeout), aclosing(voice.speak(request)) as speech:

@@ -7,26 +7,26 @@ import msgspec
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply, Usage
 from roundtable.voices import http_client
-from roundtable.voices.dialects.dialect import Answer, sound
-from roundtable.voices.provider_text import excerpt
+from roundtable.voices.dialects.dialect import ReplyReader, replace_surrogates
+from roundtable.voices.provider_text import excerpt_provider_text
 
-MAX_WORDS = 4 * 1024 * 1024
+MAX_REPLY_CHARACTERS = 4 * 1024 * 1024
 """Characters of one answer; more is no answer."""
 
-MAX_EVENT = 2 * MAX_WORDS
+MAX_EVENT_BYTES = 2 * MAX_REPLY_CHARACTERS
 """Bytes of one event: the last one may hold all words again."""
 
-MAX_WIRE = 16 * MAX_WORDS
+MAX_STREAM_BYTES = 16 * MAX_REPLY_CHARACTERS
 """Bytes of one answer with everything around the words; of thoughts, hundreds of bytes come for every token."""
 
 _ENDLESS = "The model does not come to an end. Lower --max-tokens, or use another voice."
 _MORE_ROOM = "Raise --max-tokens: its thoughts count, too. Or ask for less."
 
 
-class Hearing:
+class ReplyStream:
     """Splits the stream and keeps what the ending needs; what the events mean is the dialect's affair."""
 
-    def __init__(self, who: str, key: str, answer: Answer) -> None:
+    def __init__(self, who: str, key: str, answer: ReplyReader) -> None:
         self._who = who
         self._key = key
         self._answer = answer
@@ -54,7 +54,7 @@ class Hearing:
         self._size += len(chunk)
         lines = (self._rest + chunk).split(b"\n") if self._rest else chunk.split(b"\n")
         self._rest = lines.pop()
-        if self._size > MAX_WIRE or len(self._rest) > MAX_EVENT:
+        if self._size > MAX_STREAM_BYTES or len(self._rest) > MAX_EVENT_BYTES:
             self.fault = self._too_much()
             return ""
         text = ""
@@ -67,7 +67,7 @@ class Hearing:
 
     def whole(self, body: bytes) -> str:
         """Take an answer that came in one piece, from a server that does not stream."""
-        if len(body) > MAX_WIRE:
+        if len(body) > MAX_STREAM_BYTES:
             self.fault = self._too_much()
             return ""
         self._heard = True
@@ -82,7 +82,7 @@ class Hearing:
     def broke(self, error: Exception) -> None:
         """The connection failed; an answer that was already complete still counts."""
         if self.fault is None and not self.complete:
-            self.fault = http_client.from_exception(self._who, error, bool(self._size))
+            self.fault = http_client.classify_http_exception(self._who, error, bool(self._size))
 
     def ending(self, asked: int) -> Reply | Fault:
         """The one Reply or Fault, with what the call used; `asked` is about how many tokens it was asked with."""
@@ -97,7 +97,7 @@ class Hearing:
         """What is wrong with an answer that came without an error."""
         answer = self._answer
         if answer.filtered or (answer.refusal and not text.strip()):
-            said = f": {excerpt(answer.refusal, self._key)}" if answer.refusal else "."
+            said = f": {excerpt_provider_text(answer.refusal, self._key)}" if answer.refusal else "."
             return Fault.of(FaultKind.REFUSED, f"{self._who} declined to answer{said}")
         if not self.complete:
             return self._cut_off()
@@ -110,7 +110,7 @@ class Hearing:
 
     def _used(self, asked: int, text: str) -> Usage:
         """What the server counted; where it did not, about four bytes a token, if there was an answer at all."""
-        said = len(sound(text).encode()) // 4
+        said = len(replace_surrogates(text).encode()) // 4
         counted = self._answer.usage()
         if counted is None:
             answered = text or (self.complete and self.fault is None)
@@ -149,11 +149,11 @@ class Hearing:
 
     def _taken(self, text: str) -> str:
         if self._answer.error is not None and self.fault is None:
-            self.fault = http_client.from_error(self._who, self._answer.error, self._key)
+            self.fault = http_client.classify_provider_error(self._who, self._answer.error, self._key)
         if text:
             self._parts.append(text)
             self._said += len(text)
-            if self._said > MAX_WORDS:
+            if self._said > MAX_REPLY_CHARACTERS:
                 self.fault = self._too_much()
         return text
 

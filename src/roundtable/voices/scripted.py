@@ -57,13 +57,13 @@ import msgspec
 
 from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.values import Reply, Request, Usage
-from roundtable.voices.data_file import fill, read_table
+from roundtable.voices.data_file import convert_data, read_data_file
 
 _WORDS = re.compile(r"\s*\S+|\s+")
 _NUMBER = re.compile(r"(?:^|/)(\d+)(?:-|$)")
 
 
-class Pace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TurnDefaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What turns leave out."""
 
     latency: float = 0.0
@@ -71,7 +71,7 @@ class Pace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     usage: Usage | None = None
 
 
-class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScriptedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One thing the voice does: say something, fail, or hang."""
 
     text: str = ""
@@ -105,37 +105,37 @@ class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SeatScript(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The section of one seat."""
 
-    turns: tuple[Turn, ...] = ()
-    defaults: Pace | None = None
+    turns: tuple[ScriptedTurn, ...] = ()
+    defaults: TurnDefaults | None = None
 
 
 class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A whole script file."""
 
-    turns: tuple[Turn, ...] = ()
-    seats: dict[str, Part] = {}
-    defaults: Pace = Pace()
+    turns: tuple[ScriptedTurn, ...] = ()
+    seats: dict[str, SeatScript] = {}
+    defaults: TurnDefaults = TurnDefaults()
     vendor: str = "script"
     structured: bool = False
 
 
-def read_script(data: dict[str, Any], where: str = "The script") -> Script:
+def parse_script(data: dict[str, Any], where: str = "The script") -> Script:
     """A script from plain data; a key nobody knows is an error with the nearest known one."""
-    script = fill(Script, data, where)
+    script = convert_data(Script, data, where)
     for turn in (*script.turns, *(turn for part in script.seats.values() for turn in part.turns)):
         _check(turn, where)
     return script
 
 
-def load_script(path: Path) -> Script:
+def load_script_file(path: Path) -> Script:
     """A script from a TOML or JSON file."""
-    return read_script(read_table(path), str(path))
+    return parse_script(read_data_file(path), str(path))
 
 
-def _check(turn: Turn, where: str) -> None:
+def _check(turn: ScriptedTurn, where: str) -> None:
     numbers = (turn.latency or 0, turn.rate or 0, turn.after or 0, turn.times, turn.retry_after)
     if min(numbers) < 0:
         raise ConfigError(f"{where}: a turn has a number below zero.", "Use 0 or more.")
@@ -145,16 +145,16 @@ def _check(turn: Turn, where: str) -> None:
         raise ConfigError(f"{where}: a turn has both `fault` and `hang`.", "Keep one of them.")
 
 
-def split_call(request: Request) -> tuple[str, int]:
+def parse_call_id(request: Request) -> tuple[str, int]:
     """The round and the attempt that a call id names: `council/1-blind/claude#2` is the second try."""
     path, _, attempt = request.call.partition("#")
     return path.removesuffix(f"/{request.seat}"), int(attempt) if attempt.isdigit() else 1
 
 
-def pick(script: Script, request: Request) -> Turn | None:
+def choose_scripted_turn(script: Script, request: Request) -> ScriptedTurn | None:
     """The turn that answers this call, by the call alone."""
-    round, attempt = split_call(request)
-    part = script.seats.get(request.seat, Part())
+    round, attempt = parse_call_id(request)
+    part = script.seats.get(request.seat, SeatScript())
     for turn in (*_line(part.turns, round, request), *_line(script.turns, round, request)):
         if not turn.times or attempt <= turn.times:
             return turn
@@ -162,17 +162,17 @@ def pick(script: Script, request: Request) -> Turn | None:
     return None
 
 
-def _line(turns: Iterable[Turn], round: str, request: Request) -> list[Turn]:
+def _line(turns: Iterable[ScriptedTurn], round: str, request: Request) -> list[ScriptedTurn]:
     fitting = [turn for turn in turns if turn.fits(round, request)]
     numbers = _NUMBER.findall(round)
     place = int(numbers[-1]) if numbers else 1
     return [turn for turn in fitting if not turn.ordered] + _nth([turn for turn in fitting if turn.ordered], place)
 
 
-def _nth(turns: list[Turn], place: int) -> list[Turn]:
+def _nth(turns: list[ScriptedTurn], place: int) -> list[ScriptedTurn]:
     """The turns of one round: the limited ones before a lasting one stand in its place."""
     current = 1
-    chosen: list[Turn] = []
+    chosen: list[ScriptedTurn] = []
     for turn in turns:
         if current == place:
             chosen.append(turn)
@@ -194,7 +194,7 @@ class ScriptedVoice:
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault, None]:
         """Say what the script has for this call."""
-        turn = pick(self._script, request)
+        turn = choose_scripted_turn(self._script, request)
         if turn is None:
             yield self._exhausted(request)
             return
@@ -216,7 +216,7 @@ class ScriptedVoice:
     async def close(self) -> None:
         """Nothing to let go of."""
 
-    def _pace(self, seat: str) -> Pace:
+    def _pace(self, seat: str) -> TurnDefaults:
         part = self._script.seats.get(seat)
         return (part and part.defaults) or self._script.defaults
 
@@ -224,11 +224,11 @@ class ScriptedVoice:
         return Fault.of(
             FaultKind.MISSING,
             f"The script of {self.name} has no turn for {request.call}.",
-            help=f"Add a turn for round `{split_call(request)[0]}` and seat `{request.seat}` to the script.",
+            help=f"Add a turn for round `{parse_call_id(request)[0]}` and seat `{request.seat}` to the script.",
         )
 
 
-def _ending(turn: Turn, text: str, usage: Usage) -> Reply | Fault:
+def _ending(turn: ScriptedTurn, text: str, usage: Usage) -> Reply | Fault:
     if turn.fault is not None:
         message = turn.message or f"The script says: {turn.fault.value}."
         fault = Fault.of(turn.fault, message, retry_after=turn.retry_after)

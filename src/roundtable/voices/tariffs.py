@@ -7,12 +7,12 @@ from typing import Literal
 
 import msgspec
 
-from roundtable.voices.agents.acp import over_acp
+from roundtable.voices.agents.acp import adapt_to_acp
 from roundtable.voices.agents.catalog import Agent
 from roundtable.voices.endpoints import Endpoint
-from roundtable.voices.models import EMBEDDED_WINDOW, catalog
+from roundtable.voices.models import DEFAULT_EMBEDDED_WINDOW, load_model_catalog
 
-BARE = 250
+DEFAULT_OVERHEAD_TOKENS = 250
 """Tokens that a server adds to a prompt of ours: a chat template, a schema, the roles."""
 
 _BYTES_PER_TOKEN = 4
@@ -28,7 +28,7 @@ class Tariff(msgspec.Struct, frozen=True):
     paid: Literal["free", "tokens", "plan"]
     prices: str = ""
     model: str = ""
-    overhead: int = BARE
+    overhead: int = DEFAULT_OVERHEAD_TOKENS
     thinking: int = 0
     keeps_session: bool = False
     window: int = 0
@@ -54,13 +54,13 @@ class Tariffs:
         if kind == "script":
             return Tariff("free")
         if kind == "embedded":
-            model = catalog().get(rest)
-            return Tariff("free", window=model.window if model else EMBEDDED_WINDOW)
+            model = load_model_catalog().get(rest)
+            return Tariff("free", window=model.window if model else DEFAULT_EMBEDDED_WINDOW)
         if kind in ("cli", "acp"):
             name, _, model = rest.partition(":")
             agent = self._agents().get(name)
             if agent is not None and kind == "acp":
-                agent = over_acp(agent) if agent.acp is not None else None
+                agent = adapt_to_acp(agent) if agent.acp is not None else None
             return Tariff("tokens") if agent is None else self._agent(agent, model or agent.default_model)
         endpoint = self._endpoints.get(kind)
         return Tariff("tokens") if endpoint is None else _endpoint(endpoint, rest or endpoint.default_model)

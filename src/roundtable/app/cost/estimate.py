@@ -28,17 +28,17 @@ from roundtable.meetings import PlannedRound
 from roundtable.meetings.try_candidates import FILE_PARTS_CODEC, WHOLE_FILES_CODEC, choose_changes_codec
 from roundtable.store.stored_events import compute_digest
 
-POSITION = 160
+POSITION_BYTES = 160
 """Bytes of a position in one line."""
 
-PRINTED = 8_000
+PRINTED_BYTES = 8_000
 """Bytes of what programs printed, in a prompt that tells of it."""
 
-NAMES = 20_000
+FILE_NAMES_BYTES = 20_000
 """Bytes of the names of files that have no room in a prompt."""
 
 
-class Project(NamedTuple):
+class ProjectSize(NamedTuple):
     """What a meeting has before it: bytes of the files there are and of what stands around them in a prompt.
 
     `room` is how much can be put before the seats besides an answer of so many tokens, `sizes` the bytes of each file.
@@ -49,7 +49,7 @@ class Project(NamedTuple):
     around: int = 0
 
 
-class Pace(NamedTuple):
+class GrowthRates(NamedTuple):
     """How long everything becomes: bytes per token, tokens of each round's answers, and whether all goes wrong."""
 
     per_token: int
@@ -57,10 +57,10 @@ class Pace(NamedTuple):
     at_worst: bool = False
 
 
-class Foreseen:
+class PromptForecast:
     """A meeting on its way, as one seat sees it: what was said, found, agreed and written up to now."""
 
-    def __init__(self, charter: Charter, project: Project, pace: Pace, system: int, seat: Seat) -> None:
+    def __init__(self, charter: Charter, project: ProjectSize, pace: GrowthRates, system: int, seat: Seat) -> None:
         self._charter = charter
         self._project = project
         self._pace = pace
@@ -80,7 +80,7 @@ class Foreseen:
         stage, _, lap = round.turns.stage.partition("/")
         self._enter(stage)
         # In laps a program is run, and what it printed is told of the stage.
-        self._printed = PRINTED if lap and self._pace.at_worst else 0
+        self._printed = PRINTED_BYTES if lap and self._pace.at_worst else 0
         times = self._parts(round) if "part" in round.shows else 1
         return [self._prompt(round, template, times) for _ in range(times)]
 
@@ -98,7 +98,7 @@ class Foreseen:
         own = self._own[turns.stage] if turns.stage else self._own.total()
         new = template + round.words + self._agreed + self._shown(round, times)
         new += len(charter.question.encode()) if alone or not own else 0
-        new += POSITION * len(charter.seats) if self._begun else len("".join(charter.options).encode())
+        new += POSITION_BYTES * len(charter.seats) if self._begun else len("".join(charter.options).encode())
         if turns.visibility in ("previous_rounds", "same_round"):
             heard = self._unread.pop(turns.stage, 0) + (answer if turns.visibility == "same_round" else 0)
             new += (len(charter.seats) - 1) * heard
@@ -135,7 +135,7 @@ class Foreseen:
             "part": -(-self._size // times) + (MOST_MAP_TOKENS * BYTES_PER_TOKEN if times > 1 else 0),
             "found": -(-self._found // times),
             "answers": self._said,
-            "printed": PRINTED if self._pace.at_worst else 0,
+            "printed": PRINTED_BYTES if self._pace.at_worst else 0,
         }
         return sum(shown[content] for content in round.shows)
 
@@ -146,7 +146,7 @@ class Foreseen:
         known = FILE_BYTES_IN_UNKNOWN_WINDOW
         if room.named is not None and room.all_known:
             known = max(0, subtract_told_bytes(room.named, self._surroundings)) * BYTES_PER_TOKEN
-        return self._size if self._size <= known else known + min(self._project.around, NAMES)
+        return self._size if self._size <= known else known + min(self._project.around, FILE_NAMES_BYTES)
 
     def _parts(self, round: PlannedRound) -> int:
         """How many the project is cut into. At worst they are all but half empty: no two would fit into one."""
@@ -163,14 +163,14 @@ class Foreseen:
         return split_map_and_files([SizedFile("", tokens, ())], left, chunk, at_once=room.all_known)[1]
 
 
-FINEST = 3
+MIN_TOKEN_BYTES = 3
 """Bytes per token where words are cut finer than usual: the most assumes it of everything."""
 
-BALLOT = 60
+BALLOT_TOKENS = 60
 """Tokens of a ballot."""
 
 
-class Call(NamedTuple):
+class CallTokens(NamedTuple):
     """Tokens of one call, both ways."""
 
     asked: int
@@ -184,17 +184,17 @@ class _Asked(NamedTuple):
     prompt: int
 
 
-class Estimate:
+class MeetingEstimate:
     """One meeting before it is held: the sizes of its parts, and the rounds it may come to."""
 
-    def __init__(self, charter: Charter, texts: Sequence[bytes], project: Project) -> None:
+    def __init__(self, charter: Charter, texts: Sequence[bytes], project: ProjectSize) -> None:
         sizes = {compute_digest(text): len(text) for text in texts}
         self._charter = charter
         self._project = project
         self._templates = {name: sizes[digest] for name, digest in charter.templates.items()}
         self._rounds = find_charter_meeting(charter).planned_rounds(charter.settings, charter.options)
 
-    def likely(self, seat: Seat, answer: int, thought: int, overhead: int, *, judging: bool) -> list[Call]:
+    def likely(self, seat: Seat, answer: int, thought: int, overhead: int, *, judging: bool) -> list[CallTokens]:
         """The calls to be expected, with answers of so many tokens after so many of thought, which nobody reads.
 
         Those in which it is `judging`, or the others.
@@ -204,8 +204,8 @@ class Estimate:
             return answer
 
         return [
-            Call(prompt // BYTES_PER_TOKEN + overhead, (BALLOT if _is_ballot(round) else answer) + thought)
-            for round, prompt in self._asked(seat, self._expected_of(seat), Pace(BYTES_PER_TOKEN, usual))
+            CallTokens(prompt // BYTES_PER_TOKEN + overhead, (BALLOT_TOKENS if _is_ballot(round) else answer) + thought)
+            for round, prompt in self._asked(seat, self._expected_of(seat), GrowthRates(BYTES_PER_TOKEN, usual))
             if round.turns.judging == judging
         ]
 
@@ -216,28 +216,30 @@ class Estimate:
         likely = (round for round in self._rounds if round.likely)
         return [round for round in likely if not round.turns.judging or next(turn) == seat.name]
 
-    def most(self, seat: Seat, thinking: int, overhead: int, window: int, *, judging: bool) -> list[Call]:
+    def most(self, seat: Seat, thinking: int, overhead: int, window: int, *, judging: bool) -> list[CallTokens]:
         """Every call there can be: each answer as long as allowed, and asked for once more to be mended.
 
         What is longer than the `window`, where that is known, is refused and not billed.
         """
         longest_prompt = window or sys.maxsize
-        calls: list[Call] = []
-        for round, prompt in self._asked(seat, self._rounds, Pace(FINEST, self._longest, at_worst=True)):
+        calls: list[CallTokens] = []
+        for round, prompt in self._asked(
+            seat, self._rounds, GrowthRates(MIN_TOKEN_BYTES, self._longest, at_worst=True)
+        ):
             if round.turns.judging != judging:
                 continue
             longest = self._longest(round)
-            asked = prompt // FINEST + overhead
-            again = asked + longest + self._form(round, at_worst=True) // FINEST
-            calls += [Call(min(number, longest_prompt), longest + thinking) for number in (asked, again)]
+            asked = prompt // MIN_TOKEN_BYTES + overhead
+            again = asked + longest + self._form(round, at_worst=True) // MIN_TOKEN_BYTES
+            calls += [CallTokens(min(number, longest_prompt), longest + thinking) for number in (asked, again)]
         return calls
 
     def _longest(self, round: PlannedRound) -> int:
         return round.tokens or self._charter.limits.max_tokens
 
-    def _asked(self, seat: Seat, rounds: Sequence[PlannedRound], pace: Pace) -> list[_Asked]:
+    def _asked(self, seat: Seat, rounds: Sequence[PlannedRound], pace: GrowthRates) -> list[_Asked]:
         """The seat's prompt each time a round is held, as far as the limits of the session leave room for it."""
-        way = Foreseen(self._charter, self._project, pace, self._templates.get("system", 0), seat)
+        way = PromptForecast(self._charter, self._project, pace, self._templates.get("system", 0), seat)
         held = [
             _Asked(round, prompt)
             for round in rounds

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from roundtable.app.cost.estimate import Call, Estimate, Project
+from roundtable.app.cost.estimate import CallTokens, MeetingEstimate, ProjectSize
 from roundtable.app.effects.project_files import ProjectReader
 from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.context_window import ContextRoom, compute_context_room, estimate_file_overhead
@@ -25,39 +25,39 @@ from roundtable.core.session import Session
 from roundtable.core.stages import has_stages, starts_without_files
 from roundtable.core.values import Charter, Seat, Usage
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN, VoiceStatistics, measure_voices
-from roundtable.voices.prices import price_of
+from roundtable.voices.prices import compute_token_price
 from roundtable.voices.tariffs import Tariff
 from roundtable.workshop.edit.stored_drafts import DraftStore
 
-RECENT = 20
+MEASURED_SESSIONS = 20
 """How many of this person's newest sessions are measured."""
 
-USUAL_ANSWER = 400
+DEFAULT_ANSWER_TOKENS = 400
 """Tokens of an answer, as long as this person's record does not say otherwise."""
 
-USUAL_THOUGHT = 4
+THINKING_DIVISOR = 4
 """A model that thinks before it speaks uses about this part of what it may."""
 
 
-ON_TOP = (
+STAGES_NOTICE = (
     "This leaves out what only the way will show: stages that you have held again, what you ask or add, and what "
     "programs print beyond a few pages."
 )
 """What is said of a meeting in stages."""
 
 
-class Span(msgspec.Struct, frozen=True):
+class CostRange(msgspec.Struct, frozen=True):
     """What is likely, and what it cannot exceed."""
 
     likely: float = 0
     most: float = 0
 
-    def plus(self, other: Span) -> Span:
+    def plus(self, other: CostRange) -> CostRange:
         """Both together."""
-        return Span(self.likely + other.likely, self.most + other.most)
+        return CostRange(self.likely + other.likely, self.most + other.most)
 
 
-class Money(msgspec.Struct, frozen=True):
+class MoneyRange(msgspec.Struct, frozen=True):
     """The same in dollars; None where all of it is at prices that nobody knows."""
 
     likely: float | None = 0.0
@@ -74,10 +74,10 @@ class SeatQuote(msgspec.Struct, frozen=True):
     seat: str
     voice: str
     paid: str
-    calls: Span
-    input_tokens: Span
-    output_tokens: Span
-    usd: Money
+    calls: CostRange
+    input_tokens: CostRange
+    output_tokens: CostRange
+    usd: MoneyRange
     unpriced: tuple[str, ...]
     overhead: int
     measured: bool
@@ -87,13 +87,13 @@ class SeatQuote(msgspec.Struct, frozen=True):
     judge: str = ""
 
 
-class Quote(msgspec.Struct, frozen=True):
+class MeetingQuote(msgspec.Struct, frozen=True):
     """The whole table. `usd` leaves out what has no known price; `unpriced` names those voices."""
 
     meeting: str
-    calls: Span
-    tokens: Span
-    usd: Money
+    calls: CostRange
+    tokens: CostRange
+    usd: MoneyRange
     seats: tuple[SeatQuote, ...]
     unpriced: tuple[str, ...]
     plans: tuple[str, ...]
@@ -112,12 +112,12 @@ class _Voice(NamedTuple):
 
     @property
     def answer(self) -> int:
-        return self.measure.answer if self.measure else USUAL_ANSWER
+        return self.measure.answer if self.measure else DEFAULT_ANSWER_TOKENS
 
     @property
     def thought(self) -> int:
         """On top of the words; what was measured has it in."""
-        return 0 if self.measure else self.tariff.thinking // USUAL_THOUGHT
+        return 0 if self.measure else self.tariff.thinking // THINKING_DIVISOR
 
 
 _NOBODY = _Voice("", Tariff("free"), None)
@@ -126,18 +126,18 @@ _NOBODY = _Voice("", Tariff("free"), None)
 class _Part(NamedTuple):
     """What a seat's calls through one chain of voices come to."""
 
-    calls: Span
-    input_tokens: Span
-    output_tokens: Span
-    usd: Money
+    calls: CostRange
+    input_tokens: CostRange
+    output_tokens: CostRange
+    usd: MoneyRange
     unpriced: tuple[str, ...]
     seconds: float | None
 
 
-async def quote(parts: Parts, opener: Opener, agenda: Agenda) -> Quote:
+async def estimate_meeting_cost(parts: Parts, opener: Opener, agenda: Agenda) -> MeetingQuote:
     """What holding this meeting comes to; nothing is asked, spent or put on the record."""
     charter, texts = await opener.draft_charter(agenda)
-    estimate = Estimate(charter, texts, await _project(parts, charter))
+    estimate = MeetingEstimate(charter, texts, await _project(parts, charter))
     known = measure_voices(await _recent(parts))
 
     def voice(name: str) -> _Voice:
@@ -147,9 +147,9 @@ async def quote(parts: Parts, opener: Opener, agenda: Agenda) -> Quote:
     seats = [await _seat(estimate, seat, voice, silent.get(seat.name, "")) for seat in charter.seats]
     unpriced = tuple(dict.fromkeys(voice for seat in seats for voice in seat.unpriced))
     tokens = _sum(span for seat in seats for span in (seat.input_tokens, seat.output_tokens))
-    usd = Money(_known(sum, [seat.usd.likely for seat in seats]), _known(sum, [seat.usd.most for seat in seats]))
+    usd = MoneyRange(_known(sum, [seat.usd.likely for seat in seats]), _known(sum, [seat.usd.most for seat in seats]))
     slowest = [seat.seconds for seat in seats if seat.seconds is not None]
-    return Quote(
+    return MeetingQuote(
         charter.meeting,
         _sum(seat.calls for seat in seats),
         tokens,
@@ -165,13 +165,13 @@ async def quote(parts: Parts, opener: Opener, agenda: Agenda) -> Quote:
 async def _recent(parts: Parts) -> list[Session]:
     """This person's newest sessions, as far as they can be read."""
     sessions: list[Session] = []
-    for row in await parts.index.sessions(None, RECENT):
+    for row in await parts.index.sessions(None, MEASURED_SESSIONS):
         with suppress(RecordError):
             sessions.append(await parts.read_session(row.id))
     return sessions
 
 
-async def _project(parts: Parts, charter: Charter) -> Project:
+async def _project(parts: Parts, charter: Charter) -> ProjectSize:
     """The files that a meeting in stages begins with, and the room there is before its seats."""
     config = parts.settings.config.context
 
@@ -180,17 +180,17 @@ async def _project(parts: Parts, charter: Charter) -> Project:
         return compute_context_room(parts.tariffs, charter.seats, limits, config.tokens)
 
     if not has_stages(charter) or starts_without_files(charter):
-        return Project(room)
+        return ProjectSize(room)
     listing = ProjectReader(DraftStore(parts.record), parts.workspace, parts.redactor, config.ignore)
     files = (await listing.found("")).files
     # Each file is rounded up to a token of its own.
-    return Project(
+    return ProjectSize(
         room, tuple(map(len, files.values())), sum(estimate_file_overhead(path) + BYTES_PER_TOKEN for path in files)
     )
 
 
-def _sum(spans: Iterable[Span]) -> Span:
-    return reduce(Span.plus, spans, Span())
+def _sum(spans: Iterable[CostRange]) -> CostRange:
+    return reduce(CostRange.plus, spans, CostRange())
 
 
 def _known(together: Callable[[Iterable[float]], float], amounts: Sequence[float | None]) -> float | None:
@@ -199,7 +199,7 @@ def _known(together: Callable[[Iterable[float]], float], amounts: Sequence[float
     return None if None in amounts and not told else told
 
 
-async def _seat(estimate: Estimate, seat: Seat, voice: Callable[[str], _Voice], cannot_speak: str) -> SeatQuote:
+async def _seat(estimate: MeetingEstimate, seat: Seat, voice: Callable[[str], _Voice], cannot_speak: str) -> SeatQuote:
     """What it says as itself, and what it says as a judge."""
     chains = {judging: [voice(name) for name in seat.voice_chain(judging=judging)] for judging in (False, True)}
     own, judged = [await _part(estimate, seat, voices, judging=judging) for judging, voices in chains.items()]
@@ -214,7 +214,7 @@ async def _seat(estimate: Estimate, seat: Seat, voice: Callable[[str], _Voice], 
         _sum(part.calls for part in parts),
         _sum(part.input_tokens for part in parts),
         _sum(part.output_tokens for part in parts),
-        Money(_known(sum, [money.likely for money in usd]), _known(sum, [money.most for money in usd])),
+        MoneyRange(_known(sum, [money.likely for money in usd]), _known(sum, [money.most for money in usd])),
         tuple(dict.fromkeys(name for part in parts for name in part.unpriced)),
         first.overhead,
         first.measure is not None,
@@ -225,7 +225,7 @@ async def _seat(estimate: Estimate, seat: Seat, voice: Callable[[str], _Voice], 
     )
 
 
-async def _part(estimate: Estimate, seat: Seat, voices: Sequence[_Voice], *, judging: bool) -> _Part:
+async def _part(estimate: MeetingEstimate, seat: Seat, voices: Sequence[_Voice], *, judging: bool) -> _Part:
     """The first voice is the likely one; at most it is the dearest of the chain."""
     first = next(iter(voices), _NOBODY)
     likely = estimate.likely(seat, first.answer, first.thought, first.overhead, judging=judging)
@@ -235,32 +235,32 @@ async def _part(estimate: Estimate, seat: Seat, voices: Sequence[_Voice], *, jud
     ] or [[]]
     dear = [await _dollars(voice.tariff, calls, cached=True) for voice, calls in zip(voices, most, strict=False)]
     return _Part(
-        Span(len(likely), max(map(len, most))),
-        Span(sum(call.asked for call in likely), max(sum(call.asked for call in calls) for calls in most)),
-        Span(sum(call.answered for call in likely), max(sum(call.answered for call in calls) for calls in most)),
-        Money(await _dollars(first.tariff, likely), _known(max, dear or [0.0])),
+        CostRange(len(likely), max(map(len, most))),
+        CostRange(sum(call.asked for call in likely), max(sum(call.asked for call in calls) for calls in most)),
+        CostRange(sum(call.answered for call in likely), max(sum(call.answered for call in calls) for calls in most)),
+        MoneyRange(await _dollars(first.tariff, likely), _known(max, dear or [0.0])),
         tuple(voice.name for voice, cost in zip(voices, dear, strict=True) if cost is None),
         first.measure.seconds * len(likely) if first.measure else None,
     )
 
 
-async def _dollars(tariff: Tariff, calls: Sequence[Call], *, cached: bool = False) -> float | None:
+async def _dollars(tariff: Tariff, calls: Sequence[CallTokens], *, cached: bool = False) -> float | None:
     """Money for these calls, with everything `cached` at the price of writing it there; None where it is not known."""
     if tariff.paid != "tokens":
         return 0.0
     total = 0.0
     for asked, answered in calls:
         usage = Usage(asked, answered, cache_write_tokens=asked if cached else 0)
-        cost = await price_of(tariff.prices, tariff.model, usage) if tariff.prices else None
+        cost = await compute_token_price(tariff.prices, tariff.model, usage) if tariff.prices else None
         if cost is None:
             return None
         total += cost
     return total
 
 
-def _notices(charter: Charter, tokens: Span, usd: Money, unpriced: Sequence[str]) -> tuple[str, ...]:
+def _notices(charter: Charter, tokens: CostRange, usd: MoneyRange, unpriced: Sequence[str]) -> tuple[str, ...]:
     limits = charter.limits
-    notices = [ON_TOP] if has_stages(charter) else []
+    notices = [STAGES_NOTICE] if has_stages(charter) else []
     stops = "the meeting then stops at the end of a round, with the result it has by then."
     if (money := limits.budget_usd) is not None and (usd.most or 0.0) > money:
         when = "It is likely to cost" if (usd.likely or 0.0) > money else "At most it costs"

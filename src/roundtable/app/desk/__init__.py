@@ -10,16 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from roundtable.app.cost.quote import Quote, SeatQuote, Span
+    from roundtable.app.cost.quote import CostRange, MeetingQuote, SeatQuote
     from roundtable.app.desk.roundtable import Roundtable, hold
     from roundtable.app.desk.setup import Setup
-    from roundtable.app.machine.discovery import EndpointState, Found
-    from roundtable.app.machine.doctor import Report
+    from roundtable.app.machine.discovery import DiscoveredSeat, EndpointState
+    from roundtable.app.machine.doctor import DoctorReport
     from roundtable.app.machine.embedded_models import ModelState
     from roundtable.app.machine.fault_check import FaultReport, Finding
     from roundtable.app.machine.isolation import Isolation
     from roundtable.app.machine.seat_check import Participant, VoiceCheck
-    from roundtable.app.machine.skills import Reader
+    from roundtable.app.machine.skills import SkillAgent
     from roundtable.app.machine.surroundings import Program
     from roundtable.app.opening.agenda import Agenda
     from roundtable.app.opening.code_changes import CodeChanges
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from roundtable.app.settings.places import Places
     from roundtable.app.settings.secrets import KeyState
     from roundtable.app.settings.settings_view import Setting
-    from roundtable.app.settings.write_config import Draft
+    from roundtable.app.settings.write_config import ConfigDraft
 
 _MODULES = {
     "Agenda": "roundtable.app.opening.agenda",
@@ -63,31 +63,31 @@ __all__ = [
     "ChatExchange",
     "CodeChanges",
     "Config",
-    "Draft",
+    "ConfigDraft",
+    "CostRange",
+    "DiscoveredSeat",
+    "DoctorReport",
     "EndpointState",
     "FaultReport",
     "Finding",
     "FolderWrite",
-    "Found",
     "Isolation",
     "KeyState",
     "ListedWorktree",
+    "MeetingQuote",
     "ModelState",
     "OpenGate",
     "Participant",
     "Places",
     "Program",
     "ProjectVersion",
-    "Quote",
-    "Reader",
     "RemovedSessions",
-    "Report",
     "Roundtable",
     "SeatQuote",
     "Setting",
     "Settings",
     "Setup",
-    "Span",
+    "SkillAgent",
     "StageOptions",
     "UndoableChange",
     "VoiceCheck",

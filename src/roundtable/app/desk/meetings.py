@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.app.cost.quote import Quote
+from roundtable.app.cost.quote import MeetingQuote
 from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.apply_source import APPLY_MEETING, build_apply_agenda
 from roundtable.app.opening.judge_question import ChatExchange
 from roundtable.app.opening.meeting_catalog import CatalogMeeting, find_charter_rules
 from roundtable.app.opening.opener import list_paid_voices
-from roundtable.app.settings.configured_seats import configured_seats
+from roundtable.app.settings.configured_seats import list_configured_seats
 from roundtable.app.wiring import Wiring
 from roundtable.core.session import Session
 from roundtable.core.stages import Stage
@@ -55,7 +55,7 @@ class Meetings:
 
     def configured_seats(self) -> tuple[Seat, ...]:
         """The seats that the config names."""
-        return configured_seats(self._parts.settings)
+        return list_configured_seats(self._parts.settings)
 
     # --- before a meeting ------------------------------------------------------------------------
 
@@ -75,11 +75,11 @@ class Meetings:
         """The charter of an agenda, and the texts it refers to; nothing is on the record yet."""
         return await self._opener.draft_charter(agenda)
 
-    async def quote(self, agenda: Agenda) -> Quote:
+    async def quote(self, agenda: Agenda) -> MeetingQuote:
         """What a meeting may cost; nothing is asked, spent or put on the record."""
-        from roundtable.app.cost.quote import quote
+        from roundtable.app.cost.quote import estimate_meeting_cost
 
-        return await quote(self._parts, self._opener, agenda)
+        return await estimate_meeting_cost(self._parts, self._opener, agenda)
 
     # --- opening and running ---------------------------------------------------------------------
 

@@ -11,21 +11,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from roundtable.app.settings.places import Places, workspace_of
+from roundtable.app.settings.places import Places, find_workspace
 from roundtable.core.values import Seat
 
 if TYPE_CHECKING:
-    from roundtable.app.machine.discovery import EndpointState, Found
-    from roundtable.app.machine.doctor import Report
+    from roundtable.app.machine.discovery import DiscoveredSeat, EndpointState
+    from roundtable.app.machine.doctor import DoctorReport
     from roundtable.app.machine.embedded_models import ModelState
     from roundtable.app.machine.fault_check import FaultReport, Finding
-    from roundtable.app.machine.seat_check import Told
-    from roundtable.app.machine.skills import Reader, Route
+    from roundtable.app.machine.seat_check import VoiceCheckCallback
+    from roundtable.app.machine.skills import PhraseRoute, SkillAgent
     from roundtable.app.settings.config import Settings
-    from roundtable.app.settings.import_config import Imported
+    from roundtable.app.settings.import_config import ImportedConfig
     from roundtable.app.settings.secrets import KeyState
     from roundtable.app.settings.settings_view import Setting
-    from roundtable.app.settings.write_config import Draft
+    from roundtable.app.settings.write_config import ConfigDraft
     from roundtable.app.wiring import Wiring
 
 
@@ -39,81 +39,81 @@ class Setup:
     @classmethod
     def here(cls) -> Setup:
         """The setup of this person in the current folder."""
-        return cls(Places.of_this_person(), workspace_of(Path.cwd()))
+        return cls(Places.of_this_person(), find_workspace(Path.cwd()))
 
     # --- config ----------------------------------------------------------------------------------
 
     def config_path(self, *, for_person: bool) -> Path:
         """The config file of the person, or of the workspace."""
-        from roundtable.app.settings.config import workspace_config
+        from roundtable.app.settings.config import workspace_config_path
 
-        return self.places.user_config if for_person else workspace_config(self.workspace)
+        return self.places.user_config if for_person else workspace_config_path(self.workspace)
 
     def list_settings(self) -> list[Setting]:
         """Every setting that has a value, and who set it."""
-        from roundtable.app.settings.settings_view import in_force
+        from roundtable.app.settings.settings_view import list_settings
 
-        return in_force(self.places, self.workspace)
+        return list_settings(self.places, self.workspace)
 
     def find_settings(self, name: str) -> list[Setting]:
         """A setting, or all those under it."""
-        from roundtable.app.settings.settings_view import setting
+        from roundtable.app.settings.settings_view import find_settings
 
-        return setting(self.places, self.workspace, name)
+        return find_settings(self.places, self.workspace, name)
 
     def change_setting(self, name: str, typed: str, *, for_person: bool) -> tuple[Path, Any]:
         """Change one setting; returns the config file and the value it has now."""
-        from roundtable.app.settings.settings_view import change
+        from roundtable.app.settings.settings_view import change_setting
 
-        return change(self.places, self.workspace, name, typed, for_person=for_person)
+        return change_setting(self.places, self.workspace, name, typed, for_person=for_person)
 
     def settings_waiting_for_trust(self) -> dict[str, str]:
         """What the workspace's config wants to set that needs the person's trust, and to which value."""
-        from roundtable.app.settings.config import reach
+        from roundtable.app.settings.config import list_untrusted_settings
 
-        return reach(self.workspace)
+        return list_untrusted_settings(self.workspace)
 
     def is_trusted(self) -> bool:
         """Whether the person trusts the workspace's config as it is now."""
-        from roundtable.app.settings.config import is_trusted
+        from roundtable.app.settings.config import is_workspace_trusted
 
-        return is_trusted(self.places, self.workspace)
+        return is_workspace_trusted(self.places, self.workspace)
 
     def trust(self) -> None:
         """Trust the workspace's config as it is now."""
-        from roundtable.app.settings.config import trust
+        from roundtable.app.settings.config import trust_workspace
 
-        trust(self.places, self.workspace)
+        trust_workspace(self.places, self.workspace)
 
     def revoke_trust(self) -> bool:
         """Take the trust back; returns whether there was any."""
-        from roundtable.app.settings.config import revoke
+        from roundtable.app.settings.config import revoke_workspace_trust
 
-        return revoke(self.places, self.workspace)
+        return revoke_workspace_trust(self.places, self.workspace)
 
-    def draft_config(self, path: Path, settings: dict[str, Any], where: str) -> Draft:
+    def draft_config(self, path: Path, settings: dict[str, Any], where: str) -> ConfigDraft:
         """What would be added to a config file for these settings; what it says already stays."""
-        from roundtable.app.settings.write_config import draft
+        from roundtable.app.settings.write_config import draft_config
 
-        return draft(path, settings, where)
+        return draft_config(path, settings, where)
 
-    def write_config(self, draft: Draft, *, for_person: bool) -> bool:
+    def write_config(self, draft: ConfigDraft, *, for_person: bool) -> bool:
         """Write a drafted config; returns whether it is trusted."""
-        from roundtable.app.settings.write_config import write
+        from roundtable.app.settings.write_config import write_config_draft
 
-        return write(draft, self.places, None if for_person else self.workspace)
+        return write_config_draft(draft, self.places, None if for_person else self.workspace)
 
     def find_foreign_config(self) -> Path | None:
         """The config of another tool in this workspace, which could be imported."""
-        from roundtable.app.settings.import_config import theirs_in
+        from roundtable.app.settings.import_config import find_theroundtaible_config
 
-        return theirs_in(self.workspace)
+        return find_theroundtaible_config(self.workspace)
 
-    def import_config(self, path: Path) -> Imported:
+    def import_config(self, path: Path) -> ImportedConfig:
         """The settings in the config file of another tool."""
-        from roundtable.app.settings.import_config import import_file
+        from roundtable.app.settings.import_config import import_foreign_config
 
-        return import_file(path)
+        return import_foreign_config(path)
 
     # --- keys ------------------------------------------------------------------------------------
 
@@ -125,9 +125,9 @@ class Setup:
 
     def key_name(self, given: str) -> str:
         """The name under which a key is stored, for an endpoint, a variable or a name."""
-        from roundtable.app.settings.secrets import stored_name
+        from roundtable.app.settings.secrets import resolve_key_name
 
-        return stored_name(self.places, self.workspace, given)
+        return resolve_key_name(self.places, self.workspace, given)
 
     def store_key(self, given: str, typed: str) -> tuple[KeyState, bool]:
         """Store a key; also returns whether there was one before."""
@@ -145,88 +145,88 @@ class Setup:
 
     def list_models(self) -> list[ModelState]:
         """Every embedded model, whether it is installed or can be downloaded."""
-        from roundtable.app.machine.embedded_models import list_models
+        from roundtable.app.machine.embedded_models import list_embedded_models
 
-        return list_models(self.places)
+        return list_embedded_models(self.places)
 
     def default_model(self) -> ModelState | None:
         """The embedded model that is used where none is named, if one is installed."""
-        from roundtable.app.machine.embedded_models import default_model
+        from roundtable.app.machine.embedded_models import find_default_embedded_model
 
-        return default_model(self.places)
+        return find_default_embedded_model(self.places)
 
     async def download_model(self, name: str, progress: Callable[[int, int], None], source: str = "") -> Path:
         """Download an embedded model, continuing an earlier download; returns at once if it is installed."""
-        from roundtable.app.machine.embedded_models import get_model
+        from roundtable.app.machine.embedded_models import fetch_embedded_model
 
-        return await get_model(self.places, name, progress, source)
+        return await fetch_embedded_model(self.places, name, progress, source)
 
     def use_model(self, name: str) -> Path:
         """Use this embedded model where none is named."""
-        from roundtable.app.machine.embedded_models import use_model
+        from roundtable.app.machine.embedded_models import choose_embedded_model
 
-        return use_model(self.places, name)
+        return choose_embedded_model(self.places, name)
 
     @staticmethod
     def has_model_runtime() -> bool:
         """Whether the extra that runs embedded models is installed."""
-        from roundtable.app.machine.embedded_models import runtime_there
+        from roundtable.app.machine.embedded_models import is_embedded_runtime_installed
 
-        return runtime_there()
+        return is_embedded_runtime_installed()
 
     @staticmethod
     def install_command(extra: str) -> str:
         """The command that installs an extra."""
-        from roundtable.app.settings.installation import install_command
+        from roundtable.app.settings.installation import render_install_command
 
-        return install_command(extra)
+        return render_install_command(extra)
 
     @staticmethod
     def typed_command() -> str:
         """The command of this product as the person can type it in this folder."""
-        from roundtable.app.settings.installation import typed_command
+        from roundtable.app.settings.installation import render_own_command
 
-        return typed_command()
+        return render_own_command()
 
     @staticmethod
-    def skill_readers(names: tuple[str, ...] = ()) -> list[Reader]:
+    def skill_readers(names: tuple[str, ...] = ()) -> list[SkillAgent]:
         """The coding agents of these names that read skills, or those that are installed here."""
-        from roundtable.app.machine.skills import readers
+        from roundtable.app.machine.skills import find_skill_agents
 
-        return readers(names)
+        return find_skill_agents(names)
 
     @staticmethod
     def known_skill_readers() -> tuple[str, ...]:
         """The names of all coding agents that read skills."""
-        from roundtable.app.machine.skills import READERS
+        from roundtable.app.machine.skills import SKILL_AGENTS
 
-        return tuple(READERS)
+        return tuple(SKILL_AGENTS)
 
-    def install_skill(self, reader: Reader, *, in_project: bool, force: bool) -> Path:
+    def install_skill(self, reader: SkillAgent, *, in_project: bool, force: bool) -> Path:
         """Install the skill for a coding agent; returns the file."""
-        from roundtable.app.machine.skills import install
+        from roundtable.app.machine.skills import install_skill
 
-        return install(reader, self.workspace if in_project else None, force=force)
+        return install_skill(reader, self.workspace if in_project else None, force=force)
 
-    def remove_skill(self, reader: Reader, *, in_project: bool, force: bool) -> Path | None:
+    def remove_skill(self, reader: SkillAgent, *, in_project: bool, force: bool) -> Path | None:
         """Remove the skill of a coding agent; None where there is none."""
-        from roundtable.app.machine.skills import remove
+        from roundtable.app.machine.skills import remove_skill
 
-        return remove(reader, self.workspace if in_project else None, force=force)
+        return remove_skill(reader, self.workspace if in_project else None, force=force)
 
     @staticmethod
     def skill_text() -> str:
         """The skill as it is installed."""
-        from roundtable.app.machine.skills import text
+        from roundtable.app.machine.skills import render_skill_text
 
-        return text()
+        return render_skill_text()
 
     @staticmethod
-    def route_phrase(phrase: str) -> Route:
+    def route_phrase(phrase: str) -> PhraseRoute:
         """Whether a person's words call the table, one model, or nobody."""
-        from roundtable.app.machine.skills import route
+        from roundtable.app.machine.skills import route_phrase
 
-        return route(phrase)
+        return route_phrase(phrase)
 
     # --- suggestions and checks ------------------------------------------------------------------
 
@@ -235,15 +235,19 @@ class Setup:
         """What a shell may complete here; never an error."""
         from roundtable.app.machine import suggestions
 
-        return {"sessions": suggestions.sessions, "meetings": suggestions.meetings, "seats": suggestions.seats}[what]()
+        return {
+            "sessions": suggestions.suggest_sessions,
+            "meetings": suggestions.suggest_meetings,
+            "seats": suggestions.suggest_seats,
+        }[what]()
 
-    async def examine(self, session: str = "", *, told: Told | None = None) -> Report:
+    async def examine(self, session: str = "", *, told: VoiceCheckCallback | None = None) -> DoctorReport:
         """Check the whole setup, however broken some of it is; with `told`, every seat gets one tiny question."""
-        from roundtable.app.machine.doctor import examine
+        from roundtable.app.machine.doctor import examine_installation
         from roundtable.app.wiring import opened_parts
 
         opening = partial(opened_parts, self.workspace, self.places)
-        return await examine(self.places, self.workspace, opening, session, told=told)
+        return await examine_installation(self.places, self.workspace, opening, session, told=told)
 
 
 class DeskSetup(Setup):
@@ -258,65 +262,65 @@ class DeskSetup(Setup):
         """The settings in force."""
         return self._parts.settings
 
-    async def discover(self) -> list[Found]:
+    async def discover(self) -> list[DiscoveredSeat]:
         """Every voice that was found on this machine, usable or not."""
-        from roundtable.app.machine.discovery import discover
+        from roundtable.app.machine.discovery import discover_seats
 
-        return await discover(self._parts)
+        return await discover_seats(self._parts)
 
     @staticmethod
-    def propose_seats(found: Iterable[Found]) -> tuple[Seat, ...]:
+    def propose_seats(found: Iterable[DiscoveredSeat]) -> tuple[Seat, ...]:
         """The seats to offer for the voices that were found."""
-        from roundtable.app.machine.discovery import proposed
+        from roundtable.app.machine.discovery import propose_seats
 
-        return proposed(found)
+        return propose_seats(found)
 
     @staticmethod
     def embedded_seats(model: str) -> tuple[Seat, ...]:
         """Three seats on one embedded model."""
-        from roundtable.app.machine.discovery import embedded_table
+        from roundtable.app.machine.discovery import create_embedded_seats
 
-        return embedded_table(model)
+        return create_embedded_seats(model)
 
     def remembered_seats(self) -> tuple[Seat, ...]:
         """The seats that the person chose last time."""
-        from roundtable.app.machine.discovery import remembered
+        from roundtable.app.machine.discovery import load_chosen_seats
 
-        return remembered(self._parts)
+        return load_chosen_seats(self._parts)
 
     def remember_seats(self, seats: Sequence[Seat]) -> None:
         """Remember the seats that the person chose."""
-        from roundtable.app.machine.discovery import remember
+        from roundtable.app.machine.discovery import save_chosen_seats
 
-        remember(self._parts, seats)
+        save_chosen_seats(self._parts, seats)
 
     async def list_endpoints(self) -> list[EndpointState]:
         """Every endpoint, and whether it can be used."""
-        from roundtable.app.machine.discovery import endpoint_states
+        from roundtable.app.machine.discovery import list_endpoint_states
 
-        return await endpoint_states(self._parts)
+        return await list_endpoint_states(self._parts)
 
     def list_agents(self) -> dict[str, str]:
         """The agent command lines that are installed, and where."""
-        from roundtable.app.machine.discovery import agents_found
+        from roundtable.app.machine.discovery import find_installed_agents
 
-        return agents_found(self._parts)
+        return find_installed_agents(self._parts)
 
     def list_agents_to_check(self) -> list[str]:
         """The agents that a fault check would start, as voices."""
-        from roundtable.app.machine.fault_check import agents_here
+        from roundtable.app.machine.fault_check import list_checkable_agents
 
-        return [f"{way}:{agent.name}" for way, agent in agents_here(self._parts)]
+        return [f"{way}:{agent.name}" for way, agent in list_checkable_agents(self._parts)]
 
     async def check_faults(self, told: Callable[[Finding], None]) -> FaultReport:
         """Check how every kind of voice reports faults, against a local server."""
-        from roundtable.app.machine.fault_check import check_faults
+        from roundtable.app.machine.fault_check import check_fault_handling
 
-        return await check_faults(self._parts, told)
+        return await check_fault_handling(self._parts, told)
 
     def config_for(self, seats: Sequence[Seat]) -> dict[str, Any]:
         """What a new config says about these seats; it states a budget where some are paid by the token."""
         from roundtable.app.opening.opener import list_paid_voices
-        from roundtable.app.settings.write_config import settings_for
+        from roundtable.app.settings.write_config import build_seat_settings
 
-        return settings_for(seats, paid=bool(list_paid_voices(self._parts.tariffs, seats)))
+        return build_seat_settings(seats, paid=bool(list_paid_voices(self._parts.tariffs, seats)))

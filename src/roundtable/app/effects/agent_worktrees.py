@@ -12,8 +12,8 @@ from roundtable.core.changeset import FolderEdits
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import AgentWorktree
-from roundtable.voices.agents.process import Child
-from roundtable.voices.agents.workdirs import allowed
+from roundtable.voices.agents.process import AgentProcess
+from roundtable.voices.agents.workdirs import filter_agent_environment
 from roundtable.workshop.repo.worktrees import Worktree, Worktrees, agent_branch_name
 
 SETUP_TIMEOUT = 900.0
@@ -72,10 +72,10 @@ class LocalAgentWorktrees:
 
 
 async def _set_up(worktree: Worktree, argv: tuple[str, ...]) -> None:
-    environment = {**allowed(os.environ, ()), **worktree.variables}
+    environment = {**filter_agent_environment(os.environ, ()), **worktree.variables}
     try:
         program = shutil.which(argv[0], path=environment.get("PATH")) or argv[0]
-        child = await Child.start((program, *argv[1:]), b"", worktree.path, environment)
+        child = await AgentProcess.start((program, *argv[1:]), b"", worktree.path, environment)
     except OSError as error:
         raise _failed(worktree, argv, error.strerror or "it cannot be started") from None
     said = ""

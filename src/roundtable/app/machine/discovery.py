@@ -9,17 +9,17 @@ from typing import Literal
 
 import msgspec
 
-from roundtable.app.machine.embedded_models import list_models, runtime_there
+from roundtable.app.machine.embedded_models import is_embedded_runtime_installed, list_embedded_models
 from roundtable.app.parts import Parts
-from roundtable.app.settings.installation import install_command
+from roundtable.app.settings.installation import render_install_command
 from roundtable.app.settings.places import Places
-from roundtable.app.settings.private_files import write_private
+from roundtable.app.settings.private_files import write_private_file
 from roundtable.core.faults import Fault
 from roundtable.core.values import Seat
-from roundtable.voices.agents.agent_voice import program_of
+from roundtable.voices.agents.agent_voice import find_agent_program
 from roundtable.voices.endpoints import Endpoint
 
-Kind = Literal["configured", "cli", "api", "local", "embedded"]
+DiscoveryKind = Literal["configured", "cli", "api", "local", "embedded"]
 
 CONNECT_SECONDS = 0.4
 ANSWER_SECONDS = 2.0
@@ -32,12 +32,12 @@ _TEMPERS = (
 )
 
 
-class Found(msgspec.Struct, frozen=True):
+class DiscoveredSeat(msgspec.Struct, frozen=True):
     """Somebody who could take a seat, or the reason why not yet."""
 
     name: str
     voice: str
-    kind: Kind
+    kind: DiscoveryKind
     usable: bool
     note: str = ""
 
@@ -46,11 +46,11 @@ class Found(msgspec.Struct, frozen=True):
         return Seat(self.name, (self.voice,))
 
 
-async def discover(parts: Parts) -> list[Found]:
+async def discover_seats(parts: Parts) -> list[DiscoveredSeat]:
     """Everybody, in the order in which they are offered: configured, agents, keys, local servers, embedded."""
     local = await asyncio.gather(*(_local(parts, item) for item in parts.endpoints.values() if item.local))
     return [
-        *configured(parts),
+        *check_configured_seats(parts),
         *_agents(parts),
         *(found for endpoint in parts.endpoints.values() if not endpoint.local for found in _api(parts, endpoint)),
         *(found for found in local if found is not None),
@@ -58,28 +58,28 @@ async def discover(parts: Parts) -> list[Found]:
     ]
 
 
-def proposed(found: Iterable[Found]) -> tuple[Seat, ...]:
+def propose_seats(found: Iterable[DiscoveredSeat]) -> tuple[Seat, ...]:
     """The table to offer: every usable agent, key and server; one voice alone sits down in three tempers."""
     usable = [item for item in found if item.usable]
     speakers = [item for item in usable if item.kind in ("cli", "api", "local")] or [
         item for item in usable if item.kind == "embedded"
     ][:1]
     if len(speakers) == 1:
-        return tempered(speakers[0].voice)
+        return create_persona_seats(speakers[0].voice)
     return tuple(speaker.as_seat() for speaker in speakers)
 
 
-def embedded_table(model: str) -> tuple[Seat, ...]:
+def create_embedded_seats(model: str) -> tuple[Seat, ...]:
     """Three seats on one embedded model."""
-    return tempered(f"embedded:{model}")
+    return create_persona_seats(f"embedded:{model}")
 
 
-def tempered(voice: str) -> tuple[Seat, ...]:
+def create_persona_seats(voice: str) -> tuple[Seat, ...]:
     """Three seats on one voice, each with a temper of its own, so that they are not three echoes."""
     return tuple(Seat(name, (voice,), brief=brief) for name, brief in _TEMPERS)
 
 
-def configured(parts: Parts) -> list[Found]:
+def check_configured_seats(parts: Parts) -> list[DiscoveredSeat]:
     """The seats of the config, those that cannot sit down included."""
     config = parts.settings.config
     names = config.table.seats or tuple(name for name, seat in config.seats.items() if seat.enabled)
@@ -87,29 +87,29 @@ def configured(parts: Parts) -> list[Found]:
     return [_seated(parts, name, voices) for name, voices in chains.items()]
 
 
-def _seated(parts: Parts, name: str, voices: Sequence[str]) -> Found:
+def _seated(parts: Parts, name: str, voices: Sequence[str]) -> DiscoveredSeat:
     """The first voice of a chain that could speak, else the first with what is wrong with it."""
     if not voices:
         held_back = f"seats.{name}.voices" in parts.settings.withheld
         note = "its voices wait for `roundtable trust`" if held_back else f"[seats.{name}] names no voices"
-        return Found(name, "", "configured", False, note)
+        return DiscoveredSeat(name, "", "configured", False, note)
     looked = [(voice, parts.voices.find(voice)) for voice in voices]
     for voice, found in looked:
         if not isinstance(found, Fault):
-            return Found(name, voice, "configured", True)
+            return DiscoveredSeat(name, voice, "configured", True)
     voice, fault = looked[0]
-    return Found(name, voice, "configured", False, fault.message if isinstance(fault, Fault) else "")
+    return DiscoveredSeat(name, voice, "configured", False, fault.message if isinstance(fault, Fault) else "")
 
 
-def _agents(parts: Parts) -> list[Found]:
+def _agents(parts: Parts) -> list[DiscoveredSeat]:
     agents = parts.agents()
     return [
-        Found(name, f"cli:{name}", "cli", True, f"{agents[name].title or name}, {path}")
-        for name, path in agents_found(parts).items()
+        DiscoveredSeat(name, f"cli:{name}", "cli", True, f"{agents[name].title or name}, {path}")
+        for name, path in find_installed_agents(parts).items()
     ]
 
 
-def _api(parts: Parts, endpoint: Endpoint) -> list[Found]:
+def _api(parts: Parts, endpoint: Endpoint) -> list[DiscoveredSeat]:
     """An endpoint whose key is in the environment or stored; that the key is there is all we look at."""
     place = parts.keys.place(endpoint.key)
     if not place:
@@ -119,27 +119,33 @@ def _api(parts: Parts, endpoint: Endpoint) -> list[Found]:
         if any(item.key == endpoint.key and item.default_model for item in parts.endpoints.values()):
             return []  # another dialect of an account that is offered already
         note = f"{title}: a key is there; name a model as {endpoint.name}:MODEL"
-        return [Found(endpoint.name, f"{endpoint.name}:", "api", False, note)]
+        return [DiscoveredSeat(endpoint.name, f"{endpoint.name}:", "api", False, note)]
     voice = f"{endpoint.name}:{endpoint.default_model}"
     found = parts.voices.find(voice)
     if isinstance(found, Fault):
-        return [Found(endpoint.name, voice, "api", False, found.message)]
-    return [Found(endpoint.name, voice, "api", True, f"{title}, key from {key_source(endpoint.key, place)}")]
+        return [DiscoveredSeat(endpoint.name, voice, "api", False, found.message)]
+    return [
+        DiscoveredSeat(
+            endpoint.name, voice, "api", True, f"{title}, key from {describe_key_source(endpoint.key, place)}"
+        )
+    ]
 
 
-async def _local(parts: Parts, endpoint: Endpoint) -> Found | None:
-    models = await ask_local(parts, endpoint)
+async def _local(parts: Parts, endpoint: Endpoint) -> DiscoveredSeat | None:
+    models = await list_local_server_models(parts, endpoint)
     if models is None:
         return None
     title = endpoint.title or endpoint.name
     model = endpoint.default_model or next(iter(models), "")
     if not model:
-        return Found(endpoint.name, f"{endpoint.name}:", "local", False, f"{title} answers but has no model loaded")
+        return DiscoveredSeat(
+            endpoint.name, f"{endpoint.name}:", "local", False, f"{title} answers but has no model loaded"
+        )
     voice = f"{endpoint.name}:{model}"
     found = parts.voices.find(voice)
     if isinstance(found, Fault):
-        return Found(endpoint.name, voice, "local", False, found.message)
-    return Found(endpoint.name, voice, "local", True, f"{title} at {endpoint.base_url}")
+        return DiscoveredSeat(endpoint.name, voice, "local", False, found.message)
+    return DiscoveredSeat(endpoint.name, voice, "local", True, f"{title} at {endpoint.base_url}")
 
 
 class _Listed(msgspec.Struct):
@@ -150,17 +156,17 @@ class _Listing(msgspec.Struct):
     data: list[_Listed] = []
 
 
-def key_source(reference: str, place: str) -> str:
+def describe_key_source(reference: str, place: str) -> str:
     """Where a key was found, in words."""
     name = reference.partition(":")[2]
     return name if place == "environment" else f"your stored {name}"
 
 
-async def ask_local(parts: Parts, endpoint: Endpoint) -> list[str] | None:
+async def list_local_server_models(parts: Parts, endpoint: Endpoint) -> list[str] | None:
     """The models a local server lists, those that can talk first; None if nobody answers there in time."""
     import httpx2
 
-    from roundtable.voices.http_client import open_client
+    from roundtable.voices.http_client import open_endpoint_client
 
     filled = parts.fill_endpoint(endpoint)
     if isinstance(filled, Fault):
@@ -168,7 +174,7 @@ async def ask_local(parts: Parts, endpoint: Endpoint) -> list[str] | None:
     key = parts.keys.resolve(endpoint.key)
     headers = {**filled.headers, "authorization": f"Bearer {key}"} if key else filled.headers
     try:
-        async with asyncio.timeout(ANSWER_SECONDS), open_client(filled) as client:
+        async with asyncio.timeout(ANSWER_SECONDS), open_endpoint_client(filled) as client:
             patience = httpx2.Timeout(None, connect=CONNECT_SECONDS)
             url = filled.base_url + (endpoint.probe or "/models")
             response = await client.get(url, headers=headers, timeout=patience)
@@ -180,17 +186,17 @@ async def ask_local(parts: Parts, endpoint: Endpoint) -> list[str] | None:
     return sorted((listed.id for listed in listing.data if listed.id), key=lambda id: "embed" in id.lower())
 
 
-def _embedded(places: Places) -> list[Found]:
+def _embedded(places: Places) -> list[DiscoveredSeat]:
     """The one that is used when none is named comes first."""
-    runs = runtime_there()
-    found: list[Found] = []
-    for model in sorted(list_models(places), key=lambda model: not model.default):
+    runs = is_embedded_runtime_installed()
+    found: list[DiscoveredSeat] = []
+    for model in sorted(list_embedded_models(places), key=lambda model: not model.default):
         megabytes = f"{model.size / 1e6:,.0f} MB"
         if not model.installed:
             note = f"`roundtable models get {model.name}` fetches it ({megabytes}, {model.licence})"
         else:
-            note = f"installed, {megabytes}" if runs else f"installed; it runs with `{install_command('local')}`"
-        found.append(Found(model.name, f"embedded:{model.name}", "embedded", model.installed and runs, note))
+            note = f"installed, {megabytes}" if runs else f"installed; it runs with `{render_install_command('local')}`"
+        found.append(DiscoveredSeat(model.name, f"embedded:{model.name}", "embedded", model.installed and runs, note))
     return found
 
 
@@ -202,12 +208,14 @@ class _Chosen(msgspec.Struct):
     seats: tuple[Seat, ...]
 
 
-def remember(parts: Parts, seats: Sequence[Seat]) -> None:
+def save_chosen_seats(parts: Parts, seats: Sequence[Seat]) -> None:
     """Keep the person's pick, for this person alone to read."""
-    write_private(parts.places.chosen, msgspec.json.format(msgspec.json.encode(_Chosen(1, tuple(seats))), indent=1))
+    write_private_file(
+        parts.places.chosen, msgspec.json.format(msgspec.json.encode(_Chosen(1, tuple(seats))), indent=1)
+    )
 
 
-def remembered(parts: Parts) -> tuple[Seat, ...]:
+def load_chosen_seats(parts: Parts) -> tuple[Seat, ...]:
     """What was picked last time; nothing if nothing was, or if it cannot be read."""
     try:
         chosen = msgspec.json.decode(parts.places.chosen.read_bytes(), type=_Chosen)
@@ -237,13 +245,13 @@ class EndpointState(msgspec.Struct, frozen=True):
     usable: bool
 
 
-async def endpoint_states(parts: Parts) -> list[EndpointState]:
+async def list_endpoint_states(parts: Parts) -> list[EndpointState]:
     """Every endpoint known here; local ones are asked whether they are up, the others are not asked anything."""
     return list(await asyncio.gather(*(_endpoint_state(parts, endpoint) for endpoint in parts.endpoints.values())))
 
 
 async def _endpoint_state(parts: Parts, endpoint: Endpoint) -> EndpointState:
-    models = await ask_local(parts, endpoint) if endpoint.local else None
+    models = await list_local_server_models(parts, endpoint) if endpoint.local else None
     model = endpoint.default_model or next(iter(models or ()), "")
     place = parts.keys.place(endpoint.key)
     present = endpoint.key == "none" or bool(place)
@@ -270,7 +278,7 @@ def _spoken(parts: Parts, voice: str) -> bool:
     return not isinstance(parts.voices.find(voice), Fault)
 
 
-def agents_found(parts: Parts) -> dict[str, str]:
+def find_installed_agents(parts: Parts) -> dict[str, str]:
     """The agent command lines that are here, and where."""
-    programs = {name: program_of(agent, os.environ) for name, agent in parts.agents().items()}
+    programs = {name: find_agent_program(agent, os.environ) for name, agent in parts.agents().items()}
     return {name: program for name, program in programs.items() if not isinstance(program, Fault)}

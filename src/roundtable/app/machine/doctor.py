@@ -13,12 +13,12 @@ from typing import Literal
 
 import msgspec
 
-from roundtable.app.machine.embedded_models import list_models
+from roundtable.app.machine.embedded_models import list_embedded_models
 from roundtable.app.machine.isolation import Isolation
-from roundtable.app.machine.seat_check import Participant, Seating, Source, Told, check_seats
-from roundtable.app.machine.surroundings import KeyPlace, Program, Service, Surroundings, look_around
+from roundtable.app.machine.seat_check import Participant, Seating, SeatSource, VoiceCheckCallback, check_seat_voices
+from roundtable.app.machine.surroundings import KeyStorage, LocalService, MachineState, Program, inspect_machine
 from roundtable.app.parts import Parts
-from roundtable.app.settings.config import is_trusted
+from roundtable.app.settings.config import is_workspace_trusted
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound, RecordError, RoundtableError, UsageError
 from roundtable.store.record_file import RecordFile, check_record_file
@@ -26,7 +26,7 @@ from roundtable.workshop.trial.repository_checks import find_repository_checks
 
 SessionState = Literal["ok", "missing", "skipped", "error"]
 
-EXTRAS = {
+OPTIONAL_EXTRAS = {
     "keychain": "keyring",
     "local": "xllamacpp",
     "tui": "textual",
@@ -36,7 +36,7 @@ EXTRAS = {
 }
 
 
-class Home(msgspec.Struct, frozen=True):
+class HomeCheck(msgspec.Struct, frozen=True):
     """The person's data folder."""
 
     path: str
@@ -55,15 +55,15 @@ class ConfigCheck(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class Report(msgspec.Struct, frozen=True):
+class DoctorReport(msgspec.Struct, frozen=True):
     """Everything the doctor saw; `deep` when the seats were asked too."""
 
     ok: bool
     deep: bool
-    roundtable_home: Home
+    roundtable_home: HomeCheck
     config: ConfigCheck
     store: RecordFile
-    seats_from: Source
+    seats_from: SeatSource
     participants: dict[str, Participant]
     session_state: SessionState
     session_note: str
@@ -73,8 +73,8 @@ class Report(msgspec.Struct, frozen=True):
     extras: dict[str, bool]
     agents: dict[str, Program]
     sandboxes: dict[str, Program]
-    services: dict[str, Service]
-    keys: KeyPlace
+    services: dict[str, LocalService]
+    keys: KeyStorage
     isolation: Isolation = Isolation()
     advice: tuple[str, ...] = ()
 
@@ -91,24 +91,27 @@ OpenParts = Callable[[], AbstractAsyncContextManager[Parts]]
 """Opens the record and reads the config; raises where one of them is broken."""
 
 
-async def examine(
-    places: Places, workspace: Path, open_parts: OpenParts, session: str = "", *, told: Told | None = None
-) -> Report:
+async def examine_installation(
+    places: Places, workspace: Path, open_parts: OpenParts, session: str = "", *, told: VoiceCheckCallback | None = None
+) -> DoctorReport:
     """Look at everything, however broken some of it is; with `told`, every seat gets one tiny question."""
     home = _home(places)
     store = await asyncio.to_thread(check_record_file, places.database)
     config = ConfigCheck(
-        True, str(places.user_config), str(workspace / ".roundtable" / "config.toml"), is_trusted(places, workspace)
+        True,
+        str(places.user_config),
+        str(workspace / ".roundtable" / "config.toml"),
+        is_workspace_trusted(places, workspace),
     )
     seating = Seating("config", {})
-    around: Surroundings | None = None
+    around: MachineState | None = None
     state: tuple[SessionState, str] = ("skipped", "")
     unrun: tuple[str, ...] = ()
     try:
         async with open_parts() as parts:
             config = msgspec.structs.replace(config, withheld=parts.settings.withheld)
-            looking = look_around(places, parts, deep=told is not None)
-            seating, around = await asyncio.gather(check_seats(parts, told), looking)
+            looking = inspect_machine(places, parts, deep=told is not None)
+            seating, around = await asyncio.gather(check_seat_voices(parts, told), looking)
             state = await _session(parts, session) if session else state
             with suppress(UsageError):  # what is too large to be tried says so where it is tried
                 unrun = (
@@ -119,20 +122,20 @@ async def examine(
     except RecordError as error:
         store = msgspec.structs.replace(store, integrity=error.message)
         state = ("error", error.message) if session else state
-    around = around or await look_around(places, None)
+    around = around or await inspect_machine(places, None)
     found = _report(places, home, config, store, seating, state, around)
     return msgspec.structs.replace(found, advice=(*found.advice, *unrun))
 
 
 def _report(
     places: Places,
-    home: Home,
+    home: HomeCheck,
     config: ConfigCheck,
     store: RecordFile,
     seating: Seating,
     state: tuple[SessionState, str],
-    around: Surroundings,
-) -> Report:
+    around: MachineState,
+) -> DoctorReport:
     speaking = [name for name, participant in seating.participants.items() if participant.status == "ok"]
     ok = (
         home.readable
@@ -145,7 +148,7 @@ def _report(
         and not around.keys.note
         and around.isolation.ok
     )
-    return Report(
+    return DoctorReport(
         ok=ok,
         deep=seating.asked,
         roundtable_home=home,
@@ -155,10 +158,10 @@ def _report(
         participants=seating.participants,
         session_state=state[0],
         session_note=state[1],
-        models={model.name: _model_words(model.installed, model.default) for model in list_models(places)},
+        models={model.name: _model_words(model.installed, model.default) for model in list_embedded_models(places)},
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",
-        extras={name: find_spec(module) is not None for name, module in EXTRAS.items()},
+        extras={name: find_spec(module) is not None for name, module in OPTIONAL_EXTRAS.items()},
         agents=around.agents,
         sandboxes=around.sandboxes,
         services=around.services,
@@ -172,7 +175,7 @@ def _model_words(installed: bool, default: bool) -> str:
     return "in use" if default else "installed" if installed else "can be fetched"
 
 
-def _advice(home: Home, config: ConfigCheck, seating: Seating, *, looked: bool) -> Iterable[str]:
+def _advice(home: HomeCheck, config: ConfigCheck, seating: Seating, *, looked: bool) -> Iterable[str]:
     if not home.writable:
         yield f"Make {home.path} writable, or set ROUNDTABLE_HOME to another folder."
     if config.withheld:
@@ -184,13 +187,13 @@ def _advice(home: Home, config: ConfigCheck, seating: Seating, *, looked: bool) 
         yield "Set a key such as OPENAI_API_KEY, start a local server, or fetch a model: `roundtable models`."
 
 
-def _home(places: Places) -> Home:
+def _home(places: Places) -> HomeCheck:
     """The folder itself, or the nearest one above it where it would be made."""
     folder = places.data
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     usable = folder.is_dir()
-    return Home(
+    return HomeCheck(
         str(places.data),
         usable and os.access(folder, os.R_OK | os.X_OK),
         usable and os.access(folder, os.W_OK | os.X_OK),

@@ -28,16 +28,16 @@ class ModelState(msgspec.Struct, frozen=True):
     sources: tuple[str, ...] = ()
 
 
-def runtime_there() -> bool:
+def is_embedded_runtime_installed() -> bool:
     """Whether the extra that runs embedded models is installed."""
     return find_spec("xllamacpp") is not None
 
 
-def list_models(places: Places) -> list[ModelState]:
+def list_embedded_models(places: Places) -> list[ModelState]:
     """Every model of the catalog, the least useful first, then the person's own files."""
-    there = shelf.installed(places.models)
-    default = shelf.best_installed(places.models) or ""
-    states = [_known(model, there.get(name), name == default) for name, model in shelf.catalog().items()]
+    there = shelf.find_installed_models(places.models)
+    default = shelf.find_default_model(places.models) or ""
+    states = [_known(model, there.get(name), name == default) for name, model in shelf.load_model_catalog().items()]
     known = {state.name for state in states}
     states += [_own(name, path, name == default) for name, path in there.items() if name not in known]
     if default and default not in {state.name for state in states}:
@@ -45,7 +45,7 @@ def list_models(places: Places) -> list[ModelState]:
     return states
 
 
-def _known(model: shelf.Model, path: Path | None, default: bool) -> ModelState:
+def _known(model: shelf.EmbeddedModel, path: Path | None, default: bool) -> ModelState:
     return ModelState(
         model.name,
         path is not None,
@@ -64,14 +64,16 @@ def _own(name: str, path: Path, default: bool) -> ModelState:
     return ModelState(name, True, default, about="A file of your own.", size=path.stat().st_size, path=str(path))
 
 
-async def get_model(places: Places, name: str, progress: Callable[[int, int], None], source: str = "") -> Path:
+async def fetch_embedded_model(
+    places: Places, name: str, progress: Callable[[int, int], None], source: str = ""
+) -> Path:
     """Fetch a model, going on where an earlier try stopped; returns at once if it is there."""
-    return _path(await shelf.get(name, places.models, progress, source=source))
+    return _path(await shelf.download_model(name, places.models, progress, source=source))
 
 
-def use_model(places: Places, name: str) -> Path:
+def choose_embedded_model(places: Places, name: str) -> Path:
     """Make a model the one used when none is named."""
-    return _path(shelf.use(name, places.models))
+    return _path(shelf.choose_default_model(name, places.models))
 
 
 def _path(result: Path | Fault) -> Path:
@@ -81,6 +83,6 @@ def _path(result: Path | Fault) -> Path:
     raise kind(result.message, result.help)
 
 
-def default_model(places: Places) -> ModelState | None:
+def find_default_embedded_model(places: Places) -> ModelState | None:
     """The model that is used where none is named, if one is installed."""
-    return next((state for state in list_models(places) if state.default), None)
+    return next((state for state in list_embedded_models(places) if state.default), None)

@@ -16,31 +16,31 @@ from roundtable.app.parts import Parts
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Voice
 from roundtable.core.values import Message, Request
-from roundtable.voices.agents.acp import over_acp
-from roundtable.voices.agents.agent_voice import Kind as Way
-from roundtable.voices.agents.agent_voice import program_of
-from roundtable.voices.agents.catalog import Agent, Local
-from roundtable.voices.agents.roster import AgentVoices, pointed_at
-from roundtable.voices.endpoints import read_endpoint
+from roundtable.voices.agents.acp import adapt_to_acp
+from roundtable.voices.agents.agent_voice import AgentKind as Way
+from roundtable.voices.agents.agent_voice import find_agent_program
+from roundtable.voices.agents.catalog import Agent, LocalServerSetup
+from roundtable.voices.agents.roster import AgentVoices, point_agent_at_server
+from roundtable.voices.endpoints import parse_endpoint
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.fault_server.expectations import AGENT_EXPECTATIONS, EXPECTATIONS, Expectation
-from roundtable.voices.registry import VoiceRegistry, ask_once
+from roundtable.voices.fault_server.expectations import AGENT_EXPECTATIONS, EXPECTATIONS, FaultExpectation
+from roundtable.voices.registry import VoiceRegistry, ask_voice_once
 
-KEY = "sk-fault-check-0123456789"
+FAULT_CHECK_KEY = "sk-fault-check-0123456789"
 ENDLESS_SECONDS = {"api": 1.0, "agent": 15.0}
 """How long a call is waited for that never ends; an agent needs some of it to start."""
 
 BOUND_SECONDS = 60.0
 AGENTS_AT_ONCE = 2
 
-Kind = Literal["api", "agent"]
+CheckedKind = Literal["api", "agent"]
 
 
 class Finding(msgspec.Struct, frozen=True):
     """What one voice made of one fault: `told` is its word for it, `note` says what was wrong with that."""
 
     voice: str
-    kind: Kind
+    kind: CheckedKind
     fault: str
     told: str
     passed: bool
@@ -56,11 +56,13 @@ class FaultReport(msgspec.Struct, frozen=True):
     skipped: dict[str, str]
 
 
-async def check_faults(parts: Parts, told: Callable[[Finding], None]) -> FaultReport:
+async def check_fault_handling(parts: Parts, told: Callable[[Finding], None]) -> FaultReport:
     """Check every voice, side by side; each finding is told as soon as there is one."""
     dialects = sorted({endpoint.dialect for endpoint in parts.endpoints.values()})
-    agents = agents_here(parts)
-    ways: list[tuple[Way, Agent, Local]] = [(way, item, item.local) for way, item in agents if item.local is not None]
+    agents = list_checkable_agents(parts)
+    ways: list[tuple[Way, Agent, LocalServerSetup]] = [
+        (way, item, item.local) for way, item in agents if item.local is not None
+    ]
     room = asyncio.Semaphore(AGENTS_AT_ONCE)
     with _silent_input():
         groups = await asyncio.gather(
@@ -74,27 +76,27 @@ async def check_faults(parts: Parts, told: Callable[[Finding], None]) -> FaultRe
     return FaultReport(all(finding.passed for finding in findings), findings, skipped)
 
 
-def agents_here(parts: Parts) -> list[tuple[Way, Agent]]:
+def list_checkable_agents(parts: Parts) -> list[tuple[Way, Agent]]:
     """Every agent that is installed, by its command line, and by its protocol where a seat is set up so."""
     seated = {tuple(voice.split(":")[:2]) for seat in parts.settings.config.seats.values() for voice in seat.voices}
     agents = parts.agents().values()
     by_line: list[tuple[Way, Agent]] = [("cli", agent) for agent in agents if _is_here(agent)]
     by_protocol = [agent for agent in agents if ("acp", agent.name) in seated and agent.acp is not None]
-    return by_line + [("acp", agent) for agent in by_protocol if _is_here(over_acp(agent))]
+    return by_line + [("acp", agent) for agent in by_protocol if _is_here(adapt_to_acp(agent))]
 
 
 def _is_here(agent: Agent) -> bool:
-    return not isinstance(program_of(agent, os.environ), Fault)
+    return not isinstance(find_agent_program(agent, os.environ), Fault)
 
 
 async def _check_dialect(dialect: str, told: Callable[[Finding], None]) -> list[Finding]:
     findings: list[Finding] = []
-    async with FaultServer(key=KEY) as server:
+    async with FaultServer(key=FAULT_CHECK_KEY) as server:
         data = {"base_url": server.base(dialect), "dialect": dialect, "key": "env:KEY", "local": True}
-        endpoint = read_endpoint(dialect, data)
+        endpoint = parse_endpoint(dialect, data)
         for expected in EXPECTATIONS:
             # A registry of its own for each call: a voice that was told to wait would make the next one wait.
-            voices = VoiceRegistry({dialect: endpoint}, {endpoint.key: KEY}.get, models_dir=Path())
+            voices = VoiceRegistry({dialect: endpoint}, {endpoint.key: FAULT_CHECK_KEY}.get, models_dir=Path())
             voice = voices.find(f"{dialect}:{expected.behaviour}")
             findings.append(await _finding(dialect, "api", voice, expected, server))
             await voices.close()
@@ -103,14 +105,14 @@ async def _check_dialect(dialect: str, told: Callable[[Finding], None]) -> list[
 
 
 async def _check_agent(
-    way: Way, agent: Agent, local: Local, room: asyncio.Semaphore, told: Callable[[Finding], None]
+    way: Way, agent: Agent, local: LocalServerSetup, room: asyncio.Semaphore, told: Callable[[Finding], None]
 ) -> list[Finding]:
     findings: list[Finding] = []
     environ = {"PATH": os.environ.get("PATH", os.defpath)}
-    async with room, FaultServer(key=KEY) as server:
+    async with room, FaultServer(key=FAULT_CHECK_KEY) as server:
         for expected in AGENT_EXPECTATIONS:
             with tempfile.TemporaryDirectory(prefix="roundtable-", ignore_cleanup_errors=True) as home:
-                pointed = pointed_at(agent, local, server.root, Path(home), KEY)
+                pointed = point_agent_at_server(agent, local, server.root, Path(home), FAULT_CHECK_KEY)
                 voice = AgentVoices({agent.name: pointed}, environ).voice(agent.name, way)
                 server.behave, server.target = expected.behaviour, f"{home}/written-by-the-model.txt"
                 finding = await _finding(f"{way}:{agent.name}", "agent", voice, expected, server)
@@ -121,7 +123,9 @@ async def _check_agent(
     return findings
 
 
-async def _finding(name: str, kind: Kind, voice: Voice | Fault, expected: Expectation, server: FaultServer) -> Finding:
+async def _finding(
+    name: str, kind: CheckedKind, voice: Voice | Fault, expected: FaultExpectation, server: FaultServer
+) -> Finding:
     clock = asyncio.get_running_loop().time
     began, seen = clock(), len(server.seen)
     if isinstance(voice, Fault):
@@ -129,10 +133,10 @@ async def _finding(name: str, kind: Kind, voice: Voice | Fault, expected: Expect
     else:
         limit = ENDLESS_SECONDS[kind] if expected.endless else BOUND_SECONDS
         question = Message("user", "Reply with the single word: ready")
-        end = await ask_once(voice, Request(f"faults/{name}#1", name, (question,), timeout=limit))
+        end = await ask_voice_once(voice, Request(f"faults/{name}#1", name, (question,), timeout=limit))
         await voice.close()
     seconds = round(clock() - began, 2)
-    note = expected.objection(end, KEY, agent=kind == "agent")
+    note = expected.objection(end, FAULT_CHECK_KEY, agent=kind == "agent")
     if not note and len(server.seen) == seen:
         note = "never reached the server"
     if not note and not await server.is_left_alone():

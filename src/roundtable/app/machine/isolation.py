@@ -27,7 +27,7 @@ class Isolation(msgspec.Struct, frozen=True):
         return not self.broken and not (self.chosen and self.missing)
 
 
-async def prove_isolation(settings: SandboxSettings, *, deep: bool) -> Isolation:
+async def check_sandbox_isolation(settings: SandboxSettings, *, deep: bool) -> Isolation:
     """Try to get out in every quick way, and if `deep`, to take more than is given too."""
     sandbox = await find_sandbox(settings)
     chosen = "" if settings.use == "auto" else settings.use

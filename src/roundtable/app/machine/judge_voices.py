@@ -10,7 +10,7 @@ from roundtable.core.values import Seat
 from roundtable.voices.endpoints import Endpoint
 
 
-def with_judges(seats: Iterable[Seat], endpoints: Mapping[str, Endpoint]) -> tuple[Seat, ...]:
+def assign_judge_voices(seats: Iterable[Seat], endpoints: Mapping[str, Endpoint]) -> tuple[Seat, ...]:
     """The same seats, each with its judge's voice; who has none judges through its own."""
     return tuple(msgspec.structs.replace(seat, judge=seat.judge or _usual_judge(seat, endpoints)) for seat in seats)
 

@@ -8,23 +8,30 @@ from typing import Literal
 
 import msgspec
 
-from roundtable.app.machine.discovery import ask_local, configured, discover, key_source, proposed, remembered
-from roundtable.app.machine.judge_voices import with_judges
+from roundtable.app.machine.discovery import (
+    check_configured_seats,
+    describe_key_source,
+    discover_seats,
+    list_local_server_models,
+    load_chosen_seats,
+    propose_seats,
+)
+from roundtable.app.machine.judge_voices import assign_judge_voices
 from roundtable.app.parts import Parts
-from roundtable.app.settings.configured_seats import configured_seats
+from roundtable.app.settings.configured_seats import list_configured_seats
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.values import Message, Reply, Request, Seat
 from roundtable.voices.endpoints import Endpoint
-from roundtable.voices.registry import ask_once
+from roundtable.voices.registry import ask_voice_once
 
-Status = Literal["ok", "missing", "unusable", "no_key", "key_rejected", "not_logged_in", "unreachable"]
-Source = Literal["config", "chosen", "found"]
+SeatStatus = Literal["ok", "missing", "unusable", "no_key", "key_rejected", "not_logged_in", "unreachable"]
+SeatSource = Literal["config", "chosen", "found"]
 
 PROBE_SECONDS = 60.0
 PROBE_TOKENS = 16
 """For an answer of one word; some APIs take no smaller limit."""
 
-_STATUS: dict[FaultKind, Status] = {
+_STATUS: dict[FaultKind, SeatStatus] = {
     FaultKind.MISSING: "missing",
     FaultKind.UNAUTHORIZED: "no_key",
     FaultKind.UNREACHABLE: "unreachable",
@@ -36,7 +43,7 @@ _SEEN = {"script": "script read", "embedded": "model installed", "cli": "program
 class VoiceCheck(msgspec.Struct, frozen=True):
     """One voice of a seat: what was seen of it, or what came of asking it."""
 
-    status: Status
+    status: SeatStatus
     voice: str
     note: str = ""
 
@@ -54,26 +61,26 @@ class Participant(VoiceCheck, frozen=True):
 class Seating(msgspec.Struct, frozen=True):
     """Who would sit down now: configured, else picked before, else what is found here and would be offered."""
 
-    source: Source
+    source: SeatSource
     participants: dict[str, Participant]
     asked: bool = False
 
 
-Told = Callable[[str, VoiceCheck], None]
+VoiceCheckCallback = Callable[[str, VoiceCheck], None]
 """Hears of each voice that was asked, and whose it is, as soon as it has answered or failed."""
 
 
-async def check_seats(parts: Parts, told: Told | None = None) -> Seating:
+async def check_seat_voices(parts: Parts, told: VoiceCheckCallback | None = None) -> Seating:
     """Look at every seat; with `told`, each gets one tiny question."""
     try:
         source, seats = await _seats(parts)
     except RoundtableError:
         found = {
             item.name: VoiceCheck("ok" if item.usable else "unusable", item.voice, item.note)
-            for item in configured(parts)
+            for item in check_configured_seats(parts)
         }
         return Seating("config", {name: _participant([check]) for name, check in found.items()})
-    seats = with_judges(seats, parts.endpoints)
+    seats = assign_judge_voices(seats, parts.endpoints)
     checked = await asyncio.gather(*(_check(parts, seat, told) for seat in seats))
     judges = [await _look_at(parts, seat.judge) if seat.judge else None for seat in seats]
     participants = {
@@ -82,12 +89,12 @@ async def check_seats(parts: Parts, told: Told | None = None) -> Seating:
     return Seating(source, participants, asked=told is not None)
 
 
-async def _seats(parts: Parts) -> tuple[Source, Sequence[Seat]]:
-    if seats := configured_seats(parts.settings):
+async def _seats(parts: Parts) -> tuple[SeatSource, Sequence[Seat]]:
+    if seats := list_configured_seats(parts.settings):
         return "config", seats
-    if seats := remembered(parts):
+    if seats := load_chosen_seats(parts):
         return "chosen", seats
-    return "found", proposed(await discover(parts))
+    return "found", propose_seats(await discover_seats(parts))
 
 
 def _participant(checks: Sequence[VoiceCheck], judge: VoiceCheck | None = None) -> Participant:
@@ -95,7 +102,7 @@ def _participant(checks: Sequence[VoiceCheck], judge: VoiceCheck | None = None) 
     return Participant(first.status, first.voice, first.note, tuple(checks), judge)
 
 
-async def _check(parts: Parts, seat: Seat, told: Told | None) -> list[VoiceCheck]:
+async def _check(parts: Parts, seat: Seat, told: VoiceCheckCallback | None) -> list[VoiceCheck]:
     checks = list(await asyncio.gather(*(_look_at(parts, voice) for voice in seat.voices)))
     if told is None:
         return checks
@@ -118,7 +125,7 @@ async def _look_at(parts: Parts, voice: str) -> VoiceCheck:
         return VoiceCheck("ok", voice, f"{_SEEN[kind]}, not asked")
     if not endpoint.local:
         return VoiceCheck("ok", voice, "no key needed, not asked" if endpoint.key == "none" else "key found, not asked")
-    if await ask_local(parts, endpoint) is None:
+    if await list_local_server_models(parts, endpoint) is None:
         return VoiceCheck("unreachable", voice, f"Nothing answers at {endpoint.base_url}. Is the server running?")
     return VoiceCheck("ok", voice, "its server answers, not asked")
 
@@ -143,7 +150,7 @@ async def _reply(parts: Parts, seat: str, name: str) -> Reply | Fault:
         return voice
     question = Message("user", "Reply with the single word: ready")
     call = f"doctor/{seat}#1"
-    return await ask_once(voice, Request(call, seat, (question,), max_tokens=PROBE_TOKENS, timeout=PROBE_SECONDS))
+    return await ask_voice_once(voice, Request(call, seat, (question,), max_tokens=PROBE_TOKENS, timeout=PROBE_SECONDS))
 
 
 def _turned_away(parts: Parts, voice: str, fault: Fault) -> VoiceCheck:
@@ -152,11 +159,11 @@ def _turned_away(parts: Parts, voice: str, fault: Fault) -> VoiceCheck:
     return VoiceCheck(status, voice, parts.redactor.redact(_words(fault.message, help)))
 
 
-def _key_trouble(parts: Parts, endpoint: Endpoint) -> tuple[Status, str]:
+def _key_trouble(parts: Parts, endpoint: Endpoint) -> tuple[SeatStatus, str]:
     place = parts.keys.place(endpoint.key)
     if not place:
         return "no_key", f'Name one in its section: key = "secret:{endpoint.name}".'
-    return "key_rejected", f"It was given {key_source(endpoint.key, place)}: check that with the provider."
+    return "key_rejected", f"It was given {describe_key_source(endpoint.key, place)}: check that with the provider."
 
 
 def _words(message: str, help: str) -> str:

@@ -23,12 +23,12 @@ import msgspec
 
 from roundtable.core.faults import NotFound, UsageError
 
-NAME = "roundtable"
-FILE = "SKILL.md"
+SKILL_NAME = "roundtable"
+SKILL_FILE = "SKILL.md"
 _MARK = "<!-- Written by `roundtable skill install`, {}. -->\n"
 
 
-class Reader(msgspec.Struct, frozen=True):
+class SkillAgent(msgspec.Struct, frozen=True):
     """An agent that reads skills: from the person's `home`, or where `variable` says; and from a project."""
 
     name: str
@@ -40,50 +40,58 @@ class Reader(msgspec.Struct, frozen=True):
     def folder(self, project: Path | None = None) -> Path:
         """Where our skill goes."""
         base = self._home() if project is None else project / self.project
-        return base / "skills" / NAME
+        return base / "skills" / SKILL_NAME
 
     def _home(self) -> Path:
         said = os.environ.get(self.variable, "") if self.variable else ""
         return Path(said).expanduser() / self.below if said else Path.home() / self.home
 
 
-READERS = {
+SKILL_AGENTS = {
     reader.name: reader
     for reader in (
-        Reader("claude", ".claude", ".claude", "CLAUDE_CONFIG_DIR"),
-        Reader("codex", ".codex", ".codex", "CODEX_HOME"),
-        Reader("gemini", ".gemini", ".gemini"),
-        Reader("opencode", ".config/opencode", ".opencode", "XDG_CONFIG_HOME", "opencode"),
+        SkillAgent("claude", ".claude", ".claude", "CLAUDE_CONFIG_DIR"),
+        SkillAgent("codex", ".codex", ".codex", "CODEX_HOME"),
+        SkillAgent("gemini", ".gemini", ".gemini"),
+        SkillAgent("opencode", ".config/opencode", ".opencode", "XDG_CONFIG_HOME", "opencode"),
     )
 }
 """Each was seen to list a skill that lay there."""
 
 
-def text() -> str:
+def render_skill_text() -> str:
     """The skill as it is installed: its own words, and the mark by which we know it again."""
-    words = resources.files("roundtable.app.machine").joinpath("skill_texts", f"{NAME}.md").read_text(encoding="utf-8")
+    words = (
+        resources.files("roundtable.app.machine")
+        .joinpath("skill_texts", f"{SKILL_NAME}.md")
+        .read_text(encoding="utf-8")
+    )
     return words + _MARK.format(_digest(words))
 
 
-def readers(names: tuple[str, ...]) -> list[Reader]:
+def find_skill_agents(names: tuple[str, ...]) -> list[SkillAgent]:
     """The agents named, or those found on this machine."""
-    if unknown := [name for name in names if name not in READERS]:
-        raise NotFound(f"No place for skills is known for {unknown[0]}.", f"Known: {', '.join(READERS)}.")
-    found = [READERS[name] for name in names] or [reader for reader in READERS.values() if shutil.which(reader.name)]
+    if unknown := [name for name in names if name not in SKILL_AGENTS]:
+        raise NotFound(f"No place for skills is known for {unknown[0]}.", f"Known: {', '.join(SKILL_AGENTS)}.")
+    found = [SKILL_AGENTS[name] for name in names] or [
+        reader for reader in SKILL_AGENTS.values() if shutil.which(reader.name)
+    ]
     if not found:
-        raise NotFound("No agent that reads skills was found here.", f"Name one with --agent: {', '.join(READERS)}.")
+        raise NotFound(
+            "No agent that reads skills was found here.", f"Name one with --agent: {', '.join(SKILL_AGENTS)}."
+        )
     return found
 
 
-def install(reader: Reader, project: Path | None = None, *, force: bool = False) -> Path:
+def install_skill(reader: SkillAgent, project: Path | None = None, *, force: bool = False) -> Path:
     """Write the skill, in one step; a file that is not ours, or no longer, is kept unless it is forced."""
-    path = _checked(reader, project) / FILE
-    if os.path.lexists(path) and not force and not is_ours(path):
+    path = _checked(reader, project) / SKILL_FILE
+    if os.path.lexists(path) and not force and not is_own_skill_file(path):
         raise UsageError(f"{path} is there already and was not written by us.", "Replace it with --force.")
-    draft = path.with_name(f"{FILE}.{os.getpid()}")
+    draft = path.with_name(f"{SKILL_FILE}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text(), encoding="utf-8")
+        draft.write_text(render_skill_text(), encoding="utf-8")
         os.replace(draft, path)
     except OSError as error:
         draft.unlink(missing_ok=True)
@@ -91,12 +99,12 @@ def install(reader: Reader, project: Path | None = None, *, force: bool = False)
     return path
 
 
-def remove(reader: Reader, project: Path | None = None, *, force: bool = False) -> Path | None:
+def remove_skill(reader: SkillAgent, project: Path | None = None, *, force: bool = False) -> Path | None:
     """Take the skill away again, if it is ours; None where there is none."""
-    path = _checked(reader, project) / FILE
+    path = _checked(reader, project) / SKILL_FILE
     if not os.path.lexists(path):
         return None
-    if not force and not is_ours(path):
+    if not force and not is_own_skill_file(path):
         raise UsageError(f"{path} was not written by us, or was edited since.", "Remove it with --force.")
     try:
         path.unlink()
@@ -107,7 +115,7 @@ def remove(reader: Reader, project: Path | None = None, *, force: bool = False) 
     return path
 
 
-def is_ours(path: Path) -> bool:
+def is_own_skill_file(path: Path) -> bool:
     """Whether a file is as we wrote it, in this version or another."""
     try:
         found = "" if path.is_symlink() else path.read_text(encoding="utf-8")
@@ -117,11 +125,11 @@ def is_ours(path: Path) -> bool:
     return bool(mark) and found == words + _MARK.format(_digest(words))
 
 
-def _checked(reader: Reader, project: Path | None) -> Path:
+def _checked(reader: SkillAgent, project: Path | None) -> Path:
     """The folder, if it is one: no link leads us to write somewhere else."""
     folder = reader.folder(project)
-    if (folder / FILE).is_dir() and not (folder / FILE).is_symlink():
-        raise UsageError(f"{folder / FILE} is a folder.", "Move it away first.")
+    if (folder / SKILL_FILE).is_dir() and not (folder / SKILL_FILE).is_symlink():
+        raise UsageError(f"{folder / SKILL_FILE} is a folder.", "Move it away first.")
     if folder.is_symlink():
         raise UsageError(f"{folder} is a link to somewhere else.", "Remove the link first.")
     if project is not None and not folder.resolve().is_relative_to(project.resolve()):
@@ -133,7 +141,7 @@ def _digest(words: str) -> str:
     return f"sha256:{sha256(words.encode()).hexdigest()[:16]}"
 
 
-Route = Literal["table", "table+follow_up", "single", "none"]
+PhraseRoute = Literal["table", "table+follow_up", "single", "none"]
 
 _NAMES = r"claude(?:\s+code)?|cc|opencode|oc|codex|chatgpt|gpt|gemini|grok|deepseek|qwen|mistral|llama"
 _NAME = rf"(?<![a-z0-9_-])(?:{_NAMES})(?![a-z0-9_-])"
@@ -169,7 +177,7 @@ _FOLLOW_UP = re.compile(
 )
 
 
-def route(phrase: str) -> Route:
+def route_phrase(phrase: str) -> PhraseRoute:
     """Where a person's words belong: to the table, to the table with a follow-up, to one model, or to neither."""
     text = _signed(" ".join(phrase.casefold().split()))
     if _TO_ONE.search(text):

@@ -6,30 +6,30 @@ import re
 import tomllib
 from pathlib import Path
 
-from roundtable.app.settings.places import Places, workspace_of
+from roundtable.app.settings.places import Places, find_workspace
 from roundtable.store.record_file import list_recent_addresses
 
-MANY = 50
+MAX_SUGGESTIONS = 50
 _PLAIN = re.compile(r"[\w.-]+")
 """Only what means nothing to a shell is offered to one."""
 
 
-def sessions() -> list[str]:
+def suggest_sessions() -> list[str]:
     """The addresses of this workspace's sessions, the newest first."""
-    rows = list_recent_addresses(Places.of_this_person().database, str(workspace_of(Path.cwd())), MANY)
+    rows = list_recent_addresses(Places.of_this_person().database, str(find_workspace(Path.cwd())), MAX_SUGGESTIONS)
     return _plain(["last", *(word for slug, name in rows for word in (name, slug))]) if rows else []
 
 
-def meetings() -> list[str]:
+def suggest_meetings() -> list[str]:
     """The meetings one can ask for here."""
-    from roundtable.app.settings.template_files import known_meetings
+    from roundtable.app.settings.template_files import list_meeting_names
 
-    return _plain(list(known_meetings(Places.of_this_person(), workspace_of(Path.cwd()))))
+    return _plain(list(list_meeting_names(Places.of_this_person(), find_workspace(Path.cwd()))))
 
 
-def seats() -> list[str]:
+def suggest_seats() -> list[str]:
     """The seats that the configs name."""
-    workspace = workspace_of(Path.cwd())
+    workspace = find_workspace(Path.cwd())
     found: list[str] = []
     for path in (workspace / ".roundtable" / "config.toml", Places.of_this_person().user_config):
         try:

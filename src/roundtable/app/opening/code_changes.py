@@ -10,7 +10,7 @@ from typing import NamedTuple
 from roundtable.app.opening.context_files import ContextFileRefused, read_workspace_text
 from roundtable.app.opening.file_selection import build_ignore_filter
 from roundtable.app.settings import config
-from roundtable.app.settings.places import Places, workspace_of
+from roundtable.app.settings.places import Places, find_workspace
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.text.diffs import DIFF_CONTEXT_NAME, contains_diff, render_added_file_diff
@@ -37,8 +37,8 @@ class CodeChanges(NamedTuple):
 
 def read_uncommitted_changes(start: Path) -> CodeChanges:
     """What stands in the working tree and not in the last commit, the text of new files included."""
-    workspace = workspace_of(start)
-    ignore = config.load(Places.of_this_person(), workspace).config.context.ignore
+    workspace = find_workspace(start)
+    ignore = config.load_settings(Places.of_this_person(), workspace).config.context.ignore
     with open_git(workspace) as git, ThreadPoolExecutor(3) as pool:
         _need_repository(git, workspace)
         untracked, standing = pool.submit(git.untracked), pool.submit(_standing, git)
@@ -58,7 +58,7 @@ def read_uncommitted_changes(start: Path) -> CodeChanges:
 
 def read_branch_changes(start: Path, branch: str) -> CodeChanges:
     """What a branch changed since it left the one that it will be merged into."""
-    workspace = workspace_of(start)
+    workspace = find_workspace(start)
     with open_git(workspace) as git:
         _need_repository(git, workspace)
         if not git.resolve(branch):

@@ -17,13 +17,13 @@ import msgspec
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.template_files import (
     MEETING_FILES,
-    known_meetings,
-    no_such_meeting,
-    of_person,
-    of_workspace,
-    presets,
-    prompts_of,
-    text_of,
+    find_user_templates,
+    find_workspace_templates,
+    list_meeting_names,
+    load_preset_texts,
+    meeting_prompt_pattern,
+    read_template,
+    unknown_meeting_error,
 )
 from roundtable.core.decide.named_rules import DECISION_RULE_NAMES
 from roundtable.core.faults import ConfigError, NotTrusted, RoundtableError
@@ -31,7 +31,7 @@ from roundtable.core.values import Charter, Seat
 from roundtable.engine.run import MeetingRules
 from roundtable.meetings import MEETINGS, Meeting, find_meeting
 from roundtable.meetings.recipe import BALLOT, PROMPT_PLACEHOLDERS, Recipe, recipe_to_meeting
-from roundtable.voices.data_file import fill, nearest, parse_table
+from roundtable.voices.data_file import convert_data, parse_data_file, suggest_nearest_name
 
 OPTIONAL_PLACEHOLDERS = frozenset({"seat", "label"})
 """Placeholders that every prompt may use and none must."""
@@ -83,7 +83,7 @@ def _prompt(rules: Meeting, words: Mapping[str, str], own: PromptFolders, files:
     path = next((place[file] for place in own for file in files if file in place), None)
     if path is None:
         return words.get(name) or _shipped(rules, words, files)
-    text = text_of(path)
+    text = read_template(path)
     _holes(rules, words, name).check(text, str(path))
     return text
 
@@ -159,8 +159,8 @@ class MeetingCatalog:
 
     def listed(self) -> list[CatalogMeeting]:
         """All of them, by name."""
-        known = known_meetings(self._places, self._workspace)
-        there = {*MEETINGS, *presets(), *self._own()}
+        known = list_meeting_names(self._places, self._workspace)
+        there = {*MEETINGS, *load_preset_texts(), *self._own()}
         return [self.find(name) for name in known if name in there]
 
     def find(self, name: str) -> CatalogMeeting:
@@ -168,35 +168,35 @@ class MeetingCatalog:
         own = self._own()
         if name in own:
             source, path = own[name]
-            if name in MEETINGS or name in presets():
+            if name in MEETINGS or name in load_preset_texts():
                 raise ConfigError(f"{path}: {name} is the name of a shipped meeting.", "Give the file another name.")
-            return _read(name, text_of(path), str(path), source)
+            return _read(name, read_template(path), str(path), source)
         if name in MEETINGS:
             return CatalogMeeting(name, MEETINGS[name].summary, "shipped", MEETINGS[name])
-        if name in presets():
-            return _read(name, presets()[name], f"preset {name}", "preset")
-        if name in of_workspace(self._workspace, MEETING_FILES):
+        if name in load_preset_texts():
+            return _read(name, load_preset_texts()[name], f"preset {name}", "preset")
+        if name in find_workspace_templates(self._workspace, MEETING_FILES):
             raise NotTrusted(
                 f"This workspace brings the meeting {name}, and you have not trusted it.",
                 f"Read .roundtable/meetings/{name}.toml, then run `roundtable trust`.",
             )
-        raise no_such_meeting(name, known_meetings(self._places, self._workspace))
+        raise unknown_meeting_error(name, list_meeting_names(self._places, self._workspace))
 
     def prompts(self, chosen: CatalogMeeting, language: str) -> dict[str, bytes]:
         """The meeting's prompts as they are now; the session keeps to these, whatever becomes of the files."""
-        pattern = prompts_of(chosen.rules.name)
-        places = [self._of_workspace(pattern), of_person(self._places, pattern)]
+        pattern = meeting_prompt_pattern(chosen.rules.name)
+        places = [self._of_workspace(pattern), find_user_templates(self._places, pattern)]
         return load_meeting_prompts(chosen.rules, chosen.words, places, language)
 
     def _own(self) -> dict[str, tuple[MeetingSource, Path]]:
         """Data files by name, the workspace's over the person's."""
         own: dict[str, tuple[MeetingSource, Path]] = {}
-        own |= {name: ("yours", path) for name, path in of_person(self._places, MEETING_FILES).items()}
+        own |= {name: ("yours", path) for name, path in find_user_templates(self._places, MEETING_FILES).items()}
         own |= {name: ("workspace", path) for name, path in self._of_workspace(MEETING_FILES).items()}
         return own
 
     def _of_workspace(self, pattern: str) -> dict[str, Path]:
-        return of_workspace(self._workspace, pattern) if self._is_trusted() else {}
+        return find_workspace_templates(self._workspace, pattern) if self._is_trusted() else {}
 
 
 def find_charter_meeting(charter: Charter) -> Meeting:
@@ -217,12 +217,14 @@ def _read(name: str, text: str, where: str, source: MeetingSource) -> CatalogMee
     """A preset, which names a meeting, or a meeting of its own, which has rounds."""
     if not _NAME.fullmatch(name):
         raise ConfigError(f"{where}: {name} is no name for a meeting.", "Use small letters, digits and dashes.")
-    data = parse_table(text.encode(), where)
+    data = parse_data_file(text.encode(), where)
     if "meeting" in data:
-        preset = fill(MeetingPreset, data, where)
+        preset = convert_data(MeetingPreset, data, where)
         if preset.meeting not in MEETINGS:
             raise ConfigError(f"{where}: there is no meeting {preset.meeting}.", f"There are {', '.join(MEETINGS)}.")
-        seats = tuple(fill(Seat, {"name": seat, **it}, f"{where}: seats.{seat}") for seat, it in preset.seats.items())
+        seats = tuple(
+            convert_data(Seat, {"name": seat, **it}, f"{where}: seats.{seat}") for seat, it in preset.seats.items()
+        )
         rules = MEETINGS[preset.meeting]
         return CatalogMeeting(name, preset.summary, source, rules, preset.settings, preset.limits, seats)
     recipe = _recipe(data, where)
@@ -235,13 +237,13 @@ def _read(name: str, text: str, where: str, source: MeetingSource) -> CatalogMee
 
 
 def _recipe(data: dict[str, Any], where: str) -> Recipe:
-    named = fill(dict[str, Any], data.get("rule", {}), f"{where}: rule").get("name", "")
+    named = convert_data(dict[str, Any], data.get("rule", {}), f"{where}: rule").get("name", "")
     if named not in DECISION_RULE_NAMES:
-        near = nearest(str(named), DECISION_RULE_NAMES).strip()
+        near = suggest_nearest_name(str(named), DECISION_RULE_NAMES).strip()
         raise ConfigError(
             f"{where}: rule.name cannot be {named!r}.", f"{near} Rules: {', '.join(DECISION_RULE_NAMES)}.".strip()
         )
-    recipe = fill(Recipe, data, where)
+    recipe = convert_data(Recipe, data, where)
     if wrong := recipe.find_mistake():
         raise ConfigError(f"{where}: {wrong}", "Correct it, then try again.")
     return recipe

@@ -11,7 +11,7 @@ from functools import partial
 
 import msgspec
 
-from roundtable.app.machine.judge_voices import with_judges
+from roundtable.app.machine.judge_voices import assign_judge_voices
 from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.context_window import ContextRoom, compute_context_room, compute_longest_answer
 from roundtable.app.opening.meeting_catalog import CatalogMeeting, MeetingCatalog
@@ -21,7 +21,7 @@ from roundtable.app.opening.session_ids import make_session_slug, new_session_id
 from roundtable.app.opening.stage_lists import StageListCatalog, fill_stage_settings, raise_round_limit_for_stages
 from roundtable.app.parts import Parts
 from roundtable.app.settings import config as settings
-from roundtable.app.settings.configured_seats import configured_seats
+from roundtable.app.settings.configured_seats import list_configured_seats
 from roundtable.core.decide import decrees
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, UsageError
@@ -44,7 +44,7 @@ class Opener:
         self._parts = parts
         self._recall = recall
         config, workspace = parts.settings.config, parts.workspace
-        trusted = partial(settings.is_trusted, parts.places, workspace)
+        trusted = partial(settings.is_workspace_trusted, parts.places, workspace)
         self.catalog = MeetingCatalog(parts.places, workspace, trusted)
         self.stage_lists = StageListCatalog(parts.places, workspace, trusted)
         self._gatherer = ContextGatherer(parts.redactor, workspace, config.context.ignore, tuple(config.checks))
@@ -55,12 +55,12 @@ class Opener:
 
     def default_seats(self, meeting: str = "") -> tuple[Seat, ...]:
         """The seats of a meeting for which the person names none: the configured seats, else those of the preset."""
-        return configured_seats(self._parts.settings) or self.find_meeting(meeting).seats
+        return list_configured_seats(self._parts.settings) or self.find_meeting(meeting).seats
 
     def default_limits(self, meeting: str = "") -> Limits:
         """The configured limits, with what a preset or a data file sets over them, or the meeting's own quorum."""
         chosen = self.find_meeting(meeting)
-        limits = settings.limits_with(self._parts.settings.config.limits, chosen.limits, f"meeting {chosen.name}")
+        limits = settings.merge_limits(self._parts.settings.config.limits, chosen.limits, f"meeting {chosen.name}")
         return limits if limits.quorum != Quorum() else msgspec.structs.replace(limits, quorum=chosen.rules.quorum)
 
     async def open_session(self, agenda: Agenda, by: str = "") -> tuple[str, SessionOpened]:
@@ -91,9 +91,11 @@ class Opener:
             longest = compute_longest_answer(parts.tariffs, seats, limits)
             filled = fill_stage_settings(filled, seats, longest, agenda.answers)
             limits = raise_round_limit_for_stages(limits, filled)
-        chosen = settings.meeting_settings(rules, config.meetings.get(rules.name, {}) | meeting.settings, filled)
+        chosen = settings.resolve_meeting_settings(
+            rules, config.meetings.get(rules.name, {}) | meeting.settings, filled
+        )
         judging = any(round.turns.judging for round in rules.planned_rounds(chosen, agenda.options))
-        seats = with_judges(seats, parts.endpoints) if judging else seats
+        seats = assign_judge_voices(seats, parts.endpoints) if judging else seats
         if limits.budget_usd == 0 and (paid := list_paid_voices(parts.tariffs, seats, judging=judging)):
             raise UsageError(
                 f"A budget of $0 leaves free voices and plans, and {paid[0]} may be paid by the token.",

@@ -15,14 +15,19 @@ from typing import Any
 import msgspec
 
 from roundtable.app.settings.places import Places
-from roundtable.app.settings.template_files import STAGE_FILES, of_person, of_workspace, text_of
+from roundtable.app.settings.template_files import (
+    STAGE_FILES,
+    find_user_templates,
+    find_workspace_templates,
+    read_template,
+)
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
 from roundtable.core.stages import STAGE_NAME, Stage, decode_stages, encode_stages, is_reserved_stage_name
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Limits, NextStep, Seat
 from roundtable.meetings.sdlc import MAX_STAGE_ATTEMPTS
 from roundtable.meetings.stages.delivery import DELIVER
-from roundtable.voices.data_file import fill, nearest, parse_table
+from roundtable.voices.data_file import convert_data, parse_data_file, suggest_nearest_name
 
 DEFAULT_STAGE_LIST = "sdlc"
 ALL_STAGES = ""
@@ -70,13 +75,13 @@ class StageListCatalog:
         ways = load_shipped_stages().ways
         if name in ways:
             return tuple(it for it in load_shipped_stages().stages if it.name in ways[name])
-        brought = of_workspace(self._workspace, STAGE_FILES)
+        brought = find_workspace_templates(self._workspace, STAGE_FILES)
         if name in brought and not self._is_trusted():
             raise NotTrusted(
                 f"This workspace brings the stages {name}, and you have not trusted it.",
                 f"Read .roundtable/stages/{name}.toml, then run `roundtable trust`.",
             )
-        own = of_person(self._places, STAGE_FILES) | brought
+        own = find_user_templates(self._places, STAGE_FILES) | brought
         path = Path(name).expanduser() if is_stage_list_path(name) else own.get(name)
         if path is None or not path.is_file():
             lacking = (
@@ -86,7 +91,7 @@ class StageListCatalog:
             )
             known = ", ".join((*ways, *own))
             raise NotFound(f"There is no {lacking}.", f"Choose one of {known}, or give a TOML file with [[stages]].")
-        return parse_stage_list(text_of(path), str(path))
+        return parse_stage_list(read_template(path), str(path))
 
 
 def is_stage_list_path(name: str) -> bool:
@@ -98,13 +103,13 @@ def is_stage_list_path(name: str) -> bool:
 def load_shipped_stages() -> ShippedStages:
     """The stages that come with Roundtable."""
     path = resources.files("roundtable.meetings") / "stages" / "sdlc.toml"
-    return fill(ShippedStages, parse_table(path.read_bytes(), "sdlc.toml"), "sdlc.toml")
+    return convert_data(ShippedStages, parse_data_file(path.read_bytes(), "sdlc.toml"), "sdlc.toml")
 
 
 def parse_stage_list(text: str, where: str) -> tuple[Stage, ...]:
     """The stages of somebody's own file."""
     known: dict[str, dict[str, Any]] = {it.name: msgspec.to_builtins(it) for it in load_shipped_stages().stages}
-    listed = fill(StageListFile, parse_table(text.encode(), where), where).stages
+    listed = convert_data(StageListFile, parse_data_file(text.encode(), where), where).stages
     if not listed:
         raise ConfigError(f"{where}: there is no stage in it.", "Add a [[stages]] for each that is to be held.")
     for number, it in enumerate(listed, 1):
@@ -114,7 +119,7 @@ def parse_stage_list(text: str, where: str) -> tuple[Stage, ...]:
                 "A name has small letters and dashes, at most 31 of them, such as threat-model.",
             )
     stages = [
-        fill(Stage, {**known.get(str(it.get("name")), {}), **it}, f"{where}: stage {number}")
+        convert_data(Stage, {**known.get(str(it.get("name")), {}), **it}, f"{where}: stage {number}")
         for number, it in enumerate(listed, 1)
     ]
     names = [it.name for it in stages]
@@ -142,7 +147,7 @@ def apply_stage_options(stages: Sequence[Stage], wanted: StageOptions) -> tuple[
             "judge": wanted.judge.get(it.name, wanted.judge.get(ALL_STAGES, it.judge)),
             "speaking": wanted.speaking or it.speaking,
         }
-        told.append(fill(Stage, {**msgspec.to_builtins(it), **changes}, f"stage {it.name}"))
+        told.append(convert_data(Stage, {**msgspec.to_builtins(it), **changes}, f"stage {it.name}"))
     if not any(it.enabled for it in told):
         raise UsageError("No stage is left to be held.", f"There are {', '.join(names)}; leave some of them in.")
     return tuple(told)
@@ -151,7 +156,7 @@ def apply_stage_options(stages: Sequence[Stage], wanted: StageOptions) -> tuple[
 def _check_names(known: Sequence[str], named: Iterable[str]) -> None:
     for name in named:
         if name != ALL_STAGES and name not in known:
-            near = nearest(name, known).strip()
+            near = suggest_nearest_name(name, known).strip()
             help = f"{near} Stages: {', '.join(known)}.".strip()
             raise UsageError(f"There is no stage {sanitize_line(name, 60)} here.", help)
 

@@ -12,8 +12,8 @@ import threading
 from pathlib import Path
 
 from roundtable.app.parts import Parts
-from roundtable.app.settings.places import Places, home_of
-from roundtable.app.settings.private_files import write_private
+from roundtable.app.settings.places import Places, find_session_workspace
+from roundtable.app.settings.private_files import write_private_file
 from roundtable.core.faults import RoundtableError
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import sanitize_text
@@ -34,7 +34,7 @@ async def run_in_background(parts: Parts, session: str, at_a_gate: float = GATE_
     if state.ended or await parts.leases.holder(session):
         return
     _log(parts.places, session).unlink(missing_ok=True)
-    process = _start(parts.places, home_of(state.charter.workspace, parts.workspace), session, at_a_gate)
+    process = _start(parts.places, find_session_workspace(state.charter.workspace, parts.workspace), session, at_a_gate)
     give_up = asyncio.get_running_loop().time() + _PATIENCE
     while process.poll() is None and asyncio.get_running_loop().time() < give_up:
         if await parts.leases.holder(session):
@@ -73,7 +73,7 @@ def _start(places: Places, workspace: Path, session: str, at_a_gate: float) -> s
 def write_background_failure(places: Places, session: str, why: str) -> None:
     """Keep why a background run failed, for whoever asks for it."""
     text = sanitize_text(Redactor().redact(why)).strip()[:_LONGEST_WHY]
-    write_private(_log(places, session), text.encode(errors="replace"))
+    write_private_file(_log(places, session), text.encode(errors="replace"))
 
 
 def _log(places: Places, session: str) -> Path:

@@ -20,7 +20,7 @@ from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.engine.feed import Feed, Subscription
 from roundtable.report.hook_events import hook_name_for_event
-from roundtable.voices.agents.workdirs import allowed
+from roundtable.voices.agents.workdirs import filter_agent_environment
 
 HOOK_PATIENCE_SECONDS = 1.0
 """Seconds after a meeting in which a program may still fail and be told of; one that runs longer is left alone."""
@@ -92,7 +92,7 @@ class HookRunner:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd=self._workspace,
-                env=allowed(os.environ, _SCREEN),
+                env=filter_agent_environment(os.environ, _SCREEN),
                 start_new_session=True,
             )
         threading.Thread(target=process.wait, daemon=True).start()  # a process nobody waits for stays as a zombie

@@ -19,17 +19,17 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from roundtable.app.settings.places import Places
-from roundtable.app.settings.template_files import brought, known_meetings, no_such_meeting
+from roundtable.app.settings.template_files import list_meeting_names, list_untrusted_templates, unknown_meeting_error
 from roundtable.core.faults import ConfigError, UsageError
 from roundtable.core.text.redaction import Redactor, is_secret_name, looks_like_random_secret
 from roundtable.core.values import LIMIT_MINIMUMS, Limits, Quorum, Right, is_limit_in_range
 from roundtable.meetings import Meeting, find_meeting
-from roundtable.voices.agents.catalog import with_own
-from roundtable.voices.data_file import fill, utf8
-from roundtable.voices.endpoints import own_endpoint
+from roundtable.voices.agents.catalog import merge_own_agents
+from roundtable.voices.data_file import convert_data, decode_utf8_file
+from roundtable.voices.endpoints import parse_own_endpoint
 from roundtable.workshop.sandbox import SandboxSettings
 
-Check = Annotated[tuple[Annotated[str, msgspec.Meta(min_length=1)], ...], msgspec.Meta(min_length=1)]
+ProgramLine = Annotated[tuple[Annotated[str, msgspec.Meta(min_length=1)], ...], msgspec.Meta(min_length=1)]
 """One line of `[checks]` or `[hooks]`: a program and its arguments, never a line for a shell."""
 
 
@@ -80,7 +80,7 @@ class WorktreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     branch: str = "agents/{agent}/{task}"
     copy: tuple[str, ...] = ()
-    setup: tuple[Check, ...] = ()
+    setup: tuple[ProgramLine, ...] = ()
 
 
 class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,9 +93,9 @@ class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class HookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[hooks]`: a program and its arguments for each moment of a debate that one should be told of."""
 
-    debate_started: Check | None = None
-    consensus_reached: Check | None = None
-    execution_complete: Check | None = None
+    debate_started: ProgramLine | None = None
+    consensus_reached: ProgramLine | None = None
+    execution_complete: ProgramLine | None = None
 
     def commands(self) -> dict[str, tuple[str, ...]]:
         """Those that are set, by name."""
@@ -113,7 +113,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     endpoints: dict[str, dict[str, Any]] = {}
     agents: dict[str, dict[str, Any]] = {}
     context: ContextSettings = ContextSettings()
-    checks: dict[str, Check] = {}
+    checks: dict[str, ProgramLine] = {}
     sandbox: SandboxSettings = SandboxSettings()
     hooks: HookSettings = HookSettings()
     worktrees: WorktreeSettings = WorktreeSettings()
@@ -127,42 +127,42 @@ class Settings(msgspec.Struct, frozen=True):
     withheld: tuple[str, ...] = ()
 
 
-def load(places: Places, workspace: Path) -> Settings:
+def load_settings(places: Places, workspace: Path) -> Settings:
     """Read the person's config and the workspace's, and lay one over the other."""
-    person, own, withheld = layers(places, workspace)
-    path = workspace_config(workspace)
-    config = check(_overlay(person, own), path)
-    check_meeting(places, workspace, config, path if "meeting" in own.get("table", {}) else places.user_config)
+    person, own, withheld = read_config_layers(places, workspace)
+    path = workspace_config_path(workspace)
+    config = parse_config(_overlay(person, own), path)
+    check_default_meeting(places, workspace, config, path if "meeting" in own.get("table", {}) else places.user_config)
     return Settings(config, withheld)
 
 
-def check_meeting(places: Places, workspace: Path, config: Config, path: Path) -> None:
+def check_default_meeting(places: Places, workspace: Path, config: Config, path: Path) -> None:
     """Refuse a usual meeting that nobody knows here."""
-    known = known_meetings(places, workspace)
+    known = list_meeting_names(places, workspace)
     if config.table.meeting not in known:
-        wrong = no_such_meeting(config.table.meeting, known)
+        wrong = unknown_meeting_error(config.table.meeting, known)
         raise ConfigError(f"{path}: {wrong.message}", wrong.help)
 
 
-def layers(places: Places, workspace: Path) -> tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]:
+def read_config_layers(places: Places, workspace: Path) -> tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]:
     """What the person's config says, what the workspace's may say, and what it may not before it is trusted."""
-    person, own = _read(places.user_config), _read(workspace_config(workspace))
-    if own and not is_trusted(places, workspace):
+    person, own = _read(places.user_config), _read(workspace_config_path(workspace))
+    if own and not is_workspace_trusted(places, workspace):
         return person, *_without_reach(own)
     return person, own, ()
 
 
-def workspace_config(workspace: Path) -> Path:
+def workspace_config_path(workspace: Path) -> Path:
     """The config that a workspace brings."""
     return workspace / ".roundtable" / "config.toml"
 
 
-def check(values: dict[str, Any], path: Path) -> Config:
+def parse_config(values: dict[str, Any], path: Path) -> Config:
     """The config that a file makes by itself; what it may not say is refused, and a key among it.
 
     Of every section the first mistake is told, all at once; of one that holds a key only that, as others may quote it.
     """
-    keys = {name: [*written_keys({name: value}, str(path))] for name, value in values.items()}
+    keys = {name: [*find_keys_in_config({name: value}, str(path))] for name, value in values.items()}
     others = {name: value for name, value in values.items() if not keys[name]}
     wrong = [*chain.from_iterable(keys.values()), *_mistakes(others, f"{path}: ")]
     if len(wrong) > 1:
@@ -173,7 +173,7 @@ def check(values: dict[str, Any], path: Path) -> Config:
     return msgspec.convert(values, Config)
 
 
-def trust(places: Places, workspace: Path) -> None:
+def trust_workspace(places: Places, workspace: Path) -> None:
     """Let this workspace's config, as it is now, name endpoints, programs and keys."""
     known = _trusted(places)
     known[str(workspace)] = _fingerprint(workspace)
@@ -182,7 +182,7 @@ def trust(places: Places, workspace: Path) -> None:
     places.trusted.write_text(json.dumps(known, indent=1))
 
 
-def revoke(places: Places, workspace: Path) -> bool:
+def revoke_workspace_trust(places: Places, workspace: Path) -> bool:
     """Take a workspace's trust back; False if it had none."""
     known = _trusted(places)
     if known.pop(str(workspace), None) is None:
@@ -191,21 +191,21 @@ def revoke(places: Places, workspace: Path) -> bool:
     return True
 
 
-def reach(workspace: Path) -> dict[str, str]:
+def list_untrusted_settings(workspace: Path) -> dict[str, str]:
     """What this workspace's config would be allowed to name: each setting that waits for trust, with its value."""
-    own = _read(workspace_config(workspace))
+    own = _read(workspace_config_path(workspace))
     asked = {
         f"{table}.{name}": json.dumps(value) for table in _REACHING_TABLES for name, value in own.get(table, {}).items()
     }
     for name, seat in own.get("seats", {}).items():
         asked |= {f"seats.{name}.{key}": json.dumps(seat[key]) for key in _REACHING if key in seat}
-    for path in brought(workspace):
+    for path in list_untrusted_templates(workspace):
         text = path.read_bytes()
         asked[str(path.relative_to(workspace))] = f"{len(text):,} bytes, sha256 {sha256(text).hexdigest()[:12]}"
     return asked
 
 
-def is_trusted(places: Places, workspace: Path) -> bool:
+def is_workspace_trusted(places: Places, workspace: Path) -> bool:
     """Whether the person trusted this config, word for word."""
     return _trusted(places).get(str(workspace)) == _fingerprint(workspace)
 
@@ -221,7 +221,7 @@ def _fingerprint(workspace: Path) -> str:
     """Of everything that was trusted; the config alone where there is nothing else."""
     path = workspace / ".roundtable" / "config.toml"
     told = sha256(path.read_bytes() if path.exists() else b"")
-    others = brought(workspace)
+    others = list_untrusted_templates(workspace)
     for other in others:
         told.update(f"\0{other.relative_to(workspace)}\0{sha256(other.read_bytes()).hexdigest()}".encode())
     return told.hexdigest() if others or path.exists() else ""
@@ -248,21 +248,21 @@ def _without_reach(own: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        values = tomllib.loads(utf8(path.read_bytes(), str(path)))
+        values = tomllib.loads(decode_utf8_file(path.read_bytes(), str(path)))
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}.", "Check whose file it is.") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.", "Mend that line and try again.") from error
-    check(values, path)
+    parse_config(values, path)
     return values
 
 
 def _mistakes(values: dict[str, Any], path: str) -> Iterator[ConfigError]:
     tables: dict[str, dict[str, Any]] = {name: value for name, value in values.items() if isinstance(value, dict)}
     outline: dict[str, Any] = {**values, **{name: {} for name in tables}}
-    for read in (partial(fill, Config, outline, path.rstrip(": ")), *_sections(tables, path)):
+    for read in (partial(convert_data, Config, outline, path.rstrip(": ")), *_sections(tables, path)):
         try:
             read()
         except ConfigError as error:
@@ -275,14 +275,14 @@ def _sections(tables: dict[str, dict[str, Any]], path: str) -> Iterator[Callable
     for section, data in tables.items():
         if section == "seats":
             for name, own in data.items():
-                yield partial(fill, SeatSettings, own, f"{path}seats.{name}")
+                yield partial(convert_data, SeatSettings, own, f"{path}seats.{name}")
         elif section in ("meetings", "endpoints", "agents", "checks"):
             for name, own in data.items():
                 yield partial(_read_own, section, name, own, path)
         elif section == "limits":
             yield partial(_read_limits, data, path)
         elif section in kinds:
-            yield partial(fill, kinds[section], data, f"{path}{section}")
+            yield partial(convert_data, kinds[section], data, f"{path}{section}")
 
 
 def _read_own(kind: str, name: str, data: object, path: str) -> None:
@@ -290,26 +290,26 @@ def _read_own(kind: str, name: str, data: object, path: str) -> None:
         if not isinstance(data, list):
             example = f'Write it as a list of words, such as {name} = ["pytest", "-q"].'
             raise ConfigError(f"{path}checks: {name} must be a list.", example)
-        fill(cast("type[tuple[str, ...]]", Check), cast("list[object]", data), f"{path}checks.{name}")
+        convert_data(cast("type[tuple[str, ...]]", ProgramLine), cast("list[object]", data), f"{path}checks.{name}")
         return
-    values = fill(dict[str, Any], data, f"{path}{kind}.{name}")
+    values = convert_data(dict[str, Any], data, f"{path}{kind}.{name}")
     if kind == "endpoints":
-        own_endpoint(name, values, f"{path}endpoints.{name}")
+        parse_own_endpoint(name, values, f"{path}endpoints.{name}")
     elif kind == "agents":
-        with_own({name: values}, path)
+        merge_own_agents({name: values}, path)
     else:
         _read_meeting(name, values, path)
 
 
 def _read_meeting(name: str, values: dict[str, Any], path: str) -> None:
     try:
-        meeting_settings(find_meeting(name), values, {})
+        resolve_meeting_settings(find_meeting(name), values, {})
     except UsageError as error:
         raise ConfigError(f"{path}{error.message}", error.help) from None
 
 
 def _read_limits(data: dict[str, Any], path: str) -> None:
-    _check_limits(fill(LimitSettings, data, f"{path}limits"), path.rstrip(": "))
+    _check_limits(convert_data(LimitSettings, data, f"{path}limits"), path.rstrip(": "))
 
 
 def _check_limits(limits: LimitSettings, where: object) -> None:
@@ -321,14 +321,14 @@ def _check_limits(limits: LimitSettings, where: object) -> None:
             raise ConfigError(f"{where}: {setting} cannot be {values[name]}.", f"Give a number, {least:g} or more.")
 
 
-def limits_with(limits: LimitSettings, changes: dict[str, Any], where: str) -> Limits:
+def merge_limits(limits: LimitSettings, changes: dict[str, Any], where: str) -> Limits:
     """The configured limits with what a meeting's own file sets over them."""
-    changed = fill(LimitSettings, {**msgspec.to_builtins(limits), **changes}, f"{where}: limits")
+    changed = convert_data(LimitSettings, {**msgspec.to_builtins(limits), **changes}, f"{where}: limits")
     _check_limits(changed, where)
     return changed.as_limits()
 
 
-def meeting_settings(
+def resolve_meeting_settings(
     rules: Meeting, values: dict[str, Any], filled: dict[str, Any]
 ) -> dict[str, int | float | str | bool]:
     """What files set for a meeting, what the agenda fills in over it, and what both leave out."""
@@ -336,7 +336,7 @@ def meeting_settings(
         if name in rules.filled_settings:
             message = f"[meetings.{rules.name}]: {name} is filled in when the meeting is opened, and not set in a file."
             raise UsageError(message, "Take it out; what you may choose of it is an option of the command.")
-    told = msgspec.structs.asdict(fill(rules.settings, values | filled, f"[meetings.{rules.name}]"))
+    told = msgspec.structs.asdict(convert_data(rules.settings, values | filled, f"[meetings.{rules.name}]"))
     for name, value in told.items():
         if name in LIMIT_MINIMUMS and not is_limit_in_range(name, value):
             message = f"[meetings.{rules.name}]: {name} cannot be {value}."
@@ -362,7 +362,7 @@ _HARMLESS = re.compile(r"organi[sz]ation|project|version|agent|\bid$", re.IGNORE
 """Headers whose values look random and open nothing."""
 
 
-def written_keys(values: dict[str, Any], file: str) -> Iterator[ConfigError]:
+def find_keys_in_config(values: dict[str, Any], file: str) -> Iterator[ConfigError]:
     """A refusal for every setting that holds a key; it never repeats it."""
     redactor = Redactor()
     for place, text in _texts(values, ()):

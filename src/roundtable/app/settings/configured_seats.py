@@ -9,7 +9,7 @@ from roundtable.core.faults import NotFound, NotTrusted
 from roundtable.core.values import Seat
 
 
-def configured_seats(loaded: Settings) -> tuple[Seat, ...]:
+def list_configured_seats(loaded: Settings) -> tuple[Seat, ...]:
     """The seats that the config names, in its order."""
     config = loaded.config
     names = config.table.seats or tuple(name for name, seat in config.seats.items() if seat.enabled)

@@ -16,14 +16,14 @@ import msgspec
 
 from roundtable.core.faults import ConfigError
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.voices.agents.catalog import shipped_agents
-from roundtable.voices.endpoints import shipped_endpoints
+from roundtable.voices.agents.catalog import load_shipped_agents
+from roundtable.voices.endpoints import load_shipped_endpoints
 
 _LINE = re.compile(r"(?P<indent> *)(?P<name>[\w.-]+):(?: +(?P<value>.+))?$")
 _WORDS = {"true": True, "false": False, "null": None, "~": None}
 
 
-def read_yaml(text: str, where: str) -> dict[str, Any]:
+def parse_simple_yaml(text: str, where: str) -> dict[str, Any]:
     """Nested mappings of plain values; what is more than that is named by its line."""
     root: dict[str, Any] = {}
     open_blocks: list[tuple[int, dict[str, Any]]] = [(-1, root)]
@@ -84,14 +84,14 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 T = TypeVar("T", bound=msgspec.Struct)
 
 
-class Imported(msgspec.Struct, frozen=True):
+class ImportedConfig(msgspec.Struct, frozen=True):
     """What a file comes to here, and what a person should know about it."""
 
     settings: dict[str, Any]
     notes: tuple[str, ...]
 
 
-def import_file(path: Path) -> Imported:
+def import_foreign_config(path: Path) -> ImportedConfig:
     """Read a config of another tool; which one it is, is told by what stands in it."""
     try:
         text = path.read_text()
@@ -99,10 +99,10 @@ def import_file(path: Path) -> Imported:
         raise ConfigError(f"{path} cannot be read: {error}.", "Name a config.json or a config.yaml.") from None
     if path.suffix == ".json" or text.lstrip().startswith("{"):
         return _knights(_filled(_Knights, _json(text, path), path))
-    return _models(_filled(_Models, read_yaml(text, str(path)), path))
+    return _models(_filled(_Models, parse_simple_yaml(text, str(path)), path))
 
 
-def theirs_in(workspace: Path) -> Path | None:
+def find_theroundtaible_config(workspace: Path) -> Path | None:
     """The config of TheRoundtAIble, where a workspace has one."""
     path = workspace / ".roundtable" / "config.json"
     return path if path.is_file() else None
@@ -136,7 +136,7 @@ class _Knights(msgspec.Struct, frozen=True):
     rules: _Rules = _Rules()
 
 
-def _knights(read: tuple[_Knights, list[str]]) -> Imported:
+def _knights(read: tuple[_Knights, list[str]]) -> ImportedConfig:
     theirs, notes = read
     rules = theirs.rules
     if theirs.version != "1.0":
@@ -163,7 +163,7 @@ def _knights(read: tuple[_Knights, list[str]]) -> Imported:
         "context": {"ignore": list(rules.ignore)} if rules.ignore else {},
         "seats": seats,
     }
-    return Imported({name: value for name, value in settings.items() if value}, tuple(notes))
+    return ImportedConfig({name: value for name, value in settings.items() if value}, tuple(notes))
 
 
 def _adapter(adapter: str, knight: str, notes: list[str]) -> str:
@@ -173,7 +173,7 @@ def _adapter(adapter: str, knight: str, notes: list[str]) -> str:
         notes.append(
             f"{sanitize_line(knight)}: the adapter {sanitize_line(adapter)} is not known here and is left out."
         )
-    return voice if not voice or ":" in voice else f"{voice}:{shipped_endpoints()[voice].default_model}"
+    return voice if not voice or ":" in voice else f"{voice}:{load_shipped_endpoints()[voice].default_model}"
 
 
 def _seat_name(name: str) -> str:
@@ -201,7 +201,7 @@ class _Models(msgspec.Struct, frozen=True):
     defaults: _Defaults = _Defaults()
 
 
-def _models(read: tuple[_Models, list[str]]) -> Imported:
+def _models(read: tuple[_Models, list[str]]) -> ImportedConfig:
     theirs, notes = read
     seats: dict[str, dict[str, Any]] = {}
     endpoints: dict[str, dict[str, Any]] = {}
@@ -221,11 +221,11 @@ def _models(read: tuple[_Models, list[str]]) -> Imported:
         "seats": seats,
         "endpoints": endpoints,
     }
-    return Imported({name: value for name, value in settings.items() if value}, tuple(notes))
+    return ImportedConfig({name: value for name, value in settings.items() if value}, tuple(notes))
 
 
 def _voice(name: str, model: _Model, endpoints: dict[str, dict[str, Any]], notes: list[str]) -> str:
-    if model.cli_path and name in shipped_agents():
+    if model.cli_path and name in load_shipped_agents():
         if Path(model.cli_path).name != model.cli_path:
             notes.append(f"{name}: its path is not taken over; set agents.{name}.command if it is not on PATH.")
         return ":".join(filter(None, ("cli", name, model.default_model)))
@@ -233,7 +233,7 @@ def _voice(name: str, model: _Model, endpoints: dict[str, dict[str, Any]], notes
     if endpoint is None:
         notes.append(f"{sanitize_line(name)}: no voice of that name is known here; it is left out.")
         return ""
-    known = shipped_endpoints()[endpoint]
+    known = load_shipped_endpoints()[endpoint]
     variable = _VARIABLE.fullmatch(model.api_key)
     if model.api_key and variable is None:
         notes.append(f"{name}: a key is written down there and was not copied; `roundtable keys set {endpoint}`.")

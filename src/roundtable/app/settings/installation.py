@@ -12,8 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-PACKAGE = "roundtable-engine"
-COMMAND = "roundtable"
+PACKAGE_NAME = "roundtable-engine"
+COMMAND_NAME = "roundtable"
 
 
 class _Editable(msgspec.Struct):
@@ -27,29 +27,29 @@ class _Origin(msgspec.Struct):
     dir_info: _Editable = msgspec.field(default_factory=_Editable)
 
 
-def typed_command() -> str:
+def render_own_command() -> str:
     """The command as it works in this folder: its name where the PATH leads to it, else its path."""
-    own = Path(sys.executable).with_name(COMMAND)
-    found = shutil.which(COMMAND)
+    own = Path(sys.executable).with_name(COMMAND_NAME)
+    found = shutil.which(COMMAND_NAME)
     if found and Path(found).resolve() == own.resolve():
-        return COMMAND
-    words = [str(own)] if own.exists() else [sys.executable, "-m", COMMAND]
+        return COMMAND_NAME
+    words = [str(own)] if own.exists() else [sys.executable, "-m", COMMAND_NAME]
     here = Path.cwd()
     shown = os.path.relpath(words[0], here) if Path(words[0]).is_relative_to(here) else words[0]
     return shlex.join([shown, *words[1:]])
 
 
-def install_command(extra: str) -> str:
+def render_install_command(extra: str) -> str:
     """What adds an extra to the Python that runs this, from the folder it was installed from if there is one."""
     origin = _origin()
     place = urlsplit(origin.url)
-    source = unquote(place.path) if place.scheme == "file" else PACKAGE
+    source = unquote(place.path) if place.scheme == "file" else PACKAGE_NAME
     manner = ["--editable"] if origin.dir_info.editable else []
     return shlex.join([sys.executable, "-m", "pip", "install", *manner, f"{source}[{extra}]"])
 
 
 def _origin() -> _Origin:
     try:
-        return msgspec.json.decode(distribution(PACKAGE).read_text("direct_url.json") or "{}", type=_Origin)
+        return msgspec.json.decode(distribution(PACKAGE_NAME).read_text("direct_url.json") or "{}", type=_Origin)
     except (PackageNotFoundError, msgspec.MsgspecError):
         return _Origin()

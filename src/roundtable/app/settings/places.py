@@ -90,12 +90,12 @@ class Places(msgspec.Struct, frozen=True):
         return Path(tempfile.gettempdir()) / f"roundtable-{os.getuid()}" / name
 
 
-def home_of(workspace: str, here: Path) -> Path:
+def find_session_workspace(workspace: str, here: Path) -> Path:
     """The workspace that a session belongs to; this one, where that is not there any more."""
     return Path(workspace) if Path(workspace).is_dir() else here
 
 
-def workspace_of(start: Path) -> Path:
+def find_workspace(start: Path) -> Path:
     """The nearest folder upwards that is a workspace or a repository, else the folder itself."""
     start = start.absolute()
     for folder in (start, *start.parents):

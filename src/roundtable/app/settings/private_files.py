@@ -12,7 +12,7 @@ from pathlib import Path
 from roundtable.core.faults import ConfigError
 
 
-def write_private(path: Path, data: bytes) -> None:
+def write_private_file(path: Path, data: bytes) -> None:
     """Put a file in place in one step; a crash leaves the old one."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = path.with_name(f"{path.name}.{os.getpid()}")
@@ -23,7 +23,7 @@ def write_private(path: Path, data: bytes) -> None:
     os.replace(draft, path)
 
 
-def read_private(path: Path) -> bytes | None:
+def read_private_file(path: Path) -> bytes | None:
     """What such a file holds; None if it is not there."""
     try:
         if path.stat().st_mode & 0o077:
@@ -36,7 +36,7 @@ def read_private(path: Path) -> bytes | None:
 
 
 @contextmanager
-def alone_with(path: Path) -> Generator[None]:
+def lock_private_file(path: Path) -> Generator[None]:
     """One process at a time changes this file; the others wait."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = os.open(path.with_name(f"{path.name}.lock"), os.O_WRONLY | os.O_CREAT, 0o600)

@@ -11,19 +11,25 @@ import msgspec
 
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
-from roundtable.app.settings.vault import Stored, Vault, tail_of
+from roundtable.app.settings.vault import StoredKey, Vault, get_key_tail
 from roundtable.core.faults import ConfigError, NotFound, UsageError
 from roundtable.core.text.redaction import Redactor, is_secret_name, looks_like_random_secret
-from roundtable.voices.endpoints import Endpoint, merged, own_endpoint, shipped_endpoints, variables
+from roundtable.voices.endpoints import (
+    Endpoint,
+    find_endpoint_variables,
+    load_shipped_endpoints,
+    merge_endpoints,
+    parse_own_endpoint,
+)
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 _ASSIGNMENT = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<value>.*)", re.ASCII | re.DOTALL)
 _REFERENCE = re.compile(r"(?:env:|secret:|\$\{)?(.*?)\}?")
 
-LONGEST = 8_000
+MAX_KEY_LENGTH = 8_000
 """Letters of a key; no server takes a longer header."""
 
-GIVEN_AWAY = (
+EXPOSED_KEY_HELP = (
     "A key is never an argument: if you typed one, your shell's history has it now. "
     "Take it out there, and run `roundtable keys set NAME`, which asks for it."
 )
@@ -40,7 +46,7 @@ class Keys:
         self._vault = Vault(places.secrets, places.seal)
         self._knows_keychain = False
         self.redactor = Redactor()
-        named = {name for endpoint in endpoints for name in names_in(endpoint)}
+        named = {name for endpoint in endpoints for name in find_endpoint_key_names(endpoint)}
         for name, value in os.environ.items():
             if name in named or (is_secret_name(name) and looks_like_random_secret(value)):
                 self._learn(value)
@@ -74,9 +80,9 @@ class Keys:
             self.redactor.learn(value, value.strip())
 
 
-def names_in(endpoint: Endpoint) -> list[str]:
+def find_endpoint_key_names(endpoint: Endpoint) -> list[str]:
     """The names an endpoint looks up: its key's, and those in its address and headers."""
-    return [*filter(None, [_name_in(endpoint.key)]), *variables(endpoint)]
+    return [*filter(None, [_name_in(endpoint.key)]), *find_endpoint_variables(endpoint)]
 
 
 def _is_a_place(value: str) -> bool:
@@ -108,11 +114,11 @@ def list_keys(places: Places, workspace: Path) -> list[KeyState]:
     """Every key that is stored, and every one in the environment that an endpoint uses; the first of a name counts."""
     endpoints = _endpoints(places, workspace).values()
     users = {
-        name: tuple(item.name for item in endpoints if name in names_in(item))
+        name: tuple(item.name for item in endpoints if name in find_endpoint_key_names(item))
         for endpoint in endpoints
-        for name in names_in(endpoint)
+        for name in find_endpoint_key_names(endpoint)
     }
-    here = {name: Stored("environment", tail_of(value)) for name in users if (value := os.environ.get(name))}
+    here = {name: StoredKey("environment", get_key_tail(value)) for name in users if (value := os.environ.get(name))}
     stored = Vault(places.secrets, places.seal).stored()
     rows = [*here.items(), *stored.items()]
     return [
@@ -123,12 +129,16 @@ def list_keys(places: Places, workspace: Path) -> list[KeyState]:
 
 def store_key(places: Places, workspace: Path, given: str, typed: str) -> tuple[KeyState, bool]:
     """Store a key under the name that the endpoint or setting called `given` looks for; True if it had another."""
-    name = stored_name(places, workspace, given)
+    name = resolve_key_name(places, workspace, given)
     key = _key_in(typed, name)
     vault = Vault(places.secrets, places.seal)
     replaced = name in vault.stored()
     stored = vault.put(name, key)
-    users = tuple(endpoint.name for endpoint in _endpoints(places, workspace).values() if name in names_in(endpoint))
+    users = tuple(
+        endpoint.name
+        for endpoint in _endpoints(places, workspace).values()
+        if name in find_endpoint_key_names(endpoint)
+    )
     return KeyState(name, stored.place, stored.tail, users), replaced
 
 
@@ -140,8 +150,8 @@ def _key_in(typed: str, name: str) -> str:
     key = _unquoted(assigned["value"] if assigned and assigned["name"] == name else typed)
     if not key:
         raise UsageError("No key came in, and nothing was stored.", "Type or paste it when asked, or pipe it in.")
-    if len(key) > LONGEST:
-        raise UsageError(f"That has more than {LONGEST:,} letters: it is no key.", "Copy the key alone.")
+    if len(key) > MAX_KEY_LENGTH:
+        raise UsageError(f"That has more than {MAX_KEY_LENGTH:,} letters: it is no key.", "Copy the key alone.")
     if not (key.isascii() and key.isprintable()) or any(sign in key for sign in " \"'`"):
         raise UsageError("That has characters that no key has.", "Copy it again, without anything around it.")
     return key
@@ -154,14 +164,14 @@ def _unquoted(text: str) -> str:
 
 def remove_key(places: Places, workspace: Path, given: str) -> KeyState:
     """Forget a stored key."""
-    name = stored_name(places, workspace, given)
+    name = resolve_key_name(places, workspace, given)
     stored = Vault(places.secrets, places.seal).remove(name)
     if stored is None:
         raise NotFound(f"No key is stored as {name}.", "`roundtable keys list` shows those that are.")
     return KeyState(name, stored.place, stored.tail, ())
 
 
-def stored_name(places: Places, workspace: Path, given: str) -> str:
+def resolve_key_name(places: Places, workspace: Path, given: str) -> str:
     """The name under which a key is stored: that of a setting, or the one an endpoint looks for."""
     found = _REFERENCE.fullmatch(given)
     name = found[1] if found else given
@@ -171,10 +181,10 @@ def stored_name(places: Places, workspace: Path, given: str) -> str:
         if endpoint.key == "none":
             raise UsageError(f"{name} needs no key.", f'To give it one, write key = "secret:{name}" in its section.')
         return _name_in(endpoint.key)
-    if any(name in names_in(item) for item in endpoints.values()):
+    if any(name in find_endpoint_key_names(item) for item in endpoints.values()):
         return name
     if Redactor().finds(given) or looks_like_random_secret(given):
-        raise UsageError("That looks like a key, not like the name of one.", GIVEN_AWAY)
+        raise UsageError("That looks like a key, not like the name of one.", EXPOSED_KEY_HELP)
     if not _NAME.fullmatch(name):  # not repeated: it may be a key all the same
         raise UsageError("That cannot be the name of a key.", "Use letters, digits, dots and dashes.")
     return name
@@ -183,7 +193,9 @@ def stored_name(places: Places, workspace: Path, given: str) -> str:
 def _endpoints(places: Places, workspace: Path) -> Mapping[str, Endpoint]:
     """The endpoints known here. A config that is refused must not keep anybody from storing the key it should name."""
     try:
-        own = config.load(places, workspace).config.endpoints
+        own = config.load_settings(places, workspace).config.endpoints
     except ConfigError:
         own = {}
-    return merged(shipped_endpoints().values(), [own_endpoint(name, data) for name, data in own.items()])
+    return merge_endpoints(
+        load_shipped_endpoints().values(), [parse_own_endpoint(name, data) for name, data in own.items()]
+    )

@@ -12,13 +12,18 @@ import msgspec
 
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
-from roundtable.app.settings.toml_text import dotted, path_of, placed, with_setting
-from roundtable.app.settings.write_config import put_config
+from roundtable.app.settings.toml_text import (
+    format_setting_path,
+    parse_setting_path,
+    set_nested_value,
+    set_toml_setting,
+)
+from roundtable.app.settings.write_config import write_config_file
 from roundtable.core.faults import ConfigError, NotFound
 from roundtable.meetings import MEETINGS
-from roundtable.voices.data_file import nearest
+from roundtable.voices.data_file import suggest_nearest_name
 
-Source = Literal["default", "you", "workspace", "withheld"]
+SettingSource = Literal["default", "you", "workspace", "withheld"]
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -26,46 +31,50 @@ class Setting(msgspec.Struct, frozen=True):
 
     key: str
     value: Any
-    source: Source
+    source: SettingSource
 
 
-def in_force(places: Places, workspace: Path) -> list[Setting]:
+def list_settings(places: Places, workspace: Path) -> list[Setting]:
     """Every setting that has a value, in the order of a config file."""
-    config.load(places, workspace)
-    person, own, withheld = config.layers(places, workspace)
-    layers: list[tuple[Source, dict[str, Any]]] = [("default", _defaults()), ("you", person), ("workspace", own)]
+    config.load_settings(places, workspace)
+    person, own, withheld = config.read_config_layers(places, workspace)
+    layers: list[tuple[SettingSource, dict[str, Any]]] = [("default", _defaults()), ("you", person), ("workspace", own)]
     found: dict[str, Setting] = {}
     for source, values in layers:
         for path, value in _leaves(values, ()):
-            found[dotted(path)] = Setting(dotted(path), value, source)
+            found[format_setting_path(path)] = Setting(format_setting_path(path), value, source)
     return [*found.values(), *(Setting(name, None, "withheld") for name in withheld)]
 
 
-def setting(places: Places, workspace: Path, name: str) -> list[Setting]:
+def find_settings(places: Places, workspace: Path, name: str) -> list[Setting]:
     """A setting, or all those under it."""
-    known = in_force(places, workspace)
+    known = list_settings(places, workspace)
     found = [item for item in known if item.key == name or item.key.startswith(f"{name}.")]
     if not found:
         sections = {item.key.rpartition(".")[0] for item in known}
-        near = nearest(name, [*sections, *(item.key for item in known)]).strip()
+        near = suggest_nearest_name(name, [*sections, *(item.key for item in known)]).strip()
         raise NotFound(f"There is no setting {name}.", near or "`roundtable config` lists those that are set.")
     return found
 
 
-def change(places: Places, workspace: Path, name: str, typed: str, *, for_person: bool) -> tuple[Path, Any]:
+def change_setting(places: Places, workspace: Path, name: str, typed: str, *, for_person: bool) -> tuple[Path, Any]:
     """Set one setting in a config file; the file it was and the value it has now are returned."""
-    path = places.user_config if for_person else config.workspace_config(workspace)
+    path = places.user_config if for_person else config.workspace_config_path(workspace)
     before = path.read_text() if path.exists() else ""
-    place = path_of(name)
+    place = parse_setting_path(name)
     if not place:
         raise NotFound(f"{name} is no name of a setting.", "They look like limits.seat_timeout.")
     values = _values(before, path)
     value = _fitting(values, place, typed, path)
-    config.check_meeting(places, workspace, config.check(placed(values, place, value), path), path)
-    known = for_person or config.is_trusted(places, workspace) or not config.reach(workspace)
-    put_config(path, with_setting(before, place, value, str(path)))
+    config.check_default_meeting(
+        places, workspace, config.parse_config(set_nested_value(values, place, value), path), path
+    )
+    known = (
+        for_person or config.is_workspace_trusted(places, workspace) or not config.list_untrusted_settings(workspace)
+    )
+    write_config_file(path, set_toml_setting(before, place, value, str(path)))
     if not for_person and known:
-        config.trust(places, workspace)
+        config.trust_workspace(places, workspace)
     return path, value
 
 
@@ -81,7 +90,7 @@ def _fitting(values: dict[str, Any], place: tuple[str, ...], typed: str, path: P
     wrong: ConfigError | None = None
     for value in _readings(typed):
         try:
-            config.check(placed(values, place, value), path)
+            config.parse_config(set_nested_value(values, place, value), path)
         except ConfigError as error:
             wrong = wrong or error
         else:

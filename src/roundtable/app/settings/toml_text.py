@@ -15,31 +15,34 @@ from roundtable.core.faults import ConfigError
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _HEADER = re.compile(r"\s*\[([^\[\]]+)\]\s*(#.*)?$")
 
-Path = tuple[str, ...]
+SettingPath = tuple[str, ...]
 
 
-def written(value: Any) -> str:
+def format_toml_value(value: Any) -> str:
     """A value as TOML, in one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
-        inside = ", ".join(f"{key(name)} = {written(item)}" for name, item in cast("Mapping[str, Any]", value).items())
+        inside = ", ".join(
+            f"{format_toml_key(name)} = {format_toml_value(item)}"
+            for name, item in cast("Mapping[str, Any]", value).items()
+        )
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, Sequence):
-        return f"[{', '.join(written(item) for item in cast('Sequence[Any]', value))}]"
+        return f"[{', '.join(format_toml_value(item) for item in cast('Sequence[Any]', value))}]"
     return str(value)
 
 
-def key(name: str) -> str:
+def format_toml_key(name: str) -> str:
     """A key, in quotes only where it needs them."""
-    return name if _BARE.fullmatch(name) else written(name)
+    return name if _BARE.fullmatch(name) else format_toml_value(name)
 
 
-def dotted(path: Path) -> str:
+def format_setting_path(path: SettingPath) -> str:
     """`seats.claude.voices`."""
-    return ".".join(key(name) for name in path)
+    return ".".join(format_toml_key(name) for name in path)
 
 
 class _Line(msgspec.Struct):
@@ -47,18 +50,18 @@ class _Line(msgspec.Struct):
 
     first: int
     last: int
-    path: Path
+    path: SettingPath
     value: Any
 
 
-def with_setting(text: str, path: Path, value: Any, where: str) -> str:
+def set_toml_setting(text: str, path: SettingPath, value: Any, where: str) -> str:
     """The text with one setting changed or added; nothing else in it is touched."""
     lines = text.splitlines()
-    expected = placed(tomllib.loads(text), path, value)
+    expected = set_nested_value(tomllib.loads(text), path, value)
     found = next((line for line in _settings(lines) if line.path == path[: len(line.path)]), None)
     if found is not None:
         inside = path[len(found.path) :]
-        new = placed(found.value, inside, value) if inside else value
+        new = set_nested_value(found.value, inside, value) if inside else value
         lines[found.first : found.last] = [_changed(lines[found.first : found.last], new)]
     else:
         _add(lines, path, value)
@@ -68,28 +71,30 @@ def with_setting(text: str, path: Path, value: Any, where: str) -> str:
             return changed
     except tomllib.TOMLDecodeError:
         pass
-    raise ConfigError(f"{dotted(path)} cannot be changed here without disturbing the file.", f"Edit it: {where}")
+    raise ConfigError(
+        f"{format_setting_path(path)} cannot be changed here without disturbing the file.", f"Edit it: {where}"
+    )
 
 
-def placed(values: Any, path: Path, value: Any) -> dict[str, Any]:
+def set_nested_value(values: Any, path: SettingPath, value: Any) -> dict[str, Any]:
     """The values with one of them set."""
     first, *rest = path
     old = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
-    return {**old, first: placed(old.get(first), tuple(rest), value) if rest else value}
+    return {**old, first: set_nested_value(old.get(first), tuple(rest), value) if rest else value}
 
 
 def _settings(lines: Sequence[str]) -> Iterator[_Line]:
     """Every `key = value` with the section it stands in; a value may run over several lines."""
-    section: Path = ()
+    section: SettingPath = ()
     at = 0
     while at < len(lines):
         if header := _HEADER.match(lines[at]):
-            section = path_of(header[1])
+            section = parse_setting_path(header[1])
         elif lines[at].strip() and not lines[at].lstrip().startswith(("#", "[")):
             for end in range(at + 1, len(lines) + 1):
                 values = _parsed("\n".join(lines[at:end]))
                 if values is not None:
-                    own = path_of(lines[at].partition("=")[0])
+                    own = parse_setting_path(lines[at].partition("=")[0])
                     yield _Line(at, end, (*section, *own), _under(values, own))
                     at = end - 1
                     break
@@ -103,10 +108,10 @@ def _parsed(text: str) -> dict[str, Any] | None:
         return None
 
 
-def path_of(name: str) -> Path:
+def parse_setting_path(name: str) -> SettingPath:
     """`a."b c"` as the names it is made of; empty if it is no name of a setting."""
     values: Any = _parsed(f"{name} = 0")
-    path: Path = ()
+    path: SettingPath = ()
     while isinstance(values, dict):
         inside = cast("dict[str, Any]", values)
         if len(inside) != 1:
@@ -116,7 +121,7 @@ def path_of(name: str) -> Path:
     return path
 
 
-def _under(values: Any, path: Path) -> Any:
+def _under(values: Any, path: SettingPath) -> Any:
     for name in path:
         values = values.get(name, {})
     return values
@@ -125,7 +130,7 @@ def _under(values: Any, path: Path) -> Any:
 def _changed(lines: Sequence[str], value: Any) -> str:
     """The setting with another value; the comment behind it stays."""
     name = lines[0].partition("=")[0].rstrip()
-    return f"{name} = {written(value)}{_comment(lines[-1])}"
+    return f"{name} = {format_toml_value(value)}{_comment(lines[-1])}"
 
 
 def _comment(line: str) -> str:
@@ -137,14 +142,14 @@ def _comment(line: str) -> str:
     return ""
 
 
-def _add(lines: list[str], path: Path, value: Any) -> None:
+def _add(lines: list[str], path: SettingPath, value: Any) -> None:
     """Put a new setting at the end of its section, which is made if it is not there."""
     *section, name = path
-    setting = f"{key(name)} = {written(value)}"
-    headers = {at: path_of(found[1]) for at, line in enumerate(lines) if (found := _HEADER.match(line))}
+    setting = f"{format_toml_key(name)} = {format_toml_value(value)}"
+    headers = {at: parse_setting_path(found[1]) for at, line in enumerate(lines) if (found := _HEADER.match(line))}
     start = next((at for at, item in headers.items() if item == tuple(section)), None)
     if section and start is None:
-        lines += [*([""] if lines else []), f"[{dotted(tuple(section))}]", setting]
+        lines += [*([""] if lines else []), f"[{format_setting_path(tuple(section))}]", setting]
         return
     begin = 0 if start is None else start + 1
     end = next((at for at, line in enumerate(lines) if at >= begin and line.lstrip().startswith("[")), len(lines))

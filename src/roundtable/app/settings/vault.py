@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from roundtable.app.settings.installation import install_command
-from roundtable.app.settings.private_files import alone_with, read_private, write_private
+from roundtable.app.settings.installation import render_install_command
+from roundtable.app.settings.private_files import lock_private_file, read_private_file, write_private_file
 from roundtable.core.faults import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from cryptography.fernet import Fernet
 
 
-RECOMMENDED = 1
+MIN_KEYCHAIN_PRIORITY = 1
 """Backends below this priority fail, forget, or keep passwords in plain text."""
 
 
@@ -42,7 +42,7 @@ class Keychain:
         except ImportError:
             return False
         with _any_error():
-            return keyring.get_keyring().priority >= RECOMMENDED
+            return keyring.get_keyring().priority >= MIN_KEYCHAIN_PRIORITY
 
     def get(self, name: str) -> str | None:
         """The key of that name."""
@@ -77,23 +77,23 @@ def _any_error() -> Generator[None]:
         raise KeychainError(f"The keychain cannot be used ({kind}).", "Unlock it and try again.") from None
 
 
-Place = Literal["keychain", "file", "environment"]
+KeyLocation = Literal["keychain", "file", "environment"]
 
-LONG = 20
+MIN_TAILED_KEY_LENGTH = 20
 """A key of at least so many letters may be told apart by its last four."""
 
 
-class Stored(msgspec.Struct, frozen=True, omit_defaults=True):
+class StoredKey(msgspec.Struct, frozen=True, omit_defaults=True):
     """One key as the file knows it: where it lives and how it ends. A key in the keychain is not in the file at all."""
 
-    place: Place
+    place: KeyLocation
     tail: str = ""
     sealed: str = ""
 
 
 class _Contents(msgspec.Struct, forbid_unknown_fields=True):
     v: Literal[1] = 1
-    keys: dict[str, Stored] = {}
+    keys: dict[str, StoredKey] = {}
 
 
 class Vault:
@@ -104,7 +104,7 @@ class Vault:
         self._seal = seal
         self._keychain = Keychain(f"roundtable {file}")
 
-    def stored(self) -> dict[str, Stored]:
+    def stored(self) -> dict[str, StoredKey]:
         """Every stored key by name; nothing is opened for it."""
         return self._read().keys
 
@@ -115,7 +115,7 @@ class Vault:
             return None
         return self._from_keychain(name) if stored.place == "keychain" else self._unsealed(name, stored.sealed)
 
-    def opened(self, place: Place) -> Iterator[str]:
+    def opened(self, place: KeyLocation) -> Iterator[str]:
         """Every key in one place that can be opened; the others are told of when they are asked for."""
         with suppress(UsageError):
             for name, stored in self.stored().items():
@@ -123,20 +123,20 @@ class Vault:
                     with suppress(UsageError):
                         yield self.get(name) or ""
 
-    def put(self, name: str, value: str) -> Stored:
+    def put(self, name: str, value: str) -> StoredKey:
         """Store a key, in place of an older one of that name; says where it went."""
-        tail = tail_of(value)
+        tail = get_key_tail(value)
         kept = self._to_keychain(name, value)
-        with alone_with(self._file):
+        with lock_private_file(self._file):
             contents = self._read()
-            stored = Stored("keychain", tail) if kept else Stored("file", tail, self._sealed(contents, value))
+            stored = StoredKey("keychain", tail) if kept else StoredKey("file", tail, self._sealed(contents, value))
             contents.keys[name] = stored
             self._write(contents)
         return stored
 
-    def remove(self, name: str) -> Stored | None:
+    def remove(self, name: str) -> StoredKey | None:
         """Forget a key; says where it was."""
-        with alone_with(self._file):
+        with lock_private_file(self._file):
             contents = self._read()
             stored = contents.keys.pop(name, None)
             if stored is not None:
@@ -169,13 +169,13 @@ class Vault:
         if not self._keychain.usable:
             raise KeychainError(
                 f"The key {name} is in a keychain, and there is none that can be used from here.",
-                f"Log in to the desktop, or install the way to it: {install_command('keychain')}",
+                f"Log in to the desktop, or install the way to it: {render_install_command('keychain')}",
             )
 
     # --- the file --------------------------------------------------------------------------------
 
     def _read(self) -> _Contents:
-        data = read_private(self._file)
+        data = read_private_file(self._file)
         try:
             return msgspec.json.decode(data, type=_Contents) if data is not None else _Contents()
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -185,23 +185,23 @@ class Vault:
             ) from None
 
     def _write(self, contents: _Contents) -> None:
-        write_private(self._file, msgspec.json.format(msgspec.json.encode(contents), indent=1))
+        write_private_file(self._file, msgspec.json.format(msgspec.json.encode(contents), indent=1))
 
     def _sealed(self, contents: _Contents, value: str) -> str:
         from cryptography.fernet import Fernet
 
-        seal = read_private(self._seal)
+        seal = read_private_file(self._seal)
         if seal is None:
             if locked := [name for name, stored in contents.keys.items() if stored.place == "file"]:
                 raise self._lost(locked)
             seal = Fernet.generate_key()
-            write_private(self._seal, seal)
+            write_private_file(self._seal, seal)
         return self._fernet(seal).encrypt(value.encode()).decode()
 
     def _unsealed(self, name: str, sealed: str) -> str:
         from cryptography.fernet import InvalidToken
 
-        seal = read_private(self._seal)
+        seal = read_private_file(self._seal)
         if seal is None:
             raise self._lost([name])
         try:
@@ -224,9 +224,9 @@ class Vault:
         )
 
 
-def tail_of(key: str) -> str:
+def get_key_tail(key: str) -> str:
     """Enough of a long key to tell it from others."""
-    return key[-4:] if len(key) >= LONG else ""
+    return key[-4:] if len(key) >= MIN_TAILED_KEY_LENGTH else ""
 
 
 def _again(name: str) -> str:

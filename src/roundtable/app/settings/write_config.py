@@ -13,11 +13,11 @@ import msgspec
 
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
-from roundtable.app.settings.toml_text import dotted, key, written
+from roundtable.app.settings.toml_text import format_setting_path, format_toml_key, format_toml_value
 from roundtable.core.faults import ConfigError, UsageError
 from roundtable.core.values import Seat
 
-BUDGET = 1.0
+DEFAULT_BUDGET_USD = 1.0
 """Dollars per meeting, where seats are paid by the token; a person can see and change it."""
 
 _HEAD = """\
@@ -40,7 +40,7 @@ _NOBODY = """
 """
 
 
-class Draft(msgspec.Struct, frozen=True):
+class ConfigDraft(msgspec.Struct, frozen=True):
     """A config as it is, what would be added to it, and which of the settings are kept as they are."""
 
     path: Path
@@ -54,18 +54,18 @@ class Draft(msgspec.Struct, frozen=True):
         return self.before + self.added
 
 
-def settings_for(seats: Sequence[Seat], *, paid: bool) -> dict[str, Any]:
+def build_seat_settings(seats: Sequence[Seat], *, paid: bool) -> dict[str, Any]:
     """What a new config says about these seats; where some are paid by the token, it states a budget."""
     named = {
         seat.name: {"voices": list(seat.voices), **({"brief": seat.brief} if seat.brief else {})} for seat in seats
     }
     settings: dict[str, Any] = {"table": {"meeting": "council", "seats": list(named)}} if named else {}
     if paid:
-        settings["limits"] = {"budget_usd": BUDGET}
+        settings["limits"] = {"budget_usd": DEFAULT_BUDGET_USD}
     return {**settings, "seats": named}
 
 
-def draft(path: Path, settings: dict[str, Any], where: str) -> Draft:
+def draft_config(path: Path, settings: dict[str, Any], where: str) -> ConfigDraft:
     """What would be added to a config for these settings; what it says already stays."""
     before = path.read_text() if path.exists() else ""
     there = tomllib.loads(before)
@@ -79,27 +79,29 @@ def draft(path: Path, settings: dict[str, Any], where: str) -> Draft:
         kept += [f"{name} (to be set by hand, or with `roundtable config set`)" for name in missing]
     for section, values in _sections(settings):
         if _has(there, section):
-            kept.append(dotted(section))
+            kept.append(format_setting_path(section))
         else:
             lines = "\n".join(_line((*section, name), value) for name, value in values.items())
-            parts.append(f"\n[{dotted(section)}]{_remark(section)}\n{lines}")
+            parts.append(f"\n[{format_setting_path(section)}]{_remark(section)}\n{lines}")
     added = "\n".join(parts) + "\n" if parts else ""
     if added and before and not before.endswith("\n"):
         added = "\n" + added
-    return Draft(path, before, added, tuple(kept))
+    return ConfigDraft(path, before, added, tuple(kept))
 
 
-def write(draft: Draft, places: Places, workspace: Path | None) -> bool:
+def write_config_draft(draft: ConfigDraft, places: Places, workspace: Path | None) -> bool:
     """Put the config in place; in a workspace whose config you knew already, it is trusted. Says whether it is."""
-    config.check(tomllib.loads(draft.after), draft.path)
-    known = workspace is not None and (config.is_trusted(places, workspace) or not config.reach(workspace))
-    put_config(draft.path, draft.after)
+    config.parse_config(tomllib.loads(draft.after), draft.path)
+    known = workspace is not None and (
+        config.is_workspace_trusted(places, workspace) or not config.list_untrusted_settings(workspace)
+    )
+    write_config_file(draft.path, draft.after)
     if workspace is not None and known:
-        config.trust(places, workspace)
+        config.trust_workspace(places, workspace)
     return workspace is None or known
 
 
-def put_config(path: Path, text: str) -> None:
+def write_config_file(path: Path, text: str) -> None:
     """Write a config in one step; never through a link that stands in place of its folder."""
     if path.parent.is_symlink():
         raise UsageError(f"{path.parent} is a link, so nothing is written there.", "Make it a folder of its own.")
@@ -138,7 +140,7 @@ def _has(values: dict[str, Any], section: tuple[str, ...]) -> bool:
 
 
 def _line(path: tuple[str, ...], value: Any) -> str:
-    return f"{key(path[-1])} = {written(value)}{_remark(path)}"
+    return f"{format_toml_key(path[-1])} = {format_toml_value(value)}{_remark(path)}"
 
 
 def _remark(path: tuple[str, ...]) -> str:

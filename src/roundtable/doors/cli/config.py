@@ -34,18 +34,18 @@ def trust_command(yes: bool, take_back: bool) -> None:
       roundtable trust --revoke
     """
     from roundtable.app.settings import config
-    from roundtable.app.settings.places import Places, workspace_of
+    from roundtable.app.settings.places import Places, find_workspace
 
-    places, workspace = Places.of_this_person(), workspace_of(Path.cwd())
+    places, workspace = Places.of_this_person(), find_workspace(Path.cwd())
     if take_back:
-        had = config.revoke(places, workspace)
+        had = config.revoke_workspace_trust(places, workspace)
         click.echo(f"{workspace} is no longer trusted." if had else f"{workspace} was not trusted.", err=True)
         return
-    asked = config.reach(workspace)
+    asked = config.list_untrusted_settings(workspace)
     if not asked:
         click.echo(f"Nothing to trust: the config of {workspace} names no endpoint, program or key.", err=True)
         return
-    if config.is_trusted(places, workspace):
+    if config.is_workspace_trusted(places, workspace):
         click.echo(f"{workspace} is already trusted with its current config.", err=True)
         return
     click.echo(f"The config of {workspace} sets:", err=True)
@@ -57,9 +57,9 @@ def trust_command(yes: bool, take_back: bool) -> None:
     if not yes and not click.confirm("Trust it?", default=False, err=True):
         click.echo("Not trusted; nothing was changed.", err=True)
         click.get_current_context().exit(3)
-    if config.reach(workspace) != asked:
+    if config.list_untrusted_settings(workspace) != asked:
         raise UsageError("The config changed while you were reading it.", "Run `roundtable trust` again.")
-    config.trust(places, workspace)
+    config.trust_workspace(places, workspace)
     click.echo("Trusted.", err=True)
 
 
@@ -89,9 +89,9 @@ def config_group(ctx: click.Context, as_json: bool) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
-    from roundtable.app.settings.settings_view import in_force
+    from roundtable.app.settings.settings_view import list_settings
 
-    _show(in_force(*_here()), as_json=as_json)
+    _show(list_settings(*_here()), as_json=as_json)
 
 
 @config_group.command("get")
@@ -104,13 +104,13 @@ def get_setting_command(key: str, as_json: bool) -> None:
     Example:
       roundtable config get limits.seat_timeout
     """
-    from roundtable.app.settings.settings_view import setting
-    from roundtable.app.settings.toml_text import written
+    from roundtable.app.settings.settings_view import find_settings
+    from roundtable.app.settings.toml_text import format_toml_value
 
-    found = setting(*_here(), key)
+    found = find_settings(*_here(), key)
     if len(found) == 1 and found[0].key == key and not as_json:
         value = found[0].value
-        click.echo(sanitize_line(value if isinstance(value, str) else written(value)))
+        click.echo(sanitize_line(value if isinstance(value, str) else format_toml_value(value)))
         return
     _show(found, as_json=as_json)
 
@@ -129,11 +129,11 @@ def set_setting_command(key: str, value: str, for_person: bool) -> None:
       roundtable config set meetings.council.rounds 1
       roundtable config set seats.gpt.voices openai:gpt-4o --user
     """
-    from roundtable.app.settings.settings_view import change
-    from roundtable.app.settings.toml_text import written
+    from roundtable.app.settings.settings_view import change_setting
+    from roundtable.app.settings.toml_text import format_toml_value
 
-    config_path_command, now = change(*_here(), key, value, for_person=for_person)
-    print_note(f"{key} = {written(now)} in {config_path_command}")
+    config_path_command, now = change_setting(*_here(), key, value, for_person=for_person)
+    print_note(f"{key} = {format_toml_value(now)} in {config_path_command}")
 
 
 @config_group.command("path")
@@ -145,23 +145,23 @@ def config_path_command(for_person: bool) -> None:
     Example:
       $EDITOR "$(roundtable config path)"
     """
-    from roundtable.app.settings.config import workspace_config
+    from roundtable.app.settings.config import workspace_config_path
 
     places, workspace = _here()
-    click.echo(places.user_config if for_person else workspace_config(workspace))
+    click.echo(places.user_config if for_person else workspace_config_path(workspace))
 
 
 def _here() -> tuple[Places, Path]:
-    from roundtable.app.settings.places import Places, workspace_of
+    from roundtable.app.settings.places import Places, find_workspace
 
-    return Places.of_this_person(), workspace_of(Path.cwd())
+    return Places.of_this_person(), find_workspace(Path.cwd())
 
 
 def _show(found: list[Setting], *, as_json: bool) -> None:
-    from roundtable.app.settings.toml_text import written
+    from roundtable.app.settings.toml_text import format_toml_value
 
     if as_json:
         print_json({"v": 1, "settings": found})
         return
-    rows = [(it.key, _SOURCES[it.source], "" if it.value is None else written(it.value)) for it in found]
+    rows = [(it.key, _SOURCES[it.source], "" if it.value is None else format_toml_value(it.value)) for it in found]
     print_table(("setting", "from", "value"), rows)

@@ -20,7 +20,7 @@ from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
-    from roundtable.app.machine.doctor import Report
+    from roundtable.app.machine.doctor import DoctorReport
     from roundtable.app.machine.fault_check import FaultReport, Finding
     from roundtable.app.machine.isolation import Isolation
     from roundtable.app.machine.seat_check import Participant, VoiceCheck
@@ -126,7 +126,7 @@ def _tell(seat: str, check: VoiceCheck) -> None:
     print_note(_line(_sign(check.status == "ok"), f"seat {seat}", _voice(check)))
 
 
-def render_doctor_report(report: Report) -> list[str]:
+def render_doctor_report(report: DoctorReport) -> list[str]:
     """The report for people: a sign, what was looked at, what was found."""
     home, config, store = report.roundtable_home, report.config, report.store
     access = "readable and writable" if home.readable and home.writable else "not writable"
@@ -157,7 +157,7 @@ def render_doctor_report(report: Report) -> list[str]:
     return lines
 
 
-def _verdict(report: Report) -> str:
+def _verdict(report: DoctorReport) -> str:
     if not report.ok:
         return "Problems found."
     if report.deep:
@@ -188,7 +188,7 @@ def _sign(well: bool) -> str:
     return "✓" if well else "✗"
 
 
-def _around(report: Report) -> list[str]:
+def _around(report: DoctorReport) -> list[str]:
     """What else is on this machine; nothing of it has to be there."""
     keys = f"  keys: {report.keys.stored} stored; new keys go to {_KEY_PLACES[report.keys.place]}"
     up = [f"{name} ({pluralize(len(it.models), 'model')})" for name, it in report.services.items() if it.answers]

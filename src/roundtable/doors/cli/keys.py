@@ -41,10 +41,10 @@ def _not_repeated() -> Generator[None]:
     except click.MissingParameter:
         raise
     except click.UsageError:
-        from roundtable.app.settings.secrets import GIVEN_AWAY
+        from roundtable.app.settings.secrets import EXPOSED_KEY_HELP
 
         raise UsageError(
-            "Invalid arguments (not shown: they may contain a key). See `roundtable keys --help`.", GIVEN_AWAY
+            "Invalid arguments (not shown: they may contain a key). See `roundtable keys --help`.", EXPOSED_KEY_HELP
         ) from None
 
 
@@ -82,11 +82,11 @@ def set_key_command(name: str, piped: bool) -> None:
       roundtable keys set openai
       pass show openai | roundtable keys set openai
     """
-    from roundtable.app.settings.secrets import LONGEST, store_key, stored_name
+    from roundtable.app.settings.secrets import MAX_KEY_LENGTH, resolve_key_name, store_key
 
     where = _here()
-    stored_name(*where, name)  # a wrong name is told before anything is typed
-    key = sys.stdin.read(4 * LONGEST) if piped or not sys.stdin.isatty() else _ask(name)
+    resolve_key_name(*where, name)  # a wrong name is told before anything is typed
+    key = sys.stdin.read(4 * MAX_KEY_LENGTH) if piped or not sys.stdin.isatty() else _ask(name)
     stored, replaced = store_key(*where, name, key)
     print_note(f"Stored {stored.name} in {_place(stored)}{', replacing the earlier key' if replaced else ''}.")
     places = where[0]
@@ -152,6 +152,6 @@ def _place(key: KeyState) -> str:
 
 
 def _here() -> tuple[Places, Path]:
-    from roundtable.app.settings.places import Places, workspace_of
+    from roundtable.app.settings.places import Places, find_workspace
 
-    return Places.of_this_person(), workspace_of(Path.cwd())
+    return Places.of_this_person(), find_workspace(Path.cwd())

@@ -28,14 +28,14 @@ from roundtable.doors.cli.watch import session_held_error
 from roundtable.report.figures import format_seconds
 
 if TYPE_CHECKING:
-    from roundtable.app.cost.quote import Quote, SeatQuote, Span
+    from roundtable.app.cost.quote import CostRange, MeetingQuote, SeatQuote
     from roundtable.app.desk import Agenda, Roundtable
 
 
 QUOTE_HEADER = ("Seat", "Voice", "Calls", "Tokens in", "Tokens out", "Cost", "Overhead")
 
 
-def print_quote(quote: Quote, *, as_json: bool) -> None:
+def print_quote(quote: MeetingQuote, *, as_json: bool) -> None:
     """Print all of it on standard output."""
     if as_json:
         print_json({**msgspec.to_builtins(quote), "sentence": quote_sentence(quote)})
@@ -48,7 +48,7 @@ def print_quote(quote: Quote, *, as_json: bool) -> None:
         click.echo(sanitize_line(line))
 
 
-def quote_sentence(quote: Quote) -> str:
+def quote_sentence(quote: MeetingQuote) -> str:
     """`About $0.04, at most $0.31, for 9 to 24 calls; claude uses your plan.`"""
     calls = f"{_counted(quote.calls)} calls"
     if quote.usd.most:
@@ -76,7 +76,7 @@ def _row(seat: SeatQuote) -> tuple[str, ...]:
     return (seat.seat, voice, _counted(seat.calls), *tokens, _cost(seat), _remarks(seat))
 
 
-def _counted(span: Span) -> str:
+def _counted(span: CostRange) -> str:
     low, high = round(span.likely), round(span.most)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 

@@ -12,7 +12,7 @@ from roundtable.core.faults import UsageError
 from roundtable.doors.cli.output import print_note
 
 if TYPE_CHECKING:
-    from roundtable.app.machine.skills import Reader
+    from roundtable.app.machine.skills import SkillAgent
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -62,11 +62,11 @@ def install_skill_command(agents: tuple[str, ...], project: bool, force: bool) -
     """
     from roundtable.app.machine import skills
 
-    def put(reader: Reader) -> None:
-        path = skills.install(reader, _project(project), force=force)
+    def put(reader: SkillAgent) -> None:
+        path = skills.install_skill(reader, _project(project), force=force)
         click.echo(f"{reader.name}: {path}")
 
-    _for_each(skills.readers(agents), put)
+    _for_each(skills.find_skill_agents(agents), put)
     print_note("Restart your agents: a session that is already running does not see the skill.")
 
 
@@ -81,14 +81,14 @@ def remove_skill_command(agents: tuple[str, ...], project: bool, force: bool) ->
     """
     from roundtable.app.machine import skills
 
-    def take(reader: Reader) -> None:
-        path = skills.remove(reader, _project(project), force=force)
+    def take(reader: SkillAgent) -> None:
+        path = skills.remove_skill(reader, _project(project), force=force)
         if path is not None:
             click.echo(f"{reader.name}: {path} is removed")
         elif agents:
             print_note(f"{reader.name} has no Roundtable skill.")
 
-    _for_each(skills.readers(agents or tuple(skills.READERS)), take)
+    _for_each(skills.find_skill_agents(agents or tuple(skills.SKILL_AGENTS)), take)
 
 
 @skill_group.command("show")
@@ -105,17 +105,17 @@ def show_skill_command(phrase: str | None) -> None:
       roundtable skill show --phrase "let cc and opencode both look"
     """
     from roundtable.app.machine import skills
-    from roundtable.app.machine.skills import route
+    from roundtable.app.machine.skills import route_phrase
 
     if phrase is None:
-        click.echo(skills.text(), nl=False)
+        click.echo(skills.render_skill_text(), nl=False)
         return
-    where = route(phrase)
+    where = route_phrase(phrase)
     click.echo(where)
     print_note(ROUTE_EXPLANATIONS[where])
 
 
-def _for_each(readers: Iterable[Reader], act: Callable[[Reader], None]) -> None:
+def _for_each(readers: Iterable[SkillAgent], act: Callable[[SkillAgent], None]) -> None:
     """Do it for every agent; where one cannot have it, the others still do, and the command fails in the end."""
     refused: list[UsageError] = []
     for reader in readers:
@@ -130,6 +130,6 @@ def _for_each(readers: Iterable[Reader], act: Callable[[Reader], None]) -> None:
 
 
 def _project(wanted: bool) -> Path | None:
-    from roundtable.app.settings.places import workspace_of
+    from roundtable.app.settings.places import find_workspace
 
-    return workspace_of(Path.cwd()) if wanted else None
+    return find_workspace(Path.cwd()) if wanted else None

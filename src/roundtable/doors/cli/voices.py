@@ -34,15 +34,15 @@ def voices_command(as_json: bool) -> None:
     Example:
       roundtable voices
     """
-    from roundtable.app.machine.embedded_models import list_models, runtime_there
+    from roundtable.app.machine.embedded_models import is_embedded_runtime_installed, list_embedded_models
 
     async def look(desk: Roundtable) -> dict[str, Any]:
         return {
             "v": 1,
             "endpoints": await desk.setup.list_endpoints(),
             "agents": desk.setup.list_agents(),
-            "embedded": list_models(desk.setup.places),
-            "embedded_runtime": runtime_there(),
+            "embedded": list_embedded_models(desk.setup.places),
+            "embedded_runtime": is_embedded_runtime_installed(),
         }
 
     found = run_at_desk(look)
@@ -64,7 +64,7 @@ def _judges(it: EndpointState) -> str:
 
 
 def _endpoint_note(it: EndpointState) -> str:
-    from roundtable.app.machine.discovery import key_source
+    from roundtable.app.machine.discovery import describe_key_source
 
     if it.local:
         return f"{it.title} at {it.base_url}" if it.answers else f"{it.title}: no server answers at {it.base_url}"
@@ -72,4 +72,4 @@ def _endpoint_note(it: EndpointState) -> str:
     if not it.key_present:
         variable = f"set {name}, or " if it.key.startswith("env:") else ""
         return f"{it.title}: {variable}`roundtable keys set {it.name}`"
-    return f"{it.title}, key from {key_source(it.key, it.key_place)}" if name else f"{it.title}, needs no key"
+    return f"{it.title}, key from {describe_key_source(it.key, it.key_place)}" if name else f"{it.title}, needs no key"

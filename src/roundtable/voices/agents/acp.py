@@ -13,28 +13,28 @@ from typing import Any, cast
 import msgspec
 
 from roundtable.core.faults import FaultKind
-from roundtable.voices.agents.catalog import Agent, Rule
-from roundtable.voices.agents.output_rules import Failure, Reading, number_at, text_at
+from roundtable.voices.agents.catalog import Agent, OutputRule
+from roundtable.voices.agents.output_rules import OutputReader, ReportedFailure, read_event_number, read_event_text
 
-NO_SUCH_METHOD = -32601
+METHOD_NOT_FOUND = -32601
 
 
-def call(method: str, params: Mapping[str, Any]) -> bytes:
+def encode_acp_call(method: str, params: Mapping[str, Any]) -> bytes:
     """Ask for something. The method is the id too: nothing is asked twice before it was answered."""
     return _line(id=method, method=method, params=params)
 
 
-def notice(method: str, params: Mapping[str, Any]) -> bytes:
+def encode_acp_notice(method: str, params: Mapping[str, Any]) -> bytes:
     """Say something that wants no answer."""
     return _line(method=method, params=params)
 
 
-def answer(id: object, result: Mapping[str, Any]) -> bytes:
+def encode_acp_result(id: object, result: Mapping[str, Any]) -> bytes:
     """Answer what the other side asked for."""
     return _line(id=id, result=result)
 
 
-def refusal(id: object, code: int, message: str) -> bytes:
+def encode_acp_error(id: object, code: int, message: str) -> bytes:
     """Decline what the other side asked for."""
     return _line(id=id, error={"code": code, "message": message})
 
@@ -43,7 +43,7 @@ def _line(**message: object) -> bytes:
     return msgspec.json.encode({"jsonrpc": "2.0", **message}) + b"\n"
 
 
-VERSION = 1
+ACP_VERSION = 1
 
 _NEW, _LOAD, _PROMPT = "session/new", "session/load", "session/prompt"
 _LOST = "The session could not be loaded."
@@ -59,11 +59,11 @@ _OFFERED: dict[str, Any] = {
 }
 
 _READS = (
-    Rule(when={_UPDATE: "agent_message_chunk"}, says="params.update.content.text"),
-    Rule(when={_UPDATE: "tool_call"}, begins=True),
-    Rule(when={_UPDATE: "tool_call_update", "params.update.status": "failed"}, denied="params.update.title"),
-    Rule(when={_UPDATE: "notice"}, note="params.update.title"),
-    Rule(
+    OutputRule(when={_UPDATE: "agent_message_chunk"}, says="params.update.content.text"),
+    OutputRule(when={_UPDATE: "tool_call"}, begins=True),
+    OutputRule(when={_UPDATE: "tool_call_update", "params.update.status": "failed"}, denied="params.update.title"),
+    OutputRule(when={_UPDATE: "notice"}, note="params.update.title"),
+    OutputRule(
         when={"id": _PROMPT},
         finish="result.stopReason",
         # The last one is how Gemini CLI tells it.
@@ -79,7 +79,7 @@ _READS = (
 )
 
 
-def over_acp(agent: Agent) -> Agent:
+def adapt_to_acp(agent: Agent) -> Agent:
     """The same agent as it is started to speak this protocol."""
     acp = agent.acp
     assert acp is not None
@@ -97,7 +97,7 @@ def over_acp(agent: Agent) -> Agent:
     )
 
 
-class Errand(msgspec.Struct, frozen=True):
+class AcpTurn(msgspec.Struct, frozen=True):
     """What one turn is about: the words, where the agent works, how it is set, and the session that goes on."""
 
     prompt: str
@@ -145,20 +145,20 @@ class _Entry(msgspec.Struct, rename="camel"):
         return None
 
 
-class Dialogue(Reading):
+class AcpConversation(OutputReader):
     """One turn with an agent: understands what it says, and has ready what it is to be told in return.
 
     The agent may only talk. It is offered no files and no terminal, and every permission it asks for is refused.
     """
 
-    def __init__(self, agent: Agent, errand: Errand) -> None:
+    def __init__(self, agent: Agent, errand: AcpTurn) -> None:
         super().__init__(agent, held=False)
         self._errand = errand
         self._id = errand.session
         self._loads = False
         self._settings: list[tuple[str, dict[str, str]]] = []
         self._replies: list[bytes] = []
-        self._call("initialize", {"protocolVersion": VERSION, "clientCapabilities": _OFFERED})
+        self._call("initialize", {"protocolVersion": ACP_VERSION, "clientCapabilities": _OFFERED})
 
     def reply(self) -> bytes:
         """What the agent is to be told now."""
@@ -167,7 +167,7 @@ class Dialogue(Reading):
 
     def farewell(self) -> bytes:
         """What it is told when we leave in the middle of its answer."""
-        return notice("session/cancel", {"sessionId": self._id}) if self._asked and not self.over else b""
+        return encode_acp_notice("session/cancel", {"sessionId": self._id}) if self._asked and not self.over else b""
 
     def event(self, event: Any) -> str:
         """Take one message; what is said before the question was asked is no answer to it."""
@@ -190,19 +190,19 @@ class Dialogue(Reading):
 
     def _call(self, method: str, params: Mapping[str, Any]) -> None:
         self._awaited = method
-        self._replies.append(call(method, params))
+        self._replies.append(encode_acp_call(method, params))
 
     def _refuse(self, message: Mapping[str, Any]) -> None:
-        method = text_at(message, "method")
-        self.denied = text_at(message, "params.toolCall.title") or method
+        method = read_event_text(message, "method")
+        self.denied = read_event_text(message, "params.toolCall.title") or method
         if method == "session/request_permission":
-            self._replies.append(answer(message["id"], {"outcome": _no(message.get("params"))}))
+            self._replies.append(encode_acp_result(message["id"], {"outcome": _no(message.get("params"))}))
         else:
-            self._replies.append(refusal(message["id"], NO_SUCH_METHOD, "There is no such thing here."))
+            self._replies.append(encode_acp_error(message["id"], METHOD_NOT_FOUND, "There is no such thing here."))
 
     def _failed(self, message: Mapping[str, Any]) -> None:
-        code = int(number_at(message, "error.code"))
-        words = " ".join(filter(None, (text_at(message, path) for path in _WORDS_OF_AN_ERROR)))
+        code = int(read_event_number(message, "error.code"))
+        words = " ".join(filter(None, (read_event_text(message, path) for path in _WORDS_OF_AN_ERROR)))
         kind = FaultKind.UNAUTHORIZED if code == _LOGIN_NEEDED else None
         kind = FaultKind.MISSING if self._awaited.startswith("session/set_") else kind
         self._fail(words or f"error {code}", kind, code if 400 <= code < 600 else 0)
@@ -210,7 +210,7 @@ class Dialogue(Reading):
             self.note = _LOST
 
     def _fail(self, words: str, kind: FaultKind | None, status: int = 0) -> None:
-        self.failure = Failure(Rule(when={}, kind=kind), words, status)
+        self.failure = ReportedFailure(OutputRule(when={}, kind=kind), words, status)
 
     def _proceed(self, message: Mapping[str, Any]) -> None:
         """Take the answer to what was asked last, and ask the next thing."""
@@ -225,7 +225,7 @@ class Dialogue(Reading):
             self._fail(f"gave an answer of another shape: {error}", FaultKind.MALFORMED)
 
     def _greeted(self, greeting: _Greeting) -> None:
-        if greeting.protocol_version != VERSION:
+        if greeting.protocol_version != ACP_VERSION:
             self._fail(f"speaks version {greeting.protocol_version} of the protocol.", FaultKind.MISSING)
             return
         self._loads = (greeting.agent_capabilities or {}).get("loadSession") is True

@@ -21,22 +21,30 @@ import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Message, Reply, Request, Usage
-from roundtable.voices.agents.acp import Dialogue, Errand, over_acp
-from roundtable.voices.agents.catalog import Agent, editing
-from roundtable.voices.agents.faults import Judge
-from roundtable.voices.agents.output_rules import Reading
-from roundtable.voices.agents.process import LEAVING, Child, Heard
-from roundtable.voices.agents.workdirs import SEAT_VARIABLE, Kept, Memory, allowed, filled, goes_on, secrets_in
-from roundtable.voices.prices import price_of
-from roundtable.voices.rate_limits import Pace, TooSlow, rushed
+from roundtable.voices.agents.acp import AcpConversation, AcpTurn, adapt_to_acp
+from roundtable.voices.agents.catalog import Agent, allow_agent_edits
+from roundtable.voices.agents.faults import AgentFaultClassifier
+from roundtable.voices.agents.output_rules import OutputReader
+from roundtable.voices.agents.process import EXIT_GRACE_SECONDS, AgentOutput, AgentProcess
+from roundtable.voices.agents.workdirs import (
+    SEAT_VARIABLE,
+    NativeSession,
+    NativeSessionCache,
+    fill_placeholders,
+    filter_agent_environment,
+    find_environment_secrets,
+    is_continuable_request,
+)
+from roundtable.voices.prices import compute_token_price
+from roundtable.voices.rate_limits import CallPacer, RateLimitWaitError, create_rate_limit_fault
 
-MAX_ANSWER = 4 * 1024 * 1024
+MAX_AGENT_ANSWER = 4 * 1024 * 1024
 """Characters of one answer; more is no answer."""
 
-AFTERTHOUGHT = 1.0
+RETRY_GRACE_SECONDS = 1.0
 """Seconds an agent has to explain a failure it means to retry, before it is ended for it."""
 
-BREATH = 1.0
+HEARTBEAT_SECONDS = 1.0
 """Seconds without a word after which an agent at work gives a sign of life."""
 
 _TROUBLES = 40
@@ -44,15 +52,17 @@ _RUSTLE = 0.05
 _CUT = {"length", "max_tokens", "max_turn_requests"}
 _REFUSED = {"refusal", "content-filter", "content_filter"}
 
-Kind = Literal["cli", "acp"]
+AgentKind = Literal["cli", "acp"]
 """How an agent is talked to: by its own command line, or by the Agent Client Protocol."""
 
 
 class AgentVoice:
     """One agent and one model. All voices of an agent share its pace."""
 
-    def __init__(self, agent: Agent, model: str, environ: Mapping[str, str], pace: Pace, kind: Kind = "cli") -> None:
-        agent = over_acp(agent) if kind == "acp" else agent
+    def __init__(
+        self, agent: Agent, model: str, environ: Mapping[str, str], pace: CallPacer, kind: AgentKind = "cli"
+    ) -> None:
+        agent = adapt_to_acp(agent) if kind == "acp" else agent
         self.name = f"{kind}:{agent.name}:{model}" if model else f"{kind}:{agent.name}"
         self.vendor = agent.vendor_of(model)
         self.structured = agent.structured
@@ -62,8 +72,8 @@ class AgentVoice:
         self._model = model
         self._environ = environ
         self._pace = pace
-        self._kind: Kind = kind
-        self._memory = Memory()
+        self._kind: AgentKind = kind
+        self._memory = NativeSessionCache()
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
         """Ask once; retries are the engine's. A session the agent has lost is told anew, which asks no model twice."""
@@ -74,22 +84,22 @@ class AgentVoice:
                     if not isinstance(item, str):
                         self._pace.heard(item)
                     yield item
-        except TooSlow as error:
-            yield rushed(self.name, error)
+        except RateLimitWaitError as error:
+            yield create_rate_limit_fault(self.name, error)
 
     async def close(self) -> None:
         """Forget the native sessions and remove their folders. Nothing of ours runs between calls."""
         self._memory.clear()
 
     async def _speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
-        program = program_of(self._agent, self._environ)
+        program = find_agent_program(self._agent, self._environ)
         if isinstance(program, Fault):
             yield program
             return
         kept = self._memory.take(request)
         try:
             while True:
-                agent = editing(self._agent) if request.workplace else self._agent
+                agent = allow_agent_edits(self._agent) if request.workplace else self._agent
                 run = _Run(agent, self._model, request, kept, self._environ, self._kind)
                 async with aclosing(run.speak(program)) as speech:
                     async for piece in speech:
@@ -102,7 +112,7 @@ class AgentVoice:
             self._memory.give_back(request, kept)
 
 
-def program_of(agent: Agent, environ: Mapping[str, str]) -> str | Fault:
+def find_agent_program(agent: Agent, environ: Mapping[str, str]) -> str | Fault:
     """Where the agent's program is."""
     found = shutil.which(Path(agent.command).expanduser(), path=environ.get("PATH"))
     if found:
@@ -115,7 +125,13 @@ class _Run:
     """One process of an agent, from its start to its verdict."""
 
     def __init__(
-        self, agent: Agent, model: str, request: Request, kept: Kept, environ: Mapping[str, str], kind: Kind
+        self,
+        agent: Agent,
+        model: str,
+        request: Request,
+        kept: NativeSession,
+        environ: Mapping[str, str],
+        kind: AgentKind,
     ) -> None:
         self._agent = agent
         self._model = model
@@ -129,7 +145,7 @@ class _Run:
         self._resumes = bool(self._id)
         self._used_before = kept.used
         held = request.schema is not None
-        self._reading = Dialogue(agent, self._errand()) if kind == "acp" else Reading(agent, held=held)
+        self._reading = AcpConversation(agent, self._errand()) if kind == "acp" else OutputReader(agent, held=held)
         self._troubles: deque[str] = deque(maxlen=_TROUBLES)
         self._retrying = self._noted = ""
         self.lost = False
@@ -139,11 +155,11 @@ class _Run:
         """The words as they come; afterwards `ending` says how it ended."""
         kept, values = self._kept, self._values()
         kept.folder.write(self._agent.files, values)
-        argv = [program, *(filled(word, values) for word in self._argv())]
+        argv = [program, *(fill_placeholders(word, values) for word in self._argv())]
         try:
             greeting = self._reading.reply()
             opening = greeting or self._stdin()
-            child = await Child.start(argv, opening, self._work, self._environment, stays=bool(greeting))
+            child = await AgentProcess.start(argv, opening, self._work, self._environment, stays=bool(greeting))
         except OSError as error:
             message = f"{self._agent.name} cannot be started: {error.strerror}."
             self.ending = Fault.of(FaultKind.CRASHED, message, retryable=False)
@@ -157,12 +173,12 @@ class _Run:
             await child.end()
         self._settle()
 
-    async def _listen(self, child: Child) -> AsyncGenerator[str]:
+    async def _listen(self, child: AgentProcess) -> AsyncGenerator[str]:
         loop = asyncio.get_running_loop()
         began = spoke = breathed = loop.time()
         reading = self._reading
         while not (reading.over or reading.failure):
-            limit = AFTERTHOUGHT if self._retrying else self._agent.idle or self._request.timeout
+            limit = RETRY_GRACE_SECONDS if self._retrying else self._agent.idle or self._request.timeout
             left = min(spoke + limit, began + self._request.timeout) - loop.time()
             heard = await child.hear(max(left, 0.0))
             if heard is None:
@@ -172,10 +188,10 @@ class _Run:
                 words = reading.line(heard.text)
                 child.tell(reading.reply())
                 spoke = loop.time() if self._goes_on(words) else spoke
-                if reading.size > MAX_ANSWER:
+                if reading.size > MAX_AGENT_ANSWER:
                     self.ending = self._judge().flooded()
                     return
-                if words or spoke - breathed >= BREATH:
+                if words or spoke - breathed >= HEARTBEAT_SECONDS:
                     breathed = spoke
                     yield words
             elif heard.what == "trouble":
@@ -183,7 +199,7 @@ class _Run:
             else:
                 self.ending = await self._broken(child, heard)
                 return
-        code = await child.leave(LEAVING if reading.failure is None else AFTERTHOUGHT / 4)
+        code = await child.leave(EXIT_GRACE_SECONDS if reading.failure is None else RETRY_GRACE_SECONDS / 4)
         await self._catch_up(child)
         self.ending = self._verdict(code)
 
@@ -198,7 +214,7 @@ class _Run:
             self._troubled(self._noted)
         return True
 
-    def _overhear(self, heard: Heard) -> bool:
+    def _overhear(self, heard: AgentOutput) -> bool:
         """Keep what it says of its troubles; whether this is a failure it means to retry in silence."""
         line = heard.text.decode(errors="replace").strip()
         if line and not (self._agent.chatter and self._agent.chatter in line):
@@ -212,14 +228,14 @@ class _Run:
         self._retrying = line
         return True
 
-    async def _broken(self, child: Child, heard: Heard) -> Fault:
+    async def _broken(self, child: AgentProcess, heard: AgentOutput) -> Fault:
         if heard.what == "flood":
             return self._judge().flooded()
         code = await child.leave()
         await self._catch_up(child)
         return self._judge().broke_off(self._reading, code)
 
-    async def _catch_up(self, child: Child) -> None:
+    async def _catch_up(self, child: AgentProcess) -> None:
         """Read what it still had to say of its troubles, where there are any."""
         while not self._spoke_well() and (heard := await child.hear(_RUSTLE)) is not None:
             if heard.what == "trouble":
@@ -228,8 +244,8 @@ class _Run:
     def _spoke_well(self) -> bool:
         return self._reading.over and self._reading.failure is None and bool(self._reading.text.strip())
 
-    def _judge(self) -> Judge:
-        return Judge(self._agent, secrets_in(self._environment), list(self._troubles))
+    def _judge(self) -> AgentFaultClassifier:
+        return AgentFaultClassifier(self._agent, find_environment_secrets(self._environment), list(self._troubles))
 
     def _out_of_patience(self, limit: float, waited: float) -> Fault:
         judge = self._judge()
@@ -253,7 +269,7 @@ class _Run:
 
     async def billed(self) -> Reply | Fault:
         """How it ended, with what that used and cost: a turn that failed was paid for all the same."""
-        usage = await bill(self._agent, self._reading, self._spent(), self._model, self._environment)
+        usage = await price_agent_usage(self._agent, self._reading, self._spent(), self._model, self._environment)
         return msgspec.structs.replace(self.ending, usage=usage)
 
     def _spent(self) -> Usage:
@@ -285,7 +301,7 @@ class _Run:
     def _argv(self) -> list[str]:
         """The arguments, with each part that applies put in its place."""
         agent = self._agent
-        kept = agent.keeps_session and goes_on(self._request)
+        kept = agent.keeps_session and is_continuable_request(self._request)
         parts = {
             "{hands}": agent.hands,
             "{model}": agent.model if self._model else (),
@@ -300,13 +316,13 @@ class _Run:
             "id": self._id,
             "name": self._model,
             "form": json.dumps(self._request.schema) if self._request.schema is not None else "",
-            "system": system_text(self._request.messages),
+            "system": render_agent_system(self._request.messages),
         }
 
-    def _errand(self) -> Errand:
+    def _errand(self) -> AcpTurn:
         agent, model = self._agent, self._model
         assert agent.acp is not None
-        return Errand(
+        return AcpTurn(
             self._prompt(),
             str(self._work),
             mode=agent.acp.mode,
@@ -317,30 +333,32 @@ class _Run:
 
     def _stdin(self) -> bytes:
         text = self._prompt()
-        return filled(self._agent.stdin, {"prompt": text, "json": json.dumps(text)}).encode()
+        return fill_placeholders(self._agent.stdin, {"prompt": text, "json": json.dumps(text)}).encode()
 
     def _prompt(self) -> str:
         new = self._request.messages[len(self._kept.said) :] if self._resumes else self._request.messages
-        text = conversation_text(new)
+        text = render_agent_conversation(new)
         if self._agent.system_in_prompt and not self._resumes:
-            text = f"<instructions>\n{system_text(new)}\n</instructions>\n\n{text}"
+            text = f"<instructions>\n{render_agent_system(new)}\n</instructions>\n\n{text}"
         return text
 
     def _variables(self, environ: Mapping[str, str]) -> dict[str, str]:
         agent = self._agent
-        variables = allowed(environ, (*agent.variables, *agent.key_variables))
+        variables = filter_agent_environment(environ, (*agent.variables, *agent.key_variables))
         variables |= {**self._request.variables, SEAT_VARIABLE: self._request.seat}
-        return variables | {name: filled(value, self._names) for name, value in agent.set.items()}
+        return variables | {name: fill_placeholders(value, self._names) for name, value in agent.set.items()}
 
 
 def _filled_in(data: Any, values: Mapping[str, str]) -> Any:
     """The same data, with every text in it filled in."""
     if isinstance(data, dict):
         return {name: _filled_in(value, values) for name, value in cast("dict[str, Any]", data).items()}
-    return filled(data, values) if isinstance(data, str) else data
+    return fill_placeholders(data, values) if isinstance(data, str) else data
 
 
-async def bill(agent: Agent, reading: Reading, used: Usage, asked: str, environ: Mapping[str, str]) -> Usage:
+async def price_agent_usage(
+    agent: Agent, reading: OutputReader, used: Usage, asked: str, environ: Mapping[str, str]
+) -> Usage:
     """The same usage with its price. What a subscription pays for costs nothing, and has a price all the same."""
     cost = await _cost(agent.prices, (reading.model, asked), used)
     if not _on_plan(agent, reading, environ):
@@ -348,7 +366,7 @@ async def bill(agent: Agent, reading: Reading, used: Usage, asked: str, environ:
     return msgspec.structs.replace(used, cost_usd=0.0, plan_tokens=used.tokens, plan_usd=cost)
 
 
-def _on_plan(agent: Agent, reading: Reading, environ: Mapping[str, str]) -> bool:
+def _on_plan(agent: Agent, reading: OutputReader, environ: Mapping[str, str]) -> bool:
     """A key pays before a plan does, whatever the agent calls it; else it knows best, and else it is the login."""
     if agent.keyed(environ):
         return False
@@ -360,31 +378,34 @@ async def _cost(prices: str, models: tuple[str, ...], used: Usage) -> float | No
     if used.cost_usd or not used.tokens:
         return used.cost_usd
     for model in models if prices else ():
-        cost = await price_of(prices, model, used) if model else None
+        cost = await compute_token_price(prices, model, used) if model else None
         if cost is not None:
             return cost
     return None
 
 
-PLAIN = "You take part in a discussion. Answer in plain text."
+DEFAULT_SYSTEM = "You take part in a discussion. Answer in plain text."
 """What an agent is told to be where nobody says."""
 
 
-def system_text(messages: Sequence[Message]) -> str:
+def render_agent_system(messages: Sequence[Message]) -> str:
     """Everything the agent is told before the conversation begins."""
-    return "\n\n".join(sound(message.text) for message in messages if message.role == "system") or PLAIN
+    return (
+        "\n\n".join(sanitize_agent_input(message.text) for message in messages if message.role == "system")
+        or DEFAULT_SYSTEM
+    )
 
 
-def conversation_text(messages: Sequence[Message]) -> str:
+def render_agent_conversation(messages: Sequence[Message]) -> str:
     """A single question as it is; what came before it is read out first, each turn between marks."""
     *earlier, last = [message for message in messages if message.role != "system"] or [Message("user", "")]
     if not earlier:
-        return sound(last.text)
+        return sanitize_agent_input(last.text)
     turns = [f'<turn by="{_who(message)}">\n{_inside(message)}\n</turn>' for message in earlier]
-    return "\n\n".join(["This was said so far:", *turns, "Now answer this:", sound(last.text)])
+    return "\n\n".join(["This was said so far:", *turns, "Now answer this:", sanitize_agent_input(last.text)])
 
 
-def sound(text: str) -> str:
+def sanitize_agent_input(text: str) -> str:
     """The text without what no pipe can carry: half characters and nulls."""
     return text.encode(errors="replace").decode().replace("\0", "")
 
@@ -394,4 +415,4 @@ def _who(message: Message) -> str:
 
 
 def _inside(message: Message) -> str:
-    return sound(message.text).replace("</turn", "<\\/turn")
+    return sanitize_agent_input(message.text).replace("</turn", "<\\/turn")

@@ -10,16 +10,16 @@ from typing import Any
 import msgspec
 
 from roundtable.core.faults import ConfigError, FaultKind
-from roundtable.voices.data_file import fill, nearest, parse_table
+from roundtable.voices.data_file import convert_data, parse_data_file, suggest_nearest_name
 
-Match = dict[str, str | int | bool]
+EventPattern = dict[str, str | int | bool]
 """Values that must stand at certain paths of a line, such as `{"type" = "result", "is_error" = true}`."""
 
 
-class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class OutputRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How one kind of line is read: the first rule whose `when` fits a line applies. Values are paths into the line."""
 
-    when: Match
+    when: EventPattern
     says: str = ""
     """A piece of the answer."""
     message: str = ""
@@ -44,7 +44,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     model: str = ""
     finish: str = ""
     """Why the model stopped."""
-    plan: Match = {}
+    plan: EventPattern = {}
     """Fits when a subscription pays."""
     input: tuple[str, ...] = ()
     output: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
         return bool(self.fails or self.reason)
 
 
-class Sign(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class FaultSign(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """An exit code or words by which this agent tells a certain fault."""
 
     kind: FaultKind
@@ -73,7 +73,7 @@ class Sign(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
         return (bool(self.exit) and self.exit == code) or any(word.lower() in text for word in self.words)
 
 
-class Local(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class LocalServerSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How to point the agent at a server on this machine. `files` are written into a HOME of its own."""
 
     dialect: str
@@ -83,7 +83,7 @@ class Local(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     files: dict[str, str] = {}
 
 
-class Acp(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class AcpSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How the agent is started to speak the Agent Client Protocol, where that differs from its command line."""
 
     argv: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ class Acp(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     """How a person gets the adapter."""
 
 
-class Edits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class EditSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What differs where the agent may edit the files of the folder it runs in, and no others."""
 
     hands: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     name: str
     command: str
     argv: tuple[str, ...]
-    reads: tuple[Rule, ...]
+    reads: tuple[OutputRule, ...]
     title: str = ""
     vendor: str = ""
     prices: str = ""
@@ -142,7 +142,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     version: tuple[str, ...] = ("--version",)
     hands: tuple[str, ...] = ()
     """What keeps it from changing anything."""
-    edits: Edits | None = None
+    edits: EditSetup | None = None
     model: tuple[str, ...] = ()
     schema: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
@@ -165,9 +165,9 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """A line on standard error that means it failed and tries again in silence. Retries are the engine's."""
     chatter: str = ""
     """Lines with these words on standard error are of no interest to anybody."""
-    signs: tuple[Sign, ...] = ()
-    local: Local | None = None
-    acp: Acp | None = None
+    signs: tuple[FaultSign, ...] = ()
+    local: LocalServerSetup | None = None
+    acp: AcpSetup | None = None
 
     @property
     def can_edit(self) -> bool:
@@ -194,7 +194,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         return self.vendor or (maker if slash else self.name)
 
 
-def editing(agent: Agent) -> Agent:
+def allow_agent_edits(agent: Agent) -> Agent:
     """The same agent, let edit the files of the folder it runs in."""
     assert agent.edits is not None
     edits = agent.edits
@@ -203,34 +203,34 @@ def editing(agent: Agent) -> Agent:
     )
 
 
-def read_agent(name: str, data: Mapping[str, Any], where: str = "") -> Agent:
+def parse_agent_definition(name: str, data: Mapping[str, Any], where: str = "") -> Agent:
     """An agent from a data file or a config section."""
     where = where or f"agents.{name}"
-    agent = fill(Agent, {**data, "name": name}, where)
+    agent = convert_data(Agent, {**data, "name": name}, where)
     if agent.concurrency < 1:
         raise ConfigError(f"{where}: concurrency must be 1 or more.", "Leave it out for 4.")
     return agent
 
 
 @cache
-def shipped_agents() -> dict[str, Agent]:
+def load_shipped_agents() -> dict[str, Agent]:
     """The catalog that comes with the product, one data file each."""
     folder = resources.files("roundtable.voices") / "catalog" / "agents"
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
     return {
-        name: read_agent(name, parse_table(item.read_bytes(), item.name), item.name)
+        name: parse_agent_definition(name, parse_data_file(item.read_bytes(), item.name), item.name)
         for item in files
         for name in (item.name.removesuffix(".toml"),)
     }
 
 
-def with_own(own: Mapping[str, Mapping[str, Any]], where: str = "") -> dict[str, Agent]:
+def merge_own_agents(own: Mapping[str, Mapping[str, Any]], where: str = "") -> dict[str, Agent]:
     """The catalog with a person's own settings laid over it; a new name must describe a whole agent."""
-    agents = dict(shipped_agents())
+    agents = dict(load_shipped_agents())
     for name, data in own.items():
         known: dict[str, Any] = msgspec.to_builtins(agents[name]) if name in agents else {}
         if not known and "argv" not in data:
-            near = nearest(name, agents)
+            near = suggest_nearest_name(name, agents)
             raise ConfigError(f"{where}agents.{name}: there is no such agent.{near}", f"Known: {', '.join(agents)}.")
-        agents[name] = read_agent(name, {**known, **data}, f"{where}agents.{name}")
+        agents[name] = parse_agent_definition(name, {**known, **data}, f"{where}agents.{name}")
     return agents

@@ -6,8 +6,8 @@ import re
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.voices.agents.catalog import Agent
-from roundtable.voices.agents.output_rules import Reading
-from roundtable.voices.provider_text import EXCERPT, excerpt, kind_of_status
+from roundtable.voices.agents.output_rules import OutputReader
+from roundtable.voices.provider_text import MAX_EXCERPT, classify_http_status, excerpt_provider_text
 
 _STATUS = re.compile(r"(?:status|code|error|HTTP)\W{1,4}([45]\d\d)\b|\(([45]\d\d)\)", re.IGNORECASE)
 
@@ -28,7 +28,7 @@ _BY_WORD = (
 )
 
 
-class Judge:
+class AgentFaultClassifier:
     """Names the fault of one run. Secrets the agent was given never come back in its words."""
 
     def __init__(self, agent: Agent, secrets: list[str], troubles: list[str]) -> None:
@@ -37,7 +37,7 @@ class Judge:
         self._secrets = secrets
         self._troubles = troubles
 
-    def told(self, reading: Reading, code: int | None) -> Fault:
+    def told(self, reading: OutputReader, code: int | None) -> Fault:
         """The agent said itself that it failed."""
         failure = reading.failure
         assert failure is not None
@@ -58,15 +58,15 @@ class Judge:
         kind = _kind(words.lower(), status or _status_in(words) or _status_in(self.last_trouble))
         return self._fault(kind, words)
 
-    def silent(self, reading: Reading, seconds: float) -> Fault:
+    def silent(self, reading: OutputReader, seconds: float) -> Fault:
         """It said nothing for too long."""
-        last = excerpt(reading.note or self.last_trouble or reading.text[-EXCERPT:], *self._secrets)
+        last = excerpt_provider_text(reading.note or self.last_trouble or reading.text[-MAX_EXCERPT:], *self._secrets)
         said = f" It said last: {last}" if last else " It had said nothing at all."
         return Fault.of(FaultKind.TIMEOUT, f"{self._who} was silent for {seconds:.0f} s.{said}")
 
-    def late(self, reading: Reading, seconds: float) -> Fault:
+    def late(self, reading: OutputReader, seconds: float) -> Fault:
         """It was not done in time."""
-        last = excerpt(reading.note or self.last_trouble, *self._secrets)
+        last = excerpt_provider_text(reading.note or self.last_trouble, *self._secrets)
         said = f" It said last: {last}" if last else ""
         return Fault.of(FaultKind.TIMEOUT, f"{self._who} was not done within {seconds:.0f} s.{said}")
 
@@ -74,7 +74,7 @@ class Judge:
         """It said more than anybody would read."""
         return Fault.of(FaultKind.MALFORMED, f"{self._who} wrote without end.", retryable=False)
 
-    def broke_off(self, reading: Reading, code: int | None) -> Fault:
+    def broke_off(self, reading: OutputReader, code: int | None) -> Fault:
         """It ended without having said that it was done."""
         words = self.last_trouble or reading.note
         for sign in self._agent.signs:
@@ -94,7 +94,7 @@ class Judge:
         kind = FaultKind.MALFORMED if words else FaultKind.EMPTY
         return self._fault(kind, f"said nothing that could be read. {words}")
 
-    def wordless(self, reading: Reading) -> Fault:
+    def wordless(self, reading: OutputReader) -> Fault:
         """It said that it was done, and nothing else."""
         if reading.denied:
             return self._fault(FaultKind.PERMISSION, f"wanted to do what it may not do here: {reading.denied}")
@@ -114,14 +114,16 @@ class Judge:
             help = help or self._agent.help
         # The same request would be refused the same way again.
         retryable = False if kind is FaultKind.MALFORMED else None
-        return Fault.of(kind, f"{self._who}: {excerpt(words, *self._secrets)}", retryable=retryable, help=help)
+        return Fault.of(
+            kind, f"{self._who}: {excerpt_provider_text(words, *self._secrets)}", retryable=retryable, help=help
+        )
 
 
 def _kind(words: str, status: int, otherwise: FaultKind = FaultKind.SERVER) -> FaultKind:
     by_word = next((kind for kind, signs in _BY_WORD if any(sign in words for sign in signs)), None)
     # A limit on requests may well mention the context or a minute's quota: the status is the surer sign.
     if status and (by_word not in (FaultKind.QUOTA, FaultKind.CONTEXT_OVERFLOW, FaultKind.REFUSED) or status == 429):
-        return kind_of_status(status)
+        return classify_http_status(status)
     return by_word or otherwise
 
 

@@ -8,20 +8,20 @@ from typing import Any, cast
 import msgspec
 
 from roundtable.core.values import Usage
-from roundtable.voices.agents.catalog import Agent, Match, Rule
+from roundtable.voices.agents.catalog import Agent, EventPattern, OutputRule
 
 _decode = msgspec.json.Decoder().decode
 
 
-class Failure(msgspec.Struct, frozen=True):
+class ReportedFailure(msgspec.Struct, frozen=True):
     """A failure as the agent told it."""
 
-    rule: Rule
+    rule: OutputRule
     message: str
     status: int = 0
 
 
-class Reading:
+class OutputReader:
     """One run being read. `line` takes a line and returns the words in it."""
 
     def __init__(self, agent: Agent, *, held: bool) -> None:
@@ -34,7 +34,7 @@ class Reading:
         self.size = 0
         self.understood = False
         self.over = False
-        self.failure: Failure | None = None
+        self.failure: ReportedFailure | None = None
         self.note = ""
         self.denied = ""
         self.session = ""
@@ -59,15 +59,15 @@ class Reading:
 
     def event(self, event: Any) -> str:
         """Take what one line holds, and return the words in it."""
-        rule = next((rule for rule in self._rules if fits(rule.when, event)), None)
+        rule = next((rule for rule in self._rules if matches_agent_event(rule.when, event)), None)
         if rule is None:
             return ""
         self.understood = True
         self._remember(rule, event)
         words = self._words(rule, event)
         if rule.failing:
-            words_of_it = text_at(event, rule.fails) or self.note or rule.reason
-            self.failure = Failure(rule, words_of_it, int(number_at(event, rule.status)))
+            words_of_it = read_event_text(event, rule.fails) or self.note or rule.reason
+            self.failure = ReportedFailure(rule, words_of_it, int(read_event_number(event, rule.status)))
         if rule.ends:
             self.over = True
             words += self._closing()
@@ -81,20 +81,20 @@ class Reading:
         """What it is told when we leave before it is done."""
         return b""
 
-    def _remember(self, rule: Rule, event: Any) -> None:
-        self.session = text_at(event, rule.session) or self.session
-        self.model = text_at(event, rule.model) or self.model
-        self.finish = text_at(event, rule.finish) or self.finish
-        self.note = text_at(event, rule.note) or self.note
-        self.denied = text_at(event, rule.denied) or self.denied
-        self._answer = text_at(event, rule.answer) or self._answer
+    def _remember(self, rule: OutputRule, event: Any) -> None:
+        self.session = read_event_text(event, rule.session) or self.session
+        self.model = read_event_text(event, rule.model) or self.model
+        self.finish = read_event_text(event, rule.finish) or self.finish
+        self.note = read_event_text(event, rule.note) or self.note
+        self.denied = read_event_text(event, rule.denied) or self.denied
+        self._answer = read_event_text(event, rule.answer) or self._answer
         if rule.plan:
-            self.plan = fits(rule.plan, event)
+            self.plan = matches_agent_event(rule.plan, event)
         self.usage = self.usage.plus(_usage(rule, event))
 
-    def _words(self, rule: Rule, event: Any) -> str:
-        whole = text_at(event, rule.message)
-        words = whole or text_at(event, rule.says)
+    def _words(self, rule: OutputRule, event: Any) -> str:
+        whole = read_event_text(event, rule.message)
+        words = whole or read_event_text(event, rule.says)
         self._gap = self._gap or rule.begins or bool(whole)
         if not words or self._silent:
             return ""
@@ -115,28 +115,28 @@ class Reading:
         return words
 
 
-def _usage(rule: Rule, event: Any) -> Usage:
+def _usage(rule: OutputRule, event: Any) -> Usage:
     return Usage(
-        int(sum(number_at(event, path) for path in rule.input)),
-        int(sum(number_at(event, path) for path in rule.output)),
-        int(number_at(event, rule.cached)),
+        int(sum(read_event_number(event, path) for path in rule.input)),
+        int(sum(read_event_number(event, path) for path in rule.output)),
+        int(read_event_number(event, rule.cached)),
         _number(event, rule.cost),
-        int(number_at(event, rule.written)),
+        int(read_event_number(event, rule.written)),
     )
 
 
-def fits(match: Match, event: Any) -> bool:
+def matches_agent_event(match: EventPattern, event: Any) -> bool:
     """Whether every value stands where it must."""
     return all(_at(event, path) == value for path, value in match.items())
 
 
-def text_at(event: Any, path: str) -> str:
+def read_event_text(event: Any, path: str) -> str:
     """The text at a path such as `error.data.message`; empty where there is none."""
     found = _at(event, path) if path else None
     return found if isinstance(found, str) else ""
 
 
-def number_at(event: Any, path: str) -> float:
+def read_event_number(event: Any, path: str) -> float:
     """The number at a path; 0 where there is none."""
     return _number(event, path) or 0
 

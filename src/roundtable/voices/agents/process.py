@@ -13,11 +13,11 @@ from typing import Literal
 
 import msgspec
 
-MAX_LINE = 4 * 1024 * 1024
-MAX_OUTPUT = 64 * 1024 * 1024
+MAX_AGENT_LINE = 4 * 1024 * 1024
+MAX_AGENT_OUTPUT = 64 * 1024 * 1024
 """Bytes of one line and of one run; more is no answer."""
 
-LEAVING = 2.0
+EXIT_GRACE_SECONDS = 2.0
 """Seconds an agent has, after its last word, to put its things away."""
 
 _GONE = 3.0
@@ -27,27 +27,27 @@ _WATCHER = str(Path(__file__).with_name("watcher.py"))
 _CHUNK = 64 * 1024
 
 
-class Heard(msgspec.Struct, frozen=True):
+class AgentOutput(msgspec.Struct, frozen=True):
     """One thing a run said: a line of its answer, a line about its troubles, too much, or nothing more."""
 
     what: Literal["line", "trouble", "flood", "end"]
     text: bytes = b""
 
 
-class Child:
+class AgentProcess:
     """A running agent. Whoever starts one calls `end`; if we cannot, the watcher does."""
 
     def __init__(self, process: Process, lifeline: int, prompt: bytes, *, stays: bool) -> None:
         self._process = process
         self._lifeline = lifeline
-        self._heard: asyncio.Queue[Heard] = asyncio.Queue(256)
+        self._heard: asyncio.Queue[AgentOutput] = asyncio.Queue(256)
         jobs = (self._feed(prompt, stays), self._listen(), self._overhear())
         self._tasks = [asyncio.ensure_future(job) for job in jobs]
 
     @classmethod
     async def start(
         cls, argv: Sequence[str], prompt: bytes, folder: Path, environment: Mapping[str, str], *, stays: bool = False
-    ) -> Child:
+    ) -> AgentProcess:
         """Start the program at `argv[0]` in a folder, with these variables and no others.
 
         One that `stays` is told more than its prompt, until it is to leave.
@@ -76,7 +76,7 @@ class Child:
         if words and self._process.stdin is not None:
             self._process.stdin.write(words)
 
-    async def hear(self, patience: float) -> Heard | None:
+    async def hear(self, patience: float) -> AgentOutput | None:
         """The next thing it says; None if it says nothing for that long."""
         try:
             async with asyncio.timeout(patience):
@@ -84,7 +84,7 @@ class Child:
         except TimeoutError:
             return None
 
-    async def leave(self, patience: float = LEAVING) -> int | None:
+    async def leave(self, patience: float = EXIT_GRACE_SECONDS) -> int | None:
         """Let it put its things away; how it ended, None if it stays."""
         if self._process.stdin is not None:
             self._process.stdin.close()
@@ -127,13 +127,13 @@ class Child:
             total += len(chunk)
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
-                await self._heard.put(Heard("line", line))
-            if total > MAX_OUTPUT or len(rest) > MAX_LINE:
-                await self._heard.put(Heard("flood"))
+                await self._heard.put(AgentOutput("line", line))
+            if total > MAX_AGENT_OUTPUT or len(rest) > MAX_AGENT_LINE:
+                await self._heard.put(AgentOutput("flood"))
                 return
         if rest:
-            await self._heard.put(Heard("line", rest))
-        await self._heard.put(Heard("end"))
+            await self._heard.put(AgentOutput("line", rest))
+        await self._heard.put(AgentOutput("end"))
 
     async def _overhear(self) -> None:
         """What it says on standard error, line by line; a line without end is cut."""
@@ -143,9 +143,9 @@ class Child:
             *lines, rest = (rest + chunk).split(b"\n")
             rest = rest[-_CHUNK:]
             for line in lines:
-                await self._heard.put(Heard("trouble", line))
+                await self._heard.put(AgentOutput("trouble", line))
         if rest:
-            await self._heard.put(Heard("trouble", rest))
+            await self._heard.put(AgentOutput("trouble", rest))
 
     @staticmethod
     async def _drain(stream: asyncio.StreamReader | None) -> None:

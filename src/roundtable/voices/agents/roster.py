@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.voices.agents.acp import over_acp
-from roundtable.voices.agents.agent_voice import AgentVoice, Kind, program_of
-from roundtable.voices.agents.catalog import Agent, Local
-from roundtable.voices.agents.workdirs import filled, sweep, write_files
-from roundtable.voices.data_file import nearest
-from roundtable.voices.rate_limits import Pace
+from roundtable.voices.agents.acp import adapt_to_acp
+from roundtable.voices.agents.agent_voice import AgentKind, AgentVoice, find_agent_program
+from roundtable.voices.agents.catalog import Agent, LocalServerSetup
+from roundtable.voices.agents.workdirs import fill_placeholders, remove_stale_agent_folders, write_agent_files
+from roundtable.voices.data_file import suggest_nearest_name
+from roundtable.voices.rate_limits import CallPacer
 
 
 class AgentVoices:
@@ -23,37 +23,41 @@ class AgentVoices:
     def __init__(self, agents: Mapping[str, Agent], environ: Mapping[str, str] | None = None) -> None:
         self._agents = agents
         self._environ = os.environ if environ is None else environ
-        self._paces: dict[str, Pace] = {}
-        sweep()
+        self._paces: dict[str, CallPacer] = {}
+        remove_stale_agent_folders()
 
-    def voice(self, name: str, kind: Kind = "cli") -> AgentVoice | Fault:
+    def voice(self, name: str, kind: AgentKind = "cli") -> AgentVoice | Fault:
         """The voice of an agent, `name` or `name:model`; a Fault says why there is none."""
         name, _, model = name.partition(":")
         agent = self._agents.get(name)
         if agent is None:
-            message = f"There is no agent called `{name}`.{nearest(name, self._agents)}"
+            message = f"There is no agent called `{name}`.{suggest_nearest_name(name, self._agents)}"
             return Fault.of(FaultKind.MISSING, message, help=f"Known: {', '.join(self._agents)}.")
         if kind == "acp" and agent.acp is None:
             known = ", ".join(name for name, it in self._agents.items() if it.acp is not None)
             message = f"Nobody has told how `{name}` speaks the Agent Client Protocol."
             return Fault.of(FaultKind.MISSING, message, help=f"Known: {known}. Or use cli:{name}.")
-        program = program_of(over_acp(agent) if kind == "acp" else agent, self._environ)
+        program = find_agent_program(adapt_to_acp(agent) if kind == "acp" else agent, self._environ)
         if isinstance(program, Fault):
             return program
-        pace = self._paces.setdefault(name, Pace(agent.concurrency))
+        pace = self._paces.setdefault(name, CallPacer(agent.concurrency))
         return AgentVoice(agent, model or agent.default_model, self._environ, pace, kind)
 
 
-def pointed_at(agent: Agent, local: Local, url: str, home: Path, key: str = "sk-local") -> Agent:
+def point_agent_at_server(agent: Agent, local: LocalServerSetup, url: str, home: Path, key: str = "sk-local") -> Agent:
     """The same agent, living in a HOME of its own and speaking to a server on this machine instead of its maker's.
 
     Give it an environment without the person's own settings, such as the PATH alone.
     """
     values = {"url": url, "key": key}
-    write_files(home, local.files, values)
+    write_agent_files(home, local.files, values)
     return msgspec.structs.replace(
         agent,
         default_model=local.model,
-        argv=(*agent.argv, *(filled(word, values) for word in local.argv)),
-        set={**agent.set, "HOME": str(home), **{name: filled(value, values) for name, value in local.set.items()}},
+        argv=(*agent.argv, *(fill_placeholders(word, values) for word in local.argv)),
+        set={
+            **agent.set,
+            "HOME": str(home),
+            **{name: fill_placeholders(value, values) for name, value in local.set.items()},
+        },
     )

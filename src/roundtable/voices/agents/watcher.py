@@ -23,7 +23,7 @@ _GRACE = 0.5
 _LINUX = sys.platform == "linux"
 
 
-def main() -> None:
+def watch_agent_process() -> None:
     """Start the agent, wait for its end or ours, leave nothing behind, and end the way it ended."""
     lifeline = int(sys.argv[1])
     wake, alarm = os.pipe()
@@ -150,4 +150,4 @@ def _leave(status: int | None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    watch_agent_process()

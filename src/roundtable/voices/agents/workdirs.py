@@ -18,7 +18,7 @@ from roundtable.core.values import Message, Request, Usage
 SEAT_VARIABLE = "ROUNDTABLE_SEAT"
 """Tells whatever an agent starts that a seat is at work, and not the person."""
 
-MOST_KEPT = 64
+MAX_NATIVE_SESSIONS = 64
 _OURS = re.compile(r"roundtable-(\d+)-\w+")
 _BRACED = re.compile(r"\{(\w+)\}")
 
@@ -30,18 +30,18 @@ _USUAL = (
 _SECRET = ("*KEY*", "*TOKEN*", "*SECRET*", "*PASSWORD*", "*_PROXY", "*_proxy")
 
 
-def allowed(environ: Mapping[str, str], more: tuple[str, ...]) -> dict[str, str]:
+def filter_agent_environment(environ: Mapping[str, str], more: tuple[str, ...]) -> dict[str, str]:
     """The variables an agent may see. Nothing that tells it that it runs inside another agent is among them."""
     globs = (*_USUAL, *more)
     return {name: value for name, value in environ.items() if any(fnmatchcase(name, glob) for glob in globs)}
 
 
-def secrets_in(environment: Mapping[str, str]) -> list[str]:
+def find_environment_secrets(environment: Mapping[str, str]) -> list[str]:
     """Values that must not be told in a fault."""
     return [value for name, value in environment.items() if any(fnmatchcase(name, glob) for glob in _SECRET)]
 
 
-class Folder:
+class AgentFolder:
     """A folder of its own for one seat: `work` is empty and is where the agent runs, `papers` holds what we write."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Folder:
 
     def write(self, files: Mapping[str, str], values: Mapping[str, str]) -> None:
         """Write the files an agent wants, with the values filled in."""
-        write_files(self._root, files, {**self.names, **values})
+        write_agent_files(self._root, files, {**self.names, **values})
 
     @property
     def names(self) -> dict[str, str]:
@@ -65,7 +65,7 @@ class Folder:
         shutil.rmtree(self._root, ignore_errors=True)
 
 
-def sweep() -> None:
+def remove_stale_agent_folders() -> None:
     """Remove the folders of runs that were killed before they could: they hold what a seat was told."""
     for path in Path(tempfile.gettempdir()).glob("roundtable-*"):
         owner = _OURS.fullmatch(path.name)
@@ -84,24 +84,24 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def write_files(root: Path, files: Mapping[str, str], values: Mapping[str, str]) -> None:
+def write_agent_files(root: Path, files: Mapping[str, str], values: Mapping[str, str]) -> None:
     """Write texts under a folder, for the owner's eyes only."""
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(filled(text, values))
+            file.write(fill_placeholders(text, values))
 
 
-def filled(text: str, values: Mapping[str, str]) -> str:
+def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
     """A text with `{name}` replaced by its value; other braces stay, since many of these texts are JSON."""
     return _BRACED.sub(lambda found: values.get(found[1], found[0]), text)
 
 
-class Kept(msgspec.Struct):
+class NativeSession(msgspec.Struct):
     """A native session: its id, what was said in it, what it has used so far, and where it lives."""
 
-    folder: Folder
+    folder: AgentFolder
     id: str = ""
     said: tuple[Message, ...] = ()
     used: Usage = Usage()
@@ -116,34 +116,34 @@ class Kept(msgspec.Struct):
         return bool(self.id) and len(request.messages) > told and request.messages[:told] == self.said
 
 
-def goes_on(request: Request) -> bool:
+def is_continuable_request(request: Request) -> bool:
     """Whether a later request may continue this one; nothing continues what was asked aside or done elsewhere."""
     return bool(request.session) and not (request.aside or request.workplace)
 
 
-class Memory:
+class NativeSessionCache:
     """The native sessions of one voice, by session and seat. A cache: whatever is lost here is sent afresh."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], Kept] = {}
+        self._kept: dict[tuple[str, str], NativeSession] = {}
 
-    def take(self, request: Request) -> Kept:
+    def take(self, request: Request) -> NativeSession:
         """The session this request continues, else a new one. It belongs to the caller until it is given back."""
-        kept = self._kept.pop((request.session, request.seat), None) if goes_on(request) else None
+        kept = self._kept.pop((request.session, request.seat), None) if is_continuable_request(request) else None
         if kept is not None and not kept.continues(request):
             kept.folder.remove()
             kept = None
-        return kept or Kept(Folder())
+        return kept or NativeSession(AgentFolder())
 
-    def give_back(self, request: Request, kept: Kept) -> None:
+    def give_back(self, request: Request, kept: NativeSession) -> None:
         """Keep a session for the next round, if it can be continued at all."""
-        if not (goes_on(request) and kept.id):
+        if not (is_continuable_request(request) and kept.id):
             kept.folder.remove()
             return
         older = self._kept.pop((request.session, request.seat), None)
         self._kept[request.session, request.seat] = kept
         spare = [older] if older else []
-        while len(self._kept) > MOST_KEPT:
+        while len(self._kept) > MAX_NATIVE_SESSIONS:
             spare.append(self._kept.pop(next(iter(self._kept))))
         for it in spare:
             it.folder.remove()

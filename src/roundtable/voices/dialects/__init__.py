@@ -6,15 +6,15 @@ from roundtable.voices.dialects.dialect import Dialect
 from roundtable.voices.endpoints import Endpoint
 
 
-def dialect_for(endpoint: Endpoint, model: str) -> Dialect:
+def create_dialect(endpoint: Endpoint, model: str) -> Dialect:
     """The dialect that an endpoint's data names; the others are not even imported."""
     match endpoint.dialect:
         case "anthropic":
-            from roundtable.voices.dialects.anthropic import AnthropicMessages as Spoken
+            from roundtable.voices.dialects.anthropic import AnthropicDialect as Spoken
         case "gemini":
-            from roundtable.voices.dialects.gemini import GeminiContent as Spoken
+            from roundtable.voices.dialects.gemini import GeminiDialect as Spoken
         case "openai-chat":
-            from roundtable.voices.dialects.openai_chat import OpenAIChat as Spoken
+            from roundtable.voices.dialects.openai_chat import OpenAIChatDialect as Spoken
         case "openai-responses":
-            from roundtable.voices.dialects.openai_responses import OpenAIResponses as Spoken
+            from roundtable.voices.dialects.openai_responses import OpenAIResponsesDialect as Spoken
     return Spoken(endpoint, model)

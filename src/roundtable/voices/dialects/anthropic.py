@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 
 from roundtable.core.values import Request, Usage
-from roundtable.voices.dialects.dialect import Answer, Body, Dialect, system_prompt, turns
+from roundtable.voices.dialects.dialect import Dialect, ReplyReader, RequestBody, group_turns, join_system_prompt
 
 _MARK = {"type": "ephemeral"}
 
 
-class AnthropicMessages(Dialect):
+class AnthropicDialect(Dialect):
     """Alternating turns in, content blocks out."""
 
     means = ("schema", "tool")
@@ -27,11 +27,11 @@ class AnthropicMessages(Dialect):
         """How a key is shown."""
         return {"x-api-key": key}
 
-    def body(self, request: Request) -> Body:
+    def body(self, request: Request) -> RequestBody:
         """The request as it goes over the wire."""
-        messages = [{"role": role, "content": _blocks(texts)} for role, texts in turns(request.messages)]
-        system = system_prompt(request.messages)
-        body: Body = {
+        messages = [{"role": role, "content": _blocks(texts)} for role, texts in group_turns(request.messages)]
+        system = join_system_prompt(request.messages)
+        body: RequestBody = {
             "model": self.model,
             "messages": messages,
             "max_tokens": self.most_tokens(request),
@@ -47,22 +47,22 @@ class AnthropicMessages(Dialect):
             body.update(self._held_to(schema, request.schema_name or "reply"))
         return self.fitted(body)
 
-    def answer(self) -> Answer:
+    def answer(self) -> ReplyReader:
         """A reader for one answer."""
-        return AnthropicAnswer()
+        return AnthropicReplyReader()
 
-    def _held_to(self, schema: dict[str, Any], name: str) -> Body:
+    def _held_to(self, schema: dict[str, Any], name: str) -> RequestBody:
         if self.held_by == "tool":
             tool = {"name": name, "description": "Hand in the reply.", "input_schema": schema}
             return {"tools": [tool], "tool_choice": {"type": "tool", "name": name}}
         return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
 
 
-def _blocks(texts: list[str]) -> list[Body]:
+def _blocks(texts: list[str]) -> list[RequestBody]:
     return [{"type": "text", "text": text} for text in texts]
 
 
-def _mark(body: Body) -> None:
+def _mark(body: RequestBody) -> None:
     """A later prompt begins with this one, and this one with an earlier one: mark where each of them ends."""
     asked = [message["content"] for message in body["messages"] if message["role"] == "user"]
     for blocks in (body.get("system"), *asked[-2:]):
@@ -111,7 +111,7 @@ _decode_whole = msgspec.json.Decoder(_Message).decode
 _LIMITS = ("max_tokens", "model_context_window_exceeded")
 
 
-class AnthropicAnswer(Answer):
+class AnthropicReplyReader(ReplyReader):
     """Events of one answer. Counts come at the beginning and again at the end; the later ones hold."""
 
     def __init__(self) -> None:

@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Literal, cast
 import msgspec
 
 from roundtable.core.values import Message, Request, Usage
-from roundtable.voices.endpoints import Endpoint, HeldBy
+from roundtable.voices.endpoints import Endpoint, ReplyConstraint
 
-Body = dict[str, Any]
+RequestBody = dict[str, Any]
 
-decode_any = msgspec.json.Decoder(dict[str, Any]).decode
+decode_json_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class Answer(ABC):
+class ReplyReader(ABC):
     """What one answer has told so far. A dialect fills it in; the transport asks it how things stand."""
 
     def __init__(self) -> None:
@@ -47,14 +47,14 @@ class Answer(ABC):
 
     def odd(self, data: bytes) -> str:
         """An event of another shape than usual: only an error in it is worth knowing."""
-        self.error = decode_any(data).get("error")
+        self.error = decode_json_object(data).get("error")
         return ""
 
 
 class Dialect(ABC):
     """One wire format, spoken to one model of one endpoint."""
 
-    means: ClassVar[tuple[HeldBy, ...]] = ("schema",)
+    means: ClassVar[tuple[ReplyConstraint, ...]] = ("schema",)
     """The ways in which this dialect can hold a reply to a form."""
 
     headers: ClassVar[dict[str, str]] = {}
@@ -63,7 +63,7 @@ class Dialect(ABC):
         self.endpoint = endpoint
         self.model = model
         held_by = endpoint.held_by(model)
-        self.held_by: HeldBy = held_by if held_by in self.means else ""
+        self.held_by: ReplyConstraint = held_by if held_by in self.means else ""
         self._left_out = endpoint.left_out(model)
 
     @property
@@ -72,11 +72,11 @@ class Dialect(ABC):
         """Where a request goes."""
 
     @abstractmethod
-    def body(self, request: Request) -> Body:
+    def body(self, request: Request) -> RequestBody:
         """The request as it goes over the wire: the prompt word for word."""
 
     @abstractmethod
-    def answer(self) -> Answer:
+    def answer(self) -> ReplyReader:
         """A reader for one answer."""
 
     def key_headers(self, key: str) -> dict[str, str]:
@@ -92,56 +92,56 @@ class Dialect(ABC):
         """The form a reply must have, in the words this server knows."""
         if request.schema is None or not self.held_by:
             return None
-        return without(request.schema, self.endpoint.schema_without)
+        return remove_schema_keywords(request.schema, self.endpoint.schema_without)
 
-    def fitted(self, settings: Body) -> Body:
+    def fitted(self, settings: RequestBody) -> RequestBody:
         """Settings under the names that this server knows, without those it refuses."""
         rename = self.endpoint.rename
         return {rename.get(key, key): value for key, value in settings.items() if key not in self._left_out}
 
 
-def sound(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Text without halves of characters, which come in from odd file names and cannot be sent."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
-def system_prompt(messages: Iterable[Message]) -> str:
+def join_system_prompt(messages: Iterable[Message]) -> str:
     """What the model is told about itself, for dialects that keep it apart."""
-    return "\n\n".join(sound(message.text) for message in messages if message.role == "system")
+    return "\n\n".join(replace_surrogates(message.text) for message in messages if message.role == "system")
 
 
-def turns(messages: Iterable[Message]) -> list[tuple[Literal["user", "assistant"], list[str]]]:
+def group_turns(messages: Iterable[Message]) -> list[tuple[Literal["user", "assistant"], list[str]]]:
     """The talk as turns that alternate; what one side said in a row becomes parts of one turn."""
     found: list[tuple[Literal["user", "assistant"], list[str]]] = []
     for message in messages:
         if message.role == "system" or not message.text.strip():
             continue
         if found and found[-1][0] == message.role:
-            found[-1][1].append(sound(message.text))
+            found[-1][1].append(replace_surrogates(message.text))
         else:
-            found.append((message.role, [sound(message.text)]))
+            found.append((message.role, [replace_surrogates(message.text)]))
     return found
 
 
-def without(schema: dict[str, Any], keywords: tuple[str, ...]) -> dict[str, Any]:
+def remove_schema_keywords(schema: dict[str, Any], keywords: tuple[str, ...]) -> dict[str, Any]:
     """A JSON schema without some keywords; a property may well be called like one."""
     kept: dict[str, Any] = {}
     for key, value in schema.items():
         if key in keywords:
             continue
         if key == "properties":
-            kept[key] = {name: without(part, keywords) for name, part in value.items()}
+            kept[key] = {name: remove_schema_keywords(part, keywords) for name, part in value.items()}
         elif isinstance(value, dict):
-            kept[key] = without(cast(dict[str, Any], value), keywords)
+            kept[key] = remove_schema_keywords(cast(dict[str, Any], value), keywords)
         else:
             kept[key] = value
     return kept
 
 
-def is_strict(schema: object) -> bool:
+def is_strict_schema(schema: object) -> bool:
     """Whether every object names all its keys as required and allows no others, as strict mode demands."""
     if isinstance(schema, list):
-        return all(is_strict(item) for item in cast(list[object], schema))
+        return all(is_strict_schema(item) for item in cast(list[object], schema))
     if not isinstance(schema, dict):
         return True
     table = cast(dict[str, Any], schema)
@@ -150,4 +150,4 @@ def is_strict(schema: object) -> bool:
         names = set(cast(dict[str, Any], properties))
         if table.get("additionalProperties") is not False or set(table.get("required", ())) != names:
             return False
-    return all(is_strict(value) for value in table.values())
+    return all(is_strict_schema(value) for value in table.values())

@@ -8,12 +8,12 @@ from urllib.parse import quote
 import msgspec
 
 from roundtable.core.values import Request, Usage
-from roundtable.voices.dialects.dialect import Answer, Body, Dialect, system_prompt, turns
+from roundtable.voices.dialects.dialect import Dialect, ReplyReader, RequestBody, group_turns, join_system_prompt
 
 _ROLES = {"user": "user", "assistant": "model"}
 
 
-class GeminiContent(Dialect):
+class GeminiDialect(Dialect):
     """Contents in, candidates out. The key goes in a header, never into the address, where it would be logged."""
 
     @property
@@ -25,29 +25,31 @@ class GeminiContent(Dialect):
         """How a key is shown."""
         return {"x-goog-api-key": key}
 
-    def body(self, request: Request) -> Body:
+    def body(self, request: Request) -> RequestBody:
         """The request as it goes over the wire."""
-        settings: Body = {"maxOutputTokens": self.most_tokens(request), "temperature": request.temperature}
+        settings: RequestBody = {"maxOutputTokens": self.most_tokens(request), "temperature": request.temperature}
         if request.seed is not None:
             settings["seed"] = request.seed
         schema = self.schema(request)
         if schema is not None:
             settings.update(responseMimeType="application/json", responseJsonSchema=schema)
-        body: Body = {
-            "contents": [{"role": _ROLES[role], "parts": _parts(texts)} for role, texts in turns(request.messages)],
+        body: RequestBody = {
+            "contents": [
+                {"role": _ROLES[role], "parts": _parts(texts)} for role, texts in group_turns(request.messages)
+            ],
             "generationConfig": self.fitted(settings),
         }
-        system = system_prompt(request.messages)
+        system = join_system_prompt(request.messages)
         if system:
             body["systemInstruction"] = {"parts": _parts([system])}
         return body
 
-    def answer(self) -> Answer:
+    def answer(self) -> ReplyReader:
         """A reader for one answer."""
-        return GeminiAnswer()
+        return GeminiReplyReader()
 
 
-def _parts(texts: list[str]) -> list[Body]:
+def _parts(texts: list[str]) -> list[RequestBody]:
     return [{"text": text} for text in texts]
 
 
@@ -92,7 +94,7 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 _OWN_ENDS = ("STOP", "MAX_TOKENS", "OTHER", "FINISH_REASON_UNSPECIFIED", "MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS")
 
 
-class GeminiAnswer(Answer):
+class GeminiReplyReader(ReplyReader):
     """Chunks of one answer. There is no end mark: the last one has a reason for stopping."""
 
     def __init__(self) -> None:

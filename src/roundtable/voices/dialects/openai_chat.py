@@ -7,10 +7,17 @@ from typing import Any, cast
 import msgspec
 
 from roundtable.core.values import Request, Usage
-from roundtable.voices.dialects.dialect import Answer, Body, Dialect, decode_any, is_strict, sound
+from roundtable.voices.dialects.dialect import (
+    Dialect,
+    ReplyReader,
+    RequestBody,
+    decode_json_object,
+    is_strict_schema,
+    replace_surrogates,
+)
 
 
-class OpenAIChat(Dialect):
+class OpenAIChatDialect(Dialect):
     """Messages in, choices out. Most of the world's servers speak this."""
 
     means = ("schema", "tool")
@@ -20,11 +27,13 @@ class OpenAIChat(Dialect):
         """Where a request goes."""
         return f"{self.endpoint.base_url}/chat/completions"
 
-    def body(self, request: Request) -> Body:
+    def body(self, request: Request) -> RequestBody:
         """The request as it goes over the wire."""
-        body: Body = {
+        body: RequestBody = {
             "model": self.model,
-            "messages": [{"role": message.role, "content": sound(message.text)} for message in request.messages],
+            "messages": [
+                {"role": message.role, "content": replace_surrogates(message.text)} for message in request.messages
+            ],
             "stream": True,
             "stream_options": {"include_usage": True},
             "max_tokens": self.most_tokens(request),
@@ -37,19 +46,19 @@ class OpenAIChat(Dialect):
             body.update(self._held_to(schema, request.schema_name or "reply"))
         return self.fitted(body)
 
-    def answer(self) -> Answer:
+    def answer(self) -> ReplyReader:
         """A reader for one answer."""
-        return ChatAnswer()
+        return OpenAIChatReplyReader()
 
-    def _held_to(self, schema: dict[str, Any], name: str) -> Body:
+    def _held_to(self, schema: dict[str, Any], name: str) -> RequestBody:
         if self.held_by == "tool":
             function = {"name": name, "description": "Hand in the reply.", "parameters": schema}
             return {
                 "tools": [{"type": "function", "function": function}],
                 "tool_choice": {"type": "function", "function": {"name": name}},
             }
-        form: Body = {"name": name, "schema": schema}
-        if is_strict(schema):
+        form: RequestBody = {"name": name, "schema": schema}
+        if is_strict_schema(schema):
             form["strict"] = True
         return {"response_format": {"type": "json_schema", "json_schema": form}}
 
@@ -100,7 +109,7 @@ class _Chunk(msgspec.Struct, gc=False):
 _decode = msgspec.json.Decoder(_Chunk).decode
 
 
-class ChatAnswer(Answer):
+class OpenAIChatReplyReader(ReplyReader):
     """Chunks of one answer. A whole answer has the same shape, with `message` in place of `delta`."""
 
     def __init__(self) -> None:
@@ -132,7 +141,7 @@ class ChatAnswer(Answer):
 
     def odd(self, data: bytes) -> str:
         """A chunk of another shape, such as content in parts: take what can be understood."""
-        chunk = decode_any(data)
+        chunk = decode_json_object(data)
         self.error = chunk.get("error")
         choices: Any = chunk.get("choices")
         choice: Any = cast(list[Any], choices)[0] if isinstance(choices, list) and choices else {}

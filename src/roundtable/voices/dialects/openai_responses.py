@@ -7,10 +7,17 @@ from typing import Any
 import msgspec
 
 from roundtable.core.values import Request, Usage
-from roundtable.voices.dialects.dialect import Answer, Body, Dialect, is_strict, sound, system_prompt
+from roundtable.voices.dialects.dialect import (
+    Dialect,
+    ReplyReader,
+    RequestBody,
+    is_strict_schema,
+    join_system_prompt,
+    replace_surrogates,
+)
 
 
-class OpenAIResponses(Dialect):
+class OpenAIResponsesDialect(Dialect):
     """Input items in, typed events out. Nothing is stored at the provider: our record is the memory."""
 
     @property
@@ -18,29 +25,29 @@ class OpenAIResponses(Dialect):
         """Where a request goes."""
         return f"{self.endpoint.base_url}/responses"
 
-    def body(self, request: Request) -> Body:
+    def body(self, request: Request) -> RequestBody:
         """The request as it goes over the wire."""
         talk = [message for message in request.messages if message.role != "system"]
-        body: Body = {
+        body: RequestBody = {
             "model": self.model,
-            "input": [{"role": message.role, "content": sound(message.text)} for message in talk],
+            "input": [{"role": message.role, "content": replace_surrogates(message.text)} for message in talk],
             "stream": True,
             "store": False,
             "max_output_tokens": self.most_tokens(request),
             "temperature": request.temperature,
         }
-        system = system_prompt(request.messages)
+        system = join_system_prompt(request.messages)
         if system:
             body["instructions"] = system
         schema = self.schema(request)
         if schema is not None:
             form = {"type": "json_schema", "name": request.schema_name or "reply", "schema": schema}
-            body["text"] = {"format": {**form, "strict": is_strict(schema)}}
+            body["text"] = {"format": {**form, "strict": is_strict_schema(schema)}}
         return self.fitted(body)
 
-    def answer(self) -> Answer:
+    def answer(self) -> ReplyReader:
         """A reader for one answer."""
-        return ResponsesAnswer()
+        return OpenAIResponsesReplyReader()
 
 
 class _Part(msgspec.Struct, gc=False):
@@ -93,7 +100,7 @@ _decode_whole = msgspec.json.Decoder(_Response).decode
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
-class ResponsesAnswer(Answer):
+class OpenAIResponsesReplyReader(ReplyReader):
     """Events of one answer. The last one holds the whole response once more."""
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """A local server that speaks four dialects and fails in every way one can; doctor, tests and bench use it."""
 
 from roundtable.voices.fault_server.behaviours import BEHAVIOURS
-from roundtable.voices.fault_server.scripted_answer import TEXT, Seen
+from roundtable.voices.fault_server.scripted_answer import DEFAULT_ANSWER_TEXT, ReceivedRequest
 from roundtable.voices.fault_server.server import FaultServer
 
-__all__ = ["BEHAVIOURS", "TEXT", "FaultServer", "Seen"]
+__all__ = ["BEHAVIOURS", "DEFAULT_ANSWER_TEXT", "FaultServer", "ReceivedRequest"]

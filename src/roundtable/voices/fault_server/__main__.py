@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 
 from roundtable.voices.fault_server.behaviours import BEHAVIOURS
-from roundtable.voices.fault_server.scripted_answer import TEXT
+from roundtable.voices.fault_server.scripted_answer import DEFAULT_ANSWER_TEXT
 from roundtable.voices.fault_server.server import FaultServer
 
 
@@ -17,14 +17,14 @@ async def _serve(options: argparse.Namespace) -> None:
         await asyncio.Event().wait()
 
 
-def main() -> None:
+def run_fault_server() -> None:
     """Serve until stopped."""
     parser = argparse.ArgumentParser(description="A local server of four model dialects that fails as asked.")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before the first word")
     parser.add_argument("--rate", type=float, default=0.0, help="tokens per second; 0 is as fast as it goes")
     parser.add_argument("--tokens", type=int, default=0, help="tokens of an answer; 0 says the text once")
-    parser.add_argument("--text", default=TEXT)
+    parser.add_argument("--text", default=DEFAULT_ANSWER_TEXT)
     parser.add_argument("--behave", default="", choices=["", *BEHAVIOURS], help="what every request gets")
     parser.add_argument("--target", default="written-by-the-model.txt", help="the file that `write` tries to write")
     with contextlib.suppress(KeyboardInterrupt):
@@ -32,4 +32,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_fault_server()

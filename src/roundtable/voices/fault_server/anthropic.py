@@ -9,16 +9,16 @@ from typing import Any
 from roundtable.voices.fault_server.wire import (
     CACHED_TOKENS,
     INPUT_TOKENS,
-    Event,
-    Finish,
-    Speech,
+    AnswerContent,
+    FinishReason,
+    ProviderError,
     ToolCall,
-    Trouble,
     Wire,
-    objects,
+    WireEvent,
+    filter_objects,
 )
 
-WRITTEN_TOKENS = 10
+CACHE_WRITE_TOKENS = 10
 """Tokens put into the cache; unlike elsewhere, the plain count holds neither these nor the cached ones."""
 
 _STOP = {"stop": "end_turn", "length": "max_tokens", "filtered": "refusal", "refused": "refusal", "tool": "tool_use"}
@@ -39,12 +39,12 @@ class AnthropicWire(Wire):
     """Named events around numbered content blocks."""
 
     troubles = {
-        "bad_key": Trouble(401, "invalid x-api-key"),
-        "context_overflow": Trouble(400, "prompt is too long: 208310 tokens > 200000 maximum"),
-        "insufficient_quota": Trouble(400, "Your credit balance is too low to access the Anthropic API."),
-        "model_not_found": Trouble(404, "model: no-such-model"),
-        "overloaded": Trouble(529, "Overloaded"),
-        "rate_limited": Trouble(429, "This request would exceed your organization's rate limit."),
+        "bad_key": ProviderError(401, "invalid x-api-key"),
+        "context_overflow": ProviderError(400, "prompt is too long: 208310 tokens > 200000 maximum"),
+        "insufficient_quota": ProviderError(400, "Your credit balance is too low to access the Anthropic API."),
+        "model_not_found": ProviderError(404, "model: no-such-model"),
+        "overloaded": ProviderError(529, "Overloaded"),
+        "rate_limited": ProviderError(429, "This request would exceed your organization's rate limit."),
     }
 
     def __init__(self, model: str, tokens: int) -> None:
@@ -52,19 +52,19 @@ class AnthropicWire(Wire):
         self._index = 0
         self._speaking = False
 
-    def opening(self) -> Iterator[Event]:
+    def opening(self) -> Iterator[WireEvent]:
         """An empty message that already knows what it read, and a sign of life."""
         message = {**self._message([], None), "usage": self._usage(1)}
         yield _event("message_start", message=message)
         yield _event("ping")
 
-    def thought(self, text: str) -> Iterator[Event]:
+    def thought(self, text: str) -> Iterator[WireEvent]:
         """A block of its own, with a signature."""
         block = {"type": "thinking", "thinking": "", "signature": ""}
         deltas = ({"type": "thinking_delta", "thinking": text}, {"type": "signature_delta", "signature": "c2lnbmVk"})
         yield from self._block(block, *deltas)
 
-    def word(self, text: str) -> Iterator[Event]:
+    def word(self, text: str) -> Iterator[WireEvent]:
         """A delta of the text block."""
         if not self._speaking:
             self._speaking = True
@@ -72,36 +72,36 @@ class AnthropicWire(Wire):
             yield _event("content_block_start", index=self._index, content_block=block)
         yield self._delta({"type": "text_delta", "text": text})
 
-    def refusal(self, text: str) -> Iterator[Event]:
+    def refusal(self, text: str) -> Iterator[WireEvent]:
         """A refusal is only a reason to stop: nothing is said."""
         yield from ()
 
-    def tool(self, call: ToolCall) -> Iterator[Event]:
+    def tool(self, call: ToolCall) -> Iterator[WireEvent]:
         """A block whose input comes as pieces of JSON."""
         yield from self._silence()
         block: dict[str, Any] = {**_tool_use(call), "input": {}}
         yield from self._block(block, {"type": "input_json_delta", "partial_json": json.dumps(call.arguments)})
 
-    def closing(self, finish: Finish) -> Iterator[Event]:
+    def closing(self, finish: FinishReason) -> Iterator[WireEvent]:
         """The reason, with the last count."""
         yield from self._silence()
         delta = {"stop_reason": _STOP[finish], "stop_sequence": None}
         yield _event("message_delta", delta=delta, usage={"output_tokens": self.tokens})
 
-    def mark(self) -> Iterator[Event]:
+    def mark(self) -> Iterator[WireEvent]:
         """The message is over."""
         yield _event("message_stop")
 
-    def failure(self, trouble: Trouble) -> Event:
+    def failure(self, trouble: ProviderError) -> WireEvent:
         """The error object as an event."""
         return "error", self.error(trouble)
 
-    def error(self, trouble: Trouble) -> Any:
+    def error(self, trouble: ProviderError) -> Any:
         """The kind is in the type; there is no code."""
         kind = _TYPES.get(trouble.status, "api_error")
         return {"type": "error", "error": {"type": kind, "message": trouble.message}, "request_id": "req_1"}
 
-    def whole(self, speech: Speech) -> Any:
+    def whole(self, speech: AnswerContent) -> Any:
         """A message with all its blocks."""
         content: list[dict[str, Any]] = []
         if speech.thought:
@@ -121,7 +121,7 @@ class AnthropicWire(Wire):
 
     def results(self, body: dict[str, Any]) -> int:
         """Blocks of the type `tool_result`."""
-        contents = (objects(message.get("content")) for message in objects(body.get("messages")))
+        contents = (filter_objects(message.get("content")) for message in filter_objects(body.get("messages")))
         return sum(block.get("type") == "tool_result" for blocks in contents for block in blocks)
 
     def _message(self, content: list[dict[str, Any]], stop: str | None) -> dict[str, Any]:
@@ -130,32 +130,32 @@ class AnthropicWire(Wire):
 
     def _usage(self, output: int) -> dict[str, int]:
         return {
-            "input_tokens": INPUT_TOKENS - CACHED_TOKENS - WRITTEN_TOKENS,
-            "cache_creation_input_tokens": WRITTEN_TOKENS,
+            "input_tokens": INPUT_TOKENS - CACHED_TOKENS - CACHE_WRITE_TOKENS,
+            "cache_creation_input_tokens": CACHE_WRITE_TOKENS,
             "cache_read_input_tokens": CACHED_TOKENS,
             "output_tokens": output,
         }
 
-    def _block(self, block: dict[str, Any], *deltas: dict[str, Any]) -> Iterator[Event]:
+    def _block(self, block: dict[str, Any], *deltas: dict[str, Any]) -> Iterator[WireEvent]:
         yield _event("content_block_start", index=self._index, content_block=block)
         for delta in deltas:
             yield self._delta(delta)
         yield self._stop()
 
-    def _silence(self) -> Iterator[Event]:
+    def _silence(self) -> Iterator[WireEvent]:
         if self._speaking:
             self._speaking = False
             yield self._stop()
 
-    def _delta(self, delta: dict[str, Any]) -> Event:
+    def _delta(self, delta: dict[str, Any]) -> WireEvent:
         return _event("content_block_delta", index=self._index, delta=delta)
 
-    def _stop(self) -> Event:
+    def _stop(self) -> WireEvent:
         self._index += 1
         return _event("content_block_stop", index=self._index - 1)
 
 
-def _event(kind: str, **fields: Any) -> Event:
+def _event(kind: str, **fields: Any) -> WireEvent:
     return kind, {"type": kind, **fields}
 
 

@@ -12,82 +12,82 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-from roundtable.voices.fault_server.scripted_answer import Answer, encoded
-from roundtable.voices.fault_server.wire import REFUSAL, Speech, Trouble
+from roundtable.voices.fault_server.scripted_answer import ServerAnswer, encode_server_event
+from roundtable.voices.fault_server.wire import REFUSAL_TEXT, AnswerContent, ProviderError
 
-HUGE = 8 * 1024 * 1024
+HUGE_ANSWER_CHARACTERS = 8 * 1024 * 1024
 """Characters of a huge answer: more than anybody should listen to."""
 
-RETRY_AFTER = 7
+RETRY_AFTER_SECONDS = 7
 
 _DRIP_SECONDS = 0.1
-_PIECES = HUGE // 60_000 + 1
+_PIECES = HUGE_ANSWER_CHARACTERS // 60_000 + 1
 
-Behaviour = Callable[[Answer], Awaitable[None]]
+Behaviour = Callable[[ServerAnswer], Awaitable[None]]
 
 
-async def normal(answer: Answer) -> None:
+async def send_normal_answer(answer: ServerAnswer) -> None:
     """A good answer, to those who have the key."""
     if answer.manner.key and answer.seen.key != answer.manner.key:
         await answer.trouble(answer.wire.troubles["bad_key"])
     else:
-        await answer.say(Speech(answer.words))
+        await answer.say(AnswerContent(answer.words))
 
 
 # --- errors with a status -------------------------------------------------------------------------
 
 
-async def _status(answer: Answer) -> None:
+async def _status(answer: ServerAnswer) -> None:
     status = int(answer.seen.behaviour)
-    await answer.trouble(Trouble(status, f"status {status} as asked"))
+    await answer.trouble(ProviderError(status, f"status {status} as asked"))
 
 
-async def _named_trouble(answer: Answer) -> None:
+async def _named_trouble(answer: ServerAnswer) -> None:
     await answer.trouble(answer.wire.troubles[answer.seen.behaviour])
 
 
-async def _rate_limited(answer: Answer) -> None:
-    await answer.trouble(answer.wire.troubles["rate_limited"], retry_after=str(RETRY_AFTER))
+async def _rate_limited(answer: ServerAnswer) -> None:
+    await answer.trouble(answer.wire.troubles["rate_limited"], retry_after=str(RETRY_AFTER_SECONDS))
 
 
-async def _rate_limited_date(answer: Answer) -> None:
+async def _rate_limited_date(answer: ServerAnswer) -> None:
     moment = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
     await answer.trouble(answer.wire.troubles["rate_limited"], retry_after=moment)
 
 
-async def _leaky(answer: Answer) -> None:
+async def _leaky(answer: ServerAnswer) -> None:
     message = f"Incorrect API key provided: {answer.seen.key}.\x1b[31m Find yours\nelsewhere. " + "x" * 500
-    await answer.trouble(Trouble(401, message))
+    await answer.trouble(ProviderError(401, message))
 
 
-async def _detail(answer: Answer) -> None:
+async def _detail(answer: ServerAnswer) -> None:
     await answer.whole(422, {"detail": "seed: extra inputs are not permitted"})
 
 
-async def _plain_error(answer: Answer) -> None:
+async def _plain_error(answer: ServerAnswer) -> None:
     await answer.whole(500, b"upstream connect error", kind="text/plain")
 
 
-async def _html_error(answer: Answer) -> None:
+async def _html_error(answer: ServerAnswer) -> None:
     await answer.whole(502, b"<html>Bad gateway</html>", kind="text/html")
 
 
-async def _redirect(answer: Answer) -> None:
+async def _redirect(answer: ServerAnswer) -> None:
     await answer.whole(307, {}, location="http://127.0.0.1:9/v1/elsewhere")
 
 
 # --- answers that are none ------------------------------------------------------------------------
 
 
-async def _html(answer: Answer) -> None:
+async def _html(answer: ServerAnswer) -> None:
     await answer.whole(200, b"<!doctype html><html><body>Log in</body></html>", kind="text/html")
 
 
-async def _wrong_type(answer: Answer) -> None:
+async def _wrong_type(answer: ServerAnswer) -> None:
     await answer.whole(200, b"The service is starting, please wait.", kind="text/plain")
 
 
-async def _garbage(answer: Answer) -> None:
+async def _garbage(answer: ServerAnswer) -> None:
     await answer.start()
     await answer.events([("", '{"choices": [{"delta": {"content": oops')])
     await answer.events(answer.wire.closing("stop"))
@@ -95,37 +95,37 @@ async def _garbage(answer: Answer) -> None:
     await answer.stop()
 
 
-async def _garbage_json(answer: Answer) -> None:
+async def _garbage_json(answer: ServerAnswer) -> None:
     await answer.whole(200, b'{"choices": [')
 
 
-async def _empty(answer: Answer) -> None:
-    await answer.say(Speech())
+async def _empty(answer: ServerAnswer) -> None:
+    await answer.say(AnswerContent())
 
 
-async def _blank(answer: Answer) -> None:
-    await answer.say(Speech((" ", "\n\n")))
+async def _blank(answer: ServerAnswer) -> None:
+    await answer.say(AnswerContent((" ", "\n\n")))
 
 
-async def _nothing(answer: Answer) -> None:
+async def _nothing(answer: ServerAnswer) -> None:
     await answer.start()
     await answer.stop()
 
 
-async def _refusal(answer: Answer) -> None:
-    await answer.say(Speech(refusal=REFUSAL, finish="refused"))
+async def _refusal(answer: ServerAnswer) -> None:
+    await answer.say(AnswerContent(refusal=REFUSAL_TEXT, finish="refused"))
 
 
-async def _filtered(answer: Answer) -> None:
-    await answer.say(Speech(answer.words[:2], finish="filtered"))
+async def _filtered(answer: ServerAnswer) -> None:
+    await answer.say(AnswerContent(answer.words[:2], finish="filtered"))
 
 
-async def _json_error(answer: Answer) -> None:
+async def _json_error(answer: ServerAnswer) -> None:
     await answer.whole(200, {"error": {"message": "no provider is free", "code": 503}})
 
 
-async def _huge(answer: Answer) -> None:
-    await answer.say(Speech(tuple(_counting(number) for number in range(_PIECES))))
+async def _huge(answer: ServerAnswer) -> None:
+    await answer.say(AnswerContent(tuple(_counting(number) for number in range(_PIECES))))
 
 
 def _counting(number: int) -> str:
@@ -133,7 +133,7 @@ def _counting(number: int) -> str:
     return " ".join(map(str, range(100_000 + number * 8_600, 100_000 + (number + 1) * 8_600))) + " "
 
 
-async def _huge_line(answer: Answer) -> None:
+async def _huge_line(answer: ServerAnswer) -> None:
     await answer.start()
     for number in range(_PIECES):
         await answer.chunk(_counting(number).encode())
@@ -143,16 +143,16 @@ async def _huge_line(answer: Answer) -> None:
 # --- answers that stop ----------------------------------------------------------------------------
 
 
-async def _hang(answer: Answer) -> None:
+async def _hang(answer: ServerAnswer) -> None:
     await asyncio.Event().wait()
 
 
-async def _hang_midway(answer: Answer) -> None:
+async def _hang_midway(answer: ServerAnswer) -> None:
     await answer.begin(answer.words[:3])
     await asyncio.Event().wait()
 
 
-async def _drip(answer: Answer) -> None:
+async def _drip(answer: ServerAnswer) -> None:
     """A word now and then, for ever: silence never lasts, and neither does the answer end."""
     await answer.begin(())
     for number in itertools.count():
@@ -160,17 +160,17 @@ async def _drip(answer: Answer) -> None:
         await asyncio.sleep(_DRIP_SECONDS)
 
 
-async def _truncated(answer: Answer) -> None:
+async def _truncated(answer: ServerAnswer) -> None:
     await answer.begin(answer.words[:3])
     await answer.stop()
 
 
-async def _cut(answer: Answer) -> None:
+async def _cut(answer: ServerAnswer) -> None:
     await answer.begin(answer.words[:3])
     answer.closes = True
 
 
-async def _reset(answer: Answer) -> None:
+async def _reset(answer: ServerAnswer) -> None:
     answer.closes = True
     # A linger of zero seconds makes the kernel send RST instead of FIN.
     sock: socket.socket = answer.writer.get_extra_info("socket")
@@ -178,19 +178,19 @@ async def _reset(answer: Answer) -> None:
     answer.writer.transport.abort()
 
 
-async def _reset_midway(answer: Answer) -> None:
+async def _reset_midway(answer: ServerAnswer) -> None:
     await answer.begin(answer.words[:3])
     await asyncio.sleep(0.05)
     await _reset(answer)
 
 
-async def _midstream_error(answer: Answer) -> None:
+async def _midstream_error(answer: ServerAnswer) -> None:
     await answer.begin(answer.words[:2])
     await answer.events([answer.wire.failure(answer.wire.troubles["overloaded"])])
     await answer.stop()
 
 
-async def _midstream_error_text(answer: Answer) -> None:
+async def _midstream_error_text(answer: ServerAnswer) -> None:
     await answer.start()
     await answer.events([("", {"error": "the engine fell over"})])
     await answer.stop()
@@ -199,7 +199,7 @@ async def _midstream_error_text(answer: Answer) -> None:
 # --- good answers in odd forms --------------------------------------------------------------------
 
 
-async def _slow(answer: Answer) -> None:
+async def _slow(answer: ServerAnswer) -> None:
     """Seldom a word, but it comes to its end."""
     await answer.begin(())
     for word in answer.words:
@@ -210,50 +210,50 @@ async def _slow(answer: Answer) -> None:
     await answer.stop()
 
 
-async def _length(answer: Answer) -> None:
-    await answer.say(Speech(answer.words, finish="length"))
+async def _length(answer: ServerAnswer) -> None:
+    await answer.say(AnswerContent(answer.words, finish="length"))
 
 
-async def _reasoning(answer: Answer) -> None:
-    await answer.say(Speech(("Parts, ", "then words."), thought="Let me think."))
+async def _reasoning(answer: ServerAnswer) -> None:
+    await answer.say(AnswerContent(("Parts, ", "then words."), thought="Let me think."))
 
 
-async def _json(answer: Answer) -> None:
-    await answer.whole(200, answer.wire.whole(Speech(answer.words)))
+async def _json(answer: ServerAnswer) -> None:
+    await answer.whole(200, answer.wire.whole(AnswerContent(answer.words)))
 
 
-async def _no_done(answer: Answer) -> None:
+async def _no_done(answer: ServerAnswer) -> None:
     await answer.begin(answer.words)
     await answer.events(answer.wire.closing("stop"))
     await answer.stop()
 
 
-async def _open_end(answer: Answer) -> None:
+async def _open_end(answer: ServerAnswer) -> None:
     await answer.start()
-    await answer.events(answer.wire.events(Speech(answer.words)))
+    await answer.events(answer.wire.events(AnswerContent(answer.words)))
     await asyncio.Event().wait()
 
 
-async def _left_open(answer: Answer) -> None:
+async def _left_open(answer: ServerAnswer) -> None:
     """All is said and counted; only the end mark never comes, nor the end."""
     await answer.begin(answer.words)
     await answer.events(answer.wire.closing("stop"))
     await asyncio.Event().wait()
 
 
-async def _no_newline(answer: Answer) -> None:
+async def _no_newline(answer: ServerAnswer) -> None:
     await answer.start()
-    *events, last = answer.wire.events(Speech(answer.words))
+    *events, last = answer.wire.events(AnswerContent(answer.words))
     await answer.events(events)
-    await answer.chunk(encoded(last).rstrip())
+    await answer.chunk(encode_server_event(last).rstrip())
     await answer.stop()
 
 
-async def _bytewise(answer: Answer) -> None:
+async def _bytewise(answer: ServerAnswer) -> None:
     """Every byte in its own chunk, with CRLF, comments and data over many lines: all allowed."""
     await answer.start()
     lines = [": keep-alive", ""]
-    for name, data in answer.wire.events(Speech(answer.words)):
+    for name, data in answer.wire.events(AnswerContent(answer.words)):
         text = data if isinstance(data, str) else json.dumps(data, indent=1, ensure_ascii=False)
         lines += [f"event:{name or 'message'}", *(f"data: {line}" for line in text.split("\n")), ""]
     for byte in "\r\n".join([*lines, ""]).encode():
@@ -261,18 +261,18 @@ async def _bytewise(answer: Answer) -> None:
     await answer.stop()
 
 
-async def _write(answer: Answer) -> None:
+async def _write(answer: ServerAnswer) -> None:
     """A model that tries to write a file: by every tool it knows, one after the other, then it ends in words."""
     done = answer.wire.results(answer.seen.body)
     attempts = answer.wire.attempts(answer.seen.body, answer.manner.target)
     if done < len(attempts):
-        await answer.say(Speech(tool=replace(attempts[done], number=done + 1), finish="tool"))
+        await answer.say(AnswerContent(tool=replace(attempts[done], number=done + 1), finish="tool"))
     else:
-        await answer.say(Speech(answer.words))
+        await answer.say(AnswerContent(answer.words))
 
 
 BEHAVIOURS: dict[str, Behaviour] = {
-    "normal": normal,
+    "normal": send_normal_answer,
     **{str(status): _status for status in (400, 401, 402, 403, 404, 408, 413, 418, 429, 500, 502, 503, 529)},
     "rate_limited": _rate_limited,
     "rate_limited_date": _rate_limited_date,
@@ -315,7 +315,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "write": _write,
 }
 
-WITHOUT_A_STREAM: dict[str, Behaviour] = {
+UNSTREAMED_BEHAVIOURS: dict[str, Behaviour] = {
     "garbage": _garbage_json,
     "nothing": _garbage_json,
     "huge_line": _huge,
@@ -323,12 +323,12 @@ WITHOUT_A_STREAM: dict[str, Behaviour] = {
     "truncated": _cut,
     "midstream_error": _json_error,
     "midstream_error_text": _json_error,
-    **dict.fromkeys(("slow", "no_done", "open_end", "left_open", "no_newline", "bytewise"), normal),
+    **dict.fromkeys(("slow", "no_done", "open_end", "left_open", "no_newline", "bytewise"), send_normal_answer),
 }
 """What comes nearest where only a stream can go wrong in that way, and the client asked for none."""
 
 
-def behaviour_of(name: str, streamed: bool) -> Behaviour:
+def find_server_behaviour(name: str, streamed: bool) -> Behaviour:
     """The behaviour of that name; any other name is a model that answers."""
-    found = BEHAVIOURS.get(name, normal)
-    return found if streamed else WITHOUT_A_STREAM.get(name, found)
+    found = BEHAVIOURS.get(name, send_normal_answer)
+    return found if streamed else UNSTREAMED_BEHAVIOURS.get(name, found)

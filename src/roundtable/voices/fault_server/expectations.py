@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply
-from roundtable.voices.fault_server.behaviours import RETRY_AFTER
+from roundtable.voices.fault_server.behaviours import RETRY_AFTER_SECONDS
 
 
 @dataclass(frozen=True)
-class Expectation:
+class FaultExpectation:
     """One fault by the server's name for it, and every ending that tells the truth about it.
 
     `answer` says whether an answer is one of them. `by_agents` are the endings that are also true of an agent's
@@ -57,8 +57,8 @@ def _expect(
     retryable: bool | None = None,
     retry_after: float = 0.0,
     by_agents: tuple[FaultKind, ...] = (),
-) -> Expectation:
-    return Expectation(behaviour, title, frozenset(kinds), retryable, retry_after, frozenset(by_agents))
+) -> FaultExpectation:
+    return FaultExpectation(behaviour, title, frozenset(kinds), retryable, retry_after, frozenset(by_agents))
 
 
 _SILENT = (FaultKind.TIMEOUT,)
@@ -67,16 +67,16 @@ _SILENT = (FaultKind.TIMEOUT,)
 _UNREADABLE = (FaultKind.EMPTY, FaultKind.SERVER, FaultKind.TRUNCATED)
 """An answer that cannot be read leaves an agent with none, with an error of its own, or with half of one."""
 
-ANSWER = Expectation("normal", "a good answer", answer=True)
+GOOD_ANSWER = FaultExpectation("normal", "a good answer", answer=True)
 
-EXPECTATIONS: tuple[Expectation, ...] = (
-    ANSWER,
+EXPECTATIONS: tuple[FaultExpectation, ...] = (
+    GOOD_ANSWER,
     _expect(
         "rate_limited",
         "429, Retry-After",
         FaultKind.RATE_LIMITED,
         retryable=True,
-        retry_after=RETRY_AFTER,
+        retry_after=RETRY_AFTER_SECONDS,
         by_agents=_SILENT,
     ),
     _expect("429", "429", FaultKind.RATE_LIMITED, retryable=True, by_agents=_SILENT),
@@ -99,9 +99,9 @@ EXPECTATIONS: tuple[Expectation, ...] = (
     ),
 )
 
-AGENT_EXPECTATIONS: tuple[Expectation, ...] = (
+AGENT_EXPECTATIONS: tuple[FaultExpectation, ...] = (
     *EXPECTATIONS,
-    Expectation("write", "permission prompt", frozenset({FaultKind.PERMISSION}), answer=True),
-    Expectation("normal", "stdin trap", answer=True),
+    FaultExpectation("write", "permission prompt", frozenset({FaultKind.PERMISSION}), answer=True),
+    FaultExpectation("normal", "stdin trap", answer=True),
 )
 """For agents also: a model that wants to write meets no prompt that nobody answers, and nobody waits for our input."""

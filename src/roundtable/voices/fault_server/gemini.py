@@ -8,13 +8,13 @@ from typing import Any
 from roundtable.voices.fault_server.wire import (
     CACHED_TOKENS,
     INPUT_TOKENS,
-    Event,
-    Finish,
-    Speech,
+    AnswerContent,
+    FinishReason,
+    ProviderError,
     ToolCall,
-    Trouble,
     Wire,
-    objects,
+    WireEvent,
+    filter_objects,
 )
 
 _FINISH = {"stop": "STOP", "length": "MAX_TOKENS", "filtered": "SAFETY", "refused": "STOP", "tool": "STOP"}
@@ -34,48 +34,48 @@ class GeminiWire(Wire):
     """Every event is a whole response with one more part; nothing marks the end but the reason to finish."""
 
     troubles = {
-        "bad_key": Trouble(400, "API key not valid. Please pass a valid API key.", "API_KEY_INVALID"),
-        "context_overflow": Trouble(
+        "bad_key": ProviderError(400, "API key not valid. Please pass a valid API key.", "API_KEY_INVALID"),
+        "context_overflow": ProviderError(
             400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."
         ),
-        "insufficient_quota": Trouble(
+        "insufficient_quota": ProviderError(
             429, "You exceeded your current quota, please check your plan and billing details."
         ),
-        "model_not_found": Trouble(404, "models/no-such-model is not found for API version v1beta"),
-        "overloaded": Trouble(503, "The model is overloaded. Please try again later."),
-        "rate_limited": Trouble(429, "Resource has been exhausted (e.g. check quota)."),
+        "model_not_found": ProviderError(404, "models/no-such-model is not found for API version v1beta"),
+        "overloaded": ProviderError(503, "The model is overloaded. Please try again later."),
+        "rate_limited": ProviderError(429, "Resource has been exhausted (e.g. check quota)."),
     }
 
-    def opening(self) -> Iterator[Event]:
+    def opening(self) -> Iterator[WireEvent]:
         """The first words come at once."""
         yield from ()
 
-    def thought(self, text: str) -> Iterator[Event]:
+    def thought(self, text: str) -> Iterator[WireEvent]:
         """A part that says it is a thought."""
         yield "", self._response([{"text": text, "thought": True}])
 
-    def word(self, text: str) -> Iterator[Event]:
+    def word(self, text: str) -> Iterator[WireEvent]:
         """A part."""
         yield "", self._response([{"text": text}])
 
-    def refusal(self, text: str) -> Iterator[Event]:
+    def refusal(self, text: str) -> Iterator[WireEvent]:
         """A blocked prompt has no candidates."""
         yield "", self._blocked()
 
-    def tool(self, call: ToolCall) -> Iterator[Event]:
+    def tool(self, call: ToolCall) -> Iterator[WireEvent]:
         """A part that calls a function."""
         yield "", self._response([_function_call(call)])
 
-    def closing(self, finish: Finish) -> Iterator[Event]:
+    def closing(self, finish: FinishReason) -> Iterator[WireEvent]:
         """The last response has the reason and the whole usage."""
         if finish != "refused":
             yield "", self._response([], _FINISH[finish])
 
-    def failure(self, trouble: Trouble) -> Event:
+    def failure(self, trouble: ProviderError) -> WireEvent:
         """The error object as an event."""
         return "", self.error(trouble)
 
-    def error(self, trouble: Trouble) -> Any:
+    def error(self, trouble: ProviderError) -> Any:
         """A code, a status by name, and details; a limit on requests says there how long to wait."""
         status = _STATUSES.get(trouble.status, "INTERNAL")
         details: list[dict[str, Any]] = []
@@ -86,7 +86,7 @@ class GeminiWire(Wire):
         error = {"code": trouble.status, "message": trouble.message, "status": status}
         return {"error": error | ({"details": details} if details else {})}
 
-    def whole(self, speech: Speech) -> Any:
+    def whole(self, speech: AnswerContent) -> Any:
         """One response with all parts."""
         if speech.refusal:
             return self._blocked()
@@ -108,7 +108,7 @@ class GeminiWire(Wire):
 
     def results(self, body: dict[str, Any]) -> int:
         """Parts that answer a function call."""
-        turns = (objects(turn.get("parts")) for turn in objects(body.get("contents")))
+        turns = (filter_objects(turn.get("parts")) for turn in filter_objects(body.get("contents")))
         return sum("functionResponse" in part for parts in turns for part in parts)
 
     def _response(self, parts: list[dict[str, Any]], finish: str | None = None) -> dict[str, Any]:

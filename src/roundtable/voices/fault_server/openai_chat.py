@@ -9,28 +9,30 @@ from typing import Any
 from roundtable.voices.fault_server.wire import (
     CACHED_TOKENS,
     INPUT_TOKENS,
-    Event,
-    Finish,
-    Speech,
+    AnswerContent,
+    FinishReason,
+    ProviderError,
     ToolCall,
-    Trouble,
     Wire,
-    objects,
+    WireEvent,
+    filter_objects,
 )
 
 _FINISH = {"stop": "stop", "length": "length", "filtered": "content_filter", "refused": "stop", "tool": "tool_calls"}
 
-OPENAI_TROUBLES = {
-    "bad_key": Trouble(401, "Incorrect API key provided", "invalid_api_key"),
-    "context_overflow": Trouble(400, "This model's maximum context length is 8192 tokens", "context_length_exceeded"),
-    "insufficient_quota": Trouble(429, "You exceeded your current quota", "insufficient_quota"),
-    "model_not_found": Trouble(404, "The model does not exist", "model_not_found"),
-    "overloaded": Trouble(529, "Overloaded, sorry", "overloaded"),
-    "rate_limited": Trouble(429, "Rate limit reached for this context window", "rate_limit_exceeded"),
+OPENAI_ERRORS = {
+    "bad_key": ProviderError(401, "Incorrect API key provided", "invalid_api_key"),
+    "context_overflow": ProviderError(
+        400, "This model's maximum context length is 8192 tokens", "context_length_exceeded"
+    ),
+    "insufficient_quota": ProviderError(429, "You exceeded your current quota", "insufficient_quota"),
+    "model_not_found": ProviderError(404, "The model does not exist", "model_not_found"),
+    "overloaded": ProviderError(529, "Overloaded, sorry", "overloaded"),
+    "rate_limited": ProviderError(429, "Rate limit reached for this context window", "rate_limit_exceeded"),
 }
 
 
-def openai_error(trouble: Trouble) -> dict[str, Any]:
+def build_openai_error(trouble: ProviderError) -> dict[str, Any]:
     """The error object of both OpenAI dialects."""
     return {"error": {"message": trouble.message, "type": trouble.code, "param": None, "code": trouble.code}}
 
@@ -38,54 +40,54 @@ def openai_error(trouble: Trouble) -> dict[str, Any]:
 class ChatWire(Wire):
     """Chunks with a delta, a finish reason, usage in a chunk without choices, then `[DONE]`."""
 
-    troubles = OPENAI_TROUBLES
+    troubles = OPENAI_ERRORS
     _in_parts = False
 
-    def opening(self) -> Iterator[Event]:
+    def opening(self) -> Iterator[WireEvent]:
         """The role comes first, with no words."""
         yield self._chunk({"role": "assistant", "content": ""})
 
-    def thought(self, text: str) -> Iterator[Event]:
+    def thought(self, text: str) -> Iterator[WireEvent]:
         """Thoughts come under two names, and as a part among parts; such servers send words as parts too."""
         self._in_parts = True
         yield self._chunk({"reasoning_content": text, "reasoning": text})
         yield self._chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]})
 
-    def word(self, text: str) -> Iterator[Event]:
+    def word(self, text: str) -> Iterator[WireEvent]:
         """A delta with content."""
         yield self._chunk({"content": [{"type": "text", "text": text}] if self._in_parts else text})
 
-    def refusal(self, text: str) -> Iterator[Event]:
+    def refusal(self, text: str) -> Iterator[WireEvent]:
         """A refusal has a field of its own and comes in pieces."""
         half = len(text) // 2
         yield self._chunk({"refusal": text[:half]})
         yield self._chunk({"refusal": text[half:]})
 
-    def tool(self, call: ToolCall) -> Iterator[Event]:
+    def tool(self, call: ToolCall) -> Iterator[WireEvent]:
         """The name first, then the arguments as text."""
         function = {"name": call.name, "arguments": ""}
         begun = {"index": 0, "id": f"call_{call.number}", "type": "function", "function": function}
         yield self._chunk({"tool_calls": [begun]})
         yield self._chunk({"tool_calls": [{"index": 0, "function": {"arguments": json.dumps(call.arguments)}}]})
 
-    def closing(self, finish: Finish) -> Iterator[Event]:
+    def closing(self, finish: FinishReason) -> Iterator[WireEvent]:
         """The reason, then a chunk for the usage alone."""
         yield self._chunk({}, _FINISH[finish])
         yield "", {**self._frame("chat.completion.chunk"), "choices": [], "usage": self._usage()}
 
-    def mark(self) -> Iterator[Event]:
+    def mark(self) -> Iterator[WireEvent]:
         """The one event that is not JSON."""
         yield "", "[DONE]"
 
-    def failure(self, trouble: Trouble) -> Event:
+    def failure(self, trouble: ProviderError) -> WireEvent:
         """An error where a chunk was expected, with its status as the code."""
         return "", {"error": {"message": trouble.message, "code": trouble.status}}
 
-    def error(self, trouble: Trouble) -> Any:
+    def error(self, trouble: ProviderError) -> Any:
         """OpenAI's error object."""
-        return openai_error(trouble)
+        return build_openai_error(trouble)
 
-    def whole(self, speech: Speech) -> Any:
+    def whole(self, speech: AnswerContent) -> Any:
         """One message in one choice."""
         message: dict[str, Any] = {"role": "assistant", "content": speech.text, "refusal": speech.refusal or None}
         if speech.tool is not None:
@@ -103,12 +105,12 @@ class ChatWire(Wire):
 
     def results(self, body: dict[str, Any]) -> int:
         """Messages of the role `tool`."""
-        return sum(message.get("role") == "tool" for message in objects(body.get("messages")))
+        return sum(message.get("role") == "tool" for message in filter_objects(body.get("messages")))
 
     def _frame(self, kind: str) -> dict[str, Any]:
         return {"id": "chatcmpl-1", "object": kind, "created": 1789500000, "model": self.model}
 
-    def _chunk(self, delta: dict[str, Any], finish: str | None = None) -> Event:
+    def _chunk(self, delta: dict[str, Any], finish: str | None = None) -> WireEvent:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return "", {**self._frame("chat.completion.chunk"), "choices": [choice]}
 

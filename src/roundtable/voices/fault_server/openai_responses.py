@@ -6,17 +6,17 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from roundtable.voices.fault_server.openai_chat import OPENAI_TROUBLES, openai_error
+from roundtable.voices.fault_server.openai_chat import OPENAI_ERRORS, build_openai_error
 from roundtable.voices.fault_server.wire import (
     CACHED_TOKENS,
     INPUT_TOKENS,
-    Event,
-    Finish,
-    Speech,
+    AnswerContent,
+    FinishReason,
+    ProviderError,
     ToolCall,
-    Trouble,
     Wire,
-    objects,
+    WireEvent,
+    filter_objects,
 )
 
 _INCOMPLETE = {"length": "max_output_tokens", "filtered": "content_filter"}
@@ -25,11 +25,11 @@ _INCOMPLETE = {"length": "max_output_tokens", "filtered": "content_filter"}
 class ResponsesWire(Wire):
     """Numbered, named events; items that are added, filled and done; the last event repeats everything."""
 
-    troubles = OPENAI_TROUBLES | {
-        "context_overflow": Trouble(
+    troubles = OPENAI_ERRORS | {
+        "context_overflow": ProviderError(
             400, "Your input exceeds the context window of this model.", "context_length_exceeded"
         ),
-        "overloaded": Trouble(503, "Our servers are currently overloaded.", "server_is_overloaded"),
+        "overloaded": ProviderError(503, "Our servers are currently overloaded.", "server_is_overloaded"),
     }
 
     def __init__(self, model: str, tokens: int) -> None:
@@ -39,12 +39,12 @@ class ResponsesWire(Wire):
         self._said = ""
         self._speaking = False
 
-    def opening(self) -> Iterator[Event]:
+    def opening(self) -> Iterator[WireEvent]:
         """The response exists, and is being worked on."""
         yield self._event("response.created", response=self._response("in_progress"))
         yield self._event("response.in_progress", response=self._response("in_progress"))
 
-    def thought(self, text: str) -> Iterator[Event]:
+    def thought(self, text: str) -> Iterator[WireEvent]:
         """An item of its own, with a summary."""
         item: dict[str, Any] = {"id": "rs_1", "type": "reasoning", "summary": []}
         yield self._event("response.output_item.added", output_index=self._index, item=item)
@@ -53,14 +53,14 @@ class ResponsesWire(Wire):
         yield self._event("response.reasoning_summary_text.done", **place, text=text)
         yield from self._done({**item, "summary": [{"type": "summary_text", "text": text}]})
 
-    def word(self, text: str) -> Iterator[Event]:
+    def word(self, text: str) -> Iterator[WireEvent]:
         """A delta of the message's one part."""
         if not self._speaking:
             yield from self._begin({"type": "output_text", "text": "", "annotations": []})
         self._said += text
         yield self._event("response.output_text.delta", **self._place, delta=text, logprobs=[])
 
-    def refusal(self, text: str) -> Iterator[Event]:
+    def refusal(self, text: str) -> Iterator[WireEvent]:
         """A part of another type in the message."""
         yield from self._begin({"type": "refusal", "refusal": ""})
         yield self._event("response.refusal.delta", **self._place, delta=text)
@@ -70,7 +70,7 @@ class ResponsesWire(Wire):
         self._speaking = False
         yield from self._done(_message(part))
 
-    def tool(self, call: ToolCall) -> Iterator[Event]:
+    def tool(self, call: ToolCall) -> Iterator[WireEvent]:
         """An item of its own; the arguments are text."""
         arguments = json.dumps(call.arguments)
         begun = {**_function_call(call), "arguments": "", "status": "in_progress"}
@@ -80,7 +80,7 @@ class ResponsesWire(Wire):
         yield self._event("response.function_call_arguments.done", **place, arguments=arguments)
         yield from self._done(_function_call(call))
 
-    def closing(self, finish: Finish) -> Iterator[Event]:
+    def closing(self, finish: FinishReason) -> Iterator[WireEvent]:
         """Everything that is still open is done, and the whole is said again."""
         if self._speaking:
             part = _text(self._said)
@@ -91,16 +91,16 @@ class ResponsesWire(Wire):
         status = "incomplete" if finish in _INCOMPLETE else "completed"
         yield self._event(f"response.{status}", response=self._response(status, finish))
 
-    def failure(self, trouble: Trouble) -> Event:
+    def failure(self, trouble: ProviderError) -> WireEvent:
         """The response has failed, and says why."""
         error = {"code": trouble.code, "message": trouble.message}
         return self._event("response.failed", response={**self._response("failed"), "error": error})
 
-    def error(self, trouble: Trouble) -> Any:
+    def error(self, trouble: ProviderError) -> Any:
         """OpenAI's error object."""
-        return openai_error(trouble)
+        return build_openai_error(trouble)
 
-    def whole(self, speech: Speech) -> Any:
+    def whole(self, speech: AnswerContent) -> Any:
         """The response object with everything in it."""
         if speech.thought:
             summary = [{"type": "summary_text", "text": speech.thought}]
@@ -121,13 +121,13 @@ class ResponsesWire(Wire):
             "shell_command": {"command": command},
             "shell": {"command": ["bash", "-lc", command]},
         }
-        offered = [tool.get("name") for tool in objects(body.get("tools"))]
+        offered = [tool.get("name") for tool in filter_objects(body.get("tools"))]
         name = next((it for it in shells if it in offered), "shell")
         return (ToolCall(name, shells[name]),)
 
     def results(self, body: dict[str, Any]) -> int:
         """Items that are the output of a call."""
-        return sum(item.get("type") == "function_call_output" for item in objects(body.get("input")))
+        return sum(item.get("type") == "function_call_output" for item in filter_objects(body.get("input")))
 
     @property
     def _index(self) -> int:
@@ -137,21 +137,21 @@ class ResponsesWire(Wire):
     def _place(self) -> dict[str, Any]:
         return {"item_id": "msg_1", "output_index": self._index, "content_index": 0}
 
-    def _event(self, kind: str, **fields: Any) -> Event:
+    def _event(self, kind: str, **fields: Any) -> WireEvent:
         self._number += 1
         return kind, {"type": kind, "sequence_number": self._number, **fields}
 
-    def _begin(self, part: dict[str, Any]) -> Iterator[Event]:
+    def _begin(self, part: dict[str, Any]) -> Iterator[WireEvent]:
         self._speaking = True
         item = {**_message(), "status": "in_progress"}
         yield self._event("response.output_item.added", output_index=self._index, item=item)
         yield self._event("response.content_part.added", **self._place, part=part)
 
-    def _done(self, item: dict[str, Any]) -> Iterator[Event]:
+    def _done(self, item: dict[str, Any]) -> Iterator[WireEvent]:
         yield self._event("response.output_item.done", output_index=self._index, item=item)
         self._output.append(item)
 
-    def _response(self, status: str, finish: Finish = "stop") -> dict[str, Any]:
+    def _response(self, status: str, finish: FinishReason = "stop") -> dict[str, Any]:
         reason = _INCOMPLETE.get(finish)
         return {
             "id": "resp_1",

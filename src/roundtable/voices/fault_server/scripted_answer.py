@@ -8,20 +8,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from roundtable.voices.fault_server.wire import Event, Speech, Trouble, Wire
+from roundtable.voices.fault_server.wire import AnswerContent, ProviderError, Wire, WireEvent
 
-TEXT = "The table hears: naïve café, 東京, 🦉 and a plain word."
+DEFAULT_ANSWER_TEXT = "The table hears: naïve café, 東京, 🦉 and a plain word."
 
 
 @dataclass
-class Manner:
+class AnswerSettings:
     """How the server answers: how fast, how much, and to whom."""
 
     latency: float = 0.0
     """Seconds before the first word."""
     rate: float = 0.0
     """Tokens a second; 0 is as fast as it goes."""
-    text: str = TEXT
+    text: str = DEFAULT_ANSWER_TEXT
     tokens: int = 0
     """Tokens of an answer; 0 says the text once."""
     key: str = ""
@@ -41,7 +41,7 @@ class Manner:
 
 
 @dataclass
-class Seen:
+class ReceivedRequest:
     """One request as the server saw it."""
 
     path: str
@@ -62,11 +62,11 @@ class Seen:
 
 
 @dataclass
-class Answer:
+class ServerAnswer:
     """One answer in one dialect, streamed or whole, as the client asked for it."""
 
-    manner: Manner
-    seen: Seen
+    manner: AnswerSettings
+    seen: ReceivedRequest
     wire: Wire
     writer: asyncio.StreamWriter
     closes: bool = False
@@ -75,7 +75,7 @@ class Answer:
     def __post_init__(self) -> None:
         self.words = self.manner.words()
 
-    async def say(self, speech: Speech) -> None:
+    async def say(self, speech: AnswerContent) -> None:
         """All of a speech, and the proper end."""
         if not self.seen.streamed:
             await asyncio.sleep(self.manner.latency)
@@ -101,7 +101,7 @@ class Answer:
             await self.events(self.wire.opening())
             await self.pieces(words)
         else:
-            data = json.dumps(self.wire.whole(Speech(self.words))).encode()
+            data = json.dumps(self.wire.whole(AnswerContent(self.words))).encode()
             await self.send(_head(200, "application/json", {"content-length": str(len(data))}) + data[: len(data) // 2])
 
     async def pieces(self, words: Iterable[str]) -> None:
@@ -115,7 +115,7 @@ class Answer:
             await self.events(self.wire.word(word))
             self.seen.written += 1
 
-    async def trouble(self, trouble: Trouble, **headers: str) -> None:
+    async def trouble(self, trouble: ProviderError, **headers: str) -> None:
         """An error object with its status."""
         await self.whole(trouble.status, self.wire.error(trouble), **headers)
 
@@ -130,10 +130,10 @@ class Answer:
         await asyncio.sleep(self.manner.latency)
         await self.send(_head(200, kind, {"cache-control": "no-cache", "transfer-encoding": "chunked"}))
 
-    async def events(self, events: Iterable[Event]) -> None:
+    async def events(self, events: Iterable[WireEvent]) -> None:
         """Events of the stream."""
         for event in events:
-            await self.chunk(encoded(event))
+            await self.chunk(encode_server_event(event))
 
     async def chunk(self, data: bytes) -> None:
         """One piece of the transfer encoding."""
@@ -149,7 +149,7 @@ class Answer:
         await self.writer.drain()
 
 
-def encoded(event: Event) -> bytes:
+def encode_server_event(event: WireEvent) -> bytes:
     """One event as it goes over the wire."""
     name, data = event
     line = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)

@@ -11,14 +11,14 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 from roundtable.voices.fault_server.anthropic import AnthropicWire
-from roundtable.voices.fault_server.behaviours import behaviour_of
+from roundtable.voices.fault_server.behaviours import find_server_behaviour
 from roundtable.voices.fault_server.gemini import GeminiWire
 from roundtable.voices.fault_server.openai_chat import ChatWire
 from roundtable.voices.fault_server.openai_responses import ResponsesWire
-from roundtable.voices.fault_server.scripted_answer import Answer, Manner, Seen
-from roundtable.voices.fault_server.wire import INPUT_TOKENS, Trouble, Wire
+from roundtable.voices.fault_server.scripted_answer import AnswerSettings, ReceivedRequest, ServerAnswer
+from roundtable.voices.fault_server.wire import INPUT_TOKENS, ProviderError, Wire
 
-WIRES: dict[str, type[Wire]] = {
+WIRES_BY_DIALECT: dict[str, type[Wire]] = {
     "openai-chat": ChatWire,
     "openai-responses": ResponsesWire,
     "anthropic": AnthropicWire,
@@ -32,7 +32,7 @@ _MODEL = "alpha"
 
 
 @dataclass
-class FaultServer(Manner):
+class FaultServer(AnswerSettings):
     """Serves on 127.0.0.1 until closed; `seen` keeps every request.
 
     What it does is chosen by an `x-behave` header, else by `behave`, else by the model's name: one of
@@ -40,7 +40,7 @@ class FaultServer(Manner):
     """
 
     port: int = 0
-    seen: list[Seen] = field(default_factory=list[Seen])
+    seen: list[ReceivedRequest] = field(default_factory=list[ReceivedRequest])
     connections: int = 0
     at_once: int = 0
     most_at_once: int = 0
@@ -109,19 +109,19 @@ class FaultServer(Manner):
         headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
         body = _decoded(await _body(reader, headers))
         path = unquote(target.partition("?")[0])
-        seen = Seen(path, headers, body)
+        seen = ReceivedRequest(path, headers, body)
         self.seen.append(seen)
         dialect = _spoken(path) if method == "POST" else ""
         if not dialect:
-            await self._aside(method, Answer(self, seen, WIRES[_nearest(path)](_MODEL, 0), writer))
+            await self._aside(method, ServerAnswer(self, seen, WIRES_BY_DIALECT[_nearest(path)](_MODEL, 0), writer))
             return method != "HEAD"
         seen.model = _model(path, body)
         seen.behaviour = headers.get("x-behave") or self.behave or seen.model
         seen.streamed = bool(body.get("stream")) or path.endswith(":streamGenerateContent")
-        wire = WIRES[dialect](seen.model, len(self.words()))
-        return await self._answer(Answer(self, seen, wire, writer), reader)
+        wire = WIRES_BY_DIALECT[dialect](seen.model, len(self.words()))
+        return await self._answer(ServerAnswer(self, seen, wire, writer), reader)
 
-    async def _aside(self, method: str, answer: Answer) -> None:
+    async def _aside(self, method: str, answer: ServerAnswer) -> None:
         """What is asked beside the words: which models there are, how long a prompt is. It never fails."""
         path = answer.seen.path
         if method == "GET" and path.endswith("/models"):
@@ -131,12 +131,12 @@ class FaultServer(Manner):
         elif path.endswith(":countTokens"):
             await answer.whole(200, {"totalTokens": INPUT_TOKENS})
         else:
-            await answer.trouble(Trouble(404, f"There is nothing at {path}"))
+            await answer.trouble(ProviderError(404, f"There is nothing at {path}"))
         answer.seen.finished = True
 
-    async def _answer(self, answer: Answer, reader: asyncio.StreamReader) -> bool:
+    async def _answer(self, answer: ServerAnswer, reader: asyncio.StreamReader) -> bool:
         seen = answer.seen
-        work = asyncio.ensure_future(behaviour_of(seen.behaviour, seen.streamed)(answer))
+        work = asyncio.ensure_future(find_server_behaviour(seen.behaviour, seen.streamed)(answer))
         gone = asyncio.ensure_future(reader.read(1))
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal, cast
 INPUT_TOKENS = 100
 CACHED_TOKENS = 60
 
-REFUSAL = "I cannot help with that."
+REFUSAL_TEXT = "I cannot help with that."
 
-Finish = Literal["stop", "length", "filtered", "refused", "tool"]
-Event = tuple[str, Any]
+FinishReason = Literal["stop", "length", "filtered", "refused", "tool"]
+WireEvent = tuple[str, Any]
 """The event's name, where the dialect names them, and its data; text is sent as it is."""
 
 
@@ -27,14 +27,14 @@ class ToolCall:
 
 
 @dataclass(frozen=True)
-class Speech:
+class AnswerContent:
     """What the model says in one answer."""
 
     words: tuple[str, ...] = ()
     thought: str = ""
     refusal: str = ""
     tool: ToolCall | None = None
-    finish: Finish = "stop"
+    finish: FinishReason = "stop"
 
     @property
     def text(self) -> str:
@@ -43,7 +43,7 @@ class Speech:
 
 
 @dataclass(frozen=True)
-class Trouble:
+class ProviderError:
     """An error as its vendor words it."""
 
     status: int
@@ -54,7 +54,7 @@ class Trouble:
 class Wire(ABC):
     """One answer in one dialect: the events of a stream in their order, or the whole as one object."""
 
-    troubles: ClassVar[dict[str, Trouble]]
+    troubles: ClassVar[dict[str, ProviderError]]
     """How this vendor words what every vendor has a word for."""
 
     def __init__(self, model: str, tokens: int) -> None:
@@ -62,43 +62,43 @@ class Wire(ABC):
         self.tokens = tokens
 
     @abstractmethod
-    def opening(self) -> Iterator[Event]:
+    def opening(self) -> Iterator[WireEvent]:
         """What comes before the first word."""
 
     @abstractmethod
-    def thought(self, text: str) -> Iterator[Event]:
+    def thought(self, text: str) -> Iterator[WireEvent]:
         """What the model thinks to itself."""
 
     @abstractmethod
-    def word(self, text: str) -> Iterator[Event]:
+    def word(self, text: str) -> Iterator[WireEvent]:
         """One piece of the answer."""
 
     @abstractmethod
-    def refusal(self, text: str) -> Iterator[Event]:
+    def refusal(self, text: str) -> Iterator[WireEvent]:
         """The model declines."""
 
     @abstractmethod
-    def tool(self, call: ToolCall) -> Iterator[Event]:
+    def tool(self, call: ToolCall) -> Iterator[WireEvent]:
         """The model calls a tool."""
 
     @abstractmethod
-    def closing(self, finish: Finish) -> Iterator[Event]:
+    def closing(self, finish: FinishReason) -> Iterator[WireEvent]:
         """Why the answer ends, and what it used."""
 
-    def mark(self) -> Iterator[Event]:
+    def mark(self) -> Iterator[WireEvent]:
         """The end mark, in dialects that have one."""
         yield from ()
 
     @abstractmethod
-    def failure(self, trouble: Trouble) -> Event:
+    def failure(self, trouble: ProviderError) -> WireEvent:
         """An error in the middle of a stream."""
 
     @abstractmethod
-    def error(self, trouble: Trouble) -> Any:
+    def error(self, trouble: ProviderError) -> Any:
         """An error object, as it comes with a status."""
 
     @abstractmethod
-    def whole(self, speech: Speech) -> Any:
+    def whole(self, speech: AnswerContent) -> Any:
         """The answer to a client that does not stream."""
 
     @abstractmethod
@@ -109,7 +109,7 @@ class Wire(ABC):
     def results(self, body: dict[str, Any]) -> int:
         """How many tools have reported back so far."""
 
-    def events(self, speech: Speech) -> Iterator[Event]:
+    def events(self, speech: AnswerContent) -> Iterator[WireEvent]:
         """All events of one answer."""
         yield from self.opening()
         if speech.thought:
@@ -124,7 +124,7 @@ class Wire(ABC):
         yield from self.mark()
 
 
-def objects(value: Any) -> list[dict[str, Any]]:
+def filter_objects(value: Any) -> list[dict[str, Any]]:
     """The objects in what should be a list of them; clients may send anything."""
     items = cast("list[Any]", value) if isinstance(value, list) else []
     return [item for item in items if isinstance(item, dict)]

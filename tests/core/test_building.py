@@ -13,6 +13,7 @@ from roundtable.core.effects import (
     ChangeApplied,
     ChangePlanned,
     ChangeRehearsed,
+    CheckKind,
     CheckOutcome,
     Contribution,
     DraftsSynthesised,
@@ -110,7 +111,7 @@ def test_no_candidate_passed_says_what_did_not_pass_before_either(
     code: int | None, limit: Limit | None, how: str
 ) -> None:
     tests = CheckOutcome("tests", ("pytest",), code, limit=limit)
-    examples = CheckOutcome("the examples in the task", (), 1)
+    examples = CheckOutcome.built_in(CheckKind.EXAMPLES, "")
     lint = CheckOutcome("lint", ("ruff",), 1)
     broken = Candidate("gpt", "sha256:1", checks=(tests, examples))
     decision = trial_outcome.decide_no_candidate_passed(CandidatesTried((broken,), before=(tests, examples, lint)), ())
@@ -125,8 +126,8 @@ def test_what_could_not_be_run_stands_above_the_result_also_where_no_candidate_p
 
 
 def test_who_is_not_chosen_for_one_thing_that_a_person_may_not_mind_is_named() -> None:
-    changes = CheckOutcome(
-        trial_outcome.SIDE_EFFECTS_CHECK, (), 1, "f([2]) changes what it is given, unasked.\nWork on a copy."
+    changes = CheckOutcome.built_in(
+        CheckKind.SIDE_EFFECTS, "f([2]) changes what it is given, unasked.\nWork on a copy."
     )
     failed = CheckOutcome("tests", ("pytest",), 1)
     others = (
@@ -135,12 +136,12 @@ def test_who_is_not_chosen_for_one_thing_that_a_person_may_not_mind_is_named() -
         Candidate(
             "ada",
             "sha256:4",
-            checks=(CheckOutcome(trial_outcome.EVIDENCE_CHECK, (), 1, "No test shows it.\nWrite one."),),
+            checks=(CheckOutcome.built_in(CheckKind.EVIDENCE, "No test shows it.\nWrite one."),),
         ),
         Candidate(
             "bob",
             "sha256:5",
-            checks=(CheckOutcome(trial_outcome.REGRESSIONS_CHECK, (), 1, "f([]) ends in IndexError.\nMend it."),),
+            checks=(CheckOutcome.built_in(CheckKind.REGRESSION, "f([]) ends in IndexError.\nMend it."),),
         ),
     )
     decision = trial_outcome.decide_candidate_chosen(
@@ -155,8 +156,8 @@ def test_who_is_not_chosen_for_one_thing_that_a_person_may_not_mind_is_named() -
 
 
 def test_a_program_that_a_person_calls_evidence_is_a_check_like_any_other() -> None:
-    ours = CheckOutcome(trial_outcome.EVIDENCE_CHECK, (), 1, "No test shows it.")
-    theirs = CheckOutcome(trial_outcome.EVIDENCE_CHECK, ("make", "evidence"), 1)
+    ours = CheckOutcome.built_in(CheckKind.EVIDENCE, "No test shows it.")
+    theirs = CheckOutcome("evidence", ("make", "evidence"), 1)
     candidates = (Candidate("claude", "sha256:1", checks=(ours,)), Candidate("gpt", "sha256:2", checks=(theirs,)))
     assert trial_outcome.unproven_candidate_seats(CandidatesTried(candidates)) == ("claude",)
 

@@ -38,7 +38,8 @@ async def test_whoever_rewrites_the_test_that_its_code_fails_loses_to_who_passes
     assert decision.author == "gpt"
     assert (code / "test_slug.py").read_text() == SLUG_TEST
     found = {candidate.seat: candidate for candidate in tried(await bench.sessions.get(held.session)).candidates}
-    assert [check.name for check in found["claude"].checks if not check.passed] == ["tests, as they were before it,"]
+    (failed,) = [check for check in found["claude"].checks if not check.passed]
+    assert (failed.name, failed.original_tests) == ("tests", True)
 
 
 @pytest.mark.parametrize("green", [False, True], ids=["a test that failed", "a test that passed"])
@@ -56,7 +57,7 @@ async def test_alone_it_is_told_and_a_yes_that_was_given_ahead_does_not_write_it
     assert "SlugTest.test_words_are_joined of test_slug.py" in decision_sentence(decision)
     assert ((code / "slug.py").read_text(), (code / "test_slug.py").read_text()) == (before, SLUG_TEST)
     mend = held.prompt("build/2-mend", "claude")
-    assert "The check tests, as they were before it, failed" in mend
+    assert "The check tests (with the original tests) failed" in mend
     assert "They are not changed, because the task does not ask for that." in mend
     session = await bench.sessions.get(held.session)
     assert list(session.gates) == ["approve-tests"]

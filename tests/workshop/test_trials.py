@@ -11,7 +11,7 @@ from textwrap import dedent
 import pytest
 
 from roundtable.core.decide.candidate_ranking import rank_candidates
-from roundtable.core.effects import CheckOutcome
+from roundtable.core.effects import BUILT_IN_CHECK_NAMES, CheckKind, CheckOutcome
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Limit
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
@@ -20,7 +20,7 @@ from roundtable.workshop.trial.distinguishing_inputs import ProbeCall, collect_d
 from roundtable.workshop.trial.probes import ProbeRequest, read_module_source, run_probes
 from roundtable.workshop.trial.run_candidates import TrialTask, run_candidate_trials
 from roundtable.workshop.trial.task_examples import parse_task_examples, render_examples_as_unittest
-from roundtable.workshop.trial.trial_results import BASELINE, EXAMPLES_CHECK, TrialResults
+from roundtable.workshop.trial.trial_results import BASELINE, TrialResults
 
 BOUNDS = Bounds(seconds=60)
 CHECKS = {"sound": (sys.executable, "check.py")}
@@ -355,11 +355,11 @@ async def test_the_examples_in_the_task_are_a_check_that_only_counts_what_failed
     trees = planted(tmp_path, ada=RIGHT, bob=LAST)
     said: list[str] = []
     trials = await run_on_task(sandbox, trees, "total([]) is 0, total([1, 2]) must be 3, total([5]) gives 5", said)
-    assert trials.baseline == {"sound": True, EXAMPLES_CHECK: False}
+    assert trials.baseline == {"sound": True, BUILT_IN_CHECK_NAMES[CheckKind.EXAMPLES]: False}
     *_, ada = trials.checks["ada"]
     *_, bob = trials.checks["bob"]
-    assert (ada.name, ada.code, ada.output) == (EXAMPLES_CHECK, 0, "2 of 2 gave the result that the task says.")
-    assert (bob.name, bob.code) == (EXAMPLES_CHECK, 1)
+    assert (ada.kind, ada.code, ada.output) == (CheckKind.EXAMPLES, 0, "2 of 2 gave the result that the task says.")
+    assert (bob.kind, bob.code) == (CheckKind.EXAMPLES, 1)
     assert rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors).clusters == (("ada",), ("bob",))
     assert "the examples in the task: 3 of 3 passed with ada" in said
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from enum import StrEnum
+from typing import Literal, Self
 
 from roundtable.core.changeset import Hunk, Refusal
 from roundtable.core.sandbox import Limit
@@ -199,8 +200,38 @@ class FilesRead(Value, frozen=True, tag="files_read", tag_field="result"):
     refused: dict[str, str] = {}
 
 
+class CheckKind(StrEnum):
+    """What a check verifies: a program that a person or a candidate brings, or a check that is built in."""
+
+    PROGRAM = "program"
+    EXAMPLES = "examples"
+    OWN_TESTS = "own_tests"
+    CRASH = "crash"
+    SIDE_EFFECTS = "side_effects"
+    REGRESSION = "regression"
+    EVIDENCE = "evidence"
+    AGREEMENT = "agreement"
+    CODE = "code"
+
+
+BUILT_IN_CHECK_NAMES: dict[CheckKind, str] = {
+    CheckKind.EXAMPLES: "the examples in the task",
+    CheckKind.OWN_TESTS: "its own tests",
+    CheckKind.CRASH: "a sudden end",
+    CheckKind.SIDE_EFFECTS: "side effects",
+    CheckKind.REGRESSION: "what worked before",
+    CheckKind.EVIDENCE: "evidence",
+    CheckKind.AGREEMENT: "agreement",
+    CheckKind.CODE: "code",
+}
+"""The names under which people see the built-in checks; `kind` says what they are."""
+
+
 class CheckOutcome(Value, frozen=True):
-    """The result of one check. `code` is None if it had to be stopped; a built-in check has no `argv`."""
+    """The result of one check. `code` is None if it had to be stopped; a built-in check has no `argv`.
+
+    With `original_tests`, it ran with the tests and check files as they were before the candidate changed them.
+    """
 
     name: str
     argv: tuple[str, ...]
@@ -208,6 +239,13 @@ class CheckOutcome(Value, frozen=True):
     output: str = ""
     seconds: float = 0.0
     limit: Limit | None = None
+    kind: CheckKind = CheckKind.PROGRAM
+    original_tests: bool = False
+
+    @classmethod
+    def built_in(cls, kind: CheckKind, output: str, *, passed: bool = False) -> Self:
+        """The result of a built-in check; if it failed, the first line of its output says why."""
+        return cls(BUILT_IN_CHECK_NAMES[kind], (), 0 if passed else 1, output, kind=kind)
 
     @property
     def passed(self) -> bool:

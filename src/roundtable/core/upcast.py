@@ -9,6 +9,17 @@ from typing import Any, cast
 
 import msgspec
 
+_ORIGINAL_TESTS = ", as they were before it,"
+_CHECK_KINDS = {
+    "the examples in the task": "examples",
+    "its own tests": "own_tests",
+    "a sudden end": "crash",
+    "side effects": "side_effects",
+    "what worked before": "regression",
+    "evidence": "evidence",
+    "agreement": "agreement",
+    "code": "code",
+}
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -30,7 +41,27 @@ def _effect_done(event: dict[str, Any]) -> None:
         case {"result": "child_ended", "decision": decision}:
             _decision(decision)
         case _:
-            return
+            _checks(event["result"])
+
+
+def _checks(result: dict[str, Any]) -> None:
+    """What a check was could only be seen from its name."""
+    candidates = [*result.get("candidates", ()), *filter(None, [result.get("candidate")])]
+    for holder in (result, *candidates):
+        for field in ("checks", "before", "outcomes", "steps"):
+            for outcome in holder.get(field, ()):
+                _check(outcome)
+    for proof in result.get("proofs", ()):
+        if outcome := proof.get("outcome"):
+            _check(outcome)
+
+
+def _check(outcome: dict[str, Any]) -> None:
+    name = str(outcome["name"])
+    if name.endswith(_ORIGINAL_TESTS):
+        outcome |= {"name": name.removesuffix(_ORIGINAL_TESTS), "original_tests": True}
+    if not outcome["argv"] and (kind := _CHECK_KINDS.get(outcome["name"])):
+        outcome["kind"] = kind
 
 
 def _decision(decision: dict[str, Any]) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from roundtable.core.decide.trial_outcome import (
-    EVIDENCE_CHECK,
     failed_candidate_seats,
     is_tests_round,
     unproven_candidate_seats,
@@ -28,7 +27,7 @@ WHOLE_FILES_CODEC, FILE_PARTS_CODEC = "changes", "changes-in-parts"
 FIX_ROUND = PlannedRound("mend", WHOLE_FILES_CODEC, Turns(visibility="own", at_bench=True), likely=False)
 RESTART_ROUND = PlannedRound("anew", WHOLE_FILES_CODEC, Turns(visibility="none", at_bench=True), likely=False)
 """For a seat that resubmits an identical fix: without its own words in the prompt, it writes another change."""
-EVIDENCE_ROUND = PlannedRound(EVIDENCE_CHECK, WHOLE_FILES_CODEC, Turns(visibility="none", at_bench=True), likely=False)
+EVIDENCE_ROUND = PlannedRound("evidence", WHOLE_FILES_CODEC, Turns(visibility="none", at_bench=True), likely=False)
 """For a seat whose change may be right but has no test that proves it: the test follows the task, not the code."""
 
 LONG_FILE_BYTES = 12_000

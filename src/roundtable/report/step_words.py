@@ -8,7 +8,7 @@ import msgspec
 
 from roundtable.core.changeset import Refusal
 from roundtable.core.decide.change_outcome import NO_CHECKS_TO_RUN
-from roundtable.core.decide.trial_outcome import candidate_failure_reasons
+from roundtable.core.decide.trial_outcome import candidate_failure_reasons, check_label
 from roundtable.core.effects import (
     ApplyChange,
     Candidate,
@@ -243,7 +243,7 @@ def _describe_candidate(candidate: Candidate) -> str:
                 *map(_describe_refusal, candidate.refused),
             ]
         )
-    failed = [outcome.name for outcome in candidate.checks if not outcome.passed]
+    failed = [check_label(outcome) for outcome in candidate.checks if not outcome.passed]
     verdict = (
         f"failed {_join_names(failed)}" if failed else "passed every check" if candidate.draft else "wrote nothing"
     )
@@ -263,4 +263,4 @@ def _describe_proof(proof: Proof) -> str:
 
 def _describe_check(outcome: CheckOutcome) -> str:
     result = "was stopped" if outcome.code is None else f"ended with exit code {outcome.code}"
-    return f"Check {sanitize_line(outcome.name, _LONGEST)} {result} after {outcome.seconds:.1f} s."
+    return f"Check {sanitize_line(check_label(outcome), _LONGEST)} {result} after {outcome.seconds:.1f} s."

@@ -153,8 +153,8 @@ def files_of_unspliced_directives(made: DraftsSynthesised) -> tuple[str, ...]:
 
 def describe_merge_regression(again: Candidate, base: Candidate) -> str:
     """How something that was made of a candidate fails what that passed, or cannot be written; nothing if it does."""
-    failed = {it.name for it in base.checks if not it.passed}
-    broke = tuple(it for it in again.checks if not it.passed and it.name not in failed)
+    failed = {(check.name, check.original_tests) for check in base.checks if not check.passed}
+    broke = tuple(check for check in again.checks if not (check.passed or (check.name, check.original_tests) in failed))
     why = summarize_candidate_failure(msgspec.structs.replace(again, checks=broke))
     lost = [test for test, passed in base.tests.items() if passed and not again.tests.get(test, False)]
     return why or (f"It no longer passes {join_names([join_text_lines(it) for it in lost])}." if lost else "")

@@ -8,25 +8,15 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from roundtable.core.changeset import Refusal
-from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome
+from roundtable.core.effects import Candidate, CandidatesTried, CheckKind, CheckOutcome
 from roundtable.core.faults import Fault
 from roundtable.core.reasons import Reasons, Said
 from roundtable.core.sandbox import Limit
 from roundtable.core.text.wording import end_sentence, join_names, join_text_lines, pluralize
 from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
 
-ORIGINAL_TESTS_SUFFIX = ", as they were before it,"
-"""Stands in the name of a check that was run with the tests that a candidate had made others."""
-SIDE_EFFECTS_CHECK = "side effects"
-"""The name of the check that a function leaves what it is given as it is."""
-REGRESSIONS_CHECK = "what worked before"
-"""The name of the check that calls which came to something do not end in an error."""
-EVIDENCE_CHECK = "evidence"
-"""The name of the check that something shows what a change is for, and of the round that asks for that alone."""
-AGREEMENT_CHECK = "agreement"
-"""The name of the check that somebody else's work bears a change out, where others were asked for it too."""
-CODE_CHECK = "code"
-"""The name of the check that a change is of code, where those of others are."""
+EVIDENCE_CHECKS = (CheckKind.EVIDENCE, CheckKind.AGREEMENT)
+"""The checks that something shows that a change does what it is for."""
 PASSES, FAILS = "passes", "fails"
 """How a test ends with a candidate, beside what comes out of it for inputs."""
 _GIST = 200
@@ -43,7 +33,7 @@ def failed_candidate_seats(tried: CandidatesTried) -> tuple[str, ...]:
 
 def unproven_candidate_seats(tried: CandidatesTried) -> tuple[str, ...]:
     """The seats whose candidate lacks nothing but a test that shows that it does what it is for."""
-    return tuple(it.seat for it in tried.candidates if _lacks_only(it, EVIDENCE_CHECK))
+    return tuple(it.seat for it in tried.candidates if _lacks_only(it, CheckKind.EVIDENCE))
 
 
 def unverified_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
@@ -53,28 +43,18 @@ def unverified_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
 
 def is_candidate_unverified(it: Candidate) -> bool:
     """Whether it lacks nothing but that."""
-    return _lacks_only(it, EVIDENCE_CHECK, AGREEMENT_CHECK)
+    return _lacks_only(it, *EVIDENCE_CHECKS)
 
 
-def _lacks_only(it: Candidate, *names: str) -> bool:
-    """Whether it passes everything but these checks of ours."""
+def _lacks_only(it: Candidate, *kinds: CheckKind) -> bool:
+    """Whether it fails checks, all of these kinds."""
     failing = _failing(it)
-    return bool(failing) and all(_is_ours(check, *names) for check in failing)
-
-
-def is_evidence_check(check: CheckOutcome) -> bool:
-    """Whether it is a check that something shows what a change is for."""
-    return _is_ours(check, EVIDENCE_CHECK, AGREEMENT_CHECK)
-
-
-def _is_ours(check: CheckOutcome, *names: str) -> bool:
-    """Whether it is one of these checks of ours, and no program that a person calls so."""
-    return check.name in names and not check.argv
+    return bool(failing) and all(check.kind in kinds for check in failing)
 
 
 def is_tests_round(round: str) -> bool:
     """Whether seats are asked in a round of this name for tests alone: what they wrote before stands."""
-    return round.endswith(f"-{EVIDENCE_CHECK}")
+    return round.endswith("-evidence")
 
 
 def equally_good_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
@@ -87,7 +67,7 @@ def equally_good_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
 def contested_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
     """The first that passes all but the tests as they were: whether those may be others, a person says."""
     for it in tried.candidates:
-        if (failing := _failing(it)) and all(check.name.endswith(ORIGINAL_TESTS_SUFFIX) for check in failing):
+        if (failing := _failing(it)) and all(check.original_tests for check in failing):
             return (it,)
     return ()
 
@@ -142,7 +122,7 @@ def describe_candidate_to_author(it: Candidate) -> str:
             for why in candidate_failure_reasons(msgspec.structs.replace(it, checks=()))
         )
     ]
-    failing = [outcome for outcome in it.checks if not outcome.passed and not _is_ours(outcome, AGREEMENT_CHECK)]
+    failing = [outcome for outcome in it.checks if not outcome.passed and outcome.kind is not CheckKind.AGREEMENT]
     said += [f"{describe_failed_check(outcome)}\n{outcome.output[-MAX_CHECK_OUTPUT:]}".strip() for outcome in failing]
     wrong = [name for name, passed in it.tests.items() if not passed]
     said += [f"Tests it did not pass: {', '.join(join_text_lines(name) for name in wrong)}."] if wrong else []
@@ -150,13 +130,9 @@ def describe_candidate_to_author(it: Candidate) -> str:
 
 
 def _why(outcome: CheckOutcome) -> str:
-    """What a check found; one of ours, which is no program, says it in its first line."""
-    ours = outcome.output.partition("\n")[0] if not outcome.argv else ""
-    return (
-        f"{join_text_lines(outcome.name)}: {end_sentence(join_text_lines(ours))}"
-        if ours
-        else describe_check_failure(outcome)
-    )
+    """What a check found; a built-in one says it in the first line of its output."""
+    ours = outcome.output.partition("\n")[0] if outcome.kind is not CheckKind.PROGRAM else ""
+    return f"{check_label(outcome)}: {end_sentence(join_text_lines(ours))}" if ours else describe_check_failure(outcome)
 
 
 def describe_check_failure(outcome: CheckOutcome) -> str:
@@ -178,7 +154,12 @@ def describe_refusal(it: Refusal) -> str:
 def describe_failed_check(outcome: CheckOutcome) -> str:
     """How a check ended that did not pass."""
     how = "was stopped" if outcome.code is None else f"failed with exit code {outcome.code}"
-    return f"The check {join_text_lines(outcome.name)} {how}."
+    return f"The check {check_label(outcome)} {how}."
+
+
+def check_label(outcome: CheckOutcome) -> str:
+    """The name of a check as people see it."""
+    return f"{join_text_lines(outcome.name)}{' (with the original tests)' if outcome.original_tests else ''}"
 
 
 def decide_no_candidate_passed(tried: CandidatesTried, rounds: Sequence[Round]) -> Decision:
@@ -197,8 +178,11 @@ def decide_no_candidate_verified(tried: CandidatesTried, rounds: Sequence[Round]
 
 def _failed_before(tried: CandidatesTried) -> Iterator[str]:
     """The programs that no candidate passed and that did not pass without one either."""
-    failing = {check.name for it in tried.candidates for check in it.checks if not check.passed}
-    before = [it for it in tried.before if it.argv and it.name in failing and not it.passed]
+    failing = {
+        check.name for it in tried.candidates for check in it.checks if not (check.passed or check.original_tests)
+    }
+    programs = [it for it in tried.before if it.kind is CheckKind.PROGRAM]
+    before = [it for it in programs if it.name in failing and not it.passed]
     yield from (f"{describe_failed_check(it).removesuffix('.')} before the change too." for it in before)
     if any(it.limit is Limit.TIME for it in before):
         yield "`seconds` under [sandbox] gives it more time."
@@ -281,7 +265,7 @@ def _set_aside(tried: CandidatesTried, taken: str) -> Iterator[str]:
     """Who is not chosen for one thing that a person may not mind: they may have meant just that."""
     for it in tried.candidates:
         minor = len(_failing(it)) == 1 and _lacks_only(
-            it, SIDE_EFFECTS_CHECK, REGRESSIONS_CHECK, EVIDENCE_CHECK, AGREEMENT_CHECK
+            it, CheckKind.SIDE_EFFECTS, CheckKind.REGRESSION, *EVIDENCE_CHECKS
         )
         if minor and it.seat != taken:
             yield _all_but(it)

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
-from roundtable.core.decide.trial_outcome import is_evidence_check
-from roundtable.core.effects import CheckOutcome
+from roundtable.core.decide.trial_outcome import EVIDENCE_CHECKS
+from roundtable.core.effects import CheckKind, CheckOutcome
 from roundtable.core.file_kinds import is_collected_test_file, is_test_file
 from roundtable.workshop.edit.validation import validate_draft
 from roundtable.workshop.symbols.languages import find_source_language
@@ -60,21 +60,21 @@ class ProposedChange(msgspec.Struct, frozen=True):
     @property
     def lacks_evidence(self) -> bool:
         """Whether nothing shows that it does what it is for."""
-        return any(map(is_evidence_check, self.checks))
+        return any(check.kind in EVIDENCE_CHECKS for check in self.checks)
 
     @property
     def passes_all_but_evidence(self) -> bool:
         """Whether all of it can be written, and every check passed except those for evidence."""
-        return self.is_writable and all(check.passed or is_evidence_check(check) for check in self.checks)
+        return self.is_writable and all(check.passed or check.kind in EVIDENCE_CHECKS for check in self.checks)
 
     @property
     def passes_all_checks(self) -> bool:
         """Whether all of it can be written, and every check passed."""
         return self.is_writable and all(check.passed for check in self.checks)
 
-    def with_failed_check(self, name: str, reason: str) -> ProposedChange:
-        """Return the change with a failed check of ours. People are shown the first line of the reason."""
-        return msgspec.structs.replace(self, checks=(*self.checks, CheckOutcome(name, (), 1, reason)))
+    def with_failed_check(self, kind: CheckKind, reason: str) -> ProposedChange:
+        """Return the change with a failed built-in check. People are shown the first line of the reason."""
+        return msgspec.structs.replace(self, checks=(*self.checks, CheckOutcome.built_in(kind, reason)))
 
 
 def revert_unrelated_candidate_edits(

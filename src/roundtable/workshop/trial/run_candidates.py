@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from roundtable.core.decide.candidate_ranking import ERROR_SIGN
-from roundtable.core.effects import CheckOutcome
+from roundtable.core.effects import BUILT_IN_CHECK_NAMES, CheckKind, CheckOutcome
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Job, Limit
 from roundtable.core.text.wording import pluralize
@@ -32,9 +32,12 @@ from roundtable.workshop.trial.probe_runner import PROBE_DIED
 from roundtable.workshop.trial.probes import ProbeRequest, read_module_source, run_probes
 from roundtable.workshop.trial.task_examples import parse_task_examples
 from roundtable.workshop.trial.test_counts import fail_checks_with_fewer_tests
-from roundtable.workshop.trial.trial_results import BASELINE, EXAMPLES_CHECK, SUDDEN_END_CHECK, TrialResults
+from roundtable.workshop.trial.trial_results import BASELINE, TrialResults
 
 T = TypeVar("T")
+
+_EXAMPLES_AUTHOR = BUILT_IN_CHECK_NAMES[CheckKind.EXAMPLES]
+"""Takes the place of a seat as the author of the tests that were made from the examples in the task."""
 
 
 _VALUE_PREFIX = "= "
@@ -86,7 +89,7 @@ async def run_candidate_trials(
     examples: list[str] = []
     if task.examples:
         failures = await _run_concurrently(
-            trial_run.list_test_failures(EXAMPLES_CHECK, task.examples, *entry) for entry in trees.items()
+            trial_run.list_test_failures(_EXAMPLES_AUTHOR, task.examples, *entry) for entry in trees.items()
         )
         example_results = dict(zip(trees, failures, strict=True))
         examples = _select_examples(example_results)
@@ -170,7 +173,8 @@ def _add_examples_check(
         failures = results.get(name, {})
         failed = [failures.get(name, "An example could not be run.") for name in counted if failures.get(name) != ""]
         summary = f"{len(counted) - len(failed)} of {len(counted)} gave the result that the task says."
-        extended[name] = (*checks, CheckOutcome(EXAMPLES_CHECK, (), 1 if failed else 0, "\n".join((summary, *failed))))
+        output = "\n".join((summary, *failed))
+        extended[name] = (*checks, CheckOutcome.built_in(CheckKind.EXAMPLES, output, passed=not failed))
     return extended
 
 
@@ -288,7 +292,7 @@ class _TrialRun:
             candidates = set(trees) - {BASELINE}
             for name in candidates & ended if candidates - ended else ():
                 reason = f"The program ended suddenly before {_describe_tests(author)} were done."
-                outcomes_by_tree[name] = (*outcomes_by_tree[name], CheckOutcome(SUDDEN_END_CHECK, (), 1, reason))
+                outcomes_by_tree[name] = (*outcomes_by_tree[name], CheckOutcome.built_in(CheckKind.CRASH, reason))
         return outcomes_by_tree
 
     async def compare_outputs(
@@ -438,7 +442,7 @@ def _parse_outcomes(text: str) -> dict[str, str]:
 
 
 def _describe_tests(author: str) -> str:
-    return author if author == EXAMPLES_CHECK else f"{author}'s tests"
+    return author if author == _EXAMPLES_AUTHOR else f"{author}'s tests"
 
 
 def _with_candidate(name: str) -> str:

@@ -11,8 +11,16 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.changeset import Changeset, CreateFile, DraftFile, EditFile, Refusal, RefusalKind
-from roundtable.core.decide.trial_outcome import REGRESSIONS_CHECK, SIDE_EFFECTS_CHECK, is_tests_round
-from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, MergeTried, TryCandidates, TryMerged
+from roundtable.core.decide.trial_outcome import is_tests_round
+from roundtable.core.effects import (
+    Candidate,
+    CandidatesTried,
+    CheckKind,
+    CheckOutcome,
+    MergeTried,
+    TryCandidates,
+    TryMerged,
+)
 from roundtable.core.file_kinds import is_test_file
 from roundtable.core.ports import Sandbox
 from roundtable.core.replies.codec import UnreadableReply
@@ -276,12 +284,12 @@ class CandidateTrial:
         ]
         if not (is_staged or guess_task_allows_mutation(session)):
             changes = [
-                fail_candidate_on_finding(change, SIDE_EFFECTS_CHECK, trials.side_effects, SIDE_EFFECT_MESSAGE)
+                fail_candidate_on_finding(change, CheckKind.SIDE_EFFECTS, trials.side_effects, SIDE_EFFECT_MESSAGE)
                 for change in changes
             ]
         if not (is_staged or guess_task_expects_errors(session)):
             changes = [
-                fail_candidate_on_finding(change, REGRESSIONS_CHECK, trials.regressions, REGRESSION_MESSAGE)
+                fail_candidate_on_finding(change, CheckKind.REGRESSION, trials.regressions, REGRESSION_MESSAGE)
                 for change in changes
             ]
         changes = await self._exclude_breaking_tests(changes, base_draft, trials, sandbox, tell)

@@ -12,10 +12,6 @@ from roundtable.workshop.trial.test_counts import explain_uninformative_check
 BASELINE = ""
 """The name of the tree without any candidate."""
 
-EXAMPLES_CHECK = "the examples in the task"
-OWN_TESTS_CHECK = "its own tests"
-SUDDEN_END_CHECK = "a sudden end"
-"""The names under which a trial records checks of its own; they are stored."""
 
 _FLAKY_NOTE = "The check {} is flaky: it passed and failed on identical files, so it says nothing about a change."
 

@@ -9,15 +9,8 @@ import msgspec
 
 from roundtable.core.changeset import DraftFile
 from roundtable.core.decide.candidate_ranking import CandidateRanking, rank_candidates
-from roundtable.core.decide.trial_outcome import (
-    AGREEMENT_CHECK,
-    CODE_CHECK,
-    EVIDENCE_CHECK,
-    FAILS,
-    ORIGINAL_TESTS_SUFFIX,
-    PASSES,
-)
-from roundtable.core.effects import CheckOutcome
+from roundtable.core.decide.trial_outcome import FAILS, PASSES
+from roundtable.core.effects import BUILT_IN_CHECK_NAMES, CheckKind, CheckOutcome
 from roundtable.core.text.wording import join_names
 from roundtable.workshop.trial.proposed_change import (
     ProposedChange,
@@ -27,7 +20,7 @@ from roundtable.workshop.trial.proposed_change import (
     restore_check_files,
 )
 from roundtable.workshop.trial.task_examples import task_has_call_examples
-from roundtable.workshop.trial.trial_results import EXAMPLES_CHECK, OWN_TESTS_CHECK, TrialResults
+from roundtable.workshop.trial.trial_results import TrialResults
 
 MAX_DISTINGUISHING_INPUTS = 3
 NO_EVIDENCE_MESSAGE = (
@@ -86,7 +79,7 @@ def judge_candidate(change: ProposedChange, trials: TrialResults, *, needs_evide
     checks = trials.informative_checks(change.seat)
     tests = trials.tests.get(change.seat, {})
     own_tests = {test: passed for test, passed in tests.items() if trials.authors.get(test) == change.seat}
-    passes_examples = any(check.name == EXAMPLES_CHECK and check.passed for check in checks)
+    passes_examples = any(check.kind is CheckKind.EXAMPLES and check.passed for check in checks)
     if passes_examples:
         own_tests = own_tests or mark_unrunnable_tests_failed(read_test_sources(change.own_files))
     failed = [test for test, passed in own_tests.items() if not passed]
@@ -104,7 +97,7 @@ def judge_candidate(change: ProposedChange, trials: TrialResults, *, needs_evide
         and changes_any_code(change.own_files)
         and not (trials.fixed_checks(checks) or authors)
     )
-    return change.with_failed_check(EVIDENCE_CHECK, NO_EVIDENCE_MESSAGE) if lacks_evidence else change
+    return change.with_failed_check(CheckKind.EVIDENCE, NO_EVIDENCE_MESSAGE) if lacks_evidence else change
 
 
 def rank_tried_candidates(changes: Sequence[ProposedChange], trials: TrialResults) -> CandidateRanking:
@@ -129,7 +122,8 @@ def reject_uncorroborated_candidates(
     evidence, and so are calls that the person wrote; but a single example may pass by chance. Once a candidate is in
     doubt, equal ones are too, and a candidate without code and evidence is no alternative.
     """
-    weak_checks = set[str]() if task_has_call_examples(task) and trials.counted_examples > 1 else {EXAMPLES_CHECK}
+    examples = BUILT_IN_CHECK_NAMES[CheckKind.EXAMPLES]
+    weak_checks = set[str]() if task_has_call_examples(task) and trials.counted_examples > 1 else {examples}
     if not trials.baseline or len(changes) < 2:
         return changes
     unproven = {
@@ -137,9 +131,11 @@ def reject_uncorroborated_candidates(
         for change in changes
         if changes_any_code(change.own_files) and not trials.fixed_checks(change.checks) - weak_checks
     }
-    doubts = {seat: (EVIDENCE_CHECK, UNCORROBORATED_MESSAGE) for seat in unproven if not trials.has_own_evidence(seat)}
+    doubts = {
+        seat: (CheckKind.EVIDENCE, UNCORROBORATED_MESSAGE) for seat in unproven if not trials.has_own_evidence(seat)
+    }
     doubts |= {
-        seat: (AGREEMENT_CHECK, reason)
+        seat: (CheckKind.AGREEMENT, reason)
         for seat in unproven - doubts.keys()
         if (reason := _explain_lack_of_support(trials, seat))
     }
@@ -163,7 +159,7 @@ def reject_uncorroborated_candidates(
         and not trials.fixed_checks(change.checks)
     }
     return [
-        change.with_failed_check(CODE_CHECK, NO_CODE_MESSAGE)
+        change.with_failed_check(CheckKind.CODE, NO_CODE_MESSAGE)
         if change.seat in without_code and not trials.evidence_authors(change.seat)
         else change
         for change in changes
@@ -179,7 +175,7 @@ def _explain_lack_of_support(trials: TrialResults, candidate: str) -> str:
 
 
 def fail_candidate_on_finding(
-    change: ProposedChange, check: str, findings: Mapping[str, Sequence[str]], message: str
+    change: ProposedChange, check: CheckKind, findings: Mapping[str, Sequence[str]], message: str
 ) -> ProposedChange:
     """Return the candidate with a failed check of ours if a finding is against it; the first finding is shown."""
     against = findings.get(change.seat, ())
@@ -193,7 +189,7 @@ def judge_with_original_tests(
     failed = [
         msgspec.structs.replace(
             outcome,
-            name=f"{outcome.name}{ORIGINAL_TESTS_SUFFIX}",
+            original_tests=True,
             output=f"{outcome.output}\n{ORIGINAL_TESTS_MESSAGE}".strip(),
         )
         for outcome in outcomes
@@ -212,7 +208,7 @@ def judge_with_original_tests(
 def summarize_own_tests(passed: Mapping[str, bool]) -> tuple[CheckOutcome, ...]:
     """Return the tests that come with a change as one check; nothing if there are none."""
     failed = [f"{name} failed" for name, success in passed.items() if not success]
-    return (CheckOutcome(OWN_TESTS_CHECK, (), 1 if failed else 0, "\n".join(failed)),) if passed else ()
+    return (CheckOutcome.built_in(CheckKind.OWN_TESTS, "\n".join(failed), passed=not failed),) if passed else ()
 
 
 def mark_unrunnable_tests_failed(tests: Mapping[str, str]) -> dict[str, bool]:

@@ -42,7 +42,7 @@ SYMBOLS = {
 
 
 @pytest.mark.parametrize("path", SYMBOLS)
-def test_every_symbol_of_a_file_is_found_under_its_name(path: str) -> None:
+def test_every_symbol_of_a_file_is_found_by_its_name(path: str) -> None:
     assert ", ".join(f"{it.kind} {it.base_name}" for it in read(path).symbols) == SYMBOLS[path]
 
 
@@ -63,7 +63,7 @@ def test_every_symbol_of_a_file_is_found_under_its_name(path: str) -> None:
         ("account.php", "login", b"    /** Compares", b"\n    }"),
     ],
 )
-def test_what_stands_above_and_around_a_symbol_belongs_to_it(
+def test_decorators_and_wrappers_belong_to_their_symbol(
     path: str, symbol: str, begins: bytes, ends: bytes
 ) -> None:
     file = read(path)
@@ -73,7 +73,7 @@ def test_what_stands_above_and_around_a_symbol_belongs_to_it(
     assert file.symbol_text(found[0]).endswith(ends)
 
 
-def test_a_symbol_is_known_by_the_end_of_its_name_and_by_the_name_of_its_file() -> None:
+def test_a_symbol_is_found_by_the_end_of_its_name_or_with_its_file_name() -> None:
     file = read("src/auth.py", b"class Session:\n    def login(self): ...\n\n\ndef logout(): ...\n")
     assert [it.name for it in find_symbols_by_query(file, parse_symbol_query("login"))] == ["Session.login"]
     assert [it.name for it in find_symbols_by_query(file, parse_symbol_query("Session.login"))] == ["Session.login"]
@@ -84,12 +84,12 @@ def test_a_symbol_is_known_by_the_end_of_its_name_and_by_the_name_of_its_file() 
     assert find_symbols_by_query(file, parse_symbol_query("other.logout")) == []
 
 
-def test_a_comment_apart_belongs_to_nobody() -> None:
+def test_a_separated_comment_belongs_to_no_symbol() -> None:
     file = read("a.py", b"x = 1  # of x\ndef a(): ...\n\n# apart\n\ndef b(): ...\n")
     assert [file.symbol_text(it) for it in file.symbols[1:]] == [b"def a(): ...", b"def b(): ..."]
 
 
-def test_functions_held_in_values_are_functions() -> None:
+def test_functions_assigned_to_names_are_functions() -> None:
     file = read(
         "a.ts",
         b"export const a = async () => 1;\nclass B {\n  c = () => 2;\n  d = 3;\n}\nexports.e = function () {};\n",
@@ -131,7 +131,7 @@ def test_imports_say_which_names_they_bring(path: str) -> None:
     assert describe_syntax_error(path, (b"<?php\n" if path == "a.php" else b"") + alone + b"\n") is None
 
 
-def test_names_are_told_by_what_they_are_to_the_code() -> None:
+def test_names_are_classified_by_their_role_in_the_code() -> None:
     file = read("a.py", b"def f(a, *rest):\n    b = a.c(LIMIT)\n    return helper(b)\n")
     words = file.name_usage(file.symbols[0])
     assert {"LIMIT", "helper"} <= words.used
@@ -157,26 +157,26 @@ def test_names_are_told_by_what_they_are_to_the_code() -> None:
         ("a.php", b"<?php function ( {"),
     ],
 )
-def test_what_does_not_parse_is_said_with_its_line(path: str, source: bytes) -> None:
+def test_a_syntax_error_is_reported_with_its_line(path: str, source: bytes) -> None:
     said = describe_syntax_error(path, source)
     assert said
     assert said.startswith("Line ")
     assert path in said
 
 
-def test_a_language_we_do_not_know_has_no_errors_and_no_outline() -> None:
+def test_an_unknown_language_has_no_errors_and_no_outline() -> None:
     assert find_source_language("notes.txt") is None
     assert describe_syntax_error("notes.txt", b"((((") is None
     assert isinstance(parse_source_outline("notes.txt", b""), SpliceRefusal)
 
 
-def test_code_nested_deeper_than_any_stack_is_read() -> None:
+def test_very_deeply_nested_code_is_parsed() -> None:
     deep = b"(" * 20_000 + b")" * 20_000
     assert describe_syntax_error("a.py", b"x = " + deep + b"\n") is None
     assert read("a.py", b"def f():\n    return " + deep + b"\n").name_usage().called == frozenset()
 
 
-def test_no_node_is_asked_for_its_points_which_crash() -> None:
+def test_no_node_is_asked_for_its_points() -> None:
     folder = Path(syntax_trees.__file__).parent
     sources = {path.name: path.read_text() for path in folder.glob("*.py")}
     assert not [name for name, text in sources.items() if "start_point" in text or "end_point" in text]

@@ -83,7 +83,7 @@ def there_and_back(path: Path) -> int:
 
 @pytest.mark.feature("S0.20")
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_any_function_of_a_real_file_is_replaced_and_back_and_not_a_byte_differs(suffix: str) -> None:
+def test_replacing_a_function_and_back_restores_every_byte(suffix: str) -> None:
     assert sum(there_and_back(path) for path in files(suffix, 20)) >= EXPECTED.get(suffix, 3)
 
 
@@ -125,13 +125,13 @@ def out_and_back(path: Path) -> int:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_what_is_taken_out_of_a_real_file_comes_back_as_what_it_was(suffix: str) -> None:
+def test_a_removed_symbol_can_be_added_again_unchanged(suffix: str) -> None:
     assert sum(out_and_back(path) for path in files(suffix, 4)) >= EXPECTED.get(suffix, 3)
 
 
 @pytest.mark.real
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_any_function_of_a_thousand_real_files_is_replaced_and_back(suffix: str) -> None:
+def test_functions_of_a_thousand_real_files_are_replaced_and_back(suffix: str) -> None:
     assert sum(there_and_back(path) for path in files(suffix, 1000, NEAR + FAR)) >= EXPECTED.get(suffix, 3)
 
 
@@ -142,7 +142,7 @@ def fixture(suffix: str, seat: str = "claude") -> tuple[str, bytes]:
 
 
 @pytest.mark.parametrize("suffix", SOURCES)
-def test_a_function_comes_out_of_another_whole_file(suffix: str) -> None:
+def test_a_function_is_taken_from_another_whole_file(suffix: str) -> None:
     path, source = fixture(suffix)
     _, donor = fixture(suffix, "gpt")
     login = LOGINS.get(suffix, "Account.login")
@@ -181,7 +181,7 @@ def test_broken_text_is_refused(suffix: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", SOURCES)
-def test_a_symbol_that_the_text_does_not_have_is_refused(suffix: str) -> None:
+def test_a_symbol_missing_from_the_text_is_refused(suffix: str) -> None:
     path, source = fixture(suffix)
     _, donor = fixture(suffix, "gpt")
     refused = put(path, source, "logout", donor)
@@ -198,7 +198,7 @@ AMBIGUOUS = {
 
 
 @pytest.mark.parametrize("suffix", AMBIGUOUS)
-def test_overloads_and_twins_are_not_guessed_at(suffix: str) -> None:
+def test_ambiguous_overloads_are_refused(suffix: str) -> None:
     path, source = fixture(suffix)
     refused = put(path, source, *AMBIGUOUS[suffix])
     assert isinstance(refused, SpliceRefusal)
@@ -220,7 +220,7 @@ def test_overloads_and_twins_are_not_guessed_at(suffix: str) -> None:
         (".cpp", "rename", b"void Account::rename(const std::string& n) { tries = 9; }", b'first + " " + last;'),
     ],
 )
-def test_a_signature_tells_overloads_apart(suffix: str, symbol: str, text: bytes, untouched: bytes) -> None:
+def test_a_signature_selects_one_overload(suffix: str, symbol: str, text: bytes, untouched: bytes) -> None:
     path, source = fixture(suffix)
     made = put(path, source, symbol, text)
     assert isinstance(made, bytes)
@@ -239,7 +239,7 @@ PROPERTY = b"""class Door:
 """
 
 
-def test_a_getter_and_a_setter_are_told_apart_by_their_decorators() -> None:
+def test_decorators_distinguish_a_getter_from_a_setter() -> None:
     made = put(
         "door.py", PROPERTY, "Door.open", b"@open.setter\ndef open(self, value):\n    self._open = bool(value)\n"
     )
@@ -249,20 +249,20 @@ def test_a_getter_and_a_setter_are_told_apart_by_their_decorators() -> None:
     assert unclear.kind is RefusalKind.AMBIGUOUS
 
 
-def test_a_method_is_taken_out_of_the_whole_class_that_was_given() -> None:
+def test_a_method_is_taken_from_a_whole_class() -> None:
     source = b"class Door:\n    def open(self):\n        return 1\n\n    def shut(self):\n        return 2\n"
     text = b"class Door:\n    def open(self):\n        return 3\n\n    def shut(self):\n        return 4\n"
     assert put("door.py", source, "Door.open", text) == source.replace(b"return 1", b"return 3")
 
 
-def test_text_is_indented_as_its_place_is_and_strings_in_it_stay_as_they_are() -> None:
+def test_inserted_text_is_reindented_except_inside_strings() -> None:
     source = b"class Door:\n\tdef text(self):\n\t\treturn 1\n\nx = 1\n"
     text = b'def text(self):\n    """\n  said\n    """\n\n    return 2\n'
     made = put("door.py", source, "text", text)
     assert made == b'class Door:\n\tdef text(self):\n\t    """\n  said\n    """\n\n\t    return 2\n\nx = 1\n'
 
 
-def test_a_file_with_the_newlines_of_windows_keeps_them() -> None:
+def test_a_file_keeps_its_windows_newlines() -> None:
     source = b"def one():\r\n    return 1\r\n\r\n\r\ndef two():\r\n    return 2\r\n"
     made = put("a.py", source, "one", b"def one():\n    x = 3\n    return x\n")
     assert made == source.replace(b"    return 1", b"    x = 3\r\n    return x")
@@ -270,28 +270,28 @@ def test_a_file_with_the_newlines_of_windows_keeps_them() -> None:
     assert more == source.rstrip() + b"\r\n\r\n\r\ndef three():\r\n    return 3\r\n"
 
 
-def test_a_comment_above_stays_where_the_new_text_brings_none() -> None:
+def test_a_comment_above_is_kept_if_the_new_text_has_none() -> None:
     source = b"# how it opens\ndef open():\n    return 1\n"
     assert put("a.py", source, "open", b"def open():\n    return 2\n") == source.replace(b"1", b"2")
     made = put("a.py", source, "open", b"# anew\ndef open():\n    return 2\n")
     assert made == b"# anew\ndef open():\n    return 2\n"
 
 
-def test_what_is_exported_stays_exported() -> None:
+def test_an_exported_symbol_stays_exported() -> None:
     path, source = fixture(".js")
     made = put(path, source, "greet", b"const greet = (account) => account.name;")
     assert isinstance(made, bytes)
     assert b"export const greet = (account) => account.name;\n" in made
 
 
-def test_the_signatures_before_an_implementation_belong_to_it() -> None:
+def test_overload_signatures_belong_to_their_implementation() -> None:
     path, source = fixture(".ts")
     made = put(path, source, "rename", b"rename(name: string): void {\n  this.person.name = name;\n}")
     assert isinstance(made, bytes)
     assert made.count(b"rename(") == 1
 
 
-def test_a_new_method_stands_beside_the_neighbours_it_had() -> None:
+def test_a_new_method_is_inserted_next_to_its_former_neighbours() -> None:
     source = b"class Door:\n    def a(self): ...\n\n    def c(self): ...\n"
     donor = b"class Door:\n  def a(self): ...\n\n  def b(self): ...\n"
     made = put("door.py", source, "Door.b", donor)
@@ -314,7 +314,7 @@ def test_a_new_method_stands_beside_the_neighbours_it_had() -> None:
         ("a.c", b"int a;\n", "b", b"int b(void) { return a; }"),
     ],
 )
-def test_a_class_without_methods_gets_its_first(path: str, source: bytes, symbol: str, text: bytes) -> None:
+def test_a_method_is_added_to_an_empty_class(path: str, source: bytes, symbol: str, text: bytes) -> None:
     made = put(path, source, symbol, text)
     assert isinstance(made, bytes), made
     file = parse_source_outline(path, made)
@@ -323,13 +323,13 @@ def test_a_class_without_methods_gets_its_first(path: str, source: bytes, symbol
     assert describe_syntax_error(path, made) is None
 
 
-def test_a_method_of_a_class_that_is_not_there_is_refused() -> None:
+def test_a_method_of_a_missing_class_is_refused() -> None:
     refused = put("a.py", b"x = 1\n", "Door.open", b"def open(self):\n    return 1\n")
     assert isinstance(refused, SpliceRefusal)
     assert refused.kind is RefusalKind.NOT_FOUND
 
 
-def test_a_function_is_taken_out_with_what_belongs_to_it() -> None:
+def test_a_function_is_removed_with_its_decorators_and_comments() -> None:
     source = b"def a(): ...\n\n\n# about b\n@quick\ndef b(): ...\n\n\ndef c(): ...\n"
     assert without("a.py", source, "b") == b"def a(): ...\n\n\ndef c(): ...\n"
 
@@ -340,7 +340,7 @@ def test_a_result_that_would_not_parse_is_refused() -> None:
     assert refused.kind is RefusalKind.SYNTAX
 
 
-def test_a_file_in_no_language_we_know_is_refused() -> None:
+def test_a_file_in_an_unknown_language_is_refused() -> None:
     refused = put("notes.txt", b"login\n", "login", b"login")
     assert isinstance(refused, SpliceRefusal)
     assert refused.kind is RefusalKind.LANGUAGE

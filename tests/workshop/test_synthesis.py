@@ -110,7 +110,7 @@ def function(source: bytes, name: str) -> bytes:
 
 
 @pytest.mark.feature("S0.5", "S0.18", "S0.20")
-def test_a_judges_ruling_becomes_exactly_the_functions_it_names() -> None:
+def test_a_ruling_changes_exactly_the_functions_it_names() -> None:
     reply = (
         "Claude's structure carries the others.\n\n"
         "CONSENSUS: BASE=claude. INCORPORATE:\n- login from GPT\n- rollback from Gemini\nMUST_FIX: none"
@@ -135,7 +135,7 @@ def test_a_judges_ruling_becomes_exactly_the_functions_it_names() -> None:
     )
 
 
-def test_all_that_was_not_named_is_as_it_was_byte_for_byte() -> None:
+def test_everything_not_named_stays_identical_byte_for_byte() -> None:
     made = held("base Claude, login from GPT, rollback from Gemini").files[PATH]
     assert describe_syntax_error(PATH, made) is None
     lost = [
@@ -148,7 +148,7 @@ def test_all_that_was_not_named_is_as_it_was_byte_for_byte() -> None:
     assert made.endswith(CLAUDE[CLAUDE.index(b"def legacy_login") :])
 
 
-def test_nothing_asked_for_is_the_base_itself() -> None:
+def test_without_directives_the_result_is_the_base() -> None:
     assert held() == SynthesizedFiles(dict(CANDIDATES["claude"]))
     assert held("BASE=claude.") == SynthesizedFiles(dict(CANDIDATES["claude"]))
     assert held("keep Claude's check") == SynthesizedFiles(dict(CANDIDATES["claude"]))
@@ -165,7 +165,7 @@ def test_nothing_asked_for_is_the_base_itself() -> None:
         "replace `login` by `Claude's` `login`",
     ],
 )
-def test_what_is_the_bases_own_stays_as_it_is(said: str) -> None:
+def test_directives_for_the_base_itself_change_nothing(said: str) -> None:
     assert held(said) == SynthesizedFiles(dict(CANDIDATES["claude"]))
 
 
@@ -181,13 +181,13 @@ def test_what_is_the_bases_own_stays_as_it_is(said: str) -> None:
         ("login from gpt because it is bounded and purge from gemini", {"Session.login": "gpt", "purge": "gemini"}),
     ],
 )
-def test_everything_in_a_list_comes_from_the_seat_it_was_said_of(said: str, taken: dict[str, str]) -> None:
+def test_symbols_in_a_list_come_from_the_seat_named_for_the_list(said: str, taken: dict[str, str]) -> None:
     made = held(said)
     assert made.left == ()
     assert taken.items() <= {it.symbol: it.seat for it in made.took}.items()
 
 
-def test_something_can_be_taken_and_something_else_removed_in_one_breath() -> None:
+def test_one_directive_can_take_one_symbol_and_remove_another() -> None:
     made = held("take login from gpt then remove legacy_login")
     assert made.took[0] == Contribution(PATH, "Session.login", "gpt")
     assert made.removed == (RemovedSymbol(PATH, "legacy_login"),)
@@ -218,7 +218,7 @@ def test_something_can_be_taken_and_something_else_removed_in_one_breath() -> No
         "login from GPT, rollback as in base",
     ],
 )
-def test_a_judge_may_say_it_in_many_ways(said: str) -> None:
+def test_many_wordings_of_a_directive_are_understood(said: str) -> None:
     made = held(said)
     assert made.left == ()
     assert made.took[0] == Contribution(PATH, "Session.login", "gpt")
@@ -226,7 +226,7 @@ def test_a_judge_may_say_it_in_many_ways(said: str) -> None:
     assert function(made.files[PATH], "rollback") == function(CLAUDE, "rollback")
 
 
-def test_several_symbols_come_from_one_seat_in_one_breath() -> None:
+def test_one_directive_can_take_several_symbols_from_one_seat() -> None:
     made = held("take login, digest and rollback from gpt; add Gemini's purge")
     assert [it.symbol for it in made.took if it.seat == "gpt"][:3] == ["Session.login", "_slow", "Session.digest"]
     assert b'return "gpt"' in made.files[PATH]
@@ -242,14 +242,14 @@ def test_a_whole_file_and_a_whole_class_can_be_taken() -> None:
     assert Contribution("tests/test_purge.py", "", "gemini") in made.took
 
 
-def test_imports_are_taken_without_doubles() -> None:
+def test_imports_are_taken_without_duplicates() -> None:
     made = held("imports from gpt")
     assert made.files[PATH].count(b"import hashlib") == 1
     head = b'"""Who may come in."""\n\nimport hashlib\nimport hmac\nfrom time import monotonic as now\n\nLIMIT = 3\n'
     assert made.files[PATH] == head + CLAUDE[CLAUDE.index(b"LIMIT = 3\n") + 10 :]
 
 
-def test_a_function_can_be_taken_out() -> None:
+def test_a_function_can_be_removed() -> None:
     made = held("remove legacy_login")
     assert made.files[PATH] == CLAUDE.replace(
         b"\n\n\ndef legacy_login(user):\n    return  user  # as it always was", b""
@@ -280,7 +280,7 @@ def test_a_function_can_be_taken_out() -> None:
         ("add gemini's test_purge", "The base has no tests/test_purge.py"),
     ],
 )
-def test_what_is_not_understood_is_left_and_never_guessed(said: str, why: str) -> None:
+def test_an_unclear_directive_is_skipped_and_never_guessed(said: str, why: str) -> None:
     made = held(said)
     assert made.files == CANDIDATES["claude"]
     assert made.took == ()
@@ -308,14 +308,14 @@ def test_what_is_not_understood_is_left_and_never_guessed(said: str, why: str) -
         ("Replace claude's login", "The directive does not say clearly whose code to use."),
     ],
 )
-def test_what_may_be_more_than_a_reason_is_left_as_it_was_written(said: str, why: str) -> None:
+def test_a_reason_that_may_contain_a_request_is_skipped(said: str, why: str) -> None:
     made = held(said)
     assert (made.files, made.took) == (CANDIDATES["claude"], ())
     assert [it.directive for it in made.left] == [said]
     assert why in made.left[0].why
 
 
-def test_only_the_piece_that_was_not_understood_is_left() -> None:
+def test_only_the_unclear_part_of_a_directive_is_skipped() -> None:
     made = held("login from GPT, and mind the locks in src/auth.py")
     assert function(made.files[PATH], "login") == function(GPT, "login")
     assert made.left == (
@@ -328,11 +328,11 @@ def test_only_the_piece_that_was_not_understood_is_left() -> None:
 
 
 @pytest.mark.parametrize("said", ["make it faster", "remove rollback.purge"])
-def test_what_names_no_file_concerns_only_what_the_candidates_touch(said: str) -> None:
+def test_a_directive_without_a_file_concerns_only_the_candidates_files(said: str) -> None:
     assert [it.files for it in held(said).left] == [(PATH, "tests/test_purge.py", "notes.txt")]
 
 
-def test_a_seat_is_known_by_the_beginning_of_its_name_if_only_one_begins_so() -> None:
+def test_a_seat_is_recognised_by_a_unique_beginning_of_its_name() -> None:
     candidates = {"a": {PATH: CLAUDE}, "gpt-5": {PATH: GPT}, "gemini-3": {PATH: GEMINI}, "gemini-2": {PATH: GEMINI}}
     assert synthesize_candidates("a", candidates, ["login from GPT"]).took[0].seat == "gpt-5"
     assert (
@@ -341,14 +341,14 @@ def test_a_seat_is_known_by_the_beginning_of_its_name_if_only_one_begins_so() ->
     )
 
 
-def test_candidates_may_be_labels() -> None:
+def test_candidates_may_be_named_by_labels() -> None:
     candidates = {"A": {PATH: CLAUDE}, "B": {PATH: GPT}, "C": {PATH: GEMINI}}
     made = synthesize_candidates("A", candidates, ["replace A's login by B's", "add a rollback from C"])
     assert made.left == ()
     assert {it.seat for it in made.took} == {"B", "C"}
 
 
-def test_a_name_that_means_several_things_is_left() -> None:
+def test_an_ambiguous_name_is_skipped() -> None:
     two = {**CANDIDATES, "gpt": {PATH: GPT, "src/other.py": b"class Other:\n    def login(self): ...\n"}}
     made = synthesize_candidates("claude", two, ["login from gpt", "Session.login from gpt"])
     assert made.left == (
@@ -361,7 +361,7 @@ def test_a_name_that_means_several_things_is_left() -> None:
     assert made.took[0] == Contribution(PATH, "Session.login", "gpt")
 
 
-def test_a_helper_that_the_base_has_with_other_parameters_is_said() -> None:
+def test_a_helper_with_other_parameters_in_the_base_is_reported() -> None:
     base = {PATH: b"def check(one):\n    return one\n"}
     made = synthesize_candidates("claude", {**CANDIDATES, "claude": base}, ["add gemini's purge"])
     assert made.files[PATH].startswith(base[PATH])
@@ -390,14 +390,14 @@ def test_a_helper_that_the_base_has_with_other_parameters_is_said() -> None:
         ),
     ],
 )
-def test_a_field_that_the_bases_struct_does_not_have_is_said(path: str, base: str, donor: str) -> None:
+def test_a_field_missing_from_the_bases_struct_is_reported(path: str, base: str, donor: str) -> None:
     candidates = {"claude": {path: base.encode()}, "gpt": {path: donor.encode()}}
     made = synthesize_candidates("claude", candidates, ["replace Go by gpt's"])
     assert [it.why for it in made.left] == [f"It uses `mu`, but S has no such field in {path}."]
     assert synthesize_candidates("claude", candidates, ["replace S by gpt's", "replace Go by gpt's"]).left == ()
 
 
-def test_an_import_that_stands_against_one_of_the_base_is_said() -> None:
+def test_an_import_that_conflicts_with_the_base_is_reported() -> None:
     base = {PATH: b"from slow import now\n\n\nclass Session:\n    def login(self): ...\n"}
     made = synthesize_candidates("claude", {**CANDIDATES, "claude": base}, ["login from gpt"])
     assert made.files[PATH].count(b"import") == 3
@@ -421,7 +421,7 @@ NEEDED = {
 
 @pytest.mark.feature("S0.20")
 @pytest.mark.parametrize("path", NEEDED)
-def test_what_a_function_needs_comes_with_it_in_every_language(path: str) -> None:
+def test_a_function_brings_its_dependencies_in_every_language(path: str) -> None:
     base, donor = ((FIXTURES / seat / path).read_bytes() for seat in ("claude", "gpt"))
     name = LOGINS.get(path, "login")
     made = synthesize_candidates("claude", {"claude": {path: base}, "gpt": {path: donor}}, [f"replace {name} by GPT's"])
@@ -444,7 +444,7 @@ def test_what_a_function_needs_comes_with_it_in_every_language(path: str) -> Non
         ("a.rs", b"struct S;\n", b"use serde::Serialize;\n\n#[derive(Serialize)]\nstruct S { a: i32 }\n", "S"),
     ],
 )
-def test_what_only_a_decorator_or_attribute_needs_comes_along(path: str, base: bytes, donor: bytes, name: str) -> None:
+def test_imports_of_decorators_and_attributes_come_along(path: str, base: bytes, donor: bytes, name: str) -> None:
     made = synthesize_candidates("claude", {"claude": {path: base}, "gpt": {path: donor}}, [f"{name} from gpt"])
     assert made.files[path] == donor
 
@@ -464,7 +464,7 @@ def login(db: Db) -> int:
 '''
 
 
-def test_an_import_under_a_condition_brings_what_the_condition_says() -> None:
+def test_a_conditional_import_brings_the_names_of_its_condition() -> None:
     base = b'"""Doors."""\n\nimport os\n\n\ndef login(db):\n    return os.sep\n'
     donor = b"""from __future__ import annotations
 
@@ -498,7 +498,7 @@ def settings():
     assert [it.symbol for it in chosen.took][:2] == ["settings", "import sys"]
 
 
-def test_a_line_that_must_come_first_does() -> None:
+def test_an_import_that_must_be_first_is_inserted_first() -> None:
     donor = b"from __future__ import annotations\n\nimport re\n\n\ndef f(x: Later) -> None:\n    re.purge()\n"
     for base in (b"def f(x): ...\n", b"import os\n\n\ndef f(x): ...\n", b"#!/bin/python\nimport os\ndef f(x): ...\n"):
         made = synthesize_candidates(
@@ -539,7 +539,7 @@ class Repo
     assert {it.symbol for it in made.took} == taken
 
 
-def test_what_came_from_whom_names_nobody_whose_code_is_gone() -> None:
+def test_replaced_contributions_are_not_credited() -> None:
     again = held("digest from gpt", "rollback from gpt", "rollback from gemini").took
     assert [it.seat for it in again if it.symbol == "Session.rollback"] == ["gemini"]
     assert Contribution(PATH, "Session.digest", "gpt") in again
@@ -552,14 +552,14 @@ def test_what_came_from_whom_names_nobody_whose_code_is_gone() -> None:
     assert back.removed == ()
 
 
-def test_the_first_import_goes_after_the_mark_a_file_begins_with() -> None:
+def test_the_first_import_goes_after_a_byte_order_mark() -> None:
     base = {"a.py": b"\xef\xbb\xbfdef f():\n    return 1\n"}
     donor = {"a.py": b"import re\n\n\ndef f():\n    return re\n"}
     made = synthesize_candidates("claude", {"claude": base, "gpt": donor}, ["f from gpt"])
     assert made.files["a.py"] == b"\xef\xbb\xbf" + donor["a.py"]
 
 
-def test_an_import_brings_the_file_it_names_where_the_base_has_none() -> None:
+def test_an_import_brings_the_file_that_the_base_lacks() -> None:
     donor = {
         "app/auth.py": b"from .locks import held\n\n\ndef login():\n    return held()\n",
         "app/locks.py": b"from app.times import now\n\n\ndef held():\n    return now()\n\n\ndef free(): ...\n",
@@ -604,7 +604,7 @@ def test_the_first_import_of_a_file_goes_before_its_code(path: str, source: byte
     assert not made.startswith(line) or path == "a.py"
 
 
-def test_a_function_given_as_text_brings_its_imports_and_helpers() -> None:
+def test_a_function_from_a_text_brings_its_imports_and_helpers() -> None:
     text = b"import q\n\n\ndef near(x):\n    return q.of(x)\n\n\ndef f(x):\n    return near(x)\n"
     made = transplant_symbol("a.py", b"def f(x):\n    return x\n", "f", text)
     assert isinstance(made, TransplantedSymbol)
@@ -612,7 +612,7 @@ def test_a_function_given_as_text_brings_its_imports_and_helpers() -> None:
     assert (made.symbols, made.imports) == (("f", "near"), ("import q",))
 
 
-def test_a_function_may_be_called_what_reasons_begin_with() -> None:
+def test_a_function_may_be_named_like_the_start_of_a_reason() -> None:
     versions = {
         seat: {"find.js": f"function which() {{\n  return '{seat}'\n}}\n".encode()} for seat in ("claude", "gpt")
     }
@@ -620,7 +620,7 @@ def test_a_function_may_be_called_what_reasons_begin_with() -> None:
     assert made.files == versions["gpt"]
 
 
-def test_what_is_to_stay_as_it_is_takes_nothing_from_what_is_clear() -> None:
+def test_a_request_to_keep_code_does_not_disturb_clear_parts() -> None:
     made = held("Take login from GPT and keep the rest as is")
     assert made.took[0] == Contribution(PATH, "Session.login", "gpt")
     assert [it.directive for it in made.left] == ["keep the rest as is"]

@@ -83,7 +83,7 @@ async def run(
     )
 
 
-async def test_a_wrong_candidate_falls_to_the_tests_of_two_others(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_tests_of_two_other_seats_reject_a_wrong_candidate(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = planted(tmp_path, ada=LAST, bob=RIGHT, eve=ALSO_RIGHT)
     tests = {
         "ada": sums(_123=3, _05=5),
@@ -102,7 +102,7 @@ async def test_a_wrong_candidate_falls_to_the_tests_of_two_others(sandbox: Sandb
     assert "bob's tests: 0 of 2 passed with ada" in said
 
 
-async def test_what_a_check_says_is_told_while_it_runs(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_check_output_is_shown_live(sandbox: Sandbox, tmp_path: Path) -> None:
     slow = {"slow": (sys.executable, "-c", "import time; print('half way', flush=True); time.sleep(600)")}
     heard = asyncio.Event()
     trying = asyncio.create_task(
@@ -124,7 +124,7 @@ async def test_what_a_check_says_is_told_while_it_runs(sandbox: Sandbox, tmp_pat
     assert asyncio.all_tasks() == {asyncio.current_task()}, "whoever is stopped has ended all runs"
 
 
-async def test_what_breaks_a_check_that_held_stands_last_whatever_its_tests_say(
+async def test_a_candidate_that_breaks_a_check_is_ranked_last(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = planted(tmp_path, ada=BROKEN, bob=LAST)
@@ -135,7 +135,7 @@ async def test_what_breaks_a_check_that_held_stands_last_whatever_its_tests_say(
     assert rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors).clusters == (("bob",), ("ada",))
 
 
-async def test_the_calls_in_tests_and_docstrings_tell_candidates_apart(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_calls_in_tests_and_docstrings_distinguish_candidates(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = planted(tmp_path, ada=LAST, bob=RIGHT, eve=BROKEN)
     trials = await run(sandbox, trees, {"ada": sums(_9=9)})
     written = ("shop.total([9])", "shop.total([1, 2, 3])")
@@ -143,7 +143,7 @@ async def test_the_calls_in_tests_and_docstrings_tell_candidates_apart(sandbox: 
     assert [trials.outputs["bob"][it] for it in written] == ["= 9", "= 6"]
 
 
-async def test_inputs_near_to_those_that_were_written_tell_apart_what_the_written_ones_do_not(
+async def test_variations_of_inputs_distinguish_candidates(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = planted(tmp_path, ada=ALSO_RIGHT, bob=RIGHT_IF_ANY)
@@ -156,7 +156,7 @@ async def test_inputs_near_to_those_that_were_written_tell_apart_what_the_writte
     assert [it for it in trials.outputs["ada"] if it.startswith("shop.total([2, 1]")] == ["shop.total([2, 1])"]
 
 
-async def test_calls_that_worked_before_and_end_in_a_slip_are_told(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_regressions_of_calls_are_reported(sandbox: Sandbox, tmp_path: Path) -> None:
     first = "def total(prices):\n    return prices[0] + sum(prices[1:])\n"
     refuses = "def total(prices):\n    if not prices:\n        raise ValueError\n    return sum(prices)\n"
     trees = planted(tmp_path, ada=RIGHT, bob=first, eve=refuses)
@@ -182,7 +182,7 @@ async def test_calls_that_worked_before_and_end_in_a_slip_are_told(sandbox: Sand
     ],
     ids=["a stub", "nothing for nothing"],
 )
-async def test_what_came_to_nothing_for_every_call_is_no_measure_of_slips(
+async def test_a_function_that_always_returned_none_has_no_regressions(
     before: str, slips: tuple[str, ...], sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = planted(tmp_path, ada="def total(prices):\n    return prices[0] + sum(prices[1:])\n")
@@ -193,7 +193,7 @@ async def test_what_came_to_nothing_for_every_call_is_no_measure_of_slips(
     assert trials.regressions == {"ada": slips}
 
 
-async def test_what_a_call_changes_in_place_is_seen_unless_that_is_all_it_does(
+async def test_mutated_arguments_are_reported_unless_that_is_the_purpose(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     only_sorting = "def total(prices):\n    prices.sort()\n"
@@ -217,7 +217,7 @@ async def test_what_a_call_changes_in_place_is_seen_unless_that_is_all_it_does(
     ],
     ids=["left alone", "changed", "changed and came to nothing", "changed and failed"],
 )
-async def test_what_was_changed_in_place_before_is_no_fault_of_a_candidate(
+async def test_mutations_that_existed_before_are_not_reported(
     before: str, faulty: bool, sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = planted(tmp_path, ada=SORTING)
@@ -229,16 +229,16 @@ async def test_what_was_changed_in_place_before_is_no_fault_of_a_candidate(
 
 
 @pytest.mark.parametrize("arguments", ["[1]", "{}", "x={1: 2}", "{1}", "set()", "(1, [2])"])
-def test_what_can_be_changed_in_place(arguments: str) -> None:
+def test_mutable_arguments_are_recognised(arguments: str) -> None:
     assert ProbeCall("m", "f", arguments).has_mutable_arguments
 
 
 @pytest.mark.parametrize("arguments", ["", "1, 'a'", "(1, 2)", "None"])
-def test_what_cannot_be_changed_in_place(arguments: str) -> None:
+def test_immutable_arguments_are_recognised(arguments: str) -> None:
     assert not ProbeCall("m", "f", arguments).has_mutable_arguments
 
 
-def test_tests_that_their_authors_code_fails_show_something_where_two_who_wrote_apart_agree() -> None:
+def test_tests_failed_by_their_author_count_if_two_authors_agree() -> None:
     wrong = {"ada: a": False, "eve: e": False}
     both = TrialResults(
         tests={BASELINE: wrong, "ada": wrong, "eve": wrong, "bob": {"ada: a": True, "eve: e": True}},
@@ -261,7 +261,7 @@ def test_tests_that_their_authors_code_fails_show_something_where_two_who_wrote_
         ({"eve"}, (), ("ada", "ann")),
     ],
 )
-def test_others_bear_a_candidate_out_with_all_their_tests_or_stand_against_it(
+def test_other_seats_support_a_candidate_only_with_all_their_tests(
     passed: set[str], agree: tuple[str, ...], against: tuple[str, ...]
 ) -> None:
     authors = {"ada: a": "ada", "ann: a": "ann", "eve: e": "eve", "eve: f": "eve", "bob: b": "bob", "old: o": "old"}
@@ -282,7 +282,7 @@ def test_others_bear_a_candidate_out_with_all_their_tests_or_stand_against_it(
 
 
 @pytest.mark.parametrize(("passes_the_other", "shown"), [(True, ("ada",)), (False, ())], ids=["all", "a part"])
-def test_tests_of_an_author_whose_code_breaks_a_check_show_something_only_as_a_whole(
+def test_tests_of_an_author_with_broken_code_count_only_as_a_whole(
     passes_the_other: bool, shown: tuple[str, ...]
 ) -> None:
     held, broken = CheckOutcome("tests", ("true",), 0), CheckOutcome("tests", ("true",), 1)
@@ -295,12 +295,12 @@ def test_tests_of_an_author_whose_code_breaks_a_check_show_something_only_as_a_w
     assert trials.evidence_authors("bob") == shown
 
 
-def test_a_text_is_also_tried_with_other_marks() -> None:
+def test_text_arguments_are_varied_with_other_punctuation() -> None:
     calls = collect_distinguishing_calls(["from m import f\n\nf('One. Two!')\n"], {"m": ["def f(a): ..."]})
     assert "m.f('One; Two?')" in map(str, calls)
 
 
-def test_near_inputs_are_of_the_same_kind_one_argument_at_a_time() -> None:
+def test_variations_change_one_argument_and_keep_its_type() -> None:
     source = ["def f(a, b=0, *, c='', d=False, e=()): ..."]
     calls = collect_distinguishing_calls((), {"m": source}, ["f(5, b=2.5, c='Ab', d=True, e=(1, 2))"])
     said = [it.arguments for it in calls]
@@ -319,7 +319,7 @@ def test_a_call_in_the_task_may_name_the_module() -> None:
     assert [str(it) for it in calls if not it.is_variation] == ["kit.m.f('')", "kit.m.f(None)"]
 
 
-async def test_tests_that_are_not_python_are_laid_in_and_the_checks_run_again(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_tests_in_other_languages_run_with_the_checks(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = planted(tmp_path, ada=RIGHT, bob=LAST)
     for tree in trees.values():
         (tree / "check.py").write_text(
@@ -349,7 +349,7 @@ async def run_on_task(
     )
 
 
-async def test_the_examples_in_the_task_are_a_check_that_only_counts_what_failed_before(
+async def test_only_examples_that_failed_before_count_as_a_check(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = planted(tmp_path, ada=RIGHT, bob=LAST)
@@ -364,7 +364,7 @@ async def test_the_examples_in_the_task_are_a_check_that_only_counts_what_failed
     assert "the examples in the task: 3 of 3 passed with ada" in said
 
 
-async def test_a_candidate_that_fails_an_example_is_told_which_call_came_to_what(
+async def test_a_failed_example_is_reported_with_its_result(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     broken = "def total(prices):\n    return {}['no such'] if prices == [7] else prices[-1] if prices else 0\n"
@@ -382,21 +382,21 @@ async def test_a_candidate_that_fails_an_example_is_told_which_call_came_to_what
 
 
 @pytest.mark.parametrize("task", ["Make total() add up.", "total([]) must be 0, as it is"])
-async def test_a_task_whose_examples_say_nothing_new_has_no_such_check(
+async def test_examples_that_already_passed_make_no_check(
     sandbox: Sandbox, tmp_path: Path, task: str
 ) -> None:
     trials = await run_on_task(sandbox, planted(tmp_path, ada=RIGHT), task)
     assert [it.name for it in trials.checks["ada"]] == ["sound"]
 
 
-async def test_a_candidate_that_meddles_with_the_counting_spoils_only_its_own(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_a_candidate_that_fakes_results_affects_only_its_own(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = planted(tmp_path, ada=RIGHT, bob=RIGHT)
     (trees["bob"] / "pytest.py").write_text("main = lambda *args, plugins: plugins[0].failures.update({1: 2})\n")
     trials = await run_on_task(sandbox, trees, "total([1, 2]) must be 3")
     assert [trials.checks[name][-1].passed for name in ("ada", "bob")] == [True, False]
 
 
-async def test_tests_run_by_unittest_where_pytest_is_not_to_be_had(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_tests_run_by_unittest_without_pytest(sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "test_a.py").write_text(
         dedent("""
             import unittest
@@ -423,7 +423,7 @@ async def test_tests_run_by_unittest_where_pytest_is_not_to_be_had(sandbox: Sand
     ]
 
 
-async def test_what_is_equal_reads_alike_whatever_order_it_came_in(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_equal_values_are_shown_identically_in_any_order(sandbox: Sandbox, tmp_path: Path) -> None:
     forms = ("[{'b': (1, {2, 3}), 'a': 0}]", "[{'a': 0, 'b': (1, {3, 2})}]", "[Counter({'a': 0}) | {'b': (1, {3, 2})}]")
     setups = [
         f"from collections import Counter\nloop = {{}}\nloop[1] = loop\ndef f():\n    return {it}" for it in forms
@@ -435,7 +435,7 @@ async def test_what_is_equal_reads_alike_whatever_order_it_came_in(sandbox: Sand
     assert seen.rows[0][1:] == ["= ({},)", "! RecursionError", "= frozenset()", "= {1: 2}"]
 
 
-async def test_a_candidate_spoils_nothing_but_its_own_observations(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_a_candidate_can_spoil_only_its_own_observations(sandbox: Sandbox, tmp_path: Path) -> None:
     hostile = (
         "while True: pass",
         "import os\nos._exit(0)",
@@ -460,7 +460,7 @@ async def test_a_candidate_spoils_nothing_but_its_own_observations(sandbox: Sand
     assert not any("= 2" in row or "= 3" in row for row in seen.rows[1:-1])
 
 
-def test_telling_calls_are_those_of_changed_modules_with_literal_arguments() -> None:
+def test_distinguishing_calls_use_changed_modules_and_literal_arguments() -> None:
     test = "from a.b import f as g\nimport shop\nx = 1\ng(1, key='v')\ng(x)\nshop.total([2])\nother.f(3)\nlen([1])\n"
     changed = {"a.b": ["def f(n):\n    '''\n    >>> f(4)\n    5\n    >>> h(6)\n    '''\n"], "shop": ["no python("]}
     found = [str(it) for it in collect_distinguishing_calls([test], changed) if not it.is_variation]
@@ -471,7 +471,7 @@ def test_a_module_is_named_as_it_is_imported() -> None:
     assert [python_module_name(it) for it in ("src/a/b.py", "a/__init__.py", "x-y.py", "a.txt")] == ["a.b", "a", "", ""]
 
 
-async def test_a_candidate_that_ends_the_tests_before_they_run_does_not_pass(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_a_candidate_that_prevents_its_tests_from_running_fails(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = planted(tmp_path, ada="import os\nos._exit(0)\n", bob=RIGHT)
     for tree in trees.values():
         (tree / "test_shop.py").write_text(
@@ -489,7 +489,7 @@ async def test_a_candidate_that_ends_the_tests_before_they_run_does_not_pass(san
     assert "tests failed with ada after all: fewer tests ran than before" in said
 
 
-async def test_a_test_of_what_was_there_before_shows_nothing_though_its_file_imports_what_is_new(
+async def test_a_test_of_existing_code_is_no_evidence_even_with_new_imports(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     both = "from shop import total, tax\n\ndef test_old():\n    assert total([]) == 0\n\n"
@@ -507,7 +507,7 @@ PROGRAM = "import sys\n{}\nfirst, last = map(int, sys.argv[1:])\nprint(*range(fi
 GUARDED = PROGRAM.format("if len(sys.argv) != 3:\n    print('usage: count.py FIRST LAST')\n    sys.exit(2)")
 
 
-async def test_commands_in_the_task_and_others_near_to_them_tell_programs_apart(
+async def test_commands_of_the_task_and_variations_distinguish_programs(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = planted(tmp_path, ada=ALSO_RIGHT, bob=ALSO_RIGHT, eve=ALSO_RIGHT)
@@ -526,7 +526,7 @@ async def test_commands_in_the_task_and_others_near_to_them_tell_programs_apart(
     assert rank_candidates(trials.ranking_inputs()).clusters[0] == ("bob", "eve")
 
 
-async def test_what_is_another_each_time_tells_nothing_apart(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_random_outputs_distinguish_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
     one = "import random\n\ndef total(prices):\n    return random.random() if prices else 0\n"
     two = "import time\n\ndef total(prices):\n    return time.time_ns() if prices else None\n"
     trees = planted(tmp_path, ada=one, bob=two)
@@ -536,7 +536,7 @@ async def test_what_is_another_each_time_tells_nothing_apart(sandbox: Sandbox, t
     assert trials.outputs == {"ada": {"shop.total([])": "= 0"}, "bob": {"shop.total([])": "= None"}}
 
 
-async def test_a_check_that_ends_in_two_ways_on_the_same_files_is_neither_evidence_nor_breakage(
+async def test_a_flaky_check_is_neither_evidence_nor_breakage(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = planted(tmp_path, ada=RIGHT, bob=RIGHT)
@@ -553,7 +553,7 @@ async def test_a_check_that_ends_in_two_ways_on_the_same_files_is_neither_eviden
     )
 
 
-def test_what_is_chance_with_one_candidate_excuses_no_other() -> None:
+def test_a_check_that_is_flaky_for_one_candidate_counts_for_others() -> None:
     failed, passed = CheckOutcome("sound", ("check",), 1), CheckOutcome("sound", ("check",), 0)
     trials = TrialResults({BASELINE: (passed,), "ada": (failed,), "bob": (failed,)}, flaky_checks={"ada": ("sound",)})
     assert trials.informative_checks("ada") == ()
@@ -561,7 +561,7 @@ def test_what_is_chance_with_one_candidate_excuses_no_other() -> None:
     assert [it.checks for it in trials.ranking_inputs()] == [{}, {"sound": False}]
 
 
-async def test_tests_that_end_the_program_with_every_candidate_are_no_fault_of_theirs(
+async def test_tests_that_crash_with_every_candidate_blame_none(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     ends = "import os\n\nfrom shop import sums\n\nos._exit(0)\n\n\ndef test_it():\n    pass\n"
@@ -570,7 +570,7 @@ async def test_tests_that_end_the_program_with_every_candidate_are_no_fault_of_t
     assert [[it.passed for it in trials.informative_checks(name)] for name in ("ada", "bob")] == [[True], [True]]
 
 
-async def test_a_check_that_a_candidate_mends_or_breaks_is_run_again_and_tells(
+async def test_a_check_that_a_candidate_fixes_or_breaks_is_repeated(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     said: list[str] = []
@@ -589,7 +589,7 @@ async def test_a_check_that_a_candidate_mends_or_breaks_is_run_again_and_tells(
     ],
     ids=["hung", "not imported", "ended"],
 )
-async def test_where_nobody_can_say_what_was_changed_before_a_candidate_is_not_blamed(
+async def test_without_knowledge_of_earlier_mutations_no_candidate_is_blamed(
     before: str, sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = planted(tmp_path, ada=SORTING)
@@ -600,7 +600,7 @@ async def test_where_nobody_can_say_what_was_changed_before_a_candidate_is_not_b
     assert trials.side_effects == {"ada": ()}
 
 
-async def test_neither_names_of_a_projects_modules_nor_of_parameters_blind_telling_inputs(
+async def test_names_of_modules_and_parameters_do_not_hide_inputs(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = planted(tmp_path, ada="def total(find, give=0):\n    find.sort()\n    return find[0]\n")
@@ -612,7 +612,7 @@ async def test_neither_names_of_a_projects_modules_nor_of_parameters_blind_telli
     assert "shop.total(find=[2, 1], give=1)" in trials.side_effects["ada"]
 
 
-async def test_what_has_to_be_awaited_is(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_coroutines_are_awaited(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = planted(tmp_path, ada=f"async {LAST}", bob=f"async {SORTING}")
     trials = await run_candidate_trials(
         sandbox, trees, {}, {}, sys.executable, task=TrialTask("total([2, 1]) must be 3.")
@@ -621,7 +621,7 @@ async def test_what_has_to_be_awaited_is(sandbox: Sandbox, tmp_path: Path) -> No
     assert "shop.total([2, 1])" in trials.side_effects["bob"]
 
 
-async def test_a_candidate_whose_check_the_clock_stopped_is_not_waited_for_again(
+async def test_a_candidate_whose_check_timed_out_is_not_run_again(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = planted(tmp_path, ada=f"import time\ntime.sleep(600)\n{RIGHT}", bob=RIGHT)
@@ -639,7 +639,7 @@ async def test_a_candidate_whose_check_the_clock_stopped_is_not_waited_for_again
     assert rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors).best == ("bob",)
 
 
-async def test_a_candidate_that_ends_the_tests_of_others_does_not_pass(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_a_candidate_that_crashes_other_seats_tests_fails(sandbox: Sandbox, tmp_path: Path) -> None:
     elsewhere = "from shop_of_bob import total\n\ndef test_total():\n    assert total([1]) == 1\n"
     trees = planted(tmp_path, ada=f"import os\nos._exit(0)\n{RIGHT}", bob=RIGHT, eve=RIGHT)
     (trees["bob"] / "shop_of_bob.py").write_text(RIGHT)

@@ -14,7 +14,7 @@ from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_tree_
 from tests.repository import repository, sandbox, write
 
 
-def test_modules_are_lent_one_by_one_without_secrets_and_caches_and_links_among_them_are_copied(tmp_path: Path) -> None:
+def test_node_modules_are_mounted_without_secrets_and_caches(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {".gitignore": "node_modules/\n", "packages/own/index.js": "1\n"})
     files = ("one/index.js", "@scope/two/index.js", ".bin/one", ".vite/x", ".cache/x", ".env", ".package-lock.json")
     write(work, {f"node_modules/{it}": "x" for it in files})
@@ -28,7 +28,7 @@ def test_modules_are_lent_one_by_one_without_secrets_and_caches_and_links_among_
     assert sorted(found.copied) == ["node_modules/@scope/own", "node_modules/own"]
 
 
-def test_a_rule_brings_ignored_files_alone_and_no_more_of_them_than_fit(tmp_path: Path) -> None:
+def test_a_copy_rule_brings_only_ignored_files_up_to_a_limit(tmp_path: Path) -> None:
     files = {".gitignore": "made/\n.venv/\n", "conf/kept.json": "1\n"}
     work = repository(tmp_path / "work", files)
     write(work, {"made/a.txt": "a", "made/.env": "K=1", ".venv/bin/python": "p", "conf/new.json": "2"})
@@ -40,7 +40,7 @@ def test_a_rule_brings_ignored_files_alone_and_no_more_of_them_than_fit(tmp_path
 
 
 @pytest.mark.parametrize("what", ["a link", "a file"])
-def test_what_comes_along_makes_nothing_outside_a_tree(tmp_path: Path, what: str) -> None:
+def test_dependencies_create_nothing_outside_the_tree(tmp_path: Path, what: str) -> None:
     work, tree, victim = (tmp_path / it for it in ("work", "tree", "victim"))
     victim.mkdir()
     write(work, {"made/deep/x.txt": "x", "other/y.txt": "y"})
@@ -54,7 +54,7 @@ def test_what_comes_along_makes_nothing_outside_a_tree(tmp_path: Path, what: str
     assert (tree / "other/y.txt").read_text() == "y"
 
 
-async def test_a_program_of_the_workspace_is_seen_beside_the_tree_and_not_instead_of_it(tmp_path: Path) -> None:
+async def test_a_program_of_the_workspace_is_visible_next_to_the_tree(tmp_path: Path) -> None:
     found = await sandbox()
     work = repository(
         tmp_path / "work", {".gitignore": "/bin/\n", "lib/x.txt": "old", "own.sh": "#!/bin/sh\necho old\n"}
@@ -73,7 +73,7 @@ async def test_a_program_of_the_workspace_is_seen_beside_the_tree_and_not_instea
     )
 
 
-async def test_a_workspace_that_is_reached_by_a_link_is_seen_where_it_really_is(tmp_path: Path) -> None:
+async def test_a_workspace_behind_a_link_is_mounted_at_its_real_path(tmp_path: Path) -> None:
     found = await sandbox()
     work = repository(tmp_path / "work", {"a.txt": "a\n"})
     (link := tmp_path / "link").symlink_to(work)
@@ -82,7 +82,7 @@ async def test_a_workspace_that_is_reached_by_a_link_is_seen_where_it_really_is(
     assert end.output.decode() == f"{work}\n"
 
 
-async def test_tools_may_write_among_the_modules_and_a_test_laid_there_is_its_own(tmp_path: Path) -> None:
+async def test_tools_may_write_into_node_modules(tmp_path: Path) -> None:
     found = await sandbox()
     work = repository(tmp_path / "work", {".gitignore": "node_modules/\n", "a.txt": "a\n"})
     write(work, {"node_modules/one/index.js": "1\n", "node_modules/two/index.js": "2\n"})

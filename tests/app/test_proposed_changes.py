@@ -20,19 +20,19 @@ from roundtable.workshop.trial.proposed_change import ProposedChange, replace_ca
     ],
     ids=["beside it", "in tests", "in test", "under a name that nothing has"],
 )
-def test_tests_go_where_tests_are(there: Sequence[str], place: str) -> None:
+def test_new_tests_go_next_to_existing_tests(there: Sequence[str], place: str) -> None:
     changed = [DraftFile("test_new.py", None, b"1\n"), DraftFile("src/slug.py", b"1\n", b"2\n")]
     assert suggest_new_test_path(changed, there) == place
 
 
-def test_where_nothing_in_python_is_written_no_place_is_named() -> None:
+def test_without_python_code_no_test_path_is_suggested() -> None:
     assert (
         suggest_new_test_path([DraftFile("slug.js", None, b"1\n"), DraftFile("gone.py", b"1\n", None)], ["slug.js"])
         == ""
     )
 
 
-def test_tests_that_were_asked_for_stand_in_place_of_the_seats_own_and_of_nobody_elses() -> None:
+def test_requested_tests_replace_only_the_seats_own_tests() -> None:
     code, wrong, earlier = (DraftFile(it, None, b"1\n") for it in ("a.py", "test_a.py", "test_of_a_stage_before.py"))
     wish = ProposedChange("ada", (code, wrong, earlier), (), (code, wrong))
     new = DraftFile("test_b.py", None, b"2\n")

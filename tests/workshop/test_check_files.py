@@ -43,7 +43,7 @@ def changed(path: str, before: bytes | None = b"a\n", after: bytes | None = b"b\
         (("make", "-C", "web"), changed("web/makefile", before=None)),
     ],
 )
-def test_what_makes_a_check_another(workspace: Path, argv: tuple[str, ...], file: DraftFile | None) -> None:
+def test_changed_check_files_are_found(workspace: Path, argv: tuple[str, ...], file: DraftFile | None) -> None:
     files = [file] if file else []
     assert find_changed_check_files([*files, changed("calc.py")], {"it": argv}, workspace) == tuple(files)
 
@@ -62,13 +62,13 @@ def test_what_makes_a_check_another(workspace: Path, argv: tuple[str, ...], file
     ],
     ids=str,
 )
-def test_what_is_only_looked_at_or_new_makes_it_no_other(
+def test_new_files_and_mere_arguments_are_no_check_files(
     workspace: Path, argv: tuple[str, ...], file: DraftFile
 ) -> None:
     assert find_changed_check_files([file], {"it": argv}, workspace) == ()
 
 
-def test_of_a_package_only_its_scripts_are_put_back() -> None:
+def test_only_the_scripts_of_a_package_are_restored() -> None:
     both = b'{"scripts": {"test": "exit 0"}, "name": "shop", "license": "\xc3\xa9"}'
     put_back = restore_check_file(changed("package.json", PACKAGE, both))
     assert put_back is not None
@@ -81,6 +81,6 @@ def test_of_a_package_only_its_scripts_are_put_back() -> None:
     assert restore_check_file(changed("check.sh")) is None
 
 
-def test_it_is_named_for_people() -> None:
+def test_a_check_file_has_a_description() -> None:
     assert describe_check_file(changed("web/package.json")) == "the scripts of web/package.json"
     assert describe_check_file(changed("other.sh", was="check.sh")) == "check.sh"

@@ -38,7 +38,7 @@ RULINGS = (
 
 @pytest.mark.feature("S0.5", "S0.18", "S0.20")
 @pytest.mark.parametrize("ruling", RULINGS)
-def test_base_b_login_from_a_rollback_from_c(ruling: str) -> None:
+def test_a_ruling_can_combine_three_candidates(ruling: str) -> None:
     directives = read_reply(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives
     assert directives is not None
     wanted = [name_seats_in_directive(it, NAMES) for it in (*directives.incorporate, *directives.must_fix)]
@@ -49,7 +49,7 @@ def test_base_b_login_from_a_rollback_from_c(ruling: str) -> None:
 
 
 @pytest.mark.parametrize("base", ["A clear winner is hard to find", "candidate-D", "both", "Bob"])
-def test_a_base_that_is_nobodys_is_no_ruling(base: str) -> None:
+def test_a_ruling_with_an_unknown_base_is_invalid(base: str) -> None:
     ruling = f"CONSENSUS: BASE={base}. INCORPORATE: none MUST_FIX: none"
     assert read_reply(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives is None
 
@@ -69,7 +69,7 @@ def agreed(first: Directives, second: Directives) -> tuple[tuple[str, ...], tupl
         ("use gpt's login instead of claude's", "Use gpt's login function instead of claude's."),
     ],
 )
-def test_what_a_judge_wants_in_both_orders_is_done_in_whatever_words(first: str, second: str) -> None:
+def test_a_directive_given_in_both_orders_is_applied_whatever_its_wording(first: str, second: str) -> None:
     assert agreed(Directives("claude", (first,)), Directives("claude", (second,))) == ((first,), ())
 
 
@@ -82,12 +82,12 @@ def test_what_a_judge_wants_in_both_orders_is_done_in_whatever_words(first: str,
         ("login from gpt", "take gpt's login (which is safer) and rollback"),
     ],
 )
-def test_what_a_judge_wants_in_one_order_only_is_void(first: str, second: str) -> None:
+def test_a_directive_given_in_only_one_order_is_discarded(first: str, second: str) -> None:
     assert agreed(Directives("claude", (first,)), Directives("claude", (second,))) == ((), (first, second))
     assert agreed(Directives("claude", (first,)), Directives("claude")) == ((), (first,))
 
 
-def test_nothing_is_taken_out_because_it_must_be_fixed() -> None:
+def test_must_fix_never_removes_code() -> None:
     said = Directives("claude", ("login from gpt",), ("remove rollback", "rollback from gemini"))
     directives, _ = agreed(said, said)
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}

@@ -28,19 +28,19 @@ from roundtable.workshop.trial.test_counts import (
         ("Ran 2 tests, I swear\n", None),
     ],
 )
-def test_the_closing_line_of_a_run_tells_how_many_tests_it_ran(said: str, count: int | None) -> None:
+def test_the_summary_line_gives_the_number_of_tests(said: str, count: int | None) -> None:
     assert parse_executed_test_count(said) == count
 
 
 @pytest.mark.parametrize("said", ["", "Ran 1 test in 0.1s\n\nOK\n", "Ran 2 tests in 0.1s\n\nOK (skipped=1)\n"])
-def test_a_check_that_ran_fewer_tests_than_before_did_not_pass(said: str) -> None:
+def test_a_check_that_ran_fewer_tests_fails(said: str) -> None:
     before = [CheckOutcome("tests", (), 1, "Ran 2 tests in 0.1s\n\nFAILED (failures=1)\n")]
     (judged,) = fail_checks_with_fewer_tests([CheckOutcome("tests", (), 0, said)], before)
     assert not judged.passed
     assert judged.output.endswith("of the 2 tests that it ran before.")
 
 
-def test_as_many_tests_or_more_and_checks_that_count_nothing_stand_as_they_are() -> None:
+def test_checks_without_lost_tests_are_unchanged() -> None:
     before = [CheckOutcome("tests", (), 1, "1 failed in 0.1s\n"), CheckOutcome("lint", (), 0, "fine\n")]
     found = (
         CheckOutcome("tests", (), 0, "2 passed in 0.1s\n"),
@@ -106,13 +106,13 @@ CARGO = "    Updating crates.io index\nerror: failed to get `serde` as a depende
         "it ran nothing",
     ],
 )
-def test_a_check_that_cannot_be_started_with_a_change_or_without_says_nothing_of_it(
+def test_a_check_that_never_starts_says_nothing_about_a_change(
     bare: CheckOutcome, after: CheckOutcome
 ) -> None:
     assert explain_uninformative_check(after, bare).startswith("The check tests ")
 
 
-def test_a_check_that_came_with_a_change_and_cannot_be_started_says_nothing_of_it() -> None:
+def test_a_new_check_that_cannot_start_says_nothing_about_a_change() -> None:
     said = "The check tests could not be started: sh: 1: jest: not found."
     assert explain_uninformative_check(outcome(127, "sh: 1: jest: not found\n"), None) == said
 
@@ -157,5 +157,5 @@ UNITTEST_IMPORT = outcome(2, "E ImportError: cannot import triple\n1 error in 0.
         "it ended otherwise",
     ],
 )
-def test_a_check_that_was_started_is_heard_whatever_it_said_before(bare: CheckOutcome, after: CheckOutcome) -> None:
+def test_a_check_that_started_always_counts(bare: CheckOutcome, after: CheckOutcome) -> None:
     assert explain_uninformative_check(after, bare) == ""

@@ -47,7 +47,7 @@ async def check(
     return ran.outcomes[0]
 
 
-async def test_a_check_says_what_it_found(workspace: Path) -> None:
+async def test_a_check_reports_what_it_found(workspace: Path) -> None:
     write(workspace, {"test_it.py": "def test_it():\n    assert 1 + 1 == 3\n"})
     outcome = await check(workspace, PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert outcome.code == 1
@@ -66,7 +66,7 @@ async def test_a_check_can_read_the_workspace_and_write_nowhere_in_it(workspace:
     assert not (workspace / "b.txt").exists()
 
 
-async def test_a_check_sees_neither_the_network_nor_the_home_nor_the_variables(
+async def test_a_check_has_no_network_home_or_variables(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAB_KEY", "a-key-nobody-may-see")
@@ -103,7 +103,7 @@ async def test_a_check_does_not_see_the_sensitive_files_of_the_workspace(workspa
     assert outcome.output.endswith("done")
 
 
-async def test_a_check_that_takes_too_long_is_ended_with_all_it_started(workspace: Path) -> None:
+async def test_a_check_that_times_out_is_stopped_with_its_children(workspace: Path) -> None:
     outcome = await check(
         workspace, "sh", "-c", "echo begun; (setsid sleep 4711 &); sleep 4711", bounds=Bounds(seconds=1)
     )
@@ -113,7 +113,7 @@ async def test_a_check_that_takes_too_long_is_ended_with_all_it_started(workspac
     assert not running(b"sleep\x004711")
 
 
-async def test_a_check_that_starts_too_much_or_takes_too_much_is_stopped(workspace: Path) -> None:
+async def test_a_check_that_exceeds_its_limits_is_stopped(workspace: Path) -> None:
     many = await check(workspace, "sh", "-c", "while :; do sleep 60 & done", bounds=Bounds(processes=40))
     assert many.code is None
     assert many.output.endswith("Stopped: it started more than 40 processes.")
@@ -124,31 +124,31 @@ async def test_a_check_that_starts_too_much_or_takes_too_much_is_stopped(workspa
     assert much.output.endswith("Stopped: it used more than 100 MB of memory.")
 
 
-async def test_of_a_flood_only_the_end_is_kept(workspace: Path) -> None:
+async def test_only_the_end_of_long_output_is_kept(workspace: Path) -> None:
     outcome = await check(workspace, *python("print('x' * 5_000_000); print('the end')"), bounds=Bounds(output=2_000))
     assert "earlier bytes left out]" in outcome.output
     assert outcome.output.endswith("the end")
     assert len(outcome.output) < 2_100
 
 
-async def test_what_a_check_says_is_cleaned_and_holds_no_key(workspace: Path) -> None:
+async def test_check_output_is_sanitized_and_redacted(workspace: Path) -> None:
     program = "print('\\x1b[2J\\x1b]0;title\\x07the key is tulips-and-daffodils')"
     outcome = await check(workspace, *python(program), secrets=("tulips-and-daffodils",))
     assert outcome.output == "the key is [redacted:known-key]"
 
 
-async def test_arguments_reach_the_program_as_they_are_and_no_shell(workspace: Path) -> None:
+async def test_arguments_are_passed_without_a_shell(workspace: Path) -> None:
     outcome = await check(workspace, "echo", "$(touch x); `id` && $HOME > y")
     assert outcome.output == "$(touch x); `id` && $HOME > y"
 
 
-async def test_a_program_that_is_not_there_is_a_failed_check(workspace: Path) -> None:
+async def test_a_missing_program_is_a_failed_check(workspace: Path) -> None:
     outcome = await check(workspace, "no-such-program")
     assert outcome.code == 127
     assert outcome.output == "Program not found: no-such-program."
 
 
-async def test_arguments_that_no_system_takes_are_a_check_that_did_not_start(workspace: Path) -> None:
+async def test_invalid_arguments_are_a_check_that_did_not_start(workspace: Path) -> None:
     outcome = await check(workspace, "echo", "x" * 3_000_000)
     assert outcome.code is None
     assert outcome.output == "The program could not be started: Argument list too long."
@@ -163,7 +163,7 @@ async def test_a_check_of_a_project_with_its_own_environment_finds_its_libraries
     assert outcome.output == "True public certificates"
 
 
-async def test_only_what_is_listed_can_be_run(workspace: Path) -> None:
+async def test_only_listed_checks_can_be_run(workspace: Path) -> None:
     ran = await ListedChecks({"tests": ("true",)}, workspace, Redactor()).run(("rm -rf /", "lint"))
     assert ran.outcomes == ()
     assert set(ran.refused) == {"rm -rf /", "lint"}
@@ -216,7 +216,7 @@ def test_a_workspace_may_choose_the_sandbox_only_once_it_is_trusted(places: Plac
     assert config.load_settings(places, workspace).config.sandbox == SandboxSettings("docker", "theirs")
 
 
-async def test_a_person_says_how_long_a_check_may_take(places: Places, workspace: Path) -> None:
+async def test_the_person_sets_the_time_limit_of_a_check(places: Places, workspace: Path) -> None:
     places.config.mkdir(parents=True)
     places.user_config.write_text('[sandbox]\nuse = "bubblewrap"\nseconds = 0.5\n')
     settings = config.load_settings(places, workspace).config.sandbox
@@ -226,7 +226,7 @@ async def test_a_person_says_how_long_a_check_may_take(places: Places, workspace
 
 
 @pytest.mark.parametrize("line", ['use = "bare"', "image = 1", "network = true", "seconds = 0"])
-def test_nobody_can_ask_for_less_than_a_sandbox(places: Places, workspace: Path, line: str) -> None:
+def test_a_check_cannot_be_run_without_a_sandbox(places: Places, workspace: Path, line: str) -> None:
     places.config.mkdir(parents=True)
     places.user_config.write_text(f"[sandbox]\n{line}\n")
     with pytest.raises(ConfigError) as wrong:
@@ -234,7 +234,7 @@ def test_nobody_can_ask_for_less_than_a_sandbox(places: Places, workspace: Path,
     assert "sandbox" in wrong.value.message
 
 
-async def test_the_doctor_says_whether_checks_can_be_run(
+async def test_doctor_says_whether_checks_can_be_run(
     places: Places, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await sandbox()

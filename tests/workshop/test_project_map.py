@@ -55,7 +55,7 @@ def stdlib(*packages: str) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("language", CALLS)
-def test_every_use_of_another_files_symbol_is_found_and_no_other(language: str) -> None:
+def test_exactly_the_uses_of_other_files_symbols_are_found(language: str) -> None:
     files, expected = CALLS[language]
     assert uses(mapped(files)) == expected
 
@@ -72,7 +72,7 @@ def test_a_file_is_mapped_with_its_symbols_and_the_files_it_uses() -> None:
     assert mapped(PYTHON).imports["src/app/main.py"] == ("src/shop/__init__.py", "src/shop/money.py")
 
 
-def test_a_common_name_has_no_false_callers() -> None:
+def test_a_common_name_gets_no_false_callers() -> None:
     classes = {
         f"kinds/k{at}.py": f"class K{at}:\n    def get(self): ...\n    def close(self): ...\n" for at in range(9)
     }
@@ -89,7 +89,7 @@ def test_a_common_name_has_no_false_callers() -> None:
     }
 
 
-def test_what_a_used_function_returns_is_known_by_its_signature() -> None:
+def test_the_return_type_in_a_signature_resolves_methods() -> None:
     files = {
         "models.py": "class Order:\n    def total(self): ...\n",
         "store.py": "from models import Order\n\n\ndef load(key) -> Order: ...\n",
@@ -98,12 +98,12 @@ def test_what_a_used_function_returns_is_known_by_its_signature() -> None:
     assert uses(mapped(files))["models.py Order.total"] == "report.py:5"
 
 
-def test_a_module_of_ours_is_not_taken_for_one_of_the_library() -> None:
+def test_a_project_module_is_not_confused_with_the_standard_library() -> None:
     files = {"pkg/__init__.py": "", "pkg/json.py": "def loads(): ...\n", "main.py": "import json\n\njson.loads('1')\n"}
     assert uses(mapped(files)) == {}
 
 
-def test_the_standard_library_is_mapped_and_each_place_says_the_name() -> None:
+def test_every_use_in_a_map_of_the_standard_library_mentions_the_name() -> None:
     files = stdlib("json", "asyncio", "email", "importlib", "concurrent", "unittest")
     program = build_project_map(files)
     found = uses(program)
@@ -170,7 +170,7 @@ FAULTS = {
 
 @pytest.mark.feature("S0.38")
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_between_two_files_shows_from_either_of_them(fault: str) -> None:
+def test_a_bug_between_two_files_is_visible_from_both(fault: str) -> None:
     defining, using, signature, call = FAULTS[fault]
     program = mapped({**defining, **using})
     from_definition = render_relevant_project_map(program, list(defining), PLENTY)
@@ -181,13 +181,13 @@ def test_a_fault_between_two_files_shows_from_either_of_them(fault: str) -> None
     assert f"<- {call.split()[0]}" in from_call
 
 
-def test_a_call_that_goes_over_lines_is_told_on_one() -> None:
+def test_a_call_over_several_lines_is_shown_on_one() -> None:
     assert "src/app/main.py:10 in count: purse.take( 2, )" in render_relevant_project_map(
         mapped(PYTHON), ["src/shop/money.py"], PLENTY
     )
 
 
-def test_where_there_is_no_room_for_every_place_each_file_has_one_and_the_rest_is_counted() -> None:
+def test_without_room_each_file_shows_one_use_and_the_rest_are_counted() -> None:
     users = {f"u{at}.py": "from log import log\n\n" + "log('x')\n" * 50 for at in range(5)}
     program = mapped({"log.py": "def log(text): ...\n", **users})
     text = render_relevant_project_map(program, ["log.py"], 100)
@@ -209,7 +209,7 @@ def test_every_symbol_has_one_line() -> None:
     assert len(lines) == symbols + len([it for it in program.files if it.symbols]) + 1
 
 
-def test_what_is_left_out_goes_in_order_and_is_said() -> None:
+def test_details_are_omitted_in_a_fixed_order_and_reported() -> None:
     kinds = ("shared", "alone", "_hidden")
     defined = "".join(f"def {kind}_{at}(one, two): ...\n" for at in range(30) for kind in kinds)
     used = "from a import *\n\n" + "".join(f"shared_{at}(1, 2)\n" for at in range(30) for _ in range(30 - at))
@@ -255,7 +255,7 @@ def test_the_same_files_give_the_same_map_in_any_order() -> None:
     assert msgspec.convert(msgspec.to_builtins(build_project_map(files)), ProjectMap) == build_project_map(files)
 
 
-def test_nothing_in_a_file_can_drive_a_terminal_or_break_a_line() -> None:
+def test_a_file_cannot_put_control_characters_into_the_map() -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\u202e"
     files = {
         f"a{evil}\nb.py": f"def shown(x='{evil}'): ...\n",
@@ -268,7 +268,7 @@ def test_nothing_in_a_file_can_drive_a_terminal_or_break_a_line() -> None:
     assert "user.py:3: lent(' ')" in render_relevant_project_map(program, ["lib.py"], PLENTY)
 
 
-def test_a_line_without_end_is_cut_short() -> None:
+def test_a_very_long_line_is_cut() -> None:
     program = mapped({"lib.js": "export function f(x) {}\n", "min.js": "import {f} from './lib';" + "f(1);" * 50_000})
     text = render_relevant_project_map(program, ["lib.js"], PLENTY)
     assert "min.js:1: import {f} from './lib';f(1);" in text
@@ -288,7 +288,7 @@ pieces = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(suffixes, pieces.map("".join).map(str.encode) | st.binary(max_size=60)), max_size=5))
-def test_no_text_however_broken_stops_the_map(texts: list[tuple[str, bytes]]) -> None:
+def test_broken_files_do_not_stop_the_map(texts: list[tuple[str, bytes]]) -> None:
     files = {f"f{at}.{suffix}": text for at, (suffix, text) in enumerate(texts)}
     program = build_project_map(files)
     assert [it.path for it in program.files] == sorted(files)

@@ -37,7 +37,7 @@ PEEK = b"""
 """
 
 
-def test_a_method_that_was_forgotten_stands_in_its_class_again() -> None:
+def test_a_forgotten_method_is_restored_in_its_class() -> None:
     forgotten = b"    def __len__(self):\n        return len(self._items)\n"
     made = revert_unrelated_symbol_edits(
         "stack.py", STACK, STACK.replace(forgotten, PEEK.lstrip(b"\n")), {"peek", "Stack"}, changed=False
@@ -48,7 +48,7 @@ def test_a_method_that_was_forgotten_stands_in_its_class_again() -> None:
     assert describe_syntax_error("stack.py", made.source) is None
 
 
-def test_a_function_that_was_changed_is_as_it_was_and_the_one_asked_for_is_new() -> None:
+def test_an_unrelated_change_is_reverted_and_the_requested_one_kept() -> None:
     after = STACK.replace(b"LIMIT = 3", b"LIMIT = 4").replace(b"append(item)", b"insert(0, item)")
     after = after.replace(b"file=sys.stderr", b"flush=True")
     made = revert_unrelated_symbol_edits("stack.py", STACK, after, {"push"}, changed=True)
@@ -59,7 +59,7 @@ def test_a_function_that_was_changed_is_as_it_was_and_the_one_asked_for_is_new()
     ), "nothing was lost"
 
 
-def test_what_uses_something_new_was_changed_for_it() -> None:
+def test_a_change_that_uses_something_new_is_kept() -> None:
     after = STACK.replace(b"LIMIT = 3", b"LIMIT = 4").replace(b"append(item)", b"append(checked(item))")
     after = after.replace(b"def told(stack):", b"def told(stack, checked=True):")
     after += b"\n\ndef checked(item):\n    return item\n"
@@ -71,7 +71,7 @@ def test_what_uses_something_new_was_changed_for_it() -> None:
     assert made == RevertedEdits(used, ("told",)), "it used such a name before"
 
 
-def test_what_comes_back_brings_what_it_needs() -> None:
+def test_a_restored_symbol_brings_its_dependencies() -> None:
     made = revert_unrelated_symbol_edits(
         "stack.py", STACK, b'"""A stack."""\n\n\ndef peek(stack):\n    return stack[-1]\n', {"peek"}, changed=False
     )
@@ -99,7 +99,7 @@ def test_what_comes_back_brings_what_it_needs() -> None:
     ],
     ids=["nothing was lost", "no language", "broken", "renamed", "imported", "overloads", "twice", "line ends"],
 )
-def test_else_the_new_version_stands(path: str, before: bytes, after: bytes) -> None:
+def test_other_changes_are_kept(path: str, before: bytes, after: bytes) -> None:
     assert revert_unrelated_symbol_edits(path, before, after, {"peek"}, changed=True) == RevertedEdits(after, ())
 
 
@@ -113,7 +113,7 @@ def test_else_the_new_version_stands(path: str, before: bytes, after: bytes) -> 
         ("a.rb", b"def kept(x)\n  x + 1\nend\n", b"def asked\n  1\nend\n"),
     ],
 )
-def test_it_is_so_in_other_languages(path: str, kept: bytes, asked: bytes) -> None:
+def test_unrelated_edits_are_reverted_in_other_languages(path: str, kept: bytes, asked: bytes) -> None:
     head = b"package a\n\n" if path.endswith(".go") else b""
     made = revert_unrelated_symbol_edits(
         path, head + kept, head + kept.replace(b"+ 1", b"+ 2") + b"\n" + asked, {"asked"}, changed=True

@@ -41,7 +41,7 @@ def root(tmp_path: Path) -> Path:
     return repository(tmp_path, {"stats.py": STATS})
 
 
-def test_a_function_alone_replaces_its_own_and_leaves_the_others(root: Path) -> None:
+def test_a_text_with_one_function_replaces_only_that_function(root: Path) -> None:
     assert written(root, MEDIAN) == STATS.replace("return sorted(values)[len(values) // 2]", "return 2.5")
 
 
@@ -63,7 +63,7 @@ def test_a_new_function_with_its_import_is_added(root: Path) -> None:
     ],
     ids=["it begins as the file does", "it holds more than functions", "with the head of the file"],
 )
-def test_what_may_be_a_whole_file_is_one(root: Path, whole: str) -> None:
+def test_a_text_that_may_be_a_whole_file_is_one(root: Path, whole: str) -> None:
     assert written(root, whole) == whole
 
 
@@ -99,6 +99,6 @@ def test_a_class_can_be_renamed(tmp_path: Path) -> None:
     ],
     ids=["one changed, one not", "one not, one changed", "one more like those"],
 )
-def test_else_what_is_not_said_stays(tmp_path: Path, file: str, texts: tuple[str, ...], there: tuple[str, ...]) -> None:
+def test_symbols_missing_from_a_partial_text_are_kept(tmp_path: Path, file: str, texts: tuple[str, ...], there: tuple[str, ...]) -> None:
     text = written(repository(tmp_path, {"stats.py": file}), *texts)
     assert [it for it in there if it not in text] == []

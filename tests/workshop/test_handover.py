@@ -62,14 +62,14 @@ def standing(folder: Path) -> dict[str, tuple[str, int]]:
     return {str(it.relative_to(folder)): (it.read_text(), it.stat().st_mode & 0o777) for it in found}
 
 
-def test_a_folder_has_the_files_of_the_last_version_and_nothing_else(tmp_path: Path) -> None:
+def test_a_folder_gets_exactly_the_files_of_the_last_version(tmp_path: Path) -> None:
     hand_over_project(tmp_path / "new/todo", "folder", ALL, "ada")
     assert standing(tmp_path / "new") == {"todo/app.py": ("print(2)\n", 0o644), "todo/bin/run": ("#!/bin/sh\n", 0o755)}
     assert [it.name for it in (tmp_path / "new").iterdir()] == ["todo"]
 
 
 @pytest.mark.parametrize("form", ["folder", "git", "zip"])
-def test_what_stands_there_is_left_alone_and_the_very_same_is_no_harm(tmp_path: Path, form: HandoverForm) -> None:
+def test_existing_files_are_kept_and_an_identical_project_is_accepted(tmp_path: Path, form: HandoverForm) -> None:
     place = tmp_path / "out" / "todo"
     first = hand_over_project(place, form, ALL, "ada")
     before = place.stat()
@@ -82,7 +82,7 @@ def test_what_stands_there_is_left_alone_and_the_very_same_is_no_harm(tmp_path: 
 
 
 @pytest.mark.parametrize("form", ["folder", "git", "zip"])
-def test_somebodys_own_file_or_link_is_never_written_over(tmp_path: Path, form: HandoverForm) -> None:
+def test_an_existing_file_or_link_is_never_overwritten(tmp_path: Path, form: HandoverForm) -> None:
     (tmp_path / "mine").write_text("mine")
     (tmp_path / "empty").mkdir()
     (tmp_path / "link").symlink_to("empty")
@@ -93,7 +93,7 @@ def test_somebodys_own_file_or_link_is_never_written_over(tmp_path: Path, form: 
     assert list((tmp_path / "empty").iterdir()) == []
 
 
-def test_an_empty_folder_is_as_good_as_none(tmp_path: Path) -> None:
+def test_an_empty_folder_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "todo").mkdir()
     hand_over_project(tmp_path / "todo", "folder", ALL, "ada")
     assert list(standing(tmp_path / "todo")) == ["app.py", "bin/run"]
@@ -125,7 +125,7 @@ def making(folder: Path) -> subprocess.Popen[bytes]:
     return process
 
 
-def test_a_process_that_is_killed_in_the_middle_leaves_nothing_in_its_place(tmp_path: Path) -> None:
+def test_a_killed_handover_leaves_nothing_at_the_destination(tmp_path: Path) -> None:
     with making(tmp_path) as process:
         process.kill()
     assert being_made(tmp_path)
@@ -135,7 +135,7 @@ def test_a_process_that_is_killed_in_the_middle_leaves_nothing_in_its_place(tmp_
     assert sorted(it.name for it in tmp_path.iterdir()) == ["me", "todo"]
 
 
-def test_two_who_hand_over_at_once_are_not_in_each_others_way(tmp_path: Path) -> None:
+def test_concurrent_handovers_do_not_disturb_each_other(tmp_path: Path) -> None:
     with making(tmp_path) as process:
         process.send_signal(signal.SIGSTOP)
         hand_over_project(tmp_path / "other", "folder", ALL, "ada")
@@ -146,7 +146,7 @@ def test_two_who_hand_over_at_once_are_not_in_each_others_way(tmp_path: Path) ->
     assert sorted(it.name for it in tmp_path.iterdir()) == ["me", "other", "todo"]
 
 
-def test_somebodys_own_folder_that_only_looks_like_ours_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_that_only_looks_like_ours_is_kept(tmp_path: Path) -> None:
     mine = [tmp_path / name for name in (".todo.being-made", ".roundtable-making-mine")]
     for it in mine:
         it.mkdir()
@@ -156,7 +156,7 @@ def test_somebodys_own_folder_that_only_looks_like_ours_is_left_alone(tmp_path: 
 
 
 @pytest.mark.parametrize("form", ["folder", "git"])
-def test_a_folder_with_something_added_to_it_is_not_the_very_same(tmp_path: Path, form: HandoverForm) -> None:
+def test_a_folder_with_an_added_file_is_not_identical(tmp_path: Path, form: HandoverForm) -> None:
     for name in ("link", "folder", "pipe", "hook", "settings"):
         place = tmp_path / name
         hand_over_project(place, form, ALL, "ada")
@@ -185,14 +185,14 @@ def test_a_place_without_a_name_is_refused(tmp_path: Path, name: str, form: Hand
     assert list((tmp_path / "w").iterdir()) == []
 
 
-def test_what_stands_there_is_not_read_into_memory_to_see_that_it_is_something_else(tmp_path: Path) -> None:
+def test_existing_files_are_compared_without_reading_them_into_memory(tmp_path: Path) -> None:
     hand_over_project(tmp_path / "todo", "folder", ALL, "ada")
     os.truncate(tmp_path / "todo/app.py", 1 << 40)
     with pytest.raises(UsageError, match="exists already"):
         hand_over_project(tmp_path / "todo", "folder", ALL, "ada")
 
 
-def test_a_zip_is_the_same_every_time_and_unpacks_into_one_folder(tmp_path: Path) -> None:
+def test_a_zip_is_reproducible_and_unpacks_into_one_folder(tmp_path: Path) -> None:
     for name in ("a", "b"):
         hand_over_project(tmp_path / name / "todo.zip", "zip", ALL, "ada")
     assert (tmp_path / "a/todo.zip").read_bytes() == (tmp_path / "b/todo.zip").read_bytes()
@@ -204,7 +204,7 @@ def test_a_zip_is_the_same_every_time_and_unpacks_into_one_folder(tmp_path: Path
         assert zip.read("todo/app.py") == b"print(2)\n"
 
 
-def test_a_repository_has_a_commit_for_each_version_with_where_it_comes_from(tmp_path: Path) -> None:
+def test_a_repository_has_one_commit_per_version_with_its_origin(tmp_path: Path) -> None:
     tip = hand_over_project(tmp_path / "todo", "git", ALL, "ada")
     folder = tmp_path / "todo"
     assert git(folder, "rev-parse", "HEAD").strip() == tip
@@ -235,19 +235,19 @@ def test_a_repository_has_a_commit_for_each_version_with_where_it_comes_from(tmp
     assert hand_over_project(tmp_path / "twin", "git", ALL, "ada") == tip, "the same versions are the same commits"
 
 
-def test_commits_are_the_persons_own_and_on_the_branch_they_are_used_to(tmp_path: Path, stranger: Path) -> None:
+def test_commits_use_the_persons_identity_and_default_branch(tmp_path: Path, stranger: Path) -> None:
     (stranger / ".gitconfig").write_text("[user]\nname = Ada L\nemail = ada@l.example\n[init]\ndefaultBranch = trunk\n")
     hand_over_project(tmp_path / "todo", "git", ALL, "somebody")
     assert git(tmp_path / "todo", "log", "-1", "--format=%an <%ae>") == "Ada L <ada@l.example>\n"
     assert git(tmp_path / "todo", "branch", "--show-current") == "trunk\n"
 
 
-def test_a_version_that_changes_nothing_is_no_commit(tmp_path: Path) -> None:
+def test_a_version_without_changes_makes_no_commit(tmp_path: Path) -> None:
     hand_over_project(tmp_path / "todo", "git", (SECOND, SECOND, THIRD), "ada")
     assert git(tmp_path / "todo", "log", "--format=%s").split("\n")[:-1] == ["D3 review", "D2 development"]
 
 
-def test_papers_give_way_to_files_of_the_project(tmp_path: Path) -> None:
+def test_documents_never_replace_project_files(tmp_path: Path) -> None:
     mine = ProjectVersion(written(("docs", "a file of that name\n")), AT, CommitMessage("D2"), {"docs/D1.md": "R1"})
     hand_over_project(tmp_path / "todo", "git", (mine,), "ada")
     assert standing(tmp_path / "todo") == {"docs": ("a file of that name\n", 0o644)}
@@ -261,7 +261,7 @@ def test_a_repository_can_be_pushed_to_an_empty_one(tmp_path: Path) -> None:
     assert git(tmp_path / "far.git", "rev-parse", "main").strip() == tip
 
 
-def test_a_project_that_was_there_goes_with_it_but_for_what_is_ignored_or_secret(tmp_path: Path) -> None:
+def test_existing_files_are_handed_over_except_ignored_and_secret_ones(tmp_path: Path) -> None:
     files = {"a.py": "a\n", "b.py": "b\n", "gone.py": "g\n", ".gitignore": "built\n", "built": "x", ".env": "KEY=1"}
     folder = repository(tmp_path / "shop", files)
     (folder / "link").symlink_to("a.py")
@@ -281,7 +281,7 @@ def test_a_project_that_was_there_goes_with_it_but_for_what_is_ignored_or_secret
     }
 
 
-def test_a_place_that_cannot_be_written_is_left_as_it_was(tmp_path: Path) -> None:
+def test_an_unwritable_destination_stays_unchanged(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     for place in (tmp_path / "file" / "todo", tmp_path / ("x" * 300), Path("/proc/x/y")):
         with pytest.raises(UsageError, match="could not be written"):

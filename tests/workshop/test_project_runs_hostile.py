@@ -15,7 +15,7 @@ from roundtable.workshop.project.run_plan import RunPlan, parse_project_run_plan
 from roundtable.workshop.sandbox import run_sandbox_job
 from roundtable.workshop.sandbox.output_lines import OutputLines
 from tests.repository import sandbox
-from tests.workshop.test_running import ran
+from tests.workshop.test_project_runs import ran
 
 TOKEN = "the-token-of-the-person"
 
@@ -39,7 +39,7 @@ def script(path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("program", ["/usr/bin/python3", "../me/bin/known", "a/../../me/bin/known", ".."])
 @pytest.mark.parametrize("section", ["run", "check", "install"])
-def test_a_plan_names_no_program_outside_the_project(program: str, section: str) -> None:
+def test_a_plan_cannot_name_a_program_outside_the_project(program: str, section: str) -> None:
     wrong = parse_project_run_plan(
         "\n".join(f'{name} = ["{it}"]' for name, it in {"run": "true", section: program}.items())
     )
@@ -52,7 +52,7 @@ def test_a_plan_may_name_a_program_of_the_project() -> None:
     assert isinstance(plan, RunPlan), plan
 
 
-async def test_who_names_a_program_of_the_person_is_not_shown_the_folders_it_lies_in(
+async def test_a_named_program_does_not_expose_the_persons_folders(
     tmp_path: Path, private: Path
 ) -> None:
     plan = f'run = ["sh", "-c", "cat {private}/bin/token.txt {private}/lib/token.txt; true"]\ncheck = ["known"]\n'
@@ -61,7 +61,7 @@ async def test_who_names_a_program_of_the_person_is_not_shown_the_folders_it_lie
     assert check.code == 127
 
 
-async def test_a_script_of_the_project_does_not_have_a_folder_shown_by_its_first_line(
+async def test_a_scripts_first_line_cannot_expose_a_folder(
     tmp_path: Path, private: Path
 ) -> None:
     box, project = await sandbox(), tmp_path / "project"
@@ -78,7 +78,7 @@ async def test_a_script_of_the_project_does_not_have_a_folder_shown_by_its_first
         )
 
 
-async def test_a_home_is_no_installation_even_where_an_interpreter_lies_in_it(
+async def test_a_home_folder_with_an_interpreter_is_not_exposed(
     tmp_path: Path, private: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(private))
@@ -107,7 +107,7 @@ while True:
 
 
 @pytest.mark.parametrize("way", [KILLER, SURVIVOR], ids=["kills who watches it", "outlives its end"])
-async def test_a_service_that_says_itself_that_its_check_passed_has_not_passed_it(tmp_path: Path, way: str) -> None:
+async def test_a_service_cannot_fake_its_check(tmp_path: Path, way: str) -> None:
     plan = 'run = ["python", "app.py"]\ncheck = ["false"]\n'
     steps, _ = await ran(tmp_path, {"run.toml": plan, "app.py": FORGER + way})
     assert not all(it.passed for it in steps), steps
@@ -140,7 +140,7 @@ ODD = [
 
 
 @pytest.mark.parametrize("number", NUMBERS[:4])
-def test_a_number_of_far_too_many_digits_is_told_in_a_sentence(number: str) -> None:
+def test_a_number_with_too_many_digits_is_refused(number: str) -> None:
     for text in (f"seconds = {number}", f"[env]\nPORT = {number}", f"[check]\nargv = ['a', {number}]"):
         plan = parse_project_run_plan(f"[run]\nargv = ['a']\n{text}\n")
         assert isinstance(plan, RunPlan) or plan.startswith("run.toml is invalid: ")
@@ -148,20 +148,20 @@ def test_a_number_of_far_too_many_digits_is_told_in_a_sentence(number: str) -> N
 
 
 @given(st.lists(st.sampled_from(ODD), min_size=4, max_size=4))
-def test_no_odd_value_breaks_the_reading_of_a_plan(values: list[str]) -> None:
+def test_odd_values_are_parsed_without_a_crash(values: list[str]) -> None:
     seconds, word, port, install = values
     text = f"[run]\nargv = ['a', {word}]\nseconds = {seconds}\n[env]\nPORT = {port}\n[install]\nargv = ['b', {install}]"
     assert isinstance(parse_project_run_plan(text), RunPlan | str)
 
 
 @pytest.mark.parametrize("word", ["x" * 1_001, "a\\u001b[2Kb", "a\\nb", "a\\u202eb", "a\\u00a0b"])
-def test_an_install_step_that_nobody_could_read_as_a_whole_is_refused(word: str) -> None:
+def test_an_unreadable_install_step_is_refused(word: str) -> None:
     wrong = parse_project_run_plan(f'run = ["a"]\ninstall = ["sh", "-c", "{word}"]\n')
     assert isinstance(wrong, str)
     assert "or an invisible one. Write it so that a person can read it." in wrong
 
 
-def test_empty_lines_without_end_take_no_memory_without_end() -> None:
+def test_endless_empty_lines_use_bounded_memory() -> None:
     def tell(line: str) -> None:
         assert line == ""
 
@@ -175,6 +175,6 @@ def test_empty_lines_without_end_take_no_memory_without_end() -> None:
         tracemalloc.stop()
 
 
-def test_a_plan_that_takes_all_programs_away_is_told_so() -> None:
+def test_a_plan_must_not_set_path() -> None:
     plan = parse_project_run_plan("[run]\nargv = ['python', 'main.py']\n[env]\nPATH = '/app/bin'\n")
     assert plan == ("run.toml is invalid: [env] must not set PATH. Name programs by their path instead.")

@@ -91,7 +91,7 @@ from roundtable.workshop.trial.task_examples import (
         ("", []),
     ],
 )
-def test_an_example_is_a_call_that_is_said_to_come_to_something(said: str, examples: list[TaskExample]) -> None:
+def test_an_example_is_a_call_with_a_stated_result(said: str, examples: list[TaskExample]) -> None:
     assert list(parse_task_examples(said)) == examples
 
 
@@ -106,12 +106,12 @@ def test_an_example_is_a_call_that_is_said_to_come_to_something(said: str, examp
         "'a' is 'b',\n",
     ],
 )
-def test_what_somebody_pasted_is_read_in_no_time(pasted: str) -> None:
+def test_pasted_data_is_parsed_quickly(pasted: str) -> None:
     parse_task_examples("Mend f(x), which logs:\n" + pasted * 20_000)
     parse_task_examples(f"f(x): ({'-' * 900}1) is 2.")
 
 
-def test_a_program_that_does_what_the_examples_say_passes_and_another_does_not(tmp_path: Path) -> None:
+def test_examples_pass_for_a_right_program_and_fail_for_a_wrong_one(tmp_path: Path) -> None:
     examples = parse_task_examples("double(2) must be 4, double('a') is 'aa' and double(None) raises TypeError")
     assert len(examples) == 3
     (tmp_path / "kit.py").write_text("def double(it):\n    return it * 2\n")
@@ -125,7 +125,7 @@ def test_a_program_that_does_what_the_examples_say_passes_and_another_does_not(t
     assert "failures=1" in failed.stderr
 
 
-def test_floats_in_what_a_person_wrote_are_close_enough_and_everything_else_is_exact(tmp_path: Path) -> None:
+def test_floats_in_examples_are_compared_approximately(tmp_path: Path) -> None:
     said = (
         "it(1) is 0.3",
         "it(2) is [0.3, (1, {'a': 0.3})]",
@@ -146,7 +146,7 @@ def test_floats_in_what_a_person_wrote_are_close_enough_and_everything_else_is_e
     assert "it(6) must be [0.3], but it returned (0.3,)." in failed.stderr
 
 
-def test_a_call_is_of_a_module_or_of_a_function_in_it_even_where_both_have_one_name(tmp_path: Path) -> None:
+def test_a_call_resolves_when_module_and_function_share_a_name(tmp_path: Path) -> None:
     examples = parse_task_examples("double(2) must be 4, double.double(3) is 6 and kit.double.double(4) is 8")
     assert [it.owner for it in examples] == ["", "double", "kit.double"]
     (tmp_path / "kit").mkdir()
@@ -157,6 +157,6 @@ def test_a_call_is_of_a_module_or_of_a_function_in_it_even_where_both_have_one_n
     assert subprocess.run(run, cwd=tmp_path, capture_output=True, check=False).returncode == 0
 
 
-def test_a_call_is_spelled_out_and_values_alone_are_not() -> None:
+def test_only_calls_count_as_call_examples() -> None:
     assert task_has_call_examples("Add parse(text): parse('20C') is 20.0")
     assert not task_has_call_examples("Add parse(text): '20C' is 20.0")

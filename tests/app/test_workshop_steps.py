@@ -92,7 +92,7 @@ async def bench(desk: Roundtable, workspace: Path) -> Bench:
 
 
 @pytest.mark.parametrize("answer", ["", "none", "ask"])
-async def test_without_a_yes_at_the_gate_nothing_is_written(bench: Bench, answer: str) -> None:
+async def test_without_approval_nothing_is_written(bench: Bench, answer: str) -> None:
     draft = await bench.draft(a="a = 2\n")
     await bench.planned(draft)
     await bench.record(GateOpened(APPROVE), *([GateAnswered("approve", answer, by="anna")] if answer else []))
@@ -100,7 +100,7 @@ async def test_without_a_yes_at_the_gate_nothing_is_written(bench: Bench, answer
     assert await bench.refused(draft, "other") == "Nobody said yes at the gate other."
 
 
-async def test_a_yes_at_a_gate_that_does_not_write_is_no_yes_to_writing(bench: Bench) -> None:
+async def test_approval_at_another_gate_does_not_allow_writing(bench: Bench) -> None:
     draft = await bench.draft(a="a = 2\n")
     await bench.planned(draft)
     talk = Gate("decide", "Which?", ("all", "none"), "none")
@@ -108,7 +108,7 @@ async def test_a_yes_at_a_gate_that_does_not_write_is_no_yes_to_writing(bench: B
     assert await bench.refused(draft, "decide") == "Nobody said yes at the gate decide."
 
 
-async def test_a_yes_is_to_the_draft_that_was_shown_and_to_no_other(bench: Bench) -> None:
+async def test_approval_covers_only_the_draft_that_was_shown(bench: Bench) -> None:
     shown, other = await bench.draft(a="a = 2\n"), await bench.draft(a="a = 3\n")
     await bench.planned(shown)
     await bench.record(GateOpened(APPROVE), GateAnswered("approve", "all", by="anna"))
@@ -117,7 +117,7 @@ async def test_a_yes_is_to_the_draft_that_was_shown_and_to_no_other(bench: Bench
     assert (bench.desk.workspace / "a.py").read_text() == "a = 2\n"
 
 
-async def test_a_yes_to_some_hunks_writes_those_and_no_others(bench: Bench) -> None:
+async def test_approval_of_some_hunks_writes_only_those(bench: Bench) -> None:
     shown = await bench.draft(a="a = 2\n", b="b = 2\n")
     await bench.planned(shown)
     choice = json.dumps({"rejected": ["a.py#1"]})
@@ -129,14 +129,14 @@ async def test_a_yes_to_some_hunks_writes_those_and_no_others(bench: Bench) -> N
     assert (bench.desk.workspace / "b.py").read_text() == "b = 2\n"
 
 
-async def test_some_without_saying_which_is_no_yes(bench: Bench) -> None:
+async def test_approval_of_some_hunks_must_name_them(bench: Bench) -> None:
     shown = await bench.draft(a="a = 2\n")
     await bench.planned(shown)
     await bench.record(GateOpened(APPROVE), GateAnswered("approve", "some", by="answered ahead"))
     assert await bench.refused(shown) == "The answer does not say which hunks were meant."
 
 
-async def test_what_would_be_lost_for_good_needs_its_phrase_on_the_record(bench: Bench) -> None:
+async def test_a_permanent_deletion_needs_its_recorded_phrase(bench: Bench) -> None:
     write(bench.desk.workspace, {"c.py": "".join(f"c{number} = 1\n" for number in range(9))})
     shown = await bench.draft(c="")
     plan = await bench.planned(shown)
@@ -154,7 +154,7 @@ async def test_what_would_be_lost_for_good_needs_its_phrase_on_the_record(bench:
     assert isinstance(await bench.perform("build/execute", ApplyChange(shown, "approve")), ChangeApplied)
 
 
-async def test_what_changed_since_it_was_shown_is_not_written_over(bench: Bench) -> None:
+async def test_files_changed_since_they_were_shown_are_not_overwritten(bench: Bench) -> None:
     shown = await bench.draft(a="a = 2\n")
     await bench.planned(shown)
     await bench.record(GateOpened(APPROVE), GateAnswered("approve", "all", by="anna"))
@@ -165,7 +165,7 @@ async def test_what_changed_since_it_was_shown_is_not_written_over(bench: Bench)
     assert (bench.desk.workspace / "a.py").read_text() == "a = 7\n"
 
 
-async def test_a_step_that_was_cut_off_after_writing_is_recognised_and_not_done_again(bench: Bench) -> None:
+async def test_an_interrupted_step_that_already_wrote_is_not_repeated(bench: Bench) -> None:
     shown = await bench.draft(a="a = 2\n")
     await bench.planned(shown)
     await bench.record(GateOpened(APPROVE), GateAnswered("approve", "all", by="anna"))
@@ -176,7 +176,7 @@ async def test_a_step_that_was_cut_off_after_writing_is_recognised_and_not_done_
     assert await bench.desk.wiring.performer.recover(key, effect) == written
 
 
-async def test_a_seat_that_was_asked_about_one_file_cannot_change_another(bench: Bench) -> None:
+async def test_a_seat_cannot_change_files_outside_its_scope(bench: Bench) -> None:
     written = "```python path=a.py\na = 2\n```\n\n```python path=b.py\nb = 2\n```\n"
     name = "build/3-refine"
     opened = RoundOpened(name, ("claude",), ("claude",), Turns(), Expect("changes"), Prompt("refine"), "sha256:0")
@@ -198,7 +198,7 @@ async def _written(bench: Bench, text: str) -> TryCandidates:
     return TryCandidates((name,), ("claude",))
 
 
-async def test_a_test_file_that_is_no_text_may_get_another_name(bench: Bench) -> None:
+async def test_a_binary_test_file_may_be_renamed(bench: Bench) -> None:
     (bench.desk.workspace / "test_data.txt").write_bytes(b"na\xefve\n")
     commit(bench.desk.workspace, "Data")
     effect = await _written(bench, "```python path=a.py\na = 2\n```\n\nRENAME test_data.txt -> test_daten.txt\n")
@@ -208,7 +208,7 @@ async def test_a_test_file_that_is_no_text_may_get_another_name(bench: Bench) ->
     assert tried.candidates[0].refused == ()
 
 
-async def test_a_disk_that_takes_no_more_is_told_in_a_sentence(bench: Bench) -> None:
+async def test_a_full_disk_is_reported_in_one_sentence(bench: Bench) -> None:
     write(bench.desk.workspace, {"large.txt": "x" * 9_000_000})
     effect = await _written(bench, "```python path=a.py\na = 2\n```\n")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -222,14 +222,14 @@ async def test_a_disk_that_takes_no_more_is_told_in_a_sentence(bench: Bench) -> 
     assert "Make room on the disk" in said.help
 
 
-async def test_a_fault_of_our_own_is_told_as_one_and_does_not_hold_the_session_up_for_ever(bench: Bench) -> None:
+async def test_an_internal_error_is_reported_and_does_not_block_the_session(bench: Bench) -> None:
     said = await bench.perform("build/draft", DraftMove("no-such-round", "claude"))
     assert isinstance(said, Fault)
     assert said.message.startswith("Roundtable itself failed at DraftMove: KeyError in workshop_effects.py, line ")
     assert said.help.startswith("Report this as a bug")
 
 
-def test_who_sits_down_at_the_desk_does_not_wait_for_what_only_code_needs() -> None:
+def test_opening_the_desk_does_not_load_the_code_tools() -> None:
     looks = "import sys, roundtable.app.desk; print([it for it in ('tree_sitter', 'doctest') if it in sys.modules])"
     done = subprocess.run([sys.executable, "-c", looks], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
@@ -245,7 +245,7 @@ def test_who_sits_down_at_the_desk_does_not_wait_for_what_only_code_needs() -> N
         ("```python path=b.py\nb = 2\n```", []),
     ],
 )
-async def test_what_was_committed_while_a_seat_wrote_is_not_written_over(
+async def test_commits_made_meanwhile_are_not_overwritten(
     bench: Bench, reply: str, refused: list[RefusalKind]
 ) -> None:
     shown = tuple(ContextItem(f"{name}.py", compute_digest(f"{name} = 1\n".encode())) for name in "ab")

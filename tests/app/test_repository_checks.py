@@ -13,19 +13,19 @@ from roundtable.workshop.trial.repository_checks import RepositoryChecks, find_c
 from tests.repository import repository, write
 
 
-def test_what_a_person_listed_stands_above_what_the_files_tell(tmp_path: Path) -> None:
+def test_listed_checks_override_detected_ones(tmp_path: Path) -> None:
     write(tmp_path, {"test_a.py": "def test_a(): pass\n"})
     found = find_checks_for_tree({"lint": ("ruff", "check")}, tmp_path, tmp_path)
     assert found == RepositoryChecks({"lint": ("ruff", "check")})
 
 
-def test_tests_in_python_are_run_by_the_interpreter_at_hand(tmp_path: Path) -> None:
+def test_python_tests_run_with_an_available_interpreter(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "", "tests/test_a.py": "import unittest\n"})
     found = find_checks_for_tree({}, tmp_path, tmp_path).commands["tests"]
     assert found[:3] == (sys.executable, "-m", "pytest")
 
 
-def test_a_project_with_an_environment_of_its_own_is_tested_in_it(tmp_path: Path) -> None:
+def test_a_project_is_tested_in_its_own_environment(tmp_path: Path) -> None:
     write(tmp_path, {"tests/test_a.py": "import unittest\n", ".venv/bin/python": "#!/bin/sh\n"})
     (tmp_path / ".venv/bin/python").chmod(0o755)
     python = str(tmp_path / ".venv/bin/python")
@@ -39,7 +39,7 @@ def test_a_project_with_an_environment_of_its_own_is_tested_in_it(tmp_path: Path
     assert find_checks_for_tree({}, tmp_path, tmp_path).commands["tests"][:3] == (python, "-m", "pytest")
 
 
-def test_an_interpreter_that_came_with_the_project_is_not_run(tmp_path: Path) -> None:
+def test_an_interpreter_shipped_with_the_project_is_not_run(tmp_path: Path) -> None:
     write(tmp_path, {"tests/test_a.py": "import unittest\n", ".venv/bin/python": "#!/bin/sh\n"})
     (tmp_path / ".venv/bin/python").chmod(0o755)
     assert find_checks_for_tree({}, tmp_path, tmp_path).commands["tests"][0] == str(tmp_path / ".venv/bin/python")
@@ -53,11 +53,11 @@ def test_a_package_without_a_test_script_has_no_check(tmp_path: Path, text: str)
     assert find_checks_for_tree({}, tmp_path, tmp_path) == RepositoryChecks()
 
 
-def test_an_empty_folder_has_none(tmp_path: Path) -> None:
+def test_an_empty_folder_has_no_checks(tmp_path: Path) -> None:
     assert find_checks_for_tree({}, tmp_path, tmp_path) == RepositoryChecks()
 
 
-def test_what_the_tests_are_run_with_and_is_not_here_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_test_program_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"package.json": json.dumps({"scripts": {"test": "jest"}})})
     monkeypatch.setenv("PATH", str(tmp_path))
     found = find_checks_for_tree({}, tmp_path, tmp_path)
@@ -83,7 +83,7 @@ PACKAGE = {"scripts": {"test": "node --test"}}
         ({"go.mod": "module a\n\nrequire b v1.0.0\n"}, ["a_test.go"], []),
     ],
 )
-def test_a_change_brings_checks_where_it_brings_tests_and_asks_for_no_packages(
+def test_a_change_with_tests_and_without_packages_brings_checks(
     files: dict[str, str], laid: list[str], names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     programs = {f"bin/{name}": "#!/bin/sh\n" for name in ("npm", "cargo", "go")}
@@ -94,7 +94,7 @@ def test_a_change_brings_checks_where_it_brings_tests_and_asks_for_no_packages(
     assert list(find_candidate_checks(tmp_path / "new", laid)) == names
 
 
-def test_a_python_that_lies_in_the_workspace_is_not_asked_whether_it_has_pytest(
+def test_a_python_in_the_workspace_is_not_executed_to_find_pytest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = '#!/bin/sh\ntouch "$(dirname "$0")/ran"\necho /bin/sh\n'

@@ -39,7 +39,7 @@ def asking(words: str) -> Session:
         "Correct the spelling in docs, and rename tests/test_calk.py to tests/test_calc.py",
     ],
 )
-def test_words_that_ask_for_other_tests(words: str) -> None:
+def test_words_that_ask_for_changed_tests(words: str) -> None:
     assert guess_task_changes_tests(asking(words))
 
 
@@ -70,7 +70,7 @@ def test_words_that_ask_for_other_tests(words: str) -> None:
         "Move the testing notes to docs/testing.md",
     ],
 )
-def test_words_that_only_speak_of_tests(words: str) -> None:
+def test_words_that_only_mention_tests(words: str) -> None:
     assert not guess_task_changes_tests(asking(words))
 
 
@@ -95,7 +95,7 @@ def test_words_that_only_speak_of_tests(words: str) -> None:
         "dfs(graph, node, seen) returns the nodes in order.",
     ],
 )
-def test_words_that_may_ask_for_a_change_in_place(words: str) -> None:
+def test_words_that_may_allow_mutation(words: str) -> None:
     assert guess_task_allows_mutation(asking(words))
 
 
@@ -113,19 +113,19 @@ def test_words_that_may_ask_for_a_change_in_place(words: str) -> None:
         "Popular items come first in a clearer order, as in a dropdown.",
     ],
 )
-def test_words_that_ask_for_a_result_alone(words: str) -> None:
+def test_words_that_do_not_allow_mutation(words: str) -> None:
     assert not guess_task_allows_mutation(asking(words))
 
 
 @pytest.mark.parametrize(
     "words", ["Mend src/calc.py", "Mend calc.py", "Mend the calc module", "double() is off", "`double`"]
 )
-def test_a_file_is_asked_for_by_any_of_its_names_or_by_what_it_defines(words: str) -> None:
+def test_a_file_is_mentioned_by_its_names_or_its_definitions(words: str) -> None:
     assert task_words_mention_file(words, CALC)
 
 
 @pytest.mark.parametrize("words", ["Mend it", "Make it double", "Use recalc.py", "redouble() it"])
-def test_other_words_do_not_ask_for_it(words: str) -> None:
+def test_other_words_do_not_mention_a_file(words: str) -> None:
     assert not task_words_mention_file(words, CALC)
 
 
@@ -141,7 +141,7 @@ CHECK = DraftFile("ci/check.py", b"def prices():\n    return 1\n", b"def double(
         "prices() is slow.",
     ],
 )
-def test_words_that_ask_for_another_check(words: str) -> None:
+def test_words_that_ask_for_a_changed_check(words: str) -> None:
     assert guess_task_changes_file(asking(words), CHECK)
 
 
@@ -158,16 +158,16 @@ def test_words_that_ask_for_another_check(words: str) -> None:
         "Rewrite check.pyi",
     ],
 )
-def test_words_that_only_speak_of_a_check(words: str) -> None:
+def test_words_that_only_mention_a_check(words: str) -> None:
     assert not guess_task_changes_file(asking(words), CHECK)
 
 
 @pytest.mark.parametrize(
     "words", ["find() must raise KeyError", "Empty lists are invalid.", "An empty list is an error.", "Reject nothing"]
 )
-def test_words_that_may_ask_for_an_error(words: str) -> None:
+def test_words_that_may_expect_an_error(words: str) -> None:
     assert guess_task_expects_errors(asking(words))
 
 
-def test_words_that_ask_for_no_error() -> None:
+def test_words_that_expect_no_error() -> None:
     assert not guess_task_expects_errors(asking("find([1], 1) must be 0 and find([1, 3], 3) must be 1. Mend it."))

@@ -62,14 +62,14 @@ def test_a_constructor_is_taken_without_its_class(path: str, name: str) -> None:
         assert [it.symbol for it in made.took] == [name]
 
 
-def test_a_class_inside_one_of_its_own_name_is_another() -> None:
+def test_a_class_inside_a_class_of_its_name_is_different() -> None:
     base = "class A:\n    class A:\n        x = 1\n\n    def __init__(self):\n        self.y = 1\n"
     assert text_of(held("a.py", base, base.replace("1", "2"), "replace A.A by gpt's")) == base.replace("x = 1", "x = 2")
     made = held("a.py", base, base.replace("1", "2"), "use gpt's constructor of A")
     assert text_of(made) == base.replace("y = 1", "y = 2")
 
 
-def test_a_constructor_that_is_not_there_is_no_class() -> None:
+def test_a_missing_constructor_is_not_the_class() -> None:
     base = "class Door {\n    Door() { n = 1; }\n    int n;\n}\n"
     bare = "class Door {\n    int n;\n}\n"
     assert why(held("Door.java", base, bare, "replace Door.Door by gpt's")) == "gpt has no Door.Door in any file."
@@ -105,13 +105,13 @@ def test_a_method_is_named_by_its_class_or_by_being_one(said: str) -> None:
     assert text_of(made) == BOTH.replace("self):\n        return 1", "self):\n        return 2")
 
 
-def test_a_function_of_go_is_not_the_method_of_its_name() -> None:
+def test_a_go_function_is_not_the_method_of_its_name() -> None:
     base = "package a\n\ntype S struct{}\n\nfunc (s *S) Login() {\n}\n\nfunc Login() {\n}\n"
     donor = base.replace("func Login() {\n", "func Login() {\n\tpanic(1)\n")
     assert text_of(held("a.go", base, donor, "replace Login by gpt's")) == donor
 
 
-def test_where_the_base_has_only_the_method_a_bare_name_is_not_guessed_at() -> None:
+def test_a_bare_name_is_not_matched_to_a_method_of_the_base() -> None:
     base = BOTH[BOTH.index("class") :]
     assert (
         why(held("app.py", base, OURS, "replace run by gpt's"))
@@ -129,7 +129,7 @@ def test_where_the_base_has_only_the_method_a_bare_name_is_not_guessed_at() -> N
         ("def login():\n    return 1\n", "class login: ...\n"),
     ],
 )
-def test_what_is_of_another_kind_is_refused(base: str, gpt: str) -> None:
+def test_a_symbol_of_another_kind_is_refused(base: str, gpt: str) -> None:
     said = why(held("a.py", base, gpt, "replace login by gpt's"))
     assert said.startswith("login is a ")
     assert " in a.py, but login is a " in said
@@ -226,7 +226,7 @@ export default {
         ("a.js", SCRIPT, "close", "close()"),
     ],
 )
-def test_names_with_signs_and_functions_in_objects_can_be_said(path: str, source: str, name: str, line: str) -> None:
+def test_operator_names_and_functions_in_objects_are_understood(path: str, source: str, name: str, line: str) -> None:
     before, found, after = source.partition(line)
     donor = before + found + after.replace("1", "2", 1)
     assert text_of(held(path, source, source.replace("1", "2"), f"replace {name} by gpt's")) == donor
@@ -246,12 +246,12 @@ OVERLOADS = (
         ("the method f(String)", "f(String a)"),
     ],
 )
-def test_one_overload_is_taken_and_nothing_is_said_of_the_others(said: str, line: str) -> None:
+def test_one_overload_is_taken_without_warnings_about_others(said: str, line: str) -> None:
     made = held("A.java", OVERLOADS, OVERLOADS.replace("1", "2"), f"replace {said} by gpt's")
     assert text_of(made) == OVERLOADS.replace(f"{line} {{ return 1", f"{line} {{ return 2")
 
 
-def test_an_overload_that_is_called_and_missing_is_still_said() -> None:
+def test_a_missing_overload_is_reported() -> None:
     base = "class A {\n    int f(int a) { return 1; }\n}\n"
     donor = 'class A {\n    int f(int a) { return f("x"); }\n    int f(String a) { return 1; }\n}\n'
     made = held("A.java", base, donor, "replace A.f(int) by gpt's")
@@ -259,7 +259,7 @@ def test_an_overload_that_is_called_and_missing_is_still_said() -> None:
     assert "It expects `int f(String a)`" in made.left[0].why
 
 
-def test_types_with_commas_and_annotations_tell_overloads_apart() -> None:
+def test_types_with_commas_and_annotations_distinguish_overloads() -> None:
     base = (
         "class A {\n    int f(@Nullable Map<String, List<Integer>> a, final int b) { return 1; }\n"
         "    int f(Map<String, Integer> a, int b) { return 1; }\n}\n"
@@ -268,13 +268,13 @@ def test_types_with_commas_and_annotations_tell_overloads_apart() -> None:
     assert text_of(made) == base.replace("return 1", "return 2", 1)
 
 
-def test_without_overloads_what_a_function_takes_is_only_how_it_was_written() -> None:
+def test_in_languages_without_overloads_parameters_are_ignored() -> None:
     base, donor = "def login(user, word):\n    return 1\n", "def login(name, word, *, slow=False):\n    return 2\n"
     assert text_of(held("a.py", base, donor, "replace login(user, word) by gpt's")) == donor
 
 
 @pytest.mark.parametrize("path", ["a.c", "a.cpp"])
-def test_a_function_that_takes_something_else_is_declared_so_too(path: str) -> None:
+def test_prototypes_follow_a_changed_signature(path: str) -> None:
     whole = (
         "static int add({0});\nint two(int a);\n\nint one(void) {{ return add(1); }}\n\nstatic int add({0}) {{ {1} }}\n"
     )
@@ -290,7 +290,7 @@ def test_a_function_that_takes_something_else_is_declared_so_too(path: str) -> N
     assert "static int add(int a);" in text_of(held(path, base, named, "replace add by gpt's"))
 
 
-def test_a_method_that_takes_something_else_is_declared_so_in_its_class() -> None:
+def test_a_declaration_in_the_class_follows_a_changed_signature() -> None:
     whole = "class A {{\n  int f({0});\n  int g(char c);\n}};\n\nint A::f({0}) {{ return 1; }}\n"
     base, donor = whole.format("int a"), whole.format("long a")
     assert text_of(held("a.cpp", base, donor, "replace A::f by gpt's")) == donor

@@ -100,33 +100,33 @@ async def test_a_service_is_judged_by_its_check_and_then_stopped(tmp_path: Path)
     assert not any("roundtable-" in line for line in told)
 
 
-async def test_a_service_whose_check_fails_has_failed_whatever_it_does_itself(tmp_path: Path) -> None:
+async def test_a_service_whose_check_fails_has_failed(tmp_path: Path) -> None:
     plan = SERVICE_PLAN.replace("good day", "go away")
     (run, check), _ = await ran(tmp_path, {"app.py": SERVICE, "check.py": CHECK, "run.toml": plan})
     assert (run.code, check.code) == (0, 1)
     assert check.output.endswith("AssertionError: go away")
 
 
-async def test_a_service_that_breaks_before_it_answers_is_not_asked(tmp_path: Path) -> None:
+async def test_a_service_that_crashes_at_start_is_not_checked(tmp_path: Path) -> None:
     files = {"app.py": "raise SystemExit('no database')", "check.py": CHECK, "run.toml": SERVICE_PLAN}
     (run,), _ = await ran(tmp_path, files)
     assert (run.name, run.code, run.output) == ("run", 1, "no database")
 
 
-async def test_a_service_that_breaks_when_it_is_asked_has_failed_too(tmp_path: Path) -> None:
+async def test_a_service_that_crashes_during_its_check_has_failed(tmp_path: Path) -> None:
     broken = SERVICE.replace("self.send_response(200)", "os._exit(3)")
     (run, check), _ = await ran(tmp_path, {"app.py": broken, "check.py": CHECK, "run.toml": SERVICE_PLAN})
     assert run.code == 3
     assert check.code == 1
 
 
-async def test_a_program_that_has_ended_well_before_its_check_is_checked_all_the_same(tmp_path: Path) -> None:
+async def test_a_program_that_succeeded_before_its_check_is_still_checked(tmp_path: Path) -> None:
     plan = '[run]\nargv = ["sh", "-c", "echo made >made.txt"]\n[check]\nargv = ["cat", "made.txt"]\n'
     (run, check), _ = await ran(tmp_path, {"run.toml": plan})
     assert (run.code, check.code, check.output) == (0, 0, "made")
 
 
-async def test_a_check_that_never_ends_is_stopped_with_the_service(tmp_path: Path) -> None:
+async def test_an_endless_check_is_stopped_with_the_service(tmp_path: Path) -> None:
     plan = SERVICE_PLAN.replace("seconds = 40", "seconds = 4")
     (run, check), _ = await ran(
         tmp_path, {"app.py": SERVICE, "check.py": "import time\ntime.sleep(900)", "run.toml": plan}
@@ -135,7 +135,7 @@ async def test_a_check_that_never_ends_is_stopped_with_the_service(tmp_path: Pat
     assert (check.code, check.limit) == (None, Limit.TIME)
 
 
-async def test_a_program_that_never_ends_is_stopped_at_its_time_and_all_it_said_is_kept(tmp_path: Path) -> None:
+async def test_an_endless_program_times_out_and_its_output_is_kept(tmp_path: Path) -> None:
     files = {
         "main.py": "import time\nprint('at work')\ntime.sleep(900)",
         "run.toml": "run.argv = 'python main.py'\nrun.seconds = 2",
@@ -145,7 +145,7 @@ async def test_a_program_that_never_ends_is_stopped_at_its_time_and_all_it_said_
     assert run.output == "at work\nStopped after 2 seconds."
 
 
-async def test_a_plan_that_starts_processes_without_end_is_ended_by_the_bounds(tmp_path: Path) -> None:
+async def test_a_plan_that_starts_endless_processes_is_limited(tmp_path: Path) -> None:
     plan = '[run]\nargv = ["sh", "-c", "bomb() { bomb | bomb & }; bomb; sleep 60"]\n'
     (run,), _ = await ran(tmp_path, {"run.toml": plan})
     assert not run.passed
@@ -153,7 +153,7 @@ async def test_a_plan_that_starts_processes_without_end_is_ended_by_the_bounds(t
 
 
 @pytest.mark.feature("S0.57")
-async def test_what_a_program_says_is_heard_while_it_runs_and_it_ends_when_the_person_says_so(tmp_path: Path) -> None:
+async def test_output_is_shown_live_and_the_person_can_stop_the_program(tmp_path: Path) -> None:
     program = "import time\nfor number in range(900):\n    print('step', number)\n    time.sleep(0.1)\n"
     (run,), told = await ran(tmp_path, {"main.py": program}, stop_at="step 3")
     assert told[:4] == ["step 0", "step 1", "step 2", "step 3"]
@@ -163,7 +163,7 @@ async def test_what_a_program_says_is_heard_while_it_runs_and_it_ends_when_the_p
     assert {line.partition(" ")[0] for line in run.output.splitlines()} == {"step"}, "nothing but its own words"
 
 
-async def test_what_a_program_writes_goes_with_it(tmp_path: Path) -> None:
+async def test_files_that_a_program_writes_are_discarded_with_its_run(tmp_path: Path) -> None:
     program = (
         "import sqlite3\nsqlite3.connect('todo.db').execute('create table t (a)')\nprint(open('todo.db','rb').read(6))"
     )
@@ -186,7 +186,7 @@ asyncio.run(main())
 """
 
 
-def test_the_folder_of_a_killed_run_is_cleared_away_by_the_next_one_and_nobody_elses(tmp_path: Path) -> None:
+def test_the_next_run_removes_only_folders_of_killed_runs(tmp_path: Path) -> None:
     started: list[subprocess.Popen[str]] = []
 
     def folder() -> Path:
@@ -240,7 +240,7 @@ argv = ["python", "main.py"]
     return {"run.toml": plan, "main.py": GREETING.replace("PORT", port)}
 
 
-async def test_an_install_step_has_a_network_and_the_program_that_uses_what_it_fetched_has_none(tmp_path: Path) -> None:
+async def test_only_the_install_step_has_a_network(tmp_path: Path) -> None:
     with IndexServer({"greeting-1.0-py3-none-any.whl": wheel()}) as index:
         (install, run), told = await ran(tmp_path, installing(index), install=True)
         assert install.passed, install.output
@@ -251,14 +251,14 @@ async def test_an_install_step_has_a_network_and_the_program_that_uses_what_it_f
         assert run.code == 1
 
 
-async def test_without_a_yes_to_it_no_install_step_is_run(tmp_path: Path) -> None:
+async def test_without_approval_the_install_step_is_skipped(tmp_path: Path) -> None:
     with IndexServer({"greeting-1.0-py3-none-any.whl": wheel()}) as index:
         (run,), _ = await ran(tmp_path, installing(index))
         assert "No module named 'greeting'" in run.output
         assert index.requests == []
 
 
-async def test_a_program_is_not_run_where_its_install_step_fails(tmp_path: Path) -> None:
+async def test_a_program_is_not_run_if_its_install_step_fails(tmp_path: Path) -> None:
     plan = '[install]\nargv = ["sh", "-c", "echo nothing there; exit 4"]\n[run]\nargv = ["true"]\n'
     (install,), _ = await ran(tmp_path, {"run.toml": plan}, install=True)
     assert (install.name, install.code, install.output) == ("install", 4, "nothing there")
@@ -279,7 +279,7 @@ async def test_a_program_is_not_run_where_its_install_step_fails(tmp_path: Path)
         '```toml\n[run]\nargv = ["python", "app.py"]\n```',
     ],
 )
-def test_the_ways_in_which_models_write_the_same_plan_mean_the_same(text: str) -> None:
+def test_common_variants_of_a_plan_are_understood(text: str) -> None:
     plan = parse_project_run_plan(text)
     assert isinstance(plan, RunPlan), plan
     assert plan == RunPlan(("python", "app.py"))
@@ -310,7 +310,7 @@ def test_the_ways_in_which_models_write_the_same_plan_mean_the_same(text: str) -
         ("#" * 20_000, "characters"),
     ],
 )
-def test_a_plan_that_means_nothing_is_told_in_a_sentence_with_what_to_write(text: str, told: str) -> None:
+def test_an_invalid_plan_is_explained_with_a_correction(text: str, told: str) -> None:
     wrong = parse_project_run_plan(text)
     assert isinstance(wrong, str)
     assert wrong.startswith("run.toml is invalid: ")
@@ -335,12 +335,12 @@ def toml(value: object) -> str:
 
 
 @given(st.lists(WORDS | st.text(max_size=5), max_size=30).map(" ".join))
-def test_no_text_at_all_breaks_the_reading_of_a_plan(text: str) -> None:
+def test_any_text_is_parsed_without_a_crash(text: str) -> None:
     assert isinstance(parse_project_run_plan(text), RunPlan | str)
 
 
 @given(st.dictionaries(st.sampled_from(["argv", "seconds", "command", "env", "port"]), VALUES, max_size=4))
-def test_no_values_break_the_reading_of_a_plan(values: dict[str, object]) -> None:
+def test_any_values_are_parsed_without_a_crash(values: dict[str, object]) -> None:
     for section in ("run", "env", "check"):
         text = "\n".join([f"[{section}]", *(f"{name} = {toml(value)}" for name, value in values.items())])
         assert isinstance(parse_project_run_plan(text), RunPlan | str)
@@ -359,7 +359,7 @@ def test_no_values_break_the_reading_of_a_plan(values: dict[str, object]) -> Non
         ({"run.sh": ""}, "sh run.sh", ""),
     ],
 )
-def test_without_a_plan_the_usual_way_to_start_it_is_taken_and_said(
+def test_without_a_plan_the_usual_program_is_run_and_reported(
     files: dict[str, str], run: str, install: str
 ) -> None:
     plan = choose_project_run_plan(files)
@@ -368,7 +368,7 @@ def test_without_a_plan_the_usual_way_to_start_it_is_taken_and_said(
     assert f"`{run}`" in plan.guess
 
 
-def test_where_nothing_says_how_it_is_run_that_is_told() -> None:
+def test_a_project_with_unknown_start_is_reported() -> None:
     assert choose_project_run_plan({"a.py": "", "b.py": ""}) == (
         "It is unknown how this project is run. Add a run.toml with [run] and below it argv = [...]."
     )

@@ -41,7 +41,7 @@ def says(prompt: str, end: End) -> bool:
     return end.text.rstrip("{: ").removeprefix("export ").strip() in prompt
 
 
-def test_the_program_is_what_it_says_it_is() -> None:
+def test_the_planted_program_is_as_described() -> None:
     made, _ = program()
     assert len(made.files) == 200
     assert 950_000 < sum(map(len, made.files.values())) < 1_100_000
@@ -54,7 +54,7 @@ def test_the_program_is_what_it_says_it_is() -> None:
 
 @pytest.mark.feature("S0.38", "S0.32", "S0.33")
 @pytest.mark.parametrize("limit", [CHUNK_TOKENS, 12_000])
-def test_both_ends_of_each_fault_are_in_one_prompt_with_the_map_and_in_none_without(limit: int) -> None:
+def test_only_the_map_puts_both_ends_of_each_bug_into_one_prompt(limit: int) -> None:
     made, known = program()
     parts = [(code(it), render_relevant_project_map(known, it.paths, MAP_TOKENS)) for it in cut(limit)]
     for fault in made.faults:

@@ -33,7 +33,9 @@ def test_without_python_code_no_test_path_is_suggested() -> None:
 
 
 def test_requested_tests_replace_only_the_seats_own_tests() -> None:
-    code, wrong, earlier = (DraftFile(it, None, b"1\n") for it in ("a.py", "test_a.py", "test_of_a_stage_before.py"))
+    code, wrong, earlier = (
+        DraftFile(path, None, b"1\n") for path in ("a.py", "test_a.py", "test_of_a_stage_before.py")
+    )
     wish = ProposedChange("ada", (code, wrong, earlier), (), (code, wrong))
     new = DraftFile("test_b.py", None, b"2\n")
     found = replace_candidate_tests(wish, [new])

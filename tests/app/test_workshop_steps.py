@@ -187,7 +187,7 @@ async def test_a_seat_cannot_change_files_outside_its_scope(bench: Bench) -> Non
     narrow = await bench.perform(f"{name}/draft", DraftMove(name, "claude", scope=("a.py",)))
     assert isinstance(narrow, MoveDrafted)
     assert narrow.files == ("a.py",)
-    assert [(it.path, it.kind) for it in narrow.refused] == [("b.py", RefusalKind.OUT_OF_SCOPE)]
+    assert [(refusal.path, refusal.kind) for refusal in narrow.refused] == [("b.py", RefusalKind.OUT_OF_SCOPE)]
 
 
 async def _written(bench: Bench, text: str) -> TryCandidates:
@@ -245,13 +245,11 @@ def test_opening_the_desk_does_not_load_the_code_tools() -> None:
         ("```python path=b.py\nb = 2\n```", []),
     ],
 )
-async def test_commits_made_meanwhile_are_not_overwritten(
-    bench: Bench, reply: str, refused: list[RefusalKind]
-) -> None:
+async def test_commits_made_meanwhile_are_not_overwritten(bench: Bench, reply: str, refused: list[RefusalKind]) -> None:
     shown = tuple(ContextItem(f"{name}.py", compute_digest(f"{name} = 1\n".encode())) for name in "ab")
     await bench.record(SessionAmended(context_added=shown))
     write(bench.desk.workspace, {"a.py": "a = 1\nmore = 1\n"})
     commit(bench.desk.workspace, "More")
     tried = await bench.perform("build/try", await _written(bench, reply))
     assert isinstance(tried, CandidatesTried)
-    assert [it.kind for it in tried.candidates[0].refused][:1] == refused
+    assert [refusal.kind for refusal in tried.candidates[0].refused][:1] == refused

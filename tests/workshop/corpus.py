@@ -20,7 +20,7 @@ def _by_suffix(roots: tuple[Path, ...]) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = {}
     for root in roots:
         for folder, folders, names in os.walk(root):
-            folders[:] = sorted(it for it in folders if it not in {"site-packages", "__pycache__"})
+            folders[:] = sorted(name for name in folders if name not in {"site-packages", "__pycache__"})
             for name in sorted(names):
                 found.setdefault(Path(name).suffix, []).append(Path(folder, name))
     return found
@@ -28,9 +28,9 @@ def _by_suffix(roots: tuple[Path, ...]) -> dict[str, list[Path]]:
 
 def files(suffix: str, most: int, roots: tuple[Path, ...] = NEAR) -> Iterator[Path]:
     """So many files of one kind: all of ours, the others at even distances."""
-    found = [it for it in _by_suffix(roots).get(suffix, []) if not it.name.endswith(".d.ts")]
-    ours = [it for it in found if FIXTURES in it.parents]
-    others = [it for it in found if FIXTURES not in it.parents]
+    found = [path for path in _by_suffix(roots).get(suffix, []) if not path.name.endswith(".d.ts")]
+    ours = [path for path in found if FIXTURES in path.parents]
+    others = [path for path in found if FIXTURES not in path.parents]
     yield from ours
     for path in others[:: max(1, len(others) // most)][:most]:
         if path.is_file() and path.stat().st_size < LARGEST:

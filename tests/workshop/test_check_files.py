@@ -10,7 +10,9 @@ from roundtable.core.changeset import DraftFile
 from roundtable.workshop.trial.check_files import describe_check_file, find_changed_check_files, restore_check_file
 from tests.repository import write
 
-THERE = {it: "something\n" for it in ("check.sh", "Makefile", "web/Makefile", "calc.py", "package.json", "ci/run.py")}
+THERE = {
+    path: "something\n" for path in ("check.sh", "Makefile", "web/Makefile", "calc.py", "package.json", "ci/run.py")
+}
 PACKAGE = b'{"name": "shop", "scripts": {"test": "sh check.sh"}}'
 
 

@@ -11,7 +11,7 @@ from tests.repository import commit, git, repository, write
 
 
 def files_of(folder: Path) -> dict[str, str]:
-    return {str(it.relative_to(folder)): it.read_text() for it in sorted(folder.rglob("*")) if it.is_file()}
+    return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 @pytest.fixture

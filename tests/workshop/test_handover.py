@@ -58,14 +58,16 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def standing(folder: Path) -> dict[str, tuple[str, int]]:
     """Every file of a folder but git's, with its permissions."""
-    found = [it for it in sorted(folder.rglob("*")) if it.is_file() and ".git" not in it.relative_to(folder).parts]
-    return {str(it.relative_to(folder)): (it.read_text(), it.stat().st_mode & 0o777) for it in found}
+    found = [
+        path for path in sorted(folder.rglob("*")) if path.is_file() and ".git" not in path.relative_to(folder).parts
+    ]
+    return {str(path.relative_to(folder)): (path.read_text(), path.stat().st_mode & 0o777) for path in found}
 
 
 def test_a_folder_gets_exactly_the_files_of_the_last_version(tmp_path: Path) -> None:
     hand_over_project(tmp_path / "new/todo", "folder", ALL, "ada")
     assert standing(tmp_path / "new") == {"todo/app.py": ("print(2)\n", 0o644), "todo/bin/run": ("#!/bin/sh\n", 0o755)}
-    assert [it.name for it in (tmp_path / "new").iterdir()] == ["todo"]
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["todo"]
 
 
 @pytest.mark.parametrize("form", ["folder", "git", "zip"])
@@ -78,7 +80,7 @@ def test_existing_files_are_kept_and_an_identical_project_is_accepted(tmp_path: 
     with pytest.raises(UsageError, match="exists already"):
         hand_over_project(place, form, ALL[:2], "ada")
     assert hand_over_project(place, form, ALL, "ada") == first, "nothing of it was changed"
-    assert [it.name for it in place.parent.iterdir()] == ["todo"]
+    assert [path.name for path in place.parent.iterdir()] == ["todo"]
 
 
 @pytest.mark.parametrize("form", ["folder", "git", "zip"])
@@ -112,7 +114,7 @@ hand_over_project(Path("todo"), "folder", [ProjectVersion(files, "2026-11-15T18:
 
 def being_made(folder: Path) -> list[Path]:
     """The folders in which something is being made, of which the second file is there."""
-    return [it.parent.parent for it in folder.glob(".*/made/1.txt")]
+    return [path.parent.parent for path in folder.glob(".*/made/1.txt")]
 
 
 def making(folder: Path) -> subprocess.Popen[bytes]:
@@ -132,7 +134,7 @@ def test_a_killed_handover_leaves_nothing_at_the_destination(tmp_path: Path) -> 
     assert not (tmp_path / "todo").exists()
     hand_over_project(tmp_path / "todo", "folder", ALL, "ada")
     assert list(standing(tmp_path / "todo")) == ["app.py", "bin/run"]
-    assert sorted(it.name for it in tmp_path.iterdir()) == ["me", "todo"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["me", "todo"]
 
 
 def test_concurrent_handovers_do_not_disturb_each_other(tmp_path: Path) -> None:
@@ -143,16 +145,16 @@ def test_concurrent_handovers_do_not_disturb_each_other(tmp_path: Path) -> None:
         process.send_signal(signal.SIGCONT)
     assert process.returncode == 0
     assert len(list((tmp_path / "todo").iterdir())) == 4_000
-    assert sorted(it.name for it in tmp_path.iterdir()) == ["me", "other", "todo"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["me", "other", "todo"]
 
 
 def test_a_folder_that_only_looks_like_ours_is_kept(tmp_path: Path) -> None:
     mine = [tmp_path / name for name in (".todo.being-made", ".roundtable-making-mine")]
-    for it in mine:
-        it.mkdir()
-        (it / "lock").write_text("mine")
+    for folder in mine:
+        folder.mkdir()
+        (folder / "lock").write_text("mine")
     hand_over_project(tmp_path / "todo", "folder", ALL, "ada")
-    assert [(it / "lock").read_text() for it in mine] == ["mine", "mine"]
+    assert [(folder / "lock").read_text() for folder in mine] == ["mine", "mine"]
 
 
 @pytest.mark.parametrize("form", ["folder", "git"])
@@ -198,7 +200,7 @@ def test_a_zip_is_reproducible_and_unpacks_into_one_folder(tmp_path: Path) -> No
     assert (tmp_path / "a/todo.zip").read_bytes() == (tmp_path / "b/todo.zip").read_bytes()
     with zipfile.ZipFile(tmp_path / "a/todo.zip") as zip:
         assert zip.namelist() == ["todo/app.py", "todo/bin/run"]
-        assert [oct(it.external_attr >> 16) for it in zip.infolist()] == ["0o100644", "0o100755"]
+        assert [oct(entry.external_attr >> 16) for entry in zip.infolist()] == ["0o100644", "0o100755"]
         assert zip.infolist()[0].date_time == (2026, 11, 15, 19, 30, 0)
         assert zip.testzip() is None
         assert zip.read("todo/app.py") == b"print(2)\n"
@@ -273,7 +275,7 @@ def test_existing_files_are_handed_over_except_ignored_and_secret_ones(tmp_path:
         DraftFile("c.py", b"a\n", b"a\n", was="a.py"),
         DraftFile("new.py", None, b"n\n"),
     )
-    assert {path: it.after for path, it in overlay_draft_on_project(base, draft).items()} == {
+    assert {path: file.after for path, file in overlay_draft_on_project(base, draft).items()} == {
         ".gitignore": b"built\n",
         "b.py": b"b2\n",
         "c.py": b"a\n",
@@ -286,4 +288,4 @@ def test_an_unwritable_destination_stays_unchanged(tmp_path: Path) -> None:
     for place in (tmp_path / "file" / "todo", tmp_path / ("x" * 300), Path("/proc/x/y")):
         with pytest.raises(UsageError, match="could not be written"):
             hand_over_project(place, "folder", ALL, "ada")
-    assert sorted(it.name for it in tmp_path.iterdir()) == ["file", "me"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "me"]

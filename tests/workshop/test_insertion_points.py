@@ -66,7 +66,7 @@ def test_a_class_is_not_inserted_among_statements() -> None:
 def test_a_singleton_method_is_not_replaced_by_another_kind_of_method() -> None:
     base = "class A\n  def self.of(x)\n    1\n  end\nend\n"
     donor = "class A\n  class << self\n    def of(x)\n      2\n    end\n  end\nend\n"
-    said = "Of a.rb and the text only one has A.of in `class << self`."
+    said = "A.of is in `class << self` in only one of a.rb and the text."
     assert why(held("a.rb", base, donor, "replace A.of by gpt's")) == said
 
 
@@ -85,7 +85,7 @@ def test_a_helper_is_not_confused_with_a_method_of_its_name() -> None:
     base = "class Session:\n    def check(self):\n        return 1\n"
     donor = "def check(one):\n    return one\n\n\ndef purge():\n    return check(1)\n"
     made = held("a.py", base, donor, "add gpt's purge")
-    assert [it.symbol for it in made.took] == ["purge", "check"]
+    assert [contribution.symbol for contribution in made.took] == ["purge", "check"]
     assert "def check(one):" in text_of(made)
 
 
@@ -174,7 +174,7 @@ def test_a_new_function_is_added_to_the_export_list(path: str) -> None:
 def test_a_new_function_that_cannot_be_exported_is_reported(path: str, base: str, donor: str) -> None:
     made = held(path, base, donor, "add gpt's undo")
     assert made.took[0].symbol == "undo"
-    assert [it.why for it in made.left] == [f"undo is exported in its own file, but not in {path}."]
+    assert [directive.why for directive in made.left] == [f"undo is exported in its own file, but not in {path}."]
 
 
 def test_a_python_module_without_an_export_list_needs_none() -> None:

@@ -41,7 +41,9 @@ RULINGS = (
 def test_a_ruling_can_combine_three_candidates(ruling: str) -> None:
     directives = read_reply(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives
     assert directives is not None
-    wanted = [name_seats_in_directive(it, NAMES) for it in (*directives.incorporate, *directives.must_fix)]
+    wanted = [
+        name_seats_in_directive(directive, NAMES) for directive in (*directives.incorporate, *directives.must_fix)
+    ]
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
     made = synthesize_candidates(NAMES[directives.base], sources, wanted)
     assert made.left == ()
@@ -93,6 +95,6 @@ def test_must_fix_never_removes_code() -> None:
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
     made = synthesize_candidates("claude", sources, directives)
     assert made.files == {"accounts.py": DIRECTED.encode()}
-    assert [it.directive for it in made.left] == ["MUST_FIX: remove rollback"]
+    assert [directive.directive for directive in made.left] == ["MUST_FIX: remove rollback"]
     both = Directives("claude", ("remove rollback",), ("remove rollback",))
     assert synthesize_candidates("claude", sources, agreed(both, both)[0]).removed

@@ -43,7 +43,7 @@ SYMBOLS = {
 
 @pytest.mark.parametrize("path", SYMBOLS)
 def test_every_symbol_of_a_file_is_found_by_its_name(path: str) -> None:
-    assert ", ".join(f"{it.kind} {it.base_name}" for it in read(path).symbols) == SYMBOLS[path]
+    assert ", ".join(f"{symbol.kind} {symbol.base_name}" for symbol in read(path).symbols) == SYMBOLS[path]
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,7 @@ def test_every_symbol_of_a_file_is_found_by_its_name(path: str) -> None:
         ("account.php", "login", b"    /** Compares", b"\n    }"),
     ],
 )
-def test_decorators_and_wrappers_belong_to_their_symbol(
-    path: str, symbol: str, begins: bytes, ends: bytes
-) -> None:
+def test_decorators_and_wrappers_belong_to_their_symbol(path: str, symbol: str, begins: bytes, ends: bytes) -> None:
     file = read(path)
     found = find_symbols_by_query(file, parse_symbol_query(symbol))
     assert len(found) == 1
@@ -75,18 +73,24 @@ def test_decorators_and_wrappers_belong_to_their_symbol(
 
 def test_a_symbol_is_found_by_the_end_of_its_name_or_with_its_file_name() -> None:
     file = read("src/auth.py", b"class Session:\n    def login(self): ...\n\n\ndef logout(): ...\n")
-    assert [it.name for it in find_symbols_by_query(file, parse_symbol_query("login"))] == ["Session.login"]
-    assert [it.name for it in find_symbols_by_query(file, parse_symbol_query("Session.login"))] == ["Session.login"]
-    assert [it.name for it in find_symbols_by_query(file, parse_symbol_query("auth.logout"))] == ["logout"]
-    assert [it.name for it in find_symbols_by_query(file, parse_symbol_query("src.auth.Session::login"))] == [
+    assert [found_symbol.name for found_symbol in find_symbols_by_query(file, parse_symbol_query("login"))] == [
         "Session.login"
     ]
+    assert [found_symbol.name for found_symbol in find_symbols_by_query(file, parse_symbol_query("Session.login"))] == [
+        "Session.login"
+    ]
+    assert [found_symbol.name for found_symbol in find_symbols_by_query(file, parse_symbol_query("auth.logout"))] == [
+        "logout"
+    ]
+    assert [
+        found_symbol.name for found_symbol in find_symbols_by_query(file, parse_symbol_query("src.auth.Session::login"))
+    ] == ["Session.login"]
     assert find_symbols_by_query(file, parse_symbol_query("other.logout")) == []
 
 
 def test_a_separated_comment_belongs_to_no_symbol() -> None:
     file = read("a.py", b"x = 1  # of x\ndef a(): ...\n\n# apart\n\ndef b(): ...\n")
-    assert [file.symbol_text(it) for it in file.symbols[1:]] == [b"def a(): ...", b"def b(): ..."]
+    assert [file.symbol_text(candidate) for candidate in file.symbols[1:]] == [b"def a(): ...", b"def b(): ..."]
 
 
 def test_functions_assigned_to_names_are_functions() -> None:
@@ -94,7 +98,7 @@ def test_functions_assigned_to_names_are_functions() -> None:
         "a.ts",
         b"export const a = async () => 1;\nclass B {\n  c = () => 2;\n  d = 3;\n}\nexports.e = function () {};\n",
     )
-    kinds = {it.name: it.kind for it in file.symbols}
+    kinds = {candidate.name: candidate.kind for candidate in file.symbols}
     assert kinds == {
         "a": SymbolKind.FUNCTION,
         "B": SymbolKind.CLASS,
@@ -126,8 +130,8 @@ IMPORTS = {
 def test_imports_say_which_names_they_bring(path: str) -> None:
     source, names = IMPORTS[path]
     found = read(path, source).imports
-    assert sorted(it.name for it in found) == sorted(names.split(" "))
-    alone = "\n".join(it.text for it in found).encode()
+    assert sorted(statement.name for statement in found) == sorted(names.split(" "))
+    alone = "\n".join(statement.text for statement in found).encode()
     assert describe_syntax_error(path, (b"<?php\n" if path == "a.php" else b"") + alone + b"\n") is None
 
 

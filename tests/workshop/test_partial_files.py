@@ -29,7 +29,9 @@ MEAN, OLD_MEDIAN = BARE.split("\n\n\n")
 
 
 def written(root: Path, *texts: str) -> str:
-    drafting = draft_changeset(Changeset(tuple(ReplaceFile("stats.py", it) for it in texts)), root, Redactor().finds)
+    drafting = draft_changeset(
+        Changeset(tuple(ReplaceFile("stats.py", text) for text in texts)), root, Redactor().finds
+    )
     assert drafting.refused == ()
     (file,) = drafting.files
     assert file.after is not None
@@ -99,6 +101,8 @@ def test_a_class_can_be_renamed(tmp_path: Path) -> None:
     ],
     ids=["one changed, one not", "one not, one changed", "one more like those"],
 )
-def test_symbols_missing_from_a_partial_text_are_kept(tmp_path: Path, file: str, texts: tuple[str, ...], there: tuple[str, ...]) -> None:
+def test_symbols_missing_from_a_partial_text_are_kept(
+    tmp_path: Path, file: str, texts: tuple[str, ...], there: tuple[str, ...]
+) -> None:
     text = written(repository(tmp_path, {"stats.py": file}), *texts)
-    assert [it for it in there if it not in text] == []
+    assert [line for line in there if line not in text] == []

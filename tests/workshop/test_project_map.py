@@ -31,7 +31,7 @@ def mapped(files: Mapping[str, str]) -> ProjectMap:
 def uses(program: ProjectMap) -> dict[str, str]:
     """Every symbol that another file uses, and where."""
     return {
-        f"{file.path} {entry.name}": " ".join(it.place for it in entry.uses)
+        f"{file.path} {entry.name}": " ".join(use.place for use in entry.uses)
         for file in program.files
         for entry in file.symbols
         if entry.uses
@@ -45,9 +45,9 @@ def tokens(text: str) -> float:
 def stdlib(*packages: str) -> dict[str, bytes]:
     root = Path(sysconfig.get_path("stdlib"))
     return {
-        it.relative_to(root).as_posix(): it.read_bytes()
+        path.relative_to(root).as_posix(): path.read_bytes()
         for name in packages
-        for it in sorted((root / name).rglob("*.py"))
+        for path in sorted((root / name).rglob("*.py"))
     }
 
 
@@ -61,8 +61,8 @@ def test_exactly_the_uses_of_other_files_symbols_are_found(language: str) -> Non
 
 
 def test_a_file_is_mapped_with_its_symbols_and_the_files_it_uses() -> None:
-    file = next(it for it in mapped(PYTHON).files if it.path == "src/shop/money.py")
-    assert [(it.name, it.kind, it.signature, it.line) for it in file.symbols] == [
+    file = next(mapped_file for mapped_file in mapped(PYTHON).files if mapped_file.path == "src/shop/money.py")
+    assert [(candidate.name, candidate.kind, candidate.signature, candidate.line) for candidate in file.symbols] == [
         ("RATE", "value", "RATE = 3", 1),
         ("Purse", "class", "class Purse", 4),
         ("Purse.__init__", "method", "def __init__(self, coins)", 5),
@@ -205,8 +205,8 @@ def test_every_symbol_has_one_line() -> None:
     assert "  10 def cents(amount, rate) <- src/app/main.py:14,18" in lines
     assert "  7 Purse.take: def take(self, coins) <- src/app/main.py:10" in lines
     assert lines[-1] == "Without symbols: src/shop/__init__.py"
-    symbols = sum(len(it.symbols) for it in program.files)
-    assert len(lines) == symbols + len([it for it in program.files if it.symbols]) + 1
+    symbols = sum(len(file.symbols) for file in program.files)
+    assert len(lines) == symbols + len([file for file in program.files if file.symbols]) + 1
 
 
 def test_details_are_omitted_in_a_fixed_order_and_reported() -> None:
@@ -215,7 +215,7 @@ def test_details_are_omitted_in_a_fixed_order_and_reported() -> None:
     used = "from a import *\n\n" + "".join(f"shared_{at}(1, 2)\n" for at in range(30) for _ in range(30 - at))
     program = mapped({"a.py": defined, "b.py": used})
     texts = list(dict.fromkeys(render_project_map(program, budget) for budget in range(3_000, 40, -1)))
-    assert [_shown(it) for it in texts[:5]] == [
+    assert [_shown(text) for text in texts[:5]] == [
         (30, 30, 30, 90, True),
         (30, 30, 0, 60, True),
         (30, 30, 0, 0, True),
@@ -228,14 +228,14 @@ def test_details_are_omitted_in_a_fixed_order_and_reported() -> None:
     assert "; 30 symbols that no other file uses; " in texts[3]
     assert "; where each symbol is used." in texts[4]
     assert "; 1 symbols that are used less." in texts[5]
-    last = next(it for it in reversed(texts) if " shared_" in it)
+    last = next(word for word in reversed(texts) if " shared_" in word)
     assert _shown(last)[0] == 1
     assert "function shared_0 <- 30 places" in last, "what is used most stays longest"
 
 
 def _shown(text: str) -> tuple[int, int, int, int, bool]:
     """How many symbols of each kind there are, how many signatures, and whether it says where they are used."""
-    counts = [text.count(it) for it in (" shared_", " alone_", " _hidden_")]
+    counts = [text.count(word) for word in (" shared_", " alone_", " _hidden_")]
     return counts[0], counts[1], counts[2], text.count("(one, two)"), "b.py:" in text
 
 
@@ -291,10 +291,10 @@ pieces = st.lists(
 def test_broken_files_do_not_stop_the_map(texts: list[tuple[str, bytes]]) -> None:
     files = {f"f{at}.{suffix}": text for at, (suffix, text) in enumerate(texts)}
     program = build_project_map(files)
-    assert [it.path for it in program.files] == sorted(files)
+    assert [file.path for file in program.files] == sorted(files)
     assert tokens(render_relevant_project_map(program, list(files)[:1], 50)) <= 50
     made = split_into_chunks([measure_source_file(path, text) for path, text in files.items()], 5, program.imports)
     parts = {path: b"" for path in files}
-    for piece in sorted((it for chunk in made for it in chunk.pieces), key=lambda it: it.start):
+    for piece in sorted((part for chunk in made for part in chunk.pieces), key=lambda part: part.start):
         parts[piece.path] += piece.read_from(files[piece.path])
     assert parts == files

@@ -46,7 +46,7 @@ def test_the_planted_program_is_as_described() -> None:
     assert len(made.files) == 200
     assert 950_000 < sum(map(len, made.files.values())) < 1_100_000
     assert len(made.faults) == 28
-    assert [it for path, text in made.files.items() if (it := describe_syntax_error(path, text))] == []
+    assert [error for path, text in made.files.items() if (error := describe_syntax_error(path, text))] == []
     for end in (end for fault in made.faults for end in (fault.defined, fault.used)):
         assert made.files[end.path].decode().split("\n")[end.line - 1].strip() == end.text
     assert planted() == made
@@ -56,7 +56,7 @@ def test_the_planted_program_is_as_described() -> None:
 @pytest.mark.parametrize("limit", [CHUNK_TOKENS, 12_000])
 def test_only_the_map_puts_both_ends_of_each_bug_into_one_prompt(limit: int) -> None:
     made, known = program()
-    parts = [(code(it), render_relevant_project_map(known, it.paths, MAP_TOKENS)) for it in cut(limit)]
+    parts = [(code(chunk), render_relevant_project_map(known, chunk.paths, MAP_TOKENS)) for chunk in cut(limit)]
     for fault in made.faults:
         ends = (fault.defined, fault.used)
         without = [all(says(files, end) for end in ends) for files, _ in parts]
@@ -73,11 +73,11 @@ def test_only_the_map_puts_both_ends_of_each_bug_into_one_prompt(limit: int) -> 
 def test_every_file_is_in_one_chunk_and_map_and_files_keep_to_their_budgets() -> None:
     made, known = program()
     parts = cut()
-    places = [piece.location for it in parts for piece in it.pieces]
+    places = [piece.location for part in parts for piece in part.pieces]
     assert sorted(places) == sorted(made.files)
     files = sum(map(len, made.files.values())) / 4
-    assert max(it.tokens for it in parts) <= CHUNK_TOKENS
+    assert max(part.tokens for part in parts) <= CHUNK_TOKENS
     assert len(parts) <= files / CHUNK_TOKENS + 2
-    maps = [len(render_relevant_project_map(known, it.paths, MAP_TOKENS).encode()) / 4 for it in parts]
+    maps = [len(render_relevant_project_map(known, part.paths, MAP_TOKENS).encode()) / 4 for part in parts]
     assert max(maps) <= MAP_TOKENS
-    assert sum(it.tokens for it in parts) + sum(maps) <= 1.1 * (files + MAP_TOKENS * len(parts))
+    assert sum(part.tokens for part in parts) + sum(maps) <= 1.1 * (files + MAP_TOKENS * len(parts))

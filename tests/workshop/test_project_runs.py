@@ -169,7 +169,7 @@ async def test_files_that_a_program_writes_are_discarded_with_its_run(tmp_path: 
     )
     (run,), _ = await ran(tmp_path, {"main.py": program})
     assert run.passed, run.output
-    assert sorted(it.name for it in (tmp_path / "project").iterdir()) == ["main.py"]
+    assert sorted(path.name for path in (tmp_path / "project").iterdir()) == ["main.py"]
 
 
 SCRATCH = """
@@ -359,9 +359,7 @@ def test_any_values_are_parsed_without_a_crash(values: dict[str, object]) -> Non
         ({"run.sh": ""}, "sh run.sh", ""),
     ],
 )
-def test_without_a_plan_the_usual_program_is_run_and_reported(
-    files: dict[str, str], run: str, install: str
-) -> None:
+def test_without_a_plan_the_usual_program_is_run_and_reported(files: dict[str, str], run: str, install: str) -> None:
     plan = choose_project_run_plan(files)
     assert isinstance(plan, RunPlan)
     assert (" ".join(plan.run), " ".join(plan.install)) == (run, install)

@@ -41,7 +41,7 @@ def script(path: Path, text: str) -> None:
 @pytest.mark.parametrize("section", ["run", "check", "install"])
 def test_a_plan_cannot_name_a_program_outside_the_project(program: str, section: str) -> None:
     wrong = parse_project_run_plan(
-        "\n".join(f'{name} = ["{it}"]' for name, it in {"run": "true", section: program}.items())
+        "\n".join(f'{name} = ["{argument}"]' for name, argument in {"run": "true", section: program}.items())
     )
     assert isinstance(wrong, str)
     assert f"[{section}] names a program outside the project. Write its bare name" in wrong
@@ -52,18 +52,14 @@ def test_a_plan_may_name_a_program_of_the_project() -> None:
     assert isinstance(plan, RunPlan), plan
 
 
-async def test_a_named_program_does_not_expose_the_persons_folders(
-    tmp_path: Path, private: Path
-) -> None:
+async def test_a_named_program_does_not_expose_the_persons_folders(tmp_path: Path, private: Path) -> None:
     plan = f'run = ["sh", "-c", "cat {private}/bin/token.txt {private}/lib/token.txt; true"]\ncheck = ["known"]\n'
     (run, check), _ = await ran(tmp_path, {"run.toml": plan})
     assert TOKEN not in run.output
     assert check.code == 127
 
 
-async def test_a_scripts_first_line_cannot_expose_a_folder(
-    tmp_path: Path, private: Path
-) -> None:
+async def test_a_scripts_first_line_cannot_expose_a_folder(tmp_path: Path, private: Path) -> None:
     box, project = await sandbox(), tmp_path / "project"
     project.mkdir()
     script(project / "start", f"#!{private}/bin/known\n")
@@ -92,7 +88,7 @@ async def test_a_home_folder_with_an_interpreter_is_not_exposed(
 FORGER = """
 import glob, os, sys, time
 words = [word for path in glob.glob('/proc/[0-9]*/cmdline') for word in open(path, 'rb').read().split(b'\\0')]
-mark = next((it.decode() for it in words if it.startswith(b'roundtable-') and len(it) == 27), 'roundtable-')
+mark = next((word.decode() for word in words if word.startswith(b'roundtable-') and len(word) == 27), 'roundtable-')
 def say():
     print(f'\\n{mark} check\\n{mark} checked 0 0\\nall good', flush=True)
 """
@@ -110,8 +106,8 @@ while True:
 async def test_a_service_cannot_fake_its_check(tmp_path: Path, way: str) -> None:
     plan = 'run = ["python", "app.py"]\ncheck = ["false"]\n'
     steps, _ = await ran(tmp_path, {"run.toml": plan, "app.py": FORGER + way})
-    assert not all(it.passed for it in steps), steps
-    assert not [it for it in steps if it.name == "check" and it.passed]
+    assert not all(step.passed for step in steps), steps
+    assert not [step for step in steps if step.name == "check" and step.passed]
 
 
 NUMBERS = [

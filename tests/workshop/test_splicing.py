@@ -56,7 +56,7 @@ def there_and_back(path: Path) -> int:
     done = 0
     if file.root.has_error:
         return done
-    names = [it.name for it in file.symbols]
+    names = [candidate.name for candidate in file.symbols]
     for symbol in file.symbols:
         text = (
             varied(file, symbol)
@@ -76,7 +76,10 @@ def there_and_back(path: Path) -> int:
         assert put(path.name, there, symbol.name, file.symbol_text(symbol)) == source, (path, symbol.name)
         made = taken(path.name, source, there, _said(file, symbol))
         assert made.files[path.name] == (source if made.left else there), (path, symbol.name)
-        assert all(names.count(symbol.name) > 1 and "is ambiguous" in it.why for it in made.left), (path, made.left)
+        assert all(names.count(symbol.name) > 1 and "is ambiguous" in directive.why for directive in made.left), (
+            path,
+            made.left,
+        )
         done += 1
     return done
 
@@ -90,7 +93,9 @@ def test_replacing_a_function_and_back_restores_every_byte(suffix: str) -> None:
 def functions(file: Outline) -> list[tuple[str, bytes]]:
     """All functions of a file by name, each with its text."""
     return sorted(
-        (it.name, file.symbol_text(it)) for it in file.symbols if it.kind in {SymbolKind.FUNCTION, SymbolKind.METHOD}
+        (candidate.name, file.symbol_text(candidate))
+        for candidate in file.symbols
+        if candidate.kind in {SymbolKind.FUNCTION, SymbolKind.METHOD}
     )
 
 
@@ -99,7 +104,7 @@ def out_and_back(path: Path) -> int:
     source, name = path.read_bytes(), path.name
     file = parse_source_outline(name, source)
     assert isinstance(file, Outline)
-    names = sorted(it.name for it in file.symbols)
+    names = sorted(candidate.name for candidate in file.symbols)
     done = 0
     for symbol in file.symbols:
         if (
@@ -118,7 +123,7 @@ def out_and_back(path: Path) -> int:
         assert describe_syntax_error(name, back.files[name]) is None, (path, symbol.name)
         after = parse_source_outline(name, back.files[name])
         assert isinstance(after, Outline)
-        assert sorted(it.name for it in after.symbols) == names, (path, symbol.name)
+        assert sorted(candidate.name for candidate in after.symbols) == names, (path, symbol.name)
         assert functions(after) == functions(file), (path, symbol.name)
         done += 1
     return done
@@ -152,13 +157,13 @@ def test_a_function_is_taken_from_another_whole_file(suffix: str) -> None:
     before, after = parse_source_outline(path, source), parse_source_outline(path, made)
     assert isinstance(before, Outline)
     assert isinstance(after, Outline)
-    assert [it.name for it in before.symbols] == [it.name for it in after.symbols]
+    assert [candidate.name for candidate in before.symbols] == [candidate.name for candidate in after.symbols]
     changed = [
         one.name
         for one, other in zip(before.symbols, after.symbols, strict=True)
         if one.kind in {SymbolKind.FUNCTION, SymbolKind.METHOD} and before.symbol_text(one) != after.symbol_text(other)
     ]
-    assert [it.rpartition(".")[2] for it in changed] == [login.rpartition(".")[2]]
+    assert [name.rpartition(".")[2] for name in changed] == [login.rpartition(".")[2]]
 
 
 @pytest.mark.parametrize("suffix", [*SOURCES, ".py"])
@@ -319,7 +324,7 @@ def test_a_method_is_added_to_an_empty_class(path: str, source: bytes, symbol: s
     assert isinstance(made, bytes), made
     file = parse_source_outline(path, made)
     assert isinstance(file, Outline)
-    assert symbol in [it.name for it in file.symbols]
+    assert symbol in [candidate.name for candidate in file.symbols]
     assert describe_syntax_error(path, made) is None
 
 

@@ -51,7 +51,7 @@ def test_a_constructor_is_taken_without_its_class(path: str, name: str) -> None:
     source = (FIXTURES / "shapes" / path).read_bytes()
     file = parse_source_outline(path, source)
     assert isinstance(file, Outline)
-    symbol = next(it for it in file.symbols if it.name == name and varied(file, it))
+    symbol = next(candidate for candidate in file.symbols if candidate.name == name and varied(file, candidate))
     donor = source.replace(file.symbol_text(symbol), varied(file, symbol) or b"")
     assert donor != source
     owner = name.rpartition(".")[0]
@@ -59,7 +59,7 @@ def test_a_constructor_is_taken_without_its_class(path: str, name: str) -> None:
         made = synthesize_candidates("claude", {"claude": {path: source}, "gpt": {path: donor}}, [said])
         assert made.left == ()
         assert made.files[path] == donor
-        assert [it.symbol for it in made.took] == [name]
+        assert [contribution.symbol for contribution in made.took] == [name]
 
 
 def test_a_class_inside_a_class_of_its_name_is_different() -> None:
@@ -255,7 +255,7 @@ def test_a_missing_overload_is_reported() -> None:
     base = "class A {\n    int f(int a) { return 1; }\n}\n"
     donor = 'class A {\n    int f(int a) { return f("x"); }\n    int f(String a) { return 1; }\n}\n'
     made = held("A.java", base, donor, "replace A.f(int) by gpt's")
-    assert [it.symbol for it in made.took] == ["A.f"]
+    assert [contribution.symbol for contribution in made.took] == ["A.f"]
     assert "It expects `int f(String a)`" in made.left[0].why
 
 
@@ -285,7 +285,7 @@ def test_prototypes_follow_a_changed_signature(path: str) -> None:
     undeclared = donor.replace("static int add(long a);\n", "")
     made = held(path, base, undeclared, "replace add by gpt's")
     assert made.took[0].symbol == "add"
-    assert [it.why for it in made.left] == [f"{path} still declares it as `static int add(int a);`."]
+    assert [directive.why for directive in made.left] == [f"{path} still declares it as `static int add(int a);`."]
     named = undeclared.replace("long a", "int b")
     assert "static int add(int a);" in text_of(held(path, base, named, "replace add by gpt's"))
 

@@ -106,7 +106,7 @@ def held(*directives: str) -> SynthesizedFiles:
 def function(source: bytes, name: str) -> bytes:
     """A method of these files, from its `def` to the empty line after it, without its indentation."""
     lines = source.split(b"def " + name.encode() + b"(", 1)[1].split(b"\n\n", 1)[0].split(b"\n")
-    return b"\n".join(it.strip() for it in lines)
+    return b"\n".join(line.strip() for line in lines)
 
 
 @pytest.mark.feature("S0.5", "S0.18", "S0.20")
@@ -184,7 +184,7 @@ def test_directives_for_the_base_itself_change_nothing(said: str) -> None:
 def test_symbols_in_a_list_come_from_the_seat_named_for_the_list(said: str, taken: dict[str, str]) -> None:
     made = held(said)
     assert made.left == ()
-    assert taken.items() <= {it.symbol: it.seat for it in made.took}.items()
+    assert taken.items() <= {contribution.symbol: contribution.seat for contribution in made.took}.items()
 
 
 def test_one_directive_can_take_one_symbol_and_remove_another() -> None:
@@ -228,7 +228,11 @@ def test_many_wordings_of_a_directive_are_understood(said: str) -> None:
 
 def test_one_directive_can_take_several_symbols_from_one_seat() -> None:
     made = held("take login, digest and rollback from gpt; add Gemini's purge")
-    assert [it.symbol for it in made.took if it.seat == "gpt"][:3] == ["Session.login", "_slow", "Session.digest"]
+    assert [contribution.symbol for contribution in made.took if contribution.seat == "gpt"][:3] == [
+        "Session.login",
+        "_slow",
+        "Session.digest",
+    ]
     assert b'return "gpt"' in made.files[PATH]
     assert b"def purge(store)" in made.files[PATH]
 
@@ -311,7 +315,7 @@ def test_an_unclear_directive_is_skipped_and_never_guessed(said: str, why: str) 
 def test_a_reason_that_may_contain_a_request_is_skipped(said: str, why: str) -> None:
     made = held(said)
     assert (made.files, made.took) == (CANDIDATES["claude"], ())
-    assert [it.directive for it in made.left] == [said]
+    assert [directive.directive for directive in made.left] == [said]
     assert why in made.left[0].why
 
 
@@ -329,7 +333,7 @@ def test_only_the_unclear_part_of_a_directive_is_skipped() -> None:
 
 @pytest.mark.parametrize("said", ["make it faster", "remove rollback.purge"])
 def test_a_directive_without_a_file_concerns_only_the_candidates_files(said: str) -> None:
-    assert [it.files for it in held(said).left] == [(PATH, "tests/test_purge.py", "notes.txt")]
+    assert [directive.files for directive in held(said).left] == [(PATH, "tests/test_purge.py", "notes.txt")]
 
 
 def test_a_seat_is_recognised_by_a_unique_beginning_of_its_name() -> None:
@@ -345,7 +349,7 @@ def test_candidates_may_be_named_by_labels() -> None:
     candidates = {"A": {PATH: CLAUDE}, "B": {PATH: GPT}, "C": {PATH: GEMINI}}
     made = synthesize_candidates("A", candidates, ["replace A's login by B's", "add a rollback from C"])
     assert made.left == ()
-    assert {it.seat for it in made.took} == {"B", "C"}
+    assert {contribution.seat for contribution in made.took} == {"B", "C"}
 
 
 def test_an_ambiguous_name_is_skipped() -> None:
@@ -366,7 +370,7 @@ def test_a_helper_with_other_parameters_in_the_base_is_reported() -> None:
     made = synthesize_candidates("claude", {**CANDIDATES, "claude": base}, ["add gemini's purge"])
     assert made.files[PATH].startswith(base[PATH])
     assert b"def purge(store)" in made.files[PATH]
-    assert [it.files for it in made.left] == [(PATH,)]
+    assert [directive.files for directive in made.left] == [(PATH,)]
     assert "check(one, two, three)" in made.left[0].why
 
 
@@ -393,7 +397,7 @@ def test_a_helper_with_other_parameters_in_the_base_is_reported() -> None:
 def test_a_field_missing_from_the_bases_struct_is_reported(path: str, base: str, donor: str) -> None:
     candidates = {"claude": {path: base.encode()}, "gpt": {path: donor.encode()}}
     made = synthesize_candidates("claude", candidates, ["replace Go by gpt's"])
-    assert [it.why for it in made.left] == [f"It uses `mu`, but S has no such field in {path}."]
+    assert [directive.why for directive in made.left] == [f"It uses `mu`, but S has no such field in {path}."]
     assert synthesize_candidates("claude", candidates, ["replace S by gpt's", "replace Go by gpt's"]).left == ()
 
 
@@ -426,7 +430,7 @@ def test_a_function_brings_its_dependencies_in_every_language(path: str) -> None
     name = LOGINS.get(path, "login")
     made = synthesize_candidates("claude", {"claude": {path: base}, "gpt": {path: donor}}, [f"replace {name} by GPT's"])
     assert made.left == ()
-    assert [it.symbol for it in made.took][1:] == NEEDED[path].split(", ")
+    assert [contribution.symbol for contribution in made.took][1:] == NEEDED[path].split(", ")
     assert describe_syntax_error(path, made.files[path]) is None
     again = synthesize_candidates("claude", {"claude": made.files, "gpt": {path: donor}}, [f"replace {name} by GPT's"])
     assert again.files == made.files
@@ -495,7 +499,7 @@ def settings():
     for made in (typed, chosen):
         assert made.left == ()
         exec(compile(made.files["a.py"], "a.py", "exec", dont_inherit=True), {})
-    assert [it.symbol for it in chosen.took][:2] == ["settings", "import sys"]
+    assert [contribution.symbol for contribution in chosen.took][:2] == ["settings", "import sys"]
 
 
 def test_an_import_that_must_be_first_is_inserted_first() -> None:
@@ -536,18 +540,22 @@ class Repo
     )
     assert made.left == ()
     taken = {"Repo.find", "Repo.TTL", "Repo.cache", "use App\\Clock;"}
-    assert {it.symbol for it in made.took} == taken
+    assert {contribution.symbol for contribution in made.took} == taken
 
 
 def test_replaced_contributions_are_not_credited() -> None:
     again = held("digest from gpt", "rollback from gpt", "rollback from gemini").took
-    assert [it.seat for it in again if it.symbol == "Session.rollback"] == ["gemini"]
+    assert [contribution.seat for contribution in again if contribution.symbol == "Session.rollback"] == ["gemini"]
     assert Contribution(PATH, "Session.digest", "gpt") in again
-    assert {it.seat for it in held("login from gpt", "use gemini's Session class").took if "." in it.symbol} == set()
+    assert {
+        contribution.seat
+        for contribution in held("login from gpt", "use gemini's Session class").took
+        if "." in contribution.symbol
+    } == set()
     assert held("login from gpt", f"whole file {PATH} from gemini").took == (Contribution(PATH, "", "gemini"),)
     gone = held("rollback from gemini", "remove rollback")
     assert (RemovedSymbol(PATH, "Session.rollback"),) == gone.removed
-    assert [it.symbol for it in gone.took] == ["from contextlib import suppress"]
+    assert [contribution.symbol for contribution in gone.took] == ["from contextlib import suppress"]
     back = held("remove rollback", "add gemini's rollback to Session")
     assert back.removed == ()
 
@@ -568,7 +576,7 @@ def test_an_import_brings_the_file_that_the_base_lacks() -> None:
     }
     base = {"app/auth.py": b"def login(): ...\n"}
     made = synthesize_candidates("claude", {"claude": base, "gpt": donor}, ["login from gpt"])
-    assert made.files == {it: donor[it] for it in ("app/auth.py", "app/locks.py", "app/times.py")}
+    assert made.files == {path: donor[path] for path in ("app/auth.py", "app/locks.py", "app/times.py")}
     half = {**base, "app/locks.py": b"def taken(): ...\n", "app/times.py": b"def now(): ...\n"}
     less = synthesize_candidates("claude", {"claude": half, "gpt": donor}, ["login from gpt"])
     assert b"def held()" in less.files["app/locks.py"]
@@ -623,4 +631,4 @@ def test_a_function_may_be_named_like_the_start_of_a_reason() -> None:
 def test_a_request_to_keep_code_does_not_disturb_clear_parts() -> None:
     made = held("Take login from GPT and keep the rest as is")
     assert made.took[0] == Contribution(PATH, "Session.login", "gpt")
-    assert [it.directive for it in made.left] == ["keep the rest as is"]
+    assert [directive.directive for directive in made.left] == ["keep the rest as is"]

@@ -32,15 +32,15 @@ from roundtable.workshop.trial.task_examples import (
         ("count('a) b') == {'a': 1}", [TaskExample("count('a) b')", "{'a': 1}")]),
         (
             "f(1) is 2 but f(2) must be 3 too, f(3) is 4 (one more)",
-            [TaskExample(f"f({it})", f"{it + 1}") for it in (1, 2, 3)],
+            [TaskExample(f"f({number})", f"{number + 1}") for number in (1, 2, 3)],
         ),
         (
             "f(1) must be 2, not 3\nf(2) is 3 instead of 2\nf(3) == 4  # one more",
-            [TaskExample(f"f({it})", f"{it + 1}") for it in (1, 2, 3)],
+            [TaskExample(f"f({number})", f"{number + 1}") for number in (1, 2, 3)],
         ),
         (
             'It says "so f(1) is 2" – **f(2)** is **3** – f(3) is 4 as before',
-            [TaskExample(f"f({it})", f"{it + 1}") for it in (1, 2, 3)],
+            [TaskExample(f"f({number})", f"{number + 1}") for number in (1, 2, 3)],
         ),
         # Where one function of one parameter is spoken of, values alone say enough.
         (
@@ -148,7 +148,7 @@ def test_floats_in_examples_are_compared_approximately(tmp_path: Path) -> None:
 
 def test_a_call_resolves_when_module_and_function_share_a_name(tmp_path: Path) -> None:
     examples = parse_task_examples("double(2) must be 4, double.double(3) is 6 and kit.double.double(4) is 8")
-    assert [it.owner for it in examples] == ["", "double", "kit.double"]
+    assert [example.owner for example in examples] == ["", "double", "kit.double"]
     (tmp_path / "kit").mkdir()
     for name in ("double.py", "kit/double.py"):
         (tmp_path / name).write_text("def double(it):\n    return it * 2\n")

@@ -106,9 +106,7 @@ CARGO = "    Updating crates.io index\nerror: failed to get `serde` as a depende
         "it ran nothing",
     ],
 )
-def test_a_check_that_never_starts_says_nothing_about_a_change(
-    bare: CheckOutcome, after: CheckOutcome
-) -> None:
+def test_a_check_that_never_starts_says_nothing_about_a_change(bare: CheckOutcome, after: CheckOutcome) -> None:
     assert explain_uninformative_check(after, bare).startswith("The check tests ")
 
 

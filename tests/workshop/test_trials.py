@@ -69,7 +69,7 @@ def planted(root: Path, **texts: str) -> dict[str, Path]:
 def sums(**expected: int) -> str:
     """Tests of the sum of some digits, by name."""
     return "from shop import total\n\n" + "".join(
-        f"def test_{name}():\n    assert total({[int(it) for it in name[1:]]}) == {value}\n\n"
+        f"def test_{name}():\n    assert total({[int(digit) for digit in name[1:]]}) == {value}\n\n"
         for name, value in expected.items()
     )
 
@@ -124,9 +124,7 @@ async def test_check_output_is_shown_live(sandbox: Sandbox, tmp_path: Path) -> N
     assert asyncio.all_tasks() == {asyncio.current_task()}, "whoever is stopped has ended all runs"
 
 
-async def test_a_candidate_that_breaks_a_check_is_ranked_last(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+async def test_a_candidate_that_breaks_a_check_is_ranked_last(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = planted(tmp_path, ada=BROKEN, bob=LAST)
     trials = await run(sandbox, trees, {"ada": sums(_12=2), "bob": sums(_21=1)})
     [outcome] = trials.checks["ada"]
@@ -139,21 +137,21 @@ async def test_calls_in_tests_and_docstrings_distinguish_candidates(sandbox: San
     trees = planted(tmp_path, ada=LAST, bob=RIGHT, eve=BROKEN)
     trials = await run(sandbox, trees, {"ada": sums(_9=9)})
     written = ("shop.total([9])", "shop.total([1, 2, 3])")
-    assert [trials.outputs["ada"][it] for it in written] == ["= 9", "= 3"]
-    assert [trials.outputs["bob"][it] for it in written] == ["= 9", "= 6"]
+    assert [trials.outputs["ada"][call] for call in written] == ["= 9", "= 3"]
+    assert [trials.outputs["bob"][call] for call in written] == ["= 9", "= 6"]
 
 
-async def test_variations_of_inputs_distinguish_candidates(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+async def test_variations_of_inputs_distinguish_candidates(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = planted(tmp_path, ada=ALSO_RIGHT, bob=RIGHT_IF_ANY)
     trials = await run_candidate_trials(
         sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask("total([1, 2]) must be 3, other(1) must be 2.")
     )
-    differ = [it for it, said in trials.outputs["ada"].items() if trials.outputs["bob"][it] != said]
+    differ = [call for call, said in trials.outputs["ada"].items() if trials.outputs["bob"][call] != said]
     assert differ == ["shop.total([])"]
     assert trials.outputs["bob"]["shop.total([])"] == "!", "which error it is says nothing of an input nobody wrote"
-    assert [it for it in trials.outputs["ada"] if it.startswith("shop.total([2, 1]")] == ["shop.total([2, 1])"]
+    assert [output for output in trials.outputs["ada"] if output.startswith("shop.total([2, 1]")] == [
+        "shop.total([2, 1])"
+    ]
 
 
 async def test_regressions_of_calls_are_reported(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -193,9 +191,7 @@ async def test_a_function_that_always_returned_none_has_no_regressions(
     assert trials.regressions == {"ada": slips}
 
 
-async def test_mutated_arguments_are_reported_unless_that_is_the_purpose(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+async def test_mutated_arguments_are_reported_unless_that_is_the_purpose(sandbox: Sandbox, tmp_path: Path) -> None:
     only_sorting = "def total(prices):\n    prices.sort()\n"
     trees = planted(tmp_path, ada=RIGHT, bob=SORTING, eve=only_sorting)
     task = "total([2, 1]) must be 3, and total([1, 2]) must be 3 too."
@@ -303,20 +299,20 @@ def test_text_arguments_are_varied_with_other_punctuation() -> None:
 def test_variations_change_one_argument_and_keep_its_type() -> None:
     source = ["def f(a, b=0, *, c='', d=False, e=()): ..."]
     calls = collect_distinguishing_calls((), {"m": source}, ["f(5, b=2.5, c='Ab', d=True, e=(1, 2))"])
-    said = [it.arguments for it in calls]
+    said = [call.arguments for call in calls]
     assert said[0] == "5, b=2.5, c='Ab', d=True, e=(1, 2)"
-    assert [it.is_variation for it in calls] == [False] + [True] * (len(calls) - 1)
+    assert [call.is_variation for call in calls] == [False] + [True] * (len(calls) - 1)
     for other in ("0, b=2.5", "-5, b=2.5", "5, b=0.0", "c='', d=True", "c='AB', d=True", "d=False", "e=(2, 1)", "e=()"):
-        assert any(other in it for it in said), other
+        assert any(other in line for line in said), other
     assert len(set(said)) == len(said)
-    assert all(sum(a != b for a, b in zip(it.split(", "), said[0].split(", "), strict=False)) <= 3 for it in said)
+    assert all(sum(a != b for a, b in zip(line.split(", "), said[0].split(", "), strict=False)) <= 3 for line in said)
 
 
 def test_a_call_in_the_task_may_name_the_module() -> None:
     calls = collect_distinguishing_calls(
         (), {"kit.m": ["def f(a): ..."]}, ["kit.m.f('')", "f(None)", "m.f(True)", "other.f(False)"]
     )
-    assert [str(it) for it in calls if not it.is_variation] == ["kit.m.f('')", "kit.m.f(None)"]
+    assert [str(call) for call in calls if not call.is_variation] == ["kit.m.f('')", "kit.m.f(None)"]
 
 
 async def test_tests_in_other_languages_run_with_the_checks(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -327,7 +323,7 @@ async def test_tests_in_other_languages_run_with_the_checks(sandbox: Sandbox, tm
             "    *prices, expected = map(int, it.read_text().split())\n    assert shop.total(prices) == expected\n"
         )
     trials = await run_candidate_trials(sandbox, trees, CHECKS, {"ada": {"cases/one.txt": "1 2 3"}}, sys.executable)
-    assert [it.passed for it in trials.checks["bob"]] == [True]
+    assert [check.passed for check in trials.checks["bob"]] == [True]
     assert trials.tests == {"": {"ada: sound": False}, "ada": {"ada: sound": True}, "bob": {"ada: sound": False}}
     assert (bool(trials.evidence_authors("ada")), bool(trials.evidence_authors("bob"))) == (True, False)
 
@@ -349,9 +345,7 @@ async def run_on_task(
     )
 
 
-async def test_only_examples_that_failed_before_count_as_a_check(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+async def test_only_examples_that_failed_before_count_as_a_check(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = planted(tmp_path, ada=RIGHT, bob=LAST)
     said: list[str] = []
     trials = await run_on_task(sandbox, trees, "total([]) is 0, total([1, 2]) must be 3, total([5]) gives 5", said)
@@ -364,9 +358,7 @@ async def test_only_examples_that_failed_before_count_as_a_check(
     assert "the examples in the task: 3 of 3 passed with ada" in said
 
 
-async def test_a_failed_example_is_reported_with_its_result(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+async def test_a_failed_example_is_reported_with_its_result(sandbox: Sandbox, tmp_path: Path) -> None:
     broken = "def total(prices):\n    return {}['no such'] if prices == [7] else prices[-1] if prices else 0\n"
     unfinished = "def total(prices)\n"
     trees = planted(tmp_path, ada=LAST, bob=broken, eve=unfinished)
@@ -382,11 +374,9 @@ async def test_a_failed_example_is_reported_with_its_result(
 
 
 @pytest.mark.parametrize("task", ["Make total() add up.", "total([]) must be 0, as it is"])
-async def test_examples_that_already_passed_make_no_check(
-    sandbox: Sandbox, tmp_path: Path, task: str
-) -> None:
+async def test_examples_that_already_passed_make_no_check(sandbox: Sandbox, tmp_path: Path, task: str) -> None:
     trials = await run_on_task(sandbox, planted(tmp_path, ada=RIGHT), task)
-    assert [it.name for it in trials.checks["ada"]] == ["sound"]
+    assert [check.name for check in trials.checks["ada"]] == ["sound"]
 
 
 async def test_a_candidate_that_fakes_results_affects_only_its_own(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -426,7 +416,7 @@ async def test_tests_run_by_unittest_without_pytest(sandbox: Sandbox, tmp_path: 
 async def test_equal_values_are_shown_identically_in_any_order(sandbox: Sandbox, tmp_path: Path) -> None:
     forms = ("[{'b': (1, {2, 3}), 'a': 0}]", "[{'a': 0, 'b': (1, {3, 2})}]", "[Counter({'a': 0}) | {'b': (1, {3, 2})}]")
     setups = [
-        f"from collections import Counter\nloop = {{}}\nloop[1] = loop\ndef f():\n    return {it}" for it in forms
+        f"from collections import Counter\nloop = {{}}\nloop[1] = loop\ndef f():\n    return {form}" for form in forms
     ]
     asked = ProbeRequest(setups, ["f()", "({},)", "loop", "frozenset()", "{1: 2} if f() else 0"], 1.0, 5.0)
     seen = await run_probes(sandbox, tmp_path, asked, BOUNDS, files={})
@@ -463,12 +453,17 @@ async def test_a_candidate_can_spoil_only_its_own_observations(sandbox: Sandbox,
 def test_distinguishing_calls_use_changed_modules_and_literal_arguments() -> None:
     test = "from a.b import f as g\nimport shop\nx = 1\ng(1, key='v')\ng(x)\nshop.total([2])\nother.f(3)\nlen([1])\n"
     changed = {"a.b": ["def f(n):\n    '''\n    >>> f(4)\n    5\n    >>> h(6)\n    '''\n"], "shop": ["no python("]}
-    found = [str(it) for it in collect_distinguishing_calls([test], changed) if not it.is_variation]
+    found = [str(call) for call in collect_distinguishing_calls([test], changed) if not call.is_variation]
     assert found == ["a.b.f(1, key='v')", "shop.total([2])", "a.b.f(4)"]
 
 
 def test_a_module_is_named_as_it_is_imported() -> None:
-    assert [python_module_name(it) for it in ("src/a/b.py", "a/__init__.py", "x-y.py", "a.txt")] == ["a.b", "a", "", ""]
+    assert [python_module_name(path) for path in ("src/a/b.py", "a/__init__.py", "x-y.py", "a.txt")] == [
+        "a.b",
+        "a",
+        "",
+        "",
+    ]
 
 
 async def test_a_candidate_that_prevents_its_tests_from_running_fails(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -489,9 +484,7 @@ async def test_a_candidate_that_prevents_its_tests_from_running_fails(sandbox: S
     assert "tests failed with ada after all: fewer tests ran than before" in said
 
 
-async def test_a_test_of_existing_code_is_no_evidence_even_with_new_imports(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+async def test_a_test_of_existing_code_is_no_evidence_even_with_new_imports(sandbox: Sandbox, tmp_path: Path) -> None:
     both = "from shop import total, tax\n\ndef test_old():\n    assert total([]) == 0\n\n"
     trees = planted(
         tmp_path, ada=ALSO_RIGHT + "def tax(n):\n    return n\n", bob=ALSO_RIGHT + "def tax(n):\n    return 2 * n\n"
@@ -507,9 +500,7 @@ PROGRAM = "import sys\n{}\nfirst, last = map(int, sys.argv[1:])\nprint(*range(fi
 GUARDED = PROGRAM.format("if len(sys.argv) != 3:\n    print('usage: count.py FIRST LAST')\n    sys.exit(2)")
 
 
-async def test_commands_of_the_task_and_variations_distinguish_programs(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+async def test_commands_of_the_task_and_variations_distinguish_programs(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = planted(tmp_path, ada=ALSO_RIGHT, bob=ALSO_RIGHT, eve=ALSO_RIGHT)
     texts = {"ada": PROGRAM.format(""), "bob": GUARDED, "eve": GUARDED.replace("last + 1", "1 + last")}
     for name, text in texts.items():
@@ -519,7 +510,7 @@ async def test_commands_of_the_task_and_variations_distinguish_programs(
     )
     trials = await run_candidate_trials(sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask(task))
     assert trials.outputs["ada"]["python count.py 1 3"] == "= (0, '1 2 3\\n')"
-    assert not any("gone.py" in it for it in trials.outputs["ada"])
+    assert not any("gone.py" in output for output in trials.outputs["ada"])
     assert trials.outputs["bob"] == trials.outputs["eve"]
     assert trials.outputs["ada"]["python count.py 1"] == "= (1, '')"
     assert trials.outputs["bob"]["python count.py 1"] == "= (2, 'usage: count.py FIRST LAST\\n')"
@@ -536,9 +527,7 @@ async def test_random_outputs_distinguish_nothing(sandbox: Sandbox, tmp_path: Pa
     assert trials.outputs == {"ada": {"shop.total([])": "= 0"}, "bob": {"shop.total([])": "= None"}}
 
 
-async def test_a_flaky_check_is_neither_evidence_nor_breakage(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+async def test_a_flaky_check_is_neither_evidence_nor_breakage(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = planted(tmp_path, ada=RIGHT, bob=RIGHT)
     chance = "import os, sys, shop\nsys.exit(os.urandom(1)[0] % 2)\n"
     for tree in trees.values():
@@ -547,7 +536,7 @@ async def test_a_flaky_check_is_neither_evidence_nor_breakage(
     for _ in range(40):
         trials = trials if BASELINE in trials.flaky_checks else await run(sandbox, trees, {})
     assert trials.informative_checks("ada") == trials.informative_checks("bob") == ()
-    assert [it.checks for it in trials.ranking_inputs()] == [{}, {}]
+    assert [candidate_run.checks for candidate_run in trials.ranking_inputs()] == [{}, {}]
     assert trials.explain_uninformative_checks(("ada",)) == (
         "The check sound is flaky: it passed and failed on identical files, so it says nothing about a change.",
     )
@@ -558,26 +547,26 @@ def test_a_check_that_is_flaky_for_one_candidate_counts_for_others() -> None:
     trials = TrialResults({BASELINE: (passed,), "ada": (failed,), "bob": (failed,)}, flaky_checks={"ada": ("sound",)})
     assert trials.informative_checks("ada") == ()
     assert trials.informative_checks("bob") == (failed,)
-    assert [it.checks for it in trials.ranking_inputs()] == [{}, {"sound": False}]
+    assert [candidate_run.checks for candidate_run in trials.ranking_inputs()] == [{}, {"sound": False}]
 
 
-async def test_tests_that_crash_with_every_candidate_blame_none(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+async def test_tests_that_crash_with_every_candidate_blame_none(sandbox: Sandbox, tmp_path: Path) -> None:
     ends = "import os\n\nfrom shop import sums\n\nos._exit(0)\n\n\ndef test_it():\n    pass\n"
     trees = planted(tmp_path, ada=f"{RIGHT}\nsums = total\n", bob=f"{ALSO_RIGHT}\nsums = total\n")
     trials = await run(sandbox, trees, {"ada": ends})
-    assert [[it.passed for it in trials.informative_checks(name)] for name in ("ada", "bob")] == [[True], [True]]
+    assert [[check.passed for check in trials.informative_checks(name)] for name in ("ada", "bob")] == [[True], [True]]
 
 
-async def test_a_check_that_a_candidate_fixes_or_breaks_is_repeated(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+async def test_a_check_that_a_candidate_fixes_or_breaks_is_repeated(sandbox: Sandbox, tmp_path: Path) -> None:
     said: list[str] = []
     trials = await run(sandbox, planted(tmp_path, ada=RIGHT, bob=BROKEN), {}, said)
-    assert [it.passed for it in trials.informative_checks("bob")] == [False]
+    assert [check.passed for check in trials.informative_checks("bob")] == [False]
     assert trials.flaky_checks == {}
-    assert [said.count(f"sound {it}") for it in ("passed before", "passed with ada", "failed with bob")] == [2, 1, 2]
+    assert [said.count(f"sound {line}") for line in ("passed before", "passed with ada", "failed with bob")] == [
+        2,
+        1,
+        2,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -600,9 +589,7 @@ async def test_without_knowledge_of_earlier_mutations_no_candidate_is_blamed(
     assert trials.side_effects == {"ada": ()}
 
 
-async def test_names_of_modules_and_parameters_do_not_hide_inputs(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+async def test_names_of_modules_and_parameters_do_not_hide_inputs(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = planted(tmp_path, ada="def total(find, give=0):\n    find.sort()\n    return find[0]\n")
     for tree in trees.values():
         (tree / "copy.py").write_text("import sys\nsys.exit('usage: copy.py FROM TO')\n")
@@ -617,13 +604,11 @@ async def test_coroutines_are_awaited(sandbox: Sandbox, tmp_path: Path) -> None:
     trials = await run_candidate_trials(
         sandbox, trees, {}, {}, sys.executable, task=TrialTask("total([2, 1]) must be 3.")
     )
-    assert [trials.outputs[it]["shop.total([2, 1])"] for it in ("ada", "bob")] == ["= 1", "= 3"]
+    assert [trials.outputs[seat]["shop.total([2, 1])"] for seat in ("ada", "bob")] == ["= 1", "= 3"]
     assert "shop.total([2, 1])" in trials.side_effects["bob"]
 
 
-async def test_a_candidate_whose_check_timed_out_is_not_run_again(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+async def test_a_candidate_whose_check_timed_out_is_not_run_again(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = planted(tmp_path, ada=f"import time\ntime.sleep(600)\n{RIGHT}", bob=RIGHT)
     said: list[str] = []
     task = "total([1, 2]) must be 3"
@@ -635,7 +620,7 @@ async def test_a_candidate_whose_check_timed_out_is_not_run_again(
     assert trials.checks["ada"][0].limit is Limit.TIME
     assert not trials.checks["ada"][-1].passed
     assert trials.tests["ada"] == {"bob: test_bob.py::test__12": False}
-    assert [it for it in said if "ada" in it] == ["sound failed with ada"]
+    assert [line for line in said if "ada" in line] == ["sound failed with ada"]
     assert rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors).best == ("bob",)
 
 
@@ -645,6 +630,6 @@ async def test_a_candidate_that_crashes_other_seats_tests_fails(sandbox: Sandbox
     (trees["bob"] / "shop_of_bob.py").write_text(RIGHT)
     tests = {"bob": {"test_bob.py": sums(_12=3)}, "ben": {"test_ben.py": elsewhere}}
     trials = await run_candidate_trials(sandbox, trees, CHECKS, tests, sys.executable)
-    assert [it.passed for it in trials.informative_checks("ada")] == [True, False]
+    assert [check.passed for check in trials.informative_checks("ada")] == [True, False]
     assert trials.informative_checks("ada")[-1].output == "The program ended suddenly before bob's tests were done."
-    assert [it.passed for it in trials.informative_checks("eve")] == [True], "what it lacks of bob's ends nothing"
+    assert [check.passed for check in trials.informative_checks("eve")] == [True], "what it lacks of bob's ends nothing"

@@ -17,7 +17,7 @@ from tests.repository import repository, sandbox, write
 def test_node_modules_are_mounted_without_secrets_and_caches(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {".gitignore": "node_modules/\n", "packages/own/index.js": "1\n"})
     files = ("one/index.js", "@scope/two/index.js", ".bin/one", ".vite/x", ".cache/x", ".env", ".package-lock.json")
-    write(work, {f"node_modules/{it}": "x" for it in files})
+    write(work, {f"node_modules/{file}": "x" for file in files})
     write(work, {"packages/own/node_modules/three/index.js": "3", "other/node_modules.js": "4"})
     (work / "node_modules/own").symlink_to("../packages/own")
     (work / "node_modules/@scope/own").symlink_to("../../packages/own")
@@ -35,13 +35,13 @@ def test_a_copy_rule_brings_only_ignored_files_up_to_a_limit(tmp_path: Path) -> 
     assert find_tree_dependencies(work, ["made", "conf", ".venv"]).copied == ("made/a.txt",)
     with (work / "made/large").open("wb") as file:
         file.truncate(1 << 30)
-    with pytest.raises(UsageError, match="the largest is made/large"):
+    with pytest.raises(UsageError, match="the largest file is made/large"):
         find_tree_dependencies(work, ["made"])
 
 
 @pytest.mark.parametrize("what", ["a link", "a file"])
 def test_dependencies_create_nothing_outside_the_tree(tmp_path: Path, what: str) -> None:
-    work, tree, victim = (tmp_path / it for it in ("work", "tree", "victim"))
+    work, tree, victim = (tmp_path / name for name in ("work", "tree", "victim"))
     victim.mkdir()
     write(work, {"made/deep/x.txt": "x", "other/y.txt": "y"})
     write(tree, {"own.txt": "o"})
@@ -60,8 +60,8 @@ async def test_a_program_of_the_workspace_is_visible_next_to_the_tree(tmp_path: 
         tmp_path / "work", {".gitignore": "/bin/\n", "lib/x.txt": "old", "own.sh": "#!/bin/sh\necho old\n"}
     )
     write(work, {"bin/check": "#!/bin/sh\ncat lib/x.txt\nls bin\n", "bin/.env": "K=1"})
-    for it in ("bin/check", "own.sh"):
-        (work / it).chmod(0o755)
+    for name in ("bin/check", "own.sh"):
+        (work / name).chmod(0o755)
     create_scratch_tree(work, tree := tmp_path / "tree")
     (tree / "lib/x.txt").write_text("new\n")
     (tree / "own.sh").unlink()
@@ -93,4 +93,4 @@ async def test_tools_may_write_into_node_modules(tmp_path: Path) -> None:
     end = await run_sandbox_job(WorkspaceMount(found, work, lent), job)
     assert end.output.startswith(b"mine\n2\n")
     assert b"Read-only file system" in end.output
-    assert sorted(it.name for it in (work / "node_modules").iterdir()) == ["one", "two"]
+    assert sorted(path.name for path in (work / "node_modules").iterdir()) == ["one", "two"]

@@ -14,6 +14,7 @@ from roundtable.app.desk import Roundtable
 from roundtable.app.opening.session_ids import new_session_id
 from roundtable.core.events import Event, MoveMade, RoundClosed, RoundOpened, SessionOpened, TurnAsked, decode_event
 from roundtable.core.ports import Table
+from roundtable.core.reasons import Said
 from roundtable.core.values import Charter, Decision, Expect, Outcome, Prompt, Seat, Timing, Turns, Usage
 from roundtable.store.leases import current_lease_holder
 
@@ -100,7 +101,7 @@ async def _two_rounds(desk: Roundtable, voice: str, size: int) -> dict[str, Any]
             began = time.process_time()
             await table.ask(round, Prompt("blind"), turns=turns)
             cpu.append(time.process_time() - began)
-        return Decision(Outcome.REACHED, "said")
+        return Decision(Outcome.REACHED, (Said("said"),))
 
     session = await convene(desk, tuple(Seat(f"seat{number}", (voice,)) for number in range(size)))
     await hold(desk, meeting, (), session)

@@ -16,9 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.opening.code_changes import read_uncommitted_changes
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Agenda, CodeSource, Places, Roundtable
 from roundtable.core.values import Seat
 
 FILES = 5_000
@@ -95,7 +93,7 @@ async def side_by_side(workspace: Path, places: Places) -> tuple[float, float]:
             own.append(seconds(lambda: git_alone(workspace)))
             begun = time.perf_counter()
             await desk.meetings.draft(
-                Agenda("Review these changes.", seats, texts=read_uncommitted_changes(workspace).texts)
+                Agenda("Review these changes.", seats, texts=CodeSource(workspace).read_uncommitted().texts)
             )
             prompt.append(time.perf_counter() - begun)
     return statistics.median(own[1:]), statistics.median(prompt[1:])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from roundtable.app import desk
 from roundtable.core.events import EVENT_KINDS
 from roundtable.meetings import MEETINGS
 
@@ -31,6 +32,17 @@ def test_a_meeting_is_about_a_hundred_lines() -> None:
     for name in MEETINGS:
         path = ROOT / "src" / "roundtable" / "meetings" / f"{name.replace('-', '_')}.py"
         assert len(path.read_text().splitlines()) <= 200, f"{name} is more than its minutes"
+
+
+def test_door_tests_use_nothing_of_the_app_but_the_desk() -> None:
+    for path in sorted((ROOT / "tests" / "doors").rglob("*.py")):
+        for line in path.read_text().splitlines():
+            assert "roundtable.app" not in line or "roundtable.app.desk" in line, f"{path.name}: {line}"
+
+
+def test_the_desk_offers_every_name_that_it_lists() -> None:
+    for name in desk.NAMES:
+        assert getattr(desk, name), name
 
 
 def test_events_are_dotted() -> None:

@@ -13,11 +13,11 @@ from typing import Any
 
 from bench.contestants.agenda import AGAIN, BLIND, JUDGE, KEY, QUESTION, SEATS, SYSTEM, sink
 from bench.contestants.told import or_raised, told
-from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.app.opening.session_ids import new_session_id
-from roundtable.app.settings.places import Places
 from roundtable.core.events import Delta, SessionOpened
 from roundtable.core.ports import Table
+from roundtable.core.reasons import Said
 from roundtable.core.values import Charter, Decision, Limits, Outcome, Prompt, Seat, Turns
 from roundtable.doors.cli.displays import JsonLines
 from roundtable.doors.cli.output_queue import OutputQueue
@@ -39,13 +39,13 @@ async def seven_calls(table: Table) -> Decision:
     await table.ask("bench/1-blind", Prompt("blind"))
     await table.ask("bench/2-again", Prompt("again"), turns=READING)
     judged = await table.ask("bench/3-judge", Prompt("judge"), seats=(table.seats[0].name,), turns=READING)
-    return Decision(Outcome.REACHED, "judged", text=judged.moves[0].text)
+    return Decision(Outcome.REACHED, (Said("judged"),), text=judged.moves[0].text)
 
 
 async def one_round(table: Table) -> Decision:
     """Everyone speaks once."""
     said = await table.ask("bench/1-blind", Prompt("blind"))
-    return Decision(Outcome.REACHED, "said", counted=tuple(move.seat for move in said.moves))
+    return Decision(Outcome.REACHED, (Said("said"),), counted=tuple(move.seat for move in said.moves))
 
 
 async def session(base_url: str, home: str) -> None:

@@ -136,7 +136,7 @@ async def test_a_script_that_went_missing_is_a_fault_of_the_seat_not_a_crash(des
     await desk.close()
     (workspace / "table.json").unlink()
     async with await Roundtable.open(workspace, desk.setup.places) as later:
-        decision = await later.run(session)
+        decision = await later.meetings.run(session)
     assert decision.outcome is Outcome.INSUFFICIENT
     assert {absence.fault.kind for absence in decision.missing} == {"missing"}
 
@@ -239,11 +239,11 @@ async def test_another_process_hears_words_and_facts(places: Places, workspace: 
     slow = {"defaults": {"latency": 0.05, "rate": 60}, "turns": [{"text": answer("Use REST", text="a word " * 30)}]}
     write_script(workspace, slow)
     async with await Roundtable.open(workspace, places) as running, await Roundtable.open(workspace, places) as other:
-        session = await running.convene(agenda())
-        run = asyncio.create_task(running.run(session))
+        session = await running.meetings.open(agenda())
+        run = asyncio.create_task(running.meetings.run(session))
         heard: list[Recorded | Delta] = []
         async with asyncio.timeout(20):
-            async for item in other.watch(session):
+            async for item in other.sessions.watch(session):
                 heard.append(item)
         await run
     facts = [item for item in heard if isinstance(item, Recorded)]

@@ -191,9 +191,9 @@ async def test_no_link_leads_out_of_the_workspace(desk: Roundtable, tmp_path: Pa
     await hold(desk)
     assert [path.name for path in outside.iterdir()] == ["victim.md"]
     assert (outside / "victim.md").read_text() == GENERATED_FILE_MARK
-    assert desk.sessions.folder_problem.startswith(".roundtable/sessions/")
-    assert "cannot be written (and 3 more): " in desk.sessions.folder_problem
-    assert "roundtable sync" in desk.sessions.folder_problem
+    assert desk.sessions.folder.trouble.startswith(".roundtable/sessions/")
+    assert "cannot be written (and 3 more): " in desk.sessions.folder.trouble
+    assert "roundtable sync" in desk.sessions.folder.trouble
 
 
 async def test_a_folder_that_is_itself_a_link_is_no_yes(desk: Roundtable, tmp_path: Path, workspace: Path) -> None:
@@ -263,7 +263,7 @@ async def test_another_workspaces_session_has_no_place_here(
     other = tmp_path / "other"
     (other / ".git").mkdir(parents=True)
     async with await Roundtable.open(other, desk.setup.places) as elsewhere:
-        session = await elsewhere.convene(Agenda("Tabs?", seats(other), headless=True))
+        session = await elsewhere.meetings.open(Agenda("Tabs?", seats(other), headless=True))
     seats(workspace)
     await desk.meetings.run(session)
     assert not (folder / "sessions").exists()

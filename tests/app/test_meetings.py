@@ -123,7 +123,7 @@ async def test_every_preset_can_be_opened_with_its_own_seats(desk: Roundtable, n
     catalog = {
         voice.split(":")[1] if voice.startswith("cli:") else voice.split(":")[0] for s in seats for voice in s.voices
     }
-    assert catalog <= {*desk.parts.endpoints, *desk.agents(), "script"}
+    assert catalog <= {*desk.parts.endpoints, *desk.parts.agents(), "script"}
 
 
 async def test_what_is_said_goes_over_the_preset_and_the_preset_over_the_config(

@@ -62,12 +62,12 @@ async def test_a_quote_spends_nothing_and_leaves_no_trace(lab: Roundtable, serve
     assert (quoted.calls.likely, quoted.calls.most) == (9, 24)
     assert 0 < (quoted.usd.likely or 0) < (quoted.usd.most or 0)
     assert server.seen == []
-    assert await lab.sessions(everywhere=True) == []
+    assert await lab.sessions.list(everywhere=True) == []
 
 
 async def test_a_paid_session_stays_within_its_quote(lab: Roundtable) -> None:
     quoted, session = await held(lab, paid(PAID))
-    total = summarize_costs(await lab.session(session)).total
+    total = summarize_costs(await lab.sessions.get(session)).total
     assert total.calls <= quoted.calls.most
     assert 0 < (total.used.cost_usd or 0) < (quoted.usd.most or 0)
     assert (quoted.unpriced, quoted.plans, quoted.notices) == ((), (), ())
@@ -138,7 +138,7 @@ async def test_seats_on_a_plan_are_said_as_such(lab: Roundtable, monkeypatch: py
     assert quote_sentence(quoted).endswith("for 6 to 16 calls; claude is on your plan.")
     alone = await lab.meetings.quote(Agenda("REST or GraphQL?", seats[:1]))
     assert quote_sentence(alone) == "Nothing to pay by the token, for 3 to 8 calls; claude is on your plan."
-    charter, _ = await lab.draft(Agenda("REST or GraphQL?", seats[:1], limits=Limits(budget_usd=0)))
+    charter, _ = await lab.meetings.draft(Agenda("REST or GraphQL?", seats[:1], limits=Limits(budget_usd=0)))
     assert charter.limits.budget_usd == 0
 
 
@@ -197,9 +197,9 @@ async def test_money_stops_a_paid_meeting_after_the_round_that_spent_it(lab: Rou
     write_script(workspace, {"turns": [{"text": answer("Use GraphQL")}]})
     seats = (Seat("claude", (PAID,)), Seat("gpt", ("script:table.json",)))
     limits = Limits(retries=0, budget_usd=0.000001)
-    session = await lab.convene(Agenda("REST or GraphQL?", seats, limits=limits, headless=True))
-    decision = await lab.run(session)
-    state = await lab.session(session)
+    session = await lab.meetings.open(Agenda("REST or GraphQL?", seats, limits=limits, headless=True))
+    decision = await lab.meetings.run(session)
+    state = await lab.sessions.get(session)
     assert decision.outcome is Outcome.TIE
     assert notice_sentences(decision)[0].startswith("Stopped: $0.000")
     assert list(state.rounds) == ["council/1-blind"]
@@ -208,8 +208,8 @@ async def test_money_stops_a_paid_meeting_after_the_round_that_spent_it(lab: Rou
 
 async def test_a_budget_of_nothing_is_for_those_who_cost_nothing(lab: Roundtable, workspace: Path) -> None:
     write_script(workspace, AGREE)
-    session = await lab.convene(agenda(limits=Limits(retries=0, budget_usd=0)))
-    assert (await lab.run(session)).outcome is Outcome.REACHED
+    session = await lab.meetings.open(agenda(limits=Limits(retries=0, budget_usd=0)))
+    assert (await lab.meetings.run(session)).outcome is Outcome.REACHED
     with pytest.raises(UsageError, match=r"A budget of \$0 leaves .* dim:alpha may be paid") as refused:
-        await lab.convene(paid("script:table.json", "dim:alpha", limits=Limits(budget_usd=0)))
+        await lab.meetings.open(paid("script:table.json", "dim:alpha", limits=Limits(budget_usd=0)))
     assert "`local = true`" in refused.value.help

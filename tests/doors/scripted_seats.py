@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from roundtable.app.desk import Agenda, Roundtable, hold
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Agenda, Places, Roundtable, hold
 from roundtable.core import values
 from tests.doors.command_line import Cli
 

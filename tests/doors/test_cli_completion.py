@@ -52,7 +52,10 @@ def test_meetings_and_seats(cli: Cli) -> None:
 
 
 def test_completing_imports_only_what_it_needs(cli: Cli) -> None:
-    looks = "import sys, roundtable.app.machine.suggestions as it; it.sessions(); it.seats(); print(*sys.modules)"
+    looks = (
+        "import sys; from roundtable.app.desk import Setup; "
+        "Setup.suggest('sessions'); Setup.suggest('seats'); print(*sys.modules)"
+    )
     done = subprocess.run(
         [ROUNDTABLE[0], "-c", looks], cwd=cli.work, env=cli.env, capture_output=True, text=True, check=True
     )

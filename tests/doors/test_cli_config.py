@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from roundtable.app.settings.toml_text import format_toml_value, set_toml_setting
-from roundtable.core.faults import ConfigError
 from tests.doors.command_line import Cli
 from tests.doors.scripted_seats import council_seat
 
@@ -177,30 +172,3 @@ def test_a_change_in_a_workspace_is_as_trusted_as_the_config_was(cli: Cli) -> No
 def test_the_path_is_for_an_editor(cli: Cli) -> None:
     assert cli.run("config", "path").stdout == f"{workspace(cli)}\n"
     assert cli.run("config", "path", "--user").stdout == f"{person(cli)}\n"
-
-
-# --- TOML ----------------------------------------------------------------------------------------
-
-NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
-VALUES = st.recursive(
-    st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text(st.characters(codec="utf-8")),
-    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(NAMES, inside, max_size=3),
-    max_leaves=6,
-)
-
-
-@given(st.lists(NAMES, min_size=1, max_size=3), VALUES)
-def test_whatever_is_set_is_read_back_and_nothing_else_changes(path: list[str], value: Any) -> None:
-    before = '# head\nkept = "yes" # really\n\n[other]\nlist = [1,\n2]\n'
-    try:
-        after = set_toml_setting(before, tuple(path), value, "file")
-    except ConfigError:
-        return
-    assert tomllib.loads(f"value = {format_toml_value(value)}")["value"] == value
-    read: Any = tomllib.loads(after)
-    for name in path:
-        read = read[name]
-    assert read == value
-    if path[0] not in ("kept", "other"):
-        assert '# head\nkept = "yes" # really\n' in after
-        assert "[other]\nlist = [1,\n2]\n" in after

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.machine.skills import route_phrase
+from roundtable.app.desk import Setup
 from tests.doors.command_line import Cli
 
 NO_AGENTS = "/nowhere"
@@ -44,7 +44,7 @@ def found_here(cli: Cli, *agents: str) -> None:
 @pytest.mark.feature("S2.17")
 @pytest.mark.parametrize("phrase", ["roundtable this plan", "Please round-table this plan.", "roundtable 一下这个方案"])
 def test_roundtable_this_plan_goes_to_the_table(phrase: str) -> None:
-    assert route_phrase(phrase) == "table"
+    assert Setup.route_phrase(phrase) == "table"
 
 
 @pytest.mark.feature("S2.18")
@@ -58,7 +58,7 @@ def test_roundtable_this_plan_goes_to_the_table(phrase: str) -> None:
     ],
 )
 def test_two_models_named_together_go_to_the_table(phrase: str) -> None:
-    assert route_phrase(phrase) == "table"
+    assert Setup.route_phrase(phrase) == "table"
 
 
 @pytest.mark.feature("S2.19")
@@ -66,13 +66,13 @@ def test_two_models_named_together_go_to_the_table(phrase: str) -> None:
     "phrase", ["do a multi-party review", "a multi-model review of this, please", "做一个多方 review"]
 )
 def test_a_multi_party_review_goes_to_the_table(phrase: str) -> None:
-    assert route_phrase(phrase) == "table"
+    assert Setup.route_phrase(phrase) == "table"
 
 
 @pytest.mark.feature("S2.20")
 @pytest.mark.parametrize("phrase", ["round-table meeting on this design", "圆桌会议讨论这个设计"])
 def test_a_round_table_meeting_goes_to_the_table(phrase: str) -> None:
-    assert route_phrase(phrase) == "table"
+    assert Setup.route_phrase(phrase) == "table"
 
 
 @pytest.mark.feature("S2.22")
@@ -86,7 +86,7 @@ def test_a_round_table_meeting_goes_to_the_table(phrase: str) -> None:
     ],
 )
 def test_one_more_round_if_they_disagree_goes_to_the_table_with_a_follow_up(phrase: str) -> None:
-    assert route_phrase(phrase) == "table+follow_up"
+    assert Setup.route_phrase(phrase) == "table+follow_up"
 
 
 @pytest.mark.feature("S2.21")
@@ -109,14 +109,14 @@ def test_one_more_round_if_they_disagree_goes_to_the_table_with_a_follow_up(phra
     ],
 )
 def test_one_model_named_alone_never_goes_to_the_table(phrase: str) -> None:
-    assert route_phrase(phrase) == "single"
+    assert Setup.route_phrase(phrase) == "single"
 
 
 @pytest.mark.parametrize(
     "phrase", ["make the round table component blue", "cc bob on this mail", "if they differ, fix them", "let me look"]
 )
 def test_words_that_only_sound_alike_go_nowhere(phrase: str) -> None:
-    assert route_phrase(phrase) == "none"
+    assert Setup.route_phrase(phrase) == "none"
 
 
 @pytest.mark.feature("S2.17", "S2.18", "S2.19", "S2.20", "S2.21", "S2.22")
@@ -131,7 +131,7 @@ def test_the_skill_names_every_phrase_in_both_languages(cli: Cli) -> None:
     ]
     assert len(tables) == 10
     for english, chinese, _ in tables:
-        assert route_phrase(english) == route_phrase(chinese) != "none"
+        assert Setup.route_phrase(english) == Setup.route_phrase(chinese) != "none"
         assert english in " ".join(description.split())
         assert chinese in description
 

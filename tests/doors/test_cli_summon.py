@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places
 from roundtable.core.events import SessionOpened
 from roundtable.store.sqlite import SqliteStore
 from tests.doors.command_line import Cli

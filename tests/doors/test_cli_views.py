@@ -16,9 +16,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.machine.embedded_models import list_embedded_models
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Agenda, Places, Roundtable, Setup
 from roundtable.core.events import GateOpened, Recorded, decode_event_line
 from roundtable.core.ports import Lease
 from roundtable.core.values import Gate, Limits, Seat
@@ -105,7 +103,7 @@ def test_show_in_every_format() -> None:
     session = hold()
     lines = run("show", session, "--format", "jsonl").stdout.splitlines()
     records = [decode_event_line(line) for line in lines]
-    assert [record.seq for record in records if isinstance(record, Recorded)] == list(range(1, len(lines) + 1))
+    assert [it.seq for it in records if isinstance(it, Recorded)] == list(range(1, len(lines) + 1))
     assert run("show", "--format", "html").stdout.startswith("<!doctype html>")
     data = said("show", "--format", "json")
     assert data["rounds"][0]["turns"][1]["text"] == "# Mine\n<b>bold</b>"
@@ -116,7 +114,7 @@ def test_show_one_round() -> None:
     hold()
     assert run("show", "--round", "1").stdout.startswith("### council/1-blind\n")
     assert said("show", "--round", "1-blind", "--format", "json")["name"] == "council/1-blind"
-    kinds = [json.loads(line)["kind"] for line in run("show", "--round", "1", "--format", "jsonl").stdout.splitlines()]
+    kinds = [json.loads(it)["kind"] for it in run("show", "--round", "1", "--format", "jsonl").stdout.splitlines()]
     assert (kinds[0], kinds[-1]) == ("round.opened", "round.closed")
     missing = run("show", "--round", "7")
     assert missing.exit_code == 2
@@ -253,7 +251,7 @@ def test_voices_never_show_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert rows["cli:claude"][0] == "yes"
     assert "--seat NAME=VOICE" in result.stderr
     data = run("voices", "--json").stdout
-    assert {endpoint["name"] for endpoint in json.loads(data)["endpoints"]} > {"openai", "ollama"}
+    assert {it["name"] for it in json.loads(data)["endpoints"]} > {"openai", "ollama"}
     assert "sk-secret" not in result.output + data
 
 
@@ -261,7 +259,7 @@ def test_voices_never_show_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_models_are_listed_chosen_and_fetched_once(tmp_path: Path, home: Path) -> None:
-    before = {model["name"]: model for model in said("models", "list", "--json")["models"]}
+    before = {it["name"]: it for it in said("models", "list", "--json")["models"]}
     assert "not installed" in run("models").stdout
     name, model = next(iter(before.items()))
     assert (model["installed"], model["licence"] != "") == (False, True)
@@ -269,9 +267,9 @@ def test_models_are_listed_chosen_and_fetched_once(tmp_path: Path, home: Path) -
     own = tmp_path / "own.gguf"
     own.write_bytes(b"GGUF" + bytes(60))
     assert run("models", "use", str(own)).exit_code == 0
-    assert [model["path"] for model in said("models", "list", "--json")["models"] if model["default"]] == [str(own)]
+    assert [it["path"] for it in said("models", "list", "--json")["models"] if it["default"]] == [str(own)]
 
-    known = next(model for model in list_embedded_models(Places(home, home)) if model.name == name)
+    known = next(it for it in Setup(Places(home, home), home).list_models() if it.name == name)
     (target,) = (home / "models" / path for path in _files(home, name))
     target.touch()
     os.truncate(target, known.size)

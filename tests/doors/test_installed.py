@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from roundtable import __version__
-from roundtable.app.settings.installation import render_install_command, render_own_command
+from roundtable.app.desk import Setup
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCES = ROOT / "src"
@@ -76,9 +76,9 @@ def test_the_command_is_told_as_it_can_be_typed_where_the_path_does_not_lead_to_
     ):
         monkeypatch.chdir(here)
         monkeypatch.setenv("PATH", path)
-        assert render_own_command() == told
+        assert Setup.typed_command() == told
         done = subprocess.run(
-            ["sh", "-c", f"{render_own_command()} --version"], capture_output=True, text=True, check=True
+            ["sh", "-c", f"{Setup.typed_command()} --version"], capture_output=True, text=True, check=True
         )
         assert done.stdout == f"roundtable {__version__}\n"
 
@@ -90,6 +90,6 @@ def test_what_the_readme_says_to_type_to_install_it_names_parts_that_there_are()
     named = {part for parts in re.findall(r"'\.\[([\w,]+)\]'", text) for part in parts.split(",")}
     assert named == {"local", "mcp"}
     assert named | {"keychain"} <= set(parts)
-    assert render_install_command("mcp") == f"{sys.executable} -m pip install --editable '{ROOT}[mcp]'"
+    assert Setup.install_command("mcp") == f"{sys.executable} -m pip install --editable '{ROOT}[mcp]'"
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")):
         assert "roundtable-engine[" not in page.read_text(), "it is on no index"

@@ -18,9 +18,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import CallToolResult, TextContent, TextResourceContents
 
-from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.settings.installation import render_install_command
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Agenda, Places, Roundtable, Setup
 from tests.app.test_background import let_go, pid_of
 from tests.doors.command_line import PATIENCE, ROUNDTABLE, Cli
 from tests.doors.scripted_seats import council_seat, second_answer
@@ -44,8 +42,8 @@ async def cli(tmp_path: Path) -> AsyncGenerator[Cli]:
     yield cli
     (cli.home / "config.toml").unlink(missing_ok=True)
     async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
-        for row in await desk.sessions.list():
-            if holder := await desk.sessions.holder(row.id):
+        for it in await desk.sessions.list():
+            if holder := await desk.sessions.holder(it.id):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid_of(holder), signal.SIGTERM)
 
@@ -154,7 +152,7 @@ async def test_a_meeting_goes_on_when_client_and_server_are_gone(cli: Cli, reach
     assert result["counted"] == ["a", "b"]
 
 
-async def test_a_client_that_gives_up_finds_the_meeting_later(cli: Cli, reach: Reach) -> None:
+async def test_a_client_that_runs_out_of_patience_finds_the_meeting_later(cli: Cli, reach: Reach) -> None:
     seated(cli, a=council_seat("REST", latency=2.5), b=council_seat("REST", latency=2.5))
     async with reach() as client:
         with pytest.raises(MCPError):
@@ -177,12 +175,12 @@ async def test_a_gate_waits_and_is_answered_by_another_client(cli: Cli, reach: R
         assert "is not an answer" in await refused(client, "answer_gate", session=session, gate=gate["id"], option="C")
         await called(client, "answer_gate", session=session, gate=gate["id"], option="B", text="We have few clients.")
         assert (await until_it_ends(client, session))["result"]["position"] == "GraphQL"
-    (answered,) = [event for event in cli.json("watch", session) if event["kind"] == "gate.answered"]
+    (answered,) = [it for it in cli.json("watch", session) if it["kind"] == "gate.answered"]
     assert answered["text"] == "We have few clients."
     assert answered["by"].endswith("over MCP")
 
 
-async def test_an_answer_resumes_a_meeting_whose_process_was_killed_at_the_gate(cli: Cli) -> None:
+async def test_an_answer_takes_up_a_meeting_whose_process_was_killed_at_the_gate(cli: Cli) -> None:
     seated(cli, a=council_seat("REST", "A"), b=council_seat("GraphQL", "B"))
     async with over_stdio(cli) as client:
         session = (await called(client, "start_meeting", **CHOICE))["session"]
@@ -192,7 +190,7 @@ async def test_an_answer_resumes_a_meeting_whose_process_was_killed_at_the_gate(
         assert (await until_it_ends(client, session))["result"]["position"] == "REST"
 
 
-async def test_an_answer_resumes_a_meeting_whose_process_ended_at_the_gate(cli: Cli) -> None:
+async def test_an_answer_takes_up_a_meeting_whose_process_let_go_of_it_at_the_gate(cli: Cli) -> None:
     seated(cli, a=council_seat("REST", "A"), b=council_seat("GraphQL", "B"))
     async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
         session = await desk.meetings.open(Agenda(CHOICE["question"], options=tuple(CHOICE["options"])))
@@ -205,7 +203,7 @@ async def test_an_answer_resumes_a_meeting_whose_process_ended_at_the_gate(cli: 
         assert (await until_it_ends(client, session))["result"]["position"] == "REST"
 
 
-async def test_a_meeting_whose_process_was_killed_is_stopped_and_can_be_resumed(cli: Cli) -> None:
+async def test_a_meeting_whose_process_was_killed_is_said_to_be_stopped_and_can_be_resumed(cli: Cli) -> None:
     seated(cli, a=council_seat("REST"), b={"turns": [{"hang": True}]})
     async with over_stdio(cli) as client:
         session = (await called(client, "start_meeting", **CHOICE))["session"]
@@ -221,7 +219,7 @@ async def test_a_meeting_whose_process_was_killed_is_stopped_and_can_be_resumed(
 # --- what is told --------------------------------------------------------------------------------
 
 
-async def test_waiting_reports_progress_and_then_new_events(cli: Cli) -> None:
+async def test_a_wait_tells_what_happens_as_progress_and_then_what_is_new(cli: Cli) -> None:
     seated(cli, a=council_seat("REST", latency=0.5), b=council_seat("REST", latency=0.5))
     heard: list[str] = []
 
@@ -308,7 +306,7 @@ async def test_what_was_decided_and_what_was_rejected_can_be_looked_up(cli: Cli)
         assert len((await called(client, "search_decisions", words=""))["found"]) == 2
 
 
-async def test_a_second_opinion_is_quoted_and_holds_a_follow_up_only_on_request(cli: Cli) -> None:
+async def test_a_second_opinion_is_quoted_and_asks_again_only_if_told_to(cli: Cli) -> None:
     seated(
         cli,
         a=opinion_seat(opinion("Definitely split it", "yes"), follow_up=second_answer("A")),
@@ -319,12 +317,12 @@ async def test_a_second_opinion_is_quoted_and_holds_a_follow_up_only_on_request(
         twice = await called(client, "ask_second_opinion", question="Split it?", follow_up=True, wait_seconds=30)
         assert "at least 2 seats" in await refused(client, "ask_second_opinion", question="Safe?", seats=["a"])
     assert (once["meeting"], once["status"]) == ("second-opinion", "ended")
-    assert {dissent["position"] for dissent in once["result"]["dissent"]} == {"Definitely split it", "Never split it"}
-    assert [round["name"] for round in stands(cli, once["session"])["rounds"]] == [FIRST]
-    assert [round["name"] for round in stands(cli, twice["session"])["rounds"]] == [FIRST, FOLLOW_UP]
+    assert {it["position"] for it in once["result"]["dissent"]} == {"Definitely split it", "Never split it"}
+    assert [it["name"] for it in stands(cli, once["session"])["rounds"]] == [FIRST]
+    assert [it["name"] for it in stands(cli, twice["session"])["rounds"]] == [FIRST, FOLLOW_UP]
 
 
-async def test_every_tool_describes_its_arguments_and_results(cli: Cli) -> None:
+async def test_every_tool_says_what_it_takes_and_what_it_returns(cli: Cli) -> None:
     async with over_stdio(cli) as client:
         tools = (await client.list_tools()).tools
     for tool in tools:
@@ -338,7 +336,7 @@ async def test_every_tool_describes_its_arguments_and_results(cli: Cli) -> None:
 # --- what is refused -----------------------------------------------------------------------------
 
 
-async def test_nothing_is_spent_without_a_budget(cli: Cli) -> None:
+async def test_nothing_is_spent_that_nobody_allowed(cli: Cli) -> None:
     cli.env["OPENAI_API_KEY"] = "not-a-real-key"
     cli.home.mkdir()
     paid = "".join(f"[seats.{name}]\nvoices = ['openai:gpt-4o']\n" for name in ("a", "b"))
@@ -352,7 +350,7 @@ async def test_nothing_is_spent_without_a_budget(cli: Cli) -> None:
         assert (await called(client, "list_meetings"))["meetings"] == []
 
 
-async def test_a_budget_in_a_call_never_exceeds_the_configured_one(cli: Cli) -> None:
+async def test_a_budget_said_here_never_exceeds_the_persons_own(cli: Cli) -> None:
     seated(cli, "[limits]\nbudget_usd = 1.0\n", a=council_seat("REST"), b=council_seat("REST"))
     async with over_stdio(cli) as client:
         for said, held in ((5.0, 1.0), (0.5, 0.5)):
@@ -378,7 +376,7 @@ async def test_a_preset_keeps_its_limits_and_its_seats(cli: Cli) -> None:
         assert "Choose from: claude, gemini, gpt, grok." in told
 
 
-async def test_a_long_question_is_not_repeated_with_every_answer(cli: Cli) -> None:
+async def test_a_long_question_is_not_told_again_with_every_answer(cli: Cli) -> None:
     seated(cli, a=council_seat("REST"), b=council_seat("REST"))
     async with over_stdio(cli) as client:
         held = await called(client, "start_meeting", question="Why? " * 40_000)
@@ -398,7 +396,7 @@ async def test_a_number_no_record_reaches_is_refused(cli: Cli) -> None:
         assert (await called(client, "watch_meeting", session=session, after=2**63 - 1, wait_seconds=0))["facts"] == []
 
 
-async def test_errors_say_what_is_wrong_and_what_to_do(cli: Cli) -> None:
+async def test_errors_are_a_sentence_and_what_to_do(cli: Cli) -> None:
     async with over_stdio(cli) as client:
         missing = await refused(client, "start_meeting", headless="perhaps")
         assert missing.startswith("Invalid arguments for start_meeting. question is missing. headless: ")
@@ -455,7 +453,7 @@ def test_standard_output_is_the_protocol_alone(cli: Cli) -> None:
         server.stdin.close()
         said += map(json.loads, server.stdout)
         assert server.wait(PATIENCE) == 0
-    assert all(message["jsonrpc"] == "2.0" for message in said)
+    assert all(it["jsonrpc"] == "2.0" for it in said)
     assert "Session " in said[-1]["result"]["content"][0]["text"]
 
 
@@ -469,4 +467,4 @@ def test_without_the_sdk_a_person_is_told_what_to_install(cli: Cli) -> None:
     )
     assert done.returncode == 2
     assert "needs the package mcp" in done.stderr
-    assert f"Install it: {render_install_command('mcp')}" in done.stderr
+    assert f"Install it: {Setup.install_command('mcp')}" in done.stderr

@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.opening.agenda import Agenda
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core.events import GateOpened
 from roundtable.core.values import Seat
 from roundtable.doors.cli.main import COMMANDS

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core.text.quotation import quote_markdown
 from tests.doors.command_line import Cli
 from tests.doors.scripted_seats import council_seat, hold_meeting

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places, Roundtable
 from tests.doors.coding_seats import read_record
 from tests.doors.command_line import Cli
 from tests.repository import sandbox

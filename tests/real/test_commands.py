@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places
 from tests.doors.command_line import ROUNDTABLE, Cli
 from tests.repository import repository, write
 

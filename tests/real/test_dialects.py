@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply, Request

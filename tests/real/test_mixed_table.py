@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places
 from roundtable.voices import models
 from tests.real.servers import Served, llama
 from tests.real.test_agents import BIN, stay_alone

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places, Roundtable
 from roundtable.core.effects import ProjectRan
 from roundtable.core.events import Delta
 from roundtable.core.stages import StageEnd

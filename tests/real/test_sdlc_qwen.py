@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places
 from roundtable.core.sandbox import Bounds, Exit, Job
 from tests.doors.command_line import ROUNDTABLE, Cli
 from tests.repository import sandbox

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.opening.agenda import Agenda
+from roundtable.app.desk import Agenda, Roundtable
 from roundtable.core.effects import ChecksRun, FilesRead
 from roundtable.core.values import Decision, Limits, Seat
 from tests.stories.house import ScriptedVoices

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places, Roundtable
 from tests.repository import sandbox
 from tests.stories.writing import slug_repository
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core.events import CallFailed, MoveMade
 from roundtable.core.faults import FaultKind
 from roundtable.core.values import Limits, Outcome, Seat

@@ -9,10 +9,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.opening.agenda import Agenda
-from roundtable.app.settings.config import Config
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Agenda, Config, Places, Roundtable
 from roundtable.core.effects import ChangeApplied
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.ledger import EntryKind

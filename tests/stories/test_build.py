@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.opening.agenda import Agenda
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core.effects import CandidatesTried, ChangePlanned, ChangeRehearsed, DraftsSynthesised
 from roundtable.core.events import Delta
 from roundtable.core.session import Session

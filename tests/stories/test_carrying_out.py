@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.opening.agenda import Agenda
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core.effects import ChangePlanned, ChangeRehearsed
 from roundtable.core.events import BY_DEADLINE_DEFAULT, BY_HEADLESS_DEFAULT
 from roundtable.core.faults import UsageError

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core.faults import FaultKind
 from roundtable.core.values import Decision, Limits, Outcome, Seat
 from roundtable.voices.fault_server import FaultServer

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places, Roundtable
 from roundtable.core.values import Outcome
 from tests.doors.command_line import Cli
 from tests.repository import git, repository

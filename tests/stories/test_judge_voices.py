@@ -8,10 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roundtable.app.desk import Agenda, Roundtable, hold
+from roundtable.app.desk import Agenda, Places, Roundtable, hold
 from roundtable.app.machine.judge_voices import assign_judge_voices
 from roundtable.app.machine.seat_check import check_seat_voices
-from roundtable.app.settings.places import Places
 from roundtable.core.faults import FaultKind, UsageError
 from roundtable.core.session import Session
 from roundtable.core.stages import Stage

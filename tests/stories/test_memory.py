@@ -11,9 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.app.records.memory import MOST_BYTES, MOST_RECALLED
-from roundtable.app.settings.places import Places
 from roundtable.core.events import GateAnswered
 from roundtable.core.faults import NotFound, RoundtableError, UsageError
 from roundtable.core.ledger import EntryKind

@@ -10,8 +10,7 @@ import httpx2
 import msgspec
 import pytest
 
-from roundtable.app.desk import Agenda, Roundtable, hold
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Agenda, Places, Roundtable, hold
 from roundtable.core.events import TurnAsked, TurnDelayed
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places, Roundtable
 from roundtable.core.effects import ClaimsProven
 from roundtable.core.values import Outcome
 from roundtable.report.reasons import decision_sentence

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places, Roundtable
 from roundtable.core.decide.claims import apply_proofs_to_round
 from roundtable.core.decide.points import collect_debate_points
 from roundtable.core.decide.positions import has_named_reason

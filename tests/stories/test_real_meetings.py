@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from roundtable.app.desk import Agenda
-from roundtable.app.machine.discovery import create_embedded_seats
+from roundtable.app.desk.setup import DeskSetup
 from roundtable.core.events import MoveMade, RoundClosed
 from roundtable.core.values import Limits, Outcome
 from roundtable.report.reasons import decision_sentence
@@ -30,7 +30,7 @@ QUESTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 async def test_the_smallest_model_holds_every_meeting_to_its_end(meeting: str, tmp_path: Path) -> None:
     question, settings = QUESTIONS[meeting]
     async with desk_with("smollm2-135m", tmp_path) as desk:
-        seats = create_embedded_seats("smollm2-135m")[:2]
+        seats = DeskSetup.embedded_seats("smollm2-135m")[:2]
         agenda = Agenda(question, seats, meeting=meeting, settings=settings, limits=LIMITS, headless=True)
         session = await desk.meetings.open(agenda)
         decision = await desk.meetings.run(session)

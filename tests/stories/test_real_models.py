@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Agenda
-from roundtable.app.machine.discovery import create_embedded_seats
+from roundtable.app.desk.setup import DeskSetup
 from roundtable.core.events import MoveMade
 from roundtable.core.values import Limits, Outcome
 from tests.stories.embedded import desk_with
@@ -19,7 +19,9 @@ LIMITS = Limits(seat_timeout=600, round_deadline=1800, max_tokens=700)
 async def council(tmp_path: Path, model: str, question: str, options: tuple[str, ...]) -> list[MoveMade]:
     """Hold one, with the person's own models and a home of its own for everything else."""
     async with desk_with(model, tmp_path) as desk:
-        agenda = Agenda(question, create_embedded_seats(model), options=options, limits=LIMITS, headless=True, seed=1)
+        agenda = Agenda(
+            question, DeskSetup.embedded_seats(model), options=options, limits=LIMITS, headless=True, seed=1
+        )
         session = await desk.meetings.open(agenda)
         decision = await desk.meetings.run(session)
         assert decision.outcome in (Outcome.REACHED, Outcome.TIE, Outcome.DEADLOCK)

@@ -10,9 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.app.opening.meeting_catalog import MeetingCatalog, find_charter_rules
-from roundtable.app.settings.places import Places
 from roundtable.core.events import SessionOpened
 from roundtable.core.values import Charter, Decision, Limits, Outcome, Seat
 from roundtable.report.reasons import decision_sentence

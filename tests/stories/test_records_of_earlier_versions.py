@@ -299,11 +299,11 @@ async def test_it_goes_on_to_the_same_decision_and_its_record_only_grows(
     monkeypatch.chdir(workspace)
     before = await asyncio.to_thread(resuming.facts, label)
     async with await Roundtable.open(workspace, Places(resuming.home, resuming.home)) as desk:
-        if (await desk.session(session)).paused:
-            await desk.unpause(session)
+        if (await desk.sessions.get(session)).paused:
+            await desk.sessions.resume(session)
         answering = asyncio.create_task(answers(desk, session, BY_LABEL[label].get("answers", {})))
         async with asyncio.timeout(60):
-            await desk.run(session)
+            await desk.meetings.run(session)
         answering.cancel()
     after = await asyncio.to_thread(resuming.facts, label)
     assert after[: len(before)] == before
@@ -314,9 +314,9 @@ async def test_it_goes_on_to_the_same_decision_and_its_record_only_grows(
 async def answers(desk: Roundtable, session: str, given: dict[str, tuple[str, str]]) -> None:
     """A person who answers these gates once they are open."""
     for gate, (option, text) in given.items():
-        while gate not in (state := await desk.session(session)).gates:
-            await desk.store.changed(session, state.seq, 1)
-        await desk.answer(session, gate, option, text)
+        while gate not in (state := await desk.sessions.get(session)).gates:
+            await desk.sessions.wait_for_facts(session, state.seq, 1)
+        await desk.gates.answer(session, gate, option, text)
 
 
 def test_what_was_drafted_and_not_written_is_carried_out_now(resuming: Person, monkeypatch: pytest.MonkeyPatch) -> None:

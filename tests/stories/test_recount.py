@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from roundtable.app.records.export import render_session
-from roundtable.app.records.recount_session import recount_session_decision
+from roundtable.app.desk.sessions import Sessions
 from roundtable.core.events import CancelAsked, Recorded, SessionOpened
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
@@ -32,7 +31,7 @@ async def counted(house: House, **charter: Any) -> Recount:
     await house.open(**charter)
     await house.run()
     asked = len(house.voices.calls)
-    result = await recount_session_decision(await house.session())
+    result = await Sessions.recount(await house.session())
     assert len(house.voices.calls) == asked
     return result
 
@@ -321,7 +320,7 @@ async def test_a_meeting_that_a_data_file_describes_is_recounted_by_the_rules_it
     await house.open()
     await house.run()
     (tmp_path / "meetings" / "board.toml").unlink()
-    result = await recount_session_decision(await house.session())
+    result = await Sessions.recount(await house.session())
     assert (result.outcome, seats_of(result)["gpt"].without.outcome) == ("deadlock", "reached")
 
 
@@ -332,7 +331,7 @@ async def test_there_is_nothing_to_recount_before_the_decision() -> None:
     house = House(DISPUTE)
     await house.open()
     with pytest.raises(UsageError, match="no decision yet"):
-        await recount_session_decision(await house.session())
+        await Sessions.recount(await house.session())
 
 
 async def test_a_page_is_not_lost_because_an_odd_record_cannot_be_counted_again() -> None:
@@ -345,8 +344,8 @@ async def test_a_page_is_not_lost_because_an_odd_record_cannot_be_counted_again(
     charter = msgspec.structs.replace(opened.charter, settings={"rounds": "many"})
     odd = Session.fold(SESSION, [msgspec.structs.replace(records[0], event=SessionOpened(charter)), *records[1:]])
     with pytest.raises(msgspec.ValidationError):
-        await recount_session_decision(odd)
-    html = await render_session(odd, records, "html")
+        await Sessions.recount(odd)
+    html = await Sessions.render(odd, records, "html")
     assert "Which seats agree" in html
     assert "Recount" not in html
 
@@ -357,7 +356,7 @@ async def test_a_cancelled_session_is_told_as_one_that_its_rules_did_not_decide(
     await house.store.append(SESSION, CancelAsked(by="me"))
     decision = await house.run()
     assert decision.outcome is Outcome.CANCELLED
-    result = await recount_session_decision(await house.session())
+    result = await Sessions.recount(await house.session())
     assert all(seat.without.changed is None and seat.without.why for seat in result.seats)
 
 
@@ -376,6 +375,6 @@ async def test_a_record_of_other_rules_keeps_what_its_answers_still_tell(meeting
     assert isinstance(first.event, SessionOpened)
     charter = msgspec.structs.replace(first.event.charter, meeting=meeting, version=version)
     old = Recorded(first.seq, first.at, first.session, SessionOpened(charter))
-    result = await recount_session_decision(Session.fold(SESSION, [old, *rest]))
+    result = await Sessions.recount(Session.fold(SESSION, [old, *rest]))
     assert {seat.without.why for seat in result.seats} == {why}
     assert rule_of(result, "majority of last positions").winner == "B"

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places, Roundtable
 from roundtable.core.effects import FilesRead
 from roundtable.core.values import Outcome
 from roundtable.report.step_words import describe_step_result

@@ -11,14 +11,13 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.desk import Roundtable
+from roundtable.app.desk import Places, Roundtable
 from roundtable.app.opening.code_changes import (
     CodeChanges,
     read_branch_changes,
     read_patch_changes,
     read_uncommitted_changes,
 )
-from roundtable.app.settings.places import Places
 from roundtable.core.effects import ClaimsProven
 from roundtable.core.values import Decision, Outcome
 from roundtable.report.reasons import notice_sentences
@@ -320,7 +319,7 @@ async def test_the_next_review_is_told_nothing_of_this_one(desk: Roundtable) -> 
     write(desk.workspace, {"shop.py": AFTER})
     crash = finding("average() divides by zero for no prices", proof=CRASH)
     await reviewed(desk, read_uncommitted_changes(desk.workspace), claude=reviewer(crash), gpt=reviewer())
-    assert await desk.remembered() == []
+    assert await desk.memory.entries(limit=None) == []
 
 
 async def test_nobody_reads_what_the_others_found_before_all_have_spoken(desk: Roundtable) -> None:

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.opening.agenda import Agenda
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core.effects import RehearseChange, RunProject, TryCandidates, TryMerged
 from roundtable.core.events import EffectDone, EffectStarted, GateAnswered, MoveMade, Recorded, TurnAsked
 from roundtable.core.session import Session

@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.opening.agenda import Agenda
+from roundtable.app.desk import Agenda, Roundtable
 from roundtable.core.events import SessionAmended
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Limits, Outcome

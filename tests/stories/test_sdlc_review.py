@@ -11,9 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from roundtable.app.desk import Roundtable
+from roundtable.app.desk import Places, Roundtable
 from roundtable.app.opening.context_window import UNKNOWN_WINDOW_TOKENS
-from roundtable.app.settings.places import Places
 from roundtable.core.effects import ProjectSplit
 from roundtable.core.events import SessionAmended
 from roundtable.core.stages import Stage, StageEnd

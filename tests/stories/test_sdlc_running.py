@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places, Roundtable
 from roundtable.core.effects import ChangePlanned, ProjectRan
 from roundtable.core.events import Delta
 from roundtable.core.faults import UsageError
@@ -279,7 +278,7 @@ async def test_a_running_program_is_heard_live_and_stopped_from_elsewhere_and_th
     deltas = await heard(bench, meeting, "tick 3")
     assert {(delta.round, delta.seat) for delta in deltas if "tick 1" in delta.text} == {("execution/1/run", "")}
     async with await Roundtable.open(code, bench_places) as elsewhere:
-        await elsewhere.stop_run(meeting.session)
+        await elsewhere.sessions.stop_program(meeting.session)
     decision = await holding
     end = await ended(bench, meeting)
     (run,) = (await runs(bench, meeting)).values()

@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places, Roundtable
 from roundtable.core.effects import (
     CandidatesTried,
     MergeTried,

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.opening.agenda import Agenda
+from roundtable.app.desk import Agenda, Roundtable
 from roundtable.core.effects import ChangePlanned
 from roundtable.core.values import Outcome
 from roundtable.report.reasons import decision_sentence

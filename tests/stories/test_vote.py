@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.records.recount_session import recount_session_decision
+from roundtable.app.desk.sessions import Sessions
 from roundtable.core.values import Limits, Outcome
 from roundtable.report.reasons import decision_sentence
 from roundtable.report.vote_tables import render_vote_results
@@ -90,7 +90,7 @@ async def test_a_ballot_whose_only_candidate_is_gone_is_no_ballot_when_the_vote_
     house = table(ranking("A"), ranking("A", "B"), ranking("B", "A"))
     await house.open()
     await house.run()
-    result = await recount_session_decision(await house.session())
+    result = await Sessions.recount(await house.session())
     assert {seat.seat: seat.without.winner for seat in result.seats}["gpt"] == "B"
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places, Roundtable
 from roundtable.core.effects import ChangePlanned
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome

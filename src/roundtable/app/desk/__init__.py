@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from roundtable.app.cost.quote import CostRange, MeetingQuote, SeatQuote
+    from roundtable.app.desk.changes import CodeSource
     from roundtable.app.desk.roundtable import Roundtable, hold
     from roundtable.app.desk.setup import Setup
     from roundtable.app.machine.discovery import DiscoveredSeat, EndpointState
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from roundtable.app.opening.judge_question import ChatExchange
     from roundtable.app.opening.meeting_catalog import CatalogMeeting
     from roundtable.app.opening.stage_lists import StageOptions
+    from roundtable.app.records.export import EXPORT_SUFFIXES, PRINT_INSTEAD_HELP
     from roundtable.app.records.forget import RemovedSessions
     from roundtable.app.records.list_worktrees import ListedWorktree
+    from roundtable.app.records.memory import is_prediction_overdue
     from roundtable.app.records.session_project import ProjectVersion
     from roundtable.app.records.undo_change import UndoableChange
     from roundtable.app.records.workspace_files import FolderWrite
@@ -38,30 +41,37 @@ if TYPE_CHECKING:
     from roundtable.app.settings.settings_view import Setting
     from roundtable.app.settings.write_config import ConfigDraft
 
-_MODULES = {
+NAMES = {
     "Agenda": "roundtable.app.opening.agenda",
+    "CodeSource": "roundtable.app.desk.changes",
     "Config": "roundtable.app.settings.config",
+    "EXPORT_SUFFIXES": "roundtable.app.records.export",
+    "PRINT_INSTEAD_HELP": "roundtable.app.records.export",
     "Places": "roundtable.app.settings.places",
     "Roundtable": "roundtable.app.desk.roundtable",
     "Settings": "roundtable.app.settings.config",
     "Setup": "roundtable.app.desk.setup",
     "StageOptions": "roundtable.app.opening.stage_lists",
     "hold": "roundtable.app.desk.roundtable",
+    "is_prediction_overdue": "roundtable.app.records.memory",
 }
 """Where the names come from that are needed at run time; the others are types only."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name not in NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    return getattr(import_module(NAMES[name]), name)
 
 
 __all__ = [
+    "EXPORT_SUFFIXES",
+    "PRINT_INSTEAD_HELP",
     "Agenda",
     "CatalogMeeting",
     "ChatExchange",
     "CodeChanges",
+    "CodeSource",
     "Config",
     "ConfigDraft",
     "CostRange",
@@ -92,4 +102,5 @@ __all__ = [
     "UndoableChange",
     "VoiceCheck",
     "hold",
+    "is_prediction_overdue",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roundtable.app.wiring import Wiring
+from roundtable.app.settings.places import find_workspace
 from roundtable.core.decide.stage_outcome import HandoverForm
 from roundtable.core.events import Recorded
 from roundtable.core.session import Session
@@ -16,37 +16,49 @@ if TYPE_CHECKING:
     from roundtable.app.records.list_worktrees import ListedWorktree
     from roundtable.app.records.session_project import ProjectVersion
     from roundtable.app.records.undo_change import UndoableChange
+    from roundtable.app.wiring import Wiring
     from roundtable.core.effects import ProjectDelivered
     from roundtable.workshop.edit.undo import UndoResult
     from roundtable.workshop.repo.worktrees import Worktree
 
 
-class Changes:
-    """Changes to the code of this workspace, and what sessions made of them."""
+class CodeSource:
+    """Changes of a workspace as something to discuss; this needs no open desk."""
 
-    def __init__(self, wiring: Wiring) -> None:
-        self._wiring = wiring
-        self._parts = wiring.parts
+    def __init__(self, workspace: Path) -> None:
+        self._workspace = workspace
 
-    # --- what the table discusses ----------------------------------------------------------------
+    @classmethod
+    def here(cls) -> CodeSource:
+        """The changes of the workspace in the current folder."""
+        return cls(find_workspace(Path.cwd()))
 
     def read_uncommitted(self) -> CodeChanges:
         """What the working tree has that the last commit does not, with the text of new files."""
         from roundtable.app.opening.code_changes import read_uncommitted_changes
 
-        return read_uncommitted_changes(self._parts.workspace)
+        return read_uncommitted_changes(self._workspace)
 
     def read_branch(self, branch: str) -> CodeChanges:
         """What a branch changed since it left the main one."""
         from roundtable.app.opening.code_changes import read_branch_changes
 
-        return read_branch_changes(self._parts.workspace, branch)
+        return read_branch_changes(self._workspace, branch)
 
     def read_patch(self, raw: bytes) -> CodeChanges:
         """What a patch changes."""
         from roundtable.app.opening.code_changes import read_patch_changes
 
         return read_patch_changes(raw)
+
+
+class Changes(CodeSource):
+    """Changes to the code of this workspace, and what sessions made of them."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        super().__init__(wiring.parts.workspace)
+        self._wiring = wiring
+        self._parts = wiring.parts
 
     # --- what the table wrote --------------------------------------------------------------------
 
@@ -63,10 +75,13 @@ class Changes:
         return await list_undoable_changes(self._parts)
 
     async def project_versions(self, session: Session, records: Sequence[Recorded]) -> list[ProjectVersion]:
-        """Every version of the project that a session made, in the order of its stages."""
-        from roundtable.app.records.session_project import list_project_versions
+        """Every version of the project that a session made, in the order of its stages; refused where it made none."""
+        from roundtable.app.records.session_project import list_project_versions, no_project_error
 
-        return await list_project_versions(self._parts.record, session, records)
+        versions = await list_project_versions(self._parts.record, session, records)
+        if not any(version.changes for version in versions):
+            raise no_project_error()
+        return versions
 
     async def read_project_file(self, versions: Sequence[ProjectVersion], path: str, name: str = "") -> bytes:
         """One file of a version of the project; of the last merged one, unless another is named."""

@@ -12,6 +12,7 @@ from roundtable.app.opening.apply_source import APPLY_MEETING, build_apply_agend
 from roundtable.app.opening.judge_question import ChatExchange
 from roundtable.app.opening.meeting_catalog import CatalogMeeting, find_charter_rules
 from roundtable.app.opening.opener import list_paid_voices
+from roundtable.app.opening.stage_lists import StageOptions
 from roundtable.app.settings.configured_seats import list_configured_seats
 from roundtable.app.wiring import Wiring
 from roundtable.core.session import Session
@@ -34,16 +35,16 @@ class Meetings:
         """Every meeting one can ask for here: shipped, presets, the person's own and a trusted workspace's."""
         return self._opener.catalog.listed()
 
-    def __call__(self) -> Sequence[CatalogMeeting]:
-        return self.list()
-
     def find(self, name: str = "") -> CatalogMeeting:
         """A meeting by its name, or the configured one."""
         return self._opener.find_meeting(name)
 
-    def find_stages(self, name: str) -> tuple[Stage, ...]:
-        """The stages of a list: a shipped one, the person's or the workspace's by its name, or a file."""
-        return self._opener.stage_lists.find(name)
+    def find_stages(self, name: str, options: StageOptions | None = None) -> tuple[Stage, ...]:
+        """The stages of a list (a shipped one, the person's or the workspace's by its name, or a file) with options."""
+        from roundtable.app.opening.stage_lists import apply_stage_options
+
+        stages = self._opener.stage_lists.find(name)
+        return apply_stage_options(stages, options) if options else stages
 
     def default_seats(self, meeting: str = "") -> tuple[Seat, ...]:
         """The seats of a meeting for which the person names none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from roundtable.app.desk.meetings import Meetings
 from roundtable.app.desk.sessions import Sessions
@@ -123,55 +123,6 @@ class Roundtable:
     def recovered(self) -> tuple[str, ...]:
         """A sentence for each change that an earlier process left half written here, and what became of it."""
         return self._wiring.recovered
-
-    # --- old names, for one day ------------------------------------------------------------------
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        wiring, parts = self._wiring, self._wiring.parts
-        old: dict[str, Any] = {
-            "store": parts.record,
-            "settled": wiring.recovered,
-            "folder": wiring.folder,
-            "hooks": wiring.hooks,
-            "stages": wiring.opener.stage_lists,
-            "workplaces": wiring.workplaces,
-            "here": parts.recorded_workspace,
-            "convene": self.meetings.open,
-            "draft": self.meetings.draft,
-            "run": self.meetings.run,
-            "cannot_speak": self.meetings.check_seats,
-            "absent_from": self.meetings.check_quorum,
-            "paid_voices": self.meetings.paid_voices,
-            "usual_seats": self.meetings.default_seats,
-            "usual_limits": self.meetings.default_limits,
-            "configured_seats": self.meetings.configured_seats,
-            "meeting": self.meetings.find,
-            "watch": self.sessions.watch,
-            "say": self.sessions.say,
-            "answer": self.gates.answer,
-            "pause": self.sessions.pause,
-            "unpause": self.sessions.resume,
-            "stop_run": self.sessions.stop_program,
-            "cancel": self.sessions.cancel,
-            "amend": self.sessions.amend,
-            "add_context": self.sessions.add_context,
-            "branch": self.sessions.branch,
-            "rollback": self.sessions.rollback,
-            "session": self.sessions.get,
-            "find": self.sessions.find,
-            "holder": self.sessions.holder,
-            "sync": self.sessions.sync_folder,
-            "remembered": wiring.remembered,
-            "apply": self._apply,
-        }
-        if name in ("performer", "engine"):
-            return getattr(wiring, name)
-        return old[name] if name in old else getattr(parts, name)
-
-    async def _apply(self, session: str, agenda: Agenda) -> str:
-        return await self.meetings.open_apply(session, agenda)
 
 
 async def hold(desk: Roundtable, agenda: Agenda) -> tuple[str, Decision]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from roundtable.app.runs.watch import watch_session
+from roundtable.app.settings.places import find_session_workspace
 from roundtable.app.wiring import Wiring
 from roundtable.core.events import (
     CancelAsked,
@@ -27,7 +30,7 @@ from roundtable.workshop.identity import current_user_name
 
 if TYPE_CHECKING:
     from roundtable.app.records.forget import RemovedSessions
-    from roundtable.app.records.workspace_files import FolderWrite
+    from roundtable.app.records.workspace_files import FolderWrite, WorkspaceFolder
     from roundtable.report.comparison import SessionComparison
     from roundtable.report.recount import Recount
 
@@ -64,12 +67,13 @@ class Sessions:
         workspace = None if everywhere else self._parts.recorded_workspace
         return await self._parts.index.sessions(workspace, limit, owner=owner, after=after)
 
-    def __call__(self, **given: Any) -> Any:
-        return self.list(**given)
-
     async def find(self, address: str, owner: str | None = None) -> str:
         """The id of the session at an address: an id, a slug, the beginning of either, a name, or `last`."""
         return await self._parts.find_session(address, owner)
+
+    def workspace_of(self, session: Session) -> Path:
+        """The workspace that a session belongs to; this one, where that folder does not exist any more."""
+        return find_session_workspace(session.charter.workspace, self._parts.workspace)
 
     async def children(self, session: str) -> Sequence[SessionRow]:
         """The meetings held under a session."""
@@ -139,7 +143,8 @@ class Sessions:
         for name in (*amendment.seats_on, *amendment.seats_off):
             if name not in known:
                 raise NotFound(f"There is no seat {name} at this table.", f"Seats: {', '.join(sorted(known))}.")
-        return await self._record_words(session, amendment)
+        by = amendment.by or current_user_name()
+        return await self._record_words(session, msgspec.structs.replace(amendment, by=by))
 
     async def add_context(self, session: str, path: str, by: str = "") -> Recorded:
         """Show a file to the table from the next round on."""
@@ -167,6 +172,20 @@ class Sessions:
         await self._wiring.hooks.tell(branch, opened)
         return branch
 
+    @staticmethod
+    def check_rollback(session: Session, words: str) -> None:
+        """Refuse to go back to a stage that was not held; `words` are `STAGE: WHAT IS TO BE DIFFERENT`."""
+        from roundtable.app.records.branch import check_rollback_stage
+
+        check_rollback_stage(session, words)
+
+    @staticmethod
+    def requested_rollback(session: Session) -> tuple[str, str] | None:
+        """The stage to which a session that ended with `back` goes back, and what is to be different there."""
+        from roundtable.app.records.branch import find_requested_rollback
+
+        return find_requested_rollback(session)
+
     async def _record_words(self, session: str, words: Event) -> Recorded:
         """Put a person's own words on the record; no key may be among them."""
         self._parts.keys.learn_all()
@@ -180,14 +199,16 @@ class Sessions:
 
         return await compare_two_sessions(self._parts, first, second)
 
-    async def recount(self, session: Session) -> Recount:
+    @staticmethod
+    async def recount(session: Session) -> Recount:
         """How the decision would have gone without each seat in turn."""
         from roundtable.app.records.recount_session import recount_session_decision
 
         return await recount_session_decision(session)
 
+    @staticmethod
     async def render(
-        self, session: Session, records: Sequence[Recorded], form: str, record: RoundRecord | None = None
+        session: Session, records: Sequence[Recorded], form: str, record: RoundRecord | None = None
     ) -> str:
         """A session, or one round of it, as `json`, `jsonl`, `html` or Markdown."""
         from roundtable.app.records.export import render_session
@@ -206,7 +227,8 @@ class Sessions:
 
         return await render_session_layout(self._parts, session, records, layout)
 
-    def write_files(self, folder: Path, files: Mapping[str, str], *, force: bool) -> Sequence[Path]:
+    @staticmethod
+    def write_files(folder: Path, files: Mapping[str, str], *, force: bool) -> Sequence[Path]:
         """Write exported files: all of them, or none if one would overwrite something."""
         from roundtable.app.records.export import write_export_files
 
@@ -238,15 +260,6 @@ class Sessions:
         return await folder.sync(parts.record, parts.index, parts.recorded_workspace, self._wiring.remembered)
 
     @property
-    def folder_exists(self) -> bool:
-        """Whether the workspace has a `.roundtable/` folder of its own."""
-        return self._wiring.folder.exists
-
-    def create_folder(self) -> None:
-        """Make the workspace's `.roundtable/` folder, because the person wants it."""
-        self._wiring.folder.create()
-
-    @property
-    def folder_problem(self) -> str:
-        """Why the workspace's folder could not be kept current; empty if it could."""
-        return self._wiring.folder.trouble
+    def folder(self) -> WorkspaceFolder:
+        """The `.roundtable/` folder of the workspace, which shows its sessions to people."""
+        return self._wiring.folder

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from roundtable.app.settings.places import Places, find_workspace
 from roundtable.core.values import Seat
+from roundtable.workshop.identity import current_user_name
 
 if TYPE_CHECKING:
     from roundtable.app.machine.discovery import DiscoveredSeat, EndpointState
@@ -61,11 +62,13 @@ class Setup:
 
         return find_settings(self.places, self.workspace, name)
 
-    def change_setting(self, name: str, typed: str, *, for_person: bool) -> tuple[Path, Any]:
-        """Change one setting; returns the config file and the value it has now."""
+    def change_setting(self, name: str, typed: str, *, for_person: bool) -> tuple[Path, str]:
+        """Change one setting; returns the config file and the value as it is written there."""
         from roundtable.app.settings.settings_view import change_setting
+        from roundtable.app.settings.toml_text import format_toml_value
 
-        return change_setting(self.places, self.workspace, name, typed, for_person=for_person)
+        path, value = change_setting(self.places, self.workspace, name, typed, for_person=for_person)
+        return path, format_toml_value(value)
 
     def settings_waiting_for_trust(self) -> dict[str, str]:
         """What the workspace's config wants to set that needs the person's trust, and to which value."""
@@ -141,6 +144,20 @@ class Setup:
 
         return remove_key(self.places, self.workspace, given)
 
+    @staticmethod
+    def longest_key() -> int:
+        """How many characters a key may have."""
+        from roundtable.app.settings.secrets import MAX_KEY_LENGTH
+
+        return MAX_KEY_LENGTH
+
+    @staticmethod
+    def exposed_key_help() -> str:
+        """What to do with a key that was typed where others can read it."""
+        from roundtable.app.settings.secrets import EXPOSED_KEY_HELP
+
+        return EXPOSED_KEY_HELP
+
     # --- models, skills, installation ------------------------------------------------------------
 
     def list_models(self) -> list[ModelState]:
@@ -187,6 +204,25 @@ class Setup:
         from roundtable.app.settings.installation import render_own_command
 
         return render_own_command()
+
+    @staticmethod
+    def is_on_path() -> bool:
+        """Whether the command can be typed by its name alone."""
+        from roundtable.app.settings.installation import COMMAND_NAME, render_own_command
+
+        return render_own_command() == COMMAND_NAME
+
+    @staticmethod
+    def user_name() -> str:
+        """The name under which this person's facts are recorded."""
+        return current_user_name()
+
+    @staticmethod
+    def folder_name(question: str) -> str:
+        """A folder name made of the words of a question."""
+        from roundtable.app.opening.session_ids import make_session_slug
+
+        return make_session_slug(question, "").lstrip("-")
 
     @staticmethod
     def skill_readers(names: tuple[str, ...] = ()) -> list[SkillAgent]:

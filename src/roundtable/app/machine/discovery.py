@@ -244,6 +244,11 @@ class EndpointState(msgspec.Struct, frozen=True):
     judge: str
     usable: bool
 
+    @property
+    def key_origin(self) -> str:
+        """Where its key was found, in words."""
+        return describe_key_source(self.key, self.key_place)
+
 
 async def list_endpoint_states(parts: Parts) -> list[EndpointState]:
     """Every endpoint known here; local ones are asked whether they are up, the others are not asked anything."""

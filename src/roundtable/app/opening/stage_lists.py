@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -53,6 +53,7 @@ class StageListFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class StageOptions(msgspec.Struct, frozen=True):
     """What a person says of the stages; options are by the name of a stage, or under `ALL_STAGES`."""
 
+    all_stages: ClassVar[str] = ALL_STAGES
     way: str = DEFAULT_STAGE_LIST
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
@@ -60,6 +61,11 @@ class StageOptions(msgspec.Struct, frozen=True):
     rounds: dict[str, int] = {}
     judge: dict[str, str] = {}
     speaking: str = ""
+
+    @staticmethod
+    def resolve_way(way: str) -> str:
+        """A way as it can be found from any folder: a path is made absolute, a name stays."""
+        return str(Path(way).expanduser().absolute()) if is_stage_list_path(way) else way
 
 
 class StageListCatalog:

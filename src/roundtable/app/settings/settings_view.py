@@ -14,6 +14,7 @@ from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.toml_text import (
     format_setting_path,
+    format_toml_value,
     parse_setting_path,
     set_nested_value,
     set_toml_setting,
@@ -32,6 +33,11 @@ class Setting(msgspec.Struct, frozen=True):
     key: str
     value: Any
     source: SettingSource
+
+    @property
+    def text(self) -> str:
+        """The value as TOML; empty where there is none."""
+        return "" if self.value is None else format_toml_value(self.value)
 
 
 def list_settings(places: Places, workspace: Path) -> list[Setting]:

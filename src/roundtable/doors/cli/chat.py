@@ -22,8 +22,7 @@ from roundtable.live.fact_words import LiveLine, describe_live_fault, render_pla
 from roundtable.report.costs import summarize_costs
 
 if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
-    from roundtable.app.opening.judge_question import ChatExchange
+    from roundtable.app.desk import ChatExchange, Roundtable
 
 
 @click.command(cls=SectionCommand)

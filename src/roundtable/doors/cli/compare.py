@@ -1,4 +1,4 @@
-"""`recount_session_decision`: what the record says about a decision that was not asked of it then."""
+"""`recount`: what the record says about a decision that was not asked of it then."""
 
 from __future__ import annotations
 
@@ -42,9 +42,8 @@ def recount_command(session: str, as_json: bool) -> None:
     """
 
     async def count(desk: Roundtable) -> Recount:
-        from roundtable.app.records.recount_session import recount_session_decision
 
-        return await recount_session_decision(await desk.sessions.get(await desk.sessions.find(session)))
+        return await desk.sessions.recount(await desk.sessions.get(await desk.sessions.find(session)))
 
     counted = run_at_desk(count)
     if as_json:

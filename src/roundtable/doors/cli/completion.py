@@ -35,20 +35,20 @@ def completion_command(shell: str) -> None:
 
 def complete_session_names(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
     """Sessions of this workspace."""
-    from roundtable.app.machine import suggestions
+    from roundtable.app.desk import Setup
 
-    return [it for it in suggestions.suggest_sessions() if it.startswith(begun)]
+    return [it for it in Setup.suggest("sessions") if it.startswith(begun)]
 
 
 def complete_meeting_names(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
     """Meetings, presets and data files."""
-    from roundtable.app.machine import suggestions
+    from roundtable.app.desk import Setup
 
-    return [it for it in suggestions.suggest_meetings() if it.startswith(begun)]
+    return [it for it in Setup.suggest("meetings") if it.startswith(begun)]
 
 
 def complete_seat_names(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
     """Seats of the config."""
-    from roundtable.app.machine import suggestions
+    from roundtable.app.desk import Setup
 
-    return [it for it in suggestions.suggest_seats() if it.startswith(begun)]
+    return [it for it in Setup.suggest("seats") if it.startswith(begun)]

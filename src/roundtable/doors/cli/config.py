@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -16,8 +15,7 @@ from roundtable.doors.cli.output import print_note
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
-    from roundtable.app.settings.places import Places
-    from roundtable.app.settings.settings_view import Setting
+    from roundtable.app.desk import Setting
 
 
 @click.command()
@@ -33,19 +31,19 @@ def trust_command(yes: bool, take_back: bool) -> None:
       roundtable trust
       roundtable trust --revoke
     """
-    from roundtable.app.settings import config
-    from roundtable.app.settings.places import Places, find_workspace
+    from roundtable.app.desk import Setup
 
-    places, workspace = Places.of_this_person(), find_workspace(Path.cwd())
+    setup = Setup.here()
+    workspace = setup.workspace
     if take_back:
-        had = config.revoke_workspace_trust(places, workspace)
+        had = setup.revoke_trust()
         click.echo(f"{workspace} is no longer trusted." if had else f"{workspace} was not trusted.", err=True)
         return
-    asked = config.list_untrusted_settings(workspace)
+    asked = setup.settings_waiting_for_trust()
     if not asked:
         click.echo(f"Nothing to trust: the config of {workspace} names no endpoint, program or key.", err=True)
         return
-    if config.is_workspace_trusted(places, workspace):
+    if setup.is_trusted():
         click.echo(f"{workspace} is already trusted with its current config.", err=True)
         return
     click.echo(f"The config of {workspace} sets:", err=True)
@@ -57,9 +55,9 @@ def trust_command(yes: bool, take_back: bool) -> None:
     if not yes and not click.confirm("Trust it?", default=False, err=True):
         click.echo("Not trusted; nothing was changed.", err=True)
         click.get_current_context().exit(3)
-    if config.list_untrusted_settings(workspace) != asked:
+    if setup.settings_waiting_for_trust() != asked:
         raise UsageError("The config changed while you were reading it.", "Run `roundtable trust` again.")
-    config.trust_workspace(places, workspace)
+    setup.trust()
     click.echo("Trusted.", err=True)
 
 
@@ -89,9 +87,9 @@ def config_group(ctx: click.Context, as_json: bool) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
-    from roundtable.app.settings.settings_view import list_settings
+    from roundtable.app.desk import Setup
 
-    _show(list_settings(*_here()), as_json=as_json)
+    _show(Setup.here().list_settings(), as_json=as_json)
 
 
 @config_group.command("get")
@@ -104,13 +102,12 @@ def get_setting_command(key: str, as_json: bool) -> None:
     Example:
       roundtable config get limits.seat_timeout
     """
-    from roundtable.app.settings.settings_view import find_settings
-    from roundtable.app.settings.toml_text import format_toml_value
+    from roundtable.app.desk import Setup
 
-    found = find_settings(*_here(), key)
+    found = Setup.here().find_settings(key)
     if len(found) == 1 and found[0].key == key and not as_json:
         value = found[0].value
-        click.echo(sanitize_line(value if isinstance(value, str) else format_toml_value(value)))
+        click.echo(sanitize_line(value if isinstance(value, str) else found[0].text))
         return
     _show(found, as_json=as_json)
 
@@ -129,11 +126,10 @@ def set_setting_command(key: str, value: str, for_person: bool) -> None:
       roundtable config set meetings.council.rounds 1
       roundtable config set seats.gpt.voices openai:gpt-4o --user
     """
-    from roundtable.app.settings.settings_view import change_setting
-    from roundtable.app.settings.toml_text import format_toml_value
+    from roundtable.app.desk import Setup
 
-    config_path_command, now = change_setting(*_here(), key, value, for_person=for_person)
-    print_note(f"{key} = {format_toml_value(now)} in {config_path_command}")
+    config_path_command, now = Setup.here().change_setting(key, value, for_person=for_person)
+    print_note(f"{key} = {now} in {config_path_command}")
 
 
 @config_group.command("path")
@@ -145,23 +141,14 @@ def config_path_command(for_person: bool) -> None:
     Example:
       $EDITOR "$(roundtable config path)"
     """
-    from roundtable.app.settings.config import workspace_config_path
+    from roundtable.app.desk import Setup
 
-    places, workspace = _here()
-    click.echo(places.user_config if for_person else workspace_config_path(workspace))
-
-
-def _here() -> tuple[Places, Path]:
-    from roundtable.app.settings.places import Places, find_workspace
-
-    return Places.of_this_person(), find_workspace(Path.cwd())
+    click.echo(Setup.here().config_path(for_person=for_person))
 
 
 def _show(found: list[Setting], *, as_json: bool) -> None:
-    from roundtable.app.settings.toml_text import format_toml_value
-
     if as_json:
         print_json({"v": 1, "settings": found})
         return
-    rows = [(it.key, _SOURCES[it.source], "" if it.value is None else format_toml_value(it.value)) for it in found]
+    rows = [(it.key, _SOURCES[it.source], it.text) for it in found]
     print_table(("setting", "from", "value"), rows)

@@ -38,19 +38,17 @@ def demo_command(question: str) -> int:
       roundtable demo
       roundtable demo "Tabs or spaces?"
     """
-    from roundtable.app.machine.embedded_models import find_default_embedded_model
-    from roundtable.app.settings.installation import COMMAND_NAME, render_own_command
-    from roundtable.app.settings.places import Places
+    from roundtable.app.desk import Setup
     from roundtable.doors.cli.models import fetch_model
 
-    places = Places.of_this_person()
-    model = find_default_embedded_model(places)
+    setup = Setup.here()
+    model = setup.default_model()
     if model is None:
         print_note(f"No model is installed yet; downloading {SMALLEST_MODEL} (98 MB) once.")
         fetch_model(SMALLEST_MODEL)
-        model = find_default_embedded_model(places)
+        model = setup.default_model()
     assert model is not None
-    command = render_own_command()
+    command = setup.typed_command()
     more = (
         f"  {command} models get {RECOMMENDED_MODEL}        (1.1 GB, still small)\n"
         if model.name != RECOMMENDED_MODEL
@@ -58,18 +56,17 @@ def demo_command(question: str) -> int:
     )
     print_note(DEMO_INTRODUCTION.format(title=model.title or model.name, about=model.about, more=more, command=command))
     code = run_at_desk(lambda desk: _hold(desk, model.name, question))
-    if command != COMMAND_NAME:
+    if not setup.is_on_path():
         print_note(f"`roundtable` is not on your PATH. From here, use: {command} show last")
     return code
 
 
 async def _hold(desk: Roundtable, model: str, question: str) -> int:
     from roundtable.app.desk import Agenda
-    from roundtable.app.machine.discovery import create_embedded_seats
 
     agenda = Agenda(
         question,
-        create_embedded_seats(model),
+        desk.setup.embedded_seats(model),
         meeting="council",
         options=DEMO_OPTIONS if question == DEMO_QUESTION else (),
         headless=True,

@@ -19,12 +19,16 @@ from roundtable.doors.cli.stderr import wrap_for_terminal
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
-    from roundtable.app.machine.doctor import DoctorReport
-    from roundtable.app.machine.fault_check import FaultReport, Finding
-    from roundtable.app.machine.isolation import Isolation
-    from roundtable.app.machine.seat_check import Participant, VoiceCheck
-    from roundtable.app.machine.surroundings import Program
+    from roundtable.app.desk import (
+        DoctorReport,
+        FaultReport,
+        Finding,
+        Isolation,
+        Participant,
+        Program,
+        Roundtable,
+        VoiceCheck,
+    )
 
 
 FAULT_CHECK_FAILED = 1

@@ -52,7 +52,8 @@ def export_command(session: str, form: str, layout: str | None, output: str | No
       roundtable export last --format report-html -o report.html
       roundtable export last --layout debate -o docs
     """
-    from roundtable.app.records.export import EXPORT_SUFFIXES, PRINT_INSTEAD_HELP, write_export_files
+    from roundtable.app.desk import EXPORT_SUFFIXES, PRINT_INSTEAD_HELP
+    from roundtable.app.desk.sessions import Sessions
 
     if output == "-":
         raise UsageError("Files cannot be written to standard output.", PRINT_INSTEAD_HELP)
@@ -62,13 +63,12 @@ def export_command(session: str, form: str, layout: str | None, output: str | No
     if layout is None:
         place = place / file if place.is_dir() else place
         place, texts = place.parent, {place.name: texts[""]}
-    for path in write_export_files(place, texts, force=force):
+    for path in Sessions.write_files(place, texts, force=force):
         click.echo(path)
 
 
 async def _texts(desk: Roundtable, address: str, form: str, layout: str | None) -> tuple[str, dict[str, str]]:
     """What the session is called, and the files of the layout; the one text of a format has no name yet."""
-    from roundtable.app.records.export import render_session
 
     id = await desk.sessions.find(address)
     records = await desk.sessions.records(id)
@@ -78,7 +78,7 @@ async def _texts(desk: Roundtable, address: str, form: str, layout: str | None) 
     elif form in REPORT_FORMATS:
         files = {"": await desk.sessions.render_report(session, records, form)}
     else:
-        files = {"": await render_session(session, records, form)}
+        files = {"": await desk.sessions.render(session, records, form)}
     return session.charter.slug or id, files
 
 
@@ -98,7 +98,7 @@ def sync_command(yes: bool) -> int:
 
 
 async def _sync(desk: Roundtable, yes: bool) -> int:
-    folder = desk.folder
+    folder = desk.sessions.folder
     if folder.path.is_symlink():
         raise UsageError(f"{folder.path.name} is a symbolic link.", "Replace it with a folder.")
     if not folder.exists:

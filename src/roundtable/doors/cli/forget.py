@@ -11,8 +11,7 @@ from roundtable.doors.cli.output import print_note, run_at_desk, shortest_sessio
 from roundtable.doors.cli.tables import print_json
 
 if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
-    from roundtable.app.records.forget import RemovedSessions
+    from roundtable.app.desk import RemovedSessions, Roundtable
 
 
 @click.command()

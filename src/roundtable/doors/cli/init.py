@@ -18,8 +18,7 @@ from roundtable.doors.cli.output import print_note, run_at_desk
 from roundtable.doors.cli.seat_choice import prompt_seat_selection
 
 if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
-    from roundtable.app.settings.write_config import ConfigDraft
+    from roundtable.app.desk import ConfigDraft, Roundtable
 
 
 @click.command()
@@ -49,24 +48,22 @@ def init_command(for_person: bool, source: str | None, yes: bool) -> int:
 
 async def _set_up(desk: Roundtable, *, for_person: bool, source: str | None, yes: bool) -> str:
     """Write the config; a first question is returned if the person has one."""
-    from roundtable.app.settings.config import workspace_config_path
-    from roundtable.app.settings.write_config import draft_config, write_config_draft
 
-    path = desk.setup.places.user_config if for_person else workspace_config_path(desk.workspace)
+    path = desk.setup.config_path(for_person=for_person)
     if not source and not for_person and not path.exists():
         source = await _theirs(desk, yes=yes)
-    settings = _imported(source) if source else await _found(desk, yes=yes)
+    settings = _imported(desk, source) if source else await _found(desk, yes=yes)
     if settings is None:
         print_note("Nothing was written.")
         return ""
-    plan = draft_config(path, settings, "for all workspaces" if for_person else "in this workspace")
+    plan = desk.setup.draft_config(path, settings, "for all workspaces" if for_person else "in this workspace")
     _show(plan)
     if not plan.added:
         return ""
     if not yes and not await _agreed("Write it? [Y/n]: "):
         print_note("Nothing was written.")
         return ""
-    trusted = write_config_draft(plan, desk.setup.places, None if for_person else desk.workspace)
+    trusted = desk.setup.write_config(plan, for_person=for_person)
     print_note(f"Written: {path}")
     if "table" in plan.kept and settings.get("seats"):
         print_note("table.seats decides which seats take part: roundtable config set table.seats NAME,NAME")
@@ -86,9 +83,8 @@ async def _agreed(question: str) -> bool:
 
 async def _theirs(desk: Roundtable, *, yes: bool) -> str | None:
     """The config of TheRoundtAIble, where one is here and the person wants it."""
-    from roundtable.app.settings.import_config import find_theroundtaible_config
 
-    path = find_theroundtaible_config(desk.workspace)
+    path = desk.setup.find_foreign_config()
     if path is None:
         return None
     print_note(f"Found the config of TheRoundtAIble: {path}")
@@ -97,10 +93,9 @@ async def _theirs(desk: Roundtable, *, yes: bool) -> str | None:
     return str(path) if not yes and await _agreed("Import it? [Y/n]: ") else None
 
 
-def _imported(source: str) -> dict[str, Any]:
-    from roundtable.app.settings.import_config import import_foreign_config
+def _imported(desk: Roundtable, source: str) -> dict[str, Any]:
 
-    imported = import_foreign_config(Path(source).expanduser())
+    imported = desk.setup.import_config(Path(source).expanduser())
     for line in imported.notes:
         print_note(f"Note: {line}")
     return imported.settings
@@ -108,12 +103,13 @@ def _imported(source: str) -> dict[str, Any]:
 
 async def _found(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
     """What the config shall say of those who were found and chosen; None where the person chose nobody."""
-    from roundtable.app.machine.discovery import propose_seats
 
     known = {voice for seat in desk.setup.settings.config.seats.values() for voice in seat.voices}
     found = [it for it in await desk.setup.discover() if it.kind != "configured" and it.voice not in known]
     usable = [it for it in found if it.usable]
-    offered = tuple(it.as_seat() for it in usable if it.kind != "embedded") if known else propose_seats(found)
+    offered = (
+        tuple(it.as_seat() for it in usable if it.kind != "embedded") if known else desk.setup.propose_seats(found)
+    )
     voices = {seat.voices[0] for seat in offered}
     others = () if yes else tuple(it.as_seat() for it in usable if it.voice not in voices)
     if known and not (offered or others):

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -16,8 +15,7 @@ from roundtable.doors.cli.output import print_note
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
-    from roundtable.app.settings.places import Places
-    from roundtable.app.settings.secrets import KeyState
+    from roundtable.app.desk import KeyState
 
 
 class SecretSafeGroup(click.Group):
@@ -41,10 +39,11 @@ def _not_repeated() -> Generator[None]:
     except click.MissingParameter:
         raise
     except click.UsageError:
-        from roundtable.app.settings.secrets import EXPOSED_KEY_HELP
+        from roundtable.app.desk import Setup
 
         raise UsageError(
-            "Invalid arguments (not shown: they may contain a key). See `roundtable keys --help`.", EXPOSED_KEY_HELP
+            "Invalid arguments (not shown: they may contain a key). See `roundtable keys --help`.",
+            Setup.exposed_key_help(),
         ) from None
 
 
@@ -82,14 +81,14 @@ def set_key_command(name: str, piped: bool) -> None:
       roundtable keys set openai
       pass show openai | roundtable keys set openai
     """
-    from roundtable.app.settings.secrets import MAX_KEY_LENGTH, resolve_key_name, store_key
+    from roundtable.app.desk import Setup
 
-    where = _here()
-    resolve_key_name(*where, name)  # a wrong name is told before anything is typed
-    key = sys.stdin.read(4 * MAX_KEY_LENGTH) if piped or not sys.stdin.isatty() else _ask(name)
-    stored, replaced = store_key(*where, name, key)
+    setup = Setup.here()
+    setup.key_name(name)  # a wrong name is told before anything is typed
+    key = sys.stdin.read(4 * setup.longest_key()) if piped or not sys.stdin.isatty() else _ask(name)
+    stored, replaced = setup.store_key(name, key)
     print_note(f"Stored {stored.name} in {_place(stored)}{', replacing the earlier key' if replaced else ''}.")
-    places = where[0]
+    places = setup.places
     if stored.place == "file" and places.secrets.parent == places.seal.parent:
         print_note(
             f"{places.secrets.name} and its seal are both in {places.data}: a copy of that folder exposes your keys."
@@ -109,9 +108,9 @@ def list_keys_command(as_json: bool = False) -> None:
     Example:
       roundtable keys list
     """
-    from roundtable.app.settings.secrets import list_keys
+    from roundtable.app.desk import Setup
 
-    found = list_keys(*_here())
+    found = Setup.here().list_keys()
     if as_json:
         print_json({"v": 1, "keys": found})
         return
@@ -136,10 +135,10 @@ def remove_keys_command(names: tuple[str, ...]) -> None:
     Example:
       roundtable keys remove openai
     """
-    from roundtable.app.settings.secrets import remove_key
+    from roundtable.app.desk import Setup
 
     for name in names:
-        removed = remove_key(*_here(), name)
+        removed = Setup.here().remove_key(name)
         print_note(f"Removed {removed.name} from {_place(removed)}.")
 
 
@@ -149,9 +148,3 @@ def _ask(name: str) -> str:
 
 def _place(key: KeyState) -> str:
     return {"keychain": "the keychain", "file": "your secrets file", "environment": "the environment"}[key.place]
-
-
-def _here() -> tuple[Places, Path]:
-    from roundtable.app.settings.places import Places, find_workspace
-
-    return Places.of_this_person(), find_workspace(Path.cwd())

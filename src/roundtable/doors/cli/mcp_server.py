@@ -37,11 +37,11 @@ def mcp_command(http: bool, port: int) -> None:
     try:
         from roundtable.doors.mcp.server import MCP_HOST, serve_mcp_over_http, serve_mcp_over_stdio
     except ModuleNotFoundError as error:
-        from roundtable.app.settings.installation import render_install_command
+        from roundtable.app.desk import Setup
 
         raise UsageError(
             f"The MCP server needs the package {error.name}, which is not installed.",
-            f"Install it: {render_install_command('mcp')}",
+            f"Install it: {Setup.install_command('mcp')}",
         ) from None
     if not http:
         asyncio.run(serve_mcp_over_stdio())

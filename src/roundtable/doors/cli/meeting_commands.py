@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -38,8 +37,7 @@ from roundtable.doors.cli.output import print_note, run_at_session_desk
 from roundtable.doors.cli.seat_choice import choose_seats
 
 if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
-    from roundtable.app.opening.code_changes import CodeChanges
+    from roundtable.app.desk import CodeChanges, Roundtable
 
 
 @click.command(cls=SectionCommand)
@@ -196,17 +194,17 @@ def change_source_options(command: F) -> F:
 
 def collect_code_changes(branch: str, patch: IO[bytes] | None) -> CodeChanges:
     """The changes that were named; what of them is not looked at is said."""
-    from roundtable.app.opening.code_changes import read_branch_changes, read_patch_changes, read_uncommitted_changes
+    from roundtable.app.desk import CodeSource
 
     if branch and patch is not None:
         raise click.UsageError("Give either --branch or --patch.")
-    here = Path.cwd()
+    source = CodeSource.here()
     found = (
-        read_patch_changes(patch.read())
+        source.read_patch(patch.read())
         if patch is not None
-        else read_branch_changes(here, branch)
+        else source.read_branch(branch)
         if branch
-        else read_uncommitted_changes(here)
+        else source.read_uncommitted()
     )
     for line in found.notices:
         print_note(line)
@@ -303,8 +301,6 @@ async def _meant(desk: Roundtable, address: str) -> str:
 
 
 async def _apply(desk: Roundtable, meant: Session, given: MeetingRequest) -> int:
-    from roundtable.app.opening.apply_source import build_apply_agenda
-
     decided = await desk.meetings.find_session_to_apply(meant.id)
     seats = await choose_seats(desk, given) if given.seats else ()
-    return await convene_and_run(desk, build_apply_agenda(decided, build_agenda(desk, given, seats)), given)
+    return await convene_and_run(desk, desk.meetings.plan_apply(decided, build_agenda(desk, given, seats)), given)

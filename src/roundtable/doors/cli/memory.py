@@ -270,7 +270,7 @@ def list_predictions_command(as_json: bool) -> None:
     Example:
       roundtable predictions list --json
     """
-    from roundtable.app.records.memory import is_prediction_overdue
+    from roundtable.app.desk import is_prediction_overdue
 
     found = sorted(_entries((EntryKind.PREDICTION,)), key=lambda it: (it.state != EntryState.OPEN, it.due))
     rows = [(it.id, "due" if is_prediction_overdue(it) else it.state, it.due, it.seat, it.text, it.why) for it in found]

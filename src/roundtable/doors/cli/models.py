@@ -14,7 +14,7 @@ from roundtable.doors.cli.output import EXIT_INTERRUPTED, print_note
 from roundtable.doors.cli.tables import format_megabytes, print_json, print_table
 
 if TYPE_CHECKING:
-    from roundtable.app.machine.embedded_models import ModelState
+    from roundtable.app.desk import ModelState
 
 ProgressCallback = Callable[[int, int], None]
 
@@ -44,18 +44,16 @@ def list_models_command(as_json: bool = False) -> None:
     Example:
       roundtable models list
     """
-    from roundtable.app.machine.embedded_models import is_embedded_runtime_installed, list_embedded_models
-    from roundtable.app.settings.installation import render_install_command
-    from roundtable.app.settings.places import Places
+    from roundtable.app.desk import Setup
 
-    states = list_embedded_models(Places.of_this_person())
+    states = Setup.here().list_models()
     if as_json:
-        print_json({"v": 1, "models": states, "runtime": is_embedded_runtime_installed()})
+        print_json({"v": 1, "models": states, "runtime": Setup.has_model_runtime()})
         return
     rows = [(it.name, _state(it), format_megabytes(it.size), _memory(it), it.licence or "?", it.about) for it in states]
     print_table(("model", "state", "size", "memory", "licence", "description"), rows)
-    if not is_embedded_runtime_installed():
-        print_note(f"To run them: {render_install_command('local')}")
+    if not Setup.has_model_runtime():
+        print_note(f"To run them: {Setup.install_command('local')}")
 
 
 def _state(model: ModelState) -> str:
@@ -78,24 +76,20 @@ def get_models_command(names: tuple[str, ...], source: str) -> None:
     Example:
       roundtable models get smollm2-135m
     """
-    from roundtable.app.machine.embedded_models import list_embedded_models
-    from roundtable.app.settings.places import Places
+    from roundtable.app.desk import Setup
 
-    wanted = (
-        [it.name for it in list_embedded_models(Places.of_this_person()) if it.sources] if names == ("all",) else names
-    )
+    wanted = [it.name for it in Setup.here().list_models() if it.sources] if names == ("all",) else names
     for name in wanted:
         click.echo(fetch_model(name, source))
 
 
 def fetch_model(name: str, source: str = "") -> str:
     """Fetch one model with progress, if it is not there yet; its path is returned."""
-    from roundtable.app.machine.embedded_models import fetch_embedded_model
-    from roundtable.app.settings.places import Places
+    from roundtable.app.desk import Setup
 
     try:
         with _progress(name) as progress:
-            return str(asyncio.run(fetch_embedded_model(Places.of_this_person(), name, progress, source)))
+            return str(asyncio.run(Setup.here().download_model(name, progress, source)))
     except KeyboardInterrupt:
         print_note(f"Stopped. Continue with `roundtable models get {name}`.")
         click.get_current_context().exit(EXIT_INTERRUPTED)
@@ -110,10 +104,9 @@ def use_model_command(name: str) -> None:
     Example:
       roundtable models use qwen2.5-coder-1.5b
     """
-    from roundtable.app.machine.embedded_models import choose_embedded_model
-    from roundtable.app.settings.places import Places
+    from roundtable.app.desk import Setup
 
-    path = choose_embedded_model(Places.of_this_person(), name)
+    path = Setup.here().use_model(name)
     print_note(f"embedded:default is now {path}.")
 
 

@@ -28,8 +28,7 @@ from roundtable.doors.cli.watch import session_held_error
 from roundtable.report.figures import format_seconds
 
 if TYPE_CHECKING:
-    from roundtable.app.cost.quote import CostRange, MeetingQuote, SeatQuote
-    from roundtable.app.desk import Agenda, Roundtable
+    from roundtable.app.desk import Agenda, CostRange, MeetingQuote, Roundtable, SeatQuote
 
 
 QUOTE_HEADER = ("Seat", "Voice", "Calls", "Tokens in", "Tokens out", "Cost", "Overhead")

@@ -49,12 +49,11 @@ def run_at_session_desk(
     find: Callable[[Roundtable], Awaitable[str]], work: Callable[[Roundtable, Session], Awaitable[T]]
 ) -> T:
     """Find a session from here, and do something with it at the desk of the workspace that it belongs to."""
-    from roundtable.app.settings.places import find_session_workspace
 
     async def sit() -> T:
         async with _desk() as here:
-            session = await here.session(await find(here))
-            home = find_session_workspace(session.charter.workspace, here.workspace)
+            session = await here.sessions.get(await find(here))
+            home = here.sessions.workspace_of(session)
             if home == here.workspace:
                 if Path(session.charter.workspace) != home:
                     print_note(

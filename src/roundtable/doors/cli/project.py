@@ -21,8 +21,7 @@ from roundtable.doors.cli.output import print_note, resolve_typed_path, run_at_d
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
-    from roundtable.app.records.session_project import ProjectVersion
+    from roundtable.app.desk import ProjectVersion, Roundtable
 
 
 @click.command()
@@ -78,13 +77,8 @@ def project_command(
 
 
 async def _versions(desk: Roundtable, address: str) -> list[ProjectVersion]:
-    from roundtable.app.records.session_project import no_project_error
-
     id = await desk.sessions.find(address)
-    found = await desk.changes.project_versions(await desk.sessions.get(id), await desk.sessions.records(id))
-    if not any(it.changes for it in found):
-        raise no_project_error()
-    return found
+    return await desk.changes.project_versions(await desk.sessions.get(id), await desk.sessions.records(id))
 
 
 async def _file(desk: Roundtable, address: str, path: str, version: str) -> bytes:

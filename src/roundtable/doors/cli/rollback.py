@@ -44,7 +44,7 @@ async def prompt_rollback_stage(
 
 def check_rollback_answer(session: Session, text: str) -> None:
     """Refuse an answer that leads nowhere."""
-    from roundtable.app.records.branch import check_rollback_stage
+    from roundtable.app.desk.sessions import Sessions
 
     if not text.strip():
         held = ", ".join(it.stage for it in list_stage_ends(session))
@@ -52,15 +52,15 @@ def check_rollback_answer(session: Session, text: str) -> None:
             "Option `back` needs --text with the stage and what should be different.",
             f'Write --text "STAGE: WHAT SHOULD BE DIFFERENT"; the stages are {held}.',
         )
-    check_rollback_stage(session, text)
+    Sessions.check_rollback(session, text)
 
 
 async def open_rolled_back_session(desk: Roundtable, ended: Session) -> Session | None:
     """The line on which a session that ended with `back` goes on; None where it did not, or where to is unknown."""
-    from roundtable.app.records.branch import find_requested_rollback
+    from roundtable.app.desk.sessions import Sessions
 
     try:
-        where = find_requested_rollback(ended)
+        where = Sessions.requested_rollback(ended)
         if where is None:
             return None
         line = await desk.sessions.get(await desk.sessions.rollback(ended.id, *where))

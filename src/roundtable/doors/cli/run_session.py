@@ -49,8 +49,8 @@ async def run_and_show_session(
     show = create_display(manner, SessionView(state.charter, address, brief_until=known, live_from=known))
     keeper = GatePrompt(desk, state, show, asks=manner.asks(headless), colors=manner.live)
     stopped = await SessionRun(desk, state.id, address, show, keeper).hold()
-    if desk.sessions.folder_problem:
-        print_note(desk.sessions.folder_problem)
+    if desk.sessions.folder.trouble:
+        print_note(desk.sessions.folder.trouble)
     if stopped is not None:
         code = _say_stopped(stopped, address)
         _say_open((await desk.sessions.get(state.id)).open_gates, address)

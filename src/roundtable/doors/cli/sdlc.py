@@ -18,8 +18,7 @@ from roundtable.doors.cli.output import print_note, resolve_typed_path
 from roundtable.doors.cli.seat_choice import parse_name_value
 
 if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
-    from roundtable.app.opening.stage_lists import StageOptions
+    from roundtable.app.desk import Roundtable, StageOptions
 
 STAGES_HEADING = "The stages"
 PROJECT_HEADING = "The project"
@@ -106,21 +105,21 @@ def sdlc_command(question: str, existing: str | None, into: str | None, yes: boo
 
 
 def _with_stages(desk: Roundtable, given: MeetingRequest, wanted: StageOptions) -> MeetingRequest:
-    from roundtable.app.opening.stage_lists import apply_stage_options
     from roundtable.core.stages import encode_stages
 
-    stages = apply_stage_options(desk.meetings.find_stages(wanted.way), wanted)
+    stages = desk.meetings.find_stages(wanted.way, wanted)
     if given.settings["existing"]:
         print_note(f"Project folder: {sanitize_line(str(desk.workspace))}.")
     return msgspec.structs.replace(given, settings={**given.settings, "stages": encode_stages(stages)})
 
 
 def _wanted(typed: dict[str, tuple[str, ...]]) -> StageOptions:
-    from roundtable.app.opening.stage_lists import ALL_STAGES, StageOptions
+    from roundtable.app.desk import StageOptions
 
     def by_stage(name: str, form: str) -> dict[str, str]:
         return dict(
-            parse_name_value(it, f"--{name}", form) if "=" in it else (ALL_STAGES, it.strip()) for it in typed[name]
+            parse_name_value(it, f"--{name}", form) if "=" in it else (StageOptions.all_stages, it.strip())
+            for it in typed[name]
         )
 
     rounds = by_stage("rounds", "STAGE=N")
@@ -141,9 +140,9 @@ def _listed(typed: tuple[str, ...]) -> tuple[str, ...]:
 
 def _own_path(way: str) -> str:
     """The file a person means from where they stand, before they are taken to the project."""
-    from roundtable.app.opening.stage_lists import is_stage_list_path
+    from roundtable.app.desk import StageOptions
 
-    return str(Path(way).expanduser().absolute()) if is_stage_list_path(way) else way
+    return StageOptions.resolve_way(way)
 
 
 def _place(question: str, existing: str | None, into: str | None) -> dict[str, Any]:
@@ -171,8 +170,8 @@ def _new_folder(question: str, into: str | None) -> Path:
                 "Give a new folder with --into.",
             )
         return path
-    from roundtable.app.opening.session_ids import make_session_slug
+    from roundtable.app.desk import Setup
 
-    name = make_session_slug(question, "").lstrip("-")
+    name = Setup.folder_name(question)
     names = (name if number == 1 else f"{name}-{number}" for number in range(1, 1000))
     return Path.cwd() / next(it for it in names if not (Path.cwd() / it).exists())

@@ -29,8 +29,7 @@ from roundtable.report.status import describe_session_status, seat_states
 from roundtable.report.summary import summarize_session
 
 if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
-    from roundtable.app.runs.open_gates import OpenGate
+    from roundtable.app.desk import OpenGate, Roundtable
 
 
 _GLYPHS = {"asked": "●", "answered": "✓", "late": "◌", "missing": "✗", "interrupted": "◌", "off": "–"}

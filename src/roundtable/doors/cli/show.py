@@ -114,10 +114,9 @@ async def _read(desk: Roundtable, address: str) -> tuple[Session, list[Recorded]
 
 
 async def _text(desk: Roundtable, address: str, form: str, round: str | None) -> str:
-    from roundtable.app.records.export import render_session
 
     session, records = await _read(desk, address)
-    return await render_session(
+    return await desk.sessions.render(
         session, records, form, find_round_by_address(session, round) if round is not None else None
     )
 

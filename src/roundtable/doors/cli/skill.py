@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -12,7 +11,7 @@ from roundtable.core.faults import UsageError
 from roundtable.doors.cli.output import print_note
 
 if TYPE_CHECKING:
-    from roundtable.app.machine.skills import SkillAgent
+    from roundtable.app.desk import SkillAgent
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -60,13 +59,13 @@ def install_skill_command(agents: tuple[str, ...], project: bool, force: bool) -
       roundtable skill install
       roundtable skill install --agent codex --project
     """
-    from roundtable.app.machine import skills
+    from roundtable.app.desk import Setup
 
     def put(reader: SkillAgent) -> None:
-        path = skills.install_skill(reader, _project(project), force=force)
+        path = Setup.here().install_skill(reader, in_project=project, force=force)
         click.echo(f"{reader.name}: {path}")
 
-    _for_each(skills.find_skill_agents(agents), put)
+    _for_each(Setup.skill_readers(agents), put)
     print_note("Restart your agents: a session that is already running does not see the skill.")
 
 
@@ -79,16 +78,16 @@ def remove_skill_command(agents: tuple[str, ...], project: bool, force: bool) ->
     Example:
       roundtable skill remove --agent codex
     """
-    from roundtable.app.machine import skills
+    from roundtable.app.desk import Setup
 
     def take(reader: SkillAgent) -> None:
-        path = skills.remove_skill(reader, _project(project), force=force)
+        path = Setup.here().remove_skill(reader, in_project=project, force=force)
         if path is not None:
             click.echo(f"{reader.name}: {path} is removed")
         elif agents:
             print_note(f"{reader.name} has no Roundtable skill.")
 
-    _for_each(skills.find_skill_agents(agents or tuple(skills.SKILL_AGENTS)), take)
+    _for_each(Setup.skill_readers(agents or Setup.known_skill_readers()), take)
 
 
 @skill_group.command("show")
@@ -104,13 +103,12 @@ def show_skill_command(phrase: str | None) -> None:
       roundtable skill show
       roundtable skill show --phrase "let cc and opencode both look"
     """
-    from roundtable.app.machine import skills
-    from roundtable.app.machine.skills import route_phrase
+    from roundtable.app.desk import Setup
 
     if phrase is None:
-        click.echo(skills.render_skill_text(), nl=False)
+        click.echo(Setup.skill_text(), nl=False)
         return
-    where = route_phrase(phrase)
+    where = Setup.route_phrase(phrase)
     click.echo(where)
     print_note(ROUTE_EXPLANATIONS[where])
 
@@ -127,9 +125,3 @@ def _for_each(readers: Iterable[SkillAgent], act: Callable[[SkillAgent], None]) 
         print_note(f"{error.message} {error.help}")
     if refused:
         raise refused[0]
-
-
-def _project(wanted: bool) -> Path | None:
-    from roundtable.app.settings.places import find_workspace
-
-    return find_workspace(Path.cwd()) if wanted else None

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from roundtable.app.settings.places import current_user_name
 from roundtable.core.events import SessionAmended
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
@@ -227,7 +226,6 @@ async def _amend(desk: Roundtable, address: str, given: dict[str, Any]) -> str:
             )
     limits = {name: given[name] for name in AMENDABLE_LIMITS if given[name] is not None}
     amendment = SessionAmended(
-        by=current_user_name(),
         name=given["rename"],
         seats_on=given["seat_on"],
         seats_off=given["seat_off"],

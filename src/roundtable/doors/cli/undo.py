@@ -11,7 +11,7 @@ from roundtable.doors.cli.output import SHORT_ID_LENGTH, print_note, run_at_desk
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
-    from roundtable.app.records.undo_change import UndoableChange
+    from roundtable.app.desk import UndoableChange
 
 
 @click.command()

@@ -10,8 +10,7 @@ from roundtable.doors.cli.output import run_at_desk
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
-    from roundtable.app.desk import Roundtable
-    from roundtable.app.machine.discovery import EndpointState
+    from roundtable.app.desk import EndpointState, Roundtable
 
 _USAGE = """
 Seats on the command line: --seat NAME=VOICE[,FALLBACK…]
@@ -34,15 +33,14 @@ def voices_command(as_json: bool) -> None:
     Example:
       roundtable voices
     """
-    from roundtable.app.machine.embedded_models import is_embedded_runtime_installed, list_embedded_models
 
     async def look(desk: Roundtable) -> dict[str, Any]:
         return {
             "v": 1,
             "endpoints": await desk.setup.list_endpoints(),
             "agents": desk.setup.list_agents(),
-            "embedded": list_embedded_models(desk.setup.places),
-            "embedded_runtime": is_embedded_runtime_installed(),
+            "embedded": desk.setup.list_models(),
+            "embedded_runtime": desk.setup.has_model_runtime(),
         }
 
     found = run_at_desk(look)
@@ -64,12 +62,10 @@ def _judges(it: EndpointState) -> str:
 
 
 def _endpoint_note(it: EndpointState) -> str:
-    from roundtable.app.machine.discovery import describe_key_source
-
     if it.local:
         return f"{it.title} at {it.base_url}" if it.answers else f"{it.title}: no server answers at {it.base_url}"
     name = it.key.partition(":")[2]
     if not it.key_present:
         variable = f"set {name}, or " if it.key.startswith("env:") else ""
         return f"{it.title}: {variable}`roundtable keys set {it.name}`"
-    return f"{it.title}, key from {describe_key_source(it.key, it.key_place)}" if name else f"{it.title}, needs no key"
+    return f"{it.title}, key from {it.key_origin}" if name else f"{it.title}, needs no key"

@@ -11,7 +11,7 @@ from roundtable.doors.cli.output import EXIT_NO_DECISION, print_note, run_at_des
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
-    from roundtable.app.records.list_worktrees import ListedWorktree
+    from roundtable.app.desk import ListedWorktree
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 

@@ -15,8 +15,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, TextContent
 from pydantic import Field
 
-from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.settings.places import current_user_name
+from roundtable.app.desk import Agenda, Roundtable, Setup
 from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.session import Session
@@ -265,7 +264,7 @@ async def _start_and_follow(
 
 def _author_over_mcp() -> str:
     """The name recorded for a person who acts through a program."""
-    return f"{current_user_name()}, over MCP"
+    return f"{Setup.user_name()}, over MCP"
 
 
 def _cap_budget(limits: Limits, budget: float | None) -> Limits:

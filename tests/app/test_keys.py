@@ -45,6 +45,7 @@ def person(places: Places, text: str) -> None:
 # --- the file -------------------------------------------------------------------------------------
 
 
+@pytest.mark.feature("S4.105")
 def test_a_key_comes_back_and_is_nowhere_in_the_clear(places: Places, vault: Vault) -> None:
     assert vault.put("OPENAI_API_KEY", KEY).place == "file"
     assert Vault(places.secrets, places.seal).get("OPENAI_API_KEY") == KEY
@@ -294,6 +295,7 @@ ENDPOINT = '[endpoints.lab-2]\nbase_url = "http://127.0.0.1:9/v1"\n'
         (f'language = "{KEY}"', "language", "roundtable keys set NAME"),
     ],
 )
+@pytest.mark.feature("S4.63", "S4.105")
 def test_a_key_in_a_config_file_is_refused_with_the_command_that_stores_it(
     places: Places, workspace: Path, text: str, where: str, command: str
 ) -> None:
@@ -313,6 +315,7 @@ def test_a_refused_config_does_not_keep_anybody_from_storing_the_key(places: Pla
 
 
 @pytest.mark.parametrize("key", ["env:LAB_KEY", "${LAB_KEY}", "secret:OPENAIPRODUCTION2024KEY", "none"])
+@pytest.mark.feature("S4.61", "S4.63")
 def test_a_config_file_may_name_keys_and_be_read_by_anybody(places: Places, workspace: Path, key: str) -> None:
     person(places, ENDPOINT + f'key = "{key}"\nheaders = {{ Authorization = "Bearer ${{LAB_KEY}}" }}')
     places.user_config.chmod(0o644)

@@ -77,7 +77,7 @@ async def test_a_presets_seats_give_way_to_those_the_person_has(places: Places, 
         assert [seat.name for seat in desk.meetings.default_seats("theroundtaible")] == ["own"]
 
 
-@pytest.mark.feature("S1.42")
+@pytest.mark.feature("S1.42", "S1.3")
 async def test_the_preset_ensemble_vote_has_a_pitch_and_four_rounds_of_debate(desk: Roundtable) -> None:
     charter, _ = await drafted(desk, "ensemble-vote")
     assert (charter.meeting, charter.settings["rounds"]) == ("vote", 4)

@@ -281,6 +281,7 @@ defaults:
 """
 
 
+@pytest.mark.feature("S4.59", "S4.60", "S4.61", "S4.62", "S4.63")
 def test_a_terminal_documents_config_yaml_becomes_a_debate(cli: Cli) -> None:
     (cli.work / "config.yaml").write_text(TERMINAL)
     told = cli.run("init", "--import", "config.yaml", "--yes").stderr
@@ -300,6 +301,18 @@ def test_a_terminal_documents_config_yaml_becomes_a_debate(cli: Cli) -> None:
     assert "gemini: its path is not taken over" in told
     assert "auto_debate" in told
     assert "consensus_timeout" in told
+
+
+@pytest.mark.feature("S4.58")
+def test_a_config_yaml_in_the_users_config_folder_becomes_a_config_next_to_it(cli: Cli, tmp_path: Path) -> None:
+    del cli.env["ROUNDTABLE_HOME"]
+    cli.env |= {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / ".config"), "XDG_DATA_HOME": str(cli.home)}
+    theirs = tmp_path / ".config" / "roundtable" / "config.yaml"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text(TERMINAL)
+    cli.run("init", "--user", "--import", str(theirs), "--yes")
+    assert tomllib.loads(theirs.with_suffix(".toml").read_text())["table"]["seats"] == ["claude", "gpt", "grok"]
+    assert f"{theirs.with_suffix('.toml')}" in cli.run("config", "path", "--user").stdout
 
 
 @pytest.mark.parametrize(

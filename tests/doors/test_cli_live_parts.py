@@ -116,10 +116,12 @@ def test_several_gates_and_steps_can_be_open_at_once() -> None:
     assert (list(told.board.gates), list(told.board.steps)) == (["second"], ["build/one"])
 
 
+@pytest.mark.feature("S4.45", "S4.46", "S4.47", "S4.48")
 def test_a_seat_goes_through_its_signs() -> None:
     told = Told()
     told(SessionOpened(CHARTER), opened(BLIND))
     claude, gpt = told.board.seats.values()
+    assert (RESPONDING, WAITING, TIMED_OUT, ERROR) == ("●", "○", "◌", "✗")
     assert (claude.glyph, claude.word) == (WAITING, "waiting")
     told(TurnAsked(BLIND, "claude", "c1", "x:y", 1), TurnAsked(BLIND, "gpt", "g1", "x:y", 1))
     told.says(0, "Use REST")
@@ -232,6 +234,7 @@ def test_panels_fit_the_terminal(seats: int, width: int, height: int) -> None:
     assert rows * tall + 3 <= max(height, rows * 3 + 3)
 
 
+@pytest.mark.feature("S4.38", "S4.39", "S4.40", "S4.41")
 def test_seats_have_the_colours_people_know_them_by() -> None:
     names = ("claude", "gpt-4o", "gemini", "grok", "llama", "mistral")
     colors = assign_seat_colors(

@@ -49,6 +49,19 @@ def test_it_runs_from_the_source_tree_without_being_installed(tmp_path: Path) ->
         assert done.stdout.replace(" ", "").replace("\n", "").startswith(said.replace(" ", ""))
 
 
+@pytest.mark.feature("S1.106")
+def test_it_needs_no_message_broker_workflow_server_or_vector_database() -> None:
+    requirements = distribution("roundtable-engine").requires or []
+    names = {re.split(r"[^\w.-]", requirement)[0].lower() for requirement in requirements}
+    assert not [
+        name for name in names if re.search("kafka|temporal|chroma|pinecone|qdrant|weaviate|milvus|faiss", name)
+    ]
+    services = {"psycopg", "nats-py", "redis", "celery", "litestar", "uvicorn"}
+    for requirement in requirements:
+        if re.split(r"[^\w.-]", requirement)[0].lower() in services:
+            assert "extra ==" in requirement, "only who asks for it gets a service"
+
+
 @pytest.mark.feature("S2.50")
 def test_it_says_that_it_is_for_python_3_11_and_newer_on_linux_and_macos() -> None:
     stated = distribution("roundtable-engine").metadata

@@ -83,6 +83,7 @@ def test_a_place_where_no_project_can_be_is_refused_in_a_sentence(cli: Cli, plac
     assert sorted(it.name for it in cli.work.iterdir()) == before
 
 
+@pytest.mark.feature("S1.12")
 def test_a_repository_can_be_pushed_with_the_two_commands_that_are_printed(cli: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "my accounts"
     done = cli.run("project", "last", "--to", str(folder), "--git", "--json")

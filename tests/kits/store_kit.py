@@ -130,6 +130,7 @@ class StoreKit(ABC):
             await store.append("s1", opening())
         assert numbers(await store.read("s1")) == [1]
 
+    @pytest.mark.feature("S1.89")
     async def test_without_a_lease_only_people_speak(self, store: Record) -> None:
         await store.append("s1", opening())
         with pytest.raises(RecordError, match=r"move\.made"):

@@ -78,7 +78,7 @@ class VoiceKit(ABC):
     def stage(self) -> Stage | AsyncGenerator[Stage, None]:
         """The implementation under test."""
 
-    @pytest.mark.feature("S3.26")
+    @pytest.mark.feature("S3.26", "S4.13", "S4.14")
     async def test_ends_with_exactly_one_reply(self, stage: Stage) -> None:
         said = await hear(stage.talker())
         reply = ending(said)
@@ -94,12 +94,15 @@ class VoiceKit(ABC):
         with pytest.raises(StopAsyncIteration):
             await anext(speech)
 
+    @pytest.mark.feature("S4.13")
     async def test_has_a_name_and_a_vendor(self, stage: Stage) -> None:
         voice = stage.talker()
         assert voice.name
         assert voice.vendor
         assert isinstance(voice.structured, bool)
+        assert isinstance(voice.edits, bool)
 
+    @pytest.mark.feature("S4.14")
     async def test_an_empty_answer_is_a_fault(self, stage: Stage) -> None:
         fault = ending(await hear(stage.mute()))
         assert isinstance(fault, Fault)
@@ -133,6 +136,7 @@ class VoiceKit(ABC):
             await speech.aclose()
         await _becomes_idle(stage)
 
+    @pytest.mark.feature("S4.15")
     async def test_cancelling_stops_the_work(self, stage: Stage) -> None:
         started = asyncio.Event()
 

@@ -115,6 +115,7 @@ async def test_processes_may_make_the_file_at_the_same_moment(path: Path) -> Non
         assert [await process.hears() for process in (a, b, c)] == [["opened", 1]] * 3
 
 
+@pytest.mark.feature("S1.106")
 async def test_facts_of_another_process_wake_who_waits(store: SqliteStore, path: Path) -> None:
     await store.append("s1", opening())
     waiting = [asyncio.ensure_future(store.changed("s1", 1, HANG)) for _ in range(3)]

@@ -89,6 +89,7 @@ def _settled(records: list[Recorded]) -> set[str]:
 
 
 @pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.feature("S1.34")
 async def test_killed_after_every_fact(scene: str) -> None:
     whole, expected = await _uninterrupted(scene)
     facts = len(await whole.records()) - 1

@@ -174,6 +174,7 @@ async def _slow(table: Table) -> Decision:
     return Decision(Outcome.REACHED, how=(Said(str(first.quorate)),))
 
 
+@pytest.mark.feature("S1.91", "S1.89")
 async def test_a_round_deadline_closes_the_round_and_the_late_answer_is_stored_but_not_counted() -> None:
     house = House({"turns": [{"seat": "claude", "text": "Late.", "latency": 0.4}, {"seat": "g*", "text": "Soon."}]})
     house.meeting = MeetingRules("slow", 1, _slow)

@@ -165,6 +165,7 @@ def discuss(cli: Cli, *more: str) -> tuple[str, set[str]]:
     return "".join(lines), arguments
 
 
+@pytest.mark.feature("S4.106")
 def test_no_planted_secret_is_anywhere_afterwards(cli: Cli) -> None:
     (cli.work / f"{IN_A_FILE_NAME}.txt").write_text("harmless")
     printed, arguments = discuss(cli, "--file", f"{IN_A_FILE_NAME}.txt")

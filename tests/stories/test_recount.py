@@ -55,6 +55,7 @@ def speaks(*turns: str) -> dict[str, Any]:
 # --- council --------------------------------------------------------------------------------------
 
 
+@pytest.mark.feature("S1.34")
 async def test_a_seat_whose_vote_was_not_needed_changes_nothing() -> None:
     result = await counted(House(DISPUTE))
     gpt = seats_of(result)["gpt"]

@@ -49,7 +49,7 @@ async def rounds_of(house: House) -> list[str]:
     return list((await house.session()).rounds)
 
 
-@pytest.mark.feature("S1.42", "S1.44")
+@pytest.mark.feature("S1.42", "S1.44", "S1.2", "S1.4", "S1.97")
 async def test_ideas_are_pitched_blind_discussed_and_ranked() -> None:
     house = table(*CHESS)
     await house.open()
@@ -104,6 +104,23 @@ async def test_nobody_reads_a_pitch_before_pitching_or_a_ballot_at_all() -> None
         assert ("because." in text) is ("1-pitch" not in call.call)
 
 
+@pytest.mark.feature("S1.32", "S1.89")
+async def test_only_the_engine_opens_rounds_and_gives_each_seat_its_turn() -> None:
+    script = {
+        seat: part(f"{PITCHES[seat]}. I open the ballot now. RANKING: C > A", ballot, "RANKING: C > A")
+        for seat, ballot in zip(("claude", "gpt", "gemini"), CHESS, strict=True)
+    }
+    house = House({"seats": script}, meeting="vote")
+    await house.open()
+    decision = await house.run()
+    rounds = await rounds_of(house)
+    assert rounds == ["vote/1-pitch", "vote/2-discuss", "vote/3-ballot"]
+    assert [call.call.split("/")[1] for call in house.voices.calls] == [
+        name.split("/")[1] for name in rounds for _ in PITCHES
+    ]
+    assert decision.tally == {"A": 2, "B": 0, "C": 1, "no-change": 0}, "only ballots of the ballot round count"
+
+
 async def test_candidates_are_read_to_each_seat_in_an_order_of_its_own() -> None:
     house = table(*CHESS)
     await house.open()
@@ -127,7 +144,7 @@ async def test_where_nobody_beats_all_others_elimination_decides() -> None:
     assert decision_sentence(decision) == "Nobody beats every other candidate; A wins by elimination."
 
 
-@pytest.mark.feature("S1.44")
+@pytest.mark.feature("S1.44", "S1.5")
 async def test_a_tie_is_the_persons_to_break() -> None:
     house = table(*CYCLE)
     await house.open(answers={"choose": "C"})
@@ -206,7 +223,7 @@ async def test_without_a_quorum_of_ballots_nothing_is_decided() -> None:
     assert decision.counted == ("claude",)
 
 
-@pytest.mark.feature("S1.45")
+@pytest.mark.feature("S1.45", "S1.97")
 async def test_the_results_of_the_vote_can_be_read_as_a_document() -> None:
     house = table(*CHESS)
     await house.open()

@@ -38,7 +38,7 @@ def test_whose_model_it_is() -> None:
     assert agents["opencode"].vendor_of("") == "opencode"
 
 
-@pytest.mark.feature("S3.20")
+@pytest.mark.feature("S3.20", "S4.60")
 def test_a_persons_settings_lie_over_the_catalog() -> None:
     agents = merge_own_agents({"claude": {"command": "~/bin/claude", "default_model": "opus"}, "sixth": WHOLE})
     assert agents["claude"].command == "~/bin/claude"

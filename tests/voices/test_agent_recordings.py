@@ -40,7 +40,7 @@ async def fault_of(name: str, recording: str = "", **script: Any) -> Fault:
         ("agy", ["naïve", " café"], "gemini-3.8-flash-high"),
     ],
 )
-@pytest.mark.feature("S2.4", "S3.22", "S3.23", "S3.24")
+@pytest.mark.feature("S2.4", "S3.22", "S3.23", "S3.24", "S4.9", "S4.10")
 async def test_an_answer_comes_as_the_agent_says_it(name: str, pieces: list[str], model: str) -> None:
     said = await hear(scripted(name, "answer"))
     assert [piece for piece in said[:-1] if piece] == pieces

@@ -79,6 +79,18 @@ async def test_the_prompt_goes_in_by_standard_input_and_nothing_else_does(tmp_pa
     assert not exists(given["cwd"]), "which is gone afterwards"
 
 
+@pytest.mark.parametrize("name", ["claude", "gemini"])
+@pytest.mark.feature("S4.9", "S4.10")
+async def test_claude_and_gemini_stream_json_lines_and_sign_in_without_a_key(tmp_path: Path, name: str) -> None:
+    pieces = await hear(scripted(name, "answer", notes=tmp_path / "notes"))
+    assert isinstance(ending(pieces), Reply)
+    assert len([piece for piece in pieces if isinstance(piece, str) and piece]) > 2
+    (given,) = starts(tmp_path / "notes")
+    assert "stream-json" in given["argv"]
+    assert not [variable for variable in given["env"] if variable.endswith(("_KEY", "_TOKEN"))]
+    assert "HOME" in given["env"], "the program finds its own login there"
+
+
 async def test_what_was_said_before_is_read_out_between_marks(tmp_path: Path) -> None:
     voice = scripted("codex", "answer", notes=tmp_path / "notes")
     await hear(voice, talk("One?", "No </turn> yet.", "Two?"))

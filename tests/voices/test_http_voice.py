@@ -124,6 +124,7 @@ async def test_a_call_gives_a_sign_of_life_once_its_turn_has_come(lab: Lab) -> N
     assert isinstance([item async for item in waiting][-1], Reply)
 
 
+@pytest.mark.feature("S0.129")
 async def test_words_come_as_they_are_said(lab: Lab) -> None:
     lab.server.rate = 50
     assert len(await lab.say("alpha")) > 5

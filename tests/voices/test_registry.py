@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from roundtable.core.faults import ConfigError, Fault, FaultKind
@@ -98,6 +99,7 @@ async def test_one_account_is_asked_at_one_pace_in_whatever_dialect(
         ("gemini:alpha", "/v1beta/models/alpha:streamGenerateContent"),
     ],
 )
+@pytest.mark.feature("S1.36")
 async def test_the_dialect_is_chosen_by_data(
     registry: VoiceRegistry, server: FaultServer, name: str, path: str
 ) -> None:
@@ -119,6 +121,52 @@ async def test_an_address_may_be_a_variable_and_what_is_said_has_its_price(
     unknown = ending(await hear(found(registry, "claude:alpha")))
     assert isinstance(unknown, Reply)
     assert unknown.usage.cost_usd == 0, "it runs on this machine"
+
+
+@pytest.fixture
+async def nearby(server: FaultServer, tmp_path: Path) -> AsyncGenerator[VoiceRegistry, None]:
+    """The shipped endpoints with a key each; their servers are replaced by the fault server."""
+    keys = {"env:OPENAI_API_KEY": "sk-lab", "env:XAI_API_KEY": "sk-lab", "env:LITELLM_API_KEY": "sk-lab"}
+    endpoints = {
+        name: msgspec.structs.replace(endpoint, base_url=server.base(endpoint.dialect), concurrency=2, local=True)
+        for name, endpoint in load_shipped_endpoints().items()
+    }
+    registry = VoiceRegistry(endpoints, keys.get, models_dir=tmp_path / "models", workspace=tmp_path)
+    yield registry
+    await registry.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "model"),
+    [
+        pytest.param("openai", "https://api.openai.com/v1", "gpt-4o", id="gpt"),
+        pytest.param("xai", "https://api.x.ai/v1", "grok-4.7", id="grok"),
+    ],
+)
+@pytest.mark.feature("S4.11", "S4.12")
+async def test_gpt_and_grok_stream_from_the_api_of_their_provider_with_an_api_key(
+    nearby: VoiceRegistry, server: FaultServer, name: str, address: str, model: str
+) -> None:
+    assert (load_shipped_endpoints()[name].base_url, load_shipped_endpoints()[name].dialect) == (address, "openai-chat")
+    pieces = await hear(found(nearby, name))
+    assert isinstance(ending(pieces), Reply)
+    assert len(pieces) > 2, "the answer arrives in pieces"
+    (request,) = server.seen
+    assert (request.body["model"], request.body["stream"]) == (model, True)
+    assert request.headers["authorization"] == "Bearer sk-lab"
+
+
+@pytest.mark.feature("S1.18")
+async def test_a_litellm_proxy_serves_every_seat_with_its_own_model_at_the_pace_of_its_endpoint(
+    nearby: VoiceRegistry, server: FaultServer
+) -> None:
+    server.latency = 0.05
+    models = ["anthropic/claude-sonnet-4-6", "openai/gpt-4o", "gemini/gemini-3-pro", "xai/grok-4"]
+    replies = await asyncio.gather(*(hear(found(nearby, f"litellm:{model}")) for model in models))
+    assert all(isinstance(ending(reply), Reply) for reply in replies)
+    assert sorted(request.body["model"] for request in server.seen) == sorted(models)
+    assert {request.path for request in server.seen} == {"/v1/chat/completions"}
+    assert server.most_at_once == 2
 
 
 async def test_all_voices_of_an_endpoint_share_its_slots(registry: VoiceRegistry, server: FaultServer) -> None:

@@ -44,7 +44,7 @@ def _commit_in(tree: Worktree, files: dict[str, str]) -> str:
     return git(tree.path, "rev-parse", "HEAD").strip()
 
 
-@pytest.mark.feature("S1.13", "S1.51")
+@pytest.mark.feature("S1.13", "S1.51", "S1.12", "S1.27")
 def test_each_agent_has_its_own_folder_and_branch_and_what_it_does_there_stays_there(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     write(work, {"a.py": "I am not done with this\n"})
@@ -62,6 +62,18 @@ def test_each_agent_has_its_own_folder_and_branch_and_what_it_does_there_stays_t
     write(made["claude"].path, {"c.py": "c\n"})
     assert (made["claude"].path / "a.py").read_text() == "a\n"
     assert git(made["gpt"].path, "log", "--format=%an: %s", "agents/gpt/T-1-login").splitlines()[0] == "tester: Theirs"
+    assert _seen(work) == before
+
+
+@pytest.mark.parametrize(
+    ("template", "branch"), [("{agent}/{task}", "gpt/login"), ("agents/{agent}/{task}", "agents/gpt/login")]
+)
+@pytest.mark.feature("S1.14", "S1.27")
+def test_the_branch_of_an_agent_is_named_by_a_template(tmp_path: Path, template: str, branch: str) -> None:
+    work, trees = _of(tmp_path)
+    before = _seen(work)
+    worktree = trees.open("gpt-login", branch=agent_branch_name(template, "gpt", "login"))
+    assert git(worktree.path, "branch", "--show-current").strip() == worktree.branch == branch
     assert _seen(work) == before
 
 

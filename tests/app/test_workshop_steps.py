@@ -26,6 +26,7 @@ from roundtable.core.effects import (
     TryCandidates,
 )
 from roundtable.core.events import (
+    AnswerSource,
     EffectDone,
     EffectStarted,
     Event,
@@ -132,7 +133,9 @@ async def test_approval_of_some_hunks_writes_only_those(bench: Bench) -> None:
 async def test_approval_of_some_hunks_must_name_them(bench: Bench) -> None:
     shown = await bench.draft(a="a = 2\n")
     await bench.planned(shown)
-    await bench.record(GateOpened(APPROVE), GateAnswered("approve", "some", by="answered ahead"))
+    await bench.record(
+        GateOpened(APPROVE), GateAnswered("approve", "some", by="answered ahead", source=AnswerSource.ADVANCE)
+    )
     assert await bench.refused(shown) == "The answer does not say which hunks were meant."
 
 

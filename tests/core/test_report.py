@@ -25,6 +25,7 @@ from roundtable.core.effects import (
 )
 from roundtable.core.events import (
     BY_ADVANCE_ANSWER,
+    AnswerSource,
     DecisionMade,
     EffectDone,
     EffectStarted,
@@ -76,11 +77,17 @@ def step(name: str, effect: Any, result: EffectResult) -> list[Event]:
     return [EffectStarted(name, effect), EffectDone(name, result)]
 
 
-def ended(end: StageEnd, option: str = "continue", text: str = "", by: str = "maria") -> list[Event]:
+def ended(
+    end: StageEnd, option: str = "continue", text: str = "", source: AnswerSource = AnswerSource.PERSON
+) -> list[Event]:
     name = end.stage if end.attempt == 1 else f"{end.stage}-{end.attempt}"
     gate = Gate(f"after-{name}", "Go on?", tuple(GO_ON), "stop", GO_ON, again_of=STAGES_GATE)
     told = step(f"{name}/end", EndStage(end), StageEnded(end))
-    return [*told, GateOpened(gate), GateAnswered(gate.id, option, text, by=by)]
+    return [
+        *told,
+        GateOpened(gate),
+        GateAnswered(gate.id, option, text, "maria" if source is AnswerSource.PERSON else BY_ADVANCE_ANSWER, source),
+    ]
 
 
 def facts(text: str) -> list[Recorded]:
@@ -117,7 +124,7 @@ def facts(text: str) -> list[Recorded]:
         *held("development/1-write", *(made("development/1-write", name, text) for name in SEATS)),
         *step("development/1-try", TryCandidates(("development/1-write",), SEATS), tried),
         *held("development/1-judge", made("development/1-judge", "gpt", text, merged), seats=("gpt",)),
-        *ended(wrote, by=BY_ADVANCE_ANSWER),
+        *ended(wrote, source=AnswerSource.ADVANCE),
         *held("code-review/1-chunk", made("code-review/1-chunk", "gpt", text, found), seats=("gpt",), codec="findings"),
         *step(
             "code-review/1-chunk/proofs",

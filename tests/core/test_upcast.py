@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from roundtable.core.effects import CandidatesTried, CheckKind
-from roundtable.core.events import EffectDone, decode_event
+from roundtable.core.events import AnswerSource, EffectDone, GateAnswered, GateOpened, RoundOpened, decode_event
 
 
 def read_result(result: dict[str, object]) -> object:
@@ -34,3 +35,46 @@ def test_checks_of_an_older_record_are_known_by_kind_instead_of_by_name() -> Non
         ("its own tests", CheckKind.OWN_TESTS, True),
     ]
     assert tried.before[0].kind is CheckKind.EXAMPLES
+
+
+@pytest.mark.parametrize(
+    ("id", "kind"),
+    [("decide", "decide"), ("decide-2", "decide"), ("decree-3", "decree"), ("build-2-dispute", "dispute")],
+)
+def test_gates_of_an_older_record_are_known_by_kind_instead_of_by_id(id: str, kind: str) -> None:
+    gate = {"id": id, "question": "Which?", "options": ["yes", "no"], "default": "no"}
+    fact = decode_event(msgspec.json.encode({"kind": "gate.opened", "gate": gate}), 1)
+    assert isinstance(fact, GateOpened)
+    assert fact.gate.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("by", "source"),
+    [
+        ("headless default, since maybe is no option", AnswerSource.HEADLESS),
+        ("deadline default", AnswerSource.DEADLINE),
+        ("answered ahead", AnswerSource.ADVANCE),
+        ("maria", AnswerSource.PERSON),
+    ],
+)
+def test_answers_of_an_older_record_say_where_they_came_from(by: str, source: AnswerSource) -> None:
+    fact = decode_event(msgspec.json.encode({"kind": "gate.answered", "gate": "go", "option": "no", "by": by}), 1)
+    assert isinstance(fact, GateAnswered)
+    assert (fact.by, fact.source) == (by, source)
+
+
+@pytest.mark.parametrize(("template", "purpose"), [("evidence", "tests"), ("mend", "")])
+def test_rounds_of_an_older_record_say_that_they_asked_for_tests_alone(template: str, purpose: str) -> None:
+    opened = {
+        "kind": "round.opened",
+        "round": f"build/2-{template}",
+        "electorate": ["gpt"],
+        "order": ["gpt"],
+        "turns": {},
+        "expect": {},
+        "prompt": {"template": template},
+        "template": "sha256:1",
+    }
+    fact = decode_event(msgspec.json.encode(opened), 1)
+    assert isinstance(fact, RoundOpened)
+    assert fact.turns.purpose == purpose

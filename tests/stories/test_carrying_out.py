@@ -10,7 +10,7 @@ import pytest
 
 from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core.effects import ChangePlanned, ChangeRehearsed
-from roundtable.core.events import BY_DEADLINE_DEFAULT, BY_HEADLESS_DEFAULT
+from roundtable.core.events import AnswerSource
 from roundtable.core.faults import UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Outcome
@@ -29,15 +29,15 @@ HELPER = "def small(text):\n    return text.strip().lower()\n"
 USING = 'from helper import small\n\n\ndef slugify(text):\n    return "-".join(small(text).split())\n'
 
 
-@pytest.mark.parametrize("by", [BY_HEADLESS_DEFAULT, BY_DEADLINE_DEFAULT])
+@pytest.mark.parametrize("source", [AnswerSource.HEADLESS, AnswerSource.DEADLINE])
 async def test_a_default_is_nobodys_no_and_the_draft_can_still_be_applied(
-    bench: Roundtable, code: Path, by: str
+    bench: Roundtable, code: Path, source: AnswerSource
 ) -> None:
     held = Held(bench, claude=writer(SLUG))
     await held.open("build", TASK, headless=False)
     running = asyncio.create_task(held.hold("build"))
     await opened(held, bench, "approve")
-    await bench.gates.answer(held.session, "approve", "none", by=by)
+    await bench.gates.answer(held.session, "approve", "none", source=source)
     decision = await running
     assert (decision.outcome, decision.next_step) == (Outcome.DEADLOCK, "later")
     assert "nobody said yes" in decision_sentence(decision)
@@ -61,7 +61,7 @@ async def test_a_persons_no_is_a_no(bench: Roundtable, code: Path) -> None:
 @pytest.mark.parametrize(
     ("mistake", "why"),
     [
-        ("", "does not tell which hunks"),
+        ("", "does not say which hunks"),
         ("the first one", "does not say which hunks were meant"),
         ('{"rejected": ["slug.py#7"]}', "The plan has no hunk slug.py#7."),
         ('{"edited": {"slug.py#1": "    return ("}}', "slug.py would not parse"),

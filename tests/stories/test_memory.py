@@ -13,7 +13,7 @@ import pytest
 
 from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.app.records.memory import MOST_BYTES, MOST_RECALLED
-from roundtable.core.events import GateAnswered
+from roundtable.core.events import AnswerSource, GateAnswered
 from roundtable.core.faults import NotFound, RoundtableError, UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Limits, Outcome, RecalledEntry, Seat
@@ -206,7 +206,9 @@ async def test_a_proposal_that_was_rejected_or_failed_is_flagged_before_it_can_w
     await house.open(recalled=(entry,))
     decision = await house.run()
     session = await house.session()
-    assert session.answers["decree"] == GateAnswered("decree", "uphold", by="headless default")
+    assert session.answers["decree"] == GateAnswered(
+        "decree", "uphold", by="headless default", source=AnswerSource.HEADLESS
+    )
     assert entry.id in session.gates["decree"].question
     assert entry.why in session.gates["decree"].question
     assert decision.outcome is Outcome.DEADLOCK

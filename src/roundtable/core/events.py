@@ -6,6 +6,7 @@ stored.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
@@ -31,7 +32,10 @@ from roundtable.core.values import (
 from roundtable.core.verdict import Verdict
 
 SCHEMA_VERSION = 2
-"""2: reasons are values with a code; 1 had sentences. `core.upcast` reads what version 1 wrote."""
+"""2: reasons, checks, gates and rounds say what they are by a code; 1 had sentences and names.
+
+`core.upcast` reads what version 1 wrote.
+"""
 
 
 class Fact(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"):
@@ -103,7 +107,16 @@ class StopAsked(Fact, frozen=True, tag="stop.asked"):
 
 
 BY_HEADLESS_DEFAULT, BY_DEADLINE_DEFAULT, BY_ADVANCE_ANSWER = "headless default", "deadline default", "answered ahead"
-"""Values of `by` for a gate that nobody was asked about."""
+"""What `by` shows for a gate that nobody was asked about; `source` says the same to programs."""
+
+
+class AnswerSource(StrEnum):
+    """Where the answer to a gate comes from."""
+
+    PERSON = "person"
+    ADVANCE = "advance"
+    HEADLESS = "headless"
+    DEADLINE = "deadline"
 
 
 class GateAnswered(Fact, frozen=True, tag="gate.answered"):
@@ -113,11 +126,12 @@ class GateAnswered(Fact, frozen=True, tag="gate.answered"):
     option: str
     text: str = ""
     by: str = ""
+    source: AnswerSource = AnswerSource.PERSON
 
     @property
     def by_default(self) -> bool:
         """Whether nobody answered: the default applies because nobody was there, or not in time."""
-        return self.by.startswith((BY_HEADLESS_DEFAULT, BY_DEADLINE_DEFAULT))
+        return self.source in (AnswerSource.HEADLESS, AnswerSource.DEADLINE)
 
 
 class SessionAmended(Fact, frozen=True, tag="session.amended"):

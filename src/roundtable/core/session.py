@@ -117,7 +117,7 @@ class RoundRecord(msgspec.Struct):
         """The round as the meeting gets it. Only answers that had arrived when it closed count."""
         moves = tuple(move for move in self.moves() if move.seat in closed.counted)
         missing = tuple(Absence(seat, self._absence_cause(seat)) for seat in closed.missing)
-        return Round(self.name, self.opened.electorate, moves, missing, closed.quorate)
+        return Round(self.name, self.opened.electorate, moves, missing, closed.quorate, self.opened.turns.purpose)
 
     def _absence_cause(self, seat: str) -> Fault:
         turn = self.turns[seat]

@@ -44,6 +44,9 @@ STAGE_ENDING_WORDS: dict[StageEnding, str] = {
 STAGES_GATE = "stages"
 """The gate id under which the gates after all stages can be answered in advance."""
 
+DISPUTE = "dispute"
+"""The kind of the gates at which the person settles what a stage could not agree on."""
+
 StageQuestion = Literal["dispute", "install", "rerun", "rerun-shown"]
 """Questions to the person during a stage."""
 
@@ -175,7 +178,7 @@ def is_back_to_stage_answer(gate: Gate, option: str) -> bool:
 
 def is_own_words_answer(gate: Gate, option: str) -> bool:
     """Whether this answer means nothing but the text that comes with it."""
-    return option == OWN_WORDS_OPTION and gate.id.endswith(stage_question_gate_id("", "dispute"))
+    return option == OWN_WORDS_OPTION and gate.kind == DISPUTE
 
 
 def has_stages(charter: Charter) -> bool:

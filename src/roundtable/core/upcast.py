@@ -75,4 +75,34 @@ def _said(text: str) -> dict[str, str]:
     return {"code": "said", "text": text}
 
 
-_FROM_1 = {"decision.made": _decision_made, "effect.done": _effect_done}
+def _round_opened(event: dict[str, Any]) -> None:
+    """What a round was for could only be seen from its template and its name."""
+    if event["prompt"]["template"] == "evidence" and str(event["round"]).endswith("-evidence"):
+        event["turns"] = {**event.get("turns", {}), "purpose": "tests"}
+
+
+def _gate_opened(event: dict[str, Any]) -> None:
+    """What a gate asked could only be seen from its id."""
+    gate = event["gate"]
+    kind = str(gate["id"]).partition("-")[0]
+    if kind in {"decide", "decree"}:
+        gate["kind"] = kind
+    elif str(gate["id"]).endswith("-dispute"):
+        gate["kind"] = "dispute"
+
+
+def _gate_answered(event: dict[str, Any]) -> None:
+    """Where an answer came from could only be seen from the words in `by`."""
+    for words, source in _ANSWER_SOURCES.items():
+        if str(event.get("by", "")).startswith(words):
+            event["source"] = source
+
+
+_ANSWER_SOURCES = {"headless default": "headless", "deadline default": "deadline", "answered ahead": "advance"}
+_FROM_1 = {
+    "decision.made": _decision_made,
+    "effect.done": _effect_done,
+    "round.opened": _round_opened,
+    "gate.opened": _gate_opened,
+    "gate.answered": _gate_answered,
+}

@@ -150,13 +150,17 @@ class Charter(Value, frozen=True):
     branched_at: int = 0
 
 
+RoundPurpose = Literal["", "tests"]
+
+
 class Turns(Value, frozen=True):
     """Who speaks when, and who sees which answers: independent settings of one round.
 
     `secret` rounds are ballots: they are counted and never shown to other seats. In a round `at_bench`, a voice that
     can edit files does so in a git worktree of its own, and its edits are part of its answer. `judging` seats speak
     through their judge voice, if they have one. In a meeting with stages, seats see only the rounds of the current
-    `stage`; the results of earlier stages are quoted to them.
+    `stage`; the results of earlier stages are quoted to them. A round with the purpose `tests` asks for tests alone:
+    the code that a seat wrote before is kept.
     """
 
     concurrency: Literal["parallel", "sequential"] = "parallel"
@@ -167,6 +171,7 @@ class Turns(Value, frozen=True):
     at_bench: bool = False
     judging: bool = False
     stage: str = ""
+    purpose: RoundPurpose = ""
 
     def includes_round(self, name: str) -> bool:
         """Whether seats of this round see a round or step of that name, which must belong to the same stage."""
@@ -259,6 +264,7 @@ class Round(Value, frozen=True):
     moves: tuple[Move, ...] = ()
     missing: tuple[Absence, ...] = ()
     quorate: bool = True
+    purpose: RoundPurpose = ""
 
     def move_of(self, seat: str) -> Move | None:
         """The move of one seat, if it answered in time."""
@@ -371,7 +377,7 @@ class Gate(Value, frozen=True):
     """A question that only a person, or a policy stated in advance, may answer.
 
     At a gate that `writes`, no program may answer. An answer given in advance to the gate `again_of` also answers this
-    one.
+    one. `kind` says what is asked, where gates with different ids ask the same.
     """
 
     id: str
@@ -382,6 +388,7 @@ class Gate(Value, frozen=True):
     deadline: float | None = None
     writes: bool = False
     again_of: str = ""
+    kind: str = ""
 
     def advance_answer(self, answers: Mapping[str, str]) -> str:
         """What was answered ahead; nothing if nobody did."""

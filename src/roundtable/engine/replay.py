@@ -94,7 +94,8 @@ class ReplayTable:
         if recorded := record.opened.expect.choices:
             moves = tuple(self._with_current_choices(move, recorded, expect.choices) for move in moves)
         missing = tuple(absence for absence in held.missing if absence.seat in present)
-        return Round(round, present, moves, missing, has_quorum(moves, present, self._limits(record)))
+        quorate = has_quorum(moves, present, self._limits(record))
+        return Round(round, present, moves, missing, quorate, record.opened.turns.purpose)
 
     def _recorded_round(self, round: str) -> Round:
         record = self._session.rounds.get(round)

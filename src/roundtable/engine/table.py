@@ -13,6 +13,7 @@ from roundtable.core.events import (
     BY_ADVANCE_ANSWER,
     BY_DEADLINE_DEFAULT,
     BY_HEADLESS_DEFAULT,
+    AnswerSource,
     EffectDone,
     EffectFailed,
     EffectStarted,
@@ -284,10 +285,12 @@ class RecordedTable:
         if gate.id not in session.answers:
             ahead = gate.advance_answer(self.charter.answers)
             if ahead in gate.options:
-                await self._recorder.record(GateAnswered(gate.id, ahead, by=BY_ADVANCE_ANSWER))
+                await self._recorder.record(
+                    GateAnswered(gate.id, ahead, by=BY_ADVANCE_ANSWER, source=AnswerSource.ADVANCE)
+                )
             elif self.charter.headless:
                 why = f"{BY_HEADLESS_DEFAULT}, since {ahead} is no option" if ahead else BY_HEADLESS_DEFAULT
-                await self._recorder.record(GateAnswered(gate.id, gate.default, by=why))
+                await self._recorder.record(GateAnswered(gate.id, gate.default, by=why, source=AnswerSource.HEADLESS))
             else:
                 await self._wait_for_answer(gate)
         self._raise_if_cancelled()
@@ -299,7 +302,8 @@ class RecordedTable:
             async with asyncio.timeout(gate.deadline):
                 await self._recorder.wait_until(lambda: gate.id in session.answers or session.cancel is not None)
         except TimeoutError:
-            await self._recorder.record(GateAnswered(gate.id, gate.default, by=BY_DEADLINE_DEFAULT))
+            default = GateAnswered(gate.id, gate.default, by=BY_DEADLINE_DEFAULT, source=AnswerSource.DEADLINE)
+            await self._recorder.record(default)
 
     def answer_text(self, gate: str) -> str:
         """The text that the person wrote with their answer."""

@@ -139,7 +139,7 @@ async def _ask_for_choice(table: Table, accord: rule.KnightsAccord, decision: De
     id = "decide" if sitting == 1 else f"decide-{sitting}"
     proposed = [f"It proposes: {end_sentence(decision.position)}"] if decision.position else []
     question = " ".join((decision_sentence(decision), *proposed, *accord.blocking(), "What next?"))
-    return await table.gate(Gate(id, question, tuple(details), "later", details))
+    return await table.gate(Gate(id, question, tuple(details), "later", details, kind="decide"))
 
 
 MEETING = Meeting(

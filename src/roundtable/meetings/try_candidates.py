@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from roundtable.core.decide.trial_outcome import (
     failed_candidate_seats,
-    is_tests_round,
     unproven_candidate_seats,
     unverified_candidates,
 )
@@ -27,7 +26,9 @@ WHOLE_FILES_CODEC, FILE_PARTS_CODEC = "changes", "changes-in-parts"
 FIX_ROUND = PlannedRound("mend", WHOLE_FILES_CODEC, Turns(visibility="own", at_bench=True), likely=False)
 RESTART_ROUND = PlannedRound("anew", WHOLE_FILES_CODEC, Turns(visibility="none", at_bench=True), likely=False)
 """For a seat that resubmits an identical fix: without its own words in the prompt, it writes another change."""
-EVIDENCE_ROUND = PlannedRound("evidence", WHOLE_FILES_CODEC, Turns(visibility="none", at_bench=True), likely=False)
+EVIDENCE_ROUND = PlannedRound(
+    "evidence", WHOLE_FILES_CODEC, Turns(visibility="none", at_bench=True, purpose="tests"), likely=False
+)
 """For a seat whose change may be right but has no test that proves it: the test follows the task, not the code."""
 
 LONG_FILE_BYTES = 12_000
@@ -122,7 +123,7 @@ def _latest_changes(*rounds: Round) -> dict[tuple[str, bool], object]:
     """The latest change of each seat in these rounds, without its prose; tests are kept apart."""
     found: dict[tuple[str, bool], object] = {}
     for round in rounds:
-        tests = is_tests_round(round.name)
+        tests = round.purpose == "tests"
         found |= {
             (move.seat, tests): wanted for move in round.moves if (wanted := _parse_changes(move.text, tests=tests))
         }

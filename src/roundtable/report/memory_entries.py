@@ -13,7 +13,7 @@ from roundtable.core.session import Session
 from roundtable.core.stages import charter_stages, has_stages
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import make_answer_standalone
-from roundtable.core.values import Decision, Outcome
+from roundtable.core.values import Decision, Gate, Outcome
 from roundtable.core.verdict import Verdict
 from roundtable.report.reasons import decision_sentence
 from roundtable.report.stage_words import list_stage_ends
@@ -131,7 +131,7 @@ def _decrees(session: Session, decision: Decision) -> Sequence[Entry]:
     rejections = [
         answer
         for gate, answer in session.answers.items()
-        if (gate == "decide" or gate.startswith("decide-")) and answer.option == "reject"
+        if _asks_for_decision(session.gates[gate]) and answer.option == "reject"
     ]
     text = make_answer_standalone(session.charter.question, _decision_text(decision))
     return [
@@ -140,6 +140,11 @@ def _decrees(session: Session, decision: Decision) -> Sequence[Entry]:
         )
         for number, answer in enumerate(rejections, 1)
     ]
+
+
+def _asks_for_decision(gate: Gate) -> bool:
+    """Whether a gate asks what to do with the decision; in a meeting of a file, the id of the gate says so."""
+    return (gate.kind or gate.id) == "decide"
 
 
 def _error(session: Session, decision: Decision) -> Iterator[Entry]:

@@ -15,7 +15,7 @@ from roundtable.core.effects import (
     ProjectRan,
     StageEnded,
 )
-from roundtable.core.events import BY_ADVANCE_ANSWER, EffectDone, Recorded
+from roundtable.core.events import AnswerSource, EffectDone, Recorded
 from roundtable.core.session import Session
 from roundtable.core.stages import Contribution, StageEnd, after_stage_gate_id, is_after_stage_gate, last_stage_attempts
 from roundtable.core.values import Digest, Gate
@@ -99,7 +99,7 @@ def attempt_approver(session: Session, attempt: str) -> str:
     answer = session.answers.get(after_stage_gate_id(attempt))
     if answer is None or answer.by_default:
         return ""
-    return f"{session.charter.owner} (in advance)" if answer.by == BY_ADVANCE_ANSWER else answer.by
+    return f"{session.charter.owner} (in advance)" if answer.source is AnswerSource.ADVANCE else answer.by
 
 
 def stage_contributors(*ends: StageEnd) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from roundtable.core.effects import (
     ProjectDelivered,
     ProjectRan,
 )
-from roundtable.core.events import BY_ADVANCE_ANSWER, GateAnswered, Recorded
+from roundtable.core.events import AnswerSource, GateAnswered, Recorded
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.stages import (
     STAGE_ENDING_WORDS,
@@ -216,7 +216,7 @@ def build_gate_answer_blocks(session: Session, gates: Sequence[Gate]) -> Iterato
 
 
 def _answered_by(answer: GateAnswered) -> str:
-    return answer.by if answer.by == BY_ADVANCE_ANSWER or answer.by_default else f"by {answer.by or 'a person'}"
+    return f"by {answer.by or 'a person'}" if answer.source is AnswerSource.PERSON else answer.by
 
 
 ChangesByAttempt = Mapping[str, Sequence[StageFileChange]]

@@ -7,7 +7,7 @@ import os
 from roundtable.app.runs.open_gates import OpenGate, list_open_gates
 from roundtable.app.wiring import Wiring
 from roundtable.core.changeset import HunkChoice
-from roundtable.core.events import GateAnswered, Recorded
+from roundtable.core.events import AnswerSource, GateAnswered, Recorded
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.stages import is_own_words_answer
 from roundtable.core.values import Digest
@@ -26,7 +26,15 @@ class Gates:
         return await list_open_gates(self._parts, everywhere=everywhere, owner=owner)
 
     async def answer(
-        self, session: str, gate: str, option: str, text: str = "", by: str = "", *, by_program: bool = False
+        self,
+        session: str,
+        gate: str,
+        option: str,
+        text: str = "",
+        by: str = "",
+        *,
+        by_program: bool = False,
+        source: AnswerSource = AnswerSource.PERSON,
     ) -> Recorded:
         """Answer a gate. A gate that lets something be written takes no answer from a program."""
         state = await self._parts.read_session(session)
@@ -45,7 +53,8 @@ class Gates:
         if gate in state.answers:
             raise UsageError(f"Gate {gate} was already answered with {state.answers[gate].option}.")
         self._parts.keys.learn_all()
-        return await self._parts.record.append(session, GateAnswered(gate, option, text, by or current_user_name()))
+        answer = GateAnswered(gate, option, text, by or current_user_name(), source)
+        return await self._parts.record.append(session, answer)
 
     async def check_choice(self, draft: Digest, choice: HunkChoice) -> tuple[str, ...]:
         """Why the chosen part of a draft cannot be written, such as that it would not parse; a sentence each."""

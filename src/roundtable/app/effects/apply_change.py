@@ -22,7 +22,7 @@ from roundtable.core.effects import (
     PlanChange,
     RehearseChange,
 )
-from roundtable.core.events import BY_ADVANCE_ANSWER, EffectStarted, GateAnswered, GateOpened, Recorded
+from roundtable.core.events import AnswerSource, EffectStarted, GateAnswered, GateOpened, Recorded
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.file_kinds import is_test_file
 from roundtable.core.ports import Sandbox, Store
@@ -188,7 +188,7 @@ class ChangeApplier:
             it for it in session.results.values() if isinstance(it, ChangeRehearsed) and it.draft == effect.draft
         )
         checks = next((it.checks for it in rehearsals), ())
-        person = f"{session.charter.owner} (in advance)" if answer.by == BY_ADVANCE_ANSWER else answer.by
+        person = f"{session.charter.owner} (in advance)" if answer.source is AnswerSource.ADVANCE else answer.by
         commit = CommitMessage(
             effect.message,
             session.id,

@@ -68,7 +68,7 @@ async def branch_before_stage(parts: Parts, session: str, stage: str, instructio
 
     if answer := ended.get(stage):
         # Who goes on with the stage that would have come next says yes to the one before.
-        yes = GateAnswered(answer.event.gate, "continue", by=answer.event.by)
+        yes = GateAnswered(answer.event.gate, "continue", by=answer.event.by, source=answer.event.source)
         return await _branched(parts, session, records, answer.seq, told, yes)
     return await _branched(parts, session, records, cuts[stage], told)
 

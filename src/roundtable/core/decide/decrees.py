@@ -176,7 +176,7 @@ def decree_gate(entry: RecalledEntry, decision: Decision, number: int = 1) -> Ga
         ALLOW: "It no longer holds: the decision stands, with a notice above it.",
     }
     id = DECREE_GATE if number == 1 else f"{DECREE_GATE}-{number}"
-    return Gate(id, question, (UPHOLD, ALLOW), default=UPHOLD, details=details)
+    return Gate(id, question, (UPHOLD, ALLOW), default=UPHOLD, details=details, kind=DECREE_GATE)
 
 
 def decide_after_decree_gate(entry: RecalledEntry, decision: Decision, option: str) -> Decision:

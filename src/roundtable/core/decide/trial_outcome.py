@@ -52,11 +52,6 @@ def _lacks_only(it: Candidate, *kinds: CheckKind) -> bool:
     return bool(failing) and all(check.kind in kinds for check in failing)
 
 
-def is_tests_round(round: str) -> bool:
-    """Whether seats are asked in a round of this name for tests alone: what they wrote before stands."""
-    return round.endswith("-evidence")
-
-
 def equally_good_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
     """The best that passed, as far as running them can tell; those that write the same bytes are one."""
     passed = [it for it in tried.candidates if it.passed]

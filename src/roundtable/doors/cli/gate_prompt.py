@@ -8,7 +8,15 @@ import os
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, cast
 
-from roundtable.core.events import BY_HEADLESS_DEFAULT, Event, GateAnswered, GateOpened, Recorded, RunStarted
+from roundtable.core.events import (
+    BY_HEADLESS_DEFAULT,
+    AnswerSource,
+    Event,
+    GateAnswered,
+    GateOpened,
+    Recorded,
+    RunStarted,
+)
 from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
 from roundtable.core.stages import is_back_to_stage_answer, is_own_words_answer
@@ -79,7 +87,7 @@ class GatePrompt:
         event = recorded.event
         if isinstance(event, GateOpened) and self._is_ours(event.gate):
             if not self._asks:
-                await self._answer(event.gate.id, event.gate.default, by=BY_HEADLESS_DEFAULT)
+                await self._answer(event.gate.id, event.gate.default, by_default=True)
             elif recorded.seq > self._known:
                 self._start_asking(event.gate)
             else:
@@ -186,9 +194,10 @@ class GatePrompt:
             typed = await self._read_line(f"{OPTION_REASON_QUESTIONS[option]} ")
         return typed
 
-    async def _answer(self, gate: str, option: str, reason: str = "", by: str = "") -> None:
+    async def _answer(self, gate: str, option: str, reason: str = "", *, by_default: bool = False) -> None:
+        by, source = (BY_HEADLESS_DEFAULT, AnswerSource.HEADLESS) if by_default else ("", AnswerSource.PERSON)
         try:
-            await self._desk.gates.answer(self._session, gate, option, reason, by)
+            await self._desk.gates.answer(self._session, gate, option, reason, by, source=source)
         except RoundtableError as error:  # somebody else was faster
             self._display.tell([LiveLine(error.message, "dim")])
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide.stage_outcome import describe_missing_seats
-from roundtable.core.stages import OWN_WORDS_OPTION, StageEnd, stage_question_gate_id
+from roundtable.core.stages import DISPUTE, OWN_WORDS_OPTION, StageEnd, stage_question_gate_id
 from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Round
 from roundtable.meetings.stages.context import StageContext
@@ -92,11 +92,11 @@ async def _ask_person(context: StageContext, verdict: JudgeResult, rounds: Seque
         OWN_WORDS_OPTION: "say it in your own words",
         NONE_OPTION: "leave it open and end the stage",
     }
-    gate = stage_question_gate_id(context.name, "dispute")
+    gate = stage_question_gate_id(context.name, DISPUTE)
     after = pluralize(len(rounds), "round")
     heard = " ".join(filter(None, (f"{verdict.verdict_clause}.", verdict.hidden_options_notice)))
     question = f"{context.stage.title}: after {after} there is no agreement. {heard} Which way?"
-    answer = await context.table.gate(Gate(gate, question, tuple(details), NONE_OPTION, details))
+    answer = await context.table.gate(Gate(gate, question, tuple(details), NONE_OPTION, details, kind=DISPUTE))
     words = context.table.answer_text(gate)
     text = "\n".join(filter(None, (options.get(answer, ""), words)))
     how = "chosen" if text and answer != NONE_OPTION else "failed"

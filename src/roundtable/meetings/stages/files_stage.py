@@ -14,7 +14,7 @@ from roundtable.core.decide import stage_files as rule
 from roundtable.core.decide.merge_ruling import blind_candidate_names, name_seats_in_directive
 from roundtable.core.decide.stage_outcome import describe_missing_seats
 from roundtable.core.effects import Candidate, CandidatesTried, DraftsSynthesised, ProjectListed
-from roundtable.core.stages import StageEnd, StageEnding, stage_question_gate_id
+from roundtable.core.stages import DISPUTE, StageEnd, StageEnding, stage_question_gate_id
 from roundtable.core.values import Expect, Gate, Prompt, Round, Turns
 from roundtable.meetings.merge_candidates import RefineRequest, SpliceOutcome, candidate_operations, splice_candidates
 from roundtable.meetings.stages.context import StageContext
@@ -102,7 +102,9 @@ def _dispute_gate(context: StageContext, work: FilesStageWork) -> Gate:
         tuple(filter(None, (*verdict.options_for_person, verdict.hidden_options_notice))),
         verdict.verdict_clause,
     )
-    return Gate(stage_question_gate_id(context.name, "dispute"), question, tuple(details), NONE_OPTION, details)
+    return Gate(
+        stage_question_gate_id(context.name, DISPUTE), question, tuple(details), NONE_OPTION, details, kind=DISPUTE
+    )
 
 
 def _unspliced(base: Candidate) -> SpliceOutcome:

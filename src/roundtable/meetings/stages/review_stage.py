@@ -32,7 +32,7 @@ from roundtable.core.decide.findings import (
 )
 from roundtable.core.decide.stage_outcome import describe_refused_files
 from roundtable.core.effects import ClaimsProven, ProjectSplit, ProveClaims, ReviewChunk, SplitForReview
-from roundtable.core.stages import StageEnd, StageEnding, stage_question_gate_id
+from roundtable.core.stages import DISPUTE, StageEnd, StageEnding, stage_question_gate_id
 from roundtable.core.text.wording import join_names, pluralize
 from roundtable.core.values import Digest, Expect, Gate, Move, Round
 from roundtable.meetings.stages.context import StageContext
@@ -86,14 +86,14 @@ async def _finish_weighing(
     said = verdict.move.verdict.findings if verdict.move else None
     if verdict.consensus and said is not None:
         return FindingsRuling(rule_findings_by_judge(found, said), "agreed", verdict)
-    gate = stage_question_gate_id(context.name, "dispute")
+    gate = stage_question_gate_id(context.name, DISPUTE)
     findings = pluralize(len(found), "finding")
     question = f"{context.stage.title}: {findings}. {verdict.verdict_clause}. What should be done about them?"
     details = {
         REPAIR_OPTION: "fix what the seats call critical or high",
         LEAVE_OPTION: "fix nothing; list all findings",
     }
-    answer = await context.table.gate(Gate(gate, question, tuple(details), LEAVE_OPTION, details))
+    answer = await context.table.gate(Gate(gate, question, tuple(details), LEAVE_OPTION, details, kind=DISPUTE))
     how = "failed" if context.table.answered_by_default(gate) else "chosen"
     ruled = rule_findings_by_severity(found) if answer == REPAIR_OPTION else None
     return FindingsRuling(ruled, how, verdict)

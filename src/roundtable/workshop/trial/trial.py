@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.changeset import Changeset, CreateFile, DraftFile, EditFile, Refusal, RefusalKind
-from roundtable.core.decide.trial_outcome import is_tests_round
 from roundtable.core.effects import (
     Candidate,
     CandidatesTried,
@@ -200,7 +199,7 @@ class CandidateTrial:
         for move in later:
             latest = self.read_proposed_change(session, move, base_draft)
             new_tests = tuple(filter(is_new_test_module, latest.own_files))
-            if is_tests_round(move.round) or (
+            if session.rounds[move.round].opened.turns.purpose == "tests" or (
                 change.own_files and latest.is_writable and new_tests == latest.own_files
             ):
                 tests = new_tests or tests

@@ -46,7 +46,7 @@ def newest(request: Request) -> str:
     return request.messages[-1].text
 
 
-async def test_peers_are_unsigned_unless_the_meeting_signs_them() -> None:
+async def test_replies_of_other_seats_are_unsigned_unless_the_meeting_signs_them() -> None:
     unsigned = await second_round(Turns(), Turns(visibility="previous_rounds"))
     for reader, request in unsigned.items():
         heard = newest(request)
@@ -58,7 +58,7 @@ async def test_peers_are_unsigned_unless_the_meeting_signs_them() -> None:
     assert 'from="gpt"' in newest(signed["claude"])
 
 
-async def test_every_reader_hears_the_peers_in_an_order_of_its_own() -> None:
+async def test_each_seat_reads_the_other_seats_in_a_different_order() -> None:
     requests = await second_round(Turns(), Turns(visibility="previous_rounds"))
     orders = {
         tuple(sorted((seat for seat in SEATS if seat != reader), key=lambda seat: newest(request).index(SAID[seat])))
@@ -73,7 +73,7 @@ async def test_every_reader_hears_the_peers_in_an_order_of_its_own() -> None:
     assert all(sorted(order) == ["four", "one", "three", "two"] for order in lists)
 
 
-async def test_nothing_of_the_others_is_heard_without_sight_of_them() -> None:
+async def test_a_round_without_visibility_shows_no_replies_of_other_seats() -> None:
     for visibility in ("none", "own"):
         requests = await second_round(Turns(), Turns(visibility=visibility))
         for reader, request in requests.items():
@@ -82,18 +82,18 @@ async def test_nothing_of_the_others_is_heard_without_sight_of_them() -> None:
             assert (SAID[reader] in whole) == (visibility == "own")
 
 
-async def test_secret_ballots_are_never_read_out() -> None:
+async def test_secret_ballots_are_never_shown_to_other_seats() -> None:
     requests = await second_round(Turns(secret=True), Turns(visibility="previous_rounds"))
     assert not any(said in newest(request) for request in requests.values() for said in SAID.values())
 
 
-async def test_in_turn_each_hears_those_before_it_in_the_same_round() -> None:
+async def test_in_a_sequential_round_each_seat_sees_the_seats_that_spoke_before_it() -> None:
     requests = await second_round(Turns(), Turns(visibility="same_round", concurrency="sequential"))
     counts = [sum(newest(requests[seat]).count(said) for said in SAID.values()) for seat in SEATS]
     assert counts == [3, 4, 5, 6]
 
 
-async def test_a_sequential_round_without_sight_of_itself_is_heard_in_the_next() -> None:
+async def test_replies_of_a_sequential_round_without_visibility_appear_in_the_next_round() -> None:
     sequential = Turns(visibility="previous_rounds", concurrency="sequential")
     requests = await second_round(sequential, sequential)
     for reader in SEATS:
@@ -101,7 +101,7 @@ async def test_a_sequential_round_without_sight_of_itself_is_heard_in_the_next()
         assert all(said in heard for seat, said in SAID.items() if seat != reader)
 
 
-async def test_a_voice_that_holds_a_schema_is_asked_in_json_and_heard_in_prose() -> None:
+async def test_a_voice_with_schema_support_is_asked_for_json_and_shown_to_others_as_prose() -> None:
     reply = '{"answer": "Plain\\nprose", "position": "Use REST", "confidence": 8}'
     house = House({"structured": True, "turns": [{"text": reply}]})
     await house.open()
@@ -115,7 +115,7 @@ async def test_a_voice_that_holds_a_schema_is_asked_in_json_and_heard_in_prose()
     assert move.raw == reply
 
 
-async def test_a_codec_the_voice_cannot_hold_is_asked_in_text() -> None:
+async def test_a_reply_format_that_the_voice_does_not_support_is_requested_in_text() -> None:
     async def hold(table: Table) -> Decision:
         await table.ask("x/1", Prompt("blind"), expect=Expect("position"))
         return Decision(Outcome.REACHED, how=())
@@ -136,17 +136,17 @@ def test_quoted_text_cannot_close_its_own_fence(text: str, tag: str) -> None:
 
 
 @given(st.lists(st.integers(), unique=True, max_size=30), st.integers(0, 2**48), st.text(string.ascii_letters))
-def test_shuffling_is_a_permutation_and_always_the_same(items: list[int], seed: int, salt: str) -> None:
+def test_shuffling_is_a_deterministic_permutation(items: list[int], seed: int, salt: str) -> None:
     once = shuffle_by_seed(items, seed, salt)
     assert sorted(once) == sorted(items)
     assert shuffle_by_seed(items, seed, salt) == once
 
 
-def test_shuffling_is_the_same_in_every_process_and_python() -> None:
+def test_shuffling_gives_equal_results_in_every_process_and_python_version() -> None:
     assert shuffle_by_seed(list("abcdef"), 7, "labels") == ["a", "f", "d", "c", "b", "e"]
 
 
-def test_labels_go_on_after_z() -> None:
+def test_seat_labels_continue_after_z() -> None:
     names = [anonymous_label(index) for index in range(60)]
     assert names[:3] == ["A", "B", "C"]
     assert names[25:28] == ["Z", "AA", "AB"]
@@ -192,7 +192,7 @@ def insolent(seat: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("meeting", FENCED)
-async def test_what_peers_wrote_stands_in_a_fence_wherever_it_is_read_out(meeting: str) -> None:
+async def test_replies_of_other_seats_are_always_shown_inside_a_fence(meeting: str) -> None:
     house = House({"seats": {seat: insolent(seat) for seat in ("claude", "gpt")}}, meeting=meeting)
     settings: dict[str, object] = {"follow_up": True} if meeting == "second-opinion" else {}
     await house.open(seats=("claude", "gpt"), settings=settings)
@@ -211,7 +211,7 @@ async def test_what_peers_wrote_stands_in_a_fence_wherever_it_is_read_out(meetin
 
 
 @pytest.mark.parametrize("meeting", [*MEETINGS, "recipe"])
-def test_every_meeting_tells_its_seats_whose_instructions_count_for_nothing(meeting: str) -> None:
+def test_every_meeting_tells_its_seats_which_instructions_to_ignore(meeting: str) -> None:
     for path in (resources.files("roundtable.meetings") / "prompts" / meeting).iterdir():
         if path.name.startswith("system."):
             text = path.read_text()

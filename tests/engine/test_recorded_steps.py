@@ -40,13 +40,13 @@ async def run_over(recorded: EndStage, effect: Effect) -> str:
     return decision_sentence(decision)
 
 
-async def test_a_session_resumes_although_a_newer_version_words_its_notices_differently() -> None:
+async def test_a_session_resumes_after_an_update_that_rewords_its_notices() -> None:
     assert await run_over(stage_end("Who was asked did not speak."), stage_end("bob did not answer.")) == (
         "Who was asked did not speak."
     )
 
 
 @pytest.mark.parametrize("effect", [stage_end("", stage="design"), RunChecks(("lint",))])
-async def test_a_step_that_was_recorded_with_another_effect_is_refused(effect: Effect) -> None:
+async def test_resume_rejects_a_step_that_was_recorded_with_another_effect(effect: Effect) -> None:
     with pytest.raises(RecordMismatch, match="recorded with another effect"):
         await run_over(stage_end(""), effect)

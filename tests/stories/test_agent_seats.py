@@ -24,7 +24,7 @@ def install(folder: Path, name: str, recording: str) -> Path:
     return program
 
 
-async def test_agents_and_other_voices_hold_one_meeting(tmp_path: Path) -> None:
+async def test_agents_and_other_voices_sit_in_one_meeting(tmp_path: Path) -> None:
     places, workspace = Places(tmp_path / "home", tmp_path / "home"), tmp_path / "work"
     (workspace / ".git").mkdir(parents=True)
     places.user_config.parent.mkdir(parents=True)

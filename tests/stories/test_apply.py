@@ -53,7 +53,7 @@ async def apply(desk: Roundtable, of: Held, seats: Sequence[Seat] = (), **settin
 
 
 @pytest.mark.feature("S3.3", "S3.29", "S4.25", "S4.77")
-async def test_the_lead_drafts_a_plan_and_then_writes_what_was_decided(bench: Roundtable, code: Path) -> None:
+async def test_the_lead_seat_drafts_a_plan_and_then_writes_the_decided_change(bench: Roundtable, code: Path) -> None:
     council = await decided(bench, claude=executing(), gpt=executing())
     later, decision = await apply(bench, council, by="gpt")
     assert (decision.outcome, decision.author, decision.next_step) == (Outcome.REACHED, "gpt", "applied")
@@ -69,7 +69,9 @@ async def test_the_lead_drafts_a_plan_and_then_writes_what_was_decided(bench: Ro
     assert "Produced-By: gpt" in told
 
 
-async def test_who_mends_by_sending_the_same_is_asked_anew_with_its_plan(bench: Roundtable, code: Path) -> None:
+async def test_a_seat_that_resubmits_an_identical_fix_is_asked_again_with_its_plan(
+    bench: Roundtable, code: Path
+) -> None:
     broken = wrote({"slug.py": BROKEN_SLUG})
     council = await decided(bench, claude=executing(BROKEN_SLUG, mend=broken, anew=wrote({"slug.py": SLUG})))
     later, decision = await apply(bench, council)
@@ -81,7 +83,9 @@ async def test_who_mends_by_sending_the_same_is_asked_anew_with_its_plan(bench: 
     assert BROKEN_SLUG not in prompt
 
 
-async def test_who_brought_no_test_is_asked_for_that_alone_with_its_plan(bench: Roundtable, code: Path) -> None:
+async def test_a_change_without_a_test_is_followed_by_a_request_for_a_test_with_the_plan(
+    bench: Roundtable, code: Path
+) -> None:
     (code / "slug.py").write_text(SLUG)
     git(code, "commit", "-qam", "A slug, so that its test shows nothing")
     test = SLUG_TEST.replace(" Hello World ", "Hello\\tWorld")
@@ -96,7 +100,7 @@ async def test_who_brought_no_test_is_asked_for_that_alone_with_its_plan(bench: 
 
 
 @pytest.mark.feature("S4.26")
-async def test_a_person_who_stops_after_the_plan_has_nothing_written(bench: Roundtable, code: Path) -> None:
+async def test_stopping_after_the_plan_writes_nothing(bench: Roundtable, code: Path) -> None:
     council = await decided(bench, claude=executing(), gpt=executing())
     later, decision = await apply(bench, council, answers={**YES, "plan": "stop"})
     assert decision.outcome is Outcome.REJECTED
@@ -105,7 +109,7 @@ async def test_a_person_who_stops_after_the_plan_has_nothing_written(bench: Roun
 
 
 @pytest.mark.feature("S4.6", "S3.18")
-async def test_only_a_seat_with_the_right_to_execute_is_asked_to_write(bench: Roundtable) -> None:
+async def test_only_a_seat_with_the_execute_right_is_asked_to_write(bench: Roundtable) -> None:
     council = await decided(bench, claude=executing(), gpt=executing())
     script = (await bench.sessions.get(council.session)).charter.seats[0].voices
     seats = [Seat("claude", ("missing:model",)), Seat("gpt", script, rights=(Right.SPEAK, Right.EXECUTE))]
@@ -119,7 +123,7 @@ async def test_only_a_seat_with_the_right_to_execute_is_asked_to_write(bench: Ro
 
 
 @pytest.mark.feature("S3.75", "S3.76", "S3.77")
-async def test_without_a_right_capabilities_and_priority_choose_and_a_fallback_voice_may_write(
+async def test_without_an_execute_right_capabilities_and_priority_choose_the_writer(
     bench: Roundtable, code: Path
 ) -> None:
     council = await decided(bench, claude=executing(), gpt=executing(), gemini=executing())
@@ -141,7 +145,7 @@ async def test_without_a_right_capabilities_and_priority_choose_and_a_fallback_v
     assert (code / "slug.py").read_text() == SLUG
 
 
-async def test_what_decided_nothing_cannot_be_applied(bench: Roundtable) -> None:
+async def test_a_session_without_a_decision_cannot_be_applied(bench: Roundtable) -> None:
     held = Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG))
     await held.hold("build", TASK)
     with pytest.raises(UsageError, match="ended without a decision that could be carried out"):
@@ -152,7 +156,7 @@ async def test_what_decided_nothing_cannot_be_applied(bench: Roundtable) -> None
         await bench.meetings.open_apply(done.session, Agenda(""))
 
 
-async def test_a_change_on_a_branch_leaves_the_files_as_they_are(bench: Roundtable, code: Path) -> None:
+async def test_a_change_on_a_branch_does_not_touch_the_working_tree(bench: Roundtable, code: Path) -> None:
     council = await decided(bench, claude=executing())
     _, decision = await apply(bench, council, branch="slugs")
     assert (code / "slug.py").read_text() == STUB
@@ -160,7 +164,7 @@ async def test_a_change_on_a_branch_leaves_the_files_as_they_are(bench: Roundtab
     assert "on the branch slugs" in decision_sentence(decision)
 
 
-async def test_what_was_approved_and_could_not_be_written_is_an_error_to_look_into(
+async def test_an_approved_change_that_could_not_be_written_is_reported_as_an_error(
     bench: Roundtable, code: Path
 ) -> None:
     council = await decided(bench, claude=executing())
@@ -178,7 +182,7 @@ async def test_what_was_approved_and_could_not_be_written_is_an_error_to_look_in
     assert errors[0].text.startswith("Could not be applied: ")
 
 
-async def test_work_that_is_not_committed_is_never_touched(bench: Roundtable, code: Path) -> None:
+async def test_apply_never_touches_uncommitted_work(bench: Roundtable, code: Path) -> None:
     council = await decided(bench, claude=executing())
     mine = STUB + "\n# mine\n"
     write(code, {"slug.py": mine})
@@ -188,7 +192,7 @@ async def test_work_that_is_not_committed_is_never_touched(bench: Roundtable, co
     assert (code / "slug.py").read_text() == mine
 
 
-async def test_a_program_that_waits_for_it_is_told_once_it_is_written(code: Path, bench_places: Places) -> None:
+async def test_the_execution_complete_hook_runs_when_a_change_is_written(code: Path, bench_places: Places) -> None:
     await sandbox()
     told = bench_places.config / "told.json"
     bench_places.config.mkdir(parents=True, exist_ok=True)
@@ -205,7 +209,7 @@ async def test_a_program_that_waits_for_it_is_told_once_it_is_written(code: Path
 CHECKED = Config(checks=CHECKS)
 
 
-async def test_killed_after_every_fact_it_ends_the_same_and_writes_once(tmp_path: Path) -> None:
+async def test_an_apply_meeting_killed_after_any_fact_ends_alike_and_writes_once(tmp_path: Path) -> None:
     await sandbox()
     script = {"seats": {"claude": {"turns": writer(JOINED_SLUG)}}}
 

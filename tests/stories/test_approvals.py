@@ -23,7 +23,7 @@ def table(desk: Roundtable, gpt: str, gemini: str) -> Held:
 
 
 @pytest.mark.feature("S1.92")
-async def test_what_two_others_approve_and_checks_pass_is_written_on_the_persons_yes(
+async def test_a_change_with_two_approvals_and_passing_checks_is_written_when_the_person_approves(
     bench: Roundtable, code: Path
 ) -> None:
     held = table(bench, FINE, FINE)
@@ -38,7 +38,7 @@ async def test_what_two_others_approve_and_checks_pass_is_written_on_the_persons
 
 @pytest.mark.feature("S1.92")
 @pytest.mark.parametrize(("needed", "gemini"), [(2, NOT_SO), (1, NOT_SO), (2, "I cannot say."), (3, FINE)])
-async def test_without_enough_approvals_nobody_is_asked_to_write_it(
+async def test_without_enough_approvals_the_person_is_not_asked_to_write_the_change(
     bench: Roundtable, code: Path, needed: int, gemini: str
 ) -> None:
     held = table(bench, FINE, gemini)

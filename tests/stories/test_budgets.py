@@ -24,17 +24,17 @@ async def rounds_within(budget: float, **usage: float) -> int:
 
 
 @pytest.mark.parametrize(("budget", "rounds"), [(0.1, 1), (3, 1), (3.1, 2), (6.1, 3), (100, 4)])
-async def test_no_round_is_opened_once_the_money_is_spent(budget: float, rounds: int) -> None:
+async def test_no_round_opens_once_the_budget_is_spent(budget: float, rounds: int) -> None:
     assert await rounds_within(budget, cost_usd=1.0) == rounds
 
 
-async def test_what_a_plan_pays_for_is_not_spent() -> None:
+async def test_usage_covered_by_a_subscription_does_not_count_toward_the_budget() -> None:
     assert await rounds_within(0.1, cost_usd=0.0, plan_tokens=20, plan_usd=5.0) == 4
 
 
-async def test_free_voices_need_no_budget() -> None:
+async def test_free_voices_run_with_a_budget_of_zero() -> None:
     assert await rounds_within(0, cost_usd=0.0) == 4
 
 
-async def test_a_budget_of_nothing_ends_with_the_first_money() -> None:
+async def test_a_budget_of_zero_ends_the_session_at_the_first_cost() -> None:
     assert await rounds_within(0, cost_usd=0.01) == 1

@@ -65,7 +65,7 @@ async def answered(held: Held, desk: Roundtable, task: str = TASK, **answers: tu
 
 @pytest.mark.feature("S3.43")
 @pytest.mark.usefixtures("by_pytest")
-async def test_the_candidate_that_runs_wins_and_is_committed_once_a_person_says_yes(
+async def test_the_passing_candidate_wins_and_is_committed_once_a_person_approves(
     bench: Roundtable, code: Path
 ) -> None:
     held = Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG), gpt=writer(SLUG))
@@ -85,7 +85,7 @@ async def test_the_candidate_that_runs_wins_and_is_committed_once_a_person_says_
 
 
 @pytest.mark.feature("S4.27")
-async def test_whoever_fails_is_told_why_and_mends_it(bench: Roundtable, code: Path) -> None:
+async def test_a_seat_whose_candidate_fails_sees_the_failure_and_may_fix_it(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=writer(BROKEN_SLUG, JOINED_SLUG), gpt=writer(BROKEN_SLUG, BROKEN_SLUG))
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.author == "claude"
@@ -96,7 +96,7 @@ async def test_whoever_fails_is_told_why_and_mends_it(bench: Roundtable, code: P
     assert BROKEN_SLUG in prompt, "its own words"
 
 
-async def test_whoever_mends_by_writing_the_same_again_writes_anew_without_its_own_words(
+async def test_a_seat_that_resubmits_an_identical_fix_rewrites_it_without_seeing_its_old_reply(
     bench: Roundtable, code: Path
 ) -> None:
     again = [{"round": "*-anew", "text": wrote({"slug.py": JOINED_SLUG})}]
@@ -111,7 +111,7 @@ async def test_whoever_mends_by_writing_the_same_again_writes_anew_without_its_o
     assert BROKEN_SLUG not in prompt
 
 
-async def test_when_none_passes_the_meeting_says_so_and_writes_nothing(bench: Roundtable, code: Path) -> None:
+async def test_a_build_without_a_passing_candidate_says_so_and_writes_nothing(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG), gpt=writer("def slugify(:\n", "def slugify(:\n"))
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
@@ -124,13 +124,13 @@ async def test_when_none_passes_the_meeting_says_so_and_writes_nothing(bench: Ro
     assert not (await bench.sessions.get(held.session)).gates
 
 
-async def test_one_seat_alone_can_build_and_the_decision_says_so(bench: Roundtable, code: Path) -> None:
+async def test_a_single_seat_can_build_and_the_decision_says_that_it_was_alone(bench: Roundtable, code: Path) -> None:
     decision = await Held(bench, claude=writer(SLUG)).hold("build", TASK, answers=YES)
     assert (code / "slug.py").read_text() == SLUG
     assert notice_sentences(decision) == ("One seat wrote this alone.",)
 
 
-async def test_headless_writes_nothing_and_the_draft_is_applied_later_without_asking_anybody(
+async def test_a_headless_build_writes_nothing_and_its_draft_can_be_applied_later_without_model_calls(
     bench: Roundtable, code: Path
 ) -> None:
     held = Held(bench, claude=writer(SLUG))
@@ -147,7 +147,7 @@ async def test_headless_writes_nothing_and_the_draft_is_applied_later_without_as
 
 
 @pytest.mark.feature("S0.18", "S0.20")
-async def test_what_running_cannot_tell_apart_is_judged_blind_and_merged_by_structure(
+async def test_candidates_with_equal_results_are_judged_blind_and_merged_by_structure(
     bench: Roundtable, code: Path
 ) -> None:
     more = '\n\ndef unslug(text):\n    return text.replace("-", " ")\n'
@@ -176,21 +176,23 @@ async def test_what_running_cannot_tell_apart_is_judged_blind_and_merged_by_stru
 
 
 @pytest.mark.parametrize("always", ["candidate-A", "candidate-B"])
-async def test_a_verdict_that_goes_by_the_place_or_the_name_is_void(bench: Roundtable, code: Path, always: str) -> None:
+async def test_a_verdict_that_depends_on_order_or_name_is_discarded(bench: Roundtable, code: Path, always: str) -> None:
     same = {"round": "*-judge-*", "text": verdict(always)}
     held = Held(bench, claude=writer(SLUG), gpt=writer(JOINED_SLUG), gemini=[same, *writer(STUB, STUB)])
     decision = await held.hold("build", TASK, seed=7)
     assert "Void, since it turned with the order: gemini." in decision_sentence(decision)
 
 
-async def test_where_no_judge_answers_the_decision_says_whose_was_taken_and_why(bench: Roundtable, code: Path) -> None:
+async def test_if_no_judge_answers_the_decision_says_which_candidate_was_taken_and_why(
+    bench: Roundtable, code: Path
+) -> None:
     silent = {"round": "*-judge*", "fault": "overloaded"}
     held = Held(bench, claude=[silent, *writer(SLUG)], gpt=[silent, *writer(JOINED_SLUG)])
     decision = await held.hold("build", TASK, seed=7)
     assert f"No judge answered; {decision.author}'s was taken because it came first" in decision_sentence(decision)
 
 
-async def test_a_person_takes_some_hunks_and_leaves_others(bench: Roundtable, code: Path) -> None:
+async def test_a_person_can_accept_some_hunks_and_reject_others(bench: Roundtable, code: Path) -> None:
     changed = {"slug.py": SLUG, "README.md": "Slugs, and nothing else.\n"}
     held = Held(bench, claude=[{"text": wrote(changed)}])
     hunks = {"rejected": ["README.md#1"]}
@@ -202,7 +204,9 @@ async def test_a_person_takes_some_hunks_and_leaves_others(bench: Roundtable, co
 
 
 @pytest.mark.feature("S4.26")
-async def test_a_person_asks_the_table_about_a_hunk_and_then_says_no(bench: Roundtable, code: Path) -> None:
+async def test_a_person_can_ask_the_table_about_a_hunk_and_then_reject_the_change(
+    bench: Roundtable, code: Path
+) -> None:
     about = {"round": "*-about", "text": "It trims the ends, since titles come with spaces."}
     held = Held(bench, claude=[*writer(SLUG), about], gpt=[*writer(SLUG), about])
     decision = await answered(held, bench, approve=("ask", "slug.py#1: why strip?"), approve_2=("none", ""))
@@ -213,7 +217,7 @@ async def test_a_person_asks_the_table_about_a_hunk_and_then_says_no(bench: Roun
     assert "+    return text.strip()" in prompt
 
 
-async def test_what_would_be_lost_for_good_needs_the_phrase_itself(bench: Roundtable, code: Path) -> None:
+async def test_an_irreversible_deletion_requires_the_confirmation_phrase(bench: Roundtable, code: Path) -> None:
     write(code, {"notes.txt": "not in git\n"})
     reply = {"text": wrote({"slug.py": SLUG}) + "\nDELETE notes.txt\n"}
     for said, left in (("yes", True), ("", True), ("the phrase", False)):
@@ -234,7 +238,7 @@ async def test_what_would_be_lost_for_good_needs_the_phrase_itself(bench: Roundt
         assert (decision.outcome is Outcome.REACHED) is not left
 
 
-async def test_what_breaks_in_the_rehearsal_goes_back_to_its_author_and_is_approved_anew(
+async def test_a_change_that_fails_its_rehearsal_returns_to_its_author_and_needs_a_new_approval(
     bench: Roundtable, code: Path
 ) -> None:
     """The person leaves the part that made it work; what its author makes of that is another draft."""
@@ -260,7 +264,7 @@ async def test_what_breaks_in_the_rehearsal_goes_back_to_its_author_and_is_appro
     assert "No module named 'helper'" in held.prompt("build/3-repair", "claude")
 
 
-async def test_an_empty_folder_without_git_is_built_by_what_the_seats_test_themselves(
+async def test_in_an_empty_folder_without_git_candidates_are_checked_by_their_own_tests(
     tmp_path: Path, bench_places: Places
 ) -> None:
     await sandbox()
@@ -290,7 +294,7 @@ def converting(factor: str, **depends_on: str) -> dict[str, str]:
 
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
-async def test_in_an_empty_folder_what_fails_by_the_script_it_brings_is_mended_or_not_written(
+async def test_in_an_empty_folder_a_candidate_that_fails_its_own_test_script_is_fixed_or_not_written(
     tmp_path: Path, bench_places: Places
 ) -> None:
     await sandbox()
@@ -315,7 +319,7 @@ async def test_in_an_empty_folder_what_fails_by_the_script_it_brings_is_mended_o
 
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
-async def test_a_new_project_that_asks_for_packages_is_not_blamed_for_tests_that_cannot_be_run(
+async def test_a_new_project_is_not_rejected_for_tests_that_need_missing_packages(
     tmp_path: Path, bench_places: Places
 ) -> None:
     await sandbox()
@@ -329,7 +333,7 @@ async def test_a_new_project_that_asks_for_packages_is_not_blamed_for_tests_that
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["a verdict stands", "no verdict stands"])
-async def test_what_was_neither_run_nor_judged_says_so_above_the_decision(
+async def test_a_notice_says_that_a_candidate_was_neither_run_nor_judged(
     tmp_path: Path, bench_places: Places, *, turned: bool
 ) -> None:
     await sandbox()
@@ -347,7 +351,7 @@ async def test_what_was_neither_run_nor_judged_says_so_above_the_decision(
     assert decision.degraded is turned
 
 
-async def test_what_runs_is_told_while_it_runs_and_not_stored(bench: Roundtable) -> None:
+async def test_progress_of_running_checks_is_shown_live_and_not_stored(bench: Roundtable) -> None:
     held = Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG))
     heard: list[Delta] = []
 
@@ -368,7 +372,7 @@ async def test_what_runs_is_told_while_it_runs_and_not_stored(bench: Roundtable)
     assert feed.snapshot(held.session) == []
 
 
-async def test_a_dry_run_shows_the_plan_and_asks_nothing(bench: Roundtable, code: Path) -> None:
+async def test_a_dry_run_shows_the_plan_and_opens_no_gate(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=writer(SLUG))
     decision = await held.hold("build", TASK, settings={"dry_run": True}, answers=YES)
     assert decision.outcome is Outcome.REACHED

@@ -52,7 +52,7 @@ def author(**files: str) -> Turns:
     return [{"round": "*-propose", "text": wrote(named)}]
 
 
-async def test_candidates_that_pass_and_contradict_each_other_are_the_persons_to_choose_from(
+async def test_the_person_chooses_between_passing_candidates_that_behave_differently(
     bench: Roundtable, code: Path
 ) -> None:
     held = Held(bench, claude=writer(JOINED_SLUG), gpt=writer(NEVER_EMPTY))
@@ -68,7 +68,7 @@ async def test_candidates_that_pass_and_contradict_each_other_are_the_persons_to
     assert f"the 2 candidates behave in 2 ways. {chose}" in decision_sentence(decision)
 
 
-async def test_where_nobody_is_there_to_choose_nothing_is_written_whatever_was_said_yes_to(
+async def test_without_a_person_contradicting_candidates_are_not_written_despite_advance_approval(
     bench: Roundtable, code: Path
 ) -> None:
     held = Held(bench, claude=writer(JOINED_SLUG), gpt=writer(NEVER_EMPTY))
@@ -109,7 +109,7 @@ PILE_OF_NONE_TEST = f"""{PILE_TEST}
 
 
 @pytest.mark.parametrize("seats", [("claude", "gpt"), ("gpt", "claude")], ids=" first, ".join)
-async def test_what_only_the_test_of_one_tells_apart_is_the_persons_to_choose_from_in_whatever_order_they_sit(
+async def test_the_person_chooses_when_only_one_candidates_test_shows_a_difference_in_any_seat_order(
     seats: tuple[str, str], bench: Roundtable, code: Path
 ) -> None:
     ready(code)
@@ -140,7 +140,7 @@ async def test_what_only_the_test_of_one_tells_apart_is_the_persons_to_choose_fr
     assert (asked.details["claude"], asked.details["gpt"]) == (f"{test} passes", f"{test} fails")
 
 
-async def test_a_test_that_only_its_author_passes_changes_nothing_where_two_others_agree(
+async def test_a_test_that_only_its_author_passes_does_not_outweigh_two_agreeing_candidates(
     bench: Roundtable, code: Path
 ) -> None:
     ready(code)
@@ -176,9 +176,7 @@ def ready(code: Path) -> None:
     git(code, "commit", "-qam", "A slug")
 
 
-async def test_who_passes_only_the_test_of_one_who_meant_something_else_is_asked_for_its_own(
-    bench: Roundtable, code: Path
-) -> None:
+async def test_a_candidate_without_support_is_asked_for_a_test_of_its_own(bench: Roundtable, code: Path) -> None:
     ready(code)
     alone = [*author(slug=OR_NOTHING), {"round": "*-evidence", "text": wrote({"test_more.py": LARGEST_TEST})}]
     held = Held(bench, claude=alone, gpt=author(slug=SORTS, test_largest=LARGEST_TEST))
@@ -193,9 +191,7 @@ async def test_who_passes_only_the_test_of_one_who_meant_something_else_is_asked
     assert OR_NOTHING in decision.text
 
 
-async def test_who_is_asked_for_a_test_alone_and_writes_everything_again_keeps_what_it_had(
-    bench: Roundtable, code: Path
-) -> None:
+async def test_a_reply_to_a_request_for_a_test_does_not_replace_the_code(bench: Roundtable, code: Path) -> None:
     ready(code)
     again = wrote({"slug.py": SLUG, "test_more.py": LARGEST_TEST})
     held = Held(bench, claude=[*author(slug=OR_NOTHING), {"round": "*-evidence", "text": again}])
@@ -204,7 +200,7 @@ async def test_who_is_asked_for_a_test_alone_and_writes_everything_again_keeps_w
     assert (code / "test_more.py").read_text() == LARGEST_TEST
 
 
-async def test_tests_that_were_asked_for_alone_stay_where_the_code_is_mended(bench: Roundtable, code: Path) -> None:
+async def test_requested_tests_are_kept_when_the_code_is_fixed(bench: Roundtable, code: Path) -> None:
     ready(code)
     smallest = OR_NOTHING.replace("max", "min")
     turns = [
@@ -225,7 +221,7 @@ async def test_tests_that_were_asked_for_alone_stay_where_the_code_is_mended(ben
     assert (code / "test_more.py").read_text() == LARGEST_TEST
 
 
-async def test_who_garbled_a_function_and_brought_no_test_is_asked_only_for_the_test(
+async def test_an_accidental_edit_is_reverted_so_that_only_the_missing_test_is_requested(
     bench: Roundtable, code: Path
 ) -> None:
     ready(code)
@@ -243,7 +239,7 @@ async def test_who_garbled_a_function_and_brought_no_test_is_asked_only_for_the_
     assert (code / "test_more.py").read_text() == LARGEST_TEST
 
 
-async def test_nothing_but_tests_is_taken_where_a_test_alone_is_asked_for(bench: Roundtable, code: Path) -> None:
+async def test_a_reply_to_a_request_for_a_test_may_only_add_tests(bench: Roundtable, code: Path) -> None:
     ready(code)
     more = {"conftest.py": "raise SystemExit\n", "tests/__init__.py": "", "test_more.py": LARGEST_TEST}
     held = Held(bench, claude=[*author(slug=OR_NOTHING), {"round": "*-evidence", "text": wrote(more)}])
@@ -251,7 +247,7 @@ async def test_nothing_but_tests_is_taken_where_a_test_alone_is_asked_for(bench:
     assert git(code, "show", "--name-only", "--format=").split() == ["slug.py", "test_more.py"]
 
 
-async def test_who_contradicts_the_test_it_was_asked_for_has_not_passed(bench: Roundtable, code: Path) -> None:
+async def test_a_candidate_that_fails_its_requested_test_does_not_pass(bench: Roundtable, code: Path) -> None:
     ready(code)
     task = "Add largest(items) to slug.py, which returns the largest of some items: [1, 3] is 3. Of none it is 0."
     zero = "\n    def test_none(self):\n        self.assertEqual(largest([]), 0)\n"
@@ -262,7 +258,7 @@ async def test_who_contradicts_the_test_it_was_asked_for_has_not_passed(bench: R
     assert (code / "slug.py").read_text() == SLUG
 
 
-async def test_who_mends_only_its_test_keeps_its_code(bench: Roundtable, code: Path) -> None:
+async def test_a_seat_that_fixes_only_its_test_keeps_its_code(bench: Roundtable, code: Path) -> None:
     ready(code)
     wrong = LARGEST_TEST.replace("2]), 3", "2]), 2")
     turns = [
@@ -275,7 +271,7 @@ async def test_who_mends_only_its_test_keeps_its_code(bench: Roundtable, code: P
     assert (code / "test_more.py").read_text() == LARGEST_TEST
 
 
-async def test_judges_read_the_code_of_who_mended_only_its_test(bench: Roundtable, code: Path) -> None:
+async def test_judges_see_the_full_code_of_a_seat_that_fixed_only_its_test(bench: Roundtable, code: Path) -> None:
     ready(code)
 
     def mends_its_test(slug: str) -> Turns:
@@ -292,7 +288,7 @@ async def test_judges_read_the_code_of_who_mended_only_its_test(bench: Roundtabl
 
 
 @pytest.mark.parametrize("task", [LARGEST, "Write a test for largest() in slug.py."])
-async def test_a_test_that_would_not_parse_is_mended_by_itself(bench: Roundtable, code: Path, task: str) -> None:
+async def test_a_test_that_does_not_parse_can_be_fixed_separately(bench: Roundtable, code: Path, task: str) -> None:
     ready(code)
     files = {"test_more": LARGEST_TEST.replace("):", ")")}
     if task == LARGEST:
@@ -307,7 +303,9 @@ async def test_a_test_that_would_not_parse_is_mended_by_itself(bench: Roundtable
     assert (code / "test_more.py").read_text() == LARGEST_TEST
 
 
-async def test_who_brings_no_test_of_its_own_passes_where_another_does_the_same(bench: Roundtable, code: Path) -> None:
+async def test_a_candidate_without_a_test_passes_if_a_tested_candidate_behaves_alike(
+    bench: Roundtable, code: Path
+) -> None:
     ready(code)
     held = Held(bench, claude=author(slug=OR_NOTHING), gpt=author(slug=OR_NOTHING, test_largest=LARGEST_TEST))
     assert (await held.hold("build", LARGEST, answers=YES)).outcome is Outcome.REACHED
@@ -339,7 +337,7 @@ DOUBT = (
 
 
 @pytest.mark.parametrize("other", [wrote({"../slug.py": SLUG}), wrote({"slug.py": SORTS.replace("-1", "0")})])
-async def test_its_own_tests_are_no_proof_of_what_nobody_else_does_and_the_person_may_take_it(
+async def test_own_tests_do_not_corroborate_a_candidate_but_the_person_may_take_it(
     other: str, bench: Roundtable, code: Path
 ) -> None:
     ready(code)
@@ -378,14 +376,14 @@ async def test_its_own_tests_are_no_proof_of_what_nobody_else_does_and_the_perso
     assert {row[0]: row[-1] for row in rows}["claude"] == "in doubt"
 
 
-async def test_nobody_takes_a_doubted_change_ahead(bench: Roundtable, code: Path) -> None:
+async def test_an_uncorroborated_change_cannot_be_approved_in_advance(bench: Roundtable, code: Path) -> None:
     ready(code)
     held = Held(bench, claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=author(slug=SLUG))
     with pytest.raises(UsageError, match="claude cannot be answered ahead to doubt"):
         await held.hold("build", LARGEST, answers={**YES, "doubt": "claude"})
 
 
-async def test_those_in_doubt_are_shown_with_what_tells_them_apart(bench: Roundtable, code: Path) -> None:
+async def test_uncorroborated_candidates_are_shown_with_their_differences(bench: Roundtable, code: Path) -> None:
     ready(code)
     seats = {
         "claude": author(slug=OR_NOTHING, test_more=ONLY_OF_NONE_TEST),
@@ -401,7 +399,7 @@ async def test_those_in_doubt_are_shown_with_what_tells_them_apart(bench: Roundt
 
 
 @pytest.mark.parametrize(("mended", "outcome"), [(SLUG, Outcome.DEADLOCK), (OR_NOTHING, Outcome.REACHED)])
-async def test_a_change_that_does_nothing_for_the_task_is_no_way_out_of_doubt_and_may_be_mended(
+async def test_a_change_without_code_does_not_win_over_uncorroborated_candidates_and_may_be_fixed(
     mended: str, outcome: Outcome, bench: Roundtable, code: Path
 ) -> None:
     ready(code)
@@ -417,7 +415,7 @@ async def test_a_change_that_does_nothing_for_the_task_is_no_way_out_of_doubt_an
     assert not (code / "NOTES.md").exists()
 
 
-async def test_who_changed_a_test_that_was_there_is_asked_about_where_nobody_in_doubt_is_taken(
+async def test_if_no_uncorroborated_candidate_is_taken_one_that_changed_tests_needs_approval(
     bench: Roundtable, code: Path
 ) -> None:
     ready(code)
@@ -432,7 +430,9 @@ async def test_who_changed_a_test_that_was_there_is_asked_about_where_nobody_in_
     assert (await bench.sessions.get(held.session)).gates["doubt"].options == ("gpt", "none of them")
 
 
-async def test_the_doubt_goes_with_a_change_that_is_applied_later(bench: Roundtable, code: Path) -> None:
+async def test_the_warning_about_an_uncorroborated_change_is_repeated_when_it_is_applied_later(
+    bench: Roundtable, code: Path
+) -> None:
     ready(code)
     held = Held(bench, claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=author(slug=SLUG))
     await answered(held, bench, LARGEST, doubt=("claude", ""), approve=("none", ""))
@@ -442,7 +442,9 @@ async def test_the_doubt_goes_with_a_change_that_is_applied_later(bench: Roundta
     assert DOUBT in (await bench.sessions.get(later.session)).gates["approve"].question
 
 
-async def test_the_doubt_goes_with_a_change_whose_session_was_cancelled(bench: Roundtable, code: Path) -> None:
+async def test_the_warning_about_an_uncorroborated_change_survives_a_cancelled_session(
+    bench: Roundtable, code: Path
+) -> None:
     ready(code)
     held = Held(bench, claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=author(slug=SLUG))
     await held.open("build", LARGEST, headless=False)
@@ -492,7 +494,7 @@ class EndTest(unittest.TestCase):
 """
 
 
-async def test_what_is_no_code_and_has_a_test_that_shows_it_passes(bench: Roundtable, code: Path) -> None:
+async def test_a_change_to_a_data_file_passes_with_a_test_that_fails_without_it(bench: Roundtable, code: Path) -> None:
     ready(code)
     write(code, {"page.py": PAGE, "page.html": "<p>NAME</p>\n"})
     git(code, "add", "-A")
@@ -509,7 +511,7 @@ async def test_what_is_no_code_and_has_a_test_that_shows_it_passes(bench: Roundt
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "gpt"), decision_sentence(decision)
 
 
-async def test_who_stands_alone_passes_once_another_has_mended_its_own_to_the_same(
+async def test_an_uncorroborated_candidate_passes_once_another_seats_fix_behaves_alike(
     bench: Roundtable, code: Path
 ) -> None:
     ready(code)
@@ -521,7 +523,9 @@ async def test_who_stands_alone_passes_once_another_has_mended_its_own_to_the_sa
     assert (code / "slug.py").read_text() == OR_NOTHING
 
 
-async def test_who_stands_alone_passes_with_its_own_tests_and_those_of_another(bench: Roundtable, code: Path) -> None:
+async def test_an_uncorroborated_candidate_passes_with_its_own_and_another_seats_tests(
+    bench: Roundtable, code: Path
+) -> None:
     ready(code)
     held = Held(
         bench,
@@ -542,7 +546,7 @@ async def test_who_stands_alone_passes_with_its_own_tests_and_those_of_another(b
     ],
     ids=["one", "others that held before", "another that cannot be run", "two"],
 )
-async def test_one_call_that_was_spelled_out_may_be_met_by_chance(
+async def test_a_single_example_does_not_verify_a_candidate(
     examples: str, outcome: Outcome, bench: Roundtable, code: Path
 ) -> None:
     ready(code)
@@ -551,7 +555,7 @@ async def test_one_call_that_was_spelled_out_may_be_met_by_chance(
     assert decision.outcome is outcome, decision_sentence(decision)
 
 
-async def test_what_changes_its_arguments_unasked_is_mended_first(bench: Roundtable, code: Path) -> None:
+async def test_a_candidate_that_mutates_its_arguments_is_sent_back_for_a_fix(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=writer(SORTS_WHAT_IT_IS_GIVEN, SORTS_A_COPY))
     decision = await held.hold("build", IN_ORDER, answers=YES)
     assert decision.outcome is Outcome.REACHED
@@ -570,7 +574,7 @@ FIRST = """def slugify(text):
 @pytest.mark.parametrize(
     ("more", "outcome"), [("", Outcome.DEADLOCK), (" Other texts raise an error.", Outcome.REACHED)]
 )
-async def test_what_worked_before_ends_in_no_slip_unless_errors_are_asked_for(
+async def test_an_error_in_a_call_that_worked_before_is_a_regression_unless_the_task_asks_for_errors(
     more: str, outcome: Outcome, bench: Roundtable, code: Path
 ) -> None:
     (code / "slug.py").write_text('def slugify(text):\n    return text.strip().replace(" ", "-")\n')
@@ -581,14 +585,14 @@ async def test_what_worked_before_ends_in_no_slip_unless_errors_are_asked_for(
     assert (told in decision_sentence(decision)) is (outcome is Outcome.DEADLOCK)
 
 
-async def test_what_came_to_nothing_before_did_not_work(bench: Roundtable, code: Path) -> None:
+async def test_a_call_that_returned_none_before_cannot_regress(bench: Roundtable, code: Path) -> None:
     (code / "slug.py").write_text("def slugify(text):\n    pass\n")
     git(code, "commit", "-qam", "A slug that is not there yet")
     decision = await Held(bench, claude=writer(FIRST, FIRST)).hold("build", WITH_EXAMPLE, answers=YES)
     assert decision.next_step == "applied", decision_sentence(decision)
 
 
-async def test_a_function_that_has_another_name_is_no_slip(bench: Roundtable, code: Path) -> None:
+async def test_a_renamed_function_is_no_regression(bench: Roundtable, code: Path) -> None:
     old = '"""Slugs."""\n\n\ndef joined(text):\n    """Join words.\n\n    >>> joined("a b")\n    \'a-b\'\n    """\n'
     old += '    return "-".join(text.split())\n'
     write(code, {"slug.py": f"{old}\n\n{SLUG}"})
@@ -599,7 +603,7 @@ async def test_a_function_that_has_another_name_is_no_slip(bench: Roundtable, co
     assert decision.next_step == "applied", decision_sentence(decision)
 
 
-async def test_what_changes_its_arguments_unasked_is_not_written(bench: Roundtable, code: Path) -> None:
+async def test_a_candidate_that_still_mutates_its_arguments_is_not_written(bench: Roundtable, code: Path) -> None:
     seats = {"claude": writer(SORTS_WHAT_IT_IS_GIVEN, SORTS_WHAT_IT_IS_GIVEN), "gpt": writer(STUB, STUB)}
     decision = await Held(bench, **seats).hold("build", IN_ORDER, answers=YES)
     assert decision_sentence(decision).startswith("No candidate passed.")
@@ -609,14 +613,14 @@ async def test_what_changes_its_arguments_unasked_is_not_written(bench: Roundtab
     assert (code / "slug.py").read_text() == STUB
 
 
-async def test_what_is_asked_to_work_in_place_may(bench: Roundtable, code: Path) -> None:
+async def test_a_task_that_asks_for_work_in_place_allows_mutation(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=writer(SORTS_WHAT_IT_IS_GIVEN))
     decision = await held.hold("build", f"{IN_ORDER} It sorts the texts in place.", answers=YES)
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == SORTS_WHAT_IT_IS_GIVEN
 
 
-async def test_two_that_agree_outweigh_one_that_does_not(bench: Roundtable, code: Path) -> None:
+async def test_two_candidates_that_behave_alike_outweigh_one_that_differs(bench: Roundtable, code: Path) -> None:
     ruling = verdict("candidate-A")
     seats = {"claude": writer(JOINED_SLUG, judge=ruling), "gpt": writer(NEVER_EMPTY, judge=ruling)}
     held = Held(bench, **seats, gemini=writer(SLUG, judge=ruling))
@@ -626,9 +630,7 @@ async def test_two_that_agree_outweigh_one_that_does_not(bench: Roundtable, code
     assert set(tried(await bench.sessions.get(held.session)).best) == {"claude", "gemini"}
 
 
-async def test_new_tests_that_break_what_is_there_are_left_out_and_the_code_is_written(
-    bench: Roundtable, code: Path
-) -> None:
+async def test_new_tests_that_break_existing_tests_are_left_out_of_the_change(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=author(slug=SLUG, test_first=LEAVES_A_MESS))
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.outcome is Outcome.REACHED
@@ -638,7 +640,7 @@ async def test_new_tests_that_break_what_is_there_are_left_out_and_the_code_is_w
     assert git(code, "status", "--porcelain") == ""
 
 
-async def test_a_new_test_that_cannot_even_be_run_is_left_out_where_the_persons_examples_hold(
+async def test_a_new_test_that_cannot_run_is_left_out_if_the_examples_of_the_task_pass(
     bench: Roundtable, code: Path
 ) -> None:
     imports_nothing = 'def test_words():\n    assert slugify("A b") == "a-b"\n\n\ntest_words()\n'
@@ -649,7 +651,7 @@ async def test_a_new_test_that_cannot_even_be_run_is_left_out_where_the_persons_
     assert (code / "slug.py").read_text() == SLUG
 
 
-async def test_a_test_that_nobodys_code_passes_is_its_authors_mistake_where_others_tests_show_the_code_right(
+async def test_a_test_that_no_candidate_passes_is_left_out_if_other_tests_verify_the_code(
     bench: Roundtable, code: Path
 ) -> None:
     wrong = SLUG_TEST.replace("hello-world", "hello_world")

@@ -22,7 +22,7 @@ def proposes(text: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.feature("S3.43")
-async def test_a_script_without_an_ending_and_a_name_with_a_blank_are_written_byte_for_byte(
+async def test_a_script_without_suffix_and_a_name_with_a_space_are_written_byte_for_byte(
     bench: Roundtable, code: Path
 ) -> None:
     reply = (
@@ -46,7 +46,7 @@ async def test_a_script_without_an_ending_and_a_name_with_a_blank_are_written_by
         ("Remove the function shout from loud.py: nobody uses it any more.", ""),
     ],
 )
-async def test_the_first_function_of_a_file_that_is_renamed_or_removed_is_gone(
+async def test_renaming_or_removing_the_first_function_of_a_file_removes_the_old_one(
     bench: Roundtable, code: Path, task: str, text: str
 ) -> None:
     shout, whisper = (
@@ -65,7 +65,9 @@ async def test_the_first_function_of_a_file_that_is_renamed_or_removed_is_gone(
     assert (code / "loud.py").read_text() == new
 
 
-async def test_a_path_that_is_not_plain_goes_back_with_the_reason(bench: Roundtable, code: Path) -> None:
+async def test_a_file_path_that_is_not_plain_is_returned_to_its_author_with_the_reason(
+    bench: Roundtable, code: Path
+) -> None:
     unplain = f"```python path=my slug.py\n{SLUG}```"
     plain = {"contains": "could not be read", "text": wrote({"slug.py": SLUG})}
     held = Held(bench, claude=[plain, *proposes(unplain)])
@@ -75,9 +77,7 @@ async def test_a_path_that_is_not_plain_goes_back_with_the_reason(bench: Roundta
     assert (code / "slug.py").read_text() == SLUG
 
 
-async def test_a_draft_in_a_seats_thoughts_is_on_the_record_and_not_in_its_answer(
-    bench: Roundtable, code: Path
-) -> None:
+async def test_a_draft_in_a_models_reasoning_is_recorded_but_is_not_its_answer(bench: Roundtable, code: Path) -> None:
     reply = f"<think>\n{wrote({'slug.py': BROKEN_SLUG})}\nNo: small letters.\n</think>\n{wrote({'slug.py': SLUG})}"
     held = Held(bench, claude=proposes(reply))
     decision = await held.hold("build", TASK, answers={"approve": "all"})
@@ -90,7 +90,7 @@ async def test_a_draft_in_a_seats_thoughts_is_on_the_record_and_not_in_its_answe
     assert "<think>" not in move.text
 
 
-async def test_a_name_whose_letters_only_look_like_those_of_a_file_is_refused(bench: Roundtable, code: Path) -> None:
+async def test_a_file_name_with_lookalike_letters_is_rejected(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=proposes(wrote({"slug.py": SLUG, "\u0455lug.py": "x = 1\n"})))
     decision = await held.hold("build", TASK, answers={"approve": "all"})
     assert decision.outcome is Outcome.DEADLOCK

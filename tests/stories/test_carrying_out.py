@@ -30,7 +30,7 @@ USING = 'from helper import small\n\n\ndef slugify(text):\n    return "-".join(s
 
 
 @pytest.mark.parametrize("source", [AnswerSource.HEADLESS, AnswerSource.DEADLINE])
-async def test_a_default_is_nobodys_no_and_the_draft_can_still_be_applied(
+async def test_a_gate_that_took_its_default_does_not_reject_the_draft(
     bench: Roundtable, code: Path, source: AnswerSource
 ) -> None:
     held = Held(bench, claude=writer(SLUG))
@@ -52,7 +52,7 @@ async def test_a_default_is_nobodys_no_and_the_draft_can_still_be_applied(
     assert (code / "slug.py").read_text() == SLUG
 
 
-async def test_a_persons_no_is_a_no(bench: Roundtable, code: Path) -> None:
+async def test_a_person_can_reject_the_whole_change(bench: Roundtable, code: Path) -> None:
     decision = await answered(Held(bench, claude=writer(SLUG)), bench, approve=("none", ""))
     assert decision.outcome is Outcome.REJECTED
     assert "The person said no" in decision_sentence(decision)
@@ -67,7 +67,7 @@ async def test_a_persons_no_is_a_no(bench: Roundtable, code: Path) -> None:
         ('{"edited": {"slug.py#1": "    return ("}}', "slug.py would not parse"),
     ],
 )
-async def test_a_mistake_at_the_gate_leads_back_to_it_with_the_reason(
+async def test_an_invalid_answer_to_the_approval_gate_opens_it_again_with_the_reason(
     bench: Roundtable, code: Path, mistake: str, why: str
 ) -> None:
     held = Held(bench, claude=writer(SLUG))
@@ -77,7 +77,7 @@ async def test_a_mistake_at_the_gate_leads_back_to_it_with_the_reason(
     assert (code / "slug.py").read_text() == SLUG
 
 
-async def test_a_hunk_rewritten_at_the_gate_may_hold_no_key_of_the_persons_however_it_is_spelt(
+async def test_a_hunk_rewritten_at_the_gate_may_not_contain_a_secret_even_if_escaped(
     code: Path, bench_places: Places, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await sandbox()
@@ -93,7 +93,7 @@ async def test_a_hunk_rewritten_at_the_gate_may_hold_no_key_of_the_persons_howev
     assert (code / "slug.py").read_text() == SLUG
 
 
-async def test_without_checks_the_tests_of_a_change_are_rehearsed_and_a_rewritten_hunk_is_not_praised(
+async def test_without_checks_the_tests_of_a_change_are_rehearsed_with_the_persons_edits(
     tmp_path: Path, bench_places: Places
 ) -> None:
     await sandbox()
@@ -114,7 +114,7 @@ async def test_without_checks_the_tests_of_a_change_are_rehearsed_and_a_rewritte
     assert "claude's candidate passed" not in decision_sentence(decision)
 
 
-async def test_where_nothing_can_be_run_the_decision_says_so(tmp_path: Path, bench_places: Places) -> None:
+async def test_a_build_without_any_checks_says_so_in_the_decision(tmp_path: Path, bench_places: Places) -> None:
     await sandbox()
     folder = tmp_path / "new"
     folder.mkdir()
@@ -125,15 +125,13 @@ async def test_where_nothing_can_be_run_the_decision_says_so(tmp_path: Path, ben
 
 
 @pytest.mark.parametrize("answer", ["approve=maybe", "approve-2=maybe", "approve=some", "destroy=all"])
-async def test_an_answer_ahead_that_cannot_be_given_is_refused_before_the_first_word(
-    bench: Roundtable, answer: str
-) -> None:
+async def test_an_invalid_advance_answer_is_rejected_before_any_seat_is_asked(bench: Roundtable, answer: str) -> None:
     gate, _, option = answer.partition("=")
     with pytest.raises(UsageError, match=f"{option} cannot be answered ahead to {gate}"):
         await Held(bench, claude=writer(SLUG)).open("build", TASK, answers={gate: option})
 
 
-async def test_uncommitted_work_is_told_at_once_and_once_committed_the_draft_still_fits(
+async def test_uncommitted_work_is_reported_at_the_start_and_the_draft_applies_once_it_is_committed(
     bench: Roundtable, code: Path
 ) -> None:
     write(code, {"slug.py": STUB + "\n# mine\n"})
@@ -154,7 +152,7 @@ async def test_uncommitted_work_is_told_at_once_and_once_committed_the_draft_sti
     assert (code / "slug.py").read_text() == SLUG
 
 
-async def test_work_that_came_while_the_gate_was_open_is_stashed_and_then_the_draft_fits(
+async def test_edits_made_while_the_gate_was_open_must_be_stashed_before_the_draft_applies(
     bench: Roundtable, code: Path
 ) -> None:
     held = Held(bench, claude=writer(SLUG))
@@ -174,7 +172,7 @@ async def test_work_that_came_while_the_gate_was_open_is_stashed_and_then_the_dr
     assert (code / "slug.py").read_text() == SLUG
 
 
-async def test_only_what_was_written_is_remembered_of_a_build(bench: Roundtable, code: Path) -> None:
+async def test_a_build_is_remembered_only_if_its_change_was_written(bench: Roundtable, code: Path) -> None:
     await Held(bench, claude=writer(SLUG)).hold("build", TASK, settings={"dry_run": True})
     await Held(bench, claude=writer(SLUG)).hold("build", TASK)
     await Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG)).hold("build", TASK)
@@ -183,7 +181,7 @@ async def test_only_what_was_written_is_remembered_of_a_build(bench: Roundtable,
     assert [entry.kind for entry in await bench.memory.entries(limit=None)] == [EntryKind.DECISION]
 
 
-async def test_what_was_carried_out_is_not_carried_out_again_unasked(bench: Roundtable, code: Path) -> None:
+async def test_a_decision_that_was_applied_cannot_be_applied_twice(bench: Roundtable, code: Path) -> None:
     council = await decided(bench, claude=executing())
     later, decision = await apply(bench, council)
     assert notice_sentences(decision) == (), "one seat is what it takes"
@@ -193,7 +191,9 @@ async def test_what_was_carried_out_is_not_carried_out_again_unasked(bench: Roun
             await bench.meetings.find_session_to_apply(address)
 
 
-async def test_what_an_older_record_carried_out_by_id_is_known_too(bench: Roundtable, code: Path) -> None:
+async def test_a_decision_applied_in_an_older_record_by_id_cannot_be_applied_twice(
+    bench: Roundtable, code: Path
+) -> None:
     council = await decided(bench, claude=executing())
     by_id = {"of": council.session, "position": "Join the words with dashes", "by": "claude"}
     await Held(bench, claude=executing()).hold("apply", TASK, settings=by_id, answers=YES)
@@ -202,7 +202,7 @@ async def test_what_an_older_record_carried_out_by_id_is_known_too(bench: Roundt
             await bench.meetings.find_session_to_apply(address)
 
 
-async def test_what_was_undone_is_written_again_when_it_is_named(bench: Roundtable, code: Path) -> None:
+async def test_an_undone_change_can_be_applied_again_by_naming_its_session(bench: Roundtable, code: Path) -> None:
     council = await decided(bench, claude=executing())
     later, _ = await apply(bench, council)
     await bench.changes.undo()
@@ -221,7 +221,7 @@ async def test_what_was_undone_is_written_again_when_it_is_named(bench: Roundtab
             await bench.meetings.find_session_to_apply(address)
 
 
-async def test_what_is_written_again_after_an_undo_is_what_was_written_before(bench: Roundtable, code: Path) -> None:
+async def test_applying_again_after_an_undo_keeps_the_persons_choices_and_edits(bench: Roundtable, code: Path) -> None:
     """What the person left out stays out, and what they wrote themselves stays as they wrote it."""
     held = Held(bench, claude=[{"text": wrote({"slug.py": SLUG, "notes.txt": "one\n", "more.txt": "two\n"})}])
     choice = json.dumps({"rejected": ["more.txt#1"], "edited": {"notes.txt#1": "mine\n"}})
@@ -235,9 +235,7 @@ async def test_what_is_written_again_after_an_undo_is_what_was_written_before(be
     assert not (code / "more.txt").exists()
 
 
-async def test_a_secret_in_a_hunk_is_not_read_out_when_the_table_is_asked_about_it(
-    bench: Roundtable, code: Path
-) -> None:
+async def test_a_question_about_a_hunk_does_not_show_its_secrets_to_the_seats(bench: Roundtable, code: Path) -> None:
     secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
     write(code, {"old.py": f'TOKEN = "{secret}"\n'})
     git(code, "add", "-A")
@@ -250,7 +248,7 @@ async def test_a_secret_in_a_hunk_is_not_read_out_when_the_table_is_asked_about_
     assert secret not in prompt
 
 
-async def test_a_yes_to_all_ahead_covers_a_repair_of_what_would_only_work_with_uncommitted_files(
+async def test_advance_approval_covers_the_repair_of_a_change_that_relies_on_uncommitted_files(
     bench: Roundtable, code: Path
 ) -> None:
     """In the working tree the checks pass, thanks to a helper that the commit would not have."""
@@ -272,7 +270,7 @@ async def test_a_yes_to_all_ahead_covers_a_repair_of_what_would_only_work_with_u
     assert git(code, "status", "--porcelain") == "?? helper.py\n"
 
 
-async def test_a_yes_to_all_ahead_never_types_the_phrase(bench: Roundtable, code: Path) -> None:
+async def test_advance_approval_never_confirms_an_irreversible_deletion(bench: Roundtable, code: Path) -> None:
     write(code, {"notes.txt": "not in git\n"})
     reply = {"text": wrote({"slug.py": SLUG}) + "\nDELETE notes.txt\n"}
     decision = await Held(bench, claude=[reply]).hold("build", TASK, answers={**YES, "destroy": "confirm"})
@@ -282,9 +280,7 @@ async def test_a_yes_to_all_ahead_never_types_the_phrase(bench: Roundtable, code
     assert (code / "slug.py").read_text() == STUB
 
 
-async def test_the_phrase_for_a_file_that_destroys_when_it_is_run_does_not_speak_of_overwriting(
-    bench: Roundtable, code: Path
-) -> None:
+async def test_the_phrase_for_a_destructive_script_does_not_mention_overwriting(bench: Roundtable, code: Path) -> None:
     reply = wrote({"slug.py": SLUG, "Makefile": "clean:\n\trm -rf /\n"})
     held = Held(bench, claude=[{"text": reply}])
     await held.hold("build", TASK, settings={"dry_run": True})
@@ -309,7 +305,7 @@ async def test_the_phrase_for_a_file_that_destroys_when_it_is_run_does_not_speak
     ],
     ids=["what is left of the plan", "what the person wrote"],
 )
-async def test_the_phrase_is_that_of_what_was_taken(
+async def test_the_confirmation_phrase_covers_only_the_accepted_hunks(
     bench: Roundtable, code: Path, choice: dict[str, object], phrase: str
 ) -> None:
     write(code, {"slug.py": SLUG, **{f"{number}.txt": "old\n" for number in range(7)}})
@@ -324,7 +320,7 @@ async def test_the_phrase_is_that_of_what_was_taken(
     assert decision.next_step == "applied", decision_sentence(decision)
 
 
-async def test_a_file_the_tests_need_and_nobody_committed_is_told(bench: Roundtable, code: Path) -> None:
+async def test_the_decision_names_an_uncommitted_file_that_the_tests_need(bench: Roundtable, code: Path) -> None:
     test = (code / "test_slug.py").read_text()
     write(code, {"test_slug.py": f"from samples import SAMPLE\n{test}".replace('" Hello World "', "SAMPLE")})
     git(code, "commit", "-qam", "A sample")
@@ -339,7 +335,7 @@ async def test_a_file_the_tests_need_and_nobody_committed_is_told(bench: Roundta
 
 
 @pytest.mark.feature("S3.84")
-async def test_a_hunk_in_a_file_that_nobody_named_is_pointed_out(bench: Roundtable, code: Path) -> None:
+async def test_a_hunk_in_a_file_that_nobody_asked_for_is_flagged(bench: Roundtable, code: Path) -> None:
     changed = {"slug.py": SLUG, "README.md": "Slugs, and nothing else.\n", "test_slug.py": "# More.\n"}
     changed["test_slug.py"] += (code / "test_slug.py").read_text()
     changed["test_more.py"] = "from slug import slugify\n"
@@ -358,7 +354,7 @@ async def test_a_hunk_in_a_file_that_nobody_named_is_pointed_out(bench: Roundtab
 
 @pytest.mark.feature("S3.14", "S4.102", "S4.103")
 @pytest.mark.parametrize("kind", ["build", "apply"])
-async def test_who_writes_is_told_what_was_decided_and_a_decree_is_asked_about_before_the_change(
+async def test_seats_that_write_see_earlier_decisions_and_a_decree_is_asked_about_before_the_change(
     bench: Roundtable, code: Path, kind: str
 ) -> None:
     council = await decided(bench, claude=executing())

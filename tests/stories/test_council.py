@@ -20,7 +20,7 @@ async def rounds_of(house: House) -> list[str]:
     return list((await house.session()).rounds)
 
 
-async def test_unanimity_skips_the_debate_and_the_ballot() -> None:
+async def test_a_unanimous_council_skips_the_ballot_and_the_debate() -> None:
     house = table(
         claude=seat_script(answer("Use REST", 6)),
         gpt=seat_script(answer("use  rest.", 9, text="Plain HTTP is enough.")),
@@ -37,7 +37,7 @@ async def test_unanimity_skips_the_debate_and_the_ballot() -> None:
     assert len(house.voices.calls) == 3
 
 
-async def test_a_ballot_finds_that_different_words_mean_the_same() -> None:
+async def test_a_ballot_merges_differently_worded_positions_with_equal_meaning() -> None:
     house = table(
         claude=seat_script(answer("Use REST"), ratings(A="same", B="same", C="same")),
         gpt=seat_script(answer("Plain HTTP with JSON"), ratings(A="same", B="same", C="same")),
@@ -51,7 +51,7 @@ async def test_a_ballot_finds_that_different_words_mean_the_same() -> None:
     assert [proposal.authors for proposal in decision.proposals] == [("gpt", "claude", "gemini")]
 
 
-async def test_same_said_by_one_side_only_is_unclear_and_unclear_is_disagreement() -> None:
+async def test_a_one_sided_rating_of_same_counts_as_disagreement() -> None:
     house = table(
         claude=seat_script(answer("X"), ratings(A="opposed", B="same", C="same"), again("B")),
         gpt=seat_script(answer("Y"), ratings(A="same", B="opposed", C="opposed"), again("A")),
@@ -63,7 +63,7 @@ async def test_same_said_by_one_side_only_is_unclear_and_unclear_is_disagreement
     assert len(decision.proposals) == 3
 
 
-async def test_a_leader_everybody_can_live_with_needs_no_debate() -> None:
+async def test_a_leading_position_acceptable_to_all_needs_no_debate() -> None:
     house = table(
         claude=seat_script(answer("X"), ratings(A="opposed", B="same", C="acceptable")),
         gpt=seat_script(answer("X"), ratings(A="same", B="same", C="opposed")),
@@ -77,7 +77,7 @@ async def test_a_leader_everybody_can_live_with_needs_no_debate() -> None:
     assert await rounds_of(house) == ["council/1-blind", "council/2-ballot"]
 
 
-async def test_a_dispute_is_argued_out_and_the_blind_vote_stays_beside_the_result() -> None:
+async def test_a_disputed_question_is_debated_and_the_blind_vote_is_shown_with_the_result() -> None:
     house = House(DISPUTE)
     await house.open()
     decision = await house.run()
@@ -90,7 +90,7 @@ async def test_a_dispute_is_argued_out_and_the_blind_vote_stays_beside_the_resul
     assert "Position: **B (Use REST)**" in render_transcript(await house.session())
 
 
-async def test_debate_ends_when_nobody_moves() -> None:
+async def test_a_debate_ends_when_no_seat_changes_its_position() -> None:
     house = table(
         claude=seat_script(answer("X"), ratings(A="opposed", B="same", C="opposed"), again("B")),
         gpt=seat_script(answer("Y"), ratings(A="same", B="opposed", C="opposed"), again("A")),
@@ -107,7 +107,7 @@ async def test_debate_ends_when_nobody_moves() -> None:
     assert decision.text == "Because.", "who held is quoted with its argument, not with the word that it holds"
 
 
-async def test_a_flip_without_a_reason_is_conformity_and_counts_at_the_blind_position() -> None:
+async def test_a_seat_that_switches_without_a_reason_is_counted_at_its_blind_position() -> None:
     house = table(
         claude=seat_script(answer("X"), ratings(A="opposed", B="same", C="opposed"), again("B")),
         gpt=seat_script(answer("Y", text="Y is right."), ratings(A="same", B="opposed", C="opposed"), again("B")),
@@ -121,7 +121,7 @@ async def test_a_flip_without_a_reason_is_conformity_and_counts_at_the_blind_pos
     assert any("without a named reason" in notice for notice in notice_sentences(decision))
 
 
-async def test_options_vote_exactly_without_a_ballot() -> None:
+async def test_given_options_are_counted_exactly_without_a_ballot() -> None:
     house = table(
         claude=seat_script(answer("REST"), reconsider=again("A")),
         gpt=seat_script(answer("graphql"), reconsider=again("A", error="the client is a browser")),
@@ -134,7 +134,7 @@ async def test_options_vote_exactly_without_a_ballot() -> None:
     assert decision.blind_vote == {"A": 2, "B": 1}
 
 
-async def test_an_answer_that_is_no_option_is_not_counted() -> None:
+async def test_an_answer_outside_the_given_options_is_not_counted() -> None:
     house = table(
         claude=seat_script(answer("REST")),
         gpt=seat_script(answer("Something else")),
@@ -148,7 +148,7 @@ async def test_an_answer_that_is_no_option_is_not_counted() -> None:
     assert (await house.session()).turn("council/1-blind", "gpt").move is not None, "its words are kept all the same"
 
 
-async def test_a_tie_is_the_persons_to_break() -> None:
+async def test_the_person_breaks_a_tie() -> None:
     house = table(
         claude=seat_script(answer("X"), ratings(A="opposed", B="same"), again("B")),
         gpt=seat_script(answer("Y"), ratings(A="same", B="opposed"), again("A")),
@@ -160,7 +160,7 @@ async def test_a_tie_is_the_persons_to_break() -> None:
     assert decision_sentence(decision).startswith("The person chose A")
 
 
-async def test_a_tie_left_alone_stays_a_tie() -> None:
+async def test_a_tie_that_nobody_breaks_remains_a_tie() -> None:
     house = table(
         claude=seat_script(answer("X"), ratings(A="opposed", B="same"), again("B")),
         gpt=seat_script(answer("Y"), ratings(A="same", B="opposed"), again("A")),
@@ -173,7 +173,7 @@ async def test_a_tie_left_alone_stays_a_tie() -> None:
     assert answers["choose"].by == "headless default"
 
 
-async def test_one_seat_is_labelled_a_single_opinion() -> None:
+async def test_a_decision_by_one_seat_is_labelled_a_single_opinion() -> None:
     house = table(claude=seat_script(answer("X")))
     await house.open(seats=("claude",))
     decision = await house.run()
@@ -181,7 +181,7 @@ async def test_one_seat_is_labelled_a_single_opinion() -> None:
     assert notice_sentences(decision) == ("This is a single opinion, not an agreement.",)
 
 
-async def test_a_reply_nobody_can_read_never_counts_as_agreement() -> None:
+async def test_an_unreadable_reply_never_counts_as_agreement() -> None:
     house = table(
         claude=seat_script(answer("X")),
         gpt=seat_script("I agree with everybody!"),
@@ -197,7 +197,7 @@ async def test_a_reply_nobody_can_read_never_counts_as_agreement() -> None:
         assert move.verdict.parse is ParseStatus.FAILED
 
 
-async def test_a_seat_that_fails_in_the_last_round_is_not_counted_with_its_old_vote() -> None:
+async def test_a_seat_that_fails_in_the_last_round_is_not_counted_with_its_earlier_vote() -> None:
     broken = seat_script(answer("X"), ratings(A="opposed", B="same", C="same"))
     broken["turns"].append({"round": "*reconsider", "fault": "server"})
     house = table(
@@ -212,7 +212,7 @@ async def test_a_seat_that_fails_in_the_last_round_is_not_counted_with_its_old_v
     assert [(absence.seat, absence.fault.kind.value) for absence in decision.missing] == [("gemini", "server")]
 
 
-async def test_a_round_without_a_quorum_leaves_the_decision_to_the_round_before() -> None:
+async def test_a_round_without_a_quorum_leaves_the_decision_to_the_previous_round() -> None:
     failing: list[dict[str, Any]] = [{"round": "*reconsider", "fault": "server"}]
     claude = seat_script(answer("X"), ratings(A="opposed", B="same", C="same"))
     gemini = seat_script(answer("X"), ratings(A="opposed", B="same", C="same"))
@@ -233,7 +233,7 @@ async def test_a_round_without_a_quorum_leaves_the_decision_to_the_round_before(
     )
 
 
-async def test_a_budget_stops_at_a_round_boundary_with_a_valid_result() -> None:
+async def test_a_budget_stops_a_meeting_between_rounds_with_a_valid_result() -> None:
     house = House(DISPUTE)
     await house.open(limits=Limits(retries=0, budget_tokens=1))
     decision = await house.run()

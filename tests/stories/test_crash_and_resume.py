@@ -90,7 +90,7 @@ def _settled(records: list[Recorded]) -> set[str]:
 
 @pytest.mark.parametrize("scene", SCENES)
 @pytest.mark.feature("S1.34")
-async def test_killed_after_every_fact(scene: str) -> None:
+async def test_a_council_killed_after_any_fact_resumes_to_the_expected_decision(scene: str) -> None:
     whole, expected = await _uninterrupted(scene)
     facts = len(await whole.records()) - 1
     assert facts > 8
@@ -109,7 +109,7 @@ async def test_killed_after_every_fact(scene: str) -> None:
 
 
 @pytest.mark.parametrize("scene", SCENES)
-async def test_only_calls_in_flight_are_repeated(scene: str) -> None:
+async def test_resume_repeats_only_the_calls_that_were_in_flight(scene: str) -> None:
     whole, _ = await _uninterrupted(scene)
     facts = len(await whole.records()) - 1
     for lifetime in range(facts):
@@ -124,7 +124,7 @@ async def test_only_calls_in_flight_are_repeated(scene: str) -> None:
             assert turn in in_flight or turn not in asked
 
 
-async def test_a_finished_effect_is_never_done_again() -> None:
+async def test_resume_never_repeats_a_completed_effect() -> None:
     whole, _ = await _uninterrupted("every kind of step")
     facts = len(await whole.records()) - 1
     for lifetime in range(facts):
@@ -136,7 +136,7 @@ async def test_a_finished_effect_is_never_done_again() -> None:
             assert house.performer.recovered, "a step cut in half was not looked at before doing it again"
 
 
-async def test_killed_twice() -> None:
+async def test_a_session_killed_twice_still_resumes() -> None:
     _, expected = await _uninterrupted("a dispute")
     for first in range(1, 24, 3):
         for second in range(1, 12, 2):

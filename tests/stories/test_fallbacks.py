@@ -65,7 +65,7 @@ def failing(kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.feature("S3.21", "S3.77")
-async def test_the_next_voice_answers_and_the_decision_says_so() -> None:
+async def test_a_fallback_voice_answers_and_the_decision_says_so() -> None:
     chains = Chains(cli=failing("crashed"), anthropic=GOOD)
     house = House(GOOD, other_voices=chains)
     await house.open(chain=CHAIN, limits=LIMITS)
@@ -85,7 +85,7 @@ async def test_the_next_voice_answers_and_the_decision_says_so() -> None:
     assert {record.event.voice for record in records if isinstance(record.event, MoveMade)} == {"anthropic:claude"}
 
 
-async def test_each_seat_is_told_its_own_cause_and_every_voice_that_was_skipped() -> None:
+async def test_each_seat_reports_its_cause_and_every_skipped_voice() -> None:
     causes = {"claude": "server", "gpt": "refused", "gemini": "refused"}
     first = {"seats": {seat: failing(kind) for seat, kind in causes.items()}}
     chains = Chains(cli=first, anthropic=failing("context_overflow"), embedded=GOOD)
@@ -97,13 +97,13 @@ async def test_each_seat_is_told_its_own_cause_and_every_voice_that_was_skipped(
         assert "Nor was anthropic:claude to be had: planted context_overflow" in substitution.sentence
 
 
-async def test_nobody_is_substituted_where_the_first_voice_answers() -> None:
+async def test_no_fallback_is_reported_if_the_first_voice_answers() -> None:
     house = House(GOOD, other_voices=Chains(cli=GOOD, anthropic=GOOD))
     await house.open(chain=CHAIN, limits=LIMITS)
     assert (await house.run()).substitutions == ()
 
 
-async def test_a_voice_that_is_not_there_is_looked_for_once_a_run() -> None:
+async def test_a_voice_with_a_permanent_fault_is_tried_once_per_run() -> None:
     """A missing program, a wrong key or an empty account will not have mended itself by the next round."""
     chains = Chains(cli=failing("unauthorized"), anthropic=DISPUTE)
     house = House(DISPUTE, other_voices=chains)
@@ -117,7 +117,7 @@ async def test_a_voice_that_is_not_there_is_looked_for_once_a_run() -> None:
     assert all("unauthorized" in substitution.fault.message for substitution in decision.substitutions)
 
 
-async def test_everybody_knows_why_a_voice_is_passed_over() -> None:
+async def test_a_voice_that_failed_for_one_seat_is_skipped_by_the_others_with_the_reason() -> None:
     """Asked one by one, only the first seat finds out that the key is wrong; the others are spared the call."""
     chains = Chains(cli=failing("unauthorized"), anthropic=GOOD)
     house = House(GOOD, other_voices=chains)
@@ -128,7 +128,7 @@ async def test_everybody_knows_why_a_voice_is_passed_over() -> None:
     assert len(decision.substitutions) == 3
 
 
-async def test_a_passing_trouble_is_tried_again_in_the_next_round() -> None:
+async def test_a_voice_with_a_transient_fault_is_tried_again_in_the_next_round() -> None:
     busy = {"round": "*1-blind", "fault": "overloaded", "message": "busy"}
     later = {seat: {"turns": [busy, *part["turns"][1:]]} for seat, part in DISPUTE["seats"].items()}
     chains = Chains(cli={"seats": later}, anthropic=DISPUTE)
@@ -138,7 +138,7 @@ async def test_a_passing_trouble_is_tried_again_in_the_next_round() -> None:
     assert {substitution.rounds for substitution in decision.substitutions} == {("council/1-blind",)}
 
 
-async def test_a_silent_voice_leaves_time_for_the_next_one() -> None:
+async def test_a_silent_voice_is_abandoned_in_time_for_its_fallback() -> None:
     chains = Chains(cli={"turns": [{"hang": True}]}, anthropic=GOOD)
     house = House(GOOD, other_voices=chains)
     await house.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=4))
@@ -147,7 +147,7 @@ async def test_a_silent_voice_leaves_time_for_the_next_one() -> None:
     assert {substitution.fault.kind for substitution in decision.substitutions} == {FaultKind.TIMEOUT}
 
 
-async def test_a_voice_that_falls_silent_in_mid_sentence_leaves_time_too() -> None:
+async def test_a_voice_that_stops_in_mid_sentence_is_abandoned_in_time_for_its_fallback() -> None:
     chains = Chains(cli={"turns": [{"hang": True, "text": "Well, I would say", "after": 2}]}, anthropic=GOOD)
     house = House(GOOD, other_voices=chains)
     await house.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=4))
@@ -157,7 +157,7 @@ async def test_a_voice_that_falls_silent_in_mid_sentence_leaves_time_too() -> No
     assert {(failure.fault.kind, failure.partial) for failure in failures} == {(FaultKind.TIMEOUT, "Well, I")}
 
 
-async def test_waiting_for_ones_turn_is_not_silence() -> None:
+async def test_waiting_in_the_queue_does_not_count_as_silence() -> None:
     """One call at a time, each as long as a seat's share: those who wait have not been silent."""
     one_by_one = Queued({"defaults": {"latency": 0.35}, **GOOD})
     house = House(GOOD, other_voices=one_by_one)
@@ -190,7 +190,7 @@ class Queued:
         await self._voice.close()
 
 
-async def test_a_voice_that_speaks_is_not_interrupted_for_the_next_one() -> None:
+async def test_a_voice_that_is_speaking_is_not_interrupted_for_its_fallback() -> None:
     """It begins at once and is done after more than its half of the seat's two seconds."""
     chains = Chains(cli={"defaults": {"rate": 8}, **GOOD}, anthropic=GOOD)
     house = House(GOOD, other_voices=chains)
@@ -200,7 +200,7 @@ async def test_a_voice_that_speaks_is_not_interrupted_for_the_next_one() -> None
     assert min(move.timing.total for move in (await house.session()).rounds["council/1-blind"].moves()) > 0.5
 
 
-async def test_one_budget_of_retries_for_the_whole_chain() -> None:
+async def test_all_voices_of_a_seat_share_one_retry_budget() -> None:
     chains = Chains(cli=failing("server"), anthropic=failing("server"), embedded=failing("server"))
     house = House(GOOD, other_voices=chains)
     await house.open(chain=CHAIN, limits=msgspec.structs.replace(LIMITS, retries=2))
@@ -212,7 +212,7 @@ async def test_one_budget_of_retries_for_the_whole_chain() -> None:
     assert len(failures) == len(chains.calls)
 
 
-async def test_a_resumed_session_still_knows_who_was_substituted() -> None:
+async def test_a_resumed_session_still_reports_fallbacks() -> None:
     whole = House(DISPUTE, other_voices=Chains(cli=failing("crashed"), anthropic=DISPUTE))
     await whole.open(chain=CHAIN, limits=LIMITS)
     expected = (await whole.run()).substitutions
@@ -228,7 +228,7 @@ async def test_a_resumed_session_still_knows_who_was_substituted() -> None:
 
 
 @pytest.mark.parametrize(("sequential", "most"), [(True, 1), (False, 3)])
-async def test_one_at_a_time_for_free_tiers(sequential: bool, most: int) -> None:
+async def test_seats_can_be_asked_one_at_a_time_for_rate_limited_plans(sequential: bool, most: int) -> None:
     slow = {"defaults": {"latency": 0.05}, **DISPUTE}
     chains = Chains(cli=slow)
     house = House(slow, other_voices=chains)
@@ -239,7 +239,7 @@ async def test_one_at_a_time_for_free_tiers(sequential: bool, most: int) -> None
     assert decision.position == "Use REST"
 
 
-async def test_seats_asked_one_by_one_still_answer_blind() -> None:
+async def test_seats_asked_one_at_a_time_still_answer_blind() -> None:
     chains = Chains(cli=GOOD)
     house = House(GOOD, other_voices=chains)
     await house.open(chain=("cli:claude",), limits=msgspec.structs.replace(LIMITS, sequential=True))
@@ -248,7 +248,7 @@ async def test_seats_asked_one_by_one_still_answer_blind() -> None:
     assert all("Use REST" not in message.text for message in last.messages)
 
 
-async def test_seats_asked_one_by_one_share_no_deadline() -> None:
+async def test_seats_asked_one_at_a_time_each_have_their_own_deadline() -> None:
     """Three seats of 0.3 s fit into a round of 0.5 s when each has its own."""
     slow = {"defaults": {"latency": 0.3}, **GOOD}
     house = House(slow, other_voices=Chains(cli=slow))

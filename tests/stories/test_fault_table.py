@@ -66,7 +66,7 @@ def requests_by_turn(server: FaultServer, model: str) -> list[int]:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_one_failing_seat_is_named_and_the_others_decide(desk: Roundtable, rest: FaultServer, fault: str) -> None:
+async def test_a_failing_seat_is_named_and_the_others_decide(desk: Roundtable, rest: FaultServer, fault: str) -> None:
     kind, limits, most = FAULTS[fault]
     decision = await decided(desk, limits, claude="rest:good", gpt=f"rest:{fault}", gemini="rest:good")
     assert decision.outcome is Outcome.REACHED
@@ -80,7 +80,7 @@ async def test_one_failing_seat_is_named_and_the_others_decide(desk: Roundtable,
 
 
 @pytest.mark.parametrize("fault", ["500", "hang"])
-async def test_a_fault_that_lasts_through_a_debate_costs_its_budget_once_a_turn(
+async def test_a_fault_in_every_round_of_a_debate_uses_the_retry_budget_once_per_turn(
     desk: Roundtable, rest: FaultServer, fault: str
 ) -> None:
     kind, limits, most = FAULTS[fault]

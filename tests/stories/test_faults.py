@@ -29,7 +29,7 @@ def failing(kind: FaultKind, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("seat", SEATS)
 @pytest.mark.parametrize("kind", FaultKind)
-async def test_one_seat_fails(kind: FaultKind, seat: str) -> None:
+async def test_a_meeting_decides_although_one_seat_fails(kind: FaultKind, seat: str) -> None:
     house = House({"seats": {name: failing(kind) if name == seat else GOOD for name in SEATS}})
     await house.open(limits=QUICK)
     decision = await house.run()
@@ -43,7 +43,7 @@ async def test_one_seat_fails(kind: FaultKind, seat: str) -> None:
 
 
 @pytest.mark.parametrize("kind", FaultKind)
-async def test_all_seats_fail(kind: FaultKind) -> None:
+async def test_a_meeting_in_which_all_seats_fail_decides_nothing(kind: FaultKind) -> None:
     house = House({"seats": {name: failing(kind) for name in SEATS}})
     await house.open(limits=QUICK)
     decision = await house.run()
@@ -53,7 +53,7 @@ async def test_all_seats_fail(kind: FaultKind) -> None:
     assert (await house.session()).ended
 
 
-async def test_every_pair_of_faults_together() -> None:
+async def test_a_meeting_handles_every_pair_of_faults() -> None:
     for one, other in itertools.combinations(FaultKind, 2):
         house = House({"seats": {"claude": failing(one), "gpt": failing(other), "gemini": GOOD}})
         await house.open(limits=QUICK)
@@ -63,7 +63,7 @@ async def test_every_pair_of_faults_together() -> None:
         assert {absence.seat: absence.fault.kind for absence in decision.missing} == {"claude": one, "gpt": other}
 
 
-async def test_a_lone_survivor_is_a_single_opinion_when_the_quorum_allows_it() -> None:
+async def test_a_single_remaining_seat_is_a_single_opinion_if_the_quorum_allows_it() -> None:
     house = House({"seats": {"claude": failing(FaultKind.SERVER), "gpt": failing(FaultKind.QUOTA), "gemini": GOOD}})
     limits = Limits(retries=0, quorum=Quorum(seats=1))
     await house.open(limits=limits)
@@ -74,7 +74,7 @@ async def test_a_lone_survivor_is_a_single_opinion_when_the_quorum_allows_it() -
 
 
 @pytest.mark.feature("S4.97")
-async def test_a_hung_seat_costs_its_timeout_and_no_more() -> None:
+async def test_a_seat_that_hangs_costs_only_its_timeout() -> None:
     hung = {"turns": [{"hang": True, "text": "I was about to say", "after": 3}]}
     house = House({"seats": {"claude": hung, "gpt": GOOD, "gemini": GOOD}})
     await house.open(limits=msgspec.structs.replace(QUICK, seat_timeout=2))
@@ -85,7 +85,7 @@ async def test_a_hung_seat_costs_its_timeout_and_no_more() -> None:
     assert missed.partial == "I was about"
 
 
-async def test_empty_answers_are_never_a_voice() -> None:
+async def test_empty_answers_never_count() -> None:
     house = House({"seats": {"claude": {"turns": [{"text": "  \n "}]}, "gpt": GOOD, "gemini": GOOD}})
     await house.open(limits=QUICK)
     decision = await house.run()
@@ -93,7 +93,7 @@ async def test_empty_answers_are_never_a_voice() -> None:
     assert decision.counted == ("gpt", "gemini")
 
 
-async def test_thoughts_without_an_answer_are_never_a_voice_and_stay_on_the_record() -> None:
+async def test_reasoning_without_an_answer_never_counts_and_is_recorded() -> None:
     thoughts = f"<think>\nI would say:\n{answer('Use REST')}"
     house = House({"seats": {"claude": {"turns": [{"text": thoughts}]}, "gpt": GOOD, "gemini": GOOD}})
     await house.open(limits=QUICK)
@@ -106,7 +106,7 @@ async def test_thoughts_without_an_answer_are_never_a_voice_and_stay_on_the_reco
     assert failed.usage.output_tokens, "it was paid for"
 
 
-async def test_transient_faults_are_retried_in_one_place_and_each_is_on_the_record() -> None:
+async def test_each_retry_of_a_transient_fault_is_recorded() -> None:
     flaky = {"turns": [{"fault": "overloaded", "times": 2}, {"text": answer("Use REST")}]}
     house = House({"seats": {"claude": flaky, "gpt": GOOD, "gemini": GOOD}})
     await house.open(limits=Limits(retries=2, retry_delay=0.001))
@@ -117,7 +117,7 @@ async def test_transient_faults_are_retried_in_one_place_and_each_is_on_the_reco
     assert all(failure.delay is not None for failure in failures)
 
 
-async def test_retry_after_beyond_the_seats_time_is_not_waited_for() -> None:
+async def test_a_retry_after_longer_than_the_seats_timeout_is_not_waited_for() -> None:
     house = House({"seats": {"claude": failing(FaultKind.RATE_LIMITED, retry_after=3600), "gpt": GOOD, "gemini": GOOD}})
     await house.open(limits=QUICK)
     decision = await asyncio.wait_for(house.run(), 10)
@@ -157,7 +157,7 @@ class Broken:
 
 
 @pytest.mark.parametrize("first", ["gone", "raises", "endless"])
-async def test_the_next_voice_of_the_chain_speaks_and_the_record_says_so(first: str) -> None:
+async def test_the_record_names_the_fallback_voice_that_answered(first: str) -> None:
     house = House({}, other_voices=Chain())
     await house.open(limits=Limits(retries=0), chain=(first, "good"))
     decision = await house.run()
@@ -175,7 +175,7 @@ async def _slow(table: Table) -> Decision:
 
 
 @pytest.mark.feature("S1.91", "S1.89")
-async def test_a_round_deadline_closes_the_round_and_the_late_answer_is_stored_but_not_counted() -> None:
+async def test_an_answer_after_the_round_deadline_is_stored_but_not_counted() -> None:
     house = House({"turns": [{"seat": "claude", "text": "Late.", "latency": 0.4}, {"seat": "g*", "text": "Soon."}]})
     house.meeting = MeetingRules("slow", 1, _slow)
     await house.open(limits=Limits(retries=0, seat_timeout=5, round_deadline=0.15))
@@ -190,7 +190,7 @@ async def test_a_round_deadline_closes_the_round_and_the_late_answer_is_stored_b
     assert [move.seat for move in record.result(record.closed).moves] == ["gpt", "gemini"]
 
 
-async def test_a_round_may_close_on_quorum() -> None:
+async def test_a_round_can_close_as_soon_as_the_quorum_is_reached() -> None:
     house = House({"seats": {"claude": {"turns": [{"hang": True}]}, "gpt": GOOD, "gemini": GOOD}})
     await house.open(limits=Limits(retries=0, seat_timeout=60, round_deadline=60, close_on_quorum=True))
     decision = await asyncio.wait_for(house.run(), 10)
@@ -201,7 +201,7 @@ async def test_a_round_may_close_on_quorum() -> None:
     assert any(isinstance(record.event, SeatMissed) for record in await house.records()), "the hung turn is settled too"
 
 
-async def test_an_essential_seat_that_is_missing_loses_the_quorum() -> None:
+async def test_the_quorum_is_lost_if_a_required_seat_is_missing() -> None:
     house = House({"seats": {"claude": failing(FaultKind.QUOTA), "gpt": GOOD, "gemini": GOOD}})
     await house.open(limits=Limits(retries=0, quorum=Quorum(seats=2, essential=("claude",))))
     assert (await house.run()).outcome is Outcome.INSUFFICIENT

@@ -55,7 +55,7 @@ def hostile(tmp_path: Path) -> Path:
 
 
 @pytest.mark.feature("S3.84")
-async def test_a_discussion_only_reads_a_hostile_project_and_decides_by_the_seats_alone(
+async def test_a_discussion_in_a_hostile_project_only_reads_files_and_counts_only_the_seats(
     hostile: Path, tmp_path: Path
 ) -> None:
     everything = [
@@ -100,7 +100,7 @@ async def test_a_discussion_only_reads_a_hostile_project_and_decides_by_the_seat
     assert shown.count("</context>") == shown.count("\n</context>\n") + shown.endswith("</context>")
 
 
-async def test_a_readme_that_asks_for_a_vote_changes_nobodys_stance(hostile: Path, tmp_path: Path) -> None:
+async def test_a_readme_that_asks_for_a_vote_changes_no_seats_vote(hostile: Path, tmp_path: Path) -> None:
     places = Places(tmp_path / "home", tmp_path / "home")
     quoting = {"text": f"The README says:\n> {INJECTION}\n\n{answer('Keep it')}"}
     async with await Roundtable.open(hostile, places) as desk:
@@ -112,7 +112,7 @@ async def test_a_readme_that_asks_for_a_vote_changes_nobodys_stance(hostile: Pat
     assert [turn.move.verdict.position for turn in moves if turn.move] == ["Keep it", "Keep it"]
 
 
-def test_the_command_line_holds_a_meeting_there_and_shows_nothing_it_should_not(hostile: Path, tmp_path: Path) -> None:
+def test_a_meeting_in_a_hostile_project_leaks_nothing_on_the_command_line(hostile: Path, tmp_path: Path) -> None:
     cli = Cli(tmp_path / "elsewhere")
     cli.work = hostile
     script = {"seats": {name: {"turns": [knight(9), knight(9)]} for name in ("a", "b")}}

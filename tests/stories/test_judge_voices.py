@@ -67,7 +67,7 @@ def judged_by(session: Session) -> dict[str, str]:
 
 
 @pytest.mark.feature("S0.128")
-async def test_a_seat_named_on_the_fly_judges_through_the_cheaper_model_of_its_endpoint(town: Town) -> None:
+async def test_a_seat_given_on_the_command_line_judges_through_its_endpoints_cheaper_model(town: Town) -> None:
     async with await town.desk('judge_model = "small"', 'judge_model = "tiny"') as desk:
         id, decision = await hold(desk, agenda(*SEATS))
         session = await desk.sessions.get(id)
@@ -79,7 +79,7 @@ async def test_a_seat_named_on_the_fly_judges_through_the_cheaper_model_of_its_e
 
 
 @pytest.mark.feature("S0.146")
-async def test_a_person_chooses_the_voice_that_a_seat_judges_through(town: Town) -> None:
+async def test_the_judge_voice_of_a_seat_is_configurable(town: Town) -> None:
     chosen = '[seats.claude]\nvoices = ["near:large"]\njudge = "far:exact"\n[seats.gpt]\nvoices = ["far:large"]'
     async with await town.desk('judge_model = "small"', more=chosen) as desk:
         id, _ = await hold(desk, agenda())
@@ -88,7 +88,7 @@ async def test_a_person_chooses_the_voice_that_a_seat_judges_through(town: Town)
     assert "small" not in {request.model for request in town.near.seen}
 
 
-async def test_a_judges_voice_that_fails_is_replaced_by_the_seats_own_and_that_is_told(town: Town) -> None:
+async def test_a_failing_judge_voice_is_replaced_by_the_seats_own_with_a_notice(town: Town) -> None:
     async with await town.desk('judge_model = "503"') as desk:
         id, decision = await hold(desk, agenda(*SEATS))
         session = await desk.sessions.get(id)
@@ -103,7 +103,7 @@ async def test_a_judges_voice_that_fails_is_replaced_by_the_seats_own_and_that_i
     assert "near:503" in phrases.describe_substitutions(session)[0]
 
 
-async def test_a_meeting_in_which_nobody_judges_knows_no_judges(town: Town) -> None:
+async def test_a_meeting_without_a_judge_has_no_judge_voices(town: Town) -> None:
     town.near.text = town.far.text = answer("Use REST")
     async with await town.desk('judge_model = "small"') as desk:
         id, _ = await hold(desk, agenda(*SEATS, meeting="council"))
@@ -120,9 +120,7 @@ async def test_a_meeting_in_which_nobody_judges_knows_no_judges(town: Town) -> N
         ("google", "gemini-3.8-flash", "gemini-3.5-flash-lite"),
     ],
 )
-def test_who_speaks_through_a_shipped_endpoint_judges_through_its_cheaper_model(
-    endpoint: str, model: str, judge: str
-) -> None:
+def test_a_seat_of_a_shipped_endpoint_judges_through_its_cheaper_model(endpoint: str, model: str, judge: str) -> None:
     """Those the source document names, but for Gemini: the 1.5 models are shut down, and their maker names these."""
     shipped = load_shipped_endpoints()
     assert shipped[endpoint].default_model == model
@@ -135,17 +133,17 @@ def test_who_speaks_through_a_shipped_endpoint_judges_through_its_cheaper_model(
     "voices",
     [("cli:claude", "anthropic:claude-sonnet-4-6"), ("embedded:smollm2-135m",), ("script:s.toml",), ("ollama:x",), ()],
 )
-def test_agents_and_what_runs_on_this_machine_judge_through_their_own_voice(voices: tuple[str, ...]) -> None:
+def test_agents_and_local_models_judge_through_their_own_voice(voices: tuple[str, ...]) -> None:
     (seat,) = assign_judge_voices([Seat("one", voices)], load_shipped_endpoints())
     assert seat.voice_chain(judging=True) == voices
 
 
-def test_who_speaks_through_the_cheaper_model_already_has_no_other() -> None:
+def test_a_seat_that_already_uses_the_cheaper_model_judges_through_it() -> None:
     (seat,) = assign_judge_voices([Seat("one", ("openai:gpt-4o-mini",))], load_shipped_endpoints())
     assert seat.judge == ""
 
 
-async def test_no_money_means_no_paid_judge_either(town: Town) -> None:
+async def test_a_budget_of_zero_excludes_a_paid_judge_voice(town: Town) -> None:
     free = [Seat("claude", ("near:large",), judge="far:exact"), Seat("gpt", ("near:large",))]
     broke = msgspec.structs.replace(LIMITS, budget_usd=0.0)
     async with await town.desk("local = true") as desk:
@@ -154,7 +152,7 @@ async def test_no_money_means_no_paid_judge_either(town: Town) -> None:
         assert await desk.meetings.open(agenda(*free, meeting="council", limits=broke))
 
 
-async def test_a_quote_prices_what_is_judged_by_the_judges_voice(town: Town) -> None:
+async def test_a_quote_prices_judging_by_the_judge_voice(town: Town) -> None:
     lines = 'dialect = "anthropic"\nprices = "anthropic"'
     async with await town.desk(lines) as desk:
 
@@ -174,7 +172,7 @@ async def test_a_quote_prices_what_is_judged_by_the_judges_voice(town: Town) -> 
         assert {seat.judge for seat in made.seats} == {"far:odd"}
 
 
-async def test_the_doctor_looks_at_the_judges_voice_and_its_absence_is_no_harm(town: Town) -> None:
+async def test_the_doctor_command_checks_the_judge_voice_and_tolerates_a_missing_one(town: Town) -> None:
     seats = '[seats.claude]\nvoices = ["near:large"]\n[seats.gpt]\nvoices = ["far:large"]\njudge = "nowhere:x"'
     async with await town.desk('judge_model = "small"', more=seats) as desk:
         found = (await check_seat_voices(desk.parts)).participants

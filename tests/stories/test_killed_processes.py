@@ -116,7 +116,9 @@ def edit_everything(terminal: Terminal, upgraded: Path) -> None:
 
 
 @pytest.mark.parametrize("seq", sample([1, 2, 3, 5, 8, 11, 14, 17, 20, 23, EVENTS - 1]))
-def test_killed_for_real_then_resumed_after_everything_was_edited(tmp_path: Path, upgraded: Path, seq: int) -> None:
+def test_a_killed_process_resumes_although_files_and_config_were_edited(
+    tmp_path: Path, upgraded: Path, seq: int
+) -> None:
     terminal = Terminal(tmp_path)
     kill_at(terminal.discuss(), seq)
     before = terminal.facts()

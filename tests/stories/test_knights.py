@@ -53,7 +53,7 @@ DIVIDED = {"claude": [turn(9)], "gpt": [turn(4, text="It will not scale.")], "ge
 
 
 @pytest.mark.feature("S3.2", "S3.17", "S3.54", "S3.79")
-async def test_consensus_is_every_score_of_a_round_at_nine_or_more() -> None:
+async def test_knights_reach_consensus_if_every_score_of_a_round_is_at_least_nine() -> None:
     house = table(**AGREED)
     await house.open()
     decision = await house.run()
@@ -66,7 +66,7 @@ async def test_consensus_is_every_score_of_a_round_at_nine_or_more() -> None:
 
 @pytest.mark.feature("S3.53", "S3.52")
 @pytest.mark.parametrize("score", [8, 6, 5, 0])
-async def test_a_single_score_below_the_threshold_keeps_the_table_from_consensus(score: int) -> None:
+async def test_one_score_below_the_threshold_prevents_consensus(score: int) -> None:
     house = table(claude=[turn(9)], gpt=[turn(score)], gemini=[turn(10)])
     await house.open(settings={"rounds": 2})
     decision = await house.run()
@@ -75,7 +75,7 @@ async def test_a_single_score_below_the_threshold_keeps_the_table_from_consensus
 
 
 @pytest.mark.feature("S3.55")
-async def test_a_nine_with_a_blocking_issue_is_not_consensus() -> None:
+async def test_a_score_of_nine_with_a_blocking_issue_prevents_consensus() -> None:
     house = table(claude=[turn(9)], gpt=[turn(9, blocking("will lose all data"), text="No backup.")], gemini=[turn(9)])
     await house.open(settings={"rounds": 2})
     decision = await house.run()
@@ -86,14 +86,14 @@ async def test_a_nine_with_a_blocking_issue_is_not_consensus() -> None:
 
 @pytest.mark.feature("S3.55")
 @pytest.mark.parametrize(("pending_blocks", "outcome"), [("marked", "reached"), ("any", "deadlock")])
-async def test_whether_an_unmarked_issue_blocks_is_a_setting(pending_blocks: str, outcome: str) -> None:
+async def test_a_setting_says_whether_an_unmarked_issue_blocks_consensus(pending_blocks: str, outcome: str) -> None:
     house = table(claude=[turn(9)], gpt=[turn(9, "naming is open")], gemini=[turn(9)])
     await house.open(settings={"rounds": 1, "pending_blocks": pending_blocks})
     assert (await house.run()).outcome == outcome
 
 
 @pytest.mark.feature("S3.55", "S3.48")
-async def test_a_crashed_knights_old_score_never_counts() -> None:
+async def test_the_earlier_score_of_a_crashed_knight_never_counts() -> None:
     house = table(claude=[turn(8), turn(9)], gpt=[turn(10), {"fault": "server"}], gemini=[turn(9)])
     await house.open(settings={"rounds": 2})
     decision = await house.run()
@@ -103,7 +103,7 @@ async def test_a_crashed_knights_old_score_never_counts() -> None:
     assert decision.counted == ("claude", "gemini")
 
 
-async def test_a_knight_that_was_switched_off_is_no_longer_waited_for() -> None:
+async def test_consensus_does_not_wait_for_a_knight_that_was_switched_off() -> None:
     house = table(claude=[turn(8), turn(9)], gpt=[turn(2)], gemini=[turn(9)])
     await house.open(settings={"rounds": 2, "warn_after": 1}, headless=False)
     running = asyncio.create_task(house.run())
@@ -116,7 +116,7 @@ async def test_a_knight_that_was_switched_off_is_no_longer_waited_for() -> None:
 
 
 @pytest.mark.feature("S3.48", "S3.47", "S3.46")
-async def test_the_scores_are_looked_at_after_every_round() -> None:
+async def test_knights_check_for_consensus_after_every_round() -> None:
     house = table(claude=[turn(7), turn(8), turn(9)], gpt=[turn(9)], gemini=[turn(9)])
     await house.open()
     decision = await house.run()
@@ -127,7 +127,7 @@ async def test_the_scores_are_looked_at_after_every_round() -> None:
 
 
 @pytest.mark.feature("S3.16", "S3.76")
-async def test_they_speak_in_turn_by_priority_and_then_in_an_order_drawn_by_lot() -> None:
+async def test_knights_speak_by_priority_first_and_in_random_order_in_later_rounds() -> None:
     house = table(**DIVIDED)
     chairs = {"claude": 3, "gpt": 1, "gemini": 2}
     await house.open(seats=[Seat(name, ("script:test",), priority=place) for name, place in chairs.items()])
@@ -140,7 +140,7 @@ async def test_they_speak_in_turn_by_priority_and_then_in_an_order_drawn_by_lot(
 
 
 @pytest.mark.feature("S3.16", "S3.47")
-async def test_each_reads_who_spoke_before_under_their_names() -> None:
+async def test_each_knight_reads_the_earlier_speakers_under_their_names() -> None:
     house = table(claude=[turn(9, text="Cut it in two.")], gpt=[turn(4, text="Leave it.")], gemini=[turn(9)])
     await house.open(settings={"rounds": 2})
     await house.run()
@@ -152,7 +152,7 @@ async def test_each_reads_who_spoke_before_under_their_names() -> None:
 
 
 @pytest.mark.feature("S3.1", "S3.5")
-async def test_no_seat_is_king_and_code_presides() -> None:
+async def test_no_seat_presides_over_the_knights() -> None:
     house = table(**AGREED)
     await house.open()
     await house.run()
@@ -164,7 +164,7 @@ async def test_no_seat_is_king_and_code_presides() -> None:
 
 
 @pytest.mark.feature("S3.44")
-async def test_the_prompts_forbid_copying_and_never_ask_for_a_higher_score() -> None:
+async def test_the_knights_prompts_forbid_copying_and_never_ask_for_a_higher_score() -> None:
     house = table(**DIVIDED)
     await house.open(settings={"rounds": 2})
     await house.run()
@@ -175,7 +175,7 @@ async def test_the_prompts_forbid_copying_and_never_ask_for_a_higher_score() -> 
 
 
 @pytest.mark.feature("S3.72")
-async def test_the_discussion_is_held_in_the_language_that_was_set() -> None:
+async def test_knights_discuss_in_the_configured_language() -> None:
     house = table(**AGREED)
     await house.open(language="nl")
     await house.run()
@@ -183,7 +183,7 @@ async def test_the_discussion_is_held_in_the_language_that_was_set() -> None:
 
 
 @pytest.mark.feature("S3.51", "S3.52", "S3.53", "S3.54")
-async def test_each_turn_is_asked_to_end_with_a_score_its_points_and_its_issues() -> None:
+async def test_each_knight_is_asked_for_a_score_points_and_issues() -> None:
     house = table(**AGREED)
     await house.open()
     await house.run()
@@ -193,7 +193,7 @@ async def test_each_turn_is_asked_to_end_with_a_score_its_points_and_its_issues(
 
 
 @pytest.mark.feature("S3.51")
-async def test_a_turn_without_its_block_is_asked_for_once_more_and_is_then_no_agreement() -> None:
+async def test_a_reply_without_a_score_is_requested_once_more_and_then_counts_as_no_agreement() -> None:
     house = table(claude=[turn(9)], gpt=["I fully agree, 10/10."], gemini=[turn(9)])
     await house.open(settings={"rounds": 1})
     decision = await house.run()
@@ -201,7 +201,7 @@ async def test_a_turn_without_its_block_is_asked_for_once_more_and_is_then_no_ag
     assert [absence.seat for absence in decision.missing] == ["gpt"]
 
 
-async def test_points_everybody_supports_stand_at_the_head_of_the_next_turn() -> None:
+async def test_points_that_all_knights_support_are_shown_at_the_start_of_the_next_turn() -> None:
     house = table(
         claude=[turn(7, agrees_with=["Keep JWT", "Rotate keys"])],
         gpt=[turn(7, agrees_with=["keep  jwt."]), turn(7, agrees_with=["P2"])],
@@ -218,7 +218,7 @@ async def test_points_everybody_supports_stand_at_the_head_of_the_next_turn() ->
 
 
 @pytest.mark.feature("S3.78", "S3.49", "S3.19")
-async def test_after_five_rounds_without_consensus_the_person_decides() -> None:
+async def test_the_person_decides_after_five_rounds_without_consensus() -> None:
     house = table(**DIVIDED)
     await house.open()
     decision = await house.run()
@@ -232,7 +232,7 @@ async def test_after_five_rounds_without_consensus_the_person_decides() -> None:
 
 
 @pytest.mark.feature("S3.81")
-async def test_the_person_is_warned_before_the_last_rounds_and_may_stop_there() -> None:
+async def test_the_person_is_warned_before_the_last_rounds_and_may_stop() -> None:
     house = table(**DIVIDED)
     await house.open(headless=False)
     decision = await answered(house, warning="stop", decide="later")
@@ -245,7 +245,7 @@ async def test_the_person_is_warned_before_the_last_rounds_and_may_stop_there() 
 
 
 @pytest.mark.feature("S3.81")
-async def test_nobody_is_warned_where_they_agree_or_where_the_end_is_reached_anyway() -> None:
+async def test_no_warning_is_shown_if_the_knights_agree_or_no_rounds_are_left() -> None:
     for script, rounds in ((AGREED, 5), (DIVIDED, 3)):
         house = table(**script)
         await house.open(settings={"rounds": rounds})
@@ -253,7 +253,7 @@ async def test_nobody_is_warned_where_they_agree_or_where_the_end_is_reached_any
         assert "warning" not in (await house.session()).gates
 
 
-async def test_the_person_is_asked_about_a_proposal_that_is_named_and_about_what_blocks_it() -> None:
+async def test_the_person_is_asked_about_the_named_proposal_and_its_blocking_issues() -> None:
     house = table(claude=[turn(9, proposal="Use Redis")], gpt=[turn(9)], gemini=[turn(9)])
     await house.open()
     await house.run()
@@ -272,7 +272,7 @@ async def test_the_person_is_asked_about_a_proposal_that_is_named_and_about_what
 
 
 @pytest.mark.parametrize("proposal", ["Use Redis", ""])
-async def test_who_only_agrees_does_not_say_what_the_table_decides(proposal: str) -> None:
+async def test_a_knight_that_only_agrees_does_not_word_the_decision(proposal: str) -> None:
     ada = turn(9, text="Use Redis", **({"proposal": proposal} if proposal else {}))
     house = table(ada=[ada], bob=[turn(10, text="Agreed, with a cache.")])
     await house.open(seats=("ada", "bob"))
@@ -280,7 +280,7 @@ async def test_who_only_agrees_does_not_say_what_the_table_decides(proposal: str
     assert (decision.position, decision.author) == ("Use Redis", "ada")
 
 
-async def test_who_agrees_in_the_end_is_quoted_with_what_it_proposed() -> None:
+async def test_a_knight_that_agrees_at_the_end_is_quoted_with_its_own_proposal() -> None:
     assents = turn(10, text="I agree.")
     house = table(ada=[turn(7, text="Redis is shared.", proposal="Use Redis"), assents], bob=[turn(8), assents])
     await house.open(seats=("ada", "bob"))
@@ -291,7 +291,7 @@ async def test_who_agrees_in_the_end_is_quoted_with_what_it_proposed() -> None:
 
 @pytest.mark.feature("S3.50", "S3.82")
 @pytest.mark.parametrize("choice", ["apply", "myself", "later"])
-async def test_after_consensus_the_person_chooses_and_nothing_is_done_by_itself(choice: str) -> None:
+async def test_after_consensus_nothing_is_done_until_the_person_chooses(choice: str) -> None:
     house = table(**AGREED)
     await house.open(answers={"decide": choice})
     decision = await house.run()
@@ -304,7 +304,7 @@ async def test_after_consensus_the_person_chooses_and_nothing_is_done_by_itself(
 
 
 @pytest.mark.feature("S3.50")
-async def test_sent_back_they_hear_why_and_speak_again() -> None:
+async def test_knights_that_are_sent_back_see_the_reason_and_speak_again() -> None:
     house = table(claude=[turn(9)], gpt=[turn(9), turn(10, text="With a test.")], gemini=[turn(9)])
     await house.open(headless=False)
     decision = await answered(house, decide=("back", "Where is the test?"), decide_2="apply")
@@ -314,7 +314,7 @@ async def test_sent_back_they_hear_why_and_speak_again() -> None:
 
 
 @pytest.mark.feature("S3.50")
-async def test_they_can_be_sent_back_twice_and_no_more() -> None:
+async def test_knights_can_be_sent_back_at_most_twice() -> None:
     house = table(**DIVIDED)
     await house.open(headless=False, settings={"rounds": 1})
     back = ("back", "Again.")
@@ -325,7 +325,7 @@ async def test_they_can_be_sent_back_twice_and_no_more() -> None:
 
 
 @pytest.mark.feature("S3.50")
-async def test_the_person_may_choose_one_proposal_against_the_others() -> None:
+async def test_the_person_may_choose_a_proposal_against_the_other_knights() -> None:
     house = table(
         claude=[turn(9, text="Redis.", proposal="Use Redis")],
         gpt=[turn(4, text="Postgres can do it.", proposal="Use Postgres")],
@@ -342,7 +342,7 @@ async def test_the_person_may_choose_one_proposal_against_the_others() -> None:
     assert "Next step" not in render_plain_lines(render_decision_lines(session, "here")), "it was chosen"
 
 
-async def test_one_proposal_of_several_seats_is_offered_once() -> None:
+async def test_a_proposal_shared_by_several_seats_is_offered_once() -> None:
     house = table(claude=[turn(7, proposal="Use Redis")], gpt=[turn(4)], gemini=[turn(9, proposal="use redis.")])
     await house.open(settings={"rounds": 1}, answers={"decide": "choose", "choose": "claude"})
     decision = await house.run()
@@ -350,7 +350,7 @@ async def test_one_proposal_of_several_seats_is_offered_once() -> None:
     assert (decision.winner, decision.position) == ("claude", "Use Redis")
 
 
-async def test_a_document_shows_every_score_and_what_is_open() -> None:
+async def test_the_knights_document_shows_every_score_and_open_issue() -> None:
     issues = (blocking("no backup"), "names")
     house = table(claude=[turn(9, *issues, agrees_with=["Keep JWT"])], gpt=[turn(4)], gemini=[turn(9)])
     await house.open(settings={"rounds": 1})
@@ -360,7 +360,7 @@ async def test_a_document_shows_every_score_and_what_is_open() -> None:
     assert "Scores 4 of 10" in text
 
 
-async def test_options_are_read_out_and_a_proposal_is_one_of_them() -> None:
+async def test_knights_see_the_given_options_and_propose_one_of_them() -> None:
     house = table(claude=[turn(9, proposal="rest")], gpt=[turn(9, proposal="something")], gemini=[turn(10)])
     await house.open(options=("REST", "GraphQL"))
     decision = await house.run()
@@ -370,7 +370,7 @@ async def test_options_are_read_out_and_a_proposal_is_one_of_them() -> None:
 
 
 @pytest.mark.feature("S3.45")
-async def test_a_decree_rejects_what_all_agree_on_and_keeps_the_reason() -> None:
+async def test_rejecting_a_unanimous_proposal_creates_a_decree_with_the_reason() -> None:
     house = table(**AGREED)
     await house.open(headless=False)
     decision = await answered(house, decide=("reject", "We run no Redis."))
@@ -380,7 +380,7 @@ async def test_a_decree_rejects_what_all_agree_on_and_keeps_the_reason() -> None
 
 
 @pytest.mark.feature("S3.17")
-async def test_three_or_less_from_everybody_is_a_rejection_once_they_have_heard_each_other() -> None:
+async def test_scores_of_at_most_three_reject_a_proposal_after_the_first_round() -> None:
     house = table(claude=[turn(3)], gpt=[turn(1)], gemini=[turn(2)])
     await house.open()
     decision = await house.run()
@@ -395,7 +395,7 @@ REST = turn(9, text="REST is enough.", proposal="Use REST")
 GRAPHQL = turn(9, text="Over-fetching hurts.", proposal="Use GraphQL, never REST")
 
 
-async def test_high_scores_for_different_proposals_settle_nothing_in_the_first_round() -> None:
+async def test_high_scores_for_different_proposals_reach_no_consensus_in_the_first_round() -> None:
     house = table(claude=[REST], gpt=[GRAPHQL, REST], gemini=[turn(9)])
     await house.open()
     decision = await house.run()
@@ -404,7 +404,7 @@ async def test_high_scores_for_different_proposals_settle_nothing_in_the_first_r
     assert not decision.dissent
 
 
-async def test_who_proposes_something_else_dissents_however_high_it_scores() -> None:
+async def test_a_knight_with_another_proposal_dissents_however_high_it_scores() -> None:
     house = table(claude=[REST], gpt=[GRAPHQL], gemini=[turn(9)])
     await house.open()
     decision = await house.run()
@@ -413,13 +413,13 @@ async def test_who_proposes_something_else_dissents_however_high_it_scores() -> 
     assert [(dissent.seat, dissent.position) for dissent in decision.dissent] == [("gpt", "Use GraphQL, never REST")]
 
 
-async def test_to_choose_none_of_the_proposals_is_to_decide_later() -> None:
+async def test_choosing_none_of_the_proposals_leaves_the_decision_open() -> None:
     house = table(**AGREED)
     await house.open(answers={"decide": "choose", "choose": "none"})
     assert (await house.run()).next_step == "later"
 
 
-async def test_no_blind_vote_is_shown_of_a_meeting_that_holds_none() -> None:
+async def test_a_meeting_without_a_blind_vote_shows_none() -> None:
     house = table(**AGREED)
     await house.open()
     await house.run()
@@ -440,7 +440,7 @@ async def test_no_blind_vote_is_shown_of_a_meeting_that_holds_none() -> None:
         ((9, 9, 9), ("debugging",), "claude", "it comes first in priority"),
     ],
 )
-async def test_the_lead_knight_is_found_by_score_then_capability_then_priority(
+async def test_the_lead_knight_is_chosen_by_score_then_capability_then_priority(
     scores: tuple[int, ...], capabilities: tuple[str, ...], lead: str, why: str
 ) -> None:
     names = ("claude", "gpt", "gemini")
@@ -453,7 +453,7 @@ async def test_the_lead_knight_is_found_by_score_then_capability_then_priority(
     assert why in decision_sentence(decision)
 
 
-async def test_files_they_ask_for_lie_before_all_of_them_in_the_next_round() -> None:
+async def test_files_that_a_knight_requests_are_shown_to_all_in_the_next_round() -> None:
     house = table(claude=[turn(9)], gpt=[turn(6, file_requests=["a.py"]), turn(9)], gemini=[turn(9)])
     await house.open()
     await house.run()
@@ -461,7 +461,7 @@ async def test_files_they_ask_for_lie_before_all_of_them_in_the_next_round() -> 
     assert '<context from="a.py">\nprint(1)\n</context>' in prompt(house, "knights/2-respond", "claude")
 
 
-async def test_without_a_quorum_there_is_no_decision_and_no_question_to_the_person() -> None:
+async def test_knights_without_a_quorum_decide_nothing_and_ask_the_person_nothing() -> None:
     house = table(claude=[turn(9)], gpt=[{"fault": "server"}], gemini=[{"fault": "server"}])
     await house.open()
     decision = await house.run()
@@ -470,7 +470,7 @@ async def test_without_a_quorum_there_is_no_decision_and_no_question_to_the_pers
 
 
 @pytest.mark.feature("S3.80")
-async def test_a_knight_gets_so_long_for_a_turn_and_no_longer() -> None:
+async def test_a_knights_turn_ends_at_its_timeout() -> None:
     assert Limits().seat_timeout == 120
     house = table(claude=[turn(9)], gpt=[{"hang": True}], gemini=[turn(9)])
     await house.open(settings={"rounds": 1}, limits=Limits(retries=0, seat_timeout=2))
@@ -478,7 +478,7 @@ async def test_a_knight_gets_so_long_for_a_turn_and_no_longer() -> None:
     assert [(absence.seat, absence.fault.kind) for absence in decision.missing] == [("gpt", "timeout")]
 
 
-async def test_killed_after_any_fact_they_come_to_the_same_decision() -> None:
+async def test_knights_killed_after_any_fact_resume_to_the_expected_decision() -> None:
     house = table(
         claude=[turn(7, agrees_with=["Keep JWT"], file_requests=["a.py"]), turn(9)],
         gpt=[turn(8, agrees_with=["P1"]), turn(9)],

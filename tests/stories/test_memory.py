@@ -70,9 +70,7 @@ AT_THE_BENCH = ("build", "apply", "sdlc")
 
 @pytest.mark.feature("S3.14", "S4.102")
 @pytest.mark.parametrize("meeting", [name for name in MEETINGS if name not in AT_THE_BENCH])
-async def test_on_a_question_already_decided_the_earlier_decision_stands_in_every_first_prompt(
-    desk: Roundtable, meeting: str
-) -> None:
+async def test_an_earlier_decision_on_the_question_is_in_every_first_prompt(desk: Roundtable, meeting: str) -> None:
     session = await decide(desk, QUESTION, "Use REST")
     told = await recalled(desk, QUESTION, meeting=meeting)
     assert [line.id for line in told] == [f"D-{session[-6:]}"]
@@ -87,7 +85,7 @@ async def test_on_a_question_already_decided_the_earlier_decision_stands_in_ever
         assert f"{told[0].id} (decision): {QUESTION} Decided: Use REST" in prompt
 
 
-async def test_a_new_meeting_hears_of_what_bears_on_its_question_and_of_nothing_else(desk: Roundtable) -> None:
+async def test_a_new_meeting_sees_only_ledger_entries_related_to_its_question(desk: Roundtable) -> None:
     await decide(desk, "Where do user sessions live?", "In Postgres")
     await decide(desk, "Which colour has the shed?", "Green")
     decree = await desk.memory.reject("Paint anything pink", "It fades.")
@@ -97,7 +95,7 @@ async def test_a_new_meeting_hears_of_what_bears_on_its_question_and_of_nothing_
     assert (told[1].id, told[1].text, told[1].why) == (decree.id, "Paint anything pink", "It fades.")
 
 
-async def test_what_is_told_is_bounded_and_the_same_question_comes_first(desk: Roundtable) -> None:
+async def test_recalled_entries_are_limited_and_an_equal_question_comes_first(desk: Roundtable) -> None:
     for number in range(20):
         await desk.memory.reject(f"Rewrite part {number} of the public API in Rust", "long reason " * 60)
     session = await decide(desk, QUESTION, "Use REST")
@@ -107,7 +105,7 @@ async def test_what_is_told_is_bounded_and_the_same_question_comes_first(desk: R
     assert sum(len(line.text.encode()) + len(line.why.encode()) for line in told) <= MOST_BYTES
 
 
-async def test_a_decree_holds_behind_any_number_of_lifted_ones_and_of_near_decisions(desk: Roundtable) -> None:
+async def test_a_decree_applies_behind_any_number_of_lifted_decrees_and_similar_decisions(desk: Roundtable) -> None:
     decree = await desk.memory.reject("Use GraphQL", "Nobody here can run it.")
     for number in range(MOST_RECALLED + 1):
         await desk.memory.lift((await desk.memory.reject(f"Write part {number} of the API in Rust")).id)
@@ -121,7 +119,7 @@ async def test_a_decree_holds_behind_any_number_of_lifted_ones_and_of_near_decis
     ).outcome is (Outcome.DEADLOCK)
 
 
-async def test_a_decree_there_is_no_room_to_tell_of_holds_and_is_told_to_whoever_repeats_it(desk: Roundtable) -> None:
+async def test_a_decree_that_does_not_fit_the_prompt_still_blocks_a_repeated_proposal(desk: Roundtable) -> None:
     decree = await desk.memory.reject("Use GraphQL", "Nobody here can run it.")
     for number in range(MOST_RECALLED + 1):
         await desk.memory.reject(f"Paint shed {number} pink", "It fades.")
@@ -143,7 +141,7 @@ async def test_a_decree_there_is_no_room_to_tell_of_holds_and_is_told_to_whoever
     assert (decision.outcome, decree.id in decision_sentence(decision)) == (Outcome.DEADLOCK, True)
 
 
-async def test_what_a_table_rejected_is_not_told_as_decided(desk: Roundtable) -> None:
+async def test_a_rejected_proposal_is_not_recalled_as_a_decision(desk: Roundtable) -> None:
     turn = {"round": "*", "text": fenced(proposal="Use GraphQL", consensus_score=1, pending_issues=[])}
     script = {seat: {"turns": [turn]} for seat in ("claude", "gpt", "gemini")}
     session = await desk.meetings.open(agenda(desk.workspace, QUESTION, "", script=script, meeting="knights"))
@@ -152,7 +150,7 @@ async def test_what_a_table_rejected_is_not_told_as_decided(desk: Roundtable) ->
     assert told.text.startswith(f"{QUESTION} Rejected: ")
 
 
-async def test_nothing_is_told_to_a_fresh_meeting_to_another_workspace_or_where_it_is_switched_off(
+async def test_nothing_is_recalled_with_fresh_in_another_workspace_or_if_switched_off(
     desk: Roundtable, places: Places, tmp_path: Path
 ) -> None:
     await decide(desk, QUESTION, "Use REST")
@@ -169,7 +167,9 @@ async def test_nothing_is_told_to_a_fresh_meeting_to_another_workspace_or_where_
         assert len(await silent.memory.entries()) == 1
 
 
-async def test_a_key_that_was_learned_since_is_not_told(desk: Roundtable, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_secret_that_became_known_later_is_not_recalled(
+    desk: Roundtable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await decide(desk, QUESTION, "Use the token tulip-quartz-harbor-lantern")
     monkeypatch.setenv("OPENAI_API_KEY", "tulip-quartz-harbor-lantern")
     async with await Roundtable.open(desk.workspace, desk.setup.places) as later:
@@ -178,7 +178,7 @@ async def test_a_key_that_was_learned_since_is_not_told(desk: Roundtable, monkey
     assert "tulip" not in told.text
 
 
-async def test_a_session_that_cannot_be_read_keeps_no_meeting_from_being_opened(desk: Roundtable) -> None:
+async def test_an_unreadable_session_does_not_prevent_a_new_meeting(desk: Roundtable) -> None:
     session = await decide(desk, QUESTION, "Use REST")
     await desk.close()
     with sqlite3.connect(desk.setup.places.database) as db:
@@ -201,7 +201,9 @@ def all_say(position: str, text: str = "Because.") -> House:
 
 @pytest.mark.feature("S4.103")
 @pytest.mark.parametrize("entry", [DECREE, FAILURE])
-async def test_a_proposal_that_was_rejected_or_failed_is_flagged_before_it_can_win(entry: RecalledEntry) -> None:
+async def test_a_proposal_that_was_rejected_or_failed_earlier_is_flagged_before_it_can_win(
+    entry: RecalledEntry,
+) -> None:
     house = all_say("GraphQL for the public API")
     await house.open(recalled=(entry,))
     decision = await house.run()
@@ -242,7 +244,7 @@ GRAPHQL: dict[str, list[dict[str, Any]]] = {
 
 @pytest.mark.feature("S4.103")
 @pytest.mark.parametrize("meeting", [name for name in MEETINGS if name not in (*AT_THE_BENCH, "review")])
-async def test_a_decree_holds_in_every_kind_of_meeting_that_proposes_something(meeting: str) -> None:
+async def test_a_decree_applies_in_every_meeting_with_proposals(meeting: str) -> None:
     house = House({"turns": GRAPHQL[meeting]}, meeting=meeting)
     await house.open()
     assert "graphql" in (await house.run()).position.casefold(), "nothing stands against it"
@@ -257,7 +259,9 @@ async def test_a_decree_holds_in_every_kind_of_meeting_that_proposes_something(m
     ("meeting", "permission", "yes"),
     [("debate", "execute", "yes"), ("knights", "decide", "apply"), ("code-red", "outcome", "fix")],
 )
-async def test_nobody_is_asked_to_carry_out_what_a_decree_forbids(meeting: str, permission: str, yes: str) -> None:
+async def test_the_person_is_not_asked_to_execute_a_proposal_that_a_decree_forbids(
+    meeting: str, permission: str, yes: str
+) -> None:
     script = {"turns": GRAPHQL[meeting]}
     house = House(script, meeting=meeting)
     await house.open(recalled=(DECREE,), answers={permission: yes})
@@ -291,7 +295,7 @@ default = "no"
 
 
 @pytest.mark.parametrize(("said", "asked"), [("uphold", ["decree"]), ("allow", ["decree", "go"])])
-async def test_a_meeting_of_ones_own_heeds_a_decree_before_it_asks_to_apply(
+async def test_a_custom_meeting_checks_decrees_before_it_asks_to_apply(
     desk: Roundtable, said: str, asked: list[str]
 ) -> None:
     (desk.setup.places.config / "meetings").mkdir(parents=True)
@@ -307,7 +311,7 @@ async def test_a_meeting_of_ones_own_heeds_a_decree_before_it_asks_to_apply(
     assert decision.next_step == ("apply" if said == "allow" else "")
 
 
-async def test_a_plan_that_names_the_decree_comes_too_late_to_take_the_question_back() -> None:
+async def test_a_plan_that_cites_the_decree_does_not_withdraw_the_decree_gate() -> None:
     plan = {"round": "*plan", "text": "A vendor runs it for us, which answers R-1a2b3c."}
     script = {"turns": [plan, *GRAPHQL["debate"]]}
     decision = await survives_every_death(script, "debate", recalled=(DECREE,), answers={"decree": "allow"})
@@ -315,7 +319,7 @@ async def test_a_plan_that_names_the_decree_comes_too_late_to_take_the_question_
 
 
 @pytest.mark.parametrize(("said", "outcome"), [("uphold", Outcome.DEADLOCK), ("allow", Outcome.REACHED)])
-async def test_a_decree_holds_as_well_where_the_meeting_is_counted_again(said: str, outcome: Outcome) -> None:
+async def test_a_recount_applies_decrees(said: str, outcome: Outcome) -> None:
     house = all_say("Use GraphQL")
     await house.open(recalled=(DECREE,), answers={"decree": said})
     await house.run()
@@ -323,7 +327,7 @@ async def test_a_decree_holds_as_well_where_the_meeting_is_counted_again(said: s
     assert again.outcome is outcome
 
 
-async def test_every_no_that_a_decision_repeats_is_asked_about() -> None:
+async def test_the_person_is_asked_about_every_decree_that_a_decision_repeats() -> None:
     house = all_say("Use GraphQL", "A vendor runs it for us, which answers R-1a2b3c.")
     await house.open(recalled=(DECREE,), untold=(FAILURE,), answers={"decree": "allow"})
     decision = await house.run()
@@ -337,7 +341,7 @@ async def test_every_no_that_a_decision_repeats_is_asked_about() -> None:
     )
 
 
-async def test_second_opinions_that_answer_the_decree_may_win() -> None:
+async def test_a_second_opinion_that_answers_the_decree_may_win() -> None:
     said = fenced("A vendor runs it for us, which answers R-1a2b3c.", **OPINION)
     house = House({"turns": [{"text": said}]}, meeting="second-opinion")
     await house.open(recalled=(DECREE,))
@@ -345,28 +349,28 @@ async def test_second_opinions_that_answer_the_decree_may_win() -> None:
 
 
 @pytest.mark.parametrize("position", ["Use GraphQL instead of REST", "GraphQL, not REST", "GraphQL over REST"])
-async def test_a_decree_is_not_evaded_by_naming_what_is_given_up(position: str) -> None:
+async def test_a_decree_is_not_evaded_by_naming_a_rejected_alternative(position: str) -> None:
     house = all_say(position)
     await house.open(recalled=(DECREE,))
     assert (await house.run()).outcome is Outcome.DEADLOCK
 
 
 @pytest.mark.parametrize("position", ["Use REST", "Use REST, not GraphQL"])
-async def test_another_proposal_is_not_flagged(position: str) -> None:
+async def test_a_different_proposal_is_not_flagged_by_a_decree(position: str) -> None:
     house = all_say(position)
     await house.open(recalled=(DECREE,))
     assert (await house.run()).outcome is Outcome.REACHED
     assert (await house.session()).gates == {}
 
 
-async def test_a_proposal_that_says_which_objection_it_answers_may_win() -> None:
+async def test_a_proposal_that_answers_the_objection_of_a_decree_may_win() -> None:
     house = all_say("Use GraphQL", "A vendor runs it for us, which answers R-1a2b3c.")
     await house.open(recalled=(DECREE,))
     decision = await house.run()
     assert (decision.outcome, notice_sentences(decision)) == (Outcome.REACHED, ())
 
 
-async def test_the_person_may_allow_it_and_the_notice_stands_above_the_text() -> None:
+async def test_the_person_may_allow_a_decreed_proposal_and_a_notice_says_so() -> None:
     house = all_say("Use GraphQL")
     await house.open(recalled=(DECREE,), answers={"decree": "allow"})
     decision = await house.run()
@@ -375,19 +379,19 @@ async def test_the_person_may_allow_it_and_the_notice_stands_above_the_text() ->
     assert "R-1a2b3c" in notice_sentences(decision)[0]
 
 
-async def test_the_person_is_asked_where_there_is_one() -> None:
+async def test_a_decree_gate_waits_for_the_person() -> None:
     house = all_say("Use GraphQL")
     await house.open(recalled=(DECREE,), headless=False)
     assert (await answered(house, decree="allow")).outcome is Outcome.REACHED
 
 
-async def test_a_meeting_killed_around_a_decree_comes_to_the_same_end() -> None:
+async def test_a_meeting_killed_around_a_decree_gate_resumes_to_the_expected_decision() -> None:
     script: dict[str, Any] = {"turns": [{"text": answer("Use GraphQL")}]}
     decision = await survives_every_death(script, "council", recalled=(DECREE,))
     assert decision.outcome is Outcome.DEADLOCK
 
 
-async def test_the_table_is_warned_at_the_next_round_while_it_can_still_answer() -> None:
+async def test_seats_are_warned_of_a_decree_while_they_can_still_answer_it() -> None:
     still = again("A", text="REST is slow.")
     seats = {
         "claude": seat_script(answer("Use REST"), ratings(A="opposed", B="same", C="opposed"), again("B")),
@@ -409,7 +413,7 @@ async def test_the_table_is_warned_at_the_next_round_while_it_can_still_answer()
 
 
 @pytest.mark.feature("S4.103")
-async def test_a_decision_that_failed_is_told_and_stopped_in_the_next_meeting(desk: Roundtable) -> None:
+async def test_a_failed_decision_is_recalled_and_flagged_in_the_next_meeting(desk: Roundtable) -> None:
     session = await decide(desk, QUESTION, "Use GraphQL")
     failure = await desk.memory.fail(f"d-{session[-6:]}", "The resolvers were too slow.")
     assert failure.id == f"F-{session[-6:]}"
@@ -425,7 +429,7 @@ async def test_a_decision_that_failed_is_told_and_stopped_in_the_next_meeting(de
     )
 
 
-async def test_what_failed_for_one_question_is_told_with_it_and_stops_no_other(desk: Roundtable) -> None:
+async def test_a_failed_decision_does_not_block_proposals_for_other_questions(desk: Roundtable) -> None:
     session = await decide(desk, QUESTION, "REST")
     failure = await desk.memory.fail(f"D-{session[-6:]}", "The cache went stale.")
     other = await decide(desk, "x?", "REST")
@@ -437,7 +441,7 @@ async def test_what_failed_for_one_question_is_told_with_it_and_stops_no_other(d
     assert f"{failure.id} (failure): REST (asked: {QUESTION})" in house.voices.calls[0].messages[0].text
 
 
-async def test_a_yes_that_failed_is_remembered_with_its_question_and_stopped(desk: Roundtable) -> None:
+async def test_a_failed_decision_of_yes_is_remembered_with_its_question(desk: Roundtable) -> None:
     session = await decide(desk, "Should we use Redis?", "Yes")
     failure = await desk.memory.fail(f"D-{session[-6:]}", "It lost data.")
     assert failure.text == "Should we use Redis? Yes"
@@ -447,7 +451,7 @@ async def test_a_yes_that_failed_is_remembered_with_its_question_and_stopped(des
     assert session, "what argues against it is free"
 
 
-async def test_a_failure_is_filed_with_what_it_makes_of_the_decision_or_not_at_all(desk: Roundtable) -> None:
+async def test_a_failure_and_its_effect_on_the_decision_are_recorded_together_or_not_at_all(desk: Roundtable) -> None:
     session = await decide(desk, QUESTION, "Use GraphQL")
     stop = "BEFORE INSERT ON events WHEN NEW.seq = 3 BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
     with sqlite3.connect(desk.setup.places.database) as db:
@@ -465,7 +469,7 @@ async def test_a_failure_is_filed_with_what_it_makes_of_the_decision_or_not_at_a
     }
 
 
-async def test_only_what_was_decided_can_fail(desk: Roundtable) -> None:
+async def test_only_a_reached_decision_can_be_marked_as_failed(desk: Roundtable) -> None:
     script = {"claude": seat_script(answer("Use REST")), "gpt": seat_script(answer("Use GraphQL"))}
     options = ("Use REST", "Use GraphQL", "Use tRPC")
     open_end = agenda(desk.workspace, QUESTION, "Use tRPC", script=script, options=options, settings={"rounds": 0})
@@ -477,12 +481,12 @@ async def test_only_what_was_decided_can_fail(desk: Roundtable) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  ", "…"])
-async def test_a_decree_needs_words(desk: Roundtable, text: str) -> None:
+async def test_a_decree_requires_a_text(desk: Roundtable, text: str) -> None:
     with pytest.raises(UsageError, match="needs words"):
         await desk.memory.reject(text)
 
 
-async def test_a_rejection_at_the_gate_binds_the_next_meeting(desk: Roundtable) -> None:
+async def test_a_rejection_at_a_gate_becomes_a_decree_for_later_meetings(desk: Roundtable) -> None:
     reply = 'Do it.\n\n```json\n{"proposal": "Move it to Redis", "consensus_score": 10, "pending_issues": []}\n```'
     knights = agenda(desk.workspace, QUESTION, "", reply=reply, meeting="knights", answers={"decide": "reject"})
     session = await desk.meetings.open(knights)
@@ -495,7 +499,7 @@ async def test_a_rejection_at_the_gate_binds_the_next_meeting(desk: Roundtable) 
     assert (decision.outcome, decree.id in decision_sentence(decision)) == (Outcome.DEADLOCK, True)
 
 
-async def test_dissent_falls_due_and_a_seats_record_is_kept(desk: Roundtable) -> None:
+async def test_predictions_of_dissenters_become_due_and_count_for_their_seat(desk: Roundtable) -> None:
     foretold = '{"stand": "B", "prediction": "By May three clients ask for batching.", "confidence": 6}'
     options = ("Use REST", "Use GraphQL")
     script: dict[str, Any] = {
@@ -514,7 +518,7 @@ async def test_dissent_falls_due_and_a_seats_record_is_kept(desk: Roundtable) ->
     assert (await desk.memory.entries((EntryKind.PREDICTION,)))[0].state == "wrong"
 
 
-async def test_what_is_written_by_hand_is_on_the_record_and_no_list_takes_it_for_a_meeting(
+async def test_ledger_entries_made_by_hand_are_recorded_and_not_listed_as_meetings(
     desk: Roundtable, places: Places
 ) -> None:
     decree = await desk.memory.reject("Use SOAP", "Nobody wants it.")

@@ -33,7 +33,7 @@ async def written(*, first: str, second: str) -> tuple[Round, House]:
 
 
 @pytest.mark.feature("S3.43")
-async def test_a_reply_with_lines_left_out_is_asked_for_again_with_the_reason() -> None:
+async def test_a_file_with_omitted_lines_is_requested_again_with_the_reason() -> None:
     round, house = await written(first=LAZY, second=WHOLE)
     (move,) = round.moves
     assert move.verdict.parse is ParseStatus.REPAIRED
@@ -43,14 +43,14 @@ async def test_a_reply_with_lines_left_out_is_asked_for_again_with_the_reason() 
     assert "as one fenced block" in first.messages[-1].text, "how files are written is told at once"
 
 
-async def test_one_that_cannot_be_read_twice_stands_with_its_own_words_and_counts_for_nothing() -> None:
+async def test_a_reply_that_is_unreadable_twice_is_recorded_and_not_counted() -> None:
     round, house = await written(first=LAZY, second="Sorry, I cannot.")
     (move,) = round.moves
     assert (move.text, move.verdict.counts) == (LAZY, False)
     assert len(house.voices.calls) == 2
 
 
-async def test_who_only_names_a_file_is_asked_as_if_for_the_first_time() -> None:
+async def test_a_reply_that_only_names_a_file_is_requested_again_from_the_first_prompt() -> None:
     round, house = await written(first="```python\na.py\n```", second=WHOLE)
     assert parse_file_changes(round.moves[0].text).operations == (ReplaceFile("a.py", "x = 1\ny = 2\n"),)
     (first, again) = house.voices.calls

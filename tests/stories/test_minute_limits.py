@@ -41,7 +41,7 @@ class OneAccount:
 
 
 @pytest.mark.feature("S0.30")
-async def test_seats_that_share_a_limit_wait_for_each_other_and_the_wait_is_nobodys_own_time() -> None:
+async def test_seats_share_a_limit_per_minute_and_waiting_does_not_use_their_timeout() -> None:
     """One call fits at a time; the last one's answer comes when a seat's time, and the round's, would long be over."""
     limits = Limits(retries=0, seat_timeout=2.8, round_deadline=2.9, max_tokens=4000)
     async with FaultServer(text=ranking("A", "B"), latency=1.0) as server:
@@ -62,7 +62,7 @@ async def test_seats_that_share_a_limit_wait_for_each_other_and_the_wait_is_nobo
     assert all(move.timing.total < 2.8 for move in moves), "a seat is not called slow for what it waited"
 
 
-def test_who_watches_is_told_of_the_wait() -> None:
+def test_observers_see_that_a_seat_waits_for_its_limit() -> None:
     wait = TurnDelayed("qa/1-draft", "gpt", "c", "openai:gpt-4o", 41.6, "openai:gpt-4o takes 30,000 tokens a minute")
     assert wait.words == "waits about 42 s for its turn: openai:gpt-4o takes 30,000 tokens a minute"
     assert [line.plain() for line in FactNarrator().facts(wait)] == [f"[gpt] {wait.words}"]
@@ -75,7 +75,7 @@ async def server() -> AsyncIterator[FaultServer]:
 
 
 @pytest.mark.feature("S0.29")
-async def test_a_stage_goes_on_without_the_seat_whose_limit_cannot_take_the_whole_code(
+async def test_a_stage_continues_without_a_seat_whose_limit_is_too_small_for_the_code(
     tmp_path: Path, server: FaultServer
 ) -> None:
     """The code comes to some 5,000 tokens; one account may use 4,000 a minute."""

@@ -166,7 +166,7 @@ def discuss(cli: Cli, *more: str) -> tuple[str, set[str]]:
 
 
 @pytest.mark.feature("S4.106")
-def test_no_planted_secret_is_anywhere_afterwards(cli: Cli) -> None:
+def test_no_planted_secret_remains_in_any_file_or_output(cli: Cli) -> None:
     (cli.work / f"{IN_A_FILE_NAME}.txt").write_text("harmless")
     printed, arguments = discuss(cli, "--file", f"{IN_A_FILE_NAME}.txt")
 
@@ -194,7 +194,7 @@ def test_no_planted_secret_is_anywhere_afterwards(cli: Cli) -> None:
         assert found_in(str(path)) == []
 
 
-def test_what_is_said_live_is_what_the_record_holds(cli: Cli) -> None:
+def test_live_text_equals_the_recorded_text(cli: Cli) -> None:
     printed, _ = discuss(cli)
     items = [json.loads(line) for line in printed.splitlines()]
     spoken: dict[str, str] = {}
@@ -208,7 +208,7 @@ def test_what_is_said_live_is_what_the_record_holds(cli: Cli) -> None:
         assert spoken[move["call"]] == (move.get("raw") or move["text"])
 
 
-def test_a_file_that_holds_a_secret_is_refused_without_repeating_it(cli: Cli) -> None:
+def test_a_file_with_a_secret_is_rejected_without_showing_the_secret(cli: Cli) -> None:
     for secret in (IN_A_FILE, VARIABLE, STORED):
         (cli.work / "notes.txt").write_text(f"The key is {secret}.")
         done = cli.run("discuss", "Why?", "--file", "notes.txt", "--seat", "a=lab:echo", "--headless", code=2)
@@ -216,7 +216,7 @@ def test_a_file_that_holds_a_secret_is_refused_without_repeating_it(cli: Cli) ->
         assert found_in(done.stdout + done.stderr) == []
 
 
-def test_no_traceback_and_no_error_repeats_a_secret(cli: Cli, tmp_path: Path) -> None:
+def test_no_traceback_and_no_error_shows_a_secret(cli: Cli, tmp_path: Path) -> None:
     blocked = tmp_path / IN_A_PATH
     blocked.write_text("a file where a folder should be")
     cases: list[tuple[list[str], dict[str, str]]] = [
@@ -244,7 +244,7 @@ def test_no_traceback_and_no_error_repeats_a_secret(cli: Cli, tmp_path: Path) ->
         assert found_in(done.stdout + done.stderr) == []
 
 
-def test_a_key_in_the_config_is_not_repeated(cli: Cli) -> None:
+def test_a_key_in_the_config_is_never_shown(cli: Cli) -> None:
     with open(cli.home / "config.toml", "a") as file:
         file.write(f'\n[endpoints.other]\nbase_url = "http://127.0.0.1:9/v1"\nkey = "{IN_A_FILE}"\n')
     done = cli.run("voices", code=2)
@@ -253,7 +253,7 @@ def test_a_key_in_the_config_is_not_repeated(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("place", ["file", "keychain"])
-def test_a_stored_key_that_nobody_has_used_yet_is_not_written_down(cli: Cli, tmp_path: Path, place: str) -> None:
+def test_a_stored_key_that_was_never_used_is_still_redacted(cli: Cli, tmp_path: Path, place: str) -> None:
     if place == "keychain":
         cli.run("keys", "remove", "lab")
         backend = {"PYTHON_KEYRING_BACKEND": "tests.servers.keychain.FileKeychain", "TEST_KEYCHAIN": tmp_path / "chain"}
@@ -275,7 +275,7 @@ def test_a_stored_key_that_nobody_has_used_yet_is_not_written_down(cli: Cli, tmp
         assert found_in(path.read_bytes().decode("latin-1")) == [], path
 
 
-def test_the_folder_one_works_in_is_no_secret(tmp_path: Path) -> None:
+def test_the_working_folder_is_not_redacted_as_a_secret(tmp_path: Path) -> None:
     cli = Cli(tmp_path / "user1-code2" / "api2backend3")
     cli.env |= {"PWD": str(cli.work), "OLDPWD": str(cli.work.parent)}
     (cli.work / "note.md").write_text(f"It stands in {cli.work}/src.")
@@ -288,7 +288,7 @@ def test_the_folder_one_works_in_is_no_secret(tmp_path: Path) -> None:
     assert row["workspace"] == str(cli.work)
 
 
-def test_a_session_is_found_again_in_a_folder_that_is_called_like_a_key(tmp_path: Path) -> None:
+def test_a_session_is_found_in_a_folder_whose_name_looks_like_a_key(tmp_path: Path) -> None:
     cli = Cli(tmp_path / IN_A_PATH)
     cli.run("discuss", "Why?", "--headless", *cli.script(a=council_seat("A"), b=council_seat("A")))
     assert found_in(cli.run("show", "last").stdout + cli.run("list", "--json").stdout) == []

@@ -64,7 +64,7 @@ async def replayed(house: House, kept: Callable[[Event], bool]) -> Decision:
     return await second.run()
 
 
-async def test_a_seat_switched_off_before_the_ballot_does_not_break_the_resume() -> None:
+async def test_a_session_resumes_after_a_seat_was_switched_off_before_the_ballot() -> None:
     house = House(slowly(DISPUTE))
     await house.open()
     run = asyncio.create_task(house.run())
@@ -77,7 +77,7 @@ async def test_a_seat_switched_off_before_the_ballot_does_not_break_the_resume()
     assert await replayed(house, lambda event: isinstance(event, MoveMade)) == decision
 
 
-async def test_a_cancelled_session_stays_cancelled_however_it_died() -> None:
+async def test_a_cancelled_session_remains_cancelled_after_any_crash() -> None:
     agree = {"turns": [{"seat": "claude", "hang": True}, {"text": answer("X")}]}
     house = House(agree)
     await house.open(limits=Limits(seat_timeout=60))
@@ -90,7 +90,7 @@ async def test_a_cancelled_session_stays_cancelled_however_it_died() -> None:
     assert again.outcome is Outcome.CANCELLED
 
 
-async def test_a_recorded_stop_is_final_and_a_raised_limit_does_not_rewrite_the_past() -> None:
+async def test_a_raised_limit_does_not_change_a_recorded_stop() -> None:
     house = House(DISPUTE)
     await house.open(limits=Limits(retries=0, budget_tokens=1), headless=False)
     run = asyncio.create_task(house.run())
@@ -112,7 +112,7 @@ async def test_the_quorum_of_a_round_is_fixed_when_it_opens() -> None:
     assert (await run).outcome is Outcome.INSUFFICIENT
 
 
-async def test_pause_amend_continue_keeps_the_debate() -> None:
+async def test_a_debate_continues_after_a_pause_and_an_amendment() -> None:
     house = House(slowly(DISPUTE))
     await house.open()
     run = asyncio.create_task(house.run())
@@ -126,7 +126,7 @@ async def test_pause_amend_continue_keeps_the_debate() -> None:
     assert decision.counted == ("claude", "gpt", "gemini")
 
 
-async def test_a_pause_in_the_last_round_holds_the_decision_back() -> None:
+async def test_a_pause_in_the_last_round_delays_the_decision() -> None:
     house = House({"defaults": {"latency": 0.05}, "turns": [{"text": answer("X")}]})
     await house.open()
     run = asyncio.create_task(house.run())
@@ -146,7 +146,7 @@ async def _in_turn(table: Table) -> Decision:
     return Decision(Outcome.REACHED, how=(Said(missing or "all"),))
 
 
-async def test_a_pause_does_not_eat_the_rounds_time() -> None:
+async def test_a_pause_does_not_count_toward_the_round_deadline() -> None:
     house = House({"turns": [{"round": "*", "text": "Said.", "latency": 0.05}]})
     house.meeting = MeetingRules("slow", 1, _in_turn)
     await house.open(limits=Limits(retries=0, round_deadline=0.6))
@@ -158,7 +158,7 @@ async def test_a_pause_does_not_eat_the_rounds_time() -> None:
     assert decision_sentence(await run) == "all"
 
 
-async def test_context_taken_away_is_gone_from_the_next_round_on() -> None:
+async def test_removed_context_is_no_longer_shown_from_the_next_round_on() -> None:
     house = House({"turns": [{"round": "*", "text": "Said.", "latency": 0.05}]})
     house.meeting = MeetingRules("slow", 1, _in_turn)
     digest = await house.store.keep(b"OPENING FILE")
@@ -172,7 +172,7 @@ async def test_context_taken_away_is_gone_from_the_next_round_on() -> None:
     assert not any("OPENING FILE" in text for call, text in texts.items() if call.startswith("slow/2"))
 
 
-async def test_a_repair_that_hangs_costs_the_vote_and_not_the_words() -> None:
+async def test_a_repair_request_that_hangs_loses_the_vote_but_keeps_the_reply() -> None:
     claude = {"turns": [{"contains": "could not be read", "hang": True}, {"text": "Words without a block."}]}
     house = House({"seats": {"claude": claude, "gpt": seat_script(answer("X")), "gemini": seat_script(answer("X"))}})
     await house.open(limits=Limits(retries=0, seat_timeout=2))
@@ -183,7 +183,7 @@ async def test_a_repair_that_hangs_costs_the_vote_and_not_the_words() -> None:
     assert (move.text, move.verdict.parse) == ("Words without a block.", ParseStatus.FAILED)
 
 
-async def test_no_turn_is_settled_twice() -> None:
+async def test_every_turn_is_settled_only_once() -> None:
     house = House({"turns": [{"text": answer("X"), "latency": 0.1}]})
     await house.open(limits=Limits(retries=0, seat_timeout=0.1))
     await house.run()
@@ -191,7 +191,7 @@ async def test_no_turn_is_settled_twice() -> None:
     assert len(settled) == 3
 
 
-async def test_money_stops_a_session_at_a_round_boundary() -> None:
+async def test_a_budget_stops_a_session_between_rounds() -> None:
     dear = {"usage": {"input_tokens": 10, "output_tokens": 10, "cost_usd": 0.5}}
     script = {"seats": {name: {**part, "defaults": dear} for name, part in DISPUTE["seats"].items()}}
     house = House(script)
@@ -201,7 +201,7 @@ async def test_money_stops_a_session_at_a_round_boundary() -> None:
     assert decision.outcome is Outcome.TIE
 
 
-async def test_unreadable_seats_are_named_when_the_quorum_is_lost() -> None:
+async def test_seats_with_unreadable_replies_are_named_when_the_quorum_is_lost() -> None:
     house = House({"seats": {"claude": seat_script(answer("X"))}, "turns": [{"text": "mumble"}]})
     await house.open()
     decision = await house.run()
@@ -214,7 +214,7 @@ async def test_unreadable_seats_are_named_when_the_quorum_is_lost() -> None:
 
 
 @pytest.mark.parametrize("lifetime", range(1, 20))
-async def test_a_limit_stop_is_replayed_wherever_the_process_dies(lifetime: int) -> None:
+async def test_a_stop_at_a_limit_is_replayed_after_any_crash(lifetime: int) -> None:
     limits = Limits(retries=0, budget_tokens=1)
     whole = House(DISPUTE)
     await whole.open(limits=limits)

@@ -25,7 +25,7 @@ SEES = "import os, sys\nsys.exit(0 if any(map(os.path.exists, {!r})) else 1)"
     [(".venv/bin/python", "../../../private/bin/python"), (".venv", "../private")],
     ids=["file", "folder"],
 )
-async def test_an_environment_that_came_with_the_files_shows_a_proof_nothing_more_of_this_machine(
+async def test_an_environment_inside_the_project_gives_a_proof_no_further_access_to_the_machine(
     tmp_path: Path, bench_places: Places, link: str, to: str
 ) -> None:
     await sandbox()
@@ -47,7 +47,7 @@ async def test_an_environment_that_came_with_the_files_shows_a_proof_nothing_mor
 
 
 @pytest.mark.parametrize("check", [(".venv/bin/check",), ("sh", "check.sh")])
-async def test_tests_that_need_the_projects_packages_have_them_whatever_program_the_listed_check_is(
+async def test_tests_find_the_projects_packages_with_any_configured_check_command(
     code: Path, bench_places: Places, check: tuple[str, ...]
 ) -> None:
     await sandbox()

@@ -61,7 +61,7 @@ async def proven(desk: Roundtable, held: Held, round: str) -> ClaimsProven:
     return result
 
 
-async def test_an_objection_that_running_refutes_no_longer_blocks(desk: Roundtable) -> None:
+async def test_an_objection_refuted_by_running_a_proof_no_longer_blocks(desk: Roundtable) -> None:
     await sandbox()
     held = Held(
         desk,
@@ -75,13 +75,13 @@ async def test_an_objection_that_running_refutes_no_longer_blocks(desk: Roundtab
     assert OBJECTION in render_transcript(await desk.sessions.get(held.session))
 
 
-async def test_without_its_proof_the_same_objection_blocks_to_the_end(desk: Roundtable) -> None:
+async def test_an_objection_without_a_proof_keeps_blocking(desk: Roundtable) -> None:
     held = Held(desk, claude=[objecting()] * 5, gpt=[knight(9)] * 5)
     decision = await held.hold("knights", **NAMED)
     assert decision.outcome is Outcome.DEADLOCK
 
 
-async def test_a_refuted_objection_stays_refuted_when_it_is_only_said_again(desk: Roundtable) -> None:
+async def test_repeating_a_refuted_objection_does_not_restore_it(desk: Roundtable) -> None:
     await sandbox()
     held = Held(
         desk,
@@ -96,7 +96,7 @@ async def test_a_refuted_objection_stays_refuted_when_it_is_only_said_again(desk
         )
 
 
-async def test_a_point_whose_claim_held_is_agreed_and_need_not_be_argued(desk: Roundtable) -> None:
+async def test_a_point_with_a_confirmed_claim_is_agreed_without_discussion(desk: Roundtable) -> None:
     await sandbox()
     point = "Values are stored in capitals"
     held = Held(
@@ -111,7 +111,7 @@ async def test_a_point_whose_claim_held_is_agreed_and_need_not_be_argued(desk: R
     assert f"proven by running it: {point}" in decision.basis
 
 
-async def test_in_a_debate_a_seat_proves_what_it_says_under_a_tag(desk: Roundtable) -> None:
+async def test_in_a_debate_a_seat_can_attach_a_proof_to_its_reply(desk: Roundtable) -> None:
     await sandbox()
     objection = {"round": "*", "text": f"No.\n\nAGREE: claude\nOBJECT: {OBJECTION}"}
     proof = f"It does not.\n\nAGREE: claude\nPROVE: {OBJECTION}\n```python\n{FORGETS}\n```"
@@ -128,7 +128,7 @@ async def test_in_a_debate_a_seat_proves_what_it_says_under_a_tag(desk: Roundtab
     assert f"refuted by running it: {OBJECTION}" in decision.basis
 
 
-async def test_a_root_cause_that_running_refutes_is_nobodys_diagnosis_any_more(desk: Roundtable) -> None:
+async def test_a_root_cause_refuted_by_running_a_proof_is_dropped_from_the_diagnoses(desk: Roundtable) -> None:
     await sandbox()
 
     def doctor(key: str, **more: Any) -> dict[str, str]:
@@ -152,7 +152,7 @@ async def test_a_root_cause_that_running_refutes_is_nobodys_diagnosis_any_more(d
     assert "code-red/3-converge" in (await desk.sessions.get(held.session)).rounds
 
 
-async def test_in_a_council_a_proof_is_a_reason_to_change_ones_mind(desk: Roundtable) -> None:
+async def test_in_a_council_a_confirmed_proof_is_a_valid_reason_to_switch(desk: Roundtable) -> None:
     await sandbox()
 
     def stand(proposal: str, **more: Any) -> dict[str, str]:
@@ -178,7 +178,7 @@ async def test_in_a_council_a_proof_is_a_reason_to_change_ones_mind(desk: Roundt
     assert (await Held(desk, **seats).hold("council", options=options, **NAMED)).conformity == ("gpt",)
 
 
-async def test_where_nothing_can_be_run_the_meeting_goes_on_and_everybody_reads_why(
+async def test_without_a_sandbox_the_meeting_continues_and_says_why_no_proof_ran(
     desk: Roundtable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "programs").mkdir()
@@ -191,7 +191,7 @@ async def test_where_nothing_can_be_run_the_meeting_goes_on_and_everybody_reads_
     assert not any("running it" in basi for basi in decision.basis)
 
 
-async def test_only_languages_of_the_table_run_and_a_crash_refutes_nothing(desk: Roundtable) -> None:
+async def test_proofs_run_only_in_supported_languages_and_a_crash_refutes_nothing(desk: Roundtable) -> None:
     await sandbox()
     claims = [
         claim("In bash", "exit 1", "bash"),
@@ -206,7 +206,7 @@ async def test_only_languages_of_the_table_run_and_a_crash_refutes_nothing(desk:
     assert ran[1].why == "It ended with exit code 2, which says nothing."
 
 
-async def test_without_the_seat_that_proved_it_a_recount_does_not_know_what_the_proof_showed(desk: Roundtable) -> None:
+async def test_a_recount_without_a_seat_ignores_the_results_of_its_proofs(desk: Roundtable) -> None:
     await sandbox()
     told = knight(9, claims=[claim(OBJECTION, FORGETS)])
     held = Held(desk, claude=[objecting(), objecting()], gpt=[told, told], gemini=[knight(9), knight(9)])
@@ -217,7 +217,7 @@ async def test_without_the_seat_that_proved_it_a_recount_does_not_know_what_the_
         await replay_meeting(session, find_meeting("knights").hold, ("gpt",))
 
 
-async def test_a_meeting_with_proofs_that_is_killed_anywhere_goes_on_and_runs_nothing_twice(work: Path) -> None:
+async def test_a_meeting_with_proofs_killed_after_any_fact_runs_no_proof_twice(work: Path) -> None:
     await sandbox()
     script = {
         "seats": {
@@ -236,7 +236,7 @@ def said(*moves: Move) -> Round:
     return Round("knights/1", tuple(move.seat for move in moves), moves)
 
 
-def test_what_one_program_shows_and_another_denies_is_not_settled() -> None:
+def test_contradicting_proofs_leave_a_claim_open() -> None:
     objection = Move("knights/1", "claude", "", Verdict(issues=(Issue("It leaks", blocking=True),)))
     round = said(objection, Move("knights/1", "gpt", ""))
     refuted, shown = Proof("it leaks.", "gpt", False), Proof("It leaks", "claude", True)
@@ -248,12 +248,12 @@ def test_what_one_program_shows_and_another_denies_is_not_settled() -> None:
     )
 
 
-def test_the_proof_of_a_seat_that_is_not_there_settles_nothing() -> None:
+def test_the_proof_of_a_missing_seat_settles_nothing() -> None:
     objection = Move("knights/1", "claude", "", Verdict(issues=(Issue("It leaks", blocking=True),)))
     assert apply_proofs_to_round(said(objection), (Proof("It leaks", "gpt", False),)) == said(objection)
 
 
-def test_a_score_is_never_changed_for_anybody() -> None:
+def test_proofs_never_change_a_seats_score() -> None:
     move = Move("knights/1", "claude", "", Verdict(Stance.OPPOSE, score=0.4, issues=(Issue("It leaks"),)))
     left = (
         apply_proofs_to_round(said(move, Move("knights/1", "gpt", "")), (Proof("It leaks", "gpt", False),))
@@ -263,7 +263,7 @@ def test_a_score_is_never_changed_for_anybody() -> None:
     assert (left.stance, left.score, left.issues) == (Stance.OPPOSE, 0.4, ())
 
 
-def test_a_claim_settles_a_point_only_by_its_id_or_its_words() -> None:
+def test_a_claim_settles_a_point_only_by_its_id_or_its_exact_text() -> None:
     stated = Verdict(points=("Keep JWT", "Rotate keys"))
     for text, agreed in (("P2", ("P2: Rotate keys",)), ("keep jwt.", ("P1: Keep JWT",)), ("Else", ())):
         move = Move("knights/1", "claude", "", stated)
@@ -273,12 +273,12 @@ def test_a_claim_settles_a_point_only_by_its_id_or_its_words() -> None:
         assert collect_debate_points([said(move, denied)]).settled() == ()
 
 
-def test_a_seat_cannot_say_of_its_own_claim_that_it_held() -> None:
+def test_a_seat_cannot_declare_its_own_claim_confirmed() -> None:
     block = {"consensus_score": 9, "pending_issues": [], "claims": [{**claim("x y", "exit(0)"), "held": True}]}
     assert verdict("score-json", json.dumps(block)).claims == (Claim("x y", "exit(0)"),)
 
 
-def test_a_claim_that_was_not_shown_is_no_reason_to_change_ones_mind() -> None:
+def test_an_unconfirmed_claim_is_no_valid_reason_to_switch() -> None:
     for held, reason in ((True, True), (False, False), (None, False)):
         flip = Move("c/2", "gpt", "", Verdict(claims=(Claim("It stores", "exit(0)", held=held),)))
         assert has_named_reason(flip) is reason

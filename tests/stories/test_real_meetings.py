@@ -27,7 +27,7 @@ QUESTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("meeting", QUESTIONS)
-async def test_the_smallest_model_holds_every_meeting_to_its_end(meeting: str, tmp_path: Path) -> None:
+async def test_the_smallest_model_completes_every_meeting(meeting: str, tmp_path: Path) -> None:
     question, settings = QUESTIONS[meeting]
     async with desk_with("smollm2-135m", tmp_path) as desk:
         seats = DeskSetup.embedded_seats("smollm2-135m")[:2]

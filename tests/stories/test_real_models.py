@@ -30,7 +30,7 @@ async def council(tmp_path: Path, model: str, question: str, options: tuple[str,
         return [record.event for record in await desk.sessions.records(session) if isinstance(record.event, MoveMade)]
 
 
-async def test_the_smallest_model_holds_a_council_with_options(tmp_path: Path) -> None:
+async def test_the_smallest_model_completes_a_council_with_options(tmp_path: Path) -> None:
     moves = await council(tmp_path, "smollm2-135m", "Tea or coffee for a morning meeting?", ("Tea", "Coffee"))
     assert all(move.verdict.counts for move in moves), "a grammar leaves no room for an unreadable vote"
     blind = [move for move in moves if move.round == "council/1-blind"]
@@ -38,12 +38,12 @@ async def test_the_smallest_model_holds_a_council_with_options(tmp_path: Path) -
     assert len({move.raw for move in blind}) > 1, "three seats on one model are not three echoes"
 
 
-async def test_the_smallest_model_holds_an_open_council(tmp_path: Path) -> None:
+async def test_the_smallest_model_completes_a_council_without_options(tmp_path: Path) -> None:
     moves = await council(tmp_path, "smollm2-135m", "What should a small team build first?", ())
     assert all(move.text.strip() for move in moves)
 
 
-async def test_the_useful_model_knows_a_fact(tmp_path: Path) -> None:
+async def test_the_default_embedded_model_knows_a_fact(tmp_path: Path) -> None:
     question = "In Python, what does `[1, 2, 3][::-1]` evaluate to?"
     moves = await council(tmp_path, "qwen2.5-coder-1.5b", question, ("[3, 2, 1]", "[1, 2, 3]", "an error"))
     blind = [move.verdict.position for move in moves if move.round == "council/1-blind"]

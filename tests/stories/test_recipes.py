@@ -89,7 +89,7 @@ REVIEWED = each(
 )
 
 
-async def test_the_example_in_the_docs_is_held_as_the_page_says(tmp_path: Path) -> None:
+async def test_the_example_meeting_in_the_docs_runs_as_described(tmp_path: Path) -> None:
     house, decision = await held(tmp_path, EXAMPLE, REVIEWED)
     session = await house.session()
     assert list(session.rounds) == ["board/1-sketch", "board/2-review", "board/3-review"]
@@ -102,7 +102,7 @@ async def test_the_example_in_the_docs_is_held_as_the_page_says(tmp_path: Path) 
     assert last.startswith(head)
 
 
-async def test_the_example_is_listed_and_opened_from_its_file(tmp_path: Path) -> None:
+async def test_a_custom_meeting_file_is_listed_and_opened(tmp_path: Path) -> None:
     places = Places(tmp_path / "home", tmp_path / "home")
     (tmp_path / "home" / "meetings").mkdir(parents=True)
     file = tmp_path / "home" / "meetings" / "design-review.toml"
@@ -118,14 +118,14 @@ async def test_the_example_is_listed_and_opened_from_its_file(tmp_path: Path) ->
         assert (await desk.sessions.get(session)).charter.limits.seat_timeout == 180
 
 
-async def test_the_answer_stop_ends_the_meeting_before_anything_is_decided(tmp_path: Path) -> None:
+async def test_the_gate_answer_stop_ends_a_custom_meeting_without_a_decision(tmp_path: Path) -> None:
     house, decision = await held(tmp_path, EXAMPLE, REVIEWED, answers={"sketched": "stop"})
     assert list((await house.session()).rounds) == ["board/1-sketch"]
     assert decision.outcome is Outcome.INSUFFICIENT
     assert decision_sentence(decision) == "The meeting was stopped before the round that decides."
 
 
-async def test_the_answer_to_the_last_gate_is_the_next_step(tmp_path: Path) -> None:
+async def test_the_answer_to_the_last_gate_of_a_custom_meeting_is_its_next_step(tmp_path: Path) -> None:
     gate = '[[gates]]\nid = "then"\nafter = "rate"\nquestion = "?"\noptions = ["apply", "later"]\ndefault = "later"\n'
     recipe = rounds(("rate", "score-json"), rule='name = "score_threshold"') + gate
     script = each(claude=[score(9)], gpt=[score(9)], gemini=[score(9)])
@@ -136,7 +136,7 @@ async def test_the_answer_to_the_last_gate_is_the_next_step(tmp_path: Path) -> N
 RANKED = rounds(("pitch", "position"), ("ballot", "ranked-ballot"), rule='name = "ranked"')
 
 
-async def test_pitches_can_be_put_to_a_ranked_ballot(tmp_path: Path) -> None:
+async def test_a_custom_meeting_can_put_pitches_to_a_ranked_ballot(tmp_path: Path) -> None:
     ballot = said({"ranked_choices": ["A", "B", "C", "no-change"]})
     script = each(
         claude=[answer("X"), ballot], gpt=[answer("Y", text="Y it is."), ballot], gemini=[answer("Z"), ballot]
@@ -146,7 +146,7 @@ async def test_pitches_can_be_put_to_a_ranked_ballot(tmp_path: Path) -> None:
     assert '<answer from="candidates: A">\nY\n' in house.voices.calls[-1].messages[-1].text
 
 
-async def test_where_the_rule_settles_nothing_the_person_may_choose(tmp_path: Path) -> None:
+async def test_the_person_may_choose_if_the_rule_of_a_custom_meeting_decides_nothing(tmp_path: Path) -> None:
     votes = [said({"ranked_choices": list(order)}) for order in ("ABC", "BCA", "CAB")]
     script = each(claude=[answer("X"), votes[0]], gpt=[answer("Y"), votes[1]], gemini=[answer("Z"), votes[2]])
     assert (await held(tmp_path, RANKED, script))[1].outcome is Outcome.TIE
@@ -156,7 +156,7 @@ async def test_where_the_rule_settles_nothing_the_person_may_choose(tmp_path: Pa
     assert [dissent.seat for dissent in decision.dissent] == ["gpt", "gemini"]
 
 
-async def test_objections_to_pitches_keep_them_from_being_decided(tmp_path: Path) -> None:
+async def test_pitches_with_objections_are_not_decided(tmp_path: Path) -> None:
     recipe = rounds(
         ("pitch", "position"), ("object", "agree-object-add"), rule='name = "no_objection"\nsupport = "all"'
     )
@@ -168,7 +168,7 @@ async def test_objections_to_pitches_keep_them_from_being_decided(tmp_path: Path
     assert (await held(tmp_path, recipe, agreed))[1].outcome is Outcome.DEADLOCK
 
 
-async def test_seats_can_converge_on_a_root_cause(tmp_path: Path) -> None:
+async def test_a_custom_meeting_can_converge_on_a_root_cause(tmp_path: Path) -> None:
     recipe = rounds(("diagnose", "diagnosis-json"), rule='name = "key_convergence"\nconfidence = 7')
     found = said({"confidence_score": 7, "root_cause_key": "stale-token", "evidence": ["the log"]}, "Stale.")
     other = said({"confidence_score": 9, "root_cause_key": "clock-skew", "evidence": []})
@@ -176,14 +176,14 @@ async def test_seats_can_converge_on_a_root_cause(tmp_path: Path) -> None:
     assert (decision.outcome, decision.winner) == (Outcome.REACHED, "stale-token")
 
 
-async def test_a_round_without_a_quorum_ends_it(tmp_path: Path) -> None:
+async def test_a_custom_meeting_ends_at_a_round_without_a_quorum(tmp_path: Path) -> None:
     recipe = rounds(("rate", "score-json"), rule='name = "score_threshold"')
     _, decision = await held(tmp_path, recipe, each(claude=[score(9)], gpt=["Hm."], gemini=["Hm."]))
     assert decision.outcome is Outcome.INSUFFICIENT
 
 
 @pytest.mark.parametrize("recipe", ["scores", "ballots"])
-async def test_killed_after_any_fact_it_comes_to_the_same_decision(tmp_path: Path, recipe: str) -> None:
+async def test_a_session_killed_after_any_fact_resumes_to_the_expected_decision(tmp_path: Path, recipe: str) -> None:
     votes = [said({"ranked_choices": list(order)}) for order in ("ABC", "BCA", "CAB")]
     tied = each(claude=[answer("X"), votes[0]], gpt=[answer("Y"), votes[1]], gemini=[answer("Z"), votes[2]])
     text, script = (EXAMPLE, REVIEWED) if recipe == "scores" else (RANKED, tied)

@@ -210,7 +210,7 @@ def resuming(tmp_path_factory: pytest.TempPathFactory) -> Person:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def test_every_session_is_on_the_list_but_for_those_that_are_held_aside_and_the_one_that_was_forgotten(
+def test_sessions_of_earlier_versions_are_listed_except_chats_children_and_deleted_ones(
     person: Person,
 ) -> None:
     listed: list[Data] = json.loads(person.run("list", "--all", "--json", "-n", "1000"))["sessions"]
@@ -224,7 +224,7 @@ def test_every_session_is_on_the_list_but_for_those_that_are_held_aside_and_the_
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_it_is_shown_with_the_decision_and_the_words_that_were_written(
+def test_a_session_of_an_earlier_version_is_shown_with_its_decision_and_text(
     person: Person, capfd: pytest.CaptureFixture[str], label: str
 ) -> None:
     session, golden = BY_LABEL[label]["session"], expected(label)
@@ -242,7 +242,9 @@ def test_it_is_shown_with_the_decision_and_the_words_that_were_written(
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_it_is_exported_in_every_format(person: Person, tmp_path: Path, label: str) -> None:
+def test_a_session_of_an_earlier_version_is_exported_in_every_format(
+    person: Person, tmp_path: Path, label: str
+) -> None:
     for form in ("markdown", "html", "json", "jsonl"):
         person.run("export", BY_LABEL[label]["session"], "--format", form, "-o", str(tmp_path / form))
     assert "<html" in (tmp_path / "html").read_text()
@@ -255,7 +257,7 @@ def test_it_is_exported_in_every_format(person: Person, tmp_path: Path, label: s
 
 
 @pytest.mark.parametrize("label", [label for label in LABELS if "recount" in expected(label)])
-def test_it_is_counted_again_with_the_same_result(person: Person, label: str) -> None:
+def test_a_recount_of_a_session_of_an_earlier_version_gives_an_equal_result(person: Person, label: str) -> None:
     seats: list[Data] = json.loads(person.run("recount", BY_LABEL[label]["session"], "--json"))["seats"]
     counted = {seat["seat"]: [seat["without"][name] for name in ("changed", "outcome", "winner")] for seat in seats}
     assert counted == expected(label)["recount"]
@@ -271,7 +273,7 @@ def test_it_is_counted_again_with_the_same_result(person: Person, label: str) ->
         ("code-red-tie", "errors", "login crashes on submit"),
     ],
 )
-def test_what_was_remembered_is_still_known(
+def test_the_ledger_of_an_earlier_version_is_still_readable(
     person: Person, monkeypatch: pytest.MonkeyPatch, label: str, command: str, known: str
 ) -> None:
     monkeypatch.chdir(person.folder / BY_LABEL[label]["workspace"])
@@ -279,7 +281,7 @@ def test_what_was_remembered_is_still_known(
 
 
 @pytest.mark.parametrize("label", ["sdlc-whole", "sdlc-git", "sdlc-review", "sdlc-disputed", "sdlc-run-stopped"])
-def test_a_meeting_in_stages_has_its_report(person: Person, tmp_path: Path, label: str) -> None:
+def test_an_sdlc_session_of_an_earlier_version_has_its_report(person: Person, tmp_path: Path, label: str) -> None:
     for form in ("report-md", "report-html"):
         person.run("export", BY_LABEL[label]["session"], "--format", form, "-o", str(tmp_path / form))
         assert (tmp_path / form).stat().st_size > 1000
@@ -289,7 +291,7 @@ def test_a_meeting_in_stages_has_its_report(person: Person, tmp_path: Path, labe
 
 
 @pytest.mark.parametrize("label", UNFINISHED)
-async def test_it_goes_on_to_the_same_decision_and_its_record_only_grows(
+async def test_a_session_of_an_earlier_version_resumes_and_its_record_only_grows(
     resuming: Person, monkeypatch: pytest.MonkeyPatch, label: str
 ) -> None:
     session, golden = BY_LABEL[label]["session"], expected(label)
@@ -319,7 +321,7 @@ async def answers(desk: Roundtable, session: str, given: dict[str, tuple[str, st
         await desk.gates.answer(session, gate, option, text)
 
 
-def test_what_was_drafted_and_not_written_is_carried_out_now(resuming: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_draft_of_an_earlier_version_can_be_applied(resuming: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(sandbox())
     workspace = resuming.make_workspace("build-later")
     monkeypatch.chdir(workspace)
@@ -327,7 +329,9 @@ def test_what_was_drafted_and_not_written_is_carried_out_now(resuming: Person, m
     assert "return text.strip().lower()" in (workspace / "slug.py").read_text()
 
 
-def test_a_session_goes_another_way_from_one_of_its_rounds(resuming: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_of_an_earlier_version_can_be_branched_from_a_round(
+    resuming: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace = resuming.make_workspace("council-branched")
     monkeypatch.chdir(workspace)
     resuming.run("branch", BY_LABEL["council-branched"]["session"], "--at", "council/3-reconsider")

@@ -56,21 +56,21 @@ def speaks(*turns: str) -> dict[str, Any]:
 
 
 @pytest.mark.feature("S1.34")
-async def test_a_seat_whose_vote_was_not_needed_changes_nothing() -> None:
+async def test_a_recount_without_a_seat_whose_vote_was_not_needed_changes_nothing() -> None:
     result = await counted(House(DISPUTE))
     gpt = seats_of(result)["gpt"]
     assert gpt.without.changed is False
     assert (gpt.first, gpt.last, gpt.moved, gpt.reasoned) == ("A", "B", True, True)
 
 
-async def test_a_seat_without_whom_nobody_would_have_moved_decides_the_matter() -> None:
+async def test_a_recount_names_the_seat_without_which_no_position_would_have_changed() -> None:
     result = await counted(House(DISPUTE))
     gemini = seats_of(result)["gemini"]
     assert (gemini.without.changed, gemini.without.outcome) == (True, "tie")
     assert describe_seat_absence(result, gemini.without) == "tie instead of reached"
 
 
-async def test_what_the_record_cannot_tell_is_said_and_not_guessed() -> None:
+async def test_a_recount_says_what_the_record_cannot_answer() -> None:
     result = await counted(House(DISPUTE))
     claude = seats_of(result)["claude"]
     assert claude.without.changed is None
@@ -78,7 +78,7 @@ async def test_what_the_record_cannot_tell_is_said_and_not_guessed() -> None:
     assert describe_seat_absence(result, claude.without).startswith("unknown: ")
 
 
-async def test_a_round_that_was_never_held_ends_the_recount_honestly() -> None:
+async def test_a_recount_ends_at_a_round_that_was_never_held() -> None:
     content = House(
         {
             "seats": {
@@ -95,7 +95,7 @@ async def test_a_round_that_was_never_held_ends_the_recount_honestly() -> None:
     )
 
 
-async def test_a_proposal_keeps_its_identity_when_its_first_author_is_left_out() -> None:
+async def test_in_a_recount_a_proposal_keeps_its_id_without_its_first_author() -> None:
     same = ratings(A="same", B="same", C="opposed")
     house = House(
         {
@@ -115,7 +115,7 @@ async def test_a_proposal_keeps_its_identity_when_its_first_author_is_left_out()
     assert (without.changed, without.winner, without.position) == (False, "B", "REST it is")
 
 
-async def test_who_followed_the_others_without_evidence_is_named() -> None:
+async def test_a_recount_names_seats_that_followed_the_others_without_evidence() -> None:
     house = House(
         {
             "seats": {
@@ -135,7 +135,7 @@ async def test_who_followed_the_others_without_evidence_is_named() -> None:
     assert {row[0] for row in rule_recount_rows(result)} == {"blind vote", "majority of last positions"}
 
 
-async def test_a_seat_that_was_not_heard_is_counted_as_such_and_costs_what_it_cost() -> None:
+async def test_a_recount_counts_a_missing_seat_and_its_cost() -> None:
     house = House(
         {
             "seats": {
@@ -152,7 +152,7 @@ async def test_a_seat_that_was_not_heard_is_counted_as_such_and_costs_what_it_co
     assert seats_of(result)["gpt"].without.changed is False
 
 
-async def test_where_the_person_chose_it_is_said_why_nobodys_absence_changes_it() -> None:
+async def test_a_recount_says_why_no_seat_changes_a_decision_made_by_the_person() -> None:
     apart = {name: seat_script(answer(name), ratings(), again(label)) for name, label in zip(SEATS, "ABC", strict=True)}
     result = await counted(House({"seats": apart}), options=SEATS, answers={"choose": "B"})
     assert (result.outcome, result.winner, result.by_person) == ("reached", "B", True)
@@ -171,7 +171,7 @@ def knights(**scores: tuple[float, ...]) -> House:
     return House({"seats": turns}, meeting="knights")
 
 
-async def test_a_knight_who_stood_alone_turns_consensus_into_deadlock() -> None:
+async def test_a_recount_shows_that_one_knight_turned_consensus_into_deadlock() -> None:
     result = await counted(knights(claude=(9,), gpt=(4,), gemini=(9,)))
     assert result.outcome == "deadlock"
     assert (seats_of(result)["gpt"].without.changed, seats_of(result)["gpt"].without.outcome) == (True, "reached")
@@ -183,7 +183,7 @@ async def test_a_knight_who_stood_alone_turns_consensus_into_deadlock() -> None:
     assert "blind vote" not in [rule.rule for rule in result.rules]
 
 
-async def test_a_lower_threshold_would_have_been_met() -> None:
+async def test_a_recount_shows_that_a_lower_threshold_would_have_been_met() -> None:
     result = await counted(knights(claude=(8,), gpt=(8,), gemini=(9,)))
     assert rule_of(result, "every score at least 9").outcome == "deadlock"
     assert rule_of(result, "every score at least 8").outcome == "reached"
@@ -192,7 +192,7 @@ async def test_a_lower_threshold_would_have_been_met() -> None:
 CHESS = {"claude": ("A", "B", "C"), "gpt": ("A", "C", "B"), "gemini": ("C", "A", "B")}
 
 
-async def test_a_vote_is_counted_by_every_way_of_counting_ballots() -> None:
+async def test_a_recount_counts_a_vote_by_every_counting_method() -> None:
     parts = {
         seat: {
             "turns": [
@@ -212,7 +212,7 @@ async def test_a_vote_is_counted_by_every_way_of_counting_ballots() -> None:
     assert changed["gemini"] is False
 
 
-async def test_a_debate_without_its_only_objector_agrees_though_no_plan_was_ever_drafted() -> None:
+async def test_a_recount_of_a_debate_without_its_only_objector_agrees_without_a_plan() -> None:
     def said(position: str, *, then: str) -> dict[str, Any]:
         return {
             "turns": [
@@ -241,7 +241,7 @@ async def test_a_debate_without_its_only_objector_agrees_though_no_plan_was_ever
     assert (seats_of(result)["gemini"].first, seats_of(result)["gemini"].last) == ("gemini", "claude")
 
 
-async def test_two_opinions_that_differ_are_one_opinion_without_either() -> None:
+async def test_a_recount_of_two_different_opinions_without_one_seat_is_a_single_opinion() -> None:
     def opinion(what: str, stance: str) -> dict[str, Any]:
         return speaks(block("Because.", recommendation=what, stance=stance, risks=[]))
 
@@ -262,7 +262,7 @@ async def test_two_opinions_that_differ_are_one_opinion_without_either() -> None
     assert rule_of(result, "majority of last positions").turns_on == ("gpt", "gemini")
 
 
-async def test_a_diagnosis_rests_on_the_doctors_who_were_sure_of_it() -> None:
+async def test_a_recount_shows_that_a_diagnosis_depends_on_its_confident_doctors() -> None:
     def doctor(key: str, sure: int) -> dict[str, Any]:
         form: dict[str, Any] = {
             "confidence_score": sure,
@@ -290,7 +290,7 @@ async def test_a_diagnosis_rests_on_the_doctors_who_were_sure_of_it() -> None:
     assert rule_of(result, "two sure seats name the same cause").turns_on == ("claude", "gpt")
 
 
-async def test_a_second_opinion_of_two_cannot_be_told_without_one_of_them() -> None:
+async def test_a_second_opinion_of_two_seats_cannot_be_recounted_without_one() -> None:
     form: dict[str, Any] = {"stance": "yes", "risks": []}
     opinion = speaks(block("Because.", recommendation="Split it", **form))
     house = House({"seats": {"claude": opinion, "gpt": opinion}}, meeting="second-opinion")
@@ -298,7 +298,7 @@ async def test_a_second_opinion_of_two_cannot_be_told_without_one_of_them() -> N
     assert {seat.without.why for seat in result.seats} == {"The meeting second-opinion needs at least 2 seats."}
 
 
-async def test_two_who_proposed_the_same_keep_it_on_the_table_when_one_of_them_is_gone() -> None:
+async def test_in_a_recount_a_proposal_of_two_seats_remains_without_one_of_them() -> None:
     def part(position: str) -> dict[str, Any]:
         agree = "Yes.\n\nAGREE: claude"
         rounds = {"*-seed": answer(position), "*-objections": agree, "*-consensus": agree, "*-plan": "1. Do it."}
@@ -310,7 +310,7 @@ async def test_two_who_proposed_the_same_keep_it_on_the_table_when_one_of_them_i
     assert (result.winner, without.changed, without.winner) == ("claude", False, "gpt")
 
 
-async def test_a_meeting_that_a_data_file_describes_is_recounted_by_the_rules_it_was_opened_under(
+async def test_a_custom_meeting_is_recounted_by_the_rules_it_was_opened_with(
     tmp_path: Path,
 ) -> None:
     form: dict[str, Any] = {"pending_issues": []}
@@ -328,14 +328,14 @@ async def test_a_meeting_that_a_data_file_describes_is_recounted_by_the_rules_it
 # --- what cannot be recounted ---------------------------------------------------------------------
 
 
-async def test_there_is_nothing_to_recount_before_the_decision() -> None:
+async def test_a_session_without_a_decision_cannot_be_recounted() -> None:
     house = House(DISPUTE)
     await house.open()
     with pytest.raises(UsageError, match="no decision yet"):
         await Sessions.recount(await house.session())
 
 
-async def test_a_page_is_not_lost_because_an_odd_record_cannot_be_counted_again() -> None:
+async def test_a_page_is_still_rendered_if_its_recount_fails() -> None:
     house = House(DISPUTE)
     await house.open()
     await house.run()
@@ -351,7 +351,7 @@ async def test_a_page_is_not_lost_because_an_odd_record_cannot_be_counted_again(
     assert "Recount" not in html
 
 
-async def test_a_cancelled_session_is_told_as_one_that_its_rules_did_not_decide() -> None:
+async def test_a_recount_says_that_a_cancelled_session_was_not_decided_by_its_rules() -> None:
     house = House(DISPUTE)
     await house.open()
     await house.store.append(SESSION, CancelAsked(by="me"))
@@ -368,7 +368,9 @@ async def test_a_cancelled_session_is_told_as_one_that_its_rules_did_not_decide(
         ("seance", 1, "There is no meeting called seance."),
     ],
 )
-async def test_a_record_of_other_rules_keeps_what_its_answers_still_tell(meeting: str, version: int, why: str) -> None:
+async def test_a_record_with_unsupported_rules_still_shows_its_answers_in_a_recount(
+    meeting: str, version: int, why: str
+) -> None:
     house = House(DISPUTE)
     await house.open()
     await house.run()

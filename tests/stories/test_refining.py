@@ -32,7 +32,7 @@ async def refined(desk: Roundtable, text: str) -> tuple[Held, Decision, Session]
 
 
 @pytest.mark.feature("S0.18", "S0.20")
-async def test_a_wish_in_words_goes_to_the_author_of_the_base_and_to_nobody_else(bench: Roundtable, code: Path) -> None:
+async def test_a_judges_request_in_prose_goes_only_to_the_author_of_the_base(bench: Roundtable, code: Path) -> None:
     held, decision, session = await refined(bench, SAID)
     assert decision.author == "claude"
     assert (code / "slug.py").read_text() == SAID
@@ -52,7 +52,7 @@ async def test_a_wish_in_words_goes_to_the_author_of_the_base_and_to_nobody_else
         (SLUG.replace("strip()", 'strip(" -")'), "a test of gpt's"),
     ],
 )
-async def test_what_the_author_makes_of_it_must_pass_the_examples_and_everybodys_tests(
+async def test_a_refined_base_must_pass_the_examples_and_the_tests_of_all_seats(
     bench: Roundtable, code: Path, text: str, fails: str
 ) -> None:
     (code / "test_slug.py").write_text("import unittest\n")
@@ -68,14 +68,14 @@ async def test_what_the_author_makes_of_it_must_pass_the_examples_and_everybodys
     assert (code / "slug.py").read_text() == SLUG
 
 
-async def test_what_the_author_makes_of_it_must_pass_or_the_base_stands(bench: Roundtable, code: Path) -> None:
+async def test_a_refined_base_that_fails_its_checks_is_discarded(bench: Roundtable, code: Path) -> None:
     _, decision, session = await refined(bench, BROKEN_SLUG)
     assert any(isinstance(result, MoveDrafted) for result in session.results.values())
     assert "did not pass, so claude's candidate is used alone" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == SLUG
 
 
-async def test_a_wish_that_names_no_file_lets_nothing_be_changed_that_no_candidate_touches(
+async def test_a_request_without_a_file_allows_edits_only_in_files_that_candidates_touch(
     bench: Roundtable, code: Path
 ) -> None:
     claude = [{"round": "*-refine", "text": wrote({"slug.py": SAID, "README.md": "Mine.\n"})}, *writer(SLUG)]
@@ -86,7 +86,7 @@ async def test_a_wish_that_names_no_file_lets_nothing_be_changed_that_no_candida
     assert "You may change only: slug.py." in held.prompt("build/4-refine", "claude")
 
 
-async def test_the_author_is_shown_the_work_that_the_wish_speaks_of(bench: Roundtable, code: Path) -> None:
+async def test_the_author_sees_the_candidate_that_the_judges_request_names(bench: Roundtable, code: Path) -> None:
     claude = [{"round": "*-refine", "text": wrote({"slug.py": SAID})}, *writer(SLUG)]
     judge = writer(BROKEN_SLUG, STUB, judge=verdict(CLAUDES, "join the words as candidate-A does"))
     held = Held(bench, claude=claude, gpt=writer(JOINED_SLUG), gemini=judge)
@@ -95,7 +95,9 @@ async def test_the_author_is_shown_the_work_that_the_wish_speaks_of(bench: Round
     assert (code / "slug.py").read_text() == SAID
 
 
-async def test_what_a_judge_wants_in_only_one_order_is_void_and_said(bench: Roundtable, code: Path) -> None:
+async def test_a_request_that_a_judge_makes_in_only_one_order_is_discarded_with_a_notice(
+    bench: Roundtable, code: Path
+) -> None:
     judge = writer(BROKEN_SLUG, STUB, judge=verdict(CLAUDES))
     judge[0]["text"] = verdict(CLAUDES, "replace slugify by candidate-A's")
     held = Held(bench, claude=writer(SLUG), gpt=writer(JOINED_SLUG), gemini=judge)

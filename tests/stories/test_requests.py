@@ -39,7 +39,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Roundtable]:
 
 
 @pytest.mark.feature("S3.59", "S3.69")
-async def test_a_file_that_one_knight_asks_for_is_shown_to_all_before_the_next_round(desk: Roundtable) -> None:
+async def test_a_file_that_one_knight_requests_is_shown_to_all_in_the_next_round(desk: Roundtable) -> None:
     held = Held(
         desk,
         claude=[knight(7, file_requests=["src/auth/token.py:10-12"]), knight(9)],
@@ -55,7 +55,7 @@ async def test_a_file_that_one_knight_asks_for_is_shown_to_all_before_the_next_r
 
 
 @pytest.mark.feature("S3.67")
-async def test_doctors_ask_for_files_in_their_diagnosis_and_get_them(desk: Roundtable) -> None:
+async def test_doctors_can_request_files_in_their_diagnosis(desk: Roundtable) -> None:
     held = Held(
         desk,
         claude=[doctor(3, "src/auth/token.py:90-91", "src/none.py"), doctor(9), doctor(9)],
@@ -68,7 +68,7 @@ async def test_doctors_ask_for_files_in_their_diagnosis_and_get_them(desk: Round
         assert "Not shown: src/none.py. There is no file src/none.py" in shown
 
 
-async def test_sensitive_ignored_and_foreign_files_are_refused_and_named(desk: Roundtable) -> None:
+async def test_requests_for_sensitive_ignored_and_outside_files_are_refused_by_name(desk: Roundtable) -> None:
     wanted = [".env", "private/diary.md", "../home/config.toml", "/etc/hostname", "src/auth/token.py:1-1"]
     held = Held(desk, claude=[knight(7, file_requests=wanted), knight(9)], gpt=[knight(8), knight(9)])
     await held.hold("knights", **NAMED)
@@ -82,7 +82,7 @@ async def test_sensitive_ignored_and_foreign_files_are_refused_and_named(desk: R
     assert "dear diary" not in shown
 
 
-async def test_requests_share_one_room_for_the_whole_session(desk: Roundtable) -> None:
+async def test_file_requests_share_one_size_limit_per_session(desk: Roundtable) -> None:
     write(desk.workspace, {"a.txt": "a" * 5_000, "b.txt": "b" * 5_000, "c.txt": "c" * 1_000})
     held = Held(
         desk,
@@ -97,7 +97,7 @@ async def test_requests_share_one_room_for_the_whole_session(desk: Roundtable) -
 
 
 @pytest.mark.feature("S4.27")
-async def test_what_a_check_said_is_read_by_every_seat_in_the_next_round(desk: Roundtable) -> None:
+async def test_output_of_a_requested_check_is_shown_to_every_seat_in_the_next_round(desk: Roundtable) -> None:
     await sandbox()
     held = Held(
         desk,
@@ -118,7 +118,7 @@ async def test_what_a_check_said_is_read_by_every_seat_in_the_next_round(desk: R
     )
 
 
-async def test_a_resumed_meeting_asks_for_nothing_twice() -> None:
+async def test_a_resumed_meeting_serves_no_request_twice() -> None:
     wants = {"file_requests": ["src/auth/token.py:10-12"], "checks": ["unlisted"]}
     script = {"seats": {"claude": {"turns": [knight(7, **wants), knight(9)]}, "gpt": {"turns": [knight(8), knight(9)]}}}
     whole = House(script, meeting="knights")

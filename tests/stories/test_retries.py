@@ -22,9 +22,7 @@ BROKEN = [
 
 
 @pytest.mark.feature("S0.60")
-async def test_after_three_fixes_that_fail_nothing_is_tried_again_and_the_failure_is_said(
-    bench: Roundtable, code: Path
-) -> None:
+async def test_a_build_gives_up_after_three_failed_fixes_and_reports_the_failure(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=BROKEN)
     decision = await held.hold("build", TASK, answers=YES, settings={"mends": 3})
     session = await bench.sessions.get(held.session)
@@ -36,7 +34,7 @@ async def test_after_three_fixes_that_fail_nothing_is_tried_again_and_the_failur
 
 
 @pytest.mark.feature("S0.60")
-async def test_a_fix_that_passes_ends_the_trying(bench: Roundtable, code: Path) -> None:
+async def test_a_passing_fix_ends_the_fix_rounds(bench: Roundtable, code: Path) -> None:
     right = {"round": MENDS[1], "text": wrote({"slug.py": SLUG})}
     held = Held(bench, claude=[right, *BROKEN])
     decision = await held.hold("build", TASK, answers=YES, settings={"mends": 3})
@@ -45,7 +43,7 @@ async def test_a_fix_that_passes_ends_the_trying(bench: Roundtable, code: Path) 
     assert (code / "slug.py").read_text() == SLUG
 
 
-async def test_who_sends_the_same_again_is_asked_anew_and_what_nobody_changed_is_not_tried_again(
+async def test_a_seat_that_resubmits_an_identical_fix_is_asked_again_without_another_trial(
     bench: Roundtable, code: Path
 ) -> None:
     same = wrote({"slug.py": BROKEN_SLUG})
@@ -59,7 +57,9 @@ async def test_who_sends_the_same_again_is_asked_anew_and_what_nobody_changed_is
     assert (code / "slug.py").read_text() == STUB
 
 
-async def test_who_tries_something_else_when_asked_anew_may_mend_it(bench: Roundtable, code: Path) -> None:
+async def test_a_seat_that_changes_its_approach_when_asked_again_gets_another_fix_round(
+    bench: Roundtable, code: Path
+) -> None:
     other = [
         {"round": "build/2-anew", "text": wrote({"slug.py": f"{BROKEN_SLUG}\n# Another.\n"})},
         {"round": "build/3-mend", "text": wrote({"slug.py": SLUG})},

@@ -101,7 +101,7 @@ async def proofs(desk: Roundtable, held: Held) -> ClaimsProven:
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="Node is not here")
-async def test_a_proof_may_use_what_is_installed_in_the_repository(desk: Roundtable) -> None:
+async def test_a_proof_may_use_packages_installed_in_the_repository(desk: Roundtable) -> None:
     module = "node_modules/close-to/index.js"
     write(desk.workspace, {".gitignore": "node_modules/\n", "sum.js": "exports.sum = (a, b) => a + b\n"})
     commit(desk.workspace, "A sum")
@@ -117,7 +117,7 @@ async def test_a_proof_may_use_what_is_installed_in_the_repository(desk: Roundta
     assert (proven.held, proven.held_before) == (True, False)
 
 
-async def test_findings_are_reproduced_refuted_or_found_to_be_older_than_the_change(desk: Roundtable) -> None:
+async def test_findings_are_reproduced_or_refuted_or_marked_as_older_than_the_change(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
     held, decision = await reviewed(
         desk,
@@ -146,7 +146,7 @@ async def test_findings_are_reproduced_refuted_or_found_to_be_older_than_the_cha
     assert (desk.workspace / "shop.py").read_text() == AFTER
 
 
-async def test_what_is_unproven_is_put_to_all_and_another_seat_may_settle_it(desk: Roundtable) -> None:
+async def test_an_unproven_finding_is_shown_to_all_and_another_seat_may_prove_it(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
     broken = finding("average() divides by zero for no prices", proof="import no_such_module")
     vague = finding("The style is poor", "README.md:1", "low")
@@ -166,7 +166,7 @@ async def test_what_is_unproven_is_put_to_all_and_another_seat_may_settle_it(des
     assert "The style is poor" in told
 
 
-async def test_what_one_seat_refutes_for_itself_is_examined_as_another_put_it(desk: Roundtable) -> None:
+async def test_a_finding_refuted_for_one_seat_is_still_examined_in_another_seats_wording(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
     mean = "average() crashes for no prices of a shop"
     crash = "average() divides by zero for no prices of a shop"
@@ -188,7 +188,7 @@ async def test_what_one_seat_refutes_for_itself_is_examined_as_another_put_it(de
     assert notice_sentences(decision) == ("Neither shown nor refuted, and worth only the word of who found it: F3.",)
 
 
-async def test_a_finding_that_points_nowhere_says_so(desk: Roundtable) -> None:
+async def test_a_finding_with_an_unknown_location_is_marked_as_such(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
     _, decision = await reviewed(
         desk,
@@ -202,7 +202,7 @@ async def test_a_finding_that_points_nowhere_says_so(desk: Roundtable) -> None:
     assert decision.text.count("points nowhere") == 3
 
 
-async def test_a_branch_is_run_as_it_is_whatever_is_checked_out(desk: Roundtable) -> None:
+async def test_a_review_runs_the_branch_regardless_of_the_checkout(desk: Roundtable) -> None:
     git(desk.workspace, "checkout", "-qb", "faster")
     write(desk.workspace, {"shop.py": AFTER})
     commit(desk.workspace, "Faster")
@@ -218,7 +218,7 @@ async def test_a_branch_is_run_as_it_is_whatever_is_checked_out(desk: Roundtable
     assert git(desk.workspace, "status", "--porcelain").strip() == "M shop.py"
 
 
-async def test_a_patch_is_laid_over_a_copy_of_the_workspace(desk: Roundtable) -> None:
+async def test_a_patch_is_applied_to_a_copy_of_the_workspace(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
     patch = git(desk.workspace, "diff")
     write(desk.workspace, {"shop.py": BEFORE})
@@ -230,7 +230,7 @@ async def test_a_patch_is_laid_over_a_copy_of_the_workspace(desk: Roundtable) ->
     assert (desk.workspace / "shop.py").read_text() == BEFORE
 
 
-async def test_a_patch_that_does_not_fit_is_reviewed_in_words_and_says_so(desk: Roundtable) -> None:
+async def test_a_patch_that_does_not_apply_is_reviewed_without_running_it(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
     patch = git(desk.workspace, "diff")
     write(desk.workspace, {"shop.py": "something = 'else entirely'\n"})
@@ -243,7 +243,7 @@ async def test_a_patch_that_does_not_fit_is_reviewed_in_words_and_says_so(desk: 
     assert "The patch does not fit here" in notice_sentences(decision)[0]
 
 
-async def test_where_there_is_no_sandbox_nothing_runs_and_the_decision_says_so(
+async def test_without_a_sandbox_a_review_runs_nothing_and_says_so(
     desk: Roundtable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(desk.workspace, {"shop.py": AFTER})
@@ -267,7 +267,7 @@ HOSTILE: dict[str, Callable[[Path], str]] = {
 
 
 @pytest.mark.parametrize("how", HOSTILE)
-async def test_a_hostile_proof_reaches_nothing_and_shows_nothing(desk: Roundtable, how: str) -> None:
+async def test_a_hostile_proof_reaches_no_network_and_no_files_outside(desk: Roundtable, how: str) -> None:
     write(desk.workspace, {"shop.py": AFTER, ".env": "PASSWORD=tulip"})
     program = HOSTILE[how](desk.workspace)
     held, decision = await reviewed(
@@ -283,7 +283,7 @@ async def test_a_hostile_proof_reaches_nothing_and_shows_nothing(desk: Roundtabl
     assert "tulip" not in str(await desk.sessions.records(held.session))
 
 
-async def test_no_more_programs_run_than_are_allowed_and_each_only_once(desk: Roundtable) -> None:
+async def test_a_review_runs_at_most_the_allowed_number_of_programs_each_once(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
     many = [
         finding(f"Fault {chr(97 + number) * 9}", f"shop.py:{number}", proof=f"exit(1)  # {number}")
@@ -298,7 +298,7 @@ async def test_no_more_programs_run_than_are_allowed_and_each_only_once(desk: Ro
     assert {result.seat for result in ran[:2]} == {"claude", "gpt"}
 
 
-async def test_a_review_that_is_killed_anywhere_goes_on_and_runs_and_asks_nothing_twice(desk: Roundtable) -> None:
+async def test_a_review_killed_after_any_fact_runs_and_asks_nothing_twice(desk: Roundtable) -> None:
     await sandbox()
     write(desk.workspace, {"shop.py": AFTER})
     script = {
@@ -315,14 +315,14 @@ async def test_a_review_that_is_killed_anywhere_goes_on_and_runs_and_asks_nothin
     assert "A program of gpt looked for it and did not find it." in decision.text
 
 
-async def test_the_next_review_is_told_nothing_of_this_one(desk: Roundtable) -> None:
+async def test_a_review_is_not_recalled_by_the_next_review(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
     crash = finding("average() divides by zero for no prices", proof=CRASH)
     await reviewed(desk, read_uncommitted_changes(desk.workspace), claude=reviewer(crash), gpt=reviewer())
     assert await desk.memory.entries(limit=None) == []
 
 
-async def test_nobody_reads_what_the_others_found_before_all_have_spoken(desk: Roundtable) -> None:
+async def test_no_reviewer_sees_the_findings_of_others_in_the_first_round(desk: Roundtable) -> None:
     script = {"seats": {name: {"turns": reviewer(finding(f"Seen by {name}"))} for name in ("claude", "gpt")}}
     house = ProvingHouse(script, None, desk.workspace)
     await house.open(seats=("claude", "gpt"))

@@ -151,7 +151,7 @@ def handed_over(target: Path) -> dict[str, str]:
 
 
 @pytest.mark.feature("S0.68", "S0.144")
-async def test_killed_in_every_stage_nothing_is_asked_or_done_twice_and_the_project_is_the_same(
+async def test_an_sdlc_session_killed_in_every_stage_repeats_nothing_and_yields_an_equal_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await sandbox()

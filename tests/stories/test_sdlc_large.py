@@ -19,7 +19,7 @@ LARGE = "".join(f"def report_{at}():\n    return {at}\n\n\n" for at in range(2_0
 
 
 @pytest.mark.feature("S0.46")
-async def test_of_an_existing_project_that_is_too_large_seats_get_the_map_and_the_names_and_the_person_is_told(
+async def test_for_a_project_that_is_too_large_seats_get_a_map_and_file_names_with_a_notice(
     bench: Roundtable, code: Path
 ) -> None:
     write(code, {"reports.py": LARGE, "use.py": "from reports import report_7\n\nprint(report_7())\n", ".env": "A=1\n"})
@@ -45,7 +45,7 @@ async def test_of_an_existing_project_that_is_too_large_seats_get_the_map_and_th
     assert any("of 5 files of the project were shown" in sentence for sentence in notice_sentences(decision))
 
 
-async def test_a_project_that_fits_is_told_of_without_a_word_on_room(bench: Roundtable) -> None:
+async def test_a_project_that_fits_is_shown_without_a_notice_on_size(bench: Roundtable) -> None:
     meeting, _, (end,) = await held(bench, DEVELOPMENT, seats={"claude": writes(SUM)}, existing=True)
     assert "There is no room" not in meeting.prompt("development/1-write", "claude")
     assert not [notice for notice in end.notices if "shown" in notice]

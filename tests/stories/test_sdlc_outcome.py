@@ -36,7 +36,7 @@ async def extended(bench: Roundtable, **answers: str) -> Held:
 # --- how it ends ----------------------------------------------------------------------------------
 
 
-async def test_a_budget_that_ends_between_stages_leaves_what_was_made_to_be_handed_over(bench: Roundtable) -> None:
+async def test_a_budget_that_ends_between_stages_still_delivers_the_finished_files(bench: Roundtable) -> None:
     meeting = Held(bench, claude=writes({"accounts.py": ACCOUNTS["claude"]}))
     told = settings(DEVELOPMENT, QA, msgspec.structs.replace(REQUIREMENTS, name="closing"))
     await meeting.open("sdlc", IDEA, settings=told, answers={**YES, "deliver": "folder"})
@@ -53,7 +53,7 @@ async def test_a_budget_that_ends_between_stages_leaves_what_was_made_to_be_hand
     assert again == ["development"]
 
 
-async def test_what_was_agreed_on_for_a_persons_project_is_decided_although_nobody_is_there_to_approve_it(
+async def test_an_agreement_on_an_existing_project_is_decided_even_if_nobody_approves_writing_it(
     bench: Roundtable,
 ) -> None:
     session = await bench.sessions.get((await extended(bench)).session)
@@ -66,7 +66,7 @@ async def test_what_was_agreed_on_for_a_persons_project_is_decided_although_nobo
 
 
 @pytest.mark.feature("S0.60")
-async def test_a_program_whose_last_run_failed_is_a_degraded_result_and_the_person_is_told_before_they_take_it(
+async def test_a_program_whose_last_run_failed_is_a_degraded_result_with_a_warning_before_delivery(
     bench: Roundtable,
 ) -> None:
     meeting = Held(bench, claude=[{"round": "*", "text": wrote(SUM)}])
@@ -81,7 +81,7 @@ async def test_a_program_whose_last_run_failed_is_a_degraded_result_and_the_pers
 # --- whose it is ----------------------------------------------------------------------------------
 
 
-async def test_the_commit_of_an_extended_project_says_what_was_wanted_how_it_came_about_and_whose_it_is(
+async def test_the_commit_of_an_extended_project_names_the_request_its_history_and_its_authors(
     bench: Roundtable,
 ) -> None:
     meeting = await extended(bench, approve="all")
@@ -102,7 +102,7 @@ async def test_the_commit_of_an_extended_project_says_what_was_wanted_how_it_cam
     }
 
 
-async def test_what_is_applied_later_is_still_of_those_who_wrote_it(bench: Roundtable) -> None:
+async def test_a_change_applied_later_keeps_its_authors(bench: Roundtable) -> None:
     meeting = await extended(bench)
     later = await bench.meetings.open_apply(meeting.session, Agenda("", headless=True, answers={"approve": "all"}))
     decision = await bench.meetings.run(later)
@@ -117,7 +117,7 @@ async def test_what_is_applied_later_is_still_of_those_who_wrote_it(bench: Round
 
 
 @pytest.mark.feature("S0.149")
-async def test_a_later_meeting_is_told_what_the_stages_agreed_on(bench: Roundtable) -> None:
+async def test_a_later_meeting_sees_the_agreements_of_the_stages(bench: Roundtable) -> None:
     await extended(bench)
     kept = [entry.text for entry in await bench.memory.entries((EntryKind.DECISION,))]
     assert kept == ["requirements: R1 A user can log in. R2 What was done can be undone."]
@@ -125,14 +125,14 @@ async def test_a_later_meeting_is_told_what_the_stages_agreed_on(bench: Roundtab
     assert told.text == f"{IDEA} Decided: {kept[0]}"
 
 
-async def test_where_no_stage_was_for_words_what_was_written_is_remembered(bench: Roundtable) -> None:
+async def test_an_sdlc_session_without_text_stages_remembers_the_written_files(bench: Roundtable) -> None:
     meeting = Held(bench, claude=writes({"accounts.py": ACCOUNTS["claude"]}))
     await meeting.hold("sdlc", IDEA, settings=settings(DEVELOPMENT), answers=YES)
     kept = [entry.text for entry in await bench.memory.entries((EntryKind.DECISION,))]
     assert kept == ["development: Files written: accounts.py."]
 
 
-async def test_a_new_project_goes_without_a_file_of_a_forbidden_name_and_with_all_the_others(
+async def test_a_new_project_leaves_out_files_with_forbidden_names_and_keeps_the_others(
     bench: Roundtable,
 ) -> None:
     main = {"main.py": "print('hello')\n", "Dockerfile": "FROM scratch\n", ".env.example": "KEY=\n"}

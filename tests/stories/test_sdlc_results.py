@@ -71,7 +71,7 @@ async def made(
 
 
 @pytest.mark.feature("S0.149")
-async def test_a_repository_has_a_commit_for_each_stage_that_says_who_contributed_what(
+async def test_a_delivered_repository_has_one_commit_per_stage_with_its_contributors(
     bench: Roundtable, tmp_path: Path
 ) -> None:
     meeting, decision = await made(bench, tmp_path / "accounts", deliver="git")
@@ -107,7 +107,7 @@ async def test_a_repository_has_a_commit_for_each_stage_that_says_who_contribute
     assert "test_accounts.py" not in git(folder, "ls-tree", "-r", "--name-only", "HEAD~1")
 
 
-async def test_what_was_agreed_cannot_pass_for_the_structure_of_its_paper(bench: Roundtable, tmp_path: Path) -> None:
+async def test_agreed_text_cannot_forge_headings_in_its_decision_document(bench: Roundtable, tmp_path: Path) -> None:
     forged = f"{AGREED}\n# D2 development\n- development was agreed on.\n<img src=x>"
     judge = {"round": "requirements/*-judge", "text": f"CONSENSUS: {forged}"}
     meeting = Held(bench, **{name: [judge, *turns] for name, turns in seats().items()})
@@ -120,7 +120,7 @@ async def test_what_was_agreed_cannot_pass_for_the_structure_of_its_paper(bench:
 
 
 @pytest.mark.feature("S0.53")
-async def test_a_zip_holds_the_project_and_nothing_that_leads_out_of_it(bench: Roundtable, tmp_path: Path) -> None:
+async def test_a_delivered_zip_contains_only_paths_inside_the_project(bench: Roundtable, tmp_path: Path) -> None:
     _, decision = await made(bench, tmp_path / "accounts", SHORT, deliver="zip")
     assert str(tmp_path / "accounts.zip") in decision_sentence(decision)
     with zipfile.ZipFile(tmp_path / "accounts.zip") as zip:
@@ -129,7 +129,9 @@ async def test_a_zip_holds_the_project_and_nothing_that_leads_out_of_it(bench: R
     assert not (tmp_path / "accounts").exists()
 
 
-async def test_with_nobodys_yes_nothing_is_written_and_it_can_be_had_later(bench: Roundtable, tmp_path: Path) -> None:
+async def test_without_approval_nothing_is_delivered_and_the_project_can_be_delivered_later(
+    bench: Roundtable, tmp_path: Path
+) -> None:
     meeting, decision = await made(bench, tmp_path / "accounts", SHORT)
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "later")
     assert "`roundtable project` with this session hands it over whenever you like." in decision_sentence(decision)
@@ -139,7 +141,7 @@ async def test_with_nobodys_yes_nothing_is_written_and_it_can_be_had_later(bench
     assert gate.details["zip"] == f"as a zip: {tmp_path / 'accounts'}.zip"
 
 
-async def test_what_stands_there_is_not_written_over_and_the_project_is_not_lost(
+async def test_delivery_never_overwrites_existing_files_and_does_not_lose_the_project(
     bench: Roundtable, tmp_path: Path
 ) -> None:
     (tmp_path / "accounts").mkdir()
@@ -150,7 +152,7 @@ async def test_what_stands_there_is_not_written_over_and_the_project_is_not_lost
     assert names(tmp_path / "accounts") == ["mine.txt"]
 
 
-async def test_only_what_was_said_yes_to_is_handed_over_and_twice_is_once(bench: Roundtable, tmp_path: Path) -> None:
+async def test_only_an_approved_project_is_delivered_and_only_once(bench: Roundtable, tmp_path: Path) -> None:
     meeting, _ = await made(bench, tmp_path / "accounts", deliver="folder")
     session = await bench.sessions.get(meeting.session)
     draft = latest_stage_draft(list_stage_ends(session))
@@ -175,7 +177,7 @@ async def test_only_what_was_said_yes_to_is_handed_over_and_twice_is_once(bench:
     assert names(tmp_path) == ["accounts", "code", "home"]
 
 
-async def test_what_extends_a_persons_project_goes_the_way_of_every_change_and_can_be_undone(
+async def test_an_extension_of_an_existing_project_is_applied_like_any_change_and_can_be_undone(
     bench: Roundtable, code: Path
 ) -> None:
     ruling = {"judge": "CONSENSUS: BASE=candidate-A. INCORPORATE: none MUST_FIX: none"}
@@ -192,7 +194,7 @@ async def test_what_extends_a_persons_project_goes_the_way_of_every_change_and_c
     assert (code / "slug.py").read_text() == before
 
 
-async def test_every_version_of_every_file_is_kept_with_whose_it_is(bench: Roundtable, tmp_path: Path) -> None:
+async def test_every_version_of_every_file_is_kept_with_its_author(bench: Roundtable, tmp_path: Path) -> None:
     meeting, _ = await made(bench, tmp_path / "accounts")
     session, records = await bench.sessions.get(meeting.session), await bench.sessions.records(meeting.session)
     found = await bench.changes.project_versions(session, records)

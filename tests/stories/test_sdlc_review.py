@@ -135,7 +135,9 @@ async def files_of(desk: Roundtable, end: StageEnd) -> dict[str, str]:
 
 
 @pytest.mark.feature("S0.31", "S0.35", "S0.36", "S0.19", "S0.37", "S0.47")
-async def test_every_part_is_read_by_all_weighed_once_without_code_and_mended_part_by_part(desk: Roundtable) -> None:
+async def test_all_seats_review_every_part_a_judge_weighs_findings_once_and_fixes_are_made_by_part(
+    desk: Roundtable,
+) -> None:
     held, end = await review(
         desk,
         claude=turns(**SEEN, judge=CONSENSUS, fix_1=FIX_CART, fix_2=FIX_STOCK),
@@ -170,7 +172,7 @@ async def test_every_part_is_read_by_all_weighed_once_without_code_and_mended_pa
 
 
 @pytest.mark.feature("S0.37")
-async def test_a_fix_that_breaks_what_passed_is_dropped_and_the_others_stay(desk: Roundtable) -> None:
+async def test_a_fix_that_breaks_a_passing_check_is_discarded_and_other_fixes_are_kept(desk: Roundtable) -> None:
     _, end = await review(
         desk,
         claude=turns(**SEEN, judge=CONSENSUS, fix_1=FIX_CART, fix_2=BREAK_STOCK),
@@ -182,14 +184,14 @@ async def test_a_fix_that_breaks_what_passed_is_dropped_and_the_others_stay(desk
     assert [part.path for part in end.took] == ["shop/cart.py"]
 
 
-async def test_a_fix_of_files_that_were_not_shown_is_not_taken(desk: Roundtable) -> None:
+async def test_a_fix_in_files_that_were_not_shown_is_discarded(desk: Roundtable) -> None:
     _, end = await review(desk, claude=turns(**SEEN, judge=CONSENSUS, fix_1=FIX_STOCK), gpt=turns())
     assert "Not mended: shop/stock.py is outside the allowed scope." in end.text
     assert end.draft == ""
 
 
 @pytest.mark.feature("S0.19")
-async def test_what_is_no_fault_is_left_as_it_is_and_a_program_is_not_overruled(desk: Roundtable) -> None:
+async def test_dismissed_findings_are_not_fixed_and_a_judge_cannot_overrule_a_program(desk: Roundtable) -> None:
     ruling = "CONSENSUS: CRITICAL: none. WARNINGS: F2 may happen. CONFIRMED_CLEAN: F1 is a matter of taste"
     held, end = await review(
         desk, claude=turns(**SEEN, judge=ruling, fix_1=FIX_CART), gpt=turns(chunk_2=SEEN_THERE), gemini=turns()
@@ -204,7 +206,9 @@ DISCUSS = "DISCUSS:\n- Whether F2 can happen at all"
 
 
 @pytest.mark.feature("S0.36")
-async def test_what_a_judge_cannot_weigh_is_looked_at_once_more_by_its_words_alone(desk: Roundtable) -> None:
+async def test_a_finding_that_the_judge_cannot_decide_is_discussed_once_more_by_its_words_alone(
+    desk: Roundtable,
+) -> None:
     seats = {name: turns(chunk_2=SEEN_THERE, look=f"{name} says that F2 can happen.") for name in ("gpt", "gemini")}
     judge = [
         {"round": "*/3-judge", "text": DISCUSS},
@@ -232,7 +236,7 @@ async def person(desk: Roundtable, held: Held, given: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("answer", ["mend", "leave"])
-async def test_after_that_the_person_says_whether_anything_is_mended(desk: Roundtable, answer: str) -> None:
+async def test_the_person_decides_whether_open_findings_are_fixed(desk: Roundtable, answer: str) -> None:
     both = turns(chunk_2=SEEN_THERE, judge=DISCUSS, look="Hm.", fix_2=FIX_STOCK)
     held = Held(desk, claude=both, gpt=both)
     await held.open("sdlc", "Is the shop sound?", settings=told(), headless=False)
@@ -244,7 +248,7 @@ async def test_after_that_the_person_says_whether_anything_is_mended(desk: Round
     assert f"[high, shop/stock.py:2] {BELOW}" in end.text
 
 
-async def test_without_a_person_and_without_a_judge_all_findings_are_kept_and_nothing_is_mended(
+async def test_without_a_person_or_a_judge_all_findings_are_kept_and_nothing_is_fixed(
     desk: Roundtable,
 ) -> None:
     deaf: Turns = [{"round": "*-judge*", "fault": "overloaded"}, *turns(chunk_2=SEEN_THERE)]
@@ -267,7 +271,7 @@ async def reviewed_long(desk: Roundtable) -> tuple[Held, StageEnd]:
     return await review(desk, claude=[*sees, *turns(judge="CONSENSUS: CRITICAL: F1")], gpt=turns())
 
 
-async def test_a_file_that_is_longer_than_a_part_is_mended_where_its_line_is_and_keeps_the_rest(
+async def test_a_fix_in_a_file_longer_than_a_part_changes_only_its_lines(
     desk: Roundtable,
 ) -> None:
     write(desk.workspace, {"shop/long.py": LONG})
@@ -281,7 +285,7 @@ async def test_a_file_that_is_longer_than_a_part_is_mended_where_its_line_is_and
     assert end.all_notices == ("claude judged its own words among the others', unsigned, since everybody had spoken.",)
 
 
-async def test_a_fix_that_could_not_be_run_is_kept_and_that_is_said(desk: Roundtable) -> None:
+async def test_a_fix_that_could_not_be_run_is_kept_with_a_notice(desk: Roundtable) -> None:
     write(desk.workspace, {"shop/long.py": "# To be written.\n"})
     commit(desk.workspace, "A file that will be long")
     write(desk.workspace, {"shop/long.py": LONG})
@@ -290,7 +294,7 @@ async def test_a_fix_that_could_not_be_run_is_kept_and_that_is_said(desk: Roundt
     assert end.notices[-1].startswith("Fixes could not be run: shop/long.py ")
 
 
-async def test_there_is_nothing_to_review_where_nothing_was_written(desk: Roundtable) -> None:
+async def test_a_review_stage_without_files_has_nothing_to_review(desk: Roundtable) -> None:
     held = Held(desk, claude=turns())
     await held.hold("sdlc", "A shop.", settings=told(existing=False))
     (end,) = list_stage_ends(await desk.sessions.get(held.session))
@@ -298,7 +302,7 @@ async def test_there_is_nothing_to_review_where_nothing_was_written(desk: Roundt
     assert held.voices.calls == []
 
 
-async def test_what_the_limits_leave_no_room_for_is_said(desk: Roundtable) -> None:
+async def test_a_review_names_the_parts_that_the_limits_leave_out(desk: Roundtable) -> None:
     held = Held(desk, claude=turns(), gpt=turns())
     await held.open("sdlc", "Is the shop sound?", settings=told())
     await desk.sessions.amend(held.session, SessionAmended(limits=Limits(rounds=1)))
@@ -309,21 +313,21 @@ async def test_what_the_limits_leave_no_room_for_is_said(desk: Roundtable) -> No
     assert end.notices == ("1 of 2 parts were not reviewed: the limits of the session were reached.",)
 
 
-async def test_a_file_that_is_too_long_to_be_read_is_named_with_the_reason(desk: Roundtable) -> None:
+async def test_a_file_that_is_too_large_to_review_is_named_with_the_reason(desk: Roundtable) -> None:
     write(desk.workspace, {"shop/data.py": "ROWS = 1\n" * 50_000})
     commit(desk.workspace, "Data")
     _, end = await review(desk, claude=turns(), gpt=turns())
     assert "Not reviewed: shop/data.py is larger than 400,000 bytes." in end.notices
 
 
-async def test_who_was_not_heard_on_which_part_is_said(desk: Roundtable) -> None:
+async def test_a_review_names_the_seats_that_missed_a_part(desk: Roundtable) -> None:
     absent: Turns = [{"round": "*/2-chunk", "fault": "context_overflow"}, *turns()]
     _, end = await review(desk, claude=turns(), gpt=absent, gemini=turns(chunk_1="Looks good to me!"))
     assert (end.how, end.text) == ("agreed", "No seat found a fault.")
     assert end.notices == ("gemini did not review part 1 of 2.", "gpt did not review part 2 of 2.")
 
 
-async def test_a_fix_after_which_a_program_still_shows_the_fault_is_not_called_one(desk: Roundtable) -> None:
+async def test_a_fix_is_not_reported_as_fixed_if_a_program_still_shows_the_fault(desk: Roundtable) -> None:
     idle = edit("shop/cart.py", "    take(item, stock, count)", "    take(item, stock, count)  # mended")
     _, end = await review(desk, claude=turns(**SEEN, judge=CONSENSUS, fix_1=idle), gpt=turns())
     still = f"F1 [critical, shop/cart.py:5] {SWAPPED} Not mended: a program still shows it."
@@ -331,7 +335,7 @@ async def test_a_fix_after_which_a_program_still_shows_the_fault_is_not_called_o
     assert "2 critical findings are not mended: F1 (a program still shows it), F2 stock is lost." in end.notices
 
 
-async def test_what_is_critical_and_not_mended_is_told_where_the_person_is_asked_to_go_on(desk: Roundtable) -> None:
+async def test_the_gate_after_a_review_names_critical_findings_that_were_not_fixed(desk: Roundtable) -> None:
     lost = found(finding("elsewhere.py", "Data is lost."), finding("shop/stock.py:2", BELOW, "high"))
     judge = "CONSENSUS:\nCRITICAL: F1 data is lost\n- F2 stock is lost\nWARNINGS: none"
     claude: Turns = [{"round": "*-fix", "fault": "overloaded"}, *turns(chunk_2=lost, judge=judge)]
@@ -343,7 +347,7 @@ async def test_what_is_critical_and_not_mended_is_told_where_the_person_is_asked
     assert "claude" not in end.text, "later stages are told of it and of nobody's name"
 
 
-async def test_a_review_that_was_stopped_goes_on_where_it_was_and_asks_nothing_twice(desk: Roundtable) -> None:
+async def test_a_stopped_review_stage_resumes_and_asks_nothing_twice(desk: Roundtable) -> None:
     claude = turns(**SEEN, judge=CONSENSUS, fix_1=FIX_CART, fix_2=FIX_STOCK)
     stuck: list[dict[str, Any]] = [{"round": "*/2-fix", "hang": True}, *claude]
     first = Held(desk, claude=stuck, gpt=turns(chunk_2=SEEN_THERE))
@@ -363,7 +367,7 @@ async def test_a_review_that_was_stopped_goes_on_where_it_was_and_asks_nothing_t
 
 
 @pytest.mark.feature("S0.37")
-async def test_who_wrote_a_file_mends_it_in_a_project_that_began_with_nothing(desk: Roundtable) -> None:
+async def test_in_a_new_project_the_author_of_a_file_fixes_it(desk: Roundtable) -> None:
     develop = Stage("development", "Development", "Engineer", "files", "Write it.", 8192, seats=("gpt",), rounds=1)
     written = "".join(f"### {path}\n```python\n{FILES[path]}```\n\n" for path in ("shop/cart.py", "shop/stock.py"))
     judge = CONSENSUS.replace("- F2 stock is lost", "")
@@ -389,7 +393,7 @@ def says(prompt: str, end: End) -> bool:
 
 
 @pytest.mark.feature("S0.32", "S0.35", "S0.38")
-async def test_of_200_files_each_is_read_once_by_every_seat_and_faults_between_files_have_both_ends_in_one_prompt(
+async def test_each_of_200_files_is_reviewed_once_with_both_ends_of_cross_file_faults_in_one_prompt(
     tmp_path: Path,
 ) -> None:
     made = planted()

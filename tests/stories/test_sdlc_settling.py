@@ -27,7 +27,7 @@ SHOUT = {
 RUBBISH = "I like them all."
 
 
-async def test_where_no_judge_can_be_heard_and_running_puts_one_before_the_others_it_is_taken(
+async def test_if_every_judge_fails_the_candidate_with_the_best_test_results_is_taken(
     bench: Roundtable,
 ) -> None:
     seats = {
@@ -48,7 +48,7 @@ async def test_where_no_judge_can_be_heard_and_running_puts_one_before_the_other
     assert decision.degraded
 
 
-async def test_where_no_judge_can_be_heard_and_running_decides_nothing_the_person_is_asked(bench: Roundtable) -> None:
+async def test_if_every_judge_fails_and_test_results_are_equal_the_person_is_asked(bench: Roundtable) -> None:
     meeting, decision, (end,) = await held(bench, DEVELOPMENT, seats=accounts(judge=RUBBISH))
     assert (end.how, end.draft) == ("failed", ""), "with nobody there, nobody's files are taken"
     assert decision.outcome is Outcome.DEADLOCK
@@ -58,7 +58,7 @@ async def test_where_no_judge_can_be_heard_and_running_decides_nothing_the_perso
 
 
 @pytest.mark.feature("S0.149")
-async def test_what_was_ruled_is_told_to_later_stages_without_letters_and_without_names(bench: Roundtable) -> None:
+async def test_later_stages_see_rulings_without_labels_and_names(bench: Roundtable) -> None:
     ruling = (
         "A is the better of gpt and claude, I guess.\n\nCONSENSUS: BASE=candidate-B. "
         "INCORPORATE: login from candidate-A; replace rollback by C's. MUST_FIX: none"
@@ -75,7 +75,7 @@ async def test_what_was_ruled_is_told_to_later_stages_without_letters_and_withou
     assert [round.text for round in record.rounds["development/1-judge"].moves()] == [ruling], "kept as it was said"
 
 
-async def test_a_stage_in_which_all_write_the_same_is_not_one_seats_alone(bench: Roundtable) -> None:
+async def test_identical_files_of_all_seats_are_not_credited_to_one_seat(bench: Roundtable) -> None:
     same = {"accounts.py": ACCOUNTS["gpt"]}
     meeting, _, (end,) = await held(bench, DEVELOPMENT, seats={"claude": writes(same), "gpt": writes(same)})
     assert end.how == "same"
@@ -84,7 +84,7 @@ async def test_a_stage_in_which_all_write_the_same_is_not_one_seats_alone(bench:
     assert "It was written word for word the same by several seats." in gate.question
 
 
-async def test_a_seat_that_writes_far_too_many_files_is_told_of_in_a_few_sentences(bench: Roundtable) -> None:
+async def test_a_seat_that_writes_too_many_files_is_reported_in_a_short_notice(bench: Roundtable) -> None:
     many = {f"m{number}.py": "A = 1\n" for number in range(250)}
     seats = {"claude": writes(many), "gpt": writes({"accounts.py": ACCOUNTS["gpt"]})}
     meeting, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
@@ -94,7 +94,7 @@ async def test_a_seat_that_writes_far_too_many_files_is_told_of_in_a_few_sentenc
     assert said in (await bench.sessions.get(meeting.session)).gates["after-development"].question
 
 
-async def test_where_the_limits_leave_no_room_for_a_judge_it_is_not_said_that_none_could_be_heard(
+async def test_a_judge_skipped_because_of_limits_is_not_reported_as_failed(
     bench: Roundtable,
 ) -> None:
     meeting = Held(bench, **accounts(judge="CONSENSUS: BASE=candidate-A."))
@@ -108,7 +108,7 @@ async def test_where_the_limits_leave_no_room_for_a_judge_it_is_not_said_that_no
     assert "No judge was asked: the limits of the session were reached." in end.notices
 
 
-async def test_who_sits_here_alone_judges_nothing_but_its_own_words(bench: Roundtable) -> None:
+async def test_a_single_seat_judges_only_its_own_answer(bench: Roundtable) -> None:
     meeting, decision = await discussed(bench, {"claude": seat("claude", ("*-judge", AGREED))}, REQUIREMENTS)
     (end,) = list_stage_ends(await bench.sessions.get(meeting.session))
     assert end.all_notices == ("claude judged nothing but its own words, because no other seat can judge.",)

@@ -35,7 +35,7 @@ async def held(bench: Roundtable, way: str, table: dict[str, Turns]) -> tuple[He
 
 
 @pytest.mark.feature("S0.3", "S0.49")
-async def test_code_alone_is_written_by_all_and_reviewed_and_the_best_of_it_wins(bench: Roundtable) -> None:
+async def test_the_stages_code_write_and_review_candidates_and_the_best_wins(bench: Roundtable) -> None:
     """Claude's does not parse, and of the two that run the judge prefers Gemini's."""
     code = {**ACCOUNTS, "claude": ACCOUNTS["claude"].replace("def add(", "def add((")}
     table = {
@@ -56,7 +56,7 @@ async def test_code_alone_is_written_by_all_and_reviewed_and_the_best_of_it_wins
 
 
 @pytest.mark.feature("S0.1", "S0.50")
-async def test_without_docker_three_models_deliberate_from_requirements_to_tests_and_nothing_is_run_as_a_program(
+async def test_the_stages_no_docker_go_from_requirements_to_tests_without_running_a_program(
     bench: Roundtable,
 ) -> None:
     table = {name: [*PLANNED, *SOUND, *turns] for name, turns in seats().items()}

@@ -66,7 +66,7 @@ def talking(**script: Any) -> House:
     return house
 
 
-async def test_a_note_is_heard_at_the_next_turn_and_by_those_it_is_for() -> None:
+async def test_a_note_is_shown_at_the_next_turn_to_its_recipients() -> None:
     house = talking()
     await house.open()
     run = asyncio.create_task(house.run())
@@ -81,7 +81,7 @@ async def test_a_note_is_heard_at_the_next_turn_and_by_those_it_is_for() -> None
     assert all(messages[0].text == house.voices.calls[0].messages[0].text for messages in last.values())
 
 
-async def test_pause_holds_the_next_turn_until_continued() -> None:
+async def test_a_pause_holds_the_next_turn_until_continued() -> None:
     house = talking()
     await house.open()
     run = asyncio.create_task(house.run())
@@ -96,7 +96,7 @@ async def test_pause_holds_the_next_turn_until_continued() -> None:
     assert (await run).outcome is Outcome.REACHED
 
 
-async def test_cancel_stops_now_and_keeps_what_was_said() -> None:
+async def test_cancel_stops_at_once_and_keeps_recorded_replies() -> None:
     endless = {"turns": [{"text": "word " * 500, "rate": 200}]}
     house = House(endless)
     await house.open(limits=Limits(seat_timeout=60))
@@ -115,7 +115,7 @@ async def test_cancel_stops_now_and_keeps_what_was_said() -> None:
     assert (await house.run()).outcome is Outcome.CANCELLED, "a finished session only answers from its record"
 
 
-async def test_cancel_while_nobody_runs_takes_effect_on_resume() -> None:
+async def test_cancelling_a_stopped_session_takes_effect_on_resume() -> None:
     house = House({"turns": [{"text": answer("X")}]})
     await house.open()
     await say(house, CancelAsked())
@@ -123,7 +123,7 @@ async def test_cancel_while_nobody_runs_takes_effect_on_resume() -> None:
     assert house.voices.calls == []
 
 
-async def test_an_interrupted_run_keeps_partial_words_and_asks_again_on_resume() -> None:
+async def test_an_interrupted_run_keeps_partial_replies_and_asks_again_on_resume() -> None:
     slow = {"turns": [{"text": answer("X", text="slow words " * 20), "rate": 100}]}
     script: dict[str, Any] = {"seats": {"claude": slow}, "turns": [{"text": answer("X")}]}
     house = House(script)
@@ -145,7 +145,7 @@ async def test_an_interrupted_run_keeps_partial_words_and_asks_again_on_resume()
     assert list(second.voices.turns()) == ["council/1-blind/claude"]
 
 
-async def test_seats_are_switched_off_and_on_from_the_next_round() -> None:
+async def test_seats_can_be_switched_off_and_on_from_the_next_round() -> None:
     house = talking()
     await house.open()
     run = asyncio.create_task(house.run())
@@ -158,7 +158,7 @@ async def test_seats_are_switched_off_and_on_from_the_next_round() -> None:
     assert (await house.session()).name == "the talk"
 
 
-async def test_context_added_later_comes_before_the_table_with_the_next_turn() -> None:
+async def test_context_added_during_a_session_is_shown_at_the_next_turn() -> None:
     house = talking()
     await house.open()
     digest = await house.store.keep(b"SECRET SAUCE")
@@ -170,7 +170,7 @@ async def test_context_added_later_comes_before_the_table_with_the_next_turn() -
     assert all("SECRET SAUCE" in "\n".join(message.text for message in call.messages) for call in last)
 
 
-async def test_a_raised_budget_lets_a_stopped_session_go_on() -> None:
+async def test_a_stopped_session_continues_with_a_raised_budget() -> None:
     house = talking()
     await house.open(limits=Limits(retries=0, rounds=1))
     run = asyncio.create_task(house.run())
@@ -187,7 +187,7 @@ async def _gated(table: Table) -> Decision:
     return Decision(Outcome.REACHED, how=(Said(f"{choice} {len(first.moves)}"),))
 
 
-async def test_a_gate_waits_survives_a_restart_and_takes_the_first_valid_answer() -> None:
+async def test_an_open_gate_survives_a_restart_and_takes_the_first_valid_answer() -> None:
     house = House({"turns": [{"text": "Fine."}]})
     house.meeting = MeetingRules("gated", 1, _gated)
     await house.open(headless=False)
@@ -230,7 +230,7 @@ async def test_two_runs_of_one_session_are_refused() -> None:
     await run
 
 
-async def test_another_version_of_the_meeting_is_a_typed_error() -> None:
+async def test_resuming_with_another_version_of_the_meeting_is_a_typed_error() -> None:
     house = talking()
     await house.open()
     house.meeting = MeetingRules("talk", 2, _three_rounds)
@@ -238,7 +238,7 @@ async def test_another_version_of_the_meeting_is_a_typed_error() -> None:
         await house.run()
 
 
-async def test_another_form_of_answer_in_a_recorded_round_is_a_typed_error() -> None:
+async def test_another_reply_format_in_a_recorded_round_is_a_typed_error() -> None:
     house = talking()
     await house.open()
     run = asyncio.create_task(house.run())
@@ -255,7 +255,7 @@ async def test_another_form_of_answer_in_a_recorded_round_is_a_typed_error() -> 
         await house.run()
 
 
-async def test_words_are_heard_live_and_a_late_listener_gets_the_beginning() -> None:
+async def test_replies_are_shown_live_and_a_late_observer_gets_the_beginning() -> None:
     house = House({"turns": [{"text": answer("X", text="many words " * 10), "rate": 150}]})
     await house.open(limits=Limits(seat_timeout=60))
     run = asyncio.create_task(house.run())
@@ -276,7 +276,7 @@ async def test_words_are_heard_live_and_a_late_listener_gets_the_beginning() -> 
     assert [fact.seq for fact in facts] == sorted(fact.seq for fact in facts)
 
 
-async def test_prompts_only_ever_grow() -> None:
+async def test_prompts_of_a_seat_only_grow_by_appending() -> None:
     house = talking()
     await house.open()
     await house.run()
@@ -287,7 +287,7 @@ async def test_prompts_only_ever_grow() -> None:
             assert len(after) == len(before) + 2
 
 
-async def test_a_round_knows_its_speaking_order() -> None:
+async def test_a_round_records_its_speaking_order() -> None:
     house = talking()
     await house.open()
     await house.run()

@@ -29,7 +29,7 @@ def writes(**files: str) -> Turns:
 
 
 @pytest.mark.parametrize("test", [SHOUT_TEST, WEAK_TEST, EARLY_TEST], ids=["another value", "nothing", "early"])
-async def test_whoever_rewrites_the_test_that_its_code_fails_loses_to_who_passes_it(
+async def test_a_candidate_that_rewrites_a_failing_test_loses_to_one_that_passes_it(
     bench: Roundtable, code: Path, test: str
 ) -> None:
     held = Held(bench, claude=writes(slug=SHOUT, test_slug=test), gpt=writes(slug=SLUG))
@@ -42,7 +42,7 @@ async def test_whoever_rewrites_the_test_that_its_code_fails_loses_to_who_passes
 
 
 @pytest.mark.parametrize("green", [False, True], ids=["a test that failed", "a test that passed"])
-async def test_alone_it_is_told_and_a_yes_that_was_given_ahead_does_not_write_it(
+async def test_a_change_to_existing_tests_is_reported_and_not_written_on_advance_approval(
     bench: Roundtable, code: Path, green: bool
 ) -> None:
     if green:
@@ -69,9 +69,7 @@ async def test_alone_it_is_told_and_a_yes_that_was_given_ahead_does_not_write_it
     assert (code / "test_slug.py").read_text() == SHOUT_TEST
 
 
-async def test_a_person_who_is_there_is_told_which_tests_would_be_others_and_says_yes(
-    bench: Roundtable, code: Path
-) -> None:
+async def test_a_person_sees_which_existing_tests_would_change_and_may_approve(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=writes(slug=SHOUT, test_slug=SHOUT_TEST))
     decision = await answered(held, bench, approve_tests=("all", ""))
     asked = (await bench.sessions.get(held.session)).gates["approve-tests"].question
@@ -85,14 +83,14 @@ async def test_a_person_who_is_there_is_told_which_tests_would_be_others_and_say
     "words",
     ["and update its test", "and change the expected value: adapt tests/test_slug.py", "Rewrite test_slug.py too"],
 )
-async def test_a_task_that_asks_for_other_tests_gets_them(bench: Roundtable, code: Path, words: str) -> None:
+async def test_a_task_that_asks_for_changed_tests_gets_them(bench: Roundtable, code: Path, words: str) -> None:
     held = Held(bench, claude=writes(slug=SHOUT, test_slug=SHOUT_TEST))
     decision = await held.hold("build", f"Make slugify() in slug.py shout. {words}", answers=YES)
     assert decision.next_step == "applied"
     assert (code / "test_slug.py").read_text() == SHOUT_TEST
 
 
-async def test_a_task_that_only_names_the_tests_does_not_ask_for_others(bench: Roundtable, code: Path) -> None:
+async def test_a_task_that_only_mentions_tests_does_not_permit_changing_them(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=writes(slug=SHOUT, test_slug=SHOUT_TEST))
     decision = await held.hold("build", "Change slugify() so that the tests in test_slug.py pass.", answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
@@ -112,7 +110,7 @@ MOVED = {"tests/test_slug.py": SLUG_TEST}
     ],
     ids=["more of them", "another name", "another file"],
 )
-async def test_tests_that_are_only_moved_or_get_company_are_no_others(
+async def test_moved_tests_and_added_tests_do_not_count_as_changed_tests(
     bench: Roundtable, code: Path, reply: str
 ) -> None:
     held = Held(bench, claude=[{"text": reply}])
@@ -122,7 +120,7 @@ async def test_tests_that_are_only_moved_or_get_company_are_no_others(
     assert [result.tests for result in session.results.values() if isinstance(result, ChangePlanned)] == [()]
 
 
-async def test_a_change_of_a_test_that_the_code_does_not_need_is_left_out(bench: Roundtable, code: Path) -> None:
+async def test_an_unnecessary_change_to_an_existing_test_is_left_out(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=writes(slug=SLUG, test_slug=WEAK_TEST))
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.next_step == "applied"
@@ -130,7 +128,7 @@ async def test_a_change_of_a_test_that_the_code_does_not_need_is_left_out(bench:
     assert "Left out, since tests that were there stand as they were: test_slug.py." in decision_sentence(decision)
 
 
-async def test_a_change_of_nothing_but_a_test_is_shown_to_the_person(bench: Roundtable, code: Path) -> None:
+async def test_a_change_to_existing_tests_only_needs_the_persons_approval(bench: Roundtable, code: Path) -> None:
     write(code, {"slug.py": SLUG})
     git(code, "commit", "-qam", "It works")
     stricter = SLUG_TEST.replace("Hello World", "Hello  World").replace("hello-world", "hello--world")
@@ -140,7 +138,7 @@ async def test_a_change_of_nothing_but_a_test_is_shown_to_the_person(bench: Roun
     assert list((await bench.sessions.get(held.session)).gates) == ["approve-tests"]
 
 
-async def test_who_carries_a_decision_out_is_held_to_the_same(bench: Roundtable, code: Path) -> None:
+async def test_apply_does_not_let_a_seat_change_existing_tests_without_approval(bench: Roundtable, code: Path) -> None:
     cheat = {"round": "apply/*", "text": wrote({"slug.py": SHOUT, "test_slug.py": SHOUT_TEST})}
     plan = {"round": "apply/1-plan", "text": "1. Change slug.py. 2. Update its test."}
     council = await decided(bench, claude=[DECIDES, plan, cheat])

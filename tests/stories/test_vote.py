@@ -50,7 +50,7 @@ async def rounds_of(house: House) -> list[str]:
 
 
 @pytest.mark.feature("S1.42", "S1.44", "S1.2", "S1.4", "S1.97")
-async def test_ideas_are_pitched_blind_discussed_and_ranked() -> None:
+async def test_ideas_are_pitched_blind_then_discussed_then_ranked() -> None:
     house = table(*CHESS)
     await house.open()
     decision = await house.run()
@@ -64,7 +64,7 @@ async def test_ideas_are_pitched_blind_discussed_and_ranked() -> None:
 
 
 @pytest.mark.feature("S1.42")
-async def test_a_ballot_is_a_ranking_and_counts_for_who_sent_it_whatever_name_it_bears() -> None:
+async def test_a_ballot_counts_for_its_sender_whatever_name_it_contains() -> None:
     house = table(ranking("A", "B", seat="gpt"), ranking("A", "B", seat="gpt"), ranking("B", "A", seat="gpt"))
     await house.open()
     decision = await house.run()
@@ -77,7 +77,7 @@ async def test_a_ballot_is_a_ranking_and_counts_for_who_sent_it_whatever_name_it
     assert decision.winner == "A"
 
 
-async def test_a_ballot_of_one_name_is_kept_and_an_unread_one_is_no_fault_of_the_endpoint() -> None:
+async def test_a_ballot_with_one_name_counts_and_an_unreadable_one_is_no_endpoint_fault() -> None:
     house = table("RANKING: A", "RANKING: A", "I cannot choose.")
     await house.open()
     decision = await house.run()
@@ -86,7 +86,7 @@ async def test_a_ballot_of_one_name_is_kept_and_an_unread_one_is_no_fault_of_the
     assert (unread.seat, "URL" in unread.fault.help, "form" in unread.fault.help) == ("gemini", False, True)
 
 
-async def test_a_ballot_whose_only_candidate_is_gone_is_no_ballot_when_the_vote_is_counted_again() -> None:
+async def test_a_recount_ignores_ballots_whose_only_candidate_is_gone() -> None:
     house = table(ranking("A"), ranking("A", "B"), ranking("B", "A"))
     await house.open()
     await house.run()
@@ -94,7 +94,7 @@ async def test_a_ballot_whose_only_candidate_is_gone_is_no_ballot_when_the_vote_
     assert {seat.seat: seat.without.winner for seat in result.seats}["gpt"] == "B"
 
 
-async def test_nobody_reads_a_pitch_before_pitching_or_a_ballot_at_all() -> None:
+async def test_no_seat_sees_a_pitch_before_its_own_pitch_or_any_ballot() -> None:
     house = table(*CHESS)
     await house.open()
     await house.run()
@@ -121,7 +121,7 @@ async def test_only_the_engine_opens_rounds_and_gives_each_seat_its_turn() -> No
     assert decision.tally == {"A": 2, "B": 0, "C": 1, "no-change": 0}, "only ballots of the ballot round count"
 
 
-async def test_candidates_are_read_to_each_seat_in_an_order_of_its_own() -> None:
+async def test_each_seat_sees_the_candidates_in_a_different_order() -> None:
     house = table(*CHESS)
     await house.open()
     await house.run()
@@ -132,7 +132,7 @@ async def test_candidates_are_read_to_each_seat_in_an_order_of_its_own() -> None
 
 
 @pytest.mark.feature("S1.44")
-async def test_where_nobody_beats_all_others_elimination_decides() -> None:
+async def test_without_a_condorcet_winner_elimination_decides() -> None:
     seats = ("claude", "gpt", "gemini", "grok", "qwen")
     votes = {"claude": "A > B > C", "gpt": "A > B > C", "gemini": "B > C > A", "grok": "B > C > A", "qwen": "C > A > B"}
     script = {seat: part("x", f"RANKING: {vote}") for seat, vote in votes.items()}
@@ -145,7 +145,7 @@ async def test_where_nobody_beats_all_others_elimination_decides() -> None:
 
 
 @pytest.mark.feature("S1.44", "S1.5")
-async def test_a_tie_is_the_persons_to_break() -> None:
+async def test_the_person_breaks_a_tie() -> None:
     house = table(*CYCLE)
     await house.open(answers={"choose": "C"})
     decision = await house.run()
@@ -156,7 +156,7 @@ async def test_a_tie_is_the_persons_to_break() -> None:
 
 
 @pytest.mark.feature("S1.44")
-async def test_a_tie_left_alone_stays_a_tie() -> None:
+async def test_a_tie_that_nobody_breaks_remains_a_tie() -> None:
     house = table(*CYCLE)
     await house.open()
     decision = await house.run()
@@ -166,7 +166,7 @@ async def test_a_tie_left_alone_stays_a_tie() -> None:
 
 
 @pytest.mark.feature("S1.43")
-async def test_a_round_closes_in_time_and_what_came_in_is_counted() -> None:
+async def test_a_vote_round_closes_at_its_deadline_and_counts_the_ballots_received() -> None:
     house = table(CHESS[0], CHESS[1], {"hang": True})
     await house.open(limits=Limits(retries=0, seat_timeout=5, round_deadline=0.3))
     decision = await house.run()
@@ -179,7 +179,7 @@ async def test_a_round_closes_in_time_and_what_came_in_is_counted() -> None:
     assert closed.how == "deadline"
 
 
-async def test_to_change_nothing_is_always_a_candidate_and_may_win() -> None:
+async def test_changing_nothing_is_always_a_candidate_and_may_win() -> None:
     ballot = ranking("no-change", "A", "B", "C")
     house = table(ballot, ballot, CHESS[2])
     await house.open()
@@ -189,7 +189,7 @@ async def test_to_change_nothing_is_always_a_candidate_and_may_win() -> None:
     assert decision.text == "My reasons.", "in the words of one who wanted it, as it voted"
 
 
-async def test_who_ranks_another_idea_above_its_own_does_not_speak_for_its_own() -> None:
+async def test_an_author_that_ranks_another_idea_first_does_not_argue_for_its_winning_idea() -> None:
     house = table(ranking("C", "A", "B"), ranking("C", "A", "B"), ranking("A", "C", "B"))
     await house.open()
     decision = await house.run()
@@ -199,14 +199,14 @@ async def test_who_ranks_another_idea_above_its_own_does_not_speak_for_its_own()
     ]
 
 
-async def test_a_ballot_without_words_is_nobodys_reason() -> None:
+async def test_a_ballot_without_text_is_not_quoted_as_a_reason() -> None:
     bare = json.dumps({"ranked_choices": ["no-change", "A", "B", "C"]})
     house = table(bare, bare, CHESS[2])
     await house.open()
     assert (await house.run()).text == "claude argues."
 
 
-async def test_the_same_idea_twice_is_one_candidate() -> None:
+async def test_identical_pitches_are_one_candidate() -> None:
     script = {seat: part(pitch, ranking("A", "C")) for seat, pitch in PITCHES.items()}
     script["claude"] = part("a chess  app.", ranking("A", "C"))
     house = House({"seats": script}, meeting="vote")
@@ -215,7 +215,7 @@ async def test_the_same_idea_twice_is_one_candidate() -> None:
     assert [proposal.authors for proposal in decision.proposals] == [("gpt", "claude"), ("gemini",), ()]
 
 
-async def test_without_a_quorum_of_ballots_nothing_is_decided() -> None:
+async def test_a_vote_without_a_quorum_of_ballots_decides_nothing() -> None:
     house = table(CHESS[0], {"fault": "server"}, {"text": "I like them all."})
     await house.open()
     decision = await house.run()
@@ -224,7 +224,7 @@ async def test_without_a_quorum_of_ballots_nothing_is_decided() -> None:
 
 
 @pytest.mark.feature("S1.45", "S1.97")
-async def test_the_results_of_the_vote_can_be_read_as_a_document() -> None:
+async def test_the_results_of_a_vote_are_available_as_a_document() -> None:
     house = table(*CHESS)
     await house.open()
     await house.run()
@@ -238,7 +238,7 @@ async def test_the_results_of_the_vote_can_be_read_as_a_document() -> None:
 
 
 @pytest.mark.feature("S1.45")
-async def test_the_results_name_who_cast_no_ballot_and_no_winner_where_there_is_none() -> None:
+async def test_vote_results_name_seats_without_a_ballot_and_no_winner_if_there_is_none() -> None:
     house = table(CYCLE[0], CYCLE[1], "Whatever.")
     await house.open()
     await house.run()
@@ -254,6 +254,6 @@ async def _council() -> Any:
     return await house.session()
 
 
-async def test_killed_after_any_fact_it_comes_to_the_same_decision() -> None:
+async def test_a_session_killed_after_any_fact_resumes_to_the_expected_decision() -> None:
     decision = await survives_every_death(table(*CYCLE).script, "vote", answers={"choose": "B"})
     assert decision.winner == "B"

@@ -35,7 +35,7 @@ def unasked(session: Session) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("listed", [True, False])
-async def test_tests_that_are_not_committed_were_not_run_on_what_is(
+async def test_the_decision_says_that_uncommitted_tests_were_not_run_on_the_commit(
     tmp_path: Path, bench_places: Places, listed: bool
 ) -> None:
     await sandbox()
@@ -56,7 +56,7 @@ async def test_tests_that_are_not_committed_were_not_run_on_what_is(
     assert "There are no checks" not in decision_sentence(decision)
 
 
-async def test_a_part_that_leaves_the_checks_failing_is_asked_about_once_more_and_not_praised(
+async def test_accepting_only_hunks_that_leave_checks_failing_asks_the_person_again(
     bench: Roundtable, code: Path
 ) -> None:
     part = ("some", json.dumps({"rejected": ["slug.py#1"]}))
@@ -73,21 +73,21 @@ async def test_a_part_that_leaves_the_checks_failing_is_asked_about_once_more_an
     assert "Checks: tests=failed" in git(code, "log", "-1", "--format=%B")
 
 
-async def test_a_person_who_is_asked_once_more_can_take_all_of_it(bench: Roundtable, code: Path) -> None:
+async def test_a_person_who_is_asked_again_can_accept_all_hunks(bench: Roundtable, code: Path) -> None:
     part = json.dumps({"rejected": ["slug.py#1"]})
     decision = await answered(Held(bench, claude=both()), bench, approve=("some", part), approve_2=("all", ""))
     assert (code / "slug.py").read_text() == SLUG
     assert "after 1 check on the merged tree: " in decision_sentence(decision)
 
 
-async def test_what_a_person_wrote_anew_is_the_persons(bench: Roundtable, code: Path) -> None:
+async def test_a_hunk_rewritten_by_a_person_is_credited_to_the_person(bench: Roundtable, code: Path) -> None:
     text = json.dumps({"rejected": ["README.md#1"], "edited": {"slug.py#1": OWN}})
     await answered(Held(bench, claude=both()), bench, approve=("some", text))
     assert "Produced-By: anna" in git(code, "log", "-1", "--format=%B")
     assert "claude" not in git(code, "log", "-1", "--format=%B")
 
 
-async def test_of_a_name_that_was_left_nothing_is_said_to_be_written(bench: Roundtable, code: Path) -> None:
+async def test_a_rejected_rename_is_not_reported_as_written(bench: Roundtable, code: Path) -> None:
     write(code, {"old.txt": "one\ntwo\nthree\n"})
     commit(code, "Old")
     renamed = (
@@ -102,7 +102,7 @@ async def test_of_a_name_that_was_left_nothing_is_said_to_be_written(bench: Roun
     assert decision.position == f"{TASK}: claude changes old.txt and slug.py"
 
 
-async def test_what_was_not_run_is_not_called_alike(tmp_path: Path, bench_places: Places) -> None:
+async def test_candidates_that_were_not_run_are_not_reported_as_equal(tmp_path: Path, bench_places: Places) -> None:
     await sandbox()
     (tmp_path / "new").mkdir()
     one, other = ([{"text": wrote({"Slug.java": f"class Slug {{ int x = {number}; }}\n"})}] for number in (1, 2))
@@ -115,14 +115,14 @@ async def test_what_was_not_run_is_not_called_alike(tmp_path: Path, bench_places
     assert [row[3] for row in candidate_table_rows(tried(session))] == ["–", "–"]
 
 
-async def test_who_names_a_function_has_asked_for_the_file_it_stands_in(bench: Roundtable, code: Path) -> None:
+async def test_naming_a_function_in_the_task_asks_for_changes_in_its_file(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=both())
     assert (await held.hold("build", "Make slugify() join the words with dashes.")).outcome is Outcome.DEADLOCK
     assert unasked(await bench.sessions.get(held.session)) == ("README.md#1",)
 
 
 @pytest.mark.parametrize("named", ["in the position", "in its words"])
-async def test_what_the_decision_names_was_asked_for(bench: Roundtable, code: Path, named: str) -> None:
+async def test_files_named_in_a_decision_count_as_asked_for(bench: Roundtable, code: Path, named: str) -> None:
     position = POSITION.replace("dashes", "dashes in slug.py") if named == "in the position" else POSITION
     words = "Dashes." if named == "in the position" else "Change slug.py, and say so in README.md."
     decides = {"round": "council/*", "text": f"{words}\n```json\n{position}\n```"}
@@ -134,6 +134,6 @@ async def test_what_the_decision_names_was_asked_for(bench: Roundtable, code: Pa
     assert unasked(await bench.sessions.get(later.session)) == (() if named == "in its words" else ("README.md#1",))
 
 
-async def test_what_stages_agreed_on_was_asked_for(bench: Roundtable) -> None:
+async def test_files_agreed_on_in_stages_count_as_asked_for(bench: Roundtable) -> None:
     session = await bench.sessions.get((await extended(bench)).session)
     assert unasked(session) == ()

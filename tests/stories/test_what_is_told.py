@@ -17,7 +17,7 @@ GOOD = seat_script(answer("Use REST"))
 LIMITS = Limits(retries=1, retry_delay=0.001, seat_timeout=5, round_deadline=20)
 
 
-async def test_a_failed_call_is_counted_with_what_it_used() -> None:
+async def test_usage_of_a_failed_call_is_counted() -> None:
     spent = {"input_tokens": 900, "output_tokens": 2000, "cost_usd": 0.02}
     failing = {"turns": [{"fault": "empty", "usage": spent}]}
     house = House({"seats": {"claude": failing, "gpt": GOOD, "gemini": GOOD}})
@@ -30,7 +30,7 @@ async def test_a_failed_call_is_counted_with_what_it_used() -> None:
     assert decision.missing[0].fault.usage == Usage()
 
 
-async def test_a_budget_sees_what_failed_calls_used() -> None:
+async def test_usage_of_failed_calls_counts_toward_the_budget() -> None:
     seats = {name: dict(part) for name, part in DISPUTE["seats"].items()}
     costly = {
         "round": "*1-blind",
@@ -45,7 +45,7 @@ async def test_a_budget_sees_what_failed_calls_used() -> None:
     assert any("budget" in notice for notice in (*notice_sentences(decision), decision_sentence(decision)))
 
 
-async def test_an_answer_cut_at_its_limit_is_said_above_the_text() -> None:
+async def test_an_answer_cut_off_at_the_token_limit_is_named_in_a_notice() -> None:
     cut = {"turns": [{"text": answer("Use REST"), "truncated": True}]}
     house = House({"seats": {"claude": cut, "gpt": GOOD, "gemini": GOOD}})
     await house.open(limits=LIMITS)
@@ -61,7 +61,7 @@ async def test_an_answer_cut_at_its_limit_is_said_above_the_text() -> None:
     assert moves == {"claude": True, "gpt": False, "gemini": False}
 
 
-async def test_running_out_of_time_does_not_hide_what_went_before() -> None:
+async def test_a_timeout_message_includes_the_fault_that_came_before() -> None:
     limited = {"turns": [{"fault": "rate_limited", "message": "slow down", "times": 1}, {"hang": True}]}
     house = House({"seats": {"claude": limited, "gpt": GOOD, "gemini": GOOD}})
     await house.open(limits=msgspec.structs.replace(LIMITS, seat_timeout=2))
@@ -70,7 +70,7 @@ async def test_running_out_of_time_does_not_hide_what_went_before() -> None:
     assert "Before that: slow down" in decision.missing[0].fault.message
 
 
-async def test_a_ballot_is_asked_aside() -> None:
+async def test_a_ballot_is_asked_outside_the_conversation() -> None:
     house = House(DISPUTE)
     await house.open(limits=LIMITS)
     await house.run()
@@ -93,14 +93,14 @@ async def asked_with(question: str) -> tuple[list[Request], list[bool]]:
     return voices.calls, [fact.structured for fact in facts if isinstance(fact, TurnAsked)]
 
 
-async def test_a_short_prompt_is_held_to_a_form_by_the_provider() -> None:
+async def test_a_short_prompt_uses_the_providers_schema_support() -> None:
     calls, structured = await asked_with("REST or GraphQL?")
     first_round = [call for call in calls if "1-blind" in call.call]
     assert all(call.schema for call in first_round)
     assert structured[0]
 
 
-async def test_a_long_prompt_keeps_its_place_in_the_cache_instead() -> None:
+async def test_a_long_prompt_uses_the_prompt_cache_instead_of_a_schema() -> None:
     """The form is asked for in words, and each prompt begins with the one before it, form and all."""
     calls, structured = await asked_with("REST or GraphQL? " + "Consider our clients. " * 400)
     assert not any(call.schema for call in calls)

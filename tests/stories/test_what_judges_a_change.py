@@ -83,7 +83,7 @@ async def shop(tmp_path: Path, bench_places: Places) -> Shop:
     return Shop(tmp_path, bench_places)
 
 
-async def test_a_change_that_fails_the_persons_own_examples_is_not_written(shop: Shop) -> None:
+async def test_a_change_that_fails_the_examples_of_the_task_is_not_written(shop: Shop) -> None:
     shop.holds({})
     task = "Mend double() in calc.py: `double(2) == 4` and `double(5) == 10`"
     decision = await shop.built({"calc.py": WRONG, "test_more.py": WEAK_TEST}, task)
@@ -105,7 +105,7 @@ async def test_a_change_that_fails_the_persons_own_examples_is_not_written(shop:
         ),
     ],
 )
-async def test_what_an_example_only_begins_with_or_comes_close_to_holds_nobody_back(
+async def test_an_inexact_example_in_the_task_does_not_reject_a_correct_change(
     shop: Shop, said: str, body: str, test: str
 ) -> None:
     shop.holds({})
@@ -115,7 +115,7 @@ async def test_what_an_example_only_begins_with_or_comes_close_to_holds_nobody_b
     assert decision.next_step == "applied", decision_sentence(decision)
 
 
-async def test_an_example_may_name_the_module(shop: Shop) -> None:
+async def test_an_example_in_the_task_may_name_the_module(shop: Shop) -> None:
     shop.holds({})
     task = f"{TASK} calc.double(2) must be 4."
     decision = await shop.built({"calc.py": WRONG, "test_more.py": WEAK_TEST}, task)
@@ -127,7 +127,7 @@ async def test_an_example_may_name_the_module(shop: Shop) -> None:
 @pytest.mark.parametrize(
     "said", ["With c = Calc(2), c.double() must be 4", "Calc.double() returns 0, if nothing is there"]
 )
-async def test_a_call_of_what_only_the_words_around_it_explain_holds_nobody_back(shop: Shop, said: str) -> None:
+async def test_an_example_that_cannot_run_by_itself_does_not_reject_a_change(shop: Shop, said: str) -> None:
     shop.holds({})
     calc = "class Calc:\n    def __init__(self, n=0):\n        self.n = n\n\n"
     calc += "    def double(self):\n        return 2 * self.n\n"
@@ -137,7 +137,7 @@ async def test_a_call_of_what_only_the_words_around_it_explain_holds_nobody_back
     assert decision.next_step == "applied", decision_sentence(decision)
 
 
-async def test_a_check_that_fails_as_before_but_for_a_number_is_heard(shop: Shop) -> None:
+async def test_a_check_that_fails_with_a_different_number_than_before_still_counts(shop: Shop) -> None:
     shop.holds({"check.sh": CHECK}, 'acceptance = ["sh", "check.sh"]')
     decision = await shop.built({"calc.py": WRONG, "test_more.py": WEAK_TEST})
     assert decision.outcome is Outcome.DEADLOCK
@@ -152,7 +152,7 @@ BOTH = ('acceptance = ["sh", "check.sh"]', 'limit = ["python3", "-c", "import ca
 TO_PASS = "Make the acceptance check pass."
 
 
-async def test_what_mends_a_check_stays_where_what_was_forgotten_with_it_comes_back(shop: Shop) -> None:
+async def test_reverting_an_accidental_deletion_keeps_the_part_that_fixes_a_check(shop: Shop) -> None:
     shop.holds(LIMITED, *BOTH)
     decision = await shop.built({"calc.py": f"{HEAD}\n{RIGHT}"}, TO_PASS)
     assert decision.next_step == "applied", decision_sentence(decision)
@@ -162,7 +162,7 @@ async def test_what_mends_a_check_stays_where_what_was_forgotten_with_it_comes_b
     assert "LIMIT = 3" in written
 
 
-async def test_what_mends_one_check_and_breaks_another_is_not_made_one_that_mends_neither(shop: Shop) -> None:
+async def test_a_change_that_fixes_one_check_and_breaks_another_is_not_partly_reverted(shop: Shop) -> None:
     shop.holds(LIMITED, *BOTH)
     decision = await shop.built({"calc.py": f"{HEAD}LIMIT = 4\n\n\n{RIGHT}", "more.py": "MORE = 1\n"}, TO_PASS)
     assert decision.outcome is Outcome.DEADLOCK
@@ -186,7 +186,7 @@ NO_CHECK = "exit 0\n"
     ],
     ids=["a script", "a program", "in a shell", "a Makefile", "one in a folder"],
 )
-async def test_no_candidate_is_judged_by_its_own_version_of_what_a_check_runs(
+async def test_candidates_are_checked_with_the_original_check_files(
     shop: Shop, argv: str, cheat: dict[str, str]
 ) -> None:
     sub = {"sub/Makefile": "test:\n\tcd .. && sh check.sh\n"}
@@ -204,7 +204,7 @@ async def test_no_candidate_is_judged_by_its_own_version_of_what_a_check_runs(
     assert git(shop.code, "diff", "--name-only", "HEAD~") == "calc.py\n"
 
 
-async def test_a_task_that_names_what_a_check_runs_may_have_it_changed(shop: Shop) -> None:
+async def test_a_task_that_names_a_check_file_permits_changing_it(shop: Shop) -> None:
     shop.holds({"check.sh": CHECK}, 'acceptance = ["sh", "check.sh"]')
     better = CHECK + "echo fine\n"
     decision = await shop.built(
@@ -214,7 +214,7 @@ async def test_a_task_that_names_what_a_check_runs_may_have_it_changed(shop: Sho
     assert (shop.code / "check.sh").read_text() == better
 
 
-async def test_a_program_that_checks_itself_may_be_changed_where_the_task_is_about_it(shop: Shop) -> None:
+async def test_a_program_that_is_its_own_check_may_be_changed_if_the_task_is_about_it(shop: Shop) -> None:
     own = '\n\nif __name__ == "__main__":\n    assert double(2) == 4\n'
     shop.holds(
         {"calc.py": STUB + own}, 'own = ["python3", "calc.py"]', 'typed = ["python3", "-m", "py_compile", "calc.py"]'
@@ -229,7 +229,7 @@ def package(test: str, **more: object) -> str:
 
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
-async def test_npm_runs_the_scripts_that_were_there(shop: Shop) -> None:
+async def test_npm_checks_run_the_original_scripts(shop: Shop) -> None:
     shop.holds({"check.sh": CHECK, "package.json": package("sh check.sh")})
     decision = await shop.built({"calc.py": WRONG, "package.json": package("exit 0")})
     assert decision.outcome is Outcome.DEADLOCK
@@ -243,7 +243,7 @@ async def test_npm_runs_the_scripts_that_were_there(shop: Shop) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
-async def test_scripts_that_a_person_names_their_yes_for_are_written(shop: Shop) -> None:
+async def test_npm_scripts_that_the_person_approves_are_written(shop: Shop) -> None:
     shop.holds({"check.sh": CHECK, "package.json": package("sh check.sh")})
     cheat = {"calc.py": WRONG, "package.json": package("exit 0")}
     decision = await shop.built(cheat, **{"approve-tests": "all"})
@@ -253,7 +253,7 @@ async def test_scripts_that_a_person_names_their_yes_for_are_written(shop: Shop)
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
 @pytest.mark.parametrize("path", ["test/double.js", "double-test.js"])
-async def test_a_test_that_node_knows_by_its_place_or_name_shows_a_change(shop: Shop, path: str) -> None:
+async def test_tests_that_node_finds_by_folder_or_name_verify_a_change(shop: Shop, path: str) -> None:
     test = "require('node:assert').equal(require(`${process.cwd()}/calc.js`).{}, {})\n"
     old = test.replace("{}, {}", "name, 'calc'")
     shop.holds({"calc.js": "exports.name = 'calc'\n", "test/name.js": old, "package.json": package("node --test")})
@@ -279,7 +279,7 @@ if (!close(given, 4)) { console.error(`want 4, got ${given}`); process.exit(1) }
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
 @pytest.mark.parametrize("check", ["", 'close = ["node_modules/.bin/close-to"]'], ids=["npm test", "a program there"])
-async def test_what_is_installed_in_the_repository_is_there_for_its_checks(shop: Shop, check: str) -> None:
+async def test_checks_can_use_packages_installed_in_the_repository(shop: Shop, check: str) -> None:
     files = {
         "calc.js": OLD,
         "test.js": ITS_TEST,
@@ -300,7 +300,7 @@ async def test_what_is_installed_in_the_repository_is_there_for_its_checks(shop:
     assert git(shop.code, "show", "--name-only", "--format=") == "calc.js\n"
 
 
-async def test_tests_that_import_an_editable_install_are_run_on_the_change(shop: Shop) -> None:
+async def test_tests_that_import_an_editable_install_run_on_the_changed_code(shop: Shop) -> None:
     """What such an install wrote down is where the project lies, and not where a copy of it does."""
     test = "import unittest\n\nfrom shop import double\n\n\nclass Test(unittest.TestCase):\n    def test(self):\n"
     files = {"src/shop.py": STUB, "tests/test_shop.py": f"{test}        self.assertEqual(double(2), 4)\n"}
@@ -315,7 +315,7 @@ async def test_tests_that_import_an_editable_install_are_run_on_the_change(shop:
     assert decision.next_step == "applied"
 
 
-async def test_ignored_files_that_a_rule_names_come_along_where_a_change_is_tried(shop: Shop) -> None:
+async def test_ignored_files_selected_by_a_rule_are_copied_into_a_trial(shop: Shop) -> None:
     test = (
         "import unittest\n\nfrom made.table import TWO\nfrom calc import double\n\n\nclass Test(unittest.TestCase):\n"
     )

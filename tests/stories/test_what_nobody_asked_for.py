@@ -47,9 +47,7 @@ def there(code: Path) -> None:
     git(code, "commit", "-qm", "Only shorten")
 
 
-async def test_who_writes_the_file_anew_and_garbles_another_function_is_taken_without_that(
-    bench: Roundtable, code: Path
-) -> None:
+async def test_an_accidental_edit_of_another_function_is_reverted(bench: Roundtable, code: Path) -> None:
     there(code)
     held = Held(bench, claude=writes(slug=KEPT.replace("…", "...") + SLUG))
     decision = await held.hold("build", ADD, answers=YES)
@@ -68,7 +66,7 @@ async def test_who_writes_the_file_anew_and_garbles_another_function_is_taken_wi
     assert not any("mend" in call.call for call in held.voices.calls), "nobody had to be asked again"
 
 
-async def test_a_change_elsewhere_that_breaks_nothing_stays(bench: Roundtable, code: Path) -> None:
+async def test_an_unrelated_edit_that_breaks_nothing_is_kept(bench: Roundtable, code: Path) -> None:
     there(code)
     other = KEPT.replace("text[:3]", "text[0:3]") + SLUG
     held = Held(bench, claude=writes(slug=other))
@@ -79,7 +77,7 @@ async def test_a_change_elsewhere_that_breaks_nothing_stays(bench: Roundtable, c
 
 
 @pytest.mark.parametrize("place", ["slug", "dots"])
-async def test_half_of_what_was_asked_for_is_not_taken_out_again(bench: Roundtable, code: Path, place: str) -> None:
+async def test_a_requested_edit_is_not_reverted_as_unrelated(bench: Roundtable, code: Path, place: str) -> None:
     """What uses the new function was changed for it, though the task has other words for it than its name."""
     there(code)
     dots = 'def dotted(text):\n    return text + "..."\n'
@@ -96,7 +94,7 @@ async def test_half_of_what_was_asked_for_is_not_taken_out_again(bench: Roundtab
     assert (code / "slug.py").read_text() == KEPT
 
 
-async def test_what_fails_all_the_same_is_as_its_author_wrote_it(bench: Roundtable, code: Path) -> None:
+async def test_a_candidate_that_fails_anyway_is_not_partly_reverted(bench: Roundtable, code: Path) -> None:
     there(code)
     held = Held(bench, claude=writes(slug=KEPT.replace("…", "...") + SLUG.replace("slugify", "slug_of") + "1 / 0\n"))
     decision = await held.hold("build", ADD, answers=YES)
@@ -105,7 +103,7 @@ async def test_what_fails_all_the_same_is_as_its_author_wrote_it(bench: Roundtab
     assert found.put_back == ()
 
 
-async def test_what_the_change_needs_elsewhere_stays_and_what_was_forgotten_comes_back(
+async def test_needed_edits_elsewhere_are_kept_and_accidental_deletions_are_reverted(
     bench: Roundtable, code: Path
 ) -> None:
     there(code)
@@ -123,7 +121,7 @@ async def test_what_the_change_needs_elsewhere_stays_and_what_was_forgotten_come
     assert LENGTH in written
 
 
-async def test_a_new_test_that_is_wrong_does_not_hide_what_was_garbled(bench: Roundtable, code: Path) -> None:
+async def test_a_wrong_new_test_does_not_prevent_reverting_an_accidental_edit(bench: Roundtable, code: Path) -> None:
     there(code)
     wrong = SLUG_TEST.replace("hello-world", "HELLO")
     held = Held(bench, claude=writes(slug=KEPT.replace("…", "...") + SLUG, test_slug=wrong))
@@ -133,9 +131,7 @@ async def test_a_new_test_that_is_wrong_does_not_hide_what_was_garbled(bench: Ro
     assert not (code / "test_slug.py").exists()
 
 
-async def test_a_change_of_which_no_code_would_be_left_is_not_made_one_that_passes(
-    bench: Roundtable, code: Path
-) -> None:
+async def test_edits_are_not_reverted_if_no_code_change_would_remain(bench: Roundtable, code: Path) -> None:
     there(code)
     reply = wrote({"slug.py": "OLD = 1\n", "README.md": "The old function is gone.\n"})
     held = Held(bench, claude=[{"text": reply}])

@@ -33,7 +33,7 @@ TABLE = (CLAUDE, GPT, GEMINI)
 
 
 @pytest.mark.feature("S3.18", "S3.75", "S3.76")
-def test_the_lead_is_found_by_score_then_capability_then_priority() -> None:
+def test_the_lead_seat_is_chosen_by_score_then_capability_then_priority() -> None:
     def led(question: str, **scores: float) -> tuple[str, LeadReason]:
         found = choose_lead_seat(scores, TABLE, question)
         assert found is not None
@@ -48,7 +48,7 @@ def test_the_lead_is_found_by_score_then_capability_then_priority() -> None:
 
 
 @pytest.mark.feature("S4.6")
-def test_where_one_seat_has_the_right_to_execute_nobody_else_does() -> None:
+def test_only_a_seat_with_the_right_to_execute_becomes_the_executor() -> None:
     alone = Seat("grok", ("script:a",), rights=(Right.SPEAK, Right.EXECUTE))
     found = choose_executor_seat({"claude": 10, "gpt": 10}, (*TABLE, alone), "Which tests?")
     assert found is not None
@@ -70,11 +70,11 @@ def test_where_one_seat_has_the_right_to_execute_nobody_else_does() -> None:
         ("replace auth.login by Candidate-A", "replace auth.login by claude"),
     ],
 )
-def test_a_blind_directive_is_read_for_the_seat_it_means(directive: str, meant: str) -> None:
+def test_candidate_labels_in_a_merge_directive_are_replaced_by_seat_names(directive: str, meant: str) -> None:
     assert merge_ruling.name_seats_in_directive(directive, {"candidate-A": "claude", "candidate-B": "gpt"}) == meant
 
 
-def test_candidates_that_write_the_same_bytes_are_one() -> None:
+def test_candidates_with_identical_drafts_count_once() -> None:
     tried = CandidatesTried(
         (Candidate("gpt", "sha256:1"), Candidate("claude", "sha256:1"), Candidate("gemini", "sha256:2")),
         best=("gpt", "claude", "gemini"),
@@ -82,7 +82,7 @@ def test_candidates_that_write_the_same_bytes_are_one() -> None:
     assert [it.seat for it in trial_outcome.equally_good_candidates(tried)] == ["gpt", "gemini"]
 
 
-def test_no_candidate_passed_is_said_with_each_reason() -> None:
+def test_a_decision_without_a_passing_candidate_gives_the_reason_for_each() -> None:
     broken = Candidate("gpt", "sha256:1", checks=(CheckOutcome("tests", ("pytest",), 1, "E assert 1 == 2"),))
     decision = trial_outcome.decide_no_candidate_passed(CandidatesTried((broken, Candidate("claude"))), ())
     assert decision.outcome is Outcome.DEADLOCK
@@ -107,7 +107,7 @@ def test_no_candidate_passed_is_said_with_each_reason() -> None:
     ],
     ids=["failed", "stopped", "too slow"],
 )
-def test_no_candidate_passed_says_what_did_not_pass_before_either(
+def test_a_decision_without_a_passing_candidate_names_checks_that_failed_before_the_change(
     code: int | None, limit: Limit | None, how: str
 ) -> None:
     tests = CheckOutcome("tests", ("pytest",), code, limit=limit)
@@ -118,14 +118,14 @@ def test_no_candidate_passed_says_what_did_not_pass_before_either(
     assert decision_sentence(decision).endswith(f"The check tests {how}")
 
 
-def test_what_could_not_be_run_stands_above_the_result_also_where_no_candidate_passed() -> None:
+def test_checks_that_could_not_be_run_are_noted_although_no_candidate_passed() -> None:
     decision = trial_outcome.decide_no_candidate_passed(
         CandidatesTried((Candidate("gpt"),), unrun=("npm is not here.",)), ()
     )
     assert notice_sentences(decision) == ("npm is not here.",)
 
 
-def test_who_is_not_chosen_for_one_thing_that_a_person_may_not_mind_is_named() -> None:
+def test_candidates_that_failed_a_single_built_in_check_are_named_in_the_decision() -> None:
     changes = CheckOutcome.built_in(
         CheckKind.SIDE_EFFECTS, "f([2]) changes what it is given, unasked.\nWork on a copy."
     )
@@ -155,14 +155,14 @@ def test_who_is_not_chosen_for_one_thing_that_a_person_may_not_mind_is_named() -
     assert "eve's" not in decision_sentence(decision)
 
 
-def test_a_program_that_a_person_calls_evidence_is_a_check_like_any_other() -> None:
+def test_a_persons_check_named_evidence_is_an_ordinary_check() -> None:
     ours = CheckOutcome.built_in(CheckKind.EVIDENCE, "No test shows it.")
     theirs = CheckOutcome("evidence", ("make", "evidence"), 1)
     candidates = (Candidate("claude", "sha256:1", checks=(ours,)), Candidate("gpt", "sha256:2", checks=(theirs,)))
     assert trial_outcome.unproven_candidate_seats(CandidatesTried(candidates)) == ("claude",)
 
 
-def test_the_person_is_asked_in_one_sentence_and_the_plan_says_what_nobody_asked_for() -> None:
+def test_the_approval_question_is_one_sentence_and_the_plan_marks_unrequested_hunks() -> None:
     hunk = Hunk("a.py#1", "a.py", 1, ("old",), ("new",))
     plan = ChangePlanned((hunk,), unasked=("a.py#1",))
     assert (
@@ -173,7 +173,7 @@ def test_the_person_is_asked_in_one_sentence_and_the_plan_says_what_nobody_asked
     assert change_outcome.render_named_hunks(ChangePlanned((hunk,)), "why a.py#1?") == "a.py#1\n-old\n+new"
 
 
-def test_only_what_passed_before_can_break() -> None:
+def test_only_checks_that_passed_before_can_regress() -> None:
     failed, passed = CheckOutcome("tests", (), 1), CheckOutcome("tests", (), 0)
     assert not change_outcome.describe_rehearsal_failure(
         ChangeRehearsed("sha256:1", checks=(failed,), before=(failed,))
@@ -199,12 +199,14 @@ def test_only_what_passed_before_can_break() -> None:
         ),
     ],
 )
-def test_a_synthesis_says_what_came_from_whom_and_what_was_taken_out(made: DraftsSynthesised, said: str) -> None:
+def test_a_synthesis_names_the_seat_behind_each_part_and_the_removed_symbols(
+    made: DraftsSynthesised, said: str
+) -> None:
     assert merge_ruling.describe_synthesis(made, "claude") == said
     assert all(f"{it.symbol} was removed from a.py." in describe_step_result(made) for it in made.removed)
 
 
-def test_a_file_that_somebody_changed_in_the_moment_of_writing_is_told_and_degrades_the_decision() -> None:
+def test_a_file_changed_during_the_write_is_reported_and_degrades_the_decision() -> None:
     decision = Decision(Outcome.REACHED, (Said("ada's draft is taken as it was."),))
     whole = ChangeApplied("7", ("a.py", "b.py"), "0123456789abcdef")
     assert not change_outcome.decide_change_applied(decision, whole, ChangeRehearsed("sha256:d")).degraded
@@ -216,7 +218,7 @@ def test_a_file_that_somebody_changed_in_the_moment_of_writing_is_told_and_degra
     assert "somebody changed them at that moment: b.py. The index comes later. Undo it" in describe_step_result(cut)
 
 
-def test_what_differs_in_blanks_alone_is_seen_to_differ() -> None:
+def test_outputs_that_differ_only_in_whitespace_are_shown_with_visible_spaces() -> None:
     came = {"squeeze('a  b')": {"ann": "= 'a b'", "bob": "= 'a  b'"}}
     tried = CandidatesTried((), apart=came)
     assert (

@@ -95,7 +95,7 @@ def why_not(text: str) -> str:
         f"### src/a.py\n{FENCED}\n\n### src/a.py\n{FENCED}",
     ],
 )
-def test_a_whole_file_is_read_however_its_path_is_given(reply: str) -> None:
+def test_a_whole_file_is_read_from_every_way_of_naming_its_path(reply: str) -> None:
     assert wanted(reply) == (ReplaceFile("src/a.py", CODE),)
 
 
@@ -109,17 +109,17 @@ SCRIPT = "#!/bin/sh\necho 1\n"
 
 @pytest.mark.feature("S3.43")
 @pytest.mark.parametrize("path", ["run", "script", "CODEOWNERS", "sub", "bin/tool", "__init__.py", "_config.yml"])
-def test_a_path_after_its_key_is_always_the_path(path: str) -> None:
+def test_the_value_of_a_path_key_is_always_the_path(path: str) -> None:
     assert wanted(f"```sh path={path}\n{SCRIPT}```") == (ReplaceFile(path, SCRIPT),)
 
 
 @pytest.mark.parametrize("path", ["", "../run", "https://example.com/a.py", "calc.py:stream", "x" * 1100])
-def test_an_impossible_path_after_its_key_is_kept_to_be_refused(path: str) -> None:
+def test_an_invalid_value_of_a_path_key_is_kept_and_refused_later(path: str) -> None:
     assert [operation.path for operation in wanted(f'```sh path="{path}"\n{SCRIPT}```')] == [path]
     assert check_write_path(path) is not None
 
 
-def test_a_name_keeps_its_underscores() -> None:
+def test_underscores_in_file_and_symbol_names_are_kept() -> None:
     assert wanted(f"### __init__.py\n{FENCED}") == (ReplaceFile("__init__.py", CODE),)
     assert wanted(f"```python a.py::Session.__init__\n{CODE}```") == (PutSymbol("a.py", "Session.__init__", CODE),)
     assert wanted("DELETE _config.yml\nRENAME __main__.py -> _main.py") == (
@@ -145,18 +145,18 @@ def test_files_with_spaces_are_deleted_and_renamed_in_quotes() -> None:
 @pytest.mark.parametrize(
     "first", ["#!/bin/sh", "#!/usr/bin/env python3", "#!/opt/run.py", "# Build/test", "# https://example.com/a.py"]
 )
-def test_the_first_line_of_commands_and_output_is_no_path(first: str) -> None:
+def test_a_shebang_or_comment_in_a_command_block_is_not_a_path(first: str) -> None:
     reply = f"### src/a.py\n{FENCED}\n\nRun it so:\n\n```sh\n{first}\nmake\n```"
     assert wanted(reply) == (ReplaceFile("src/a.py", CODE),)
     assert "does not say which file" in why_not(f"```python\n{first}\n{CODE}```")
 
 
 @pytest.mark.parametrize("path", ["src/main.zig", "Makefile", "docs/README", "a.py"])
-def test_a_comment_on_the_first_line_that_looks_like_a_file_names_it(path: str) -> None:
+def test_a_first_line_comment_that_looks_like_a_path_names_the_file(path: str) -> None:
     assert wanted(f"```\n# {path}\nx\n```") == (ReplaceFile(path, "x\n"),)
 
 
-def test_parts_of_a_file_are_read_as_old_and_new_lines() -> None:
+def test_search_and_replace_blocks_are_read_as_old_and_new_lines() -> None:
     reply = (
         "### src/a.py\n```python\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n\n"
         "<<<<<<< SEARCH\nthree\n=======\n>>>>>>> REPLACE\n```"
@@ -164,7 +164,7 @@ def test_parts_of_a_file_are_read_as_old_and_new_lines() -> None:
     assert wanted(reply) == (EditFile("src/a.py", (EditBlock("one\n", "two\n"), EditBlock("three\n", ""))),)
 
 
-def test_edits_in_several_blocks_may_share_one_name() -> None:
+def test_several_edit_blocks_may_follow_one_file_name() -> None:
     marked = "```\n<<<<<<< SEARCH\n{}\n=======\n{}\n>>>>>>> REPLACE\n```\n"
     assert wanted(f"### src/a.py\n{marked.format('a', 'b')}{marked.format('c', 'd')}") == (
         EditFile("src/a.py", (EditBlock("a\n", "b\n"),)),
@@ -172,12 +172,12 @@ def test_edits_in_several_blocks_may_share_one_name() -> None:
     )
 
 
-def test_sentences_may_name_several_files_where_nothing_else_does() -> None:
+def test_sentences_can_name_several_files_when_the_blocks_do_not() -> None:
     said = f"Here is `src/a.py`:\n{FENCED}\nAnd this is `src/b.py`:\n{FENCED}"
     assert wanted(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("src/b.py", CODE))
 
 
-def test_a_line_that_only_calls_it_a_file_names_it_beside_others_too() -> None:
+def test_a_line_that_labels_a_path_as_a_file_names_the_next_block() -> None:
     said = f"```python src/a.py\n{CODE}```\n\nTest file `src/test_a.py`:\n\n{FENCED}"
     assert wanted(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("src/test_a.py", CODE))
 
@@ -186,7 +186,7 @@ def test_a_line_that_only_calls_it_a_file_names_it_beside_others_too() -> None:
     "above",
     ["Tests: 5/5", "Test input/output:", "Test file: N/A", "The file I/O:", "Tests 3.12:", "Test `stack.push`:"],
 )
-def test_what_is_said_of_tests_and_files_is_no_file(above: str) -> None:
+def test_remarks_about_tests_and_files_are_not_file_names(above: str) -> None:
     assert wanted(f"### src/a.py\n{FENCED}\n\n{above}\n```text\nok\n```\n") == (ReplaceFile("src/a.py", CODE),)
 
 
@@ -197,30 +197,30 @@ def test_what_is_said_of_tests_and_files_is_no_file(above: str) -> None:
         *(f"{above}\n```\nx\n```" for above in ("Input/Output:", "**Before/After**", "#### Request/Response")),
     ],
 )
-def test_a_heading_of_two_words_or_over_commands_is_no_file(block: str) -> None:
+def test_a_heading_with_a_slash_or_above_commands_is_not_a_file_name(block: str) -> None:
     assert wanted(f"### src/a.py\n{FENCED}\n\n{block}\n") == (ReplaceFile("src/a.py", CODE),)
 
 
 @pytest.mark.parametrize("above", ["### `Session.login`", "Added `try/except` around it:", "**response.data**"])
-def test_code_under_a_name_without_a_file_ending_is_rejected(above: str) -> None:
+def test_code_under_a_heading_that_is_not_a_path_is_rejected(above: str) -> None:
     assert "which file it is for" in why_not(f"### src/a.py\n{FENCED}\n\n{above}\n{FENCED}")
 
 
 @pytest.mark.parametrize(
     "above", ["bin/tool", "### bin/tool", "**`Bin/Tool`**", "File: Bin/Tool", ".github/CODEOWNERS"]
 )
-def test_a_file_without_an_ending_is_named_on_the_line_above(above: str) -> None:
+def test_the_line_above_a_block_can_name_a_file_without_an_extension(above: str) -> None:
     assert [operation.path.lower() for operation in wanted(f"{above}\n```\nx\n```")] in (
         ["bin/tool"],
         [".github/codeowners"],
     )
 
 
-def test_a_hidden_file_is_one_whatever_its_ending_and_the_language_of_its_block() -> None:
+def test_a_hidden_file_is_recognized_with_any_extension_and_block_language() -> None:
     assert wanted("### .env.example\n```python\nKEY=\n```") == (ReplaceFile(".env.example", "KEY=\n"),)
 
 
-def test_a_function_is_named_behind_its_file() -> None:
+def test_a_symbol_is_named_after_its_file_and_two_colons() -> None:
     assert wanted(f"```python src/a.py::Session.login\n{CODE}```") == (PutSymbol("src/a.py", "Session.login", CODE),)
 
 
@@ -238,7 +238,7 @@ def test_a_function_is_named_behind_its_file() -> None:
         ("```\nDELETE src/old.py\n```", DeleteFile("src/old.py")),
     ],
 )
-def test_a_line_of_its_own_deletes_or_renames_a_file(line: str, operation: Operation) -> None:
+def test_a_separate_line_deletes_or_renames_a_file(line: str, operation: Operation) -> None:
     assert wanted(f"First this:\n\n{line}\n\nThen nothing.") == (operation,)
 
 
@@ -253,7 +253,7 @@ def test_a_line_of_its_own_deletes_or_renames_a_file(line: str, operation: Opera
         "- Remove try/except",
     ],
 )
-def test_a_remark_about_removing_is_no_deletion(line: str) -> None:
+def test_a_remark_about_removing_something_deletes_no_file(line: str) -> None:
     assert wanted(f"{line}\n\n### src/a.py\n{FENCED}") == (ReplaceFile("src/a.py", CODE),)
 
 
@@ -271,16 +271,16 @@ def test_every_operation_may_name_its_request() -> None:
         "### README.md\n~~~markdown\n# Hi\n\n```bash\nmake\n```\n\n```\nplain\n```\n~~~",
     ],
 )
-def test_fences_inside_a_file_survive(reply: str) -> None:
+def test_code_fences_inside_a_file_are_kept(reply: str) -> None:
     assert wanted(reply) == (ReplaceFile("README.md", "# Hi\n\n```bash\nmake\n```\n\n```\nplain\n```\n"),)
 
 
-def test_fences_deeper_than_that_of_the_block_belong_to_the_file() -> None:
+def test_indented_code_fences_belong_to_the_file() -> None:
     text = "a: 1\ntext: |\n  Run:\n  ```\n  make\n  ```\nb: 2\n"
     assert wanted(f"```yaml path=notes.yml\n{text}```") == (ReplaceFile("notes.yml", text),)
 
 
-def test_inner_fences_that_say_their_language_survive_even_between_fences_of_the_same_length() -> None:
+def test_inner_code_fences_with_a_language_are_kept_between_fences_of_equal_length() -> None:
     reply = "### README.md\n```markdown\n# Hi\n\n```bash\nmake\n```\n\nBye.\n```"
     assert wanted(reply) == (ReplaceFile("README.md", "# Hi\n\n```bash\nmake\n```\n\nBye.\n"),)
 
@@ -360,11 +360,11 @@ def test_omissions_in_everyday_words_are_recognized(path: str, remark: str) -> N
         *("# All other functions are the same length", "// other fields are omitted when null"),
     ],
 )
-def test_everyday_remarks_are_no_omission(remark: str) -> None:
+def test_ordinary_comments_are_not_taken_for_omissions(remark: str) -> None:
     assert wanted(f"### a.py\n```python\n{remark}\n```") == (ReplaceFile("a.py", f"{remark}\n"),)
 
 
-def test_dots_that_are_code_are_no_omission() -> None:
+def test_an_ellipsis_that_is_python_code_is_not_an_omission() -> None:
     stub = "class A:\n    def f(self) -> int: ...\n    def g(self) -> int:\n        ...\n# see the rest of us\n"
     assert wanted(f"### a.pyi\n```python\n{stub}```") == (ReplaceFile("a.pyi", stub),)
 
@@ -377,17 +377,17 @@ def test_dots_that_are_code_are_no_omission() -> None:
         *("  ...(existing ?? {}),", "  ...rest as Props,"),
     ],
 )
-def test_dots_that_are_joined_to_a_name_are_code_where_they_can_be(ending: str, line: str) -> None:
+def test_a_spread_operator_is_not_an_omission(ending: str, line: str) -> None:
     text = f"one\n{line}\n"
     assert wanted(f"### a.{ending}\n```x\n{text}```") == (ReplaceFile(f"a.{ending}", text),)
 
 
 @pytest.mark.parametrize("line", ["  ...rest of the code", "// ...rest", "... existing", "...existing code..."])
-def test_dots_before_words_are_an_omission_there_too(line: str) -> None:
+def test_an_ellipsis_before_words_is_an_omission_in_javascript_too(line: str) -> None:
     assert "left out" in why_not(f"### a.ts\n```x\none\n{line}\n```")
 
 
-def test_a_block_without_a_name_is_for_the_only_file_there_is_to_write() -> None:
+def test_an_unnamed_block_belongs_to_the_only_requested_file() -> None:
     reading = heard("changes", f"Here you are:\n{FENCED}\n", ["src/a.py"])
     assert reading.verdict.counts
     assert wanted(reading.text) == (ReplaceFile("src/a.py", CODE),)
@@ -396,7 +396,7 @@ def test_a_block_without_a_name_is_for_the_only_file_there_is_to_write() -> None
     assert wanted(heard("changes", f"{FENCED}\n```python\n```", ["src/a.py"]).text) == (ReplaceFile("src/a.py", CODE),)
 
 
-def test_the_instruction_is_short_and_can_be_followed_to_the_letter() -> None:
+def test_the_format_instruction_is_short_and_its_example_can_be_read() -> None:
     told = find_codec("changes").text_format(Expect("changes", ("src/a.py",)))
     assert len(told) < 800
     example = told.replace("the whole new file, every line of it\n", CODE).split("Close each")[0]
@@ -404,17 +404,17 @@ def test_the_instruction_is_short_and_can_be_followed_to_the_letter() -> None:
     assert "<<<<" not in told
 
 
-def test_an_empty_file_that_a_sentence_names_beside_others_is_not_lost() -> None:
+def test_an_empty_block_named_only_by_a_sentence_is_reported_and_not_dropped() -> None:
     said = f"```python src/a.py\n{CODE}```\n\nAnd `pkg/__init__.py` stays empty:\n```python\n```"
     assert "does not say which file" in why_not(said)
 
 
-def test_a_copied_example_is_rejected() -> None:
+def test_a_reply_that_copies_the_example_is_rejected() -> None:
     said = "```python src/a.py\nThe whole new file, every line of it\n```"
     assert "repeats the example" in why_not(said)
 
 
-def test_a_file_below_the_copied_words_of_the_example_is_the_file() -> None:
+def test_a_file_below_a_copied_example_line_is_read_without_that_line() -> None:
     unfilled = "the whole new file, every line of it\n"
     assert wanted(f"```python path=src/a.py\n{unfilled}{CODE}```") == (ReplaceFile("src/a.py", CODE),)
     assert wanted(f"```python\npath=src/a.py\n{unfilled}\n{CODE}```") == (ReplaceFile("src/a.py", CODE),)
@@ -431,13 +431,13 @@ def test_a_file_below_the_copied_words_of_the_example_is_the_file() -> None:
         (f"```python\nsrc/a.py\n```\n```python src/b.py\n{CODE}```", False),
     ],
 )
-def test_a_reply_with_nothing_but_names_holds_nothing_that_could_be_sent_again(reply: str, hollow: bool) -> None:
+def test_a_reply_with_only_file_names_is_hollow(reply: str, hollow: bool) -> None:
     reading = heard("changes", reply)
     assert not reading.verdict.counts
     assert reading.hollow is hollow
 
 
-def test_a_fence_that_is_opened_twice_is_one() -> None:
+def test_a_code_fence_opened_twice_counts_once() -> None:
     said = f"```python src/a.py\n```python\n{CODE}```\n\n```python tests/test_a.py\n```python\nimport a\n```\n"
     assert wanted(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("tests/test_a.py", "import a\n"))
     shown = f"### README.md\n```python\n```python\n{CODE}```\n```\n"
@@ -463,7 +463,7 @@ def test_a_fence_that_is_opened_twice_is_one() -> None:
         f"```python\n```python\n# src/a.py\n{CODE}```\n```",
     ],
 )
-def test_small_models_name_the_file_inside_the_block_and_open_one_too_many(reply: str) -> None:
+def test_a_file_name_inside_the_block_and_an_extra_fence_are_understood(reply: str) -> None:
     assert wanted(reply) == (ReplaceFile("src/a.py", CODE),)
 
 
@@ -479,9 +479,7 @@ def test_small_models_name_the_file_inside_the_block_and_open_one_too_many(reply
         "```python\n```",
     ],
 )
-def test_a_block_of_a_name_alone_is_no_file_and_names_nothing_but_code_that_follows_at_once(
-    name: str, more: str
-) -> None:
+def test_a_block_that_contains_only_a_file_name_is_rejected(name: str, more: str) -> None:
     assert "The block of src/a.py holds only its name" in why_not(f"```python\n{name}\n```\n\n{more}")
 
 
@@ -496,7 +494,7 @@ def test_a_block_of_a_name_alone_is_no_file_and_names_nothing_but_code_that_foll
         ("docs/index.md", "markdown", "# index.md\n"),
     ],
 )
-def test_what_a_heading_names_keeps_its_first_line(path: str, language: str, text: str) -> None:
+def test_a_file_named_by_a_heading_keeps_its_first_line(path: str, language: str, text: str) -> None:
     other = f"```python path=src/b.py\n{CODE}```"
     assert wanted(f"### {path}\n```{language}\n{text}```\n\n{other}") == (
         ReplaceFile(path, text),
@@ -504,7 +502,7 @@ def test_what_a_heading_names_keeps_its_first_line(path: str, language: str, tex
     )
 
 
-def test_another_such_comment_in_a_block_that_one_names_begins_another_file() -> None:
+def test_a_second_path_comment_in_a_block_begins_another_file() -> None:
     two = f"```python\n# kit/money.py\n{CODE}\n\n# kit/money_test.py\nimport money\n\n# a remark\nx = 1\n```"
     assert wanted(two) == (
         ReplaceFile("kit/money.py", CODE),
@@ -516,7 +514,7 @@ def test_another_such_comment_in_a_block_that_one_names_begins_another_file() ->
     assert wanted(f"```python\n# kit/money.py\n{inner}```") == (ReplaceFile("kit/money.py", inner),)
 
 
-def test_a_comment_that_names_an_empty_file_takes_nothing_from_the_next() -> None:
+def test_an_empty_file_named_by_a_comment_takes_nothing_from_the_next_block() -> None:
     assert wanted(f"```python\n# tests/__init__.py\n```\n\n```python\n# src/a.py\n{CODE}```") == (
         ReplaceFile("tests/__init__.py", ""),
         ReplaceFile("src/a.py", CODE),
@@ -536,16 +534,16 @@ def test_lists_of_files_and_commands_after_a_fence_are_rejected(block: str) -> N
 
 
 @pytest.mark.parametrize("above", ["### Makefile", "File: `notes.txt`"])
-def test_a_reply_that_ends_where_a_file_begins_is_not_whole(above: str) -> None:
+def test_a_reply_that_ends_with_an_open_file_is_incomplete(above: str) -> None:
     assert "not closed" in why_not(f"```python src/a.py\n{CODE}```\n\n{above}\n```\n")
 
 
-def test_a_block_that_is_not_closed_ends_where_the_next_file_begins() -> None:
+def test_an_unclosed_block_ends_where_the_next_file_begins() -> None:
     said = f"```python src/a.py\n{CODE}```python tests/test_a.py\nimport a\n```\nThat is all."
     assert wanted(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("tests/test_a.py", "import a\n"))
 
 
-def test_of_a_long_file_the_changed_parts_are_enough() -> None:
+def test_a_long_file_can_be_changed_by_its_changed_parts_alone() -> None:
     told = find_codec("changes-in-parts").text_format(Expect("changes-in-parts"))
     example = told.partition("Copy the old lines exactly:")[2].replace("path/to/file.py", "src/a.py")
     assert wanted(example) == (EditFile("src/a.py", (EditBlock("old lines\n", "new lines\n"),)),)
@@ -569,7 +567,7 @@ def test_a_diff_in_a_reply_is_read_as_its_operations(around: str) -> None:
     assert edit == EditFile("src/a.py", (EditBlock("one\ntwo\nthree\n", "one\n2\nthree\n", 4),))
 
 
-def test_hunks_under_a_named_file_need_no_head() -> None:
+def test_hunks_under_a_named_file_need_no_diff_header() -> None:
     (edit,) = wanted("### a.py\n```diff\n@@ -1,2 +1,2 @@\n-x\n+y\n z\n```")
     assert edit == EditFile("a.py", (EditBlock("x\nz\n", "y\nz\n", 1),))
 
@@ -609,7 +607,7 @@ def test_any_reply_is_either_read_or_rejected(lines: list[str]) -> None:
     assert reading.verdict.counts or reading.why
 
 
-def test_reading_takes_time_proportional_to_the_length() -> None:
+def test_reading_a_reply_takes_linear_time() -> None:
     program = (
         "from roundtable.core.replies.file_changes import parse_file_changes\n"
         "for text in (' ' * 200000, '`' * 200000, '### a.py\\n' + '# ' * 100000, '<<<<<<< SEARCH\\n' * 20000,\n"
@@ -620,7 +618,7 @@ def test_reading_takes_time_proportional_to_the_length() -> None:
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
-def test_a_diff_in_a_reply_keeps_the_line_ends_of_the_files() -> None:
+def test_a_diff_in_a_reply_keeps_the_line_endings_of_the_files() -> None:
     diff = (
         "diff --git a/a.bat b/a.bat\n--- a/a.bat\n+++ b/a.bat\n@@ -1,2 +1,2 @@\n echo 1\r\n-echo 2\r\n+echo 3\n"
         "diff --git a/b.bat b/b.bat\nnew file mode 100644\n--- /dev/null\n+++ b/b.bat\n@@ -0,0 +1 @@\n+echo\r\n"
@@ -631,7 +629,7 @@ def test_a_diff_in_a_reply_keeps_the_line_ends_of_the_files() -> None:
     assert new == CreateFile("b.bat", "echo\r\n")
 
 
-def test_a_reply_that_is_written_with_windows_line_ends_is_read_like_any_other() -> None:
+def test_a_reply_with_windows_line_endings_is_read_like_any_other() -> None:
     diff = "```diff\ndiff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n```\n"
     reply = f"### b.py\n{FENCED}\n\n{diff}"
     assert wanted(reply.replace("\n", "\r\n")) == wanted(reply)
@@ -647,7 +645,7 @@ def test_a_reply_that_is_written_with_windows_line_ends_is_read_like_any_other()
         "```\n" + "#" * 200_000 + " \n```",
     ],
 )
-def test_a_reply_that_is_made_to_be_hard_to_read_is_refused_without_a_wait(reply: str) -> None:
+def test_a_hostile_reply_is_refused_without_a_delay(reply: str) -> None:
     assert why_not(reply)
 
 
@@ -660,14 +658,14 @@ def test_a_reply_that_is_made_to_be_hard_to_read_is_refused_without_a_wait(reply
         "Here is the updated `src/a.py`:",
     ],
 )
-def test_a_line_that_sets_a_file_off_names_it_beside_others_too(above: str) -> None:
+def test_a_line_that_introduces_a_file_names_the_next_block(above: str) -> None:
     assert wanted(f"{above}\n\n{FENCED}\n\n### src/b.py\n\n{FENCED}") == (
         ReplaceFile("src/a.py", CODE),
         ReplaceFile("src/b.py", CODE),
     )
 
 
-def test_a_sentence_names_the_file_of_its_edits_beside_others_too() -> None:
+def test_a_sentence_can_name_the_file_of_the_edits_below_it() -> None:
     edit = "```python\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n```"
     assert wanted(f"In `src/a.py`, this:\n\n{edit}\n\n```python path=b.py\n{CODE}```") == (
         EditFile("src/a.py", (EditBlock("x = 1\n", "x = 2\n"),)),
@@ -676,7 +674,7 @@ def test_a_sentence_names_the_file_of_its_edits_beside_others_too() -> None:
 
 
 @pytest.mark.parametrize("indent", [" ", "   "])
-def test_a_closing_fence_may_stand_a_little_deeper_than_the_one_it_closes(indent: str) -> None:
+def test_a_closing_fence_may_be_slightly_indented(indent: str) -> None:
     reply = f"```python path=a.py\n{CODE}{indent}```\n\nNow the other:\n\n```python path=b.py\n{CODE}```"
     assert wanted(reply) == (ReplaceFile("a.py", CODE), ReplaceFile("b.py", CODE))
 
@@ -689,6 +687,6 @@ def test_a_closing_fence_may_stand_a_little_deeper_than_the_one_it_closes(indent
         ("docs/a.md", "Words.\n\n## src/a.py\nMore words.\n"),
     ],
 )
-def test_the_name_of_a_file_over_a_part_of_another_begins_no_new_one(path: str, text: str) -> None:
+def test_a_file_name_inside_another_file_begins_no_new_file(path: str, text: str) -> None:
     assert wanted(f"```\n# {path}\n{text}```") == (ReplaceFile(path, text),)
     assert wanted(f"```x path={path}\n# {path}\n{text}```") == (ReplaceFile(path, f"# {path}\n{text}"),)

@@ -43,7 +43,7 @@ def joined(made: tuple[Chunk, ...], sources: dict[str, bytes]) -> dict[str, byte
 
 
 @pytest.mark.feature("S0.34")
-def test_app_code_comes_before_settings_and_settings_before_tests_and_lock_files_last() -> None:
+def test_chunks_order_app_code_then_settings_then_tests_then_lock_files() -> None:
     kinds = {
         FilePriority.APP: "src/shop/cart.py main.go web/App.tsx lib/latest.rb README.md src/contest.py app/Attest.java",
         FilePriority.CONFIG: "pyproject.toml Dockerfile docker/api.Dockerfile compose.yaml .github/workflows/ci.yml"
@@ -80,7 +80,7 @@ def test_another_limit_makes_other_chunks() -> None:
 
 
 @pytest.mark.feature("S0.147")
-def test_where_the_windows_have_room_for_all_of_it_nothing_is_cut() -> None:
+def test_a_program_that_fits_the_context_windows_is_not_cut() -> None:
     files = [of(30_000, "a.py"), of(30_000, "b.py"), of(30_000, "tests/test_a.py")]
     all_at_once = split_into_chunks(files, choose_chunk_limit(files, room=90_000))
     assert [[it.location for it in chunk.pieces] for chunk in all_at_once] == [["a.py", "b.py", "tests/test_a.py"]]
@@ -90,7 +90,7 @@ def test_where_the_windows_have_room_for_all_of_it_nothing_is_cut() -> None:
     assert choose_chunk_limit(files, room=None) == CHUNK_TOKENS
 
 
-def test_files_that_import_each_other_stay_together_where_they_fit() -> None:
+def test_files_that_import_each_other_share_a_chunk_if_they_fit() -> None:
     files = [of(4_000, f"{name}{index}.py") for index in range(5) for name in "ab"]
     imports = {f"{name}{index}.py": [f"{name}{index + 1}.py"] for name in "ab" for index in range(4)}
     made = split_into_chunks(files, 20_000, imports)
@@ -99,13 +99,13 @@ def test_files_that_import_each_other_stay_together_where_they_fit() -> None:
     assert {"a0.py", "b4.py", "b3.py", "a4.py"} <= set(mixed[0].paths)
 
 
-def test_a_test_is_not_drawn_ahead_of_the_program_by_what_it_imports() -> None:
+def test_imports_do_not_move_a_test_ahead_of_the_program() -> None:
     files = [of(6_000, path) for path in ("a.py", "b.py", "tests/test_a.py")]
     made = split_into_chunks(files, 12_000, {"tests/test_a.py": ["a.py"]})
     assert [it.paths for it in made] == [("a.py", "b.py"), ("tests/test_a.py",)]
 
 
-def test_a_file_that_is_too_long_is_cut_before_its_symbols() -> None:
+def test_a_file_that_is_too_long_is_cut_between_its_symbols() -> None:
     function = b"def f():\n" + b"    x = 1\n" * 9
     source = function * 40
     made = split_into_chunks([sized("a.py", source, *range(1, 401, 10))], limit=310)
@@ -115,7 +115,7 @@ def test_a_file_that_is_too_long_is_cut_before_its_symbols() -> None:
     assert joined(made, {"a.py": source}) == {"a.py": source}
 
 
-def test_a_line_that_is_too_long_is_cut_between_letters() -> None:
+def test_a_line_that_is_too_long_is_cut_between_characters() -> None:
     source = "äß€🙂".encode() * 500 + b"\nend\n"
     made = split_into_chunks([sized("min.js", source)], limit=50)
     for chunk in made:
@@ -153,7 +153,7 @@ def test_every_byte_is_in_exactly_one_chunk_and_no_chunk_is_over_the_limit(
 
 
 @given(programs, st.integers(1, 120), st.randoms(use_true_random=False))
-def test_the_chunks_are_the_same_whatever_order_the_files_come_in(
+def test_the_chunks_do_not_depend_on_the_order_of_the_files(
     sources: dict[str, bytes], limit: int, shuffler: random.Random
 ) -> None:
     files = [sized(path, source) for path, source in sources.items()]

@@ -53,7 +53,7 @@ def values(schema: Schema) -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize("name", NAMES)
 @given(reply=REPLIES, choices=st.sampled_from([(), CHOICES]), structured=st.booleans())
-def test_no_reply_raises_and_none_that_failed_takes_a_stance(
+def test_reading_a_reply_never_raises_and_an_unreadable_reply_takes_no_stance(
     name: str, reply: str, choices: tuple[str, ...], structured: bool
 ) -> None:
     reading = heard(name, reply, choices, structured=structured)
@@ -65,7 +65,7 @@ def test_no_reply_raises_and_none_that_failed_takes_a_stance(
 
 @pytest.mark.parametrize("name", FORMS)
 @given(data=st.data())
-def test_what_the_schema_allows_is_read_the_same_however_it_is_wrapped(name: str, data: st.DataObject) -> None:
+def test_every_reply_that_fits_the_schema_is_read_however_it_is_wrapped(name: str, data: st.DataObject) -> None:
     form = find_codec(name)
     assert form.schema is not None
     reply = json.dumps(data.draw(values(form.schema(Expect(name, CHOICES)))))
@@ -77,7 +77,7 @@ def test_what_the_schema_allows_is_read_the_same_however_it_is_wrapped(name: str
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_schemas_are_closed_and_bounded(name: str) -> None:
+def test_reply_schemas_are_closed_and_bounded(name: str) -> None:
     form = find_codec(name)
     assert form.schema is not None
     schema = form.schema(Expect(name, CHOICES))
@@ -101,7 +101,7 @@ def test_schemas_are_closed_and_bounded(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("choices", [(), CHOICES])
-def test_an_echoed_form_is_not_a_vote(name: str, choices: tuple[str, ...]) -> None:
+def test_a_reply_that_echoes_the_requested_form_is_not_a_vote(name: str, choices: tuple[str, ...]) -> None:
     form = find_codec(name)
     expect = Expect(name, choices)
     read = form.read_text(form.text_format(expect), expect).verdict
@@ -109,12 +109,12 @@ def test_an_echoed_form_is_not_a_vote(name: str, choices: tuple[str, ...]) -> No
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_nobody_is_asked_to_agree(name: str) -> None:
+def test_no_reply_format_asks_a_seat_to_agree(name: str) -> None:
     asked = find_codec(name).text_format(Expect(name, CHOICES)).lower()
     assert not any(word in asked for word in ("raise", "try to agree", "reach consensus", "higher"))
 
 
-def test_an_unknown_codec_suggests_the_nearest_name() -> None:
+def test_an_unknown_codec_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(NotFound) as caught:
         find_codec("judge-merg")
     assert "judge-merge" in caught.value.help

@@ -45,7 +45,7 @@ def test_the_price_of_one_call(used: Usage, words: str) -> None:
     assert format_price(used) == words
 
 
-def test_money() -> None:
+def test_amounts_of_money_are_written_for_people() -> None:
     assert [format_money(0), format_money(0.0021), format_money(1234.5)] == ["$0.00", "$0.0021", "$1,234.50"]
     assert format_money(0.00001) == "less than $0.0001"
 
@@ -59,7 +59,7 @@ def test_an_unknown_price_is_never_zero() -> None:
     assert {line.name: line.calls for line in lines.seats} == {"claude": 3, "gpt": 2, "gemini": 0}
 
 
-def test_free_and_unknown_together_are_unknown() -> None:
+def test_a_free_call_and_an_unknown_price_have_an_unknown_total() -> None:
     free, untold = Usage(10, 5, cost_usd=0.0), Usage(10, 5)
     session = session_of(
         opened(), round_opened(BLIND), made(BLIND, "claude", "x", usage=free), made(BLIND, "gpt", "y", usage=untold)
@@ -230,11 +230,11 @@ def test_every_rendering_shows_the_cost() -> None:
     assert told["cached_share"] == pytest.approx(2 / 3)
 
 
-def test_a_session_that_has_not_begun_has_no_bill() -> None:
+def test_a_session_without_calls_has_no_costs() -> None:
     assert render_cost_table(session_of(opened())) == "No seat has been asked so far.\n"
 
 
-def test_voices_are_measured_by_their_answers() -> None:
+def test_voice_statistics_are_computed_from_answers() -> None:
     said = [(1200, 80, 2.0), (1300, 100, 4.0), (9000, 900, 90.0)]
     events: list[Any] = [opened()]
     for number, (tokens, words, took) in enumerate(said, 1):

@@ -35,7 +35,7 @@ BLOCK = '```json\n{"position": "REST", "confidence": 8}\n```'
         ('A code sample: {"x": {"y": [1]}} and `{}`.\n' + BLOCK, 'A code sample: {"x": {"y": [1]}} and `{}`.'),
     ],
 )
-def test_a_position_is_found(reply: str, text: str | None) -> None:
+def test_a_position_is_read_from_a_reply(reply: str, text: str | None) -> None:
     reading = heard("position", reply, ["REST", "GraphQL"])
     assert (reading.verdict.position, reading.verdict.confidence) == ("REST", 0.8)
     assert reading.verdict.counts
@@ -57,7 +57,7 @@ def test_a_position_is_found(reply: str, text: str | None) -> None:
         '{"verdict": {"position": "REST"}}',
     ],
 )
-def test_what_is_not_a_position_does_not_count(reply: str) -> None:
+def test_a_reply_without_a_position_does_not_count(reply: str) -> None:
     assert verdict("position", reply, ["REST", "GraphQL"]).parse is ParseStatus.FAILED
 
 
@@ -78,13 +78,13 @@ def test_a_free_position_is_one_line() -> None:
 
 
 @pytest.mark.parametrize("number", ["true", "NaN", "null", '"high"', "[8]", "1e999", '""'])
-def test_a_confidence_that_is_no_number_is_none(number: str) -> None:
+def test_a_confidence_that_is_not_a_number_is_ignored(number: str) -> None:
     said = verdict("position", f'{{"position": "x", "confidence": {number}}}')
     assert (said.position, said.confidence) == ("x", None)
 
 
 @given(st.floats() | st.integers() | st.text(max_size=8) | st.booleans())
-def test_numbers_out_of_ten_are_clamped(value: float | str | bool) -> None:
+def test_a_confidence_outside_the_scale_is_clamped(value: float | str | bool) -> None:
     share = read_tenths_field(value)
     assert share is None or 0 <= share <= 1
     if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
@@ -121,7 +121,7 @@ def test_a_change_of_mind_names_its_reason() -> None:
         ('{"position": "A"}', ""),
     ],
 )
-def test_where_a_seat_stands(block: str, target: str) -> None:
+def test_a_reconsidered_position_is_read_from_a_reply(block: str, target: str) -> None:
     said = verdict("reconsider", block, ["A", "B", "new"])
     assert (said.target, said.counts, said.error) == (target, bool(target), "")
 
@@ -142,6 +142,6 @@ def test_where_a_seat_stands(block: str, target: str) -> None:
         ('{"ratings": []}', {}),
     ],
 )
-def test_ratings(reply: str, ratings: dict[str, str]) -> None:
+def test_ratings_of_proposals_are_read_from_a_reply(reply: str, ratings: dict[str, str]) -> None:
     said = verdict("ratings", reply, ["A", "B"])
     assert (said.ratings, said.counts) == (ratings, bool(ratings))

@@ -12,7 +12,7 @@ ballots = st.lists(st.permutations(NAMES).flatmap(lambda order: st.integers(0, 4
 
 
 @given(ballots)
-def test_who_is_left_in_the_end_is_who_wins(cast: list[list[str]]) -> None:
+def test_the_candidates_left_by_the_shown_eliminations_are_the_winners(cast: list[list[str]]) -> None:
     votes = {str(place): ballot for place, ballot in enumerate(cast)}
     steps = elimination_steps(votes, NAMES)
     left = set(steps[-1].counts)
@@ -21,6 +21,6 @@ def test_who_is_left_in_the_end_is_who_wins(cast: list[list[str]]) -> None:
         assert set(instant_runoff_winners(votes, NAMES)) == left
 
 
-def test_those_without_a_first_place_leave_together_and_a_shared_last_place_ends_it() -> None:
+def test_candidates_without_a_first_place_are_eliminated_together_and_a_tie_for_last_stops() -> None:
     steps = elimination_steps({"x": ["A", "B"], "y": ["B"]}, NAMES)
     assert steps == (EliminationStep({"A": 1, "B": 1, "C": 0, "D": 0}, ("C", "D")), EliminationStep({"A": 1, "B": 1}))

@@ -26,7 +26,7 @@ candidates = st.lists(
 authors = st.dictionaries(st.sampled_from(["t1", "t2", "t3", "t4"]), st.sampled_from(NAMES))
 
 
-def test_breaking_what_held_weighs_more_than_any_tests() -> None:
+def test_a_regression_weighs_more_than_any_passed_tests() -> None:
     judged = rank_candidates(
         [
             CandidateRun("ada", {"unit": False}, {"t1": True, "t2": True, "t3": True}),
@@ -40,14 +40,14 @@ def test_breaking_what_held_weighs_more_than_any_tests() -> None:
     assert "Counted: 3 of 3 tests they wrote" in judged.how
 
 
-def test_what_failed_before_is_no_breach_but_mending_it_is_better() -> None:
+def test_a_check_that_failed_before_is_no_regression_but_fixing_it_ranks_higher() -> None:
     ran = [CandidateRun("ada", {"unit": True, "style": False}), CandidateRun("bob", {"unit": True, "style": True})]
     assert rank_candidates(ran, {"unit": True, "style": False}).order == ("bob", "ada")
     ran = [CandidateRun("ada", {"unit": True, "style": False}), CandidateRun("bob", {"unit": False, "style": True})]
     assert rank_candidates(ran, {"unit": True, "style": False}).order == ("ada", "bob")
 
 
-def test_a_test_that_only_its_authors_own_code_passes_is_no_evidence() -> None:
+def test_a_test_that_only_its_authors_candidate_passes_is_not_counted() -> None:
     tests = {f"mine{number}": True for number in range(20)}
     ran = [CandidateRun("ada", tests=tests), CandidateRun("bob", tests=dict.fromkeys(tests, False))]
     judged = rank_candidates(ran, authors=dict.fromkeys(tests, "ada"))
@@ -55,7 +55,7 @@ def test_a_test_that_only_its_authors_own_code_passes_is_no_evidence() -> None:
     assert judged.best == ("ada", "bob")
 
 
-def test_of_two_that_such_a_test_tells_apart_nobody_is_said_to_be_like_the_other() -> None:
+def test_two_candidates_that_only_an_authors_own_test_distinguishes_behave_differently() -> None:
     ran = [CandidateRun("ada", {"unit": True}, {"t": True}), CandidateRun("bob", {"unit": True}, {"t": False})]
     judged = rank_candidates(ran, authors={"t": "ada"})
     assert (judged.best, judged.ways, judged.telling) == (("ada", "bob"), (("ada",), ("bob",)), ("t",))
@@ -74,7 +74,9 @@ def test_of_two_that_such_a_test_tells_apart_nobody_is_said_to_be_like_the_other
         ("ada bob eve", [{"ada"}, {"bob"}, {"eve"}, {"kim"}]),
     ],
 )
-def test_such_tests_tell_nobody_apart_where_two_without_any_agree(alone: str, ways: list[set[str]]) -> None:
+def test_authors_own_tests_distinguish_nobody_if_two_candidates_without_tests_agree(
+    alone: str, ways: list[set[str]]
+) -> None:
     own = {f"of {name}": name for name in alone.split()}
     ran = [CandidateRun(name, {"unit": True}, {test: author == name for test, author in own.items()}) for name in NAMES]
     judged = rank_candidates(ran, authors=own)
@@ -82,13 +84,13 @@ def test_such_tests_tell_nobody_apart_where_two_without_any_agree(alone: str, wa
     assert judged.telling == (() if len(ways) == 1 else tuple(own))
 
 
-def test_who_may_not_be_chosen_agrees_with_nobody() -> None:
+def test_a_candidate_that_cannot_be_chosen_supports_no_other() -> None:
     ran = [CandidateRun(name, {"unit": True}, {"t": name == "ada"}) for name in ("ada", "bob", "eve")]
     assert rank_candidates(ran, {}, {"t": "ada"}, ["ada", "bob"]).ways == (("ada",), ("bob", "eve"))
     assert rank_candidates(ran, {}, {"t": "ada"}).ways == (("ada", "bob", "eve"),)
 
 
-def test_who_wrote_all_the_tests_does_not_stand_below_who_passes_no_more_of_them() -> None:
+def test_the_author_of_all_tests_is_not_ranked_below_a_candidate_that_passes_no_more() -> None:
     own, both = {"t1": True, "t2": True}, {"f(1)": "= 1"}
     ran = [
         CandidateRun("ada", tests=own, outputs=both | {"f(2)": "= 2"}),
@@ -98,13 +100,13 @@ def test_who_wrote_all_the_tests_does_not_stand_below_who_passes_no_more_of_them
     assert rank_candidates(ran, authors=dict.fromkeys(own, "ada")).order == ("ada", "bob", "eve")
 
 
-def test_a_test_that_its_own_author_fails_is_no_evidence() -> None:
+def test_a_test_that_its_authors_candidate_fails_is_not_counted() -> None:
     ran = [CandidateRun(name, tests={"t": name in ("bob", "eve")}) for name in NAMES]
     assert rank_candidates(ran, authors={"t": "ada"}).best == NAMES
     assert rank_candidates(ran, authors={"t": "bob"}).best == ("bob", "eve")
 
 
-def test_a_test_that_another_bears_out_counts_against_the_third() -> None:
+def test_a_test_that_another_candidate_passes_counts_against_the_third() -> None:
     ran = [
         CandidateRun("ada", tests={"t": True}),
         CandidateRun("bob", tests={"t": True}),
@@ -126,7 +128,7 @@ def test_writing_many_easy_tests_does_not_help_their_author() -> None:
     assert judged.best == ("bob", "eve")
 
 
-def test_an_author_of_many_tests_weighs_no_more_than_one_of_few() -> None:
+def test_an_author_of_many_tests_weighs_no_more_than_an_author_of_one() -> None:
     many = [f"many{number}" for number in range(10)]
     ran = [
         CandidateRun("ada", tests={**dict.fromkeys(many, True), "few": False}),
@@ -135,7 +137,7 @@ def test_an_author_of_many_tests_weighs_no_more_than_one_of_few() -> None:
     assert rank_candidates(ran, authors={**dict.fromkeys(many, "eve"), "few": "kim"}).best == ("ada", "bob")
 
 
-def test_the_only_one_who_wrote_tests_is_not_lifted_by_them() -> None:
+def test_the_only_author_of_tests_gains_no_rank_from_them() -> None:
     ran = [
         CandidateRun("ada", tests={"t1": True, "t2": True}),
         CandidateRun("bob", tests={"t1": True, "t2": False}),
@@ -144,7 +146,7 @@ def test_the_only_one_who_wrote_tests_is_not_lifted_by_them() -> None:
     assert rank_candidates(ran, authors={"t1": "ada", "t2": "ada"}).best == ("ada", "bob", "eve")
 
 
-def test_work_done_apart_that_behaves_alike_is_preferred() -> None:
+def test_independent_candidates_that_behave_alike_are_preferred() -> None:
     ran = [
         CandidateRun("ada", outputs={"f(1)": "= 1"}),
         CandidateRun("bob", outputs={"f(1)": "= 2"}),
@@ -157,7 +159,7 @@ def test_work_done_apart_that_behaves_alike_is_preferred() -> None:
     )
 
 
-def test_of_three_that_differ_the_one_in_most_company_is_first_and_errors_are_no_company() -> None:
+def test_the_candidate_that_shares_the_most_outputs_ranks_first_and_shared_errors_do_not_count() -> None:
     ran = [
         CandidateRun("ada", outputs={"f(1)": "= 1", "f(2)": "! ValueError", "f(3)": "! ValueError"}),
         CandidateRun("bob", outputs={"f(1)": "= 2", "f(2)": "= 0", "f(3)": "! ValueError"}),
@@ -166,7 +168,7 @@ def test_of_three_that_differ_the_one_in_most_company_is_first_and_errors_are_no
     assert rank_candidates(ran).order == ("eve", "bob", "ada")
 
 
-def test_two_that_only_differ_are_left_even() -> None:
+def test_two_candidates_that_only_differ_are_tied() -> None:
     ran = [CandidateRun("ada", outputs={"f(1)": "= 1"}), CandidateRun("bob", outputs={"f(1)": "= 2"})]
     judged = rank_candidates(ran)
     assert judged.best == ("ada", "bob")
@@ -177,13 +179,13 @@ def test_two_that_only_differ_are_left_even() -> None:
     )
 
 
-def test_nothing_run_is_nobody_best() -> None:
+def test_without_a_run_no_candidate_is_best() -> None:
     assert rank_candidates([]) == CandidateRanking(how="No candidate could be run.")
     assert rank_candidates([CandidateRun("ada", {"unit": True})]).how == ""
 
 
 @pytest.mark.parametrize("outputs", [{}, {"m.Cart()": "= <m.Cart object>"}])
-def test_candidates_on_which_no_input_could_be_tried_are_not_said_to_behave_alike(outputs: dict[str, str]) -> None:
+def test_candidates_without_tried_inputs_are_not_described_as_behaving_alike(outputs: dict[str, str]) -> None:
     ran = [CandidateRun(name, {"unit": True}, outputs=outputs) for name in ("ada", "bob")]
     assert rank_candidates(ran).how.startswith(
         "By the checks, the 2 candidates are even, and no inputs could be tried on them. Running them does not tell"
@@ -191,7 +193,9 @@ def test_candidates_on_which_no_input_could_be_tried_are_not_said_to_behave_alik
 
 
 @given(candidates, authors)
-def test_everyone_is_ranked_once_and_alike_ones_together(ran: list[CandidateRun], authors: dict[str, str]) -> None:
+def test_every_candidate_is_ranked_once_and_equal_candidates_share_a_cluster(
+    ran: list[CandidateRun], authors: dict[str, str]
+) -> None:
     judged = rank_candidates(ran, {"unit": True}, authors)
     assert sorted(judged.order) == sorted(it.candidate for it in ran)
     assert judged.order[: len(judged.best)] == judged.best
@@ -204,7 +208,7 @@ def test_everyone_is_ranked_once_and_alike_ones_together(ran: list[CandidateRun]
 
 
 @given(candidates, authors)
-def test_what_breaks_a_check_never_stands_above_what_breaks_none(
+def test_a_candidate_with_a_regression_never_ranks_above_one_without(
     ran: list[CandidateRun], authors: dict[str, str]
 ) -> None:
     broke = {it.candidate: not it.checks["unit"] for it in ran}
@@ -213,7 +217,7 @@ def test_what_breaks_a_check_never_stands_above_what_breaks_none(
 
 
 @given(candidates, authors, st.randoms(use_true_random=False))
-def test_the_order_of_the_seats_changes_neither_clusters_nor_the_best(
+def test_the_order_of_the_seats_does_not_change_the_ranking(
     ran: list[CandidateRun], authors: dict[str, str], dice: Random
 ) -> None:
     mixed = ran.copy()
@@ -224,7 +228,7 @@ def test_the_order_of_the_seats_changes_neither_clusters_nor_the_best(
 
 
 @given(candidates, st.integers(1, 30))
-def test_tests_of_ones_own_that_nobody_else_passes_change_nothing(ran: list[CandidateRun], many: int) -> None:
+def test_tests_that_only_their_author_passes_do_not_change_the_ranking(ran: list[CandidateRun], many: int) -> None:
     if not ran:
         return
     own = {f"own{number}": ran[0].candidate for number in range(many)}

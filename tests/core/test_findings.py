@@ -47,7 +47,7 @@ def weigh(round: Round, *proofs: Proof, **nowhere: str) -> tuple[WeighedFinding,
 # --- reading -------------------------------------------------------------------------------------
 
 
-def test_a_finding_is_read_with_its_place_its_severity_and_its_proof() -> None:
+def test_a_finding_is_read_with_its_place_severity_and_proof() -> None:
     block = {
         "findings": [
             {"place": "src/a.py:3", "severity": "Critical", "wrong": "It divides by zero.", "proof": "exit(0)"},
@@ -63,13 +63,13 @@ def test_a_finding_is_read_with_its_place_its_severity_and_its_proof() -> None:
     assert said.claims == (Claim("It divides by zero.", "exit(0)"),)
 
 
-def test_a_review_that_finds_nothing_counts_and_one_without_a_list_does_not() -> None:
+def test_an_empty_list_of_findings_counts_but_a_missing_list_does_not() -> None:
     assert verdict("findings", '{"findings": []}') == Verdict()
     assert verdict("findings", "All is well.").parse is ParseStatus.FAILED
 
 
 @pytest.mark.parametrize("name", ["wrong", "finding", "issue", "description", "message", "problem"])
-def test_what_is_wrong_is_read_under_any_name_that_models_give_it(name: str) -> None:
+def test_the_description_of_a_finding_is_read_under_every_common_field_name(name: str) -> None:
     entry = {
         "file": "a.py",
         "line": 8,
@@ -82,7 +82,7 @@ def test_what_is_wrong_is_read_under_any_name_that_models_give_it(name: str) -> 
     assert [it.program for it in said.claims] == ["exit(0)"]
 
 
-def test_bare_words_in_the_list_are_a_finding_too() -> None:
+def test_a_plain_string_in_the_list_is_a_finding() -> None:
     assert verdict("findings", '{"findings": ["It leaks."]}').issues == (issue("It leaks.", severity="medium"),)
 
 
@@ -97,7 +97,7 @@ def test_bare_words_in_the_list_are_a_finding_too() -> None:
         [1],
     ],
 )
-def test_a_list_with_an_entry_nobody_can_read_is_malformed_with_the_reason_and_never_nothing(
+def test_a_list_with_an_unreadable_finding_is_malformed_with_the_reason(
     entries: list[object],
 ) -> None:
     reading = read_reply(Expect("findings"), json.dumps({"findings": entries}), structured=False)
@@ -105,7 +105,7 @@ def test_a_list_with_an_entry_nobody_can_read_is_malformed_with_the_reason_and_n
     assert reading.why.startswith("A finding does not say what is wrong.")
 
 
-def test_a_finding_that_the_end_of_the_reply_cut_off_is_not_nothing() -> None:
+def test_a_truncated_finding_makes_the_reply_unreadable() -> None:
     for cut in (
         '{"findings": [{"place": "a.py:1", "wrong": "It cr',
         '{"findings": [{"place": "a.py:1"',
@@ -114,7 +114,7 @@ def test_a_finding_that_the_end_of_the_reply_cut_off_is_not_nothing() -> None:
         assert verdict("findings", cut).parse is ParseStatus.FAILED
 
 
-def test_programs_that_name_no_finding_of_the_list_are_malformed_with_the_reason() -> None:
+def test_proofs_without_a_known_finding_are_malformed_with_the_reason() -> None:
     for entry in ({"finding": "Z9", "proof": "exit(0)"}, {"finding": "F1", "program": "exit(0)"}):
         reading = read_reply(Expect("proofs", ("F1", "F2")), json.dumps({"proofs": [entry]}), structured=False)
         assert reading.verdict.parse is ParseStatus.FAILED
@@ -123,7 +123,7 @@ def test_programs_that_name_no_finding_of_the_list_are_malformed_with_the_reason
         assert verdict("proofs", json.dumps({"proofs": none}), ("F1", "F2")) == Verdict()
 
 
-def test_a_proof_names_a_finding_that_is_there_and_says_what_it_is_written_in() -> None:
+def test_a_proof_names_a_known_finding_and_its_language() -> None:
     given = [
         {"finding": "f1", "proof": "```js\nprocess.exit(0)\n```", "language": "js"},
         {"finding": "Z9", "proof": "exit(0)", "language": "python"},
@@ -133,7 +133,7 @@ def test_a_proof_names_a_finding_that_is_there_and_says_what_it_is_written_in() 
     assert said.claims == (Claim("F1", "process.exit(0)", "javascript"),)
 
 
-def test_a_program_that_the_end_of_the_reply_cut_off_is_not_run() -> None:
+def test_a_truncated_proof_is_not_run() -> None:
     cut = '{"findings": [{"place": "a.py:1", "severity": "low", "wrong": "It is slow", "proof": "import a\\nif a.f('
     assert verdict("findings", cut).claims == ()
 
@@ -149,14 +149,14 @@ def test_a_program_that_the_end_of_the_reply_cut_off_is_not_run() -> None:
         ("", CodePlace()),
     ],
 )
-def test_a_place_is_read_as_people_write_it(location: str, place: CodePlace) -> None:
+def test_a_code_place_is_read_in_every_common_notation(location: str, place: CodePlace) -> None:
     assert parse_code_place(location) == place
 
 
 # --- pooling -------------------------------------------------------------------------------------
 
 
-def test_what_several_found_is_one_finding_and_nobodys_words_are_lost() -> None:
+def test_findings_of_several_seats_are_merged_and_keep_the_words_of_each() -> None:
     one = issue("add() divides by zero for an empty cart", "src/cart.py:3-5", "medium")
     other = issue("An empty cart crashes with ZeroDivisionError", "src/cart.py:4", "critical")
     (finding,) = pool_findings(found(claude=[one], gpt=[other]))
@@ -167,7 +167,7 @@ def test_what_several_found_is_one_finding_and_nobodys_words_are_lost() -> None:
     assert "gpt: An empty cart crashes with ZeroDivisionError" in text
 
 
-def test_near_the_same_words_about_one_file_are_one_finding_whatever_the_line() -> None:
+def test_similar_words_about_one_file_are_one_finding_on_any_line() -> None:
     one, other = issue("The token is never checked", "auth.py:3"), issue("Tokens are never checked.", "auth.py:90")
     assert len(pool_findings(found(claude=[one], gpt=[other]))) == 1
     denied = issue("The token is checked", "auth.py:90")
@@ -181,11 +181,11 @@ def test_near_the_same_words_about_one_file_are_one_finding_whatever_the_line() 
         ("Line 40: the file handle is never closed.", "Lines 38-44: the file handle is never closed."),
     ],
 )
-def test_lines_that_a_sentence_names_make_no_other_finding_of_it(one: str, other: str) -> None:
+def test_line_numbers_in_the_words_do_not_separate_equal_findings(one: str, other: str) -> None:
     assert len(pool_findings(found(claude=[issue(one, "a.py:12")], gpt=[issue(other, "a.py:13")]))) == 1
 
 
-def test_different_faults_on_one_line_and_alike_faults_in_two_files_stay_apart() -> None:
+def test_different_faults_on_one_line_and_equal_faults_in_two_files_are_separate_findings() -> None:
     same_line = found(claude=[issue("SQL injection", "db.py:3")], gpt=[issue("Off by one", "db.py:3")])
     assert len(pool_findings(same_line)) == 2
     crash, mean = "average() divides by zero for no prices", "average() returns a wrong mean"
@@ -208,7 +208,7 @@ def test_different_faults_on_one_line_and_alike_faults_in_two_files_stay_apart()
         ("send() is wrong when retry is True there", "send() is wrong when retry is False there"),
     ],
 )
-def test_nearly_the_same_words_about_other_numbers_literals_or_names_are_two_findings(one: str, other: str) -> None:
+def test_similar_words_with_other_numbers_literals_or_names_are_two_findings(one: str, other: str) -> None:
     assert len(pool_findings(found(claude=[issue(one, "a.py:2")], gpt=[issue(other, "a.py:2")]))) == 2
     assert len(pool_findings(found(claude=[issue(one, "a.py:2")], gpt=[issue(one, "a.py:2")]))) == 1
 
@@ -224,7 +224,7 @@ def test_findings_are_listed_by_severity_then_file_then_line() -> None:
     assert [it.text for it in pool_findings(found(claude=listed))] == ["e", "a", "b", "c", "d"]
 
 
-def test_an_answer_nobody_could_read_finds_nothing() -> None:
+def test_an_unreadable_review_has_no_findings() -> None:
     move = Move("r", "claude", "", Verdict(issues=(issue("x"),), parse=ParseStatus.FAILED))
     assert pool_findings(Round("r", ("claude",), (move,))) == ()
 
@@ -241,7 +241,7 @@ ISSUES = st.lists(
 
 
 @given(ISSUES, ISSUES, ISSUES)
-def test_nothing_that_was_found_is_ever_lost_or_counted_twice(a: list[Issue], b: list[Issue], c: list[Issue]) -> None:
+def test_no_finding_is_lost_or_counted_twice(a: list[Issue], b: list[Issue], c: list[Issue]) -> None:
     findings = pool_findings(found(claude=a, gpt=b, gemini=c))
     told = Counter((said.seat, said.issue) for finding in findings for said in finding.said)
     assert told == Counter((seat, it) for seat, all in (("claude", a), ("gpt", b), ("gemini", c)) for it in all)
@@ -269,7 +269,7 @@ FAULT = found(claude=[issue("It crashes", "a.py:1")])
         ([Proof("It crashes", "claude", None, why="x"), Proof("F1", "gpt", False)], FindingStatus.REFUTED),
     ],
 )
-def test_running_decides_what_a_finding_is_worth(proofs: list[Proof], standing: FindingStatus) -> None:
+def test_running_the_proofs_decides_the_status_of_a_finding(proofs: list[Proof], standing: FindingStatus) -> None:
     (it,) = weigh(FAULT, *proofs)
     assert it.standing is standing
     assert (it.finding in unproven_findings((it,))) is (standing is FindingStatus.UNPROVEN)
@@ -289,7 +289,7 @@ TWO = found(claude=[issue(CRASHES, "a.py:1")], gpt=[issue(ZERO, "a.py:1")])
         ([Proof(CRASHES, "claude", False), Proof("F1", "claude", False)], FindingStatus.REFUTED, CRASHES),
     ],
 )
-def test_a_program_refutes_only_the_words_it_was_written_for(
+def test_a_proof_refutes_only_the_words_it_was_written_for(
     proofs: list[Proof], standing: FindingStatus, text: str
 ) -> None:
     (it,) = weigh(TWO, *proofs)
@@ -298,7 +298,7 @@ def test_a_program_refutes_only_the_words_it_was_written_for(
     assert {CRASHES, ZERO} <= {*it.finding.in_full.replace("[high, a.py:1] ", "").split("\n")}
 
 
-def test_what_a_program_showed_is_gone_when_that_program_finds_it_no_more() -> None:
+def test_a_reproduced_finding_is_dropped_when_its_proof_no_longer_holds() -> None:
     (before,) = weigh(TWO, Proof(CRASHES, "claude", True))
     after = ClaimsProven((Proof(CRASHES, "claude", False),), {}, "bubblewrap")
     assert weigh_findings_by_proof([before.finding], [after])[0].standing is FindingStatus.UNPROVEN, (
@@ -307,7 +307,7 @@ def test_what_a_program_showed_is_gone_when_that_program_finds_it_no_more() -> N
     assert weigh_findings_by_proof([finding_as_proven(before)], [after])[0].standing is FindingStatus.REFUTED
 
 
-def test_a_review_is_rejected_where_anything_was_reproduced_and_only_there() -> None:
+def test_a_review_rejects_exactly_when_a_finding_was_reproduced() -> None:
     shown = decide_review(weigh(FAULT, Proof("F1", "gpt", True)), (FAULT,), "bubblewrap")
     assert shown.outcome is Outcome.REJECTED
     assert shown.position == "Not as it is: one fault was reproduced."
@@ -323,7 +323,7 @@ def test_a_review_is_rejected_where_anything_was_reproduced_and_only_there() -> 
     assert decide_review((), (found(claude=[]),), "").position == "No seat found anything wrong."
 
 
-def test_there_is_no_clean_bill_on_answers_nobody_could_read() -> None:
+def test_unreadable_answers_never_make_a_clean_review() -> None:
     unread = Move("review/1-blind", "gpt", "Hm.", Verdict(parse=ParseStatus.FAILED))
     round = Round("review/1-blind", ("claude", "gpt"), (*found(claude=[]).moves, unread))
     decision = decide_review((), (round,), "")
@@ -333,7 +333,7 @@ def test_there_is_no_clean_bill_on_answers_nobody_could_read() -> None:
     assert decision.degraded
 
 
-def test_who_was_not_heard_in_a_later_round_is_named() -> None:
+def test_a_seat_missing_from_a_later_round_is_named() -> None:
     gone = Absence("gpt", Fault.of(FaultKind.TIMEOUT, "No complete answer within 5 s."))
     later = Round("review/2-examine", ("claude", "gpt"), (Move("review/2-examine", "claude", "So."),), (gone,))
     decision = decide_review(weigh(FAULT, Proof("F1", "claude", False)), (FAULT, later), "bubblewrap")
@@ -342,19 +342,19 @@ def test_who_was_not_heard_in_a_later_round_is_named() -> None:
     )
 
 
-def test_a_reproduced_finding_comes_with_the_program_that_shows_it() -> None:
+def test_a_reproduced_finding_is_shown_with_its_proof() -> None:
     text = decide_review(weigh(FAULT, Proof("F1", "gpt", True, "# ```\nexit(0)")), (FAULT,), "bubblewrap").text
     assert text.endswith("  ````\n  # ```\n  exit(0)\n  ````")
     assert "exit(0)" not in decide_review(weigh(FAULT, Proof("F1", "gpt", False, "exit(0)")), (FAULT,), "x").text
 
 
-def test_what_is_unproven_is_named_above_the_text_with_who_said_it() -> None:
+def test_unproven_findings_are_named_above_the_text_with_their_seats() -> None:
     decision = decide_review(weigh(FAULT), (FAULT,), "bubblewrap")
     assert notice_sentences(decision) == ("Neither shown nor refuted, and worth only the word of who found it: F1.",)
     assert "Found by claude. Nobody wrote a program that shows it." in decision.text
 
 
-def test_a_finding_that_points_nowhere_says_so_unless_another_seat_knows_the_place() -> None:
+def test_a_finding_with_an_invalid_place_says_so_unless_another_seat_gives_the_place() -> None:
     here = {"a.py:99": "a.py has only 3 lines."}
     lost = weigh(found(claude=[issue("It crashes", "a.py:99")]), **here)
     assert "It points nowhere: a.py has only 3 lines." in decide_review(lost, (FAULT,), "x").text

@@ -29,5 +29,5 @@ error: test failed, to rerun pass `--lib`
         ("", ""),
     ],
 )
-def test_it_is_the_last_line_that_names_an_error_or_the_last_of_all(said: str, gist: str) -> None:
+def test_the_summary_of_a_failed_check_is_the_last_line_with_an_error_or_the_last_line(said: str, gist: str) -> None:
     assert CheckOutcome("tests", (), 1, said).failure_line == gist

@@ -112,23 +112,23 @@ def test_a_decision_is_remembered_with_its_question_its_reason_and_its_outcome()
     assert entry.is_relevant
 
 
-def test_a_deadlock_is_remembered_and_binds_nobody() -> None:
+def test_a_deadlock_is_remembered_and_is_not_binding() -> None:
     (entry,) = derive_memory_entries(session_with(decided(Outcome.DEADLOCK, position="")))
     assert (entry.state, entry.text, entry.is_relevant) == ("deadlock", "No decision (deadlock).", False)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.CANCELLED, Outcome.FAILED, Outcome.INSUFFICIENT])
-def test_a_meeting_that_came_to_nothing_leaves_nothing(outcome: Outcome) -> None:
+def test_a_cancelled_or_failed_meeting_leaves_no_entry(outcome: Outcome) -> None:
     assert derive_memory_entries(session_with(decided(outcome))) == ()
     assert derive_memory_entries(session_with()) == ()
 
 
-def test_a_meeting_held_under_another_leaves_nothing_but_a_branch_does() -> None:
+def test_a_child_meeting_leaves_no_entry_but_a_branch_does() -> None:
     assert derive_memory_entries(session_with(decided(), parent="another")) == ()
     assert len(derive_memory_entries(session_with(decided(), parent="another", branched_at=3))) == 1
 
 
-def test_a_meeting_that_differed_is_remembered_as_no_decision_with_what_was_proposed() -> None:
+def test_a_meeting_without_agreement_is_remembered_with_its_proposals() -> None:
     proposals = (Proposal("A", "Use REST", ("ada",)), Proposal("B", "Use GraphQL", ("bob",)))
     made = decided(Outcome.DEADLOCK, position="", text="ada recommends:\n- ada: “Use REST”", proposals=proposals)
     (entry,) = derive_memory_entries(session_with(made, meeting="second-opinion"))
@@ -147,13 +147,13 @@ def test_a_persons_rejection_is_a_decree_with_their_reason() -> None:
     assert unexplained.why == "no reason given"
 
 
-def test_what_the_table_itself_rejected_is_remembered_by_what_was_proposed() -> None:
+def test_a_decision_rejected_by_the_seats_is_remembered_with_its_proposals() -> None:
     proposals = (Proposal("gpt", "Use GraphQL", ("gpt",)), Proposal("grok", "Use tRPC", ("grok",)))
     (entry,) = derive_memory_entries(session_with(decided(Outcome.REJECTED, position="", proposals=proposals)))
     assert (entry.text, entry.state) == ("Use GraphQL; Use tRPC", "rejected")
 
 
-def test_a_rejected_yes_is_remembered_with_its_question() -> None:
+def test_a_rejected_yes_or_no_answer_is_remembered_with_its_question() -> None:
     gates = answered("decide-2", "reject", "No.")
     _, decree = derive_memory_entries(session_with(*gates, decided(position="Yes."), question="Should we use Redis?"))
     assert decree.text == "Should we use Redis? Yes."
@@ -161,7 +161,7 @@ def test_a_rejected_yes_is_remembered_with_its_question() -> None:
 
 @pytest.mark.feature("S3.9")
 @pytest.mark.parametrize(("option", "state"), [("fix", "fixing"), ("log", "logged")])
-def test_a_code_red_leaves_an_error_without_a_number_yet(option: str, state: str) -> None:
+def test_a_code_red_leaves_an_unnumbered_error(option: str, state: str) -> None:
     made = decided(position="stale auth token", winner="stale-auth-token", text="It expires.\nMore.")
     (entry,) = derive_memory_entries(session_with(*answered("outcome", option), made, meeting="code-red"))
     assert (entry.id, entry.kind, entry.text, entry.why) == ("", EntryKind.ERROR, "stale auth token", "It expires.")
@@ -169,17 +169,17 @@ def test_a_code_red_leaves_an_error_without_a_number_yet(option: str, state: str
 
 
 @pytest.mark.feature("S3.61")
-def test_an_error_that_was_only_reported_is_not_in_the_error_log() -> None:
+def test_an_error_that_was_only_reported_is_not_logged() -> None:
     assert derive_memory_entries(session_with(*answered("outcome", "report"), decided(), meeting="code-red")) == ()
 
 
-def test_an_error_nobody_could_explain_is_logged_by_its_symptom() -> None:
+def test_an_undiagnosed_error_is_logged_with_its_symptom() -> None:
     made = decided(Outcome.DEADLOCK, position="", how=(Said("No two doctors agree."),))
     (entry,) = derive_memory_entries(session_with(made, meeting="code-red", question="login crashes"))
     assert (entry.text, entry.why, entry.state) == ("Not diagnosed: login crashes", "No two doctors agree.", "logged")
 
 
-def test_a_dissenter_leaves_what_it_foretold_or_objected_to_and_a_position_that_lost_is_no_prediction() -> None:
+def test_a_dissenters_prediction_or_blocking_issue_is_remembered_but_not_its_position() -> None:
     dissent = (
         Dissent("claude", "Use SOAP", "It is typed."),
         Dissent("gpt", "Use GraphQL", "It will hurt.", "By May three clients ask for batching."),
@@ -196,7 +196,7 @@ def test_a_dissenter_leaves_what_it_foretold_or_objected_to_and_a_position_that_
     assert (one.seat, one.why) == ("gpt", "Held against D-1a2b3c: Use REST")
 
 
-def test_what_a_person_wrote_later_takes_the_place_of_what_was_folded() -> None:
+def test_an_entry_written_by_a_person_replaces_the_derived_entry() -> None:
     (folded,) = derive_memory_entries(session_with(decided()))
     patched = Entry(folded.id, folded.kind, "Use REST", state=EntryState.FAILED)
     extra = Entry("R-9", EntryKind.DECREE, "Use SOAP")
@@ -206,7 +206,7 @@ def test_what_a_person_wrote_later_takes_the_place_of_what_was_folded() -> None:
     )
 
 
-def test_a_seats_record_counts_only_what_time_has_told() -> None:
+def test_a_seats_prediction_record_counts_only_settled_predictions() -> None:
     states = {"gpt": ["right", "wrong", "open"], "grok": ["right", "right"], "claude": ["wrong"]}
     told = [
         Entry(f"P-{seat}-{number}", EntryKind.PREDICTION, "x", state=state, seat=seat)
@@ -244,13 +244,13 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)
-def test_a_proposal_repeats_another_in_other_words(one: str, other: str) -> None:
+def test_a_proposal_in_other_words_is_the_same_proposal(one: str, other: str) -> None:
     assert is_same_proposal(one, other)
     assert is_same_proposal(other, one)
 
 
 @pytest.mark.parametrize(("one", "other"), OTHERS)
-def test_a_proposal_is_another_one(one: str, other: str) -> None:
+def test_a_different_proposal_is_recognized_as_different(one: str, other: str) -> None:
     assert not is_same_proposal(one, other)
     assert not is_same_proposal(other, one)
 
@@ -275,7 +275,7 @@ def test_a_proposal_is_another_one(one: str, other: str) -> None:
         "使用GraphQL而不是REST",
     ],
 )
-def test_no_wording_gets_a_rejected_proposal_past_its_decree(proposal: str) -> None:
+def test_rewording_does_not_get_a_rejected_proposal_past_its_decree(proposal: str) -> None:
     assert is_same_proposal(proposal, "Use GraphQL")
     assert not is_same_proposal(proposal, "Use REST") or proposal == "Not only REST but GraphQL"
 
@@ -295,25 +295,25 @@ def test_no_wording_gets_a_rejected_proposal_past_its_decree(proposal: str) -> N
         "使用REST而非GraphQL",
     ],
 )
-def test_who_argues_against_what_was_rejected_does_not_repeat_it(proposal: str) -> None:
+def test_arguing_against_a_rejected_proposal_does_not_repeat_it(proposal: str) -> None:
     assert not is_same_proposal(proposal, "Use GraphQL")
 
 
-def test_a_proposal_that_shares_a_word_with_a_long_decree_is_another_one() -> None:
+def test_a_proposal_that_shares_one_word_with_a_long_decree_is_different() -> None:
     assert not is_same_proposal("Use a cache", "Keep user sessions in a Redis cache across three regions")
 
 
 @pytest.mark.parametrize("odd", ["? no", "not to ", ".", "not a to ", " - ", "n't"])
-def test_no_text_is_too_odd_to_be_compared(odd: str) -> None:
+def test_odd_texts_can_be_compared(odd: str) -> None:
     assert is_same_proposal(odd * 5000 + "GraphQL", odd * 5000 + "GraphQL")
 
 
 @given(st.text(max_size=60))
-def test_everything_repeats_itself(text: str) -> None:
+def test_every_text_with_words_is_the_same_proposal_as_itself(text: str) -> None:
     assert is_same_proposal(text, text) == bool(content_words(text))
 
 
-def test_only_a_no_binds() -> None:
+def test_only_decrees_and_failures_bind_later_meetings() -> None:
     told = [RecalledEntry("D-1", "decision", "Use REST"), RecalledEntry("CR-001", "error", "Use REST")]
     assert find_repeated_decrees("Which?", "Use REST", told) == []
     failed = RecalledEntry("F-1", "failure", "Use REST")
@@ -335,7 +335,7 @@ WINNER = Decision(Outcome.REACHED, (Said("All agree."),), position="Use GraphQL"
         ("How do the two services of billing talk?", False),
     ],
 )
-def test_what_failed_as_the_answer_to_one_question_is_free_for_another(question: str, stopped: bool) -> None:
+def test_a_failed_answer_is_only_held_against_related_questions(question: str, stopped: bool) -> None:
     failed = RecalledEntry("F-1", "failure", "GraphQL", "The cache went stale.", "REST or GraphQL for the public API?")
     charter = Charter(question, (), "council", 1, recalled=(failed,))
     assert decrees_against_decision(charter, WINNER) == ([failed] if stopped else [])
@@ -352,7 +352,7 @@ def test_a_winner_that_answers_the_decree_may_win() -> None:
     assert decrees.is_decree_answered_by_decision(DECREE, WINNER, [said])
 
 
-def test_whoever_proposed_what_won_may_answer_where_the_text_is_nobodys() -> None:
+def test_each_proposer_of_the_winner_may_answer_the_decree_if_the_text_has_no_author() -> None:
     shared = (Proposal("A", "Use GraphQL", ("gpt", "claude")), Proposal("B", "Use REST", ("grok",)))
     winner = Decision(Outcome.REACHED, (Said("All agree."),), winner="A", position="Use GraphQL", proposals=shared)
     words = "A vendor runs it for us, which answers R-1a2b3c."
@@ -372,11 +372,11 @@ def test_whoever_proposed_what_won_may_answer_where_the_text_is_nobodys() -> Non
         ("A vendor runs it for us, which answers XR-1a2b3c.", False),
     ],
 )
-def test_an_answer_names_the_decree_itself_and_says_something_on_it(text: str, answer: bool) -> None:
+def test_an_answer_to_a_decree_names_it_and_gives_a_reason(text: str, answer: bool) -> None:
     assert is_decree_answered(DECREE, (text,)) is answer
 
 
-def test_a_decree_that_seats_were_not_told_of_holds_too() -> None:
+def test_a_decree_that_the_seats_did_not_see_also_binds() -> None:
     assert decrees_against_decision(Charter("REST or GraphQL?", (), "council", 1, untold=(DECREE,)), WINNER) == [DECREE]
 
 

@@ -10,7 +10,7 @@ from roundtable.core.decide.merge_ruling import compare_swapped_order_verdicts
 CANDIDATES = ("one", "two")
 
 
-def test_a_preference_that_survives_the_swap_stands() -> None:
+def test_a_preference_that_survives_the_swap_counts() -> None:
     read = compare_swapped_order_verdicts(
         {"gemini": "one", "grok": "two"}, {"gemini": "one", "grok": "two"}, CANDIDATES
     )
@@ -18,7 +18,7 @@ def test_a_preference_that_survives_the_swap_stands() -> None:
     assert read.void == ()
 
 
-def test_a_verdict_that_flips_with_the_order_is_void() -> None:
+def test_a_verdict_that_flips_with_the_order_is_discarded() -> None:
     read = compare_swapped_order_verdicts(
         {"gemini": "one", "grok": "two"}, {"gemini": "two", "grok": "one"}, CANDIDATES
     )
@@ -26,7 +26,7 @@ def test_a_verdict_that_flips_with_the_order_is_void() -> None:
     assert read.void == ("gemini", "grok")
 
 
-def test_who_was_heard_in_one_order_only_or_named_nobody_is_void() -> None:
+def test_a_judge_heard_in_one_order_only_or_without_a_preference_is_discarded() -> None:
     read = compare_swapped_order_verdicts(
         {"gemini": "one", "grok": "three"}, {"grok": "three", "qwen": "two"}, CANDIDATES
     )
@@ -42,7 +42,7 @@ CHOICES = st.dictionaries(st.sampled_from("abcd"), st.sampled_from(("one", "two"
 
 
 @given(CHOICES, CHOICES)
-def test_every_judge_either_stands_or_is_void_and_the_swap_of_the_orders_changes_neither(
+def test_every_judge_is_counted_or_discarded_whichever_order_comes_first(
     ab: dict[str, str], ba: dict[str, str]
 ) -> None:
     read, swapped = (

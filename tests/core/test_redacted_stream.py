@@ -88,7 +88,7 @@ def test_the_beginning_of_a_token_is_held_back_until_it_is_harmless() -> None:
     assert stream.feed("initely") == "abcdefinitely"
 
 
-def test_what_is_learnt_in_the_middle_counts_at_once() -> None:
+def test_a_secret_learned_during_a_stream_is_redacted_at_once() -> None:
     redactor = Redactor()
     stream = RedactedStream(redactor)
     assert stream.feed("The key is ") == "The key is "
@@ -97,7 +97,7 @@ def test_what_is_learnt_in_the_middle_counts_at_once() -> None:
     assert stream.feed("efgh1234!") == "[redacted:known-key]!"
 
 
-def test_a_key_in_base64_is_found_wherever_it_stands_in_the_coded_text() -> None:
+def test_a_base64_encoded_key_is_found_at_any_offset() -> None:
     key = token(40, seed=3)
     redactor = Redactor([key])
     for name in ("", "a", "al", "ali", "alice"):
@@ -117,7 +117,7 @@ def test_a_key_in_base64_is_found_wherever_it_stands_in_the_coded_text() -> None
         "abcdefgh1" * 16_000,
     ],
 )
-def test_no_stream_takes_forever(text: str) -> None:
+def test_redacting_a_stream_takes_bounded_time(text: str) -> None:
     redactor = Redactor(KNOWN)
     assert shown(redactor, [text[start : start + 4] for start in range(0, len(text), 4)]) == redactor.redact(text)
 

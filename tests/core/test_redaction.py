@@ -88,7 +88,7 @@ HARMLESS = [
 @pytest.mark.parametrize(
     "around", ["{}", "Use {} here.", "line\n{}\nline", 'key="{}"', "X={}", "https://{}@example.org", "({})"]
 )
-def test_token_shapes_are_found_wherever_they_stand(name: str, secret: str, around: str) -> None:
+def test_known_token_formats_are_found_anywhere_in_a_text(name: str, secret: str, around: str) -> None:
     redactor = Redactor()
     text = around.format(secret)
     if secret == PEM[: PEM.index("-----END")]:
@@ -101,7 +101,7 @@ def test_token_shapes_are_found_wherever_they_stand(name: str, secret: str, arou
 
 
 @pytest.mark.parametrize("text", ASSIGNED)
-def test_values_under_a_secret_name_are_redacted_and_the_rest_stays(text: str) -> None:
+def test_values_of_secret_names_are_redacted_and_the_rest_is_kept(text: str) -> None:
     clean = Redactor().redact(text)
     assert VALUE not in clean
     head, tail = text.split(VALUE)
@@ -110,13 +110,13 @@ def test_values_under_a_secret_name_are_redacted_and_the_rest_stays(text: str) -
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_ordinary_text_is_returned_as_it_is(text: str) -> None:
+def test_ordinary_text_is_not_redacted(text: str) -> None:
     redactor = Redactor(["correct-horse-battery"])
     assert redactor.redact(text) is text
     assert redactor.finds(text) == ()
 
 
-def test_the_sources_of_this_product_hold_nothing_to_redact() -> None:
+def test_the_source_code_contains_nothing_to_redact() -> None:
     from roundtable.core import events, faults, ports, values
     from roundtable.core.text import redaction
 
@@ -131,11 +131,11 @@ def test_short_secrets_and_placeholders_are_left_alone() -> None:
     assert Redactor(["hunter2", "lm-studio", ""]).redact(text) is text
 
 
-def test_a_longer_secret_goes_before_one_it_contains() -> None:
+def test_a_longer_secret_is_redacted_before_one_it_contains() -> None:
     assert Redactor(["abcdefgh", "abcdefghijkl"]).redact("abcdefghijkl") == "[redacted:known-key]"
 
 
-def test_no_text_takes_forever() -> None:
+def test_redacting_a_text_takes_bounded_time() -> None:
     program = (
         "from roundtable.core.text.redaction import Redactor\n"
         "for part in ('sk-', 'eyJ', 'eyJaaaaaaaa.', '-----BEGIN PRIVATE KEY-----', '://a:', 'token=', 'xoxb-',\n"

@@ -75,11 +75,11 @@ def test_invalid_json_is_repaired(bent: str, value: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "noise", ['{{"a": {0}, "b": [1,],}}', "{{a: {0}, b: True}}", "{{'a': {0} // note\n}}", '{{"a": {0}']
 )
-def test_repair_leaves_strings_alone(text: str, noise: str) -> None:
+def test_repairing_json_does_not_change_its_strings(text: str, noise: str) -> None:
     assert next(find_json_objects(noise.format(json.dumps(text)))).value["a"] == text
 
 
-def test_a_cut_string_is_marked() -> None:
+def test_a_truncated_string_is_marked() -> None:
     found = only('{"answer": "so we sho')
     assert found.truncated
     assert found.value == {"answer": "so we sho"}
@@ -109,7 +109,7 @@ GAPS = st.sampled_from(["", " ", "\n", " // it's, }\n", '/* "x": 1, */'])
     st.sampled_from(["}", ""]),
 )
 @example([("a, }", single_quoted)], " // it's, }\n", ",", "")
-def test_any_string_survives_any_repair(strings: list[tuple[str, Any]], gap: str, comma: str, end: str) -> None:
+def test_every_string_survives_the_repair(strings: list[tuple[str, Any]], gap: str, comma: str, end: str) -> None:
     members = [f"k{index}{gap}:{gap}{quote(text)}" for index, (text, quote) in enumerate(strings)]
     bent = "{" + f"{gap},{gap}".join(members) + gap + comma + gap + end
     assert next(find_json_objects(bent)).value == {f"k{index}": text for index, (text, _) in enumerate(strings)}
@@ -118,7 +118,7 @@ def test_any_string_survives_any_repair(strings: list[tuple[str, Any]], gap: str
 @pytest.mark.parametrize(
     "text", ["", "no", "{", "}", "{{{{", '{"a" "b"}', "{1: 2}", "{a b}", '{"a": b}', '{"a": 9/10}', "{,}"]
 )
-def test_what_is_no_object_is_left_alone(text: str) -> None:
+def test_text_that_is_not_an_object_is_not_repaired(text: str) -> None:
     assert all(found.value == {} for found in find_json_objects(text))
 
 
@@ -127,14 +127,14 @@ def test_lone_surrogates_become_readable() -> None:
 
 
 @given(st.text(alphabet="{}[]\"':,\\ua1/*“’`\n ", max_size=80))
-def test_noise_never_raises(noise: str) -> None:
+def test_random_text_never_raises_while_json_is_repaired(noise: str) -> None:
     list(find_json_objects(noise))
 
 
 @pytest.mark.parametrize(
     "hostile", ["{" * 20_000, '{"a":' * 10_000, '{"a":"' * 5_000, '{"a":["' * 5_000 + '",!', "{a:[" * 10_000]
 )
-def test_hostile_replies_are_given_up_on_quickly(hostile: str) -> None:
+def test_hostile_replies_are_rejected_quickly(hostile: str) -> None:
     started = time.perf_counter()
     list(find_json_objects(hostile))
     assert time.perf_counter() - started < 5

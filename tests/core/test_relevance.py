@@ -30,7 +30,7 @@ def test_a_file_named_in_the_question_comes_first() -> None:
     assert order("Why does the auth token expire?", *files)[0] == "src/auth/token.py"
 
 
-def test_what_a_file_says_counts_as_well_as_its_name() -> None:
+def test_the_content_of_a_file_counts_as_well_as_its_name() -> None:
     files = [RankedFile("a.py", text="def start(): ..."), RankedFile("b.py", text="def refresh(token): return token")]
     assert order("Who refreshes the token?", *files) == ["b.py", "a.py"]
 
@@ -50,7 +50,7 @@ def test_generated_files_come_last(path: str) -> None:
 
 
 @given(st.text(), st.lists(st.tuples(st.text(), st.integers(0, 30), st.text()), max_size=8))
-def test_the_order_is_the_same_every_time(question: str, files: list[tuple[str, int, str]]) -> None:
+def test_the_order_of_relevant_files_is_deterministic(question: str, files: list[tuple[str, int, str]]) -> None:
     candidates = [RankedFile(*fields) for fields in dict.fromkeys(files)]
     once, again = (
         rank_files_by_relevance(extract_question_words(question), candidates),
@@ -67,7 +67,7 @@ def test_the_order_is_the_same_every_time(question: str, files: list[tuple[str, 
         "app/credentials.json", "secrets.toml", ".env.js", "secret",
     ],
 )  # fmt: skip
-def test_files_of_secrets_are_known_by_their_names(path: str) -> None:
+def test_sensitive_files_are_recognized_by_their_names(path: str) -> None:
     assert is_sensitive_path(path)
 
 
@@ -78,7 +78,7 @@ def test_files_of_secrets_are_known_by_their_names(path: str) -> None:
         "src/secrets.rs", "api/secret.ts", "docs/secrets.md",
     ],
 )  # fmt: skip
-def test_names_that_only_sound_like_secrets_are_not(path: str) -> None:
+def test_file_names_that_only_sound_secret_are_not_sensitive(path: str) -> None:
     assert not is_sensitive_path(path)
 
 
@@ -104,7 +104,7 @@ def test_a_diff_that_does_not_fit_drops_lockfiles_first_and_keeps_relevant_files
     assert cut.left_out == ("package-lock.json", "src/b.py")
 
 
-def test_a_file_that_fits_in_part_says_how_much_is_missing() -> None:
+def test_a_partly_shown_file_says_how_much_is_missing() -> None:
     cut = fit_diff_sections((), split_diff_by_file(hunk("long.py", 200)), 1_000)
     assert cut.parted == ("long.py",)
     assert "more lines of this file are left out because they do not fit]" in cut.text
@@ -114,7 +114,7 @@ def test_a_file_that_fits_in_part_says_how_much_is_missing() -> None:
     st.lists(st.tuples(st.sampled_from(["a.py", "b.lock", "c/d.md"]), st.integers(0, 60)), max_size=6),
     st.integers(0, 4_000),
 )
-def test_a_cut_diff_never_takes_more_than_its_room(files: list[tuple[str, int]], room: int) -> None:
+def test_a_shortened_diff_stays_within_its_limit(files: list[tuple[str, int]], room: int) -> None:
     found = split_diff_by_file("".join(hunk(*fields) for fields in files))
     cut = fit_diff_sections((), found, room)
     assert len(cut.text.encode()) <= room
@@ -125,5 +125,5 @@ def test_a_cut_diff_never_takes_more_than_its_room(files: list[tuple[str, int]],
 
 
 @given(st.lists(st.sampled_from([hunk("a.py"), hunk("b.lock"), "prose\n"]) | st.text()).map("".join))
-def test_no_text_is_lost_by_reading_it_as_a_diff(text: str) -> None:
+def test_reading_any_text_as_a_diff_loses_nothing(text: str) -> None:
     assert "".join(section.text for section in split_diff_by_file(text)).strip() == text.strip()

@@ -54,38 +54,38 @@ CRITICAL, WARNING, CLEAN = FindingWeight
         (Findings((), (), ("Everything else",)), [CRITICAL, CRITICAL, WARNING]),
     ],
 )
-def test_a_judge_names_findings_by_id_or_words_and_what_it_does_not_name_stays(
+def test_a_judge_names_findings_by_id_or_words_and_unnamed_findings_are_kept(
     ruling: Findings, expected: list[FindingWeight]
 ) -> None:
     assert weights(ruling) == expected
 
 
 @pytest.mark.parametrize("said", ["F99 the password is logged", "The lock of F7 fighter jets (see F8) is never freed"])
-def test_what_a_judge_calls_critical_under_an_id_that_nobody_knows_is_kept(said: str) -> None:
+def test_a_critical_finding_with_an_unknown_id_is_kept(said: str) -> None:
     ruled = rule_findings_by_judge(found(), Findings((said,), ()))
     assert ruled.besides[CRITICAL] == (said,)
     assert f"- {said}" in describe_ruled_findings(ruled, found(), {})
 
 
 @pytest.mark.parametrize("said", ["There are no critical findings.", "No critical issues found", "(nothing to report)"])
-def test_a_judge_that_says_there_is_nothing_critical_finds_nothing(said: str) -> None:
+def test_a_judge_that_reports_no_critical_findings_adds_none(said: str) -> None:
     ruled = rule_findings_by_judge(found(), Findings((said,), ("F1, F2, F3",)))
     assert describe_unfixed_findings(ruled, found(), {}) == ()
 
 
 @pytest.mark.parametrize("said", ["No input is checked.", "Nothing frees the lock", "None of the files are closed"])
-def test_a_fault_that_begins_with_no_is_a_fault(said: str) -> None:
+def test_a_fault_that_begins_with_no_still_counts(said: str) -> None:
     ruled = rule_findings_by_judge(found(), Findings((said,), ("F1, F2, F3",)))
     assert describe_unfixed_findings(ruled, found(), {}) == (f"1 critical finding is not mended: {said.rstrip('.')}.",)
 
 
-def test_no_judge_overrules_a_program() -> None:
+def test_no_judge_overrules_a_proof() -> None:
     shows = Proof(LOST.text, "claude", held=True)
     denies = Proof(OPEN.text, "claude", held=False)
     assert weights(Findings(("F2",), (), ("F1",)), shows, denies) == [CRITICAL, CLEAN, WARNING]
 
 
-def test_all_is_told_with_what_became_of_it_and_what_the_judge_said_besides() -> None:
+def test_the_ruling_lists_every_finding_its_result_and_the_judges_additions() -> None:
     listed = found()
     ruled = rule_findings_by_judge(listed, Findings(("F1",), ("The project has no tests.",), ("F2 is behind a login",)))
     assert describe_ruled_findings(ruled, listed, {"F1": "Mended."}) == (
@@ -95,17 +95,17 @@ def test_all_is_told_with_what_became_of_it_and_what_the_judge_said_besides() ->
     )
 
 
-def test_without_a_judge_it_is_as_bad_as_the_seats_say() -> None:
+def test_without_a_judge_findings_are_weighed_by_their_severity() -> None:
     ruled = rule_findings_by_severity(found(Proof(LOST.text, "claude", held=False)))
     assert [ruled.weights[it] for it in ("F1", "F2", "F3")] == [CLEAN, CRITICAL, WARNING]
 
 
-def test_a_finding_is_read_out_with_how_many_saw_it_and_not_with_who() -> None:
+def test_seats_see_how_many_found_a_finding_but_not_who() -> None:
     first = describe_finding_for_seats(found(Proof(LOST.text, "claude", held=True))[0], seats=3)
     assert first == f"F1: [critical, store.py:7] {LOST.text} (2 of 3 found it. A program shows it.)"
 
 
-def test_one_fault_seen_from_both_ends_in_two_parts_is_one_and_two_faults_stay_two() -> None:
+def test_one_fault_found_in_two_chunks_is_one_finding_and_two_faults_stay_two() -> None:
     here = Issue("save() of store.py is given the list and the name the wrong way round.", location="api.py:9")
     there = Issue("api.py gives save() the list and the name the wrong way round.", location="store.py:2")
     other = Issue("web.py gives save() the list and the name the wrong way round.", location="web.py:4")

@@ -49,7 +49,9 @@ def causes(*keys: tuple[str, float]) -> list[Move]:
         ((None, None, None), INSUFFICIENT, "None of the 3 seats"),
     ],
 )
-def test_score_threshold(given_scores: tuple[float | None, ...], outcome: Outcome, says: str) -> None:
+def test_a_score_threshold_decides_by_the_scores_of_all_seats(
+    given_scores: tuple[float | None, ...], outcome: Outcome, says: str
+) -> None:
     ruling = rule_score_threshold(scores(*given_scores), SEATS)
     assert ruling.outcome is outcome
     assert says in reasons_text(ruling.why)
@@ -60,7 +62,7 @@ def test_score_threshold(given_scores: tuple[float | None, ...], outcome: Outcom
     ("issue", "marked", "any_issue"),
     [(Issue("x", blocking=True), DEADLOCK, DEADLOCK), (Issue("x"), REACHED, DEADLOCK)],
 )
-def test_which_issues_block_is_a_setting(issue: Issue, marked: Outcome, any_issue: Outcome) -> None:
+def test_a_setting_says_which_issues_block(issue: Issue, marked: Outcome, any_issue: Outcome) -> None:
     moves = [move("ada", Verdict(score=1.0, issues=(issue,))), move("bob", Verdict(score=0.9))]
     assert rule_score_threshold(moves, ("ada", "bob")).outcome is marked
     assert rule_score_threshold(moves, ("ada", "bob"), pending_blocks="any").outcome is any_issue
@@ -84,7 +86,7 @@ def three_converge(moves: list[Move], electorate: tuple[str, ...]) -> Ruling:
         move("eve", NINE),
     ],
 )
-def test_who_does_not_count(rule: Rule, uncounted: Move) -> None:
+def test_unreadable_and_missing_answers_do_not_count(rule: Rule, uncounted: Move) -> None:
     ruling = rule([move("ada", NINE), move("bob", NINE), uncounted], SEATS)
     assert ruling.counted == ("ada", "bob")
     assert ruling.reached == (rule is rule_no_objection)
@@ -114,12 +116,12 @@ def test_an_old_score_does_not_stand_in_for_a_crashed_seat() -> None:
         ([], INSUFFICIENT, ""),
     ],
 )
-def test_key_convergence(keys: list[tuple[str, float]], outcome: Outcome, winner: str) -> None:
+def test_a_shared_key_decides_a_diagnosis(keys: list[tuple[str, float]], outcome: Outcome, winner: str) -> None:
     ruling = rule_key_convergence(causes(*keys), tuple("abcdef"))
     assert (ruling.outcome, ruling.winner) == (outcome, winner)
 
 
-def test_those_who_are_sure_of_something_else_are_named() -> None:
+def test_seats_that_are_confident_of_another_diagnosis_are_named() -> None:
     ruling = rule_key_convergence(causes(("a-b", 9), ("a-b", 8), ("x-y", 9), ("x-z", 3)), tuple("abcd"))
     assert (ruling.supporters, ruling.opposed, ruling.counted) == (("a", "b"), ("c",), ("a", "b", "c", "d"))
 
@@ -129,7 +131,7 @@ SLUGS = st.lists(st.text("abcno", min_size=1, max_size=4), min_size=1, max_size=
 
 @given(SLUGS, SLUGS)
 @example("abab", "babaab")
-def test_similarity_is_symmetric_and_bounded(one: str, other: str) -> None:
+def test_the_similarity_of_keys_is_symmetric_and_bounded(one: str, other: str) -> None:
     assert slug_similarity(one, other) == slug_similarity(other, one)
     assert 0 <= slug_similarity(one, other) <= 1
     assert slug_similarity(one, one) == 1
@@ -151,7 +153,9 @@ def test_similarity_is_symmetric_and_bounded(one: str, other: str) -> None:
         ({}, "majority", INSUFFICIENT),
     ],
 )
-def test_no_objection(given_stances: dict[str, Stance], support: Support, outcome: Outcome) -> None:
+def test_a_proposal_without_objections_and_with_a_majority_is_decided(
+    given_stances: dict[str, Stance], support: Support, outcome: Outcome
+) -> None:
     assert rule_no_objection(stances(**given_stances), SEATS, support).outcome is outcome
 
 
@@ -160,7 +164,7 @@ def test_half_is_not_a_majority() -> None:
     assert rule_no_objection(stances(a=SUPPORT, b=SUPPORT, c=SUPPORT), tuple("abcd")).outcome is REACHED
 
 
-def test_the_tally_is_per_option_and_amendments_are_listed() -> None:
+def test_votes_are_counted_per_option_and_amendments_are_listed() -> None:
     moves = [
         move("ada", Verdict(SUPPORT, target="rest")),
         move("bob", Verdict(AMEND, target="rest", points=("cache it",))),
@@ -201,7 +205,7 @@ def test_the_order_of_moves_changes_nothing(rule: Rule, moves: list[Move], dice:
 
 
 @given(ROUNDS, st.sampled_from("abcd"), SUPPORTS)
-def test_more_agreement_never_undoes_a_decision(moves: list[Move], seat: str, support: Support) -> None:
+def test_additional_agreement_never_undoes_a_decision(moves: list[Move], seat: str, support: Support) -> None:
     others = [each for each in moves if each.seat != seat]
     stronger = [*others, move(seat, Verdict(SUPPORT, score=1.0))]
     if rule_score_threshold(moves, tuple("abcd")).reached:
@@ -211,7 +215,7 @@ def test_more_agreement_never_undoes_a_decision(moves: list[Move], seat: str, su
 
 
 @given(ROUNDS, st.sampled_from("abcd"))
-def test_one_objection_holds_everything_up(moves: list[Move], seat: str) -> None:
+def test_one_objection_prevents_a_decision(moves: list[Move], seat: str) -> None:
     objecting = [*(each for each in moves if each.seat != seat), move(seat, Verdict(OPPOSE, score=0.0))]
     assert not rule_no_objection(objecting, tuple("abcd")).reached
     assert not rule_score_threshold(objecting, tuple("abcd")).reached
@@ -230,6 +234,6 @@ def test_one_objection_holds_everything_up(moves: list[Move], seat: str) -> None
         (move("ada", Verdict()), INSUFFICIENT, ""),
     ],
 )
-def test_judge(ruled: Move | None, outcome: Outcome, winner: str) -> None:
+def test_a_judges_ruling_is_read_as_a_decision(ruled: Move | None, outcome: Outcome, winner: str) -> None:
     ruling = rule_by_judge(ruled)
     assert (ruling.outcome, ruling.winner) == (outcome, winner)

@@ -23,13 +23,13 @@ from tests.core.cases import heard, verdict
         (55, "support"),
     ],
 )
-def test_a_score_is_a_stance(score: float, stance: str) -> None:
+def test_a_consensus_score_is_read_as_a_stance(score: float, stance: str) -> None:
     said = verdict("score-json", json.dumps({"consensus_score": score, "agrees_with": [], "pending_issues": []}))
     assert said.stance == Stance(stance)
     assert said.score == min(max(score / 10, 0), 1)
 
 
-def test_everything_a_knight_says() -> None:
+def test_all_fields_of_a_knights_reply_are_read() -> None:
     block = {
         "consensus_score": 8,
         "agrees_with": ["the split", "None"],
@@ -69,7 +69,7 @@ def test_a_missing_bracket_is_repaired() -> None:
     assert (said.score, said.issues, said.parse) == (0.9, (Issue("one"),), ParseStatus.REPAIRED)
 
 
-def test_a_diagnosis() -> None:
+def test_a_diagnosis_is_read_from_a_reply() -> None:
     block = {
         "confidence_score": 8,
         "root_cause_key": "stale-cache-key",
@@ -86,13 +86,13 @@ def test_a_diagnosis() -> None:
 
 
 @pytest.mark.parametrize("key", ["", "unknown", "Not known yet", "The root cause is", "--", "a" * 81, None, 7, ["a"]])
-def test_an_invalid_key_is_no_key(key: object) -> None:
+def test_an_invalid_diagnosis_key_is_ignored(key: object) -> None:
     said = verdict("diagnosis-json", json.dumps({"confidence_score": 9, "root_cause_key": key}))
     assert (said.key, said.parse) == ("", ParseStatus.EXACT)
 
 
 @pytest.mark.parametrize("key", ["stale-cache", "Stale cache", "stale_cache", " stale--cache. "])
-def test_a_key_in_other_writing_is_the_same_key(key: str) -> None:
+def test_a_diagnosis_key_in_another_notation_is_the_same_key(key: str) -> None:
     said = verdict("diagnosis-json", json.dumps({"confidence_score": 9, "root_cause_key": key}))
     assert said.key == "stale-cache"
 

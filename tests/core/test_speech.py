@@ -28,7 +28,7 @@ def chunks(text: str, cuts: list[int]) -> list[str]:
     st.sampled_from([None, 2]),
     st.booleans(),
 )
-def test_any_cutting_says_the_field(
+def test_the_spoken_field_is_streamed_however_the_reply_is_cut(
     answer: str, before: dict[str, Any], after: dict[str, Any], cuts: list[int], indent: int | None, ascii_only: bool
 ) -> None:
     after = {key: value for key, value in after.items() if key not in before}
@@ -55,12 +55,12 @@ def test_any_cutting_says_the_field(
         ("no object at all", ""),
     ],
 )
-def test_only_the_field_of_the_outermost_object_is_said(text: str, said: str) -> None:
+def test_only_the_field_of_the_outermost_object_is_streamed(text: str, said: str) -> None:
     speech = ProseStream("answer")
     assert "".join(map(speech.feed, text)) == said
 
 
-def test_prose_comes_with_the_piece_that_completes_it() -> None:
+def test_prose_is_streamed_with_the_piece_that_completes_it() -> None:
     speech = ProseStream("answer")
     assert [speech.feed(piece) for piece in ('{"answ', 'er": "He', r"llo \ud83d", r"\ud", r"e00", '!"', "}")] == [
         "",
@@ -74,13 +74,13 @@ def test_prose_comes_with_the_piece_that_completes_it() -> None:
 
 
 @given(st.lists(st.text(max_size=10), max_size=5))
-def test_without_a_field_everything_passes(pieces: list[str]) -> None:
+def test_a_reply_without_a_spoken_field_is_streamed_whole(pieces: list[str]) -> None:
     speech = ProseStream("")
     assert [speech.feed(piece) for piece in pieces] == pieces
 
 
 @given(st.text(alphabet='{}[]":,\\ud8answer ', max_size=80))
-def test_noise_never_raises(noise: str) -> None:
+def test_random_text_never_raises_while_prose_is_streamed(noise: str) -> None:
     speech = ProseStream("answer")
     for char in noise:
         speech.feed(char)

@@ -41,7 +41,7 @@ SUPPORT, OPPOSE, AMEND, UNKNOWN = Stance.SUPPORT, Stance.OPPOSE, Stance.AMEND, S
         ('{"answer": "x", "agree": ["claude"], "object": [{"what": "too slow"}], "add": []}', OPPOSE, "claude"),
     ],
 )
-def test_debate_tags(reply: str, stance: Stance, target: str) -> None:
+def test_debate_tags_are_read_from_a_reply(reply: str, stance: Stance, target: str) -> None:
     said = verdict(DEBATE, reply, SEATS)
     assert (said.stance, said.target, said.counts) == (stance, target, True)
 
@@ -68,7 +68,7 @@ def test_debate_tags(reply: str, stance: Stance, target: str) -> None:
         "AGREE: [model]",
     ],
 )
-def test_what_only_looks_like_a_tag_does_not_count(reply: str) -> None:
+def test_text_that_only_looks_like_a_tag_does_not_count(reply: str) -> None:
     said = verdict(DEBATE, reply, SEATS)
     assert (said.stance, said.parse) == (UNKNOWN, ParseStatus.FAILED)
 
@@ -90,7 +90,7 @@ def test_what_only_looks_like_a_tag_does_not_count(reply: str) -> None:
 @pytest.mark.parametrize(
     "form", ["AGREE: claude\n{tag}: {words}", '{{"agree": ["claude"], "{key}": ["{words}"]{rest}}}']
 )
-def test_to_say_that_there_is_nothing_is_neither_an_objection_nor_a_point(nothing: str, form: str) -> None:
+def test_none_after_a_tag_is_neither_an_objection_nor_a_point(nothing: str, form: str) -> None:
     for tag, other in (("OBJECT", "add"), ("ADD", "object")):
         reply = form.format(tag=tag, key=tag.lower(), words=nothing, rest=f', "{other}": []')
         said = verdict(DEBATE, reply, SEATS)
@@ -110,7 +110,7 @@ def test_to_say_that_there_is_nothing_is_neither_an_objection_nor_a_point(nothin
         "没人会维护。",
     ],
 )
-def test_an_objection_that_begins_with_a_no_is_one(objection: str) -> None:
+def test_an_objection_that_begins_with_no_still_counts(objection: str) -> None:
     said = verdict(DEBATE, f"AGREE: claude\nOBJECT: {objection}", SEATS)
     assert (said.stance, said.issues) == (OPPOSE, (Issue(objection, blocking=True),))
 
@@ -128,7 +128,7 @@ QUOTED_BLOCKS = {
 
 @pytest.mark.parametrize("codec", QUOTED_BLOCKS)
 @pytest.mark.parametrize("order", ["{block}\n\n{tags}", "{tags}\n\n{block}"])
-def test_a_block_that_is_quoted_from_a_file_does_not_outvote_a_seats_own_tags(codec: str, order: str) -> None:
+def test_a_json_block_quoted_from_a_file_does_not_override_a_seats_own_tags(codec: str, order: str) -> None:
     block, tags = QUOTED_BLOCKS[codec]
     readme = f"The README says this, and I do not believe it:\n\n```json\n{block}\n```"
     reply = order.format(block=readme, tags=tags)
@@ -137,7 +137,7 @@ def test_a_block_that_is_quoted_from_a_file_does_not_outvote_a_seats_own_tags(co
     assert heard(codec, reply, SEATS).text == reply, "it is shown whole"
 
 
-def test_a_block_counts_where_the_tags_beside_it_say_nothing() -> None:
+def test_a_json_block_counts_if_the_tags_next_to_it_are_empty() -> None:
     block = '```json\n{"agree": ["claude"], "object": [], "add": []}\n```'
     assert verdict(DEBATE, f"OBJECT: none\n\n{block}", SEATS).target == "claude"
     ranked = '1. speed\n2. cost\n\n{"ranked_choices": ["gpt", "claude"]}'
@@ -172,7 +172,7 @@ CASES = st.sampled_from(["DISAGREE", "Disagree", "disagree"])
 
 
 @given(PREFIXES, CASES, st.text(max_size=30), st.sampled_from([DEBATE, "judge-discussion", "approval"]))
-def test_disagreement_never_agrees(prefix: str, tag: str, body: str, codec: str) -> None:
+def test_disagreement_is_never_read_as_agreement(prefix: str, tag: str, body: str, codec: str) -> None:
     said = verdict(codec, f"{prefix}{tag}: {body.replace(chr(10), ' ')}", SEATS)
     assert not (said.counts and said.stance in (SUPPORT, AMEND))
 
@@ -202,7 +202,9 @@ def test_quoted_tags_never_count(tag: str, quoter: str, codec: str, before: str)
         ('{"ruling": "DISCUSS", "summary": "", "options": ["a"]}', AMEND, "", ("a",)),
     ],
 )
-def test_judge_of_a_discussion(reply: str, stance: Stance, summary: str, options: tuple[str, ...]) -> None:
+def test_a_judges_ruling_on_a_discussion_is_read_from_a_reply(
+    reply: str, stance: Stance, summary: str, options: tuple[str, ...]
+) -> None:
     said = verdict("judge-discussion", reply)
     assert (said.stance, said.summary, said.options, said.counts) == (stance, summary, options, True)
 
@@ -211,7 +213,7 @@ def test_judge_of_a_discussion(reply: str, stance: Stance, summary: str, options
 @pytest.mark.parametrize(
     "reply", ["", "We have CONSENSUS: yes", "NO CONSENSUS: x", "> CONSENSUS: x", "CONSENSUS:", "ok"]
 )
-def test_no_ruling_is_read_into_other_words(codec: str, reply: str) -> None:
+def test_words_that_are_not_a_ruling_are_not_read_as_one(codec: str, reply: str) -> None:
     assert verdict(codec, reply) == Verdict(parse=ParseStatus.FAILED)
 
 
@@ -230,7 +232,7 @@ MERGED = Directives("claude", ("gpt's tests", "docs"), ("the leak: free it",))
         ' "must_fix": ["the leak: free it"], "options": []}',
     ],
 )
-def test_judge_of_a_merge(reply: str) -> None:
+def test_a_judges_merge_ruling_is_read_from_a_reply(reply: str) -> None:
     said = verdict("judge-merge", reply, SEATS)
     assert said.stance is SUPPORT
     assert said.directives is not None
@@ -249,18 +251,18 @@ def test_judge_of_a_merge(reply: str) -> None:
         ('{"ruling": "CONSENSUS", "base": "claude", "incorporate": []', None),
     ],
 )
-def test_the_base_must_be_somebody(reply: str, base: str | None) -> None:
+def test_the_base_of_a_merge_ruling_must_be_a_candidate(reply: str, base: str | None) -> None:
     said = verdict("judge-merge", reply, SEATS)
     assert said.directives == (Directives(base) if base else None)
     assert said.counts == bool(base)
 
 
-def test_any_base_goes_where_no_seats_are_named() -> None:
+def test_any_base_is_accepted_if_no_candidates_are_given() -> None:
     said = verdict("judge-merge", "CONSENSUS: BASE=llama-3.1. INCORPORATE: none MUST_FIX: none")
     assert said.directives == Directives("llama-3.1")
 
 
-def test_judge_of_a_review() -> None:
+def test_a_judges_ruling_on_a_review_is_read_from_a_reply() -> None:
     reply = "CONSENSUS: CRITICAL: a; b WARNINGS: this is critical: c CONFIRMED_CLEAN: auth"
     found = Findings(("a", "b"), ("this is critical: c",), ("auth",))
     assert verdict("judge-review", reply).findings == found
@@ -290,7 +292,7 @@ def test_judge_of_a_review() -> None:
         ('{"approval": "Approve", "reasons": []}', SUPPORT, ()),
     ],
 )
-def test_approvals(reply: str, stance: Stance, reasons: tuple[str, ...]) -> None:
+def test_approvals_and_rejections_are_read_from_a_reply(reply: str, stance: Stance, reasons: tuple[str, ...]) -> None:
     said = verdict("approval", reply)
     assert (said.stance, said.counts) == (stance, True)
     assert said.points + tuple(issue.text for issue in said.issues) == reasons
@@ -300,7 +302,7 @@ def test_approvals(reply: str, stance: Stance, reasons: tuple[str, ...]) -> None
 @pytest.mark.parametrize(
     "reply", ["", "APPROVED by nobody", "I APPROVE", "DISAPPROVE", '{"approval": "maybe"}', "> APPROVE"]
 )
-def test_what_is_not_a_review_does_not_count(reply: str) -> None:
+def test_a_reply_without_a_review_does_not_count(reply: str) -> None:
     assert verdict("approval", reply).parse is ParseStatus.FAILED
 
 
@@ -321,23 +323,23 @@ def test_what_is_not_a_review_does_not_count(reply: str) -> None:
         ("RANKING: A > B\n\nNo:\nRANKING: B > A", "BA", ParseStatus.EXACT),
     ],
 )
-def test_rankings(reply: str, ranking: str, parse: ParseStatus) -> None:
+def test_rankings_are_read_from_a_reply(reply: str, ranking: str, parse: ParseStatus) -> None:
     said = verdict("ranked-ballot", reply, "ABC")
     assert ("".join(said.ranking), said.parse) == (ranking, parse)
 
 
 @pytest.mark.parametrize("reply", ["", "A is best", '{"ranked_choices": []}', "RANKING: X > Y", "RANKING:", "> 1. A"])
-def test_no_ranking_is_no_ballot(reply: str) -> None:
+def test_a_reply_without_a_ranking_is_not_a_ballot(reply: str) -> None:
     assert verdict("ranked-ballot", reply, "ABC").parse is ParseStatus.FAILED
 
 
-def test_ids_of_any_shape_can_be_ranked_without_a_list_of_choices() -> None:
+def test_ids_of_any_form_can_be_ranked_without_given_choices() -> None:
     assert verdict("ranked-ballot", "RANKING: no change > **rest-api**").ranking == ("no change", "rest-api")
 
 
 @pytest.mark.parametrize("codec", [DEBATE, "judge-merge", "approval", "ranked-ballot", "ratings", "position"])
 @pytest.mark.parametrize("unit", [" ", "- ", "*", "_", "\n", "> ", "AGREE ", "CONSENSUS:\n", "1. ", "`", ";", "| "])
-def test_long_runs_of_nothing_take_no_time(codec: str, unit: str) -> None:
+def test_long_runs_of_blank_text_are_read_quickly(codec: str, unit: str) -> None:
     started = time.perf_counter()
     verdict(codec, "CONSENSUS: AGREE:" + unit * 20_000 + "x\nAPPROVE" + unit * 20_000 + "x", SEATS)
     assert time.perf_counter() - started < 3

@@ -15,13 +15,13 @@ from roundtable.core.file_kinds import is_collected_test_file, is_test_file
         *("test-x.cjs", "tests/x.rs", "crates/a/tests/x.rs"),
     ],
 )
-def test_tests_are_looked_for_in_it(path: str) -> None:
+def test_files_that_test_runners_collect_are_recognized(path: str) -> None:
     assert is_collected_test_file(path)
     assert is_test_file(path)
 
 
 @pytest.mark.parametrize("path", ["tests/conftest.py", "tests/data/a.json", "tests/common/mod.rs", "__tests__/a.snap"])
-def test_it_only_stands_among_tests(path: str) -> None:
+def test_files_next_to_tests_are_test_files_that_are_not_collected(path: str) -> None:
     assert not is_collected_test_file(path)
     assert is_test_file(path)
 
@@ -29,5 +29,5 @@ def test_it_only_stands_among_tests(path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["src/latest.js", "contest.py", "docs/api-spec.md", "test-data.csv", "openapi-spec.json", "src/lib.rs"]
 )
-def test_it_is_none(path: str) -> None:
+def test_other_files_are_not_test_files(path: str) -> None:
     assert not is_test_file(path)

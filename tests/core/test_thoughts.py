@@ -30,7 +30,7 @@ FINAL = f"```python path=calc.py\n{CODE}```"
         f" <think>\n{DRAFT}\n</thinking>\n",
     ],
 )
-def test_a_draft_in_thoughts_is_not_written(thoughts: str) -> None:
+def test_a_file_inside_a_models_thoughts_is_not_written(thoughts: str) -> None:
     reading = heard("changes", f"{thoughts}{FINAL}")
     assert reading.verdict.counts
     assert parse_file_changes(reading.text).operations == (ReplaceFile("calc.py", CODE),)
@@ -47,13 +47,13 @@ def test_a_draft_in_thoughts_is_not_written(thoughts: str) -> None:
         ("approval", "APPROVE"),
     ],
 )
-def test_thoughts_that_never_end_are_no_answer_in_any_form(codec: str, inside: str) -> None:
+def test_thoughts_without_an_end_are_not_an_answer(codec: str, inside: str) -> None:
     assert verdict(codec, inside).counts, "it would be one outside of them"
     for reply in (f"<think>\n{inside}\n", f"Well.\n<think>{inside}"):
         assert not verdict(codec, reply).counts
 
 
-def test_the_answer_after_thoughts_is_read_and_they_are_not() -> None:
+def test_only_the_answer_after_the_thoughts_is_read() -> None:
     block = {"consensus_score": 4, "agrees_with": [], "pending_issues": ["slow"]}
     thoughts = f"<think>\n{json.dumps({**block, 'consensus_score': 10})}\n</think>"
     reading = heard("score-json", f"{thoughts}\nNot yet.\n{json.dumps(block)}")
@@ -73,10 +73,10 @@ def test_the_answer_after_thoughts_is_read_and_they_are_not() -> None:
         f"{FINAL}\n\nNow <think>\nit is done\n</think>\n",
     ],
 )
-def test_what_a_file_or_a_sentence_says_of_such_marks_is_left_as_it_is(reply: str) -> None:
+def test_thought_marks_quoted_in_a_file_or_sentence_are_kept(reply: str) -> None:
     assert strip_thoughts(reply) == reply
 
 
 @pytest.mark.parametrize("part", ["<think>", "<think>\n</think>\n", "</think>\n", "<think>\n", "```\n</think>\n"])
-def test_thoughts_that_are_made_to_be_hard_to_read_are_read_without_a_wait(part: str) -> None:
+def test_hostile_thoughts_are_read_without_a_delay(part: str) -> None:
     assert len(strip_thoughts(part * 20_000)) <= len(part) * 20_000

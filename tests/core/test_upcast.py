@@ -16,7 +16,7 @@ def read_result(result: dict[str, object]) -> object:
     return fact.result
 
 
-def test_checks_of_an_older_record_are_known_by_kind_instead_of_by_name() -> None:
+def test_checks_of_older_records_are_identified_by_kind_instead_of_name() -> None:
     checks: list[object] = [
         {"name": "tests, as they were before it,", "argv": ["pytest"], "code": 1},
         {"name": "evidence", "argv": [], "code": 1, "output": "No test shows it."},

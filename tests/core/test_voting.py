@@ -33,7 +33,7 @@ def elections(draw: st.DrawFn) -> tuple[list[str], str]:
 @given(elections())
 @example((["ABC", "BCA", "CAB"], "ABC"))
 @example((["", "", "A"], "AB"))
-def test_the_oracle_agrees(election: tuple[list[str], str]) -> None:
+def test_the_vote_count_agrees_with_a_brute_force_oracle(election: tuple[list[str], str]) -> None:
     profile, candidates = election
     votes = ballots(profile)
     winner = oracle.condorcet(profile, candidates)
@@ -51,7 +51,7 @@ def test_the_oracle_agrees(election: tuple[list[str], str]) -> None:
 
 
 @given(elections(), st.randoms(use_true_random=False))
-def test_no_order_matters(election: tuple[list[str], str], dice: Random) -> None:
+def test_the_order_of_ballots_and_candidates_does_not_matter(election: tuple[list[str], str], dice: Random) -> None:
     profile, candidates = election
     shuffled, others = list(profile), list(candidates)
     dice.shuffle(shuffled)
@@ -61,7 +61,7 @@ def test_no_order_matters(election: tuple[list[str], str], dice: Random) -> None
 
 
 @given(elections())
-def test_moving_the_condorcet_winner_up_keeps_it(election: tuple[list[str], str]) -> None:
+def test_ranking_the_condorcet_winner_higher_keeps_it_the_winner(election: tuple[list[str], str]) -> None:
     profile, candidates = election
     winner = condorcet_winner(ballots(profile), candidates)
     for index, ballot in enumerate(profile if winner else []):
@@ -92,13 +92,13 @@ def test_every_pair_is_counted_at_most_once_per_ballot(election: tuple[list[str]
         (["ABC"] * 4 + ["BCA"] * 3 + ["CAB"] * 2 + ["DABC", "EABC"], Outcome.REACHED, "A"),
     ],
 )
-def test_known_elections(profile: list[str], outcome: Outcome, winner: str) -> None:
+def test_known_elections_have_their_published_winners(profile: list[str], outcome: Outcome, winner: str) -> None:
     ruling = rule_ranked_vote(ballots(profile), "ABCDE" if "DABC" in profile else "ABC")
     assert (ruling.outcome, ruling.winner) == (outcome, winner)
     assert ruling.why
 
 
-def test_many_tied_candidates_do_not_explode() -> None:
+def test_many_tied_candidates_are_counted_quickly() -> None:
     candidates = [f"c{index}" for index in range(40)]
     votes = {f"s{seat}": [candidates[(seat + place) % 12] for place in range(12)] for seat in range(12)}
     assert set(instant_runoff_winners(votes, candidates)) == set(candidates[:12])

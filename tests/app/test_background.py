@@ -62,7 +62,7 @@ def pid_of(holder: str | None) -> int:
     return int(holder.split(":")[1])
 
 
-async def test_a_meeting_is_run_in_the_workspace_it_belongs_to_whoever_has_it_run(
+async def test_a_background_meeting_runs_in_its_own_workspace_wherever_it_is_started(
     desk: Roundtable, workspace: Path, tmp_path: Path
 ) -> None:
     write_script(workspace, AGREE)
@@ -75,7 +75,7 @@ async def test_a_meeting_is_run_in_the_workspace_it_belongs_to_whoever_has_it_ru
     assert state.decision.outcome is Outcome.REACHED, "the script that its seats speak by lies in its own workspace"
 
 
-async def test_a_meeting_is_held_by_a_process_in_a_session_of_its_own(desk: Roundtable, workspace: Path) -> None:
+async def test_a_background_meeting_runs_in_a_process_session_of_its_own(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, SLOW)
     session = await desk.meetings.open(agenda())
     await desk.meetings.run_in_background(session)
@@ -91,7 +91,9 @@ async def test_a_meeting_is_held_by_a_process_in_a_session_of_its_own(desk: Roun
     await desk.meetings.run_in_background(session)
 
 
-async def test_a_gate_waits_for_an_answer_from_elsewhere(desk: Roundtable, workspace: Path) -> None:
+async def test_a_gate_of_a_background_meeting_can_be_answered_from_another_process(
+    desk: Roundtable, workspace: Path
+) -> None:
     write_script(workspace, SPLIT)
     session = await desk.meetings.open(Agenda("Which?", seats()[:2], options=("REST", "GraphQL")))
     await desk.meetings.run_in_background(session)
@@ -103,7 +105,7 @@ async def test_a_gate_waits_for_an_answer_from_elsewhere(desk: Roundtable, works
     assert state.decision.position == "REST"
 
 
-async def test_a_gate_that_nobody_answers_keeps_no_process_and_can_be_answered_later(
+async def test_an_unanswered_gate_ends_the_background_process_and_can_be_answered_later(
     desk: Roundtable, workspace: Path
 ) -> None:
     write_script(workspace, SPLIT)
@@ -122,14 +124,14 @@ async def test_a_gate_that_nobody_answers_keeps_no_process_and_can_be_answered_l
     assert state.decision.position == "REST"
 
 
-async def test_patience_at_gates_does_not_hurry_the_seats(desk: Roundtable, workspace: Path) -> None:
+async def test_the_wait_limit_of_gates_does_not_limit_the_seats(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, SLOW)
     session = await desk.meetings.open(agenda())
     await desk.meetings.run_in_background(session, gate_wait=0.05)
     assert (await until(desk, session, "ended")).runs == 1
 
 
-async def test_a_run_told_to_stop_says_so_and_can_be_taken_up_again(desk: Roundtable, workspace: Path) -> None:
+async def test_a_stopped_background_run_is_recorded_and_can_be_resumed(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, {"turns": [{"hang": True}]})
     session = await desk.meetings.open(agenda())
     await desk.meetings.run_in_background(session)
@@ -144,7 +146,9 @@ async def test_a_run_told_to_stop_says_so_and_can_be_taken_up_again(desk: Roundt
     assert (await until(desk, session, "ended")).runs == 2
 
 
-async def test_a_run_that_cannot_begin_says_why(desk: Roundtable, places: Places, workspace: Path) -> None:
+async def test_a_background_run_that_cannot_start_gives_the_reason(
+    desk: Roundtable, places: Places, workspace: Path
+) -> None:
     write_script(workspace, AGREE)
     session = await desk.meetings.open(agenda())
     places.user_config.write_text("langage = 'en'")
@@ -157,7 +161,7 @@ async def test_a_run_that_cannot_begin_says_why(desk: Roundtable, places: Places
     assert read_background_failure(places, session) == ""
 
 
-async def test_a_module_in_the_workspace_is_not_run(
+async def test_a_python_module_in_the_workspace_is_not_executed(
     desk: Roundtable, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_script(workspace, AGREE)

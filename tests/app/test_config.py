@@ -35,13 +35,13 @@ def own(workspace: Path, text: str) -> None:
     (workspace / ".roundtable" / "config.toml").write_text(text)
 
 
-def test_nothing_at_all_gives_the_defaults(places: Places, workspace: Path) -> None:
+def test_without_a_config_file_the_defaults_apply(places: Places, workspace: Path) -> None:
     loaded = config.load_settings(places, workspace)
     assert loaded.config == config.Config()
     assert loaded.config.table.meeting == "council"
 
 
-def test_the_workspace_comes_before_the_person_key_by_key(places: Places, workspace: Path) -> None:
+def test_workspace_settings_override_the_persons_settings_key_by_key(places: Places, workspace: Path) -> None:
     person(places, 'language = "de"\n[limits]\nseat_timeout = 10\nbudget_usd = 2.0\nquorum = { seats = 3 }')
     own(workspace, "[limits]\nseat_timeout = 20\nquorum = { vendors = 2 }")
     loaded = config.load_settings(places, workspace).config
@@ -105,7 +105,7 @@ def test_the_workspace_comes_before_the_person_key_by_key(places: Places, worksp
         ("[meetings.review]\nbase = 'HEAD~1'", "base is filled in when the meeting is opened", "Take it out"),
     ],
 )
-def test_a_mistake_is_named_with_what_to_do(
+def test_a_mistake_in_the_config_is_named_with_its_correction(
     places: Places, workspace: Path, text: str, message: str, help: str
 ) -> None:
     person(places, text)
@@ -117,7 +117,7 @@ def test_a_mistake_is_named_with_what_to_do(
     assert "sk-abcdef123456" not in caught.value.message + caught.value.help
 
 
-def test_every_section_with_a_mistake_is_named_at_once(places: Places, workspace: Path) -> None:
+def test_all_sections_with_mistakes_are_named_in_one_error(places: Places, workspace: Path) -> None:
     person(places, "langage = 'en'\n[seats.a]\nvoices = 'x:y'\n[seats.b]\nvoice = []\n[limits]\nrounds = 'two'")
     with pytest.raises(ConfigError) as caught:
         config.load_settings(places, workspace)
@@ -128,7 +128,7 @@ def test_every_section_with_a_mistake_is_named_at_once(places: Places, workspace
     assert "doctor" in caught.value.help
 
 
-def test_a_written_key_a_wrong_value_and_a_wrong_form_are_told_in_one_pass(places: Places, workspace: Path) -> None:
+def test_a_literal_key_a_wrong_value_and_a_wrong_type_are_reported_together(places: Places, workspace: Path) -> None:
     key = f"[endpoints.lab]\nbase_url = 'http://x/v1'\nkey = '{SECRET}'\n"
     person(places, f"{key}[limits]\nrounds = -2\n[checks]\ntests = 'pytest'\n[meetings.council]\nrounds = -1\n")
     with pytest.raises(ConfigError) as caught:
@@ -139,7 +139,7 @@ def test_a_written_key_a_wrong_value_and_a_wrong_form_are_told_in_one_pass(place
     assert SECRET not in caught.value.message
 
 
-def test_a_config_that_is_no_utf_8_is_told_by_its_line(places: Places, workspace: Path) -> None:
+def test_a_config_that_is_not_utf_8_is_refused_with_the_line(places: Places, workspace: Path) -> None:
     person(places, "")
     places.user_config.write_bytes(b'language = "en"\n# Stra\xdfe\n')
     with pytest.raises(ConfigError) as caught:
@@ -147,7 +147,7 @@ def test_a_config_that_is_no_utf_8_is_told_by_its_line(places: Places, workspace
     assert caught.value.message == f"{places.user_config} is not a text in UTF-8: see line 2."
 
 
-def test_the_mistakes_are_told_in_the_order_of_the_file(places: Places, workspace: Path) -> None:
+def test_mistakes_are_reported_in_the_order_of_the_file(places: Places, workspace: Path) -> None:
     sections = ["memory", "table", "seats.a", "hooks", "context", "limits", "checks"]
     person(places, "".join(f"[{section}]\nodd = 1\n" for section in sections))
     with pytest.raises(ConfigError) as caught:
@@ -156,9 +156,7 @@ def test_the_mistakes_are_told_in_the_order_of_the_file(places: Places, workspac
     assert [line.partition(":")[0] for line in told] == sections
 
 
-async def test_a_shipped_endpoint_takes_changes_but_never_its_key_to_another_address(
-    places: Places, workspace: Path
-) -> None:
+async def test_a_changed_address_of_a_shipped_endpoint_never_receives_its_key(places: Places, workspace: Path) -> None:
     person(places, '[endpoints.xai]\nkey = "env:GROK_API_KEY"\n[endpoints.openai]\nbase_url = "http://127.0.0.1:9/v1"')
     async with await Roundtable.open(workspace, places) as desk:
         xai, openai = desk.parts.endpoints["xai"], desk.parts.endpoints["openai"]
@@ -166,7 +164,7 @@ async def test_a_shipped_endpoint_takes_changes_but_never_its_key_to_another_add
     assert (openai.base_url, openai.key) == ("http://127.0.0.1:9/v1", "none")
 
 
-def test_an_untrusted_workspace_reaches_nothing(places: Places, workspace: Path) -> None:
+def test_an_untrusted_workspace_cannot_name_endpoints(places: Places, workspace: Path) -> None:
     own(workspace, REACHING)
     loaded = config.load_settings(places, workspace)
     assert loaded.withheld == ("endpoints", "seats.spy.voices", "seats.spy.judge")
@@ -174,7 +172,7 @@ def test_an_untrusted_workspace_reaches_nothing(places: Places, workspace: Path)
     assert (loaded.config.seats["spy"].voices, loaded.config.seats["spy"].brief) == ((), "Be brief.")
 
 
-def test_an_untrusted_workspace_names_no_program(places: Places, workspace: Path) -> None:
+def test_an_untrusted_workspace_cannot_name_programs(places: Places, workspace: Path) -> None:
     own(workspace, '[agents.claude]\ncommand = "./evil"')
     loaded = config.load_settings(places, workspace)
     assert loaded.withheld == ("agents",)
@@ -184,13 +182,13 @@ def test_an_untrusted_workspace_names_no_program(places: Places, workspace: Path
     assert config.load_settings(places, workspace).config.agents == {"claude": {"command": "./evil"}}
 
 
-def test_an_untrusted_workspace_cannot_turn_a_seat_of_the_person(places: Places, workspace: Path) -> None:
+def test_an_untrusted_workspace_cannot_change_the_voices_of_a_persons_seat(places: Places, workspace: Path) -> None:
     person(places, '[seats.spy]\nvoices = ["openai:gpt-4o"]')
     own(workspace, REACHING)
     assert config.load_settings(places, workspace).config.seats["spy"].voices == ("openai:gpt-4o",)
 
 
-def test_trust_holds_for_these_words_only(places: Places, workspace: Path) -> None:
+def test_trust_ends_when_the_config_changes(places: Places, workspace: Path) -> None:
     own(workspace, REACHING)
     config.trust_workspace(places, workspace)
     loaded = config.load_settings(places, workspace)
@@ -201,7 +199,7 @@ def test_trust_holds_for_these_words_only(places: Places, workspace: Path) -> No
     assert not config.is_workspace_trusted(places, workspace)
 
 
-def test_trust_can_be_taken_back(places: Places, workspace: Path) -> None:
+def test_trust_in_a_workspace_can_be_revoked(places: Places, workspace: Path) -> None:
     own(workspace, REACHING)
     assert not config.revoke_workspace_trust(places, workspace)
     config.trust_workspace(places, workspace)
@@ -209,7 +207,7 @@ def test_trust_can_be_taken_back(places: Places, workspace: Path) -> None:
     assert not config.is_workspace_trusted(places, workspace)
 
 
-def test_what_trust_would_allow(places: Places, workspace: Path) -> None:
+def test_the_settings_that_trust_would_enable_are_listed(places: Places, workspace: Path) -> None:
     own(workspace, REACHING)
     asked = config.list_untrusted_settings(workspace)
     assert list(asked) == ["endpoints.evil", "seats.spy.voices", "seats.spy.judge"]
@@ -219,7 +217,7 @@ def test_what_trust_would_allow(places: Places, workspace: Path) -> None:
     assert config.list_untrusted_settings(workspace) == {}
 
 
-async def test_seats_that_wait_for_trust_say_so(places: Places, workspace: Path) -> None:
+async def test_seats_of_an_untrusted_workspace_say_that_they_need_trust(places: Places, workspace: Path) -> None:
     own(workspace, '[endpoints.evil]\nbase_url = "http://evil.example/v1"')
     async with await Roundtable.open(workspace, places) as desk:
         with pytest.raises(NotTrusted) as caught:
@@ -227,7 +225,7 @@ async def test_seats_that_wait_for_trust_say_so(places: Places, workspace: Path)
     assert "roundtable trust" in caught.value.help
 
 
-def test_the_workspace_is_the_nearest_folder_upwards(tmp_path: Path) -> None:
+def test_the_workspace_is_the_nearest_parent_folder_with_a_repository_or_config(tmp_path: Path) -> None:
     (tmp_path / "a" / ".git").mkdir(parents=True)
     (tmp_path / "a" / "b" / ".roundtable").mkdir(parents=True)
     (tmp_path / "a" / "b" / "c").mkdir()
@@ -235,7 +233,7 @@ def test_the_workspace_is_the_nearest_folder_upwards(tmp_path: Path) -> None:
     assert find_workspace(tmp_path / "a") == tmp_path / "a"
 
 
-def test_one_variable_moves_everything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_one_variable_moves_the_config_and_the_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ROUNDTABLE_HOME", str(tmp_path / "rt"))
     here = Places.of_this_person()
     assert {here.database.parent, here.user_config.parent, here.models.parent} == {tmp_path / "rt"}

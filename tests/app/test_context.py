@@ -21,7 +21,7 @@ def refusal(workspace: Path, name: str) -> str:
 
 
 @pytest.mark.feature("S3.69")
-def test_a_range_of_lines_is_shown_even_of_a_file_too_large_to_show_whole(workspace: Path) -> None:
+def test_a_range_of_lines_of_a_file_that_is_too_large_can_be_shown(workspace: Path) -> None:
     (workspace / "big.log").write_text("".join(f"line {number}\n" for number in range(1, 60_001)))
     assert read_workspace_text(workspace, "big.log:10-12") == "line 10\nline 11\nline 12"
     assert "larger than 400,000 bytes" in refusal(workspace, "big.log")
@@ -30,7 +30,7 @@ def test_a_range_of_lines_is_shown_even_of_a_file_too_large_to_show_whole(worksp
     assert "nothing to show" in refusal(workspace, "big.log:20-10")
 
 
-def test_a_link_within_the_workspace_is_followed_and_one_out_of_it_is_not(workspace: Path, tmp_path: Path) -> None:
+def test_a_link_inside_the_workspace_is_followed_and_a_link_out_of_it_is_not(workspace: Path, tmp_path: Path) -> None:
     (tmp_path / "outside.txt").write_text("not yours")
     (workspace / "docs").mkdir()
     (workspace / "docs/a.md").write_text("ours")
@@ -43,14 +43,14 @@ def test_a_link_within_the_workspace_is_followed_and_one_out_of_it_is_not(worksp
     assert "cannot be read" in refusal(workspace, "round")
 
 
-def test_a_harmless_name_that_links_to_a_sensitive_file_does_not_show_it(workspace: Path) -> None:
+def test_a_link_to_a_sensitive_file_is_not_shown(workspace: Path) -> None:
     (workspace / ".env").write_text("A=1")
     (workspace / "notes.md").symlink_to(".env")
     assert "sensitive" in refusal(workspace, "notes.md")
     assert "sensitive" in refusal(workspace, ".ENV")
 
 
-def test_what_is_not_a_plain_file_is_refused_at_once(workspace: Path) -> None:
+def test_anything_but_a_regular_file_is_refused_immediately(workspace: Path) -> None:
     os.mkfifo(workspace / "pipe")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(os.path.relpath(workspace / "socket"))
@@ -62,7 +62,7 @@ def test_what_is_not_a_plain_file_is_refused_at_once(workspace: Path) -> None:
     assert "is a folder" in refusal(workspace, ".")
 
 
-def test_a_huge_file_of_nothing_is_never_read_whole(workspace: Path) -> None:
+def test_a_huge_sparse_file_is_never_read_whole(workspace: Path) -> None:
     with (workspace / "huge.bin").open("wb") as file:
         file.truncate(2 << 30)
     assert "larger than" in refusal(workspace, "huge.bin")
@@ -70,19 +70,17 @@ def test_a_huge_file_of_nothing_is_never_read_whole(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00\x01", "Größe".encode("latin-1"), b"a\0b", "a\0b".encode("utf-16")])
-def test_what_is_no_text_is_refused(workspace: Path, content: bytes) -> None:
+def test_a_file_that_is_not_text_is_refused(workspace: Path, content: bytes) -> None:
     (workspace / "odd").write_bytes(content)
     assert "as text" in refusal(workspace, "odd")
 
 
 @pytest.mark.parametrize("name", ["a\0b", "x" * 5_000, "../" * 40 + "etc/hostname", "a.py:" + "9" * 5_000 + "-1", ""])
-def test_an_odd_name_is_only_refused(workspace: Path, name: str) -> None:
+def test_an_odd_file_name_is_refused_without_raising(workspace: Path, name: str) -> None:
     assert refusal(workspace, name)
 
 
-def test_a_folder_swapped_for_a_link_while_it_is_read_never_shows_what_is_outside(
-    workspace: Path, tmp_path: Path
-) -> None:
+def test_a_folder_replaced_by_a_link_during_reading_never_shows_outside_files(workspace: Path, tmp_path: Path) -> None:
     """One thread keeps swapping; whatever moment the other reads at, it sees the file inside or none."""
     (tmp_path / "out").mkdir()
     (tmp_path / "out/a.txt").write_text("outside")

@@ -77,7 +77,7 @@ SHOWN = {path: text for path, text in FILES.items() if path not in (".env", "ima
 
 
 @pytest.mark.feature("S0.147")
-async def test_what_fits_the_smallest_window_is_not_cut_at_all(desk: Roundtable) -> None:
+async def test_a_project_that_fits_the_smallest_context_window_is_not_split(desk: Roundtable) -> None:
     done = await parts(desk, "lab:large", "lab:large", tokens=2_000)
     (chunk,) = done.chunks
     assert [it.name for it in chunk.files] == [
@@ -89,7 +89,7 @@ async def test_what_fits_the_smallest_window_is_not_cut_at_all(desk: Roundtable)
 
 @pytest.mark.feature("S0.32", "S0.33")
 @pytest.mark.parametrize("voices", [("lab:large", "lab:small"), ("script:x.toml",)])
-async def test_one_small_window_or_one_that_nobody_knows_makes_parts_for_all(
+async def test_one_small_or_unknown_context_window_splits_the_project_for_all_seats(
     desk: Roundtable, voices: tuple[str, ...]
 ) -> None:
     done = await parts(desk, *voices, tokens=2_000)
@@ -101,7 +101,7 @@ async def test_one_small_window_or_one_that_nobody_knows_makes_parts_for_all(
 
 @pytest.mark.feature("S0.32")
 @pytest.mark.parametrize("voice", ["lab:small", "lab:slow"])
-async def test_each_part_with_its_map_and_an_answer_fits_the_smallest_window_and_a_minutes_tokens(
+async def test_each_part_with_its_map_and_answer_fits_the_smallest_window_and_rate_limit(
     desk: Roundtable, voice: str
 ) -> None:
     done = await parts(desk, "lab:large", voice)
@@ -112,7 +112,7 @@ async def test_each_part_with_its_map_and_an_answer_fits_the_smallest_window_and
 
 
 @pytest.mark.feature("S0.34", "S0.38")
-async def test_the_program_comes_first_and_each_part_knows_what_it_hangs_on(desk: Roundtable) -> None:
+async def test_program_code_comes_first_and_each_part_has_a_map_of_its_dependencies(desk: Roundtable) -> None:
     done = await parts(desk, "script:x.toml", tokens=4_000)
     first = done.chunks[0]
     assert first.files[0].name.startswith("app/")
@@ -128,7 +128,7 @@ async def test_the_program_comes_first_and_each_part_knows_what_it_hangs_on(desk
     assert "app/steps.py:5 def step_1(value)" in using
 
 
-async def test_a_window_without_room_for_any_code_is_said_before_anybody_is_asked(desk: Roundtable) -> None:
+async def test_a_context_window_too_small_for_any_code_is_reported_before_any_call(desk: Roundtable) -> None:
     done = await cut(desk, "lab:large", "lab:tiny", answer=4096)
     assert isinstance(done, Fault)
     assert done.kind is FaultKind.CONTEXT_OVERFLOW
@@ -136,7 +136,7 @@ async def test_a_window_without_room_for_any_code_is_said_before_anybody_is_aske
     assert done.help == "Name seats with larger windows for this stage."
 
 
-async def test_a_seat_that_is_not_asked_in_a_stage_makes_its_parts_no_smaller(desk: Roundtable) -> None:
+async def test_a_seat_outside_a_stage_does_not_make_its_parts_smaller(desk: Roundtable) -> None:
     session = new_session_id()
     seats = (Seat("claude", ("lab:large",)), Seat("pocket", ("lab:tiny",)))
     charter = Charter("Is it sound?", seats, "sdlc", 1, settings={"stages": "[]", "existing": True})

@@ -40,7 +40,7 @@ def agenda(**more: Any) -> Agenda:
 AGREE: dict[str, Any] = {"defaults": {"latency": 0.02, "rate": 200}, "turns": [{"text": answer("Use REST")}]}
 
 
-async def test_a_session_from_question_to_decision(desk: Roundtable, workspace: Path) -> None:
+async def test_a_session_runs_from_question_to_decision(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, AGREE)
     session = await desk.meetings.open(agenda(name="api"))
     items: list[Recorded | Delta] = []
@@ -61,7 +61,9 @@ async def test_a_session_from_question_to_decision(desk: Roundtable, workspace: 
 
 
 @pytest.mark.parametrize("address", ["id", "prefix", "slug", "name", "last"])
-async def test_every_address_of_a_session_works(desk: Roundtable, workspace: Path, address: str) -> None:
+async def test_a_session_is_found_by_id_prefix_slug_name_and_last(
+    desk: Roundtable, workspace: Path, address: str
+) -> None:
     write_script(workspace, AGREE)
     session = await desk.meetings.open(agenda(name="api"))
     slug = (await desk.sessions.get(session)).charter.slug
@@ -123,14 +125,14 @@ async def test_files_that_may_not_be_shown_are_refused_with_a_reason(
         Agenda("Q?", seats(), settings={"roundz": 3}),
     ],
 )
-async def test_bad_input_is_one_clear_sentence(desk: Roundtable, wrong: Agenda) -> None:
+async def test_invalid_input_is_refused_with_one_sentence(desk: Roundtable, wrong: Agenda) -> None:
     with pytest.raises(UsageError) as refused:
         await desk.meetings.open(wrong)
     assert refused.value.message.endswith(".")
     assert await desk.sessions.list() == []
 
 
-async def test_a_script_that_went_missing_is_a_fault_of_the_seat_not_a_crash(desk: Roundtable, workspace: Path) -> None:
+async def test_a_missing_script_is_a_fault_of_its_seat(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, AGREE)
     session = await desk.meetings.open(agenda())
     await desk.close()
@@ -141,7 +143,7 @@ async def test_a_script_that_went_missing_is_a_fault_of_the_seat_not_a_crash(des
     assert {absence.fault.kind for absence in decision.missing} == {"missing"}
 
 
-async def test_a_table_nobody_can_speak_at_is_not_convened(desk: Roundtable) -> None:
+async def test_a_meeting_whose_seats_cannot_speak_is_not_opened(desk: Roundtable) -> None:
     with pytest.raises(UsageError) as caught:
         await desk.meetings.open(agenda())
     assert caught.value.message == "0 of 3 seats can speak, and the quorum needs 2."
@@ -149,7 +151,7 @@ async def test_a_table_nobody_can_speak_at_is_not_convened(desk: Roundtable) -> 
     assert await desk.sessions.list() == []
 
 
-async def test_a_branch_shares_the_record_and_goes_its_own_way(desk: Roundtable, workspace: Path) -> None:
+async def test_a_branch_copies_the_record_and_continues_independently(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, DISPUTE)
     session = await desk.meetings.open(agenda(seed=7))
     decision = await desk.meetings.run(session)
@@ -168,7 +170,7 @@ async def test_a_branch_shares_the_record_and_goes_its_own_way(desk: Roundtable,
         await desk.sessions.branch(session, "council/9-nothing")
 
 
-async def test_a_child_meeting_is_held_once_and_its_decision_comes_back(desk: Roundtable, workspace: Path) -> None:
+async def test_a_child_meeting_runs_once_and_returns_its_decision(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, AGREE)
     child_of = await desk.meetings.open(agenda())
     charter = (await desk.sessions.get(child_of)).charter
@@ -189,7 +191,7 @@ async def test_a_child_meeting_is_held_once_and_its_decision_comes_back(desk: Ro
     assert len([row for row in await desk.sessions.list() if row.question == "And which framework?"]) == 1
 
 
-async def test_cancelling_a_meeting_cancels_the_one_held_under_it(desk: Roundtable, workspace: Path) -> None:
+async def test_cancelling_a_meeting_cancels_its_child_meeting(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, {"turns": [{"hang": True}]})
     charter = (await desk.sessions.get(await desk.meetings.open(agenda()))).charter
     child = msgspec.structs.replace(charter, question="And which framework?")
@@ -217,7 +219,7 @@ async def test_cancelling_a_meeting_cancels_the_one_held_under_it(desk: Roundtab
     assert (await desk.sessions.get(child_id)).status == "cancelled"
 
 
-async def test_effects_read_files_and_name_what_they_refuse(desk: Roundtable, workspace: Path) -> None:
+async def test_reading_files_for_seats_names_the_refused_ones(desk: Roundtable, workspace: Path) -> None:
     (workspace / "a.py").write_text("print(1)\n")
     (workspace / ".env").write_text("KEY=1")
     write_script(workspace, AGREE)
@@ -228,14 +230,14 @@ async def test_effects_read_files_and_name_what_they_refuse(desk: Roundtable, wo
     assert set(result.refused) == {".env", "../x"}
 
 
-async def test_a_child_that_cannot_be_held_is_a_fault(desk: Roundtable) -> None:
+async def test_a_child_meeting_that_cannot_run_is_a_fault(desk: Roundtable) -> None:
     charter = Charter("Q", seats(), "no-such-meeting", 1)
     result = await desk.wiring.performer.perform("step", OpenChild(charter))
     assert isinstance(result, Fault)
     assert "no-such-meeting" in result.message
 
 
-async def test_another_process_hears_words_and_facts(places: Places, workspace: Path) -> None:
+async def test_another_process_can_follow_a_running_session(places: Places, workspace: Path) -> None:
     slow = {"defaults": {"latency": 0.05, "rate": 60}, "turns": [{"text": answer("Use REST", text="a word " * 30)}]}
     write_script(workspace, slow)
     async with await Roundtable.open(workspace, places) as running, await Roundtable.open(workspace, places) as other:
@@ -256,7 +258,7 @@ async def test_another_process_hears_words_and_facts(places: Places, workspace: 
     assert all(text.startswith("a word a word") for text in texts.values())
 
 
-def test_however_many_homes_have_long_names_one_folder_is_for_the_sockets_of_all(tmp_path: Path) -> None:
+def test_sockets_of_homes_with_long_paths_share_one_folder(tmp_path: Path) -> None:
     homes = [Places(home, home) for home in (tmp_path / ("long" * 30) / str(number) for number in range(3))]
     sockets = {places.socket("0199-one-session") for places in homes}
     assert len(sockets) == 3

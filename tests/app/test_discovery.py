@@ -65,11 +65,11 @@ def lab(address: str, more: str = "") -> str:
     return f'[endpoints.lab]\ntitle = "The lab"\nbase_url = "{address}"\nlocal = true\nprobe = "/models"\n{more}'
 
 
-async def test_a_bare_machine_offers_nobody(places: Places, workspace: Path) -> None:
+async def test_a_machine_without_models_offers_no_seats(places: Places, workspace: Path) -> None:
     assert await found_with(places, workspace) == []
 
 
-async def test_configured_seats_come_first_with_the_voice_that_can_speak(places: Places, workspace: Path) -> None:
+async def test_configured_seats_come_first_with_their_first_usable_voice(places: Places, workspace: Path) -> None:
     (workspace / "s.toml").write_text('[[turns]]\ntext = "x"')
     text = """
 [seats.well]
@@ -92,7 +92,7 @@ enabled = false
     assert {it.kind for it in found} == {"configured"}
 
 
-async def test_withheld_voices_wait_for_trust(places: Places, workspace: Path) -> None:
+async def test_voices_of_an_untrusted_workspace_need_trust(places: Places, workspace: Path) -> None:
     (workspace / ".roundtable").mkdir()
     (workspace / ".roundtable" / "config.toml").write_text('[seats.spy]\nvoices = ["openai:gpt-4o"]')
     (found,) = await found_with(places, workspace)
@@ -101,7 +101,7 @@ async def test_withheld_voices_wait_for_trust(places: Places, workspace: Path) -
 
 
 @pytest.mark.feature("S3.4")
-async def test_agents_on_the_path_can_be_seated(places: Places, workspace: Path, tmp_path: Path) -> None:
+async def test_agents_on_the_path_are_offered_as_seats(places: Places, workspace: Path, tmp_path: Path) -> None:
     for name in ("claude", "opencode", "unrelated"):
         program = tmp_path / "bin" / name
         program.write_text("#!/bin/sh\nexit 1\n")
@@ -128,9 +128,7 @@ async def test_a_key_in_the_environment_is_a_seat_and_is_never_shown(
     assert "sk-secret" not in repr(found)
 
 
-async def test_looking_around_asks_local_servers_for_their_list_and_nothing_else(
-    places: Places, workspace: Path
-) -> None:
+async def test_discovery_only_asks_local_servers_for_their_models(places: Places, workspace: Path) -> None:
     body = json.dumps({"data": [{"id": "nomic-embed-text"}, {"id": "llama3.2"}, {"id": "qwen"}]}).encode()
     async with server(body) as (address, seen), server(body) as (remote, paid):
         text = (
@@ -142,7 +140,7 @@ async def test_looking_around_asks_local_servers_for_their_list_and_nothing_else
     assert paid == []
 
 
-async def test_servers_that_never_answer_are_waited_for_side_by_side(places: Places, workspace: Path) -> None:
+async def test_servers_that_do_not_answer_are_waited_for_in_parallel(places: Places, workspace: Path) -> None:
     loop = asyncio.get_running_loop()
     async with server(b"", silent=True) as (address, _):
         text = "".join(lab(address).replace("endpoints.lab", f"endpoints.{name}") for name in "abcdef")
@@ -153,12 +151,12 @@ async def test_servers_that_never_answer_are_waited_for_side_by_side(places: Pla
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"data": [{"name": "x"}]}'])
-async def test_a_stranger_on_the_port_is_no_seat(places: Places, workspace: Path, body: bytes) -> None:
+async def test_another_program_on_the_port_is_not_a_seat(places: Places, workspace: Path, body: bytes) -> None:
     async with server(body) as (address, _):
         assert await found_with(places, workspace, lab(address)) == []
 
 
-async def test_a_server_without_a_model_says_so(places: Places, workspace: Path) -> None:
+async def test_a_local_server_without_a_model_is_not_usable(places: Places, workspace: Path) -> None:
     async with server(b'{"data": []}') as (address, _):
         (found,) = await found_with(places, workspace, lab(address))
     assert not found.usable
@@ -173,13 +171,13 @@ async def test_embedded_models_are_offered_or_can_be_fetched(desk: Roundtable, p
     assert any("roundtable models get" in it.note and not it.usable for it in found[1:])
 
 
-def test_three_seats_on_one_model_are_no_echoes() -> None:
+def test_three_seats_on_one_model_get_different_briefs() -> None:
     seats = create_embedded_seats("smollm2-135m")
     assert [seat.voices for seat in seats] == [("embedded:smollm2-135m",)] * 3
     assert len({seat.name for seat in seats}) == len({seat.brief for seat in seats}) == 3
 
 
-def test_the_table_that_is_offered() -> None:
+def test_discovered_seats_are_proposed_in_a_fixed_order() -> None:
     def found(name: str, kind: discovery.DiscoveryKind, usable: bool = True) -> DiscoveredSeat:
         return DiscoveredSeat(name, f"{name}:m", kind, usable)
 
@@ -190,7 +188,7 @@ def test_the_table_that_is_offered() -> None:
     assert propose_seats([found("a", "api", False)]) == ()
 
 
-def test_a_pick_is_kept_for_this_person_alone(desk: Roundtable, places: Places) -> None:
+def test_the_chosen_seats_are_remembered_for_this_person_only(desk: Roundtable, places: Places) -> None:
     assert desk.setup.remembered_seats() == ()
     seats = (Seat("a", ("lab:x", "lab:y"), brief="Be brief."), Seat("b", ("lab:z",)))
     desk.setup.remember_seats(seats)
@@ -202,7 +200,9 @@ def test_a_pick_is_kept_for_this_person_alone(desk: Roundtable, places: Places) 
     assert desk.setup.remembered_seats() == ()
 
 
-async def test_endpoints_as_a_list_shows_them(places: Places, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_endpoints_are_listed_with_their_keys_and_answers(
+    places: Places, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XAI_API_KEY", "xai-0123456789")
     async with server(b'{"data": [{"id": "alpha"}]}') as (address, _):
         places.user_config.parent.mkdir(parents=True, exist_ok=True)

@@ -53,7 +53,7 @@ def two_seats(places: Places, workspace: Path) -> None:
     configure(places, '[seats.a]\nvoices = ["script:s.toml"]\n[seats.b]\nvoices = ["cli:nowhere", "script:s.toml"]')
 
 
-async def test_all_is_well(places: Places, workspace: Path) -> None:
+async def test_doctor_reports_no_problem_on_a_working_machine(places: Places, workspace: Path) -> None:
     two_seats(places, workspace)
     report = await Setup(places, workspace).examine()
     assert (report.ok, report.exit_code, report.session_state) == (True, 0, "skipped")
@@ -64,7 +64,7 @@ async def test_all_is_well(places: Places, workspace: Path) -> None:
     assert (again.store.schema, again.store.sessions, again.store.integrity) == (len(MIGRATIONS), 0, "ok")
 
 
-async def test_the_keys_of_the_json(places: Places, workspace: Path) -> None:
+async def test_the_json_report_of_doctor_has_stable_keys(places: Places, workspace: Path) -> None:
     two_seats(places, workspace)
     data = json.loads(msgspec.json.encode(await Setup(places, workspace).examine()))
     wanted = {"ok", "roundtable_home", "config", "store", "participants", "session_state", "models", "python", "extras"}
@@ -88,7 +88,9 @@ async def test_the_keys_of_the_json(places: Places, workspace: Path) -> None:
         ("other:x", "missing", "needs the variable OTHER_URL"),
     ],
 )
-async def test_a_seat_that_is_not_well(places: Places, workspace: Path, voice: str, status: str, note: str) -> None:
+async def test_doctor_reports_an_unusable_seat_with_the_reason(
+    places: Places, workspace: Path, voice: str, status: str, note: str
+) -> None:
     endpoints = '[endpoints.gone]\nbase_url = "http://127.0.0.1:9/v1"\nlocal = true\n'
     endpoints += '[endpoints.other]\nbase_url = "${OTHER_URL}/v1"\n'
     configure(places, f'{endpoints}[seats.a]\nvoices = ["{voice}"]')
@@ -99,7 +101,7 @@ async def test_a_seat_that_is_not_well(places: Places, workspace: Path, voice: s
     assert (report.ok, report.exit_code) == (False, 2)
 
 
-async def test_nothing_is_asked_unless_told_to(places: Places, workspace: Path) -> None:
+async def test_doctor_asks_a_model_only_on_request(places: Places, workspace: Path) -> None:
     async with FaultServer() as server:
         configure(places, f'[endpoints.lab]\nbase_url = "{server.url}"\n[seats.a]\nvoices = ["lab:alpha"]')
         assert (await Setup(places, workspace).examine()).ok
@@ -111,7 +113,7 @@ async def test_nothing_is_asked_unless_told_to(places: Places, workspace: Path) 
     assert server.seen[0].body["max_tokens"] == 16
 
 
-async def test_a_seat_that_fails_when_asked(places: Places, workspace: Path) -> None:
+async def test_doctor_reports_a_seat_that_fails_when_asked(places: Places, workspace: Path) -> None:
     (workspace / "s.toml").write_text('[[turns]]\nfault = "quota"\nmessage = "No credit."')
     configure(places, '[seats.a]\nvoices = ["script:s.toml"]')
     report = await Setup(places, workspace).examine(told=unheard)
@@ -119,7 +121,7 @@ async def test_a_seat_that_fails_when_asked(places: Places, workspace: Path) -> 
     assert report.participants["a"].note.startswith("No credit.")
 
 
-async def test_every_voice_of_a_chain_is_told_of(places: Places, workspace: Path) -> None:
+async def test_doctor_reports_every_voice_of_a_fallback_chain(places: Places, workspace: Path) -> None:
     (workspace / "s.toml").write_text(SCRIPT)
     configure(places, '[seats.a]\nvoices = ["cli:nowhere", "script:s.toml", "nosuch:x"]')
     report = await Setup(places, workspace).examine()
@@ -132,7 +134,7 @@ async def test_every_voice_of_a_chain_is_told_of(places: Places, workspace: Path
     ]
 
 
-async def test_a_chain_is_asked_until_one_of_it_speaks(places: Places, workspace: Path) -> None:
+async def test_doctor_asks_a_fallback_chain_until_one_voice_answers(places: Places, workspace: Path) -> None:
     (workspace / "s.toml").write_text(SCRIPT)
     told: list[tuple[str, str, str]] = []
     async with FaultServer(key="right") as server:
@@ -158,14 +160,14 @@ async def test_a_chain_is_asked_until_one_of_it_speaks(places: Places, workspace
     assert all("roundtable doctor" not in it.note for it in seat.voices)
 
 
-async def test_a_model_that_is_not_there_is_told_in_whole_sentences(places: Places, workspace: Path) -> None:
+async def test_doctor_reports_a_missing_model_in_whole_sentences(places: Places, workspace: Path) -> None:
     (workspace / "s.toml").write_text('[[turns]]\nfault = "missing"\nmessage = "The model does not exist"')
     configure(places, '[seats.a]\nvoices = ["script:s.toml"]')
     report = await Setup(places, workspace).examine(told=unheard)
     assert report.participants["a"].note == "The model does not exist."
 
 
-async def test_programs_are_found_with_their_versions(places: Places, workspace: Path, programs: Path) -> None:
+async def test_doctor_lists_programs_with_their_versions(places: Places, workspace: Path, programs: Path) -> None:
     two_seats(places, workspace)
     install(programs, "claude", 'echo "2.9.9 (Claude Code) $1 ${SOME_API_KEY:-no key}"; echo more')
     install(programs, "codex", "/bin/cat; exit 3")
@@ -179,7 +181,7 @@ async def test_programs_are_found_with_their_versions(places: Places, workspace:
     assert report.ok
 
 
-async def test_model_servers_and_the_place_of_keys(places: Places, workspace: Path) -> None:
+async def test_doctor_lists_model_servers_and_the_key_store(places: Places, workspace: Path) -> None:
     two_seats(places, workspace)
     async with FaultServer() as server:
         with places.user_config.open("a") as file:
@@ -189,7 +191,7 @@ async def test_model_servers_and_the_place_of_keys(places: Places, workspace: Pa
     assert (report.keys.stored, report.keys.note) == (0, "")
 
 
-async def test_stored_keys_that_cannot_be_read_are_a_finding(places: Places, workspace: Path) -> None:
+async def test_doctor_reports_unreadable_stored_keys(places: Places, workspace: Path) -> None:
     two_seats(places, workspace)
     places.secrets.write_text("{")
     places.secrets.chmod(0o600)
@@ -198,14 +200,14 @@ async def test_stored_keys_that_cannot_be_read_are_a_finding(places: Places, wor
     assert (report.ok, report.exit_code) == (False, 2)
 
 
-async def test_a_broken_config_is_a_finding(places: Places, workspace: Path) -> None:
+async def test_doctor_reports_a_broken_config(places: Places, workspace: Path) -> None:
     configure(places, "langage = 'en'")
     report = await Setup(places, workspace).examine()
     assert (report.ok, report.config.ok, report.exit_code) == (False, False, 2)
     assert "Did you mean" in report.config.note
 
 
-async def test_a_damaged_record_is_a_finding(places: Places, workspace: Path) -> None:
+async def test_doctor_reports_a_damaged_record(places: Places, workspace: Path) -> None:
     two_seats(places, workspace)
     places.database.write_bytes(b"this is no database" * 100)
     report = await Setup(places, workspace).examine(session="last")
@@ -214,7 +216,7 @@ async def test_a_damaged_record_is_a_finding(places: Places, workspace: Path) ->
     assert report.session_state == "error"
 
 
-async def test_a_record_of_a_newer_version_is_a_finding(places: Places, workspace: Path) -> None:
+async def test_doctor_reports_a_record_of_a_newer_version(places: Places, workspace: Path) -> None:
     two_seats(places, workspace)
     await Setup(places, workspace).examine()
     with sqlite3.connect(places.database) as db:
@@ -225,7 +227,7 @@ async def test_a_record_of_a_newer_version_is_a_finding(places: Places, workspac
     assert "version 999" in report.store.integrity
 
 
-async def test_sessions(places: Places, workspace: Path) -> None:
+async def test_doctor_reports_whether_a_session_exists(places: Places, workspace: Path) -> None:
     two_seats(places, workspace)
     async with await Roundtable.open(workspace, places) as desk:
         await desk.meetings.open(Agenda("REST or GraphQL?", name="api"))
@@ -234,15 +236,13 @@ async def test_sessions(places: Places, workspace: Path) -> None:
     assert (missing.session_state, missing.ok, missing.exit_code) == ("missing", False, 2)
 
 
-async def test_a_pick_that_is_remembered_is_looked_at(desk: Roundtable, places: Places, workspace: Path) -> None:
+async def test_doctor_checks_the_remembered_seats(desk: Roundtable, places: Places, workspace: Path) -> None:
     desk.setup.remember_seats([Seat("kept", ("openai:gpt-4o",))])
     report = await Setup(places, workspace).examine()
     assert report.participants["kept"].status == "no_key"
 
 
-async def test_those_who_would_be_offered_are_looked_at_where_nobody_is_configured(
-    places: Places, workspace: Path
-) -> None:
+async def test_doctor_checks_the_offered_seats_if_none_are_configured(places: Places, workspace: Path) -> None:
     async with FaultServer() as server:
         configure(places, f'[endpoints.lab]\nbase_url = "{server.url}"\nlocal = true')
         async with await Roundtable.open(workspace, places) as desk:
@@ -254,7 +254,9 @@ async def test_those_who_would_be_offered_are_looked_at_where_nobody_is_configur
     assert any("wants --seat in a pipe" in advice for advice in report.advice)
 
 
-async def test_seats_that_cannot_all_be_read_are_no_others(places: Places, workspace: Path, programs: Path) -> None:
+async def test_doctor_reports_an_invalid_seat_and_still_checks_the_others(
+    places: Places, workspace: Path, programs: Path
+) -> None:
     install(programs, "claude", "exit 0")
     configure(places, '[table]\nseats = ["a", "b"]\n[seats.a]\nvoices = ["cli:claude"]')
     report = await Setup(places, workspace).examine()
@@ -262,7 +264,7 @@ async def test_seats_that_cannot_all_be_read_are_no_others(places: Places, works
     assert report.participants["b"].note == "[seats.b] names no voices"
 
 
-async def test_a_home_that_cannot_be_written(tmp_path: Path, workspace: Path) -> None:
+async def test_doctor_reports_a_home_that_cannot_be_written(tmp_path: Path, workspace: Path) -> None:
     (tmp_path / "file").write_text("")
     home = Places(tmp_path / "file" / "home", tmp_path / "file" / "home")
     report: DoctorReport = await Setup(home, workspace).examine()

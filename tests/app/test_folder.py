@@ -71,7 +71,7 @@ def folder(workspace: Path) -> Path:
     return workspace / ".roundtable"
 
 
-async def test_nothing_is_written_to_a_workspace_that_has_not_said_yes(desk: Roundtable, workspace: Path) -> None:
+async def test_nothing_is_written_to_a_workspace_without_consent(desk: Roundtable, workspace: Path) -> None:
     await hold(desk)
     assert not (workspace / ".roundtable").exists()
 
@@ -93,7 +93,7 @@ async def test_a_session_leaves_its_topic_discussion_decision_and_status_in_the_
 
 
 @pytest.mark.feature("S3.8", "S3.9")
-async def test_the_chronicle_and_the_error_log_stand_beside_the_sessions(desk: Roundtable, folder: Path) -> None:
+async def test_the_chronicle_and_the_error_log_are_written_next_to_the_sessions(desk: Roundtable, folder: Path) -> None:
     await hold(desk)
     chronicle = (folder / "chronicle.md").read_text()
     assert "REST or GraphQL?" in chronicle
@@ -101,7 +101,7 @@ async def test_the_chronicle_and_the_error_log_stand_beside_the_sessions(desk: R
     assert "No errors so far." in (folder / "error-log.md").read_text()
 
 
-async def test_what_a_person_writes_into_the_ledger_stands_in_the_folder_at_once(
+async def test_a_persons_ledger_entry_is_written_to_the_folder_at_once(
     desk: Roundtable, workspace: Path, folder: Path
 ) -> None:
     await hold(desk)
@@ -116,7 +116,7 @@ async def test_what_a_person_writes_into_the_ledger_stands_in_the_folder_at_once
 
 
 @pytest.mark.feature("S3.13", "S3.40")
-async def test_the_status_names_who_speaks_while_the_meeting_runs(
+async def test_the_status_file_names_the_speaking_seat_during_a_meeting(
     desk: Roundtable, workspace: Path, folder: Path
 ) -> None:
     (workspace / "slow.json").write_text(json.dumps({"turns": [{"hang": True, "text": "I was about", "after": 4}]}))
@@ -135,7 +135,7 @@ async def test_the_status_names_who_speaks_while_the_meeting_runs(
 
 
 @pytest.mark.feature("S3.15", "S3.40")
-async def test_sync_makes_every_file_anew_to_the_byte_and_touches_nothing_of_the_persons(
+async def test_sync_rebuilds_every_file_byte_for_byte_and_leaves_the_persons_files_alone(
     desk: Roundtable, folder: Path
 ) -> None:
     await hold(desk)
@@ -153,7 +153,7 @@ async def test_sync_makes_every_file_anew_to_the_byte_and_touches_nothing_of_the
     assert (await desk.sessions.sync_folder()).changed == []
 
 
-async def test_the_folder_can_be_committed(desk: Roundtable, workspace: Path, folder: Path) -> None:
+async def test_the_workspace_folder_can_be_committed(desk: Roundtable, workspace: Path, folder: Path) -> None:
     script = seats(workspace)[0].voices[0].replace("s.json", str(workspace / "s.json"))
     await hold(desk, seats=(Seat("claude", (script,)), Seat("gpt", (script,))))
     for path, data in contents(folder).items():
@@ -164,7 +164,7 @@ async def test_the_folder_can_be_committed(desk: Roundtable, workspace: Path, fo
         assert GENERATED_FILE_MARK in text[:200], path
 
 
-def test_only_what_begins_as_a_path_of_the_workspace_is_made_portable() -> None:
+def test_only_paths_of_the_workspace_are_made_portable() -> None:
     said = "See https://github.com/acme/src/main.py, ../src/a.py and /src/b.py, or `/src/c_d_.py`; not /usr/src/e.py."
     charter = Charter("Where?", (Seat("claude", ("script:/src/s.json",)),), "council", 1, workspace="/src")
     session = Session.fold("s1", [Recorded(1, "2026-11-16T00:00:00.000000Z", "s1", SessionOpened(charter))])
@@ -174,14 +174,16 @@ def test_only_what_begins_as_a_path_of_the_workspace_is_made_portable() -> None:
     assert f"> {kept}" in discussion
 
 
-async def test_a_file_that_is_the_persons_own_is_left_alone(desk: Roundtable, folder: Path) -> None:
+async def test_a_file_written_by_the_person_is_left_alone(desk: Roundtable, folder: Path) -> None:
     (folder / "chronicle.md").write_text("# What we really decided\n")
     await hold(desk)
     assert (folder / "chronicle.md").read_text() == "# What we really decided\n"
     assert (await desk.sessions.sync_folder()).kept == ["chronicle.md"]
 
 
-async def test_no_link_leads_out_of_the_workspace(desk: Roundtable, tmp_path: Path, folder: Path) -> None:
+async def test_no_file_is_written_through_a_link_out_of_the_workspace(
+    desk: Roundtable, tmp_path: Path, folder: Path
+) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "victim.md").write_text(GENERATED_FILE_MARK)
@@ -196,14 +198,14 @@ async def test_no_link_leads_out_of_the_workspace(desk: Roundtable, tmp_path: Pa
     assert "roundtable sync" in desk.sessions.folder.trouble
 
 
-async def test_a_folder_that_is_itself_a_link_is_no_yes(desk: Roundtable, tmp_path: Path, workspace: Path) -> None:
+async def test_a_linked_workspace_folder_is_not_consent(desk: Roundtable, tmp_path: Path, workspace: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (workspace / ".roundtable").symlink_to(tmp_path / "elsewhere")
     await hold(desk)
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-async def test_a_folder_that_cannot_be_written_stops_no_meeting(desk: Roundtable, folder: Path) -> None:
+async def test_a_workspace_folder_that_cannot_be_written_stops_no_meeting(desk: Roundtable, folder: Path) -> None:
     (folder / "sessions").write_text("a file where a folder should be")
     session = await hold(desk)
     assert (await desk.sessions.get(session)).ended
@@ -216,7 +218,7 @@ async def test_a_folder_that_cannot_be_written_stops_no_meeting(desk: Roundtable
     }
 
 
-async def test_one_bad_place_keeps_nothing_else_from_being_written(
+async def test_one_unwritable_session_folder_does_not_prevent_the_others(
     desk: Roundtable, tmp_path: Path, folder: Path
 ) -> None:
     await hold(desk)
@@ -234,7 +236,7 @@ async def test_one_bad_place_keeps_nothing_else_from_being_written(
     assert written.trouble.startswith(f".roundtable/sessions/{bad.name}/topic.md cannot be written (and 3 more): ")
 
 
-async def test_a_draft_that_a_killed_process_left_is_taken_up_and_nobodys_file_with_it(
+async def test_a_temporary_file_of_a_killed_process_is_replaced_without_touching_other_files(
     desk: Roundtable, tmp_path: Path, folder: Path
 ) -> None:
     mine = tmp_path / "mine.md"
@@ -248,7 +250,7 @@ async def test_a_draft_that_a_killed_process_left_is_taken_up_and_nobodys_file_w
     assert mine.read_text() == "my own\n"
 
 
-async def test_files_written_at_once_are_whole(folder: Path) -> None:
+async def test_files_written_concurrently_are_complete(folder: Path) -> None:
     texts = [f"<!-- {GENERATED_FILE_MARK} -->\n{letter * 200_000}\n" for letter in "abcdefgh"]
     writers = (asyncio.to_thread(WorkspaceFolder(folder.parent).write, {"chronicle.md": text}) for text in texts)
     done = await asyncio.gather(*writers)
@@ -257,7 +259,7 @@ async def test_files_written_at_once_are_whole(folder: Path) -> None:
     assert list(contents(folder)) == ["chronicle.md"]
 
 
-async def test_another_workspaces_session_has_no_place_here(
+async def test_a_session_of_another_workspace_is_not_written_here(
     desk: Roundtable, workspace: Path, tmp_path: Path, folder: Path
 ) -> None:
     other = tmp_path / "other"
@@ -269,7 +271,7 @@ async def test_another_workspaces_session_has_no_place_here(
     assert not (folder / "sessions").exists()
 
 
-async def test_sync_shows_a_session_that_was_only_opened_and_its_run_brings_it_up_to_date(
+async def test_sync_writes_a_session_that_was_only_opened_and_its_run_updates_it(
     desk: Roundtable, workspace: Path, folder: Path
 ) -> None:
     session = await desk.meetings.open(Agenda("REST or GraphQL?", seats(workspace), headless=True))

@@ -61,7 +61,7 @@ async def test_a_meeting_is_shown_the_branch_the_recent_commits_the_diff_and_the
     assert gathered.notices == ("4 of 4 files of the project are shown.",)
 
 
-async def test_what_a_person_names_is_shown_instead_of_the_project(workspace: Path) -> None:
+async def test_files_that_a_person_names_are_shown_instead_of_the_project(workspace: Path) -> None:
     repository(workspace, FILES)
     assert list((await gather(workspace, files=("src/cart.py:1-1",))).shown) == ["src/cart.py:1-1"]
     chosen = await gather(workspace, folders=("src",))
@@ -98,7 +98,7 @@ async def test_git_node_modules_and_dist_are_ignored_and_the_config_may_ignore_m
 
 
 @pytest.mark.parametrize("with_repository", [True, False])
-async def test_ignored_files_are_never_shown_with_a_repository_or_without(
+async def test_ignored_files_are_never_shown_with_or_without_a_repository(
     workspace: Path, with_repository: bool
 ) -> None:
     if with_repository:
@@ -112,7 +112,7 @@ async def test_ignored_files_are_never_shown_with_a_repository_or_without(
     assert not shown & {"a.log", "build/b.py", "sub/c.tmp"}
 
 
-async def test_what_may_not_be_shown_is_passed_over_and_named(workspace: Path, tmp_path: Path) -> None:
+async def test_files_that_may_not_be_shown_are_skipped_and_named(workspace: Path, tmp_path: Path) -> None:
     repository(workspace, FILES)
     (tmp_path / "outside.md").write_text("not yours")
     write(workspace, {".env": "A=1", "notes.md": "token: ghp_" + "a1B2" * 9, "pipe.txt": "", "logo.bin": "\0\0"})
@@ -139,7 +139,7 @@ async def test_ignored_and_sensitive_files_are_not_even_opened(workspace: Path) 
     assert seen == {"src/cart.py"}
 
 
-async def test_what_has_no_room_is_left_out_by_relevance_and_said(workspace: Path) -> None:
+async def test_the_least_relevant_files_are_left_out_and_counted(workspace: Path) -> None:
     many = {f"src/part{number:02}.py": f"x = {number}\n" * 200 for number in range(40)}
     repository(workspace, {**many, "src/auth.py": "def login(): ...\n" * 20, "package-lock.json": "{}" * 50})
     gathered = await gather(workspace, "Is auth safe?", room=ContextRoom(8_000, 4_000))
@@ -152,7 +152,7 @@ async def test_what_has_no_room_is_left_out_by_relevance_and_said(workspace: Pat
     assert sum(map(len, gathered.shown.values())) < 9_000
 
 
-async def test_the_smallest_window_at_the_table_is_the_room_for_all(places: Places, workspace: Path) -> None:
+async def test_the_smallest_context_window_limits_what_all_seats_see(places: Places, workspace: Path) -> None:
     repository(workspace, {f"part{number}.py": "x = 1\n" * 300 for number in range(30)} | {"s.json": '{"turns": []}'})
     wide = (Seat("a", ("script:s.json",)), Seat("b", ("anthropic:claude-sonnet-4-6",)))
     narrow = (*wide, Seat("c", ("script:s.json", "embedded:smollm2-135m")))
@@ -170,7 +170,7 @@ async def test_the_smallest_window_at_the_table_is_the_room_for_all(places: Plac
             await desk.meetings.draft(Agenda("What is this?", narrow, files=("long.md",)))
 
 
-async def test_seats_are_told_which_checks_they_may_ask_for(places: Places, workspace: Path) -> None:
+async def test_seats_see_which_checks_they_may_request(places: Places, workspace: Path) -> None:
     write(workspace, {"s.json": '{"turns": []}'})
     places.config.mkdir(parents=True)
     places.user_config.write_text('[checks]\ntests = ["pytest", "-q"]\nlint = ["ruff", "check"]\n')
@@ -182,7 +182,7 @@ async def test_seats_are_told_which_checks_they_may_ask_for(places: Places, work
     assert b"Checks you may ask for by name, and no others: tests, lint." in about
 
 
-async def test_the_workspace_is_left_as_it_was(workspace: Path) -> None:
+async def test_gathering_context_does_not_change_the_workspace(workspace: Path) -> None:
     repository(workspace, FILES)
     for name in FILES:
         os.utime(workspace / name, (1, 1))  # git would like to write down that these are still the same
@@ -210,7 +210,7 @@ async def test_the_workspace_is_left_as_it_was(workspace: Path) -> None:
         ("core.hooksPath", "."),
     ],
 )
-async def test_no_program_that_a_repository_names_is_run(workspace: Path, setting: str, value: str) -> None:
+async def test_no_program_named_by_a_repository_is_run(workspace: Path, setting: str, value: str) -> None:
     mark = workspace / "ran"
     repository(workspace, {**FILES, ".gitattributes": "*.py diff=evil filter=evil\n*.md filter=a=b\n"})
     program = workspace / "evil"
@@ -226,7 +226,7 @@ async def test_no_program_that_a_repository_names_is_run(workspace: Path, settin
     assert not mark.exists()
 
 
-def test_a_repository_that_lies_elsewhere_is_not_believed(workspace: Path, tmp_path: Path) -> None:
+def test_a_git_folder_that_points_elsewhere_is_not_followed(workspace: Path, tmp_path: Path) -> None:
     other = repository(tmp_path / "other", {"private.txt": "of another project\n"})
     (workspace / ".git").rmdir()
     (workspace / ".git").write_text(f"gitdir: {other}/.git\n")
@@ -246,7 +246,7 @@ def test_a_repository_that_lies_elsewhere_is_not_believed(workspace: Path, tmp_p
         assert not asked.repository
 
 
-def test_a_linked_worktree_and_a_submodule_are_repositories_of_their_own(tmp_path: Path) -> None:
+def test_a_linked_worktree_and_a_submodule_are_read_as_repositories(tmp_path: Path) -> None:
     main = repository(tmp_path / "main", FILES)
     git(main, "worktree", "add", "-q", str(tmp_path / "linked"))
     git(main, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(main), "inner")
@@ -256,7 +256,7 @@ def test_a_linked_worktree_and_a_submodule_are_repositories_of_their_own(tmp_pat
             assert "src/cart.py" in asked.files()
 
 
-async def test_without_git_the_project_is_not_shown_and_the_reason_is_told(
+async def test_without_git_the_project_is_not_shown_and_the_reason_is_given(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(workspace, FILES)
@@ -266,5 +266,5 @@ async def test_without_git_the_project_is_not_shown_and_the_reason_is_told(
     assert "Git is not installed" in gathered.notices[0]
 
 
-def test_a_charter_of_an_older_record_has_nothing_to_tell() -> None:
+def test_a_charter_of_an_older_record_has_no_context_report() -> None:
     assert Charter("Q", SCRIPTED, "council", 1).notices == ()

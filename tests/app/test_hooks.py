@@ -73,7 +73,7 @@ def write(path: Path, text: str) -> None:
 
 
 @pytest.mark.feature("S4.99", "S4.100")
-async def test_a_program_is_told_when_a_debate_starts_and_when_its_seats_agree(
+async def test_a_hook_runs_when_a_debate_starts_and_when_its_seats_agree(
     places: Places, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "not-a-real-key")
@@ -93,7 +93,7 @@ async def test_a_program_is_told_when_a_debate_starts_and_when_its_seats_agree(
 
 
 @pytest.mark.feature("S4.101")
-async def test_a_program_is_told_when_the_decision_has_been_carried_out(
+async def test_a_hook_runs_when_the_decision_has_been_carried_out(
     places: Places, workspace: Path, tmp_path: Path
 ) -> None:
     async def carried_out(table: Table) -> Decision:
@@ -110,7 +110,7 @@ async def test_a_program_is_told_when_the_decision_has_been_carried_out(
     assert [(it["hook"], it["session"]) for it in await listener.heard(1)] == [("execution_complete", session)]
 
 
-async def test_a_meeting_taken_up_again_tells_nothing_twice(places: Places, workspace: Path, tmp_path: Path) -> None:
+async def test_a_resumed_meeting_runs_no_hook_twice(places: Places, workspace: Path, tmp_path: Path) -> None:
     listener = Listener(tmp_path)
     write(places.user_config, listener.toml(*HOOKS))
     async with await Roundtable.open(workspace, places) as desk:
@@ -121,7 +121,7 @@ async def test_a_meeting_taken_up_again_tells_nothing_twice(places: Places, work
     assert len(await listener.heard(2)) == 2
 
 
-async def test_a_program_that_fails_or_never_ends_leaves_the_meeting_as_it_is(
+async def test_a_hook_that_fails_or_never_ends_does_not_affect_the_meeting(
     places: Places, workspace: Path, tmp_path: Path
 ) -> None:
     endless = Listener(tmp_path, f"{LISTENER}\nimport time\ntime.sleep(600)")
@@ -136,7 +136,7 @@ async def test_a_program_that_fails_or_never_ends_leaves_the_meeting_as_it_is(
     assert trouble.startswith("The hook consensus_reached failed: /no/such/program cannot be started (No such file")
 
 
-def test_at_the_terminal_a_failed_hook_is_one_note(tmp_path: Path) -> None:
+def test_a_failed_hook_prints_one_note_at_the_terminal(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     seats = cli.script(a=council_seat("Yes"), b=council_seat("Yes"))
     write(cli.home / "config.toml", "[hooks]\ndebate_started = ['sh', '-c', 'exit 3']\n")
@@ -145,7 +145,7 @@ def test_at_the_terminal_a_failed_hook_is_one_note(tmp_path: Path) -> None:
     assert "The hook debate_started failed: sh ended with 3." in told.stderr
 
 
-async def test_a_cloned_workspace_starts_no_program_before_it_is_trusted(
+async def test_hooks_of_a_cloned_workspace_do_not_run_before_it_is_trusted(
     places: Places, workspace: Path, tmp_path: Path
 ) -> None:
     listener = Listener(tmp_path)

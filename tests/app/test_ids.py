@@ -37,7 +37,7 @@ def test_a_slug_keeps_the_words_of_the_question_in_any_script(question: str, slu
 @given(st.text(max_size=300))
 @example("数据库" * 100)
 @example("a" * 66 + "é" + "数" * 9)
-def test_a_slug_is_bounded_and_names_a_folder(question: str) -> None:
+def test_a_slug_is_short_and_valid_as_a_folder_name(question: str) -> None:
     slug = make_session_slug(question, DAY)
     assert len(slug.encode()) <= 80
     assert not slug.endswith("-")
@@ -46,6 +46,6 @@ def test_a_slug_is_bounded_and_names_a_folder(question: str) -> None:
 
 
 @pytest.mark.parametrize("slug", ["", "-a", "..", "a/b", "a b", "数\u202e", "a" * 101, "数" * 40, "README"])
-def test_what_is_no_name_for_a_folder_is_none(slug: str) -> None:
+def test_a_text_that_is_no_folder_name_is_not_a_slug(slug: str) -> None:
     opened = SessionOpened(Charter("Which?", (), "council", 1, slug=slug))
     assert session_folder_name(Session.fold("s1", [Recorded(1, f"{DAY}T00:00:00.000000Z", "s1", opened)])) == "s1"

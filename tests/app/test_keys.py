@@ -46,7 +46,7 @@ def person(places: Places, text: str) -> None:
 
 
 @pytest.mark.feature("S4.105")
-def test_a_key_comes_back_and_is_nowhere_in_the_clear(places: Places, vault: Vault) -> None:
+def test_a_stored_key_can_be_read_back_and_is_never_in_plain_text(places: Places, vault: Vault) -> None:
     assert vault.put("OPENAI_API_KEY", KEY).place == "file"
     assert Vault(places.secrets, places.seal).get("OPENAI_API_KEY") == KEY
     assert vault.get("OTHER") is None
@@ -56,7 +56,7 @@ def test_a_key_comes_back_and_is_nowhere_in_the_clear(places: Places, vault: Vau
     assert places.seal.parent != places.secrets.parent
 
 
-def test_a_newer_key_takes_the_place_of_the_older(vault: Vault) -> None:
+def test_a_new_key_replaces_the_stored_one(vault: Vault) -> None:
     vault.put("LAB", "the-first-key-of-the-lab")
     vault.put("OTHER", "another")
     vault.put("LAB", KEY)
@@ -66,7 +66,7 @@ def test_a_newer_key_takes_the_place_of_the_older(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize("which", ["secrets", "seal"])
-def test_a_file_that_others_can_read_is_refused_with_the_command_that_mends_it(
+def test_a_key_file_that_others_can_read_is_refused_with_the_command_that_fixes_it(
     places: Places, vault: Vault, which: str
 ) -> None:
     vault.put("LAB", KEY)
@@ -80,7 +80,7 @@ def test_a_file_that_others_can_read_is_refused_with_the_command_that_mends_it(
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b'{"v": 2, "keys": {}}', b'{"v": 1, "keys": {"a": 3}}', b"\xff\xfe"])
-def test_a_damaged_file_is_told_and_left_alone(places: Places, vault: Vault, damage: bytes) -> None:
+def test_a_damaged_key_file_is_reported_and_left_alone(places: Places, vault: Vault, damage: bytes) -> None:
     vault.put("LAB", KEY)
     places.secrets.write_bytes(damage)
     for attempt in (lambda: vault.get("LAB"), lambda: vault.put("NEW", KEY), lambda: vault.remove("LAB")):
@@ -90,7 +90,7 @@ def test_a_damaged_file_is_told_and_left_alone(places: Places, vault: Vault, dam
     assert places.secrets.read_bytes() == damage
 
 
-def test_a_lost_seal_loses_nothing(places: Places, vault: Vault) -> None:
+def test_a_missing_seal_does_not_delete_the_stored_keys(places: Places, vault: Vault) -> None:
     vault.put("LAB", KEY)
     seal = places.seal.read_bytes()
     places.seal.unlink()
@@ -105,7 +105,7 @@ def test_a_lost_seal_loses_nothing(places: Places, vault: Vault) -> None:
     assert vault.get("LAB") == KEY
 
 
-def test_a_lost_seal_can_be_given_up(places: Places, vault: Vault) -> None:
+def test_keys_without_their_seal_can_be_deleted(places: Places, vault: Vault) -> None:
     vault.put("LAB", KEY)
     places.seal.unlink()
     assert vault.remove("LAB") is not None
@@ -114,7 +114,7 @@ def test_a_lost_seal_can_be_given_up(places: Places, vault: Vault) -> None:
 
 
 @pytest.mark.parametrize("seal", [b"nonsense", b"A" * 43 + b"="])
-def test_a_wrong_seal_is_told(places: Places, vault: Vault, seal: bytes) -> None:
+def test_a_wrong_seal_is_reported(places: Places, vault: Vault, seal: bytes) -> None:
     vault.put("LAB", KEY)
     places.seal.write_bytes(seal)
     with pytest.raises(ConfigError) as caught:
@@ -122,7 +122,7 @@ def test_a_wrong_seal_is_told(places: Places, vault: Vault, seal: bytes) -> None
     assert str(places.seal) in caught.value.message
 
 
-def test_two_processes_that_store_at_once_both_succeed(places: Places, vault: Vault) -> None:
+def test_two_processes_can_store_keys_at_the_same_time(places: Places, vault: Vault) -> None:
     program = (
         "import sys; from pathlib import Path; from roundtable.app.settings.vault import Vault\n"
         "vault = Vault(Path(sys.argv[1]), Path(sys.argv[2]))\n"
@@ -138,7 +138,7 @@ def test_two_processes_that_store_at_once_both_succeed(places: Places, vault: Va
 # --- who is asked for a key, and in which order ---------------------------------------------------
 
 
-async def test_the_environment_comes_before_what_is_stored(
+async def test_a_key_in_the_environment_overrides_the_stored_key(
     places: Places, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_key(places, workspace, "openai", KEY)
@@ -161,7 +161,7 @@ async def test_a_stored_key_makes_a_voice_and_is_redacted_from_the_start(places:
         assert not isinstance(desk.parts.voices.find("lab:alpha"), Fault)
 
 
-async def test_a_path_is_no_secret_whatever_the_variable_is_called(
+async def test_a_path_in_a_key_variable_is_not_redacted(
     places: Places, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = f"{workspace}/api2"
@@ -175,7 +175,7 @@ async def test_a_path_is_no_secret_whatever_the_variable_is_called(
         assert desk.redactor.redact(key) == "[redacted:known-key]"
 
 
-async def test_a_store_that_cannot_be_used_is_a_fault_of_the_voice(places: Places, workspace: Path) -> None:
+async def test_an_unusable_key_store_is_a_fault_of_the_voice(places: Places, workspace: Path) -> None:
     person(places, LAB)
     store_key(places, workspace, "lab", KEY)
     places.seal.unlink()
@@ -218,7 +218,7 @@ async def test_a_header_may_name_a_stored_key(places: Places, workspace: Path) -
         ("my-own.key", "my-own.key"),
     ],
 )
-def test_a_key_is_stored_under_the_name_that_is_looked_for(
+def test_a_key_is_stored_under_the_name_its_endpoint_reads(
     places: Places, workspace: Path, given: str, name: str
 ) -> None:
     person(places, LAB)
@@ -226,7 +226,7 @@ def test_a_key_is_stored_under_the_name_that_is_looked_for(
 
 
 @pytest.mark.parametrize("given", [KEY, "ollama", "", "two words", "-x", "../x"])
-def test_what_is_no_name_is_refused_and_a_key_is_not_repeated(places: Places, workspace: Path, given: str) -> None:
+def test_an_invalid_key_name_is_refused_and_never_repeated(places: Places, workspace: Path, given: str) -> None:
     with pytest.raises(UsageError) as caught:
         resolve_key_name(places, workspace, given)
     assert KEY not in caught.value.message + caught.value.help
@@ -239,14 +239,14 @@ def test_what_is_no_name_is_refused_and_a_key_is_not_repeated(places: Places, wo
         *("A" * 200_000, f"XAI_API_KEY={KEY}"),
     ],
 )
-def test_what_is_no_key_is_not_stored(places: Places, workspace: Path, key: str) -> None:
+def test_a_value_that_is_not_a_key_is_not_stored(places: Places, workspace: Path, key: str) -> None:
     with pytest.raises(UsageError):
         store_key(places, workspace, "openai", key)
     assert list_keys(places, workspace) == []
 
 
 @pytest.mark.parametrize("form", ['"{}"', "'{}'", "OPENAI_API_KEY={}", ' export OPENAI_API_KEY = "{}"\n', "`{}` "])
-def test_a_key_is_stored_without_what_was_copied_along(
+def test_quotes_and_prefixes_copied_with_a_key_are_not_stored(
     places: Places, workspace: Path, vault: Vault, form: str
 ) -> None:
     for key in (KEY, "ABCDEFGHIJKLMNOP1234==", "Od/d+Key=x"):
@@ -254,7 +254,7 @@ def test_a_key_is_stored_without_what_was_copied_along(
         assert vault.get("OPENAI_API_KEY") == key
 
 
-def test_the_list_says_where_each_key_is_and_who_uses_it(
+def test_the_key_list_shows_where_each_key_is_and_which_voices_use_it(
     places: Places, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_key(places, workspace, "openai", KEY)
@@ -309,21 +309,23 @@ def test_a_key_in_a_config_file_is_refused_with_the_command_that_stores_it(
     assert token(32) not in said
 
 
-def test_a_refused_config_does_not_keep_anybody_from_storing_the_key(places: Places, workspace: Path) -> None:
+def test_a_refused_config_does_not_prevent_storing_the_key(places: Places, workspace: Path) -> None:
     person(places, ENDPOINT + f'key = "{KEY}"')
     assert store_key(places, workspace, "LAB_2_KEY", KEY)[0].name == "LAB_2_KEY"
 
 
 @pytest.mark.parametrize("key", ["env:LAB_KEY", "${LAB_KEY}", "secret:OPENAIPRODUCTION2024KEY", "none"])
 @pytest.mark.feature("S4.61", "S4.63")
-def test_a_config_file_may_name_keys_and_be_read_by_anybody(places: Places, workspace: Path, key: str) -> None:
+def test_a_config_file_that_only_names_keys_may_be_readable_by_everybody(
+    places: Places, workspace: Path, key: str
+) -> None:
     person(places, ENDPOINT + f'key = "{key}"\nheaders = {{ Authorization = "Bearer ${{LAB_KEY}}" }}')
     places.user_config.chmod(0o644)
     assert "lab-2" in config.load_settings(places, workspace).config.endpoints
 
 
 @pytest.mark.parametrize("key", ["${LAB_KEY", "$LAB_KEY", "env:", "secret:"])
-def test_a_name_that_cannot_be_read_is_not_taken_for_a_key(places: Places, workspace: Path, key: str) -> None:
+def test_a_malformed_key_reference_is_not_used_as_a_key(places: Places, workspace: Path, key: str) -> None:
     person(places, ENDPOINT + f'key = "{key}"')
     with pytest.raises(ConfigError) as caught:
         config.load_settings(places, workspace)
@@ -339,6 +341,8 @@ def test_a_name_that_cannot_be_read_is_not_taken_for_a_key(places: Places, works
         ENDPOINT.replace("127", "me:${LAB_KEY}@127"),
     ],
 )
-def test_what_only_looks_random_may_stay(places: Places, workspace: Path, text: str) -> None:
+def test_random_looking_text_that_is_not_a_key_is_allowed_in_a_config(
+    places: Places, workspace: Path, text: str
+) -> None:
     person(places, text)
     assert "lab-2" in config.load_settings(places, workspace).config.endpoints

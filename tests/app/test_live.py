@@ -11,7 +11,7 @@ from roundtable.app.runs.live_socket import LiveServer
 from roundtable.engine.feed import Feed
 
 
-async def test_who_leaves_while_the_socket_is_being_made_leaves_none_behind(tmp_path: Path) -> None:
+async def test_cancelling_during_setup_leaves_no_live_socket(tmp_path: Path) -> None:
     path = tmp_path / "live" / "s.sock"
     server = LiveServer(path, "s", Feed())
     with warnings.catch_warnings(record=True) as told:

@@ -36,7 +36,7 @@ DRAFT = (
 )
 
 
-async def test_the_program_comes_before_its_settings_and_tests_and_what_may_not_be_shown_says_why(
+async def test_program_files_come_before_settings_and_tests_and_refused_files_have_a_reason(
     tmp_path: Path,
 ) -> None:
     repository(tmp_path / "code", HERE)
@@ -60,7 +60,7 @@ async def test_the_program_comes_before_its_settings_and_tests_and_what_may_not_
     }
 
 
-def test_what_a_later_draft_changes_is_told_by_what_the_earlier_one_left() -> None:
+def test_the_changes_of_a_later_draft_are_computed_against_the_earlier_draft() -> None:
     first = (DraftFile("a.py", b"1", b"2"), DraftFile("b.py", None, b"new"), DraftFile("c.py", b"c", b"changed"))
     later = (DraftFile("a.py", b"1", b"3"), DraftFile("b.py", None, b"new"), DraftFile("d.py", None, b"d"))
     assert diff_drafts(first, later) == (
@@ -72,7 +72,7 @@ def test_what_a_later_draft_changes_is_told_by_what_the_earlier_one_left() -> No
     assert diff_drafts((), later) == later
 
 
-def test_a_project_from_nothing_hangs_on_no_repository_above(tmp_path: Path) -> None:
+def test_a_new_project_ignores_a_repository_above_its_folder(tmp_path: Path) -> None:
     """Some have a repository in their home that ignores everything but a few files."""
     git(tmp_path, "init", "-q")
     (tmp_path / ".gitignore").write_text("*\n")

@@ -69,14 +69,14 @@ def names(shown: ProjectListed) -> list[str]:
     return [it.name for it in shown.items]
 
 
-async def test_a_window_that_has_room_for_all_files_is_shown_all_of_them_and_no_map(desk: Roundtable) -> None:
+async def test_a_project_that_fits_the_context_window_is_shown_whole_and_without_a_map(desk: Roundtable) -> None:
     shown = await listed(desk, "lab:large")
     assert sorted(names(shown)) == sorted(it for it in FILES if it != ".env")
     assert (shown.left, shown.map) == ((), None)
     assert list(shown.refused) == [".env"]
 
 
-async def test_of_a_project_that_is_too_large_the_rest_is_named_and_mapped_and_all_of_it_fits(desk: Roundtable) -> None:
+async def test_files_of_a_project_that_is_too_large_are_named_and_mapped_within_the_window(desk: Roundtable) -> None:
     shown = await listed(desk, "lab:small")
     assert sorted((*names(shown), *shown.left)) == sorted(it for it in FILES if it != ".env"), "every file is told of"
     assert "app/whole.py" in shown.left, "it alone is larger than the window"
@@ -88,7 +88,7 @@ async def test_of_a_project_that_is_too_large_the_rest_is_named_and_mapped_and_a
     assert 0 < size < (8_000 - 1_000 - 2_000) * BYTES_PER_TOKEN
 
 
-async def test_what_the_question_and_the_decisions_are_about_comes_first(desk: Roundtable) -> None:
+async def test_files_that_match_the_question_and_the_decisions_come_first(desk: Roundtable) -> None:
     assert "app/ledger.py" not in names(await listed(desk, "lab:small", "Mend zulu, alpha and charge."))
     assert "app/ledger.py" in names(await listed(desk, "lab:small", "Every entry is late."))
     assert "app/ledger.py" in names(
@@ -96,13 +96,13 @@ async def test_what_the_question_and_the_decisions_are_about_comes_first(desk: R
     )
 
 
-async def test_where_words_say_the_same_the_program_comes_before_its_tests(desk: Roundtable) -> None:
+async def test_program_files_come_before_equally_relevant_tests(desk: Roundtable) -> None:
     shown = names(await listed(desk, "lab:small"))
     assert "app/alpha.py" in shown
     assert "test/alpha.py" not in shown
 
 
-async def test_a_window_without_room_for_any_file_still_learns_their_names(desk: Roundtable) -> None:
+async def test_a_context_window_too_small_for_any_file_still_gets_the_file_names(desk: Roundtable) -> None:
     shown = await listed(desk, "lab:tiny")
     assert (shown.items, shown.map) == ((), None)
     assert len(shown.left) == len(FILES) - 1

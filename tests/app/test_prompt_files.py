@@ -24,7 +24,7 @@ def test_every_prompt_of_a_shipped_meeting_is_tracked_by_git(meeting: str) -> No
     assert {f"{folder}/{name}.md" for name in MEETINGS[meeting].templates} <= set(tracked)
 
 
-def test_a_shipped_prompt_that_is_not_there_is_named_with_what_to_do() -> None:
+def test_a_missing_shipped_prompt_is_reported_with_what_to_do() -> None:
     rules = msgspec.structs.replace(MEETINGS["build"], templates=("system", "lost"))
     with pytest.raises(RoundtableError, match="lacks the prompt lost of the meeting build") as raised:
         load_meeting_prompts(rules, {}, (), "en")

@@ -73,7 +73,7 @@ async def test_a_paid_session_stays_within_its_quote(lab: Roundtable) -> None:
     assert (quoted.unpriced, quoted.plans, quoted.notices) == ((), (), ())
 
 
-async def test_a_dispute_to_the_end_stays_within_its_quote(desk: Roundtable, workspace: Path) -> None:
+async def test_a_session_with_a_full_debate_stays_within_its_quote(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, DISPUTE)
     quoted, session = await held(desk, agenda(seed=7))
     total = summarize_costs(await desk.sessions.get(session)).total
@@ -83,7 +83,7 @@ async def test_a_dispute_to_the_end_stays_within_its_quote(desk: Roundtable, wor
     assert (quoted.usd.most, quoted.unpriced) == (0, ())
 
 
-async def test_prompts_grow_in_the_quote_as_they_do_in_the_meeting(desk: Roundtable, workspace: Path) -> None:
+async def test_the_quoted_prompts_grow_as_they_do_in_the_meeting(desk: Roundtable, workspace: Path) -> None:
     essay = "An answer is usually longer than a few words, and everybody reads it again in the next round. " * 12
     opposed = ratings(A="opposed", B="opposed", C="opposed")
     talk = {
@@ -101,7 +101,7 @@ async def test_prompts_grow_in_the_quote_as_they_do_in_the_meeting(desk: Roundta
     assert sum(seat.input_tokens.likely for seat in measured.seats) == pytest.approx(sent, rel=0.15)
 
 
-async def test_overhead_and_answers_are_measured_on_this_machine(lab: Roundtable) -> None:
+async def test_the_quote_uses_overhead_and_answer_lengths_measured_on_this_machine(lab: Roundtable) -> None:
     before = (await lab.meetings.quote(paid(PAID))).seats[0]
     await held(lab, paid(PAID))
     after = (await lab.meetings.quote(paid(PAID))).seats[0]
@@ -112,13 +112,13 @@ async def test_overhead_and_answers_are_measured_on_this_machine(lab: Roundtable
     assert after.seconds is not None
 
 
-async def test_options_need_no_ballot_and_limits_cut_the_plan(lab: Roundtable) -> None:
+async def test_options_and_limits_reduce_the_quoted_calls(lab: Roundtable) -> None:
     assert (await lab.meetings.quote(paid(PAID, options=("REST", "GraphQL")))).calls.likely == 6
     assert (await lab.meetings.quote(paid(PAID, settings={"rounds": 0}))).calls.most == 12
     assert (await lab.meetings.quote(paid(PAID, limits=Limits(rounds=1)))).calls.most == 6
 
 
-async def test_the_most_is_the_dearest_of_a_chain(lab: Roundtable) -> None:
+async def test_the_quoted_maximum_is_the_most_expensive_voice_of_a_chain(lab: Roundtable) -> None:
     alone = await lab.meetings.quote(paid(PAID))
     chained = await lab.meetings.quote(paid("script:table.json", PAID))
     assert chained.usd.likely == 0
@@ -126,7 +126,9 @@ async def test_the_most_is_the_dearest_of_a_chain(lab: Roundtable) -> None:
     assert chained.seats[0].paid == "free"
 
 
-async def test_seats_on_a_plan_are_said_as_such(lab: Roundtable, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_seats_on_a_subscription_are_marked_in_the_quote(
+    lab: Roundtable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     seats = (Seat("claude", ("cli:claude",)), Seat("gpt", (PAID,)))
@@ -142,7 +144,7 @@ async def test_seats_on_a_plan_are_said_as_such(lab: Roundtable, monkeypatch: py
     assert charter.limits.budget_usd == 0
 
 
-async def test_a_budget_is_told_what_it_cannot_hold_and_cannot_see(lab: Roundtable) -> None:
+async def test_the_quote_warns_about_a_budget_that_is_too_small_or_misses_unknown_prices(lab: Roundtable) -> None:
     quoted = await lab.meetings.quote(paid(PAID, "dim:alpha", limits=Limits(budget_usd=0.0001, budget_tokens=10)))
     assert quoted.unpriced == ("dim:alpha",)
     money, tokens, unseen = quoted.notices
@@ -151,14 +153,14 @@ async def test_a_budget_is_told_what_it_cannot_hold_and_cannot_see(lab: Roundtab
     assert unseen == "The budget cannot see what dim:alpha costs: the price is not known."
 
 
-async def test_a_budget_between_the_likely_and_the_most_may_hold(lab: Roundtable) -> None:
+async def test_the_quote_says_that_a_budget_below_its_maximum_may_suffice(lab: Roundtable) -> None:
     quoted = await lab.meetings.quote(paid(PAID))
     money, tokens = (quoted.usd.likely or 0) * 1.1, round(quoted.tokens.likely * 1.1)
     notices = (await lab.meetings.quote(paid(PAID, limits=Limits(budget_usd=money, budget_tokens=tokens)))).notices
     assert [notice.partition(" more than")[0] for notice in notices] == ["At most it costs", "At most it takes"]
 
 
-async def test_an_unknown_price_is_not_nothing(lab: Roundtable, workspace: Path) -> None:
+async def test_an_unknown_price_is_not_quoted_as_zero(lab: Roundtable, workspace: Path) -> None:
     write_script(workspace, AGREE)
     unknown = await lab.meetings.quote(paid("dim:alpha"))
     assert (unknown.usd, unknown.seats[0].usd) == (MoneyRange(None, None), MoneyRange(None, None))
@@ -173,14 +175,14 @@ async def test_an_unknown_price_is_not_nothing(lab: Roundtable, workspace: Path)
     assert quote_sentence(dear_at_last).startswith("At most $")
 
 
-async def test_a_quote_says_who_cannot_speak(lab: Roundtable) -> None:
+async def test_a_quote_names_seats_that_cannot_speak(lab: Roundtable) -> None:
     seats = (Seat("claude", (PAID,)), Seat("gpt", ("nosuch:foo",)), Seat("gemini", ("nosuch:foo", PAID)))
     claude, gpt, gemini = (await lab.meetings.quote(Agenda("REST or GraphQL?", seats))).seats
     assert gpt.cannot_speak.startswith("There is no endpoint called `nosuch`.")
     assert (claude.cannot_speak, gemini.cannot_speak) == ("", "")
 
 
-async def test_models_that_think_are_expected_to(lab: Roundtable, server: FaultServer, places: Places) -> None:
+async def test_the_quote_includes_thinking_tokens(lab: Roundtable, server: FaultServer, places: Places) -> None:
     with places.user_config.open("a") as config:
         config.write(
             f'[endpoints.deep]\nbase_url = "{server.root}"\ndialect = "anthropic"\nprices = "anthropic"\n'
@@ -193,7 +195,9 @@ async def test_models_that_think_are_expected_to(lab: Roundtable, server: FaultS
     assert deep.input_tokens.likely == plain.input_tokens.likely
 
 
-async def test_money_stops_a_paid_meeting_after_the_round_that_spent_it(lab: Roundtable, workspace: Path) -> None:
+async def test_a_money_budget_stops_a_meeting_after_the_round_that_exceeded_it(
+    lab: Roundtable, workspace: Path
+) -> None:
     write_script(workspace, {"turns": [{"text": answer("Use GraphQL")}]})
     seats = (Seat("claude", (PAID,)), Seat("gpt", ("script:table.json",)))
     limits = Limits(retries=0, budget_usd=0.000001)
@@ -206,7 +210,7 @@ async def test_money_stops_a_paid_meeting_after_the_round_that_spent_it(lab: Rou
     assert state.spent.cost_usd == summarize_costs(state).seats[0].used.cost_usd
 
 
-async def test_a_budget_of_nothing_is_for_those_who_cost_nothing(lab: Roundtable, workspace: Path) -> None:
+async def test_a_budget_of_zero_allows_only_free_seats(lab: Roundtable, workspace: Path) -> None:
     write_script(workspace, AGREE)
     session = await lab.meetings.open(agenda(limits=Limits(retries=0, budget_usd=0)))
     assert (await lab.meetings.run(session)).outcome is Outcome.REACHED

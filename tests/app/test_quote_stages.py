@@ -90,7 +90,7 @@ def within(quoted: MeetingQuote, session: Session) -> None:
         assert row.used.output_tokens <= said.output_tokens.most
 
 
-async def test_seven_stages_that_all_go_wrong_stay_within_their_quote(tmp_path: Path) -> None:
+async def test_seven_stages_in_which_everything_fails_stay_within_their_quote(tmp_path: Path) -> None:
     await sandbox()
     judged = {
         "requirements/*": OPEN,
@@ -148,7 +148,7 @@ FOUND_EVERYWHERE = [
 
 
 @pytest.mark.parametrize("turns", [[FOUND_NOTHING], FOUND_EVERYWHERE], ids=["nothing", "everything"])
-async def test_a_review_of_120_files_comes_to_what_was_quoted(tmp_path: Path, turns: list[dict[str, Any]]) -> None:
+async def test_a_review_of_120_files_costs_what_was_quoted(tmp_path: Path, turns: list[dict[str, Any]]) -> None:
     files = {f"shop/part_{number}.py": module(number) for number in range(120)}
     folder = repository(tmp_path / "big", files)
     review = next(it for it in load_shipped_stages().stages if it.kind == "review")
@@ -166,7 +166,7 @@ async def test_a_review_of_120_files_comes_to_what_was_quoted(tmp_path: Path, tu
         assert asked == {"chunk": len(cut.chunks), "judge": 2, "look": 1, "fix": len(cut.chunks)}
 
 
-async def test_what_a_stage_reads_of_a_project_is_quoted_with_it(tmp_path: Path) -> None:
+async def test_the_project_files_that_a_stage_reads_are_quoted(tmp_path: Path) -> None:
     review = next(it for it in load_shipped_stages().stages if it.kind == "review")
     table = seats(tmp_path, [FOUND_NOTHING])
     quotes: list[MeetingQuote] = []
@@ -188,7 +188,7 @@ context = { large = 200_000, small = 12_000 }
 """
 
 
-async def test_windows_that_are_known_say_how_many_parts_there_are_and_how_long_a_prompt_can_be(tmp_path: Path) -> None:
+async def test_known_context_windows_bound_the_quoted_parts_and_prompts(tmp_path: Path) -> None:
     places = Places(tmp_path / "home", tmp_path / "home")
     places.config.mkdir(parents=True)
     places.user_config.write_text(WINDOWS)
@@ -206,9 +206,7 @@ async def test_windows_that_are_known_say_how_many_parts_there_are_and_how_long_
 
 
 @pytest.mark.parametrize("meeting", ["build", "sdlc"])
-async def test_a_quote_is_for_the_form_in_which_the_files_of_the_project_are_to_be_written(
-    tmp_path: Path, meeting: str
-) -> None:
+async def test_a_quote_includes_the_instructions_for_the_expected_file_format(tmp_path: Path, meeting: str) -> None:
     table, quotes = seats(tmp_path, []), list[MeetingQuote]()
     stages = tuple(it for it in load_shipped_stages().stages if it.name == "development")
     for size in (LONG_FILE_BYTES, LONG_FILE_BYTES + 1):

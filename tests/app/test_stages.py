@@ -53,12 +53,12 @@ def test_the_seven_stages_have_their_order_roles_and_budgets(desk: Roundtable) -
         ("no-docker", ["requirements", "architecture", "development", "code-review", "qa"]),
     ],
 )
-def test_there_are_lighter_ways_through_them(desk: Roundtable, way: str, held: list[str]) -> None:
+def test_shorter_stage_lists_are_shipped(desk: Roundtable, way: str, held: list[str]) -> None:
     assert names(desk.meetings.find_stages(way)) == held
 
 
 @pytest.mark.feature("S0.145")
-def test_every_stage_has_three_rounds_unless_the_person_says_otherwise() -> None:
+def test_every_stage_has_three_rounds_by_default() -> None:
     assert {it.rounds for it in load_shipped_stages().stages} == {3}
     told = apply_stage_options(load_shipped_stages().stages, StageOptions(rounds={"": 2, "qa": 5}))
     assert {it.name: it.rounds for it in told} == {**dict.fromkeys(SEVEN, 2), "qa": 5}
@@ -67,7 +67,7 @@ def test_every_stage_has_three_rounds_unless_the_person_says_otherwise() -> None
 
 
 @pytest.mark.feature("S0.10", "S0.11", "S0.51")
-def test_stages_are_switched_off_and_instructed_before_the_start() -> None:
+def test_stages_can_be_switched_off_and_instructed_before_the_start() -> None:
     told = apply_stage_options(
         load_shipped_stages().stages,
         StageOptions(skip=("qa", "devops"), instructions={"architecture": "No framework."}),
@@ -80,7 +80,7 @@ def test_stages_are_switched_off_and_instructed_before_the_start() -> None:
     ) == ["development"]
 
 
-def test_who_judges_and_how_they_speak_is_said_for_one_stage_or_for_all() -> None:
+def test_the_judge_and_the_speaking_order_are_set_for_one_stage_or_all() -> None:
     told = apply_stage_options(
         load_shipped_stages().stages, StageOptions(judge={"": "ada", "qa": "bob"}, speaking="sequential")
     )
@@ -88,7 +88,7 @@ def test_who_judges_and_how_they_speak_is_said_for_one_stage_or_for_all() -> Non
     assert {it.speaking for it in told} == {"sequential"}
 
 
-def test_a_stage_that_is_not_there_is_named_with_the_nearest() -> None:
+def test_an_unknown_stage_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(UsageError, match="no stage architektur here") as wrong:
         apply_stage_options(load_shipped_stages().stages, StageOptions(instructions={"architektur": "No framework."}))
     assert wrong.value.help.startswith("Did you mean `architecture`?")
@@ -117,7 +117,7 @@ def own(name: str) -> str:
     return f'[[stages]]\nname = "{name}"\n{OWN[OWN.index("title = ") :]}'
 
 
-def test_a_list_of_ones_own_says_what_is_different_and_adds_its_own_stages(desk: Roundtable, tmp_path: Path) -> None:
+def test_a_persons_own_stage_list_changes_shipped_stages_and_adds_new_ones(desk: Roundtable, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(OWN)
     first, second = desk.meetings.find_stages(str(tmp_path / "mine.toml"))
     assert (first.name, first.role, first.instructions) == (
@@ -149,14 +149,14 @@ def test_a_list_of_ones_own_says_what_is_different_and_adds_its_own_stages(desk:
         ("[[stages]\n", "mine.toml is not valid TOML"),
     ],
 )
-def test_a_list_that_cannot_be_read_is_refused_with_the_place(text: str, wrong: str) -> None:
+def test_an_invalid_stage_list_is_refused_with_the_place(text: str, wrong: str) -> None:
     with pytest.raises(ConfigError) as refused:
         parse_stage_list(text, "mine.toml")
     assert wrong in refused.value.message
     assert refused.value.help
 
 
-def test_what_lies_in_a_folder_never_stands_in_for_a_name(
+def test_a_file_in_the_current_folder_never_replaces_a_stage_list_of_that_name(
     desk: Roundtable, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(workspace)
@@ -172,7 +172,7 @@ def test_what_lies_in_a_folder_never_stands_in_for_a_name(
     )
 
 
-def test_a_list_is_found_by_its_name_and_a_workspaces_own_only_once_it_is_trusted(
+def test_a_stage_list_is_found_by_name_and_needs_trust_in_a_workspace(
     desk: Roundtable, places: Places, workspace: Path
 ) -> None:
     with pytest.raises(NotFound, match="no list of stages audit") as unknown:
@@ -193,7 +193,7 @@ def test_a_list_is_found_by_its_name_and_a_workspaces_own_only_once_it_is_truste
     assert names(desk.meetings.find_stages("mine")) == ["requirements", "threats"]
 
 
-def test_the_list_in_the_docs_can_be_read() -> None:
+def test_the_stage_list_in_the_docs_can_be_read() -> None:
     page = (Path(__file__).parents[2] / "docs" / "sdlc.md").read_text()
     listed = parse_stage_list(page.partition("```toml\n")[2].partition("```")[0], "docs/sdlc.md")
     assert [(it.name, it.rounds, it.judge, it.speaking) for it in listed] == [
@@ -204,25 +204,25 @@ def test_the_list_in_the_docs_can_be_read() -> None:
     assert all(f"| `{name}` | {role} |" in page for name, (_, role, _, _) in SEVEN.items())
 
 
-async def test_who_asks_for_the_meeting_alone_gets_all_seven(desk: Roundtable) -> None:
+async def test_a_meeting_in_stages_without_a_list_has_all_seven(desk: Roundtable) -> None:
     assert names(charter_stages(await opened(desk, seats=SEATS))) == list(SEVEN)
 
 
-async def test_a_judge_must_sit_at_the_table(desk: Roundtable) -> None:
+async def test_the_judge_of_a_stage_must_be_a_seat_of_the_meeting(desk: Roundtable) -> None:
     stages = encode_stages(apply_stage_options(load_shipped_stages().stages, StageOptions(judge={"qa": "cora"})))
     with pytest.raises(UsageError, match="cora is to judge qa") as refused:
         await opened(desk, seats=SEATS, settings={"stages": stages})
     assert "ada, bob" in refused.value.help
 
 
-async def test_who_is_to_take_part_in_a_stage_must_sit_at_the_table(desk: Roundtable) -> None:
+async def test_the_participants_of_a_stage_must_be_seats_of_the_meeting(desk: Roundtable) -> None:
     listed = parse_stage_list('[[stages]]\nname = "qa"\nseats = ["ada", "cora"]\n', "mine.toml")
     with pytest.raises(UsageError, match="cora is to take part in qa and is not at the table") as refused:
         await opened(desk, seats=SEATS, settings={"stages": encode_stages(listed)})
     assert refused.value.help == "Name one of: ada, bob."
 
 
-async def test_there_is_room_for_every_round_of_every_stage_and_a_limit_that_somebody_set_stays(
+async def test_the_round_limit_allows_every_round_of_every_stage_unless_a_person_set_it(
     desk: Roundtable,
 ) -> None:
     spec = encode_stages(apply_stage_options(desk.meetings.find_stages("spec"), StageOptions()))
@@ -232,7 +232,7 @@ async def test_there_is_room_for_every_round_of_every_stage_and_a_limit_that_som
     assert (await opened(desk, seats=SEATS, limits=Limits(rounds=20))).limits.rounds == 20
 
 
-async def test_no_answer_is_asked_for_that_the_smallest_window_or_the_persons_limit_has_no_room_for(
+async def test_answer_lengths_respect_the_smallest_context_window_and_the_persons_limit(
     desk: Roundtable,
 ) -> None:
     small = Seat("eve", ("embedded:qwen2.5-coder-1.5b",))

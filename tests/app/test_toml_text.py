@@ -20,7 +20,7 @@ VALUES = st.recursive(
 
 
 @given(st.lists(NAMES, min_size=1, max_size=3), VALUES)
-def test_whatever_is_set_is_read_back_and_nothing_else_changes(path: list[str], value: Any) -> None:
+def test_a_written_setting_is_read_back_and_nothing_else_in_the_file_changes(path: list[str], value: Any) -> None:
     before = '# head\nkept = "yes" # really\n\n[other]\nlist = [1,\n2]\n'
     try:
         after = set_toml_setting(before, tuple(path), value, "file")

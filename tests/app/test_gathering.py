@@ -231,19 +231,19 @@ def test_a_git_folder_that_points_elsewhere_is_not_followed(workspace: Path, tmp
     (workspace / ".git").rmdir()
     (workspace / ".git").write_text(f"gitdir: {other}/.git\n")
     with open_git(workspace) as asked:
-        assert not asked.repository
+        assert not asked.has_repository
     (workspace / ".git").unlink()
     (workspace / ".git").symlink_to(other / ".git")
     with open_git(workspace) as asked:
-        assert not asked.repository
+        assert not asked.has_repository
     git(other, "config", "core.worktree", str(other))
     with open_git(workspace) as asked:
-        assert not asked.repository
+        assert not asked.has_repository
     (workspace / ".git").unlink()
     repository(workspace, FILES)
     git(workspace, "config", "core.worktree", str(other))
     with open_git(workspace) as asked:
-        assert not asked.repository
+        assert not asked.has_repository
 
 
 def test_a_linked_worktree_and_a_submodule_are_read_as_repositories(tmp_path: Path) -> None:
@@ -252,8 +252,8 @@ def test_a_linked_worktree_and_a_submodule_are_read_as_repositories(tmp_path: Pa
     git(main, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(main), "inner")
     for folder in (main, tmp_path / "linked", main / "inner"):
         with open_git(folder) as asked:
-            assert asked.repository
-            assert "src/cart.py" in asked.files()
+            assert asked.has_repository
+            assert "src/cart.py" in asked.list_files()
 
 
 async def test_without_git_the_project_is_not_shown_and_the_reason_is_given(

@@ -42,7 +42,7 @@ async def test_program_files_come_before_settings_and_tests_and_refused_files_ha
     repository(tmp_path / "code", HERE)
     drafts = DraftStore(InMemoryStore())
     listing = ProjectReader(drafts, tmp_path / "code", Redactor(), ("vendor",))
-    listed = await listing.found(await drafts.keep(DRAFT))
+    listed = await listing.read_files(await drafts.save(DRAFT))
     assert list(listed.files) == [
         "app.py",
         "here.py",

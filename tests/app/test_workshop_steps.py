@@ -61,7 +61,7 @@ class Bench:
 
     async def draft(self, **texts: str) -> str:
         wanted = Changeset(tuple(ReplaceFile(f"{name}.py", text) for name, text in texts.items()))
-        return await DraftStore(self.desk.parts.record).keep(
+        return await DraftStore(self.desk.parts.record).save(
             draft_changeset(wanted, self.desk.workspace, self.desk.redactor.finds).files
         )
 

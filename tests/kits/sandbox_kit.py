@@ -314,7 +314,7 @@ print(client.recv(5).decode())
     @pytest.mark.parametrize("attempt", [*QUICK_ESCAPE_ATTEMPTS, *EXHAUSTION_ATTEMPTS], ids=lambda it: it.name)
     async def test_every_attempt_to_get_out_fails(self, sandbox: Sandbox, attempt: EscapeAttempt) -> None:
         (outcome,) = await run_escape_attempts(sandbox, (attempt,))
-        assert outcome.held is True, outcome.note
+        assert outcome.blocked is True, outcome.note
         assert self.left_behind(os.getpid()) == []
 
     async def test_a_copy_is_bounded_as_the_rest_is(self, sandbox: Sandbox, folder: Path) -> None:

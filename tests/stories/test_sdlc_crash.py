@@ -173,7 +173,7 @@ async def test_an_sdlc_session_killed_in_every_stage_repeats_nothing_and_yields_
             for end in list_stage_ends(Session.fold("", lives.records)):
                 files = {
                     file.path: (file.after or b"").decode()
-                    for file in await DraftStore(desk.parts.record).files(end.draft)
+                    for file in await DraftStore(desk.parts.record).load_files(end.draft)
                 }
                 assert files == project(end.stage), end.stage
     assert nothing_twice(lives.records)

@@ -131,7 +131,9 @@ async def review(desk: Roundtable, **seats: Turns) -> tuple[Held, StageEnd]:
 
 async def files_of(desk: Roundtable, end: StageEnd) -> dict[str, str]:
     """What a stage wants to be written."""
-    return {file.path: (file.after or b"").decode() for file in await DraftStore(desk.parts.record).files(end.draft)}
+    return {
+        file.path: (file.after or b"").decode() for file in await DraftStore(desk.parts.record).load_files(end.draft)
+    }
 
 
 @pytest.mark.feature("S0.31", "S0.35", "S0.36", "S0.19", "S0.37", "S0.47")

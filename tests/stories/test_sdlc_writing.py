@@ -58,7 +58,7 @@ async def held(
 
 async def files(bench: Roundtable, end: StageEnd) -> dict[str, str | None]:
     """The project after a stage, by path."""
-    found = await DraftStore(bench.parts.record).files(end.draft)
+    found = await DraftStore(bench.parts.record).load_files(end.draft)
     return {finding.path: finding.after.decode() if finding.after is not None else None for finding in found}
 
 
@@ -425,7 +425,7 @@ async def test_a_files_stage_killed_after_any_fact_yields_equal_files_and_repeat
     decision = await every_death(life, seats=SEATS[:2], settings=settings(DEVELOPMENT), answers=YES)
     assert decision.outcome is Outcome.REACHED
     (end,) = list_stage_ends(await ended[-1].session())
-    assert [file.after for file in await DraftStore(ended[-1].store).files(end.draft)] == [whole.encode()]
+    assert [file.after for file in await DraftStore(ended[-1].store).load_files(end.draft)] == [whole.encode()]
 
 
 @pytest.mark.feature("S0.47")

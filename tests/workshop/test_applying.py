@@ -277,8 +277,8 @@ def test_a_link_put_there_after_all_was_checked_leads_nowhere(tmp_path: Path) ->
     (work / "src").rename(work / "src-before")
     (work / "src").symlink_to(outside)
     (told_so,) = recover_open_journals(work, journals)
-    assert "because they changed meanwhile: src/" in told_so.told
-    assert "src/cart.py" in told_so.told
+    assert "because they changed meanwhile: src/" in told_so.summary
+    assert "src/cart.py" in told_so.summary
     assert {path.name: path.read_bytes() for path in outside.iterdir()} == {
         "cart.py": CART,
         "old.py": b"print('old')\n",
@@ -396,7 +396,7 @@ def test_a_journal_that_cannot_be_read_is_told_of_and_stops_nobody(tmp_path: Pat
             break
     before = seen(work)
     (said,) = recover_open_journals(work, journals)
-    assert "cannot be recovered yet" in said.told
+    assert "cannot be recovered yet" in said.summary
     assert seen(work) == before
 
 

@@ -29,7 +29,7 @@ def work(tmp_path: Path) -> Path:
 
 def _unsaved(folder: Path) -> tuple[str, ...]:
     with open_git(folder) as asked:
-        return asked.unsaved()
+        return asked.modified_files()
 
 
 def test_a_file_that_was_only_touched_is_not_called_uncommitted(work: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_repository_in_the_place_of_a_file_is_not_asked_what_is_in_it(work: Pa
     (inner / "run.sh").chmod(0o755)
     git(inner, "config", "diff.external", str(inner / "run.sh"))
     with open_git(work) as asked:
-        assert "deleted file mode 100644" in asked.uncommitted().diff
+        assert "deleted file mode 100644" in asked.diff_uncommitted().diff
     assert not (tmp_path / "ran").exists()
 
 
@@ -109,8 +109,8 @@ def test_the_newest_commits_are_told_in_every_letter_whatever_a_persons_git_make
     git(work, "config", "i18n.logOutputEncoding", "ISO-8859-1")
     git(work, "config", "log.showRoot", "false")
     with open_git(work) as asked:
-        (first,) = asked.commits()
-        assert asked.headlines("HEAD") == [first.line]
+        (first,) = asked.recent_commits()
+        assert asked.recent_commit_lines("HEAD") == [first.line]
     assert first.line.endswith(" Grüße")
     assert first.files == ("a.py",)
 

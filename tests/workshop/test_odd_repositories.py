@@ -65,10 +65,10 @@ def test_an_index_locked_after_the_commit_is_told_of_and_brought_up_to_date_by_t
     assert git(work, "rev-parse", "HEAD").strip() == receipt.commit
     assert (work / "src/cart.py").read_bytes() == SUM
     (said,) = recover_open_journals(work, journals)
-    assert "cannot be recovered yet" in said.told
+    assert "cannot be recovered yet" in said.summary
     lock.unlink()
     (said,) = recover_open_journals(work, journals)
-    assert "now finished" in said.told
+    assert "now finished" in said.summary
     assert git(work, "status", "--porcelain") == ""
     assert undo_journaled_change(work, journals).change.id == receipt.undo
 
@@ -82,7 +82,7 @@ def test_what_was_staged_meanwhile_stays_staged(tmp_path: Path) -> None:
     (work / "src/cart.py").write_text("mine\n")
     git(work, "add", "src/cart.py")
     (said,) = recover_open_journals(work, journals)
-    assert "because they changed meanwhile: src/cart.py" in said.told
+    assert "because they changed meanwhile: src/cart.py" in said.summary
     assert git(work, "show", ":src/cart.py") == "mine\n"
 
 

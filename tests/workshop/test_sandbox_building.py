@@ -200,7 +200,7 @@ async def test_a_project_is_looked_through_once_before_it_is_built_and_the_hones
     store, root = InMemoryStore(), tmp_path / "root"
     root.mkdir()
     files = {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE}
-    draft = await DraftStore(store).keep([DraftFile(path, None, text.encode()) for path, text in files.items()])
+    draft = await DraftStore(store).save([DraftFile(path, None, text.encode()) for path, text in files.items()])
     running = ProjectRunner(store, Feed(), SandboxSettings("docker"), find_sandbox)
     ran = await running.run("session/execution/1/run", root, RunProject(draft))
     assert ran.notes == (SEVERAL_SERVICES_NOTE,)

@@ -87,11 +87,11 @@ async def test_a_sandbox_that_leaks_is_found_out() -> None:
     assert program is not None
     leaky = BubblewrapSandbox(program, ("--share-net", "--proc", "/proc"))
     made = {it.attempt: it for it in await run_escape_attempts(leaky, QUICK_ESCAPE_ATTEMPTS)}
-    assert made["reach servers on this machine"].held is False
+    assert made["reach servers on this machine"].blocked is False
     assert made["reach servers on this machine"].note == "a server of the machine"
-    assert made["read files outside the sandbox"].held is True
+    assert made["read files outside the sandbox"].blocked is True
     if os.getuid() == 0:
-        assert made["reach the kernel through /proc, /sys and /dev"].held is False
+        assert made["reach the kernel through /proc, /sys and /dev"].blocked is False
 
 
 async def test_an_attempt_that_could_not_be_made_proves_nothing() -> None:
@@ -101,7 +101,7 @@ async def test_an_attempt_that_could_not_be_made_proves_nothing() -> None:
     made = await run_escape_attempts(
         BubblewrapSandbox(program, ("--no-such-option",)), (QUICK_ESCAPE_ATTEMPTS[0], EXHAUSTION_ATTEMPTS[0])
     )
-    assert [it.held for it in made] == [None, False]
+    assert [it.blocked for it in made] == [None, False]
 
 
 def test_without_control_groups_the_bounds_are_held_by_looking(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_what_killed_processes_left_is_known_by_its_name_and_cleared() -> None:
     gone = mine.replace(f"-{os.getpid()}-", "-4194305-")
     assert is_orphaned_name(gone)
     assert is_orphaned_name(f"{gone}-web-1")
-    group = ControlGroup.make(Bounds())
+    group = ControlGroup.create(Bounds())
     if group is None:
         pytest.skip("Nobody lets us make control groups here.")
     folder = Path(group.join_paths()[0]).parent

@@ -95,7 +95,7 @@ def test_whatever_is_done_with_git_in_a_worktree_the_persons_branches_hooks_and_
     commit(work, "Mine, meanwhile")
     assert not (tmp_path / "ran").exists()
     assert git(work, "fsck", "--full") == ""
-    assert trees.standing(made).unmerged == ("a.py",), "what the person commits meanwhile is not the agent's doing"
+    assert trees.status(made).unmerged == ("a.py",), "what the person commits meanwhile is not the agent's doing"
     assert "+theirs" in trees.edits("t").diff
     git(work, "fetch", "-q", str(made.path), "agents/gpt/t")
     assert git(work, "rev-parse", "FETCH_HEAD").strip() == tip, "who wants the agent's commit can have it"
@@ -144,7 +144,7 @@ def test_ignored_files_come_along_by_rule_and_secrets_only_by_their_own_name(tmp
     assert (made.path / "local.cfg").read_text() == "mine"
     assert (made.path / ".env.test").read_text() == "KEY=test"
     assert not (made.path / ".env").exists()
-    assert trees.standing(made).changed == ()
+    assert trees.status(made).changed == ()
     for outside in ("../x", "/etc/passwd", "~/x"):
         with pytest.raises(UsageError, match=r"Invalid pattern in worktrees\.copy"):
             trees.open("other", copy=[outside])
@@ -153,18 +153,18 @@ def test_ignored_files_come_along_by_rule_and_secrets_only_by_their_own_name(tmp
 def test_what_would_be_lost_is_what_does_not_stand_the_same_here(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     made = trees.open("t", branch="agents/gpt/t")
-    assert trees.standing(made).changed == ()
+    assert trees.status(made).changed == ()
     _commit_in(made, {"a.py": "theirs\n"})
     write(made.path, {"new.py": "n\n"})
     (made.path / "b.py").unlink()
-    standing = trees.standing(made)
+    standing = trees.status(made)
     assert standing.changed == standing.unmerged == ("a.py", "b.py", "new.py")
     write(work, {"a.py": "theirs\n", "new.py": "n\n"})
-    assert trees.standing(made).unmerged == ("b.py",)
+    assert trees.status(made).unmerged == ("b.py",)
     (work / "b.py").unlink()
-    assert trees.standing(made).unmerged == ()
+    assert trees.status(made).unmerged == ()
     (made.path / "link").symlink_to("a.py")
-    assert trees.standing(made).unmerged == ("link",)
+    assert trees.status(made).unmerged == ("link",)
 
 
 @pytest.mark.parametrize("based", [True, False])
@@ -179,12 +179,12 @@ def test_an_ignored_file_that_is_not_here_would_be_lost_too_and_what_is_installe
     made = trees.open("t", copy=["local.cfg"])
     made_again = {"node_modules/a/b.js": "b", "sub/node_modules/c.js": "c", "sub/out/__pycache__/x.pyc": "x"}
     write(made.path, made_again)
-    assert trees.standing(made).ignored == ()
+    assert trees.status(made).ignored == ()
     write(made.path, {"sub/found.db": "1", "sub/out/deep/report": "r", "local.cfg": "theirs"})
-    standing = trees.standing(made)
+    standing = trees.status(made)
     assert (standing.changed, standing.ignored) == ((), ("local.cfg", "sub/found.db", "sub/out/"))
     write(work, {"sub/found.db": "1", "sub/out/deep/report": "r"})
-    assert trees.standing(made).ignored == ("local.cfg",)
+    assert trees.status(made).ignored == ("local.cfg",)
 
 
 def test_whoever_works_in_it_cannot_make_git_look_elsewhere_or_run_something(tmp_path: Path) -> None:
@@ -194,10 +194,10 @@ def test_whoever_works_in_it_cannot_make_git_look_elsewhere_or_run_something(tmp
     git(made.path, "config", "filter.evil.clean", f"touch {tmp_path}/ran")
     git(made.path, "config", "core.fsmonitor", f"touch {tmp_path}/ran")
     git(work, "config", "filter.evil.clean", f"touch {tmp_path}/ran")
-    assert "a.py" in trees.standing(made).unmerged
+    assert "a.py" in trees.status(made).unmerged
     assert not (tmp_path / "ran").exists()
     shutil.rmtree(made.path / ".git")
-    assert "a.py" in trees.standing(made).unmerged
+    assert "a.py" in trees.status(made).unmerged
     trees.discard("t")
     assert not made.path.exists()
 
@@ -220,7 +220,7 @@ def test_a_folder_somebody_deleted_by_hand_can_still_be_discarded(tmp_path: Path
     _, trees = _of(tmp_path)
     made = trees.open("t", branch="agents/gpt/t")
     made.path.rename(tmp_path / "taken")
-    assert trees.standing(made).unmerged == ()
+    assert trees.status(made).unmerged == ()
     trees.discard("t")
     assert trees.list() == []
 
@@ -236,9 +236,9 @@ def test_without_a_commit_to_begin_at_it_is_a_plain_copy(tmp_path: Path, git_ini
     assert made.base == ""
     assert sorted(it.name for it in made.path.rglob("*.py")) == ["a.py", "b.py"]
     assert not (made.path / ".env").exists()
-    assert trees.standing(made).changed == ()
+    assert trees.status(made).changed == ()
     write(made.path, {"a.py": "theirs\n", "c.py": "c\n"})
-    assert trees.standing(made).unmerged == ("a.py", "c.py")
+    assert trees.status(made).unmerged == ("a.py", "c.py")
     trees.discard("t")
     assert not made.path.exists()
 
@@ -248,7 +248,7 @@ def test_what_is_built_in_a_copy_of_an_empty_folder_is_work_too(tmp_path: Path) 
     trees = Worktrees(tmp_path / "worktrees", tmp_path / "work")
     made = trees.open("t")
     write(made.path, {"a.py": "a\n"})
-    assert trees.standing(made).unmerged == ("a.py",)
+    assert trees.status(made).unmerged == ("a.py",)
 
 
 def test_what_is_done_in_a_repository_within_a_copy_is_work_too(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_what_is_done_in_a_repository_within_a_copy_is_work_too(tmp_path: Path) 
     made = trees.open("t")
     repository(made.path / "tool", {"tool.py": "b\n", ".gitignore": "node_modules\n"})
     write(made.path, {"tool/node_modules/left/index.js": "l"})
-    assert trees.standing(made).unmerged == ("tool/.gitignore", "tool/tool.py")
+    assert trees.status(made).unmerged == ("tool/.gitignore", "tool/tool.py")
 
 
 def test_one_that_was_cut_off_while_it_was_made_can_be_discarded_and_made_again(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_one_that_was_cut_off_while_it_was_made_can_be_discarded_and_made_again(
         if trees.list():
             trees.discard("t")
         assert seen(work) == before
-    assert trees.standing(trees.find("t")).changed == ()
+    assert trees.status(trees.find("t")).changed == ()
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "-x", ".known", "a b"])
@@ -364,7 +364,7 @@ def test_links_are_left_out_and_named_and_the_rest_counts(tmp_path: Path) -> Non
     done = draft_changeset(parse_file_changes(edits.diff), work, Redactor().finds)
     assert done.refused == ()
     assert [it.path for it in done.files] == ["a.py"]
-    assert {*edits.links, "a.py"} <= {*trees.standing(made).unmerged}, "none of it is lost unasked"
+    assert {*edits.links, "a.py"} <= {*trees.status(made).unmerged}, "none of it is lost unasked"
 
 
 def test_a_repository_that_was_made_within_is_left_out_and_named_and_the_rest_counts(tmp_path: Path) -> None:
@@ -376,7 +376,7 @@ def test_a_repository_that_was_made_within_is_left_out_and_named_and_the_rest_co
     edits = trees.edits("t")
     assert edits.inner == ("deep/other", "sub")
     assert [line for line in edits.diff.splitlines() if line.startswith("diff ")] == ["diff --git a/a.py b/a.py"]
-    assert trees.standing(made).unmerged == ("a.py", "deep/other", "sub"), "it is not lost unasked"
+    assert trees.status(made).unmerged == ("a.py", "deep/other", "sub"), "it is not lost unasked"
 
 
 def test_a_shallow_and_sparse_clone_that_never_fetched_the_rest_has_worktrees_too(tmp_path: Path) -> None:
@@ -388,10 +388,10 @@ def test_a_shallow_and_sparse_clone_that_never_fetched_the_rest_has_worktrees_to
     git(work, "sparse-checkout", "set", "src")
     trees = Worktrees(tmp_path / "worktrees", work)
     made = trees.open("t", branch="agents/gpt/t")
-    assert trees.standing(made).changed == ()
+    assert trees.status(made).changed == ()
     assert git(made.path, "log", "--format=%s") == "More\n"
     write(made.path, {"src/a.py": "theirs\n", "docs/c.md": "c\n"})
-    assert trees.standing(made).unmerged == ("docs/c.md", "src/a.py")
+    assert trees.status(made).unmerged == ("docs/c.md", "src/a.py")
 
 
 def _with_submodule(folder: Path) -> tuple[Path, Worktrees]:
@@ -416,11 +416,11 @@ def test_git_never_looks_into_a_submodule_that_an_agent_filled(tmp_path: Path, h
     git(work, "config", "diff.submodule", how)
     made = trees.open("t")
     assert trees.edits("t").inner == ()
-    assert trees.standing(made).changed == ()
+    assert trees.status(made).changed == ()
     shutil.copytree(tmp_path / "library", made.path / "lib", dirs_exist_ok=True)
     write(made.path, {"a.py": "theirs\n", "lib/lib.py": "bil\n"})
     _armed(made.path / "lib", tmp_path / "ran")
-    edits, standing = trees.edits("t"), trees.standing(made)
+    edits, standing = trees.edits("t"), trees.status(made)
     assert not (tmp_path / "ran").exists()
     assert edits.inner == ("lib",)
     assert [line for line in edits.diff.splitlines() if line.startswith("diff ")] == ["diff --git a/a.py b/a.py"]
@@ -436,7 +436,7 @@ def test_git_never_looks_into_a_repository_that_took_the_place_of_a_file(tmp_pat
     repository(made.path / "b.py", {"x.py": "x\n"})
     _armed(made.path / "b.py", tmp_path / "ran")
     write(made.path, {".gitignore": f"node_modules\n.env*\nlocal.cfg\n{ignored}"})
-    edits, standing = trees.edits("t"), trees.standing(made)
+    edits, standing = trees.edits("t"), trees.status(made)
     assert not (tmp_path / "ran").exists()
     assert edits.inner == (() if ignored else ("b.py",))
     assert "Subproject" not in edits.diff
@@ -455,7 +455,7 @@ def test_what_stands_in_the_place_of_a_submodule_is_left_out_and_named(tmp_path:
         (made.path / "lib").symlink_to("a.py") if instead == "link" else write(made.path, {"lib": "l\n"})
     assert trees.edits("t").inner == ("lib",)
     assert trees.edits("t").diff == ""
-    assert trees.standing(made).unmerged == ("lib",)
+    assert trees.status(made).unmerged == ("lib",)
 
 
 def test_many_can_look_at_one_worktree_at_a_time_whatever_a_killed_git_left(tmp_path: Path) -> None:
@@ -469,7 +469,7 @@ def test_many_can_look_at_one_worktree_at_a_time_whatever_a_killed_git_left(tmp_
 
     def look() -> None:
         for _ in range(3):
-            told.append(len(trees.standing(made).changed))
+            told.append(len(trees.status(made).changed))
             told.append(trees.edits("t").diff.count("diff --git"))
 
     lookers = [Thread(target=look) for _ in range(3)]
@@ -487,7 +487,7 @@ def test_what_was_written_in_the_second_it_began_counts_and_what_was_only_touche
     (made.path / "a.py").write_text("A\n")
     time.sleep(1.1)
     os.utime(made.path / "b.py")
-    assert trees.standing(made).changed == ("a.py",)
+    assert trees.status(made).changed == ("a.py",)
     assert trees.edits("t").diff.count("diff --git") == 1
 
 
@@ -499,7 +499,7 @@ def test_what_an_agent_writes_where_a_sparse_workspace_has_nothing_is_its_work(t
     made = trees.open("t")
     assert not (made.path / "docs").exists()
     write(made.path, {"docs/b.md": "theirs\n", "docs/same.md": "s\n"})
-    assert trees.standing(made).unmerged == ("docs/b.md",)
+    assert trees.status(made).unmerged == ("docs/b.md",)
     diff = trees.edits("t").diff
     assert diff.count("diff --git") == 1
     assert "-b\n+theirs\n" in diff

@@ -27,11 +27,11 @@ class FiledEntry(msgspec.Struct, frozen=True):
 class LedgerTable(Protocol):
     """Where filed entries are stored."""
 
-    def under(self, workspace: str, id: str) -> FiledEntry | None: ...
+    def find_entry(self, workspace: str, id: str) -> FiledEntry | None: ...
 
-    def from_origin(self, origin: str) -> FiledEntry | None: ...
+    def find_by_origin(self, origin: str) -> FiledEntry | None: ...
 
-    def errors(self, workspace: str) -> int:
+    def count_errors(self, workspace: str) -> int:
         """Return how many errors were ever filed in a workspace."""
         ...
 
@@ -41,11 +41,11 @@ class LedgerTable(Protocol):
 def file_ledger_entry(table: LedgerTable, session: str, entry: Entry) -> Entry:
     """File one entry of a session. An entry written by hand is never replaced by the session's own result."""
     if entry.session != session:
-        known = table.under(entry.workspace, entry.id)
+        known = table.find_entry(entry.workspace, entry.id)
         filed = FiledEntry(entry, known.origin if known else "", by_hand=True)
     else:
         origin = f"{session}/{entry.id}"
-        known = table.from_origin(origin)
+        known = table.find_by_origin(origin)
         if known is not None and known.by_hand:
             return known.entry
         filed = FiledEntry(
@@ -58,9 +58,9 @@ def file_ledger_entry(table: LedgerTable, session: str, entry: Entry) -> Entry:
 
 def _free_id(table: LedgerTable, entry: Entry) -> str:
     if entry.kind is EntryKind.ERROR:
-        return f"CR-{table.errors(entry.workspace) + 1:03}"
+        return f"CR-{table.count_errors(entry.workspace) + 1:03}"
     id, number = entry.id, 1
-    while table.under(entry.workspace, id) is not None:
+    while table.find_entry(entry.workspace, id) is not None:
         number += 1
         id = f"{entry.id}-{number}"
     return id
@@ -96,17 +96,17 @@ class _SqlTable:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def under(self, workspace: str, id: str) -> FiledEntry | None:
+    def find_entry(self, workspace: str, id: str) -> FiledEntry | None:
         return self._find_filed("WHERE workspace = ? AND id = ?", workspace, id)
 
-    def from_origin(self, origin: str) -> FiledEntry | None:
+    def find_by_origin(self, origin: str) -> FiledEntry | None:
         return self._find_filed("WHERE origin = ?", origin)
 
     def _find_filed(self, where: str, *given: str) -> FiledEntry | None:
         row = self._db.execute(f"{_SELECT_FILED} {where}", given).fetchone()
         return FiledEntry(_decode(row[0]), row[1], bool(row[2])) if row else None
 
-    def errors(self, workspace: str) -> int:
+    def count_errors(self, workspace: str) -> int:
         (count,) = self._db.execute(_ERRORS, (workspace,)).fetchone()
         return count
 
@@ -135,7 +135,7 @@ def file_session_entries(db: sqlite3.Connection, session: str, seq: int, entries
     table = _SqlTable(db)
     filed = db.execute(_FILED, (session,)).fetchone()
     if filed and filed[0] > seq:
-        return [filed.entry for entry in entries if (filed := table.under(entry.workspace, entry.id))]
+        return [filed.entry for entry in entries if (filed := table.find_entry(entry.workspace, entry.id))]
     db.execute(_FILE, {"session": session, "seq": seq})
     return [file_ledger_entry(table, session, entry) for entry in entries]
 
@@ -197,7 +197,7 @@ class InMemoryLedger:
     async def file(self, session: str, seq: int, entries: Sequence[Entry]) -> list[Entry]:
         """File the entries of a session and return them as filed."""
         if self._filed.get(session, 0) > seq:
-            return [filed.entry for entry in entries if (filed := self.under(entry.workspace, entry.id))]
+            return [filed.entry for entry in entries if (filed := self.find_entry(entry.workspace, entry.id))]
         self._filed[session] = seq
         return [file_ledger_entry(self, session, entry) for entry in entries]
 
@@ -217,15 +217,15 @@ class InMemoryLedger:
 
     # --- as a ledger table -----------------------------------------------------------------------
 
-    def under(self, workspace: str, id: str) -> FiledEntry | None:
+    def find_entry(self, workspace: str, id: str) -> FiledEntry | None:
         """Return the entry filed under an id."""
         return self._filed_entries.get((workspace, id))
 
-    def from_origin(self, origin: str) -> FiledEntry | None:
+    def find_by_origin(self, origin: str) -> FiledEntry | None:
         """Return the entry filed from an origin."""
         return next((filed for filed in self._filed_entries.values() if filed.origin == origin), None)
 
-    def errors(self, workspace: str) -> int:
+    def count_errors(self, workspace: str) -> int:
         """Return how many errors were ever filed in a workspace."""
         return sum(
             filed.entry.kind is EntryKind.ERROR

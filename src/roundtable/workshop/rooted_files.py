@@ -32,7 +32,7 @@ class FileContent(msgspec.Struct, frozen=True):
         """Whether the owner may execute the file."""
         return bool(self.mode & stat.S_IXUSR)
 
-    def same(self, other: FileContent | None) -> bool:
+    def is_same_for_git(self, other: FileContent | None) -> bool:
         """Whether git would see two files as equal: same bytes and same executable bit."""
         return other is not None and (self.data, self.executable) == (other.data, other.executable)
 
@@ -53,7 +53,7 @@ class ConfinedFolder:
 
     @classmethod
     @contextlib.contextmanager
-    def of(cls, root: Path) -> Generator[ConfinedFolder]:
+    def open(cls, root: Path) -> Generator[ConfinedFolder]:
         """Open a folder, which must exist."""
         handle = os.open(root.resolve(), _FOLDER_FLAGS)
         try:
@@ -64,7 +64,7 @@ class ConfinedFolder:
     def read(self, path: str) -> FileContent | None:
         """Return the file at a path, or None if nothing is there."""
         try:
-            with self.folder_of(path) as (name, at):
+            with self.open_parent(path) as (name, at):
                 found = os.stat(name, dir_fd=at, follow_symlinks=False)
                 if stat.S_ISLNK(found.st_mode):
                     raise UnsafePath(path, RefusalKind.LINK, f"{path} is a symlink.")
@@ -78,7 +78,7 @@ class ConfinedFolder:
 
     def write(self, path: str, content: FileContent, draft: str) -> None:
         """Replace a file atomically: write a temporary file `draft` next to it, then rename. The folder must exist."""
-        with self.folder_of(path) as (name, at):
+        with self.open_parent(path) as (name, at):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(draft, dir_fd=at)
             try:
@@ -93,7 +93,7 @@ class ConfinedFolder:
 
     def remove(self, path: str) -> None:
         """Delete a file if it exists."""
-        with contextlib.suppress(FileNotFoundError), self.folder_of(path) as (name, at):
+        with contextlib.suppress(FileNotFoundError), self.open_parent(path) as (name, at):
             os.unlink(name, dir_fd=at)
             os.fsync(at)
 
@@ -101,37 +101,34 @@ class ConfinedFolder:
         """Return the folders above a file that do not exist yet, outermost first."""
         parts = path.split("/")[:-1]
         folders_above = ["/".join(parts[:number]) for number in range(1, len(parts) + 1)]
-        return tuple(way for way in folders_above if not self._is_there(way))
+        return tuple(way for way in folders_above if not self.exists(way))
 
-    def folders_for(self, paths: Iterable[str]) -> tuple[str, ...]:
+    def missing_folders_for(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Return the missing folders above several files, each folder once."""
         return tuple(dict.fromkeys(folder for path in paths for folder in self.missing_folders(path)))
 
     def make_folder(self, path: str) -> None:
         """Create a folder inside one that exists."""
-        with contextlib.suppress(FileExistsError), self.folder_of(path) as (name, at):
+        with contextlib.suppress(FileExistsError), self.open_parent(path) as (name, at):
             os.mkdir(name, dir_fd=at)
             os.fsync(at)
 
     def remove_folder(self, path: str) -> None:
         """Delete a folder if it is empty."""
-        with contextlib.suppress(OSError), self.folder_of(path) as (name, at):
+        with contextlib.suppress(OSError), self.open_parent(path) as (name, at):
             os.rmdir(name, dir_fd=at)
 
-    def has(self, path: str) -> bool:
+    def exists(self, path: str) -> bool:
         """Whether anything exists at a path."""
-        return self._is_there(path)
-
-    def _is_there(self, path: str) -> bool:
         try:
-            with self.folder_of(path) as (name, at):
+            with self.open_parent(path) as (name, at):
                 os.stat(name, dir_fd=at, follow_symlinks=False)
         except FileNotFoundError:
             return False
         return True
 
     @contextlib.contextmanager
-    def folder_of(self, path: str) -> Generator[tuple[str, int]]:
+    def open_parent(self, path: str) -> Generator[tuple[str, int]]:
         """Open the folder that holds a path, component by component; return the last name and the folder's
         descriptor."""
         *folders, name = path.split("/")

@@ -182,7 +182,7 @@ async def _project(parts: Parts, charter: Charter) -> ProjectSize:
     if not has_stages(charter) or starts_without_files(charter):
         return ProjectSize(room)
     listing = ProjectReader(DraftStore(parts.record), parts.workspace, parts.redactor, config.ignore)
-    files = (await listing.found("")).files
+    files = (await listing.read_files("")).files
     # Each file is rounded up to a token of its own.
     return ProjectSize(
         room, tuple(map(len, files.values())), sum(estimate_file_overhead(path) + BYTES_PER_TOKEN for path in files)

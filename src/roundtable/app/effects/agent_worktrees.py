@@ -65,7 +65,7 @@ class LocalAgentWorktrees:
         )
         for argv in self._settings.setup:
             await _set_up(made, argv)
-        return await asyncio.to_thread(self.worktrees.begun, made) if self._settings.setup else made
+        return await asyncio.to_thread(self.worktrees.record_starting_point, made) if self._settings.setup else made
 
     def _name(self, agent: str, task: str) -> str:
         return agent_branch_name(self._settings.branch, agent, task).replace("/", "-")

@@ -68,40 +68,40 @@ class ChangeApplier:
     """The way of a draft into one workspace."""
 
     def __init__(
-        self, drafts: DraftStore, trying: CandidateTrial, workspace: Path, redactor: Redactor, journals: Path
+        self, drafts: DraftStore, trial: CandidateTrial, workspace: Path, redactor: Redactor, journals: Path
     ) -> None:
         self._drafts = drafts
-        self._trying = trying
+        self._trial = trial
         self._workspace = workspace
         self._redactor = redactor
         self._journals = journals
 
     async def plan(self, session: Session, effect: PlanChange) -> ChangePlanned:
         """The hunks, and what stands against them now."""
-        files = await self._drafts.files(effect.draft)
-        asked = await self._asked(session)
+        files = await self._drafts.load_files(effect.draft)
+        asked = await self._request_words(session)
         wanted = await asyncio.to_thread(_asked_for, files, "" if has_stages(session.charter) else asked)
         hunks = tuple(
             it if it.path in wanted else msgspec.structs.replace(it, asked_by="")
             for it in await asyncio.to_thread(split_draft_into_hunks, files)
         )
         changed = {} if guess_task_changes_tests(session) else await asyncio.to_thread(find_changed_tests, files)
-        measures = await asyncio.to_thread(self._trying.find_changed_check_files, session, files)
+        measures = await asyncio.to_thread(self._trial.find_changed_check_files, session, files)
         tests = (
             *(test for names in changed.values() for test in names),
             *(describe_check_file(it) for it in measures if it.path not in changed),
         )
-        refused = await asyncio.to_thread(self._against, files)
+        refused = await asyncio.to_thread(self._find_refusals, files)
         lost = await asyncio.to_thread(find_destructive_changes, files, self._workspace)
         unasked = tuple(it.id for it in hunks if not it.asked_by)
         return ChangePlanned(hunks, refused, lost, _phrase(files) if lost else "", unasked, tests)
 
-    async def _asked(self, session: Session) -> str:
+    async def _request_words(self, session: Session) -> str:
         """The words in which the change was asked for."""
         told = find_decision_context_item(session)
-        return collect_task_words(session, await self._drafts.text(told.digest) if told else "")
+        return collect_task_words(session, await self._drafts.load_text(told.digest) if told else "")
 
-    def _against(self, files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
+    def _find_refusals(self, files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
         """What was drafted must still fit, be valid, and touch nothing that is not committed."""
         drafting = draft_changeset(Changeset(()), self._workspace, self._redactor.finds, files)
         return (*drafting.refused, *validate_draft(files), *_uncommitted(files, self._workspace))
@@ -111,11 +111,11 @@ class ChangeApplier:
     ) -> ChangeRehearsed:
         """What was chosen, in a scratch tree that holds what its commit would, under checks and the task's examples."""
         examples = parse_task_examples(session.charter.question)
-        planned = await self._drafts.files(effect.draft)
+        planned = await self._drafts.load_files(effect.draft)
         files = await asyncio.to_thread(_taken, planned, effect.choice)
         if isinstance(files, Refusal):
             return ChangeRehearsed("", refused=(files,))
-        refused = await asyncio.to_thread(self._against, files)
+        refused = await asyncio.to_thread(self._find_refusals, files)
         if refused or not files:
             return ChangeRehearsed("", refused=refused or (_nothing(),))
         lost: list[str] = []
@@ -124,20 +124,20 @@ class ChangeApplier:
             create_rehearsal_tree(workspace, into, files)
             lost.extend(find_lost_hunks(into, files))
 
-        run = await self._checked(examples, files, sandbox, tell, merged)
+        run = await self._run_checks(examples, files, sandbox, tell, merged)
         beside = await asyncio.to_thread(list_other_uncommitted_files, self._workspace, files)
         gone = await asyncio.to_thread(find_destructive_changes, files, self._workspace)
         return msgspec.structs.replace(
             run,
-            draft=await self._drafts.keep(files) if effect.choice else effect.draft,
+            draft=await self._drafts.save(files) if effect.choice else effect.draft,
             lost=tuple(lost),
             destroys=gone,
             phrase=_phrase(files) if gone else "",
-            leans=await self._leaning(beside, examples, files, run.checks, sandbox, tell),
+            leans=await self._find_needed_uncommitted_files(beside, examples, files, run.checks, sandbox, tell),
             unrun=(*run.unrun, *_left_untested(beside)),
         )
 
-    async def _checked(
+    async def _run_checks(
         self,
         examples: Sequence[TaskExample],
         files: Sequence[DraftFile],
@@ -148,18 +148,18 @@ class ChangeApplier:
         """The workspace's checks and the task's examples with a draft and without; with it, its tests in Python too."""
         tests = {path: text for path, text in read_test_sources(files).items() if path.endswith(".py")}
         asked = render_example_test_file(examples, (files,))
-        trials = await self._trying.run_drafts({_DRAFT: files}, sandbox, tell, {_DRAFT: tests}, asked, build_tree=made)
+        trials = await self._trial.run_drafts({_DRAFT: files}, sandbox, tell, {_DRAFT: tests}, asked, build_tree=made)
         checks = (
             *trials.informative_checks(_DRAFT),
             *summarize_own_tests(trials.tests.get(_DRAFT) or mark_unrunnable_tests_failed(tests)),
         )
         before = trials.checks.get(BASELINE, ())
-        untold = self._trying.sanitize_notes(trials.explain_uninformative_checks((_DRAFT,)))
+        untold = self._trial.sanitize_notes(trials.explain_uninformative_checks((_DRAFT,)))
         return ChangeRehearsed(
-            "", self._trying.sanitize_outcomes(checks), self._trying.sanitize_outcomes(before), unrun=untold
+            "", self._trial.sanitize_outcomes(checks), self._trial.sanitize_outcomes(before), unrun=untold
         )
 
-    async def _leaning(
+    async def _find_needed_uncommitted_files(
         self,
         beside: tuple[str, ...],
         examples: Sequence[TaskExample],
@@ -172,16 +172,16 @@ class ChangeApplier:
         failed = {it.name for it in checks if not it.passed}
         if not failed or not beside:
             return ()
-        here = await self._checked(examples, files, sandbox, tell)
+        here = await self._run_checks(examples, files, sandbox, tell)
         return beside if any(it.passed and it.name in failed for it in here.checks) else ()
 
     async def apply(
         self, key: str, session: Session, records: Sequence[Recorded], effect: ApplyChange
     ) -> ChangeApplied | Fault:
         """Write it, if the record holds a person's yes to just this."""
-        files = await self._drafts.files(effect.draft)
+        files = await self._drafts.load_files(effect.draft)
         try:
-            answer = await self._allowed(session, _planned_for(records, effect.gate), effect, files)
+            answer = await self._find_approval(session, _planned_for(records, effect.gate), effect, files)
         except ApprovalMissing as lacking:
             return Fault.of(FaultKind.PERMISSION, str(lacking), help="Nothing was written.")
         rehearsals = (
@@ -208,7 +208,7 @@ class ChangeApplier:
         """What a step wrote before its process ended, by the journal."""
         return await asyncio.to_thread(find_applied_change, self._workspace, self._journals, key)
 
-    async def _allowed(
+    async def _find_approval(
         self, session: Session, planned: Digest, effect: ApplyChange, files: Sequence[DraftFile]
     ) -> GateAnswered:
         """The yes: at a gate that writes, to a plan from which the same files come when the choice is made again."""
@@ -220,7 +220,7 @@ class ChangeApplier:
             raise ApprovalMissing("The answer does not say which hunks were meant.")
         if not planned:
             raise ApprovalMissing("There is no plan that the answer could be about.")
-        again = _taken(await self._drafts.files(planned), choice)
+        again = _taken(await self._drafts.load_files(planned), choice)
         if isinstance(again, Refusal) or again != tuple(files):
             raise ApprovalMissing("What would be written is not what was approved.")
         lost = await asyncio.to_thread(find_destructive_changes, files, self._workspace)
@@ -274,13 +274,13 @@ def _taken(files: Sequence[DraftFile], choice: str) -> tuple[DraftFile, ...] | R
 
 def _uncommitted(files: Sequence[DraftFile], workspace: Path) -> Sequence[Refusal]:
     """What stands against it in the repository; git reads bytes from files, so they lie in a folder meanwhile."""
-    repository = Repository.of(workspace)
+    repository = Repository.open(workspace)
     if repository is None:
         trouble = describe_unusable_repository(workspace)
         return [Refusal(it.path, RefusalKind.REPOSITORY, trouble) for it in files[:1] if trouble]
     modes = {it.path: 0o755 if it.executable else 0o644 for it in files}
     then = {it.path: None if it.after is None else FileContent(it.after, modes[it.path]) for it in files}
-    with ConfinedFolder.of(workspace) as tree, process_owned_folder() as folder:
+    with ConfinedFolder.open(workspace) as tree, process_owned_folder() as folder:
         now = {path: tree.read(path) for it in files for path in (it.was, it.path) if path}
 
         def place(data: bytes) -> Path:
@@ -288,7 +288,7 @@ def _uncommitted(files: Sequence[DraftFile], workspace: Path) -> Sequence[Refusa
             path.write_bytes(data)
             return path
 
-        return repository.objections(now, then, place)
+        return repository.find_refusals(now, then, place)
 
 
 def _left_untested(beside: Sequence[str]) -> tuple[str, ...]:
@@ -325,7 +325,7 @@ def _producers(session: Session, draft: Digest, choice: HunkChoice, person: str)
 
 async def validate_chosen_hunks(store: Store, draft: Digest, choice: HunkChoice) -> tuple[str, ...]:
     """Why what a choice leaves of a draft cannot be written, such as that it would not parse; a sentence each."""
-    left = apply_hunk_choice(await DraftStore(store).files(draft), choice)
+    left = apply_hunk_choice(await DraftStore(store).load_files(draft), choice)
     if isinstance(left, Refusal):
         return (left.sentence,)
     return tuple(it.sentence for it in await asyncio.to_thread(validate_draft, left))

@@ -48,11 +48,11 @@ class ProjectDelivery:
         if lacking := _lacking(session, ends, effect):
             return Fault.of(FaultKind.PERMISSION, lacking, help="Nothing was written.")
         try:
-            return await self.put(session, records, effect.form, Path(effect.into))
+            return await self.hand_over(session, records, effect.form, Path(effect.into))
         except RoundtableError as error:
             return Fault.of(FaultKind.REFUSED, error.message, help=error.help)
 
-    async def put(
+    async def hand_over(
         self, session: Session, records: Sequence[Recorded], form: HandoverForm, into: Path
     ) -> ProjectDelivered:
         """Put it there, where nothing may stand yet."""
@@ -69,7 +69,9 @@ class ProjectDelivery:
         versions = [found] if existing else []
         for attempt in final_stage_attempts(list_stage_attempts(records)):
             end, before = attempt.end, versions[-1] if versions else found
-            files = overlay_draft_on_project(base, await self._drafts.files(end.draft)) if end.draft else before.files
+            files = (
+                overlay_draft_on_project(base, await self._drafts.load_files(end.draft)) if end.draft else before.files
+            )
             papers = {**before.documents, **_paper(end)}
             versions.append(ProjectVersion(files, attempt.at, _commit(session, attempt), papers))
         return versions

@@ -83,7 +83,7 @@ class FileRequests:
         set_aside = build_ignore_filter(self._ignore)
         try:
             with open_git(self._workspace) as git:
-                ignored = git.ignored(paths) | {path for path in paths if set_aside(path)}
+                ignored = git.filter_ignored(paths) | {path for path in paths if set_aside(path)}
         except GitUnavailable as error:
             return dict.fromkeys(real, error.message)
         return {name: f"{name} is ignored in this workspace." for name, path in real.items() if path in ignored}

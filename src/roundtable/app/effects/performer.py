@@ -37,17 +37,17 @@ class EffectPerformer:
         requests: FileRequests,
         checks: ListedChecks,
         hold_child: RunChildMeeting,
-        make_workbench: Callable[[], WorkshopPerformer],
+        make_workshop: Callable[[], WorkshopPerformer],
     ) -> None:
         self._requests = requests
         self._checks = checks
         self._hold_child = hold_child
-        self._make_workbench = make_workbench
+        self._make_workshop = make_workshop
 
     @cached_property
-    def _workbench(self) -> WorkshopPerformer:
+    def _workshop(self) -> WorkshopPerformer:
         """Made when a meeting first wants it: most never write code, and it takes long to load."""
-        return self._make_workbench()
+        return self._make_workshop()
 
     async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
         """Do it; the key begins with the session."""
@@ -57,19 +57,19 @@ class EffectPerformer:
             case RunChecks():
                 return await self._checks.run(effect.checks)
             case OpenChild():
-                return await self._child(key, effect)
+                return await self._hold_child_meeting(key, effect)
             case EndStage():
                 return StageEnded(effect.end)
             case _:
-                return await self._workbench.perform(key, effect)
+                return await self._workshop.perform(key, effect)
 
     async def recover(self, key: str, effect: Effect) -> EffectResult | Fault | None:
         """Every effect is safe to do again, but for those of the workbench that write."""
         if isinstance(effect, ReadFiles | RunChecks | OpenChild | EndStage):
             return None
-        return await self._workbench.recover(key, effect)
+        return await self._workshop.recover(key, effect)
 
-    async def _child(self, key: str, effect: OpenChild) -> ChildEnded | Fault:
+    async def _hold_child_meeting(self, key: str, effect: OpenChild) -> ChildEnded | Fault:
         session = str(uuid5(NAMESPACE_URL, f"roundtable:{key}"))
         try:
             return ChildEnded(session, await self._hold_child(session, effect.charter))

@@ -39,13 +39,13 @@ class ProjectReader:
         self._redactor = redactor
         self._ignore = ignore
 
-    async def found(self, draft: Digest) -> ProjectFiles:
+    async def read_files(self, draft: Digest) -> ProjectFiles:
         """The files of a project, with their bytes."""
-        return await asyncio.to_thread(self._found, await self._drafts.files(draft))
+        return await asyncio.to_thread(self._read_files, await self._drafts.load_files(draft))
 
-    def _found(self, over: Sequence[DraftFile]) -> ProjectFiles:
+    def _read_files(self, over: Sequence[DraftFile]) -> ProjectFiles:
         with open_git(self._root) as git:
-            there = git.files()
+            there = git.list_files()
         laid = {it.path: it.after for it in over}
         gone = {path for it in over for path in (it.was, it.path if it.after is None else "") if path}
         paths = [path for path in dict.fromkeys((*there, *laid)) if path not in gone or laid.get(path) is not None]

@@ -57,7 +57,7 @@ class ProjectSplitter:
         self._store = store
         self._room_of = room_of
 
-    async def cut(self, session: Session, effect: SplitForReview, project: ProjectFiles) -> ProjectSplit | Fault:
+    async def split(self, session: Session, effect: SplitForReview, project: ProjectFiles) -> ProjectSplit | Fault:
         """Every file once, in parts that fit the smallest window; all of it in one where that is large enough."""
         room = compute_readers_room(self._room_of, session.charter, effect.seats, effect.answer)
         left = None if room.named is None else compute_tokens_for_files(session, room.named)
@@ -68,9 +68,9 @@ class ProjectSplitter:
                 help="Name seats with larger windows for this stage.",
             )
         made = await asyncio.to_thread(_made, project.files, left, effect.tokens, at_once=room.all_known)
-        return ProjectSplit(tuple([await self._kept(it) for it in made]), project.refused)
+        return ProjectSplit(tuple([await self._store_chunk(it) for it in made]), project.refused)
 
-    async def _kept(self, cut: _Cut) -> ReviewChunk:
+    async def _store_chunk(self, cut: _Cut) -> ReviewChunk:
         files = [await store_context_data(self._store, name, data) for name, data in cut.shown]
         return ReviewChunk(tuple(files), await store_context_data(self._store, MAP_TITLE, cut.map) if cut.map else None)
 
@@ -113,7 +113,7 @@ class ProjectExcerpts:
         self._store = store
         self._room_of = room_of
 
-    async def shown(self, session: Session, effect: ListProject, project: ProjectFiles) -> ProjectListed:
+    async def select(self, session: Session, effect: ListProject, project: ProjectFiles) -> ProjectListed:
         """The files that are shown, each kept as it is now; of a larger project its map, and the names of the rest."""
         about = "\n".join((effect.about, session.charter.question, *quote_stage_decisions(list_stage_ends(session))))
         chosen = await asyncio.to_thread(_chosen, project.files, about, self._room(session, effect))

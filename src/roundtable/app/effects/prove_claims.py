@@ -90,7 +90,7 @@ class ClaimProver:
             each.mkdir()
         try:
             names = () if effect.tip else await asyncio.to_thread(list_tree_files, self._workspace)
-            draft = DraftResult(await DraftStore(self._store).files(effect.draft))
+            draft = DraftResult(await DraftStore(self._store).load_files(effect.draft))
             if patch:
                 draft = await asyncio.to_thread(
                     draft_changeset, parse_file_changes(patch), self._workspace, self._redactor.finds

@@ -70,19 +70,19 @@ class ProjectRunner:
 
     async def run(self, key: str, root: Path, effect: RunProject) -> ProjectRan:
         """Lay the project out and run it; nothing of it stays behind, whatever happens."""
-        files = await self._drafts.files(effect.draft)
+        files = await self._drafts.load_files(effect.draft)
         session, _, step = key.partition("/")
-        async with open_scratch_folder() as folder, self._stopping(session, step) as stop:
+        async with open_scratch_folder() as folder, self._listen_for_stop(session, step) as stop:
             tree = folder / "project"
             names = await asyncio.to_thread(list_tree_files, root)
             await asyncio.to_thread(create_scratch_tree, root, tree, files, names)
             texts = await asyncio.to_thread(_texts, tree)
             project = LaidOutProject(tree, texts, choose_project_run_plan(texts))
-            ran = await self._ran(project, effect, StepOutput(self._feed, key), stop)
+            ran = await self._run_project(project, effect, StepOutput(self._feed, key), stop)
         steps = tuple(sanitize_check_outcome(it, self._feed.redactor) for it in ran.steps)
         return msgspec.structs.replace(ran, steps=steps, stopped=stop.is_set())
 
-    async def _ran(
+    async def _run_project(
         self, project: LaidOutProject, effect: RunProject, tell: StepOutput, stop: asyncio.Event
     ) -> ProjectRan:
         notes = list[str]()
@@ -95,9 +95,9 @@ class ProjectRunner:
                 notes.append(build)
         if isinstance(project.plan, str):
             return ProjectRan(why=project.plan, notes=tuple(notes))
-        return await self._by_plan(project, project.plan, effect, tell, stop, notes)
+        return await self._run_by_plan(project, project.plan, effect, tell, stop, notes)
 
-    async def _by_plan(
+    async def _run_by_plan(
         self,
         project: LaidOutProject,
         plan: RunPlan,
@@ -118,7 +118,7 @@ class ProjectRunner:
         return ProjectRan("plan", steps, notes=tuple(notes), wants_install=wants, sandbox=sandbox.name)
 
     @asynccontextmanager
-    async def _stopping(self, session: str, step: str) -> AsyncGenerator[asyncio.Event]:
+    async def _listen_for_stop(self, session: str, step: str) -> AsyncGenerator[asyncio.Event]:
         """Set as soon as the person wants this run to end; what they said before it was begun again counts too."""
         stop = asyncio.Event()
         reader = self._feed.subscribe(session)

@@ -65,11 +65,11 @@ class WorkshopTools:
         config, store, redactor = parts.settings.config, parts.record, parts.redactor
         self.root = root
         self.drafts = DraftStore(store)
-        self.delivering = ProjectDelivery(self.drafts)
-        self.trying = CandidateTrial(self.drafts, root, redactor, checks, config.worktrees.copy, config.sandbox.seconds)
-        self.carrying = ChangeApplier(self.drafts, self.trying, root, redactor, parts.places.journals)
-        self.proving = ClaimProver(store, root, redactor, parts.find_sandbox, config.worktrees.copy)
-        self.listing = ProjectReader(self.drafts, root, redactor, config.context.ignore)
+        self.delivery = ProjectDelivery(self.drafts)
+        self.trial = CandidateTrial(self.drafts, root, redactor, checks, config.worktrees.copy, config.sandbox.seconds)
+        self.applier = ChangeApplier(self.drafts, self.trial, root, redactor, parts.places.journals)
+        self.prover = ClaimProver(store, root, redactor, parts.find_sandbox, config.worktrees.copy)
+        self.reader = ProjectReader(self.drafts, root, redactor, config.context.ignore)
 
 
 class WorkshopPerformer:
@@ -78,21 +78,21 @@ class WorkshopPerformer:
     def __init__(self, parts: Parts, room_of: FindContextRoom) -> None:
         self._parts = parts
         config, store = parts.settings.config, parts.record
-        self._cutting = ProjectSplitter(store, room_of)
-        self._showing = ProjectExcerpts(store, room_of)
-        self._running = ProjectRunner(store, parts.feed, config.sandbox, parts.find_sandbox)
-        self._here = self._on(parts.workspace, config.checks)
+        self._splitter = ProjectSplitter(store, room_of)
+        self._excerpts = ProjectExcerpts(store, room_of)
+        self._runner = ProjectRunner(store, parts.feed, config.sandbox, parts.find_sandbox)
+        self._workspace_tools = self._on(parts.workspace, config.checks)
 
     def _on(self, root: Path, checks: CheckCommands) -> WorkshopTools:
         return WorkshopTools(self._parts, root, checks)
 
     @cached_property
-    def _fresh(self) -> WorkshopTools:
+    def _empty_tools(self) -> WorkshopTools:
         return self._on(create_empty_workspace(self._parts.places.nothing), {})
 
     def _tools(self, session: Session) -> WorkshopTools:
         """Those for the folder that a session works on."""
-        return self._fresh if starts_without_files(session.charter) else self._here
+        return self._empty_tools if starts_without_files(session.charter) else self._workspace_tools
 
     async def perform(self, key: str, effect: WorkshopEffect) -> EffectResult | Fault:
         """Do it; the key begins with the session."""
@@ -108,7 +108,7 @@ class WorkshopPerformer:
 
     async def recover(self, key: str, effect: WorkshopEffect) -> EffectResult | Fault | None:
         """What a step that was cut in half came to; only writing cannot simply be done again."""
-        return await self._here.carrying.recover(key) if isinstance(effect, ApplyChange) else None
+        return await self._workspace_tools.applier.recover(key) if isinstance(effect, ApplyChange) else None
 
     async def _perform(self, key: str, effect: WorkshopEffect) -> EffectResult | Fault:
         id = key.partition("/")[0]
@@ -123,19 +123,19 @@ class WorkshopPerformer:
             case DraftMove():
                 return await _drafted(session, tools, effect)
             case PlanChange():
-                return await tools.carrying.plan(session, effect)
+                return await tools.applier.plan(session, effect)
             case ApplyChange():
-                return await tools.carrying.apply(key, session, records, effect)
+                return await tools.applier.apply(key, session, records, effect)
             case ProveClaims():
-                return await tools.proving.prove(session, effect)
+                return await tools.prover.prove(session, effect)
             case ListProject():
-                return await self._showing.shown(session, effect, await tools.listing.found(effect.draft))
+                return await self._excerpts.select(session, effect, await tools.reader.read_files(effect.draft))
             case DeliverProject():
-                return await tools.delivering.deliver(session, records, effect)
+                return await tools.delivery.deliver(session, records, effect)
             case SplitForReview():
-                return await self._cutting.cut(session, effect, await tools.listing.found(effect.draft))
+                return await self._splitter.split(session, effect, await tools.reader.read_files(effect.draft))
             case RunProject():
-                return await self._running.run(key, tools.root, effect)
+                return await self._runner.run(key, tools.root, effect)
 
     async def _run(
         self, key: str, session: Session, tools: WorkshopTools, effect: TryCandidates | TryMerged | RehearseChange
@@ -145,10 +145,10 @@ class WorkshopPerformer:
             return Fault.of(FaultKind.MISSING, sandbox)
         tell = StepOutput(self._parts.feed, key)
         if isinstance(effect, RehearseChange):
-            return await tools.carrying.rehearse(session, effect, sandbox, tell)
+            return await tools.applier.rehearse(session, effect, sandbox, tell)
         if isinstance(effect, TryMerged):
-            return await tools.trying.try_merged(session, effect, sandbox, tell)
-        return await tools.trying.try_candidates(session, effect, sandbox, tell)
+            return await tools.trial.try_merged(session, effect, sandbox, tell)
+        return await tools.trial.try_candidates(session, effect, sandbox, tell)
 
 
 def _own_fault(effect: WorkshopEffect, error: Exception) -> Fault:
@@ -161,15 +161,15 @@ def _own_fault(effect: WorkshopEffect, error: Exception) -> Fault:
 
 async def _drafted(session: Session, tools: WorkshopTools, effect: DraftMove) -> MoveDrafted:
     move = next(it for it in session.rounds[effect.round].moves() if it.seat == effect.seat)
-    over = await tools.drafts.files(effect.over)
-    wish = await asyncio.to_thread(tools.trying.read_proposed_change, session, move, over, effect.scope)
-    draft = await tools.drafts.keep(wish.files)
+    over = await tools.drafts.load_files(effect.over)
+    wish = await asyncio.to_thread(tools.trial.read_proposed_change, session, move, over, effect.scope)
+    draft = await tools.drafts.save(wish.files)
     return MoveDrafted(draft, tuple(it.path for it in wish.files), wish.refused)
 
 
 async def splice_drafts(drafts: DraftStore, effect: SynthesiseDrafts) -> DraftsSynthesised:
     """Take the base's draft and what the directives name of the others."""
-    wrote = {seat: {it.path: it for it in await drafts.files(draft)} for seat, draft in effect.drafts.items()}
+    wrote = {seat: {it.path: it for it in await drafts.load_files(draft)} for seat, draft in effect.drafts.items()}
     touched = {path: it for files in wrote.values() for path, it in files.items()}
     as_it_is = {path: it.before for path, it in touched.items() if it.before is not None and not it.was}
     sources = {seat: _sources(as_it_is, files) for seat, files in wrote.items()}
@@ -179,7 +179,7 @@ async def splice_drafts(drafts: DraftStore, effect: SynthesiseDrafts) -> DraftsS
         for path, it in {**touched, **wrote[effect.base]}.items()
         if path in wrote[effect.base] or made.files.get(path) != it.before
     ]
-    draft = await drafts.keep(files)
+    draft = await drafts.save(files)
     return DraftsSynthesised(draft, made.took, made.left, made.removed)
 
 

@@ -39,7 +39,7 @@ async def check_sandbox_isolation(settings: SandboxSettings, *, deep: bool) -> I
     return Isolation(
         sandbox.name,
         chosen,
-        held=tuple(outcome.attempt for outcome in made if outcome.held),
-        broken={outcome.attempt: outcome.note for outcome in made if outcome.held is False},
-        untried={outcome.attempt: outcome.note for outcome in made if outcome.held is None},
+        held=tuple(outcome.attempt for outcome in made if outcome.blocked),
+        broken={outcome.attempt: outcome.note for outcome in made if outcome.blocked is False},
+        untried={outcome.attempt: outcome.note for outcome in made if outcome.blocked is None},
     )

@@ -41,8 +41,8 @@ def read_uncommitted_changes(start: Path) -> CodeChanges:
     ignore = config.load_settings(Places.of_this_person(), workspace).config.context.ignore
     with open_git(workspace) as git, ThreadPoolExecutor(3) as pool:
         _need_repository(git, workspace)
-        untracked, standing = pool.submit(git.untracked), pool.submit(_standing, git)
-        changes = git.uncommitted()
+        untracked, standing = pool.submit(git.untracked_files), pool.submit(_standing, git)
+        changes = git.diff_uncommitted()
         set_aside = build_ignore_filter(ignore)
         new = [name for name in untracked.result() if not set_aside(name)]
         sensitive = (*changes.sensitive, *filter(is_sensitive_path, new))
@@ -66,7 +66,7 @@ def read_branch_changes(start: Path, branch: str) -> CodeChanges:
         base = git.default_branch()
         if not base:
             raise NotFound("There is no main branch to compare with.", "Bring a patch instead: --patch FILE.")
-        changes = git.between(base, branch)
+        changes = git.diff_between(base, branch)
         if not changes.diff:
             raise UsageError(
                 f"There is nothing to discuss: {sanitize_line(branch, 80)} changes nothing that {base} lacks.",
@@ -129,7 +129,7 @@ def _cut(whole: bool) -> tuple[str, ...]:
 
 
 def _need_repository(git: GitReader, workspace: Path) -> None:
-    if git.repository:
+    if git.has_repository:
         return
     above = find_enclosing_repository(workspace)
     lacking = "There is no git repository here." if above is None else f"The repository in {above} cannot be used here."
@@ -137,10 +137,10 @@ def _need_repository(git: GitReader, workspace: Path) -> None:
 
 
 def _standing(git: GitReader) -> str:
-    branch = git.branch()
+    branch = git.current_branch()
     return "\n".join(line for line in (f"Branch: {branch}" if branch else "", _commits(git, "HEAD")) if line)
 
 
 def _commits(git: GitReader, tip: str) -> str:
-    lines = [f"- {sanitize_line(line, 200)}" for line in git.headlines(tip)]
+    lines = [f"- {sanitize_line(line, 200)}" for line in git.recent_commit_lines(tip)]
     return "\n".join(("Recent commits:", *lines)) if lines else ""

@@ -98,6 +98,6 @@ def _last_findings(session: Session) -> str:
 
 
 async def _files(parts: Parts, session: Session) -> list[str]:
-    files = await DraftStore(parts.record).files(latest_stage_draft(list_stage_ends(session)))
+    files = await DraftStore(parts.record).load_files(latest_stage_draft(list_stage_ends(session)))
     listed = [f"{it.path} ({len(it.after):,} bytes)" for it in files if it.after is not None]
     return ["Files of the project that were written so far:\n" + "\n".join(listed)] if listed else []

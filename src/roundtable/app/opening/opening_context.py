@@ -93,8 +93,8 @@ class ContextGatherer:
                 f"There is no folder {folder} here.", "Name one of the workspace, or a file with -f."
             )
         with open_git(self._workspace) as git:
-            paths = list_selectable_files(git.files(), self._ignore, within)
-            found = self._choose(pile, words, paths, git.commits() if git.repository else ())
+            paths = list_selectable_files(git.list_files(), self._ignore, within)
+            found = self._choose(pile, words, paths, git.recent_commits() if git.has_repository else ())
         if not found.files:
             raise ContextFileRefused(
                 f"Nothing in {folder} can be shown: ignored, sensitive, binary and larger files are passed over.",
@@ -112,13 +112,13 @@ class ContextGatherer:
             pile.tell(f"The project is not shown. {error.message} {error.help}")
 
     def _look_at_project(self, pile: _Pile, words: Sequence[str], git: GitReader) -> None:
-        files = git.files()
+        files = git.list_files()
         paths = list_selectable_files(files, self._ignore)
-        commits = git.commits() if git.repository else []
+        commits = git.recent_commits() if git.has_repository else []
         described = _described(git, paths, commits, pile.room // 5)
         pile.add(PROJECT_TITLE, self._redactor.redact(described).encode())
-        if git.repository:
-            self._diff(pile, words, UNCOMMITTED_TITLE, git.uncommitted().diff, pile.room // 2)
+        if git.has_repository:
+            self._diff(pile, words, UNCOMMITTED_TITLE, git.diff_uncommitted().diff, pile.room // 2)
         pile.say("Sensitive, so not shown", tuple(filter(is_sensitive_path, files)))
         found = self._choose(pile, words, paths, commits)
         if found.among:
@@ -171,7 +171,7 @@ def _check_room(shown: dict[str, bytes], room: ContextRoom) -> None:
 
 def _described(git: GitReader, paths: Sequence[str], commits: Sequence[LoggedCommit], room: int) -> str:
     """The project in a few lines: where its history stands, and what its files are called."""
-    lines = [f"Branch: {sanitize_line(branch, 200)}"] if git.repository and (branch := git.branch()) else []
+    lines = [f"Branch: {sanitize_line(branch, 200)}"] if git.has_repository and (branch := git.current_branch()) else []
     lines += ["Recent commits:", *(f"- {sanitize_line(it.line, 200)}" for it in commits[:_COMMITS])] if commits else []
     lines += ["Files:"] if paths else []
     room -= sum(len(line) + 1 for line in lines)

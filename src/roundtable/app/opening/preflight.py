@@ -74,14 +74,14 @@ def describe_unwritable_files(workspace: Path, charter: Charter, shown: Collecti
     if starts_without_files(charter):
         return ()
     try:
-        repository = Repository.of(workspace)
+        repository = Repository.open(workspace)
         if repository is None:
             return ()
         with open_git(workspace) as git:
-            unsaved = set(git.unsaved())
+            unsaved = set(git.modified_files())
             concerned = sorted(unsaved) if has_stages(charter) else shown
             paths = {name.partition(":")[0]: name for name in concerned}
-            converted = repository.converted(_standing(workspace, paths.keys() & git.files()))
+            converted = repository.find_converted_paths(_standing(workspace, paths.keys() & git.list_files()))
             unsaved -= set(converted)
     except GitUnavailable:
         return ()
@@ -100,7 +100,7 @@ def describe_unwritable_files(workspace: Path, charter: Charter, shown: Collecti
 
 def _standing(workspace: Path, paths: Iterable[str]) -> dict[str, FileContent]:
     found: dict[str, FileContent] = {}
-    with ConfinedFolder.of(workspace) as tree:
+    with ConfinedFolder.open(workspace) as tree:
         for path in paths:
             try:
                 content = tree.read(path)

@@ -17,7 +17,7 @@ class ListedWorktree(msgspec.Struct, frozen=True):
     """A worktree, what was done in it, and why it is to stay; empty where nothing would be lost with it."""
 
     worktree: Worktree
-    standing: WorktreeStatus
+    status: WorktreeStatus
     needed: str = ""
 
 
@@ -26,7 +26,7 @@ async def list_worktrees(worktrees: Worktrees, leases: Leases) -> list[ListedWor
     found: list[ListedWorktree] = []
     for worktree in await asyncio.to_thread(worktrees.list):
         try:
-            standing = await asyncio.to_thread(worktrees.standing, worktree)
+            standing = await asyncio.to_thread(worktrees.status, worktree)
             found.append(ListedWorktree(worktree, standing, await _needed(leases, worktree, standing)))
         except GitFailed as refused:
             found.append(ListedWorktree(worktree, WorktreeStatus(), refused.message.rstrip(".")))

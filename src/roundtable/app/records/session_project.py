@@ -68,7 +68,7 @@ async def read_project_file(store: Store, all: Sequence[ProjectVersion], path: s
     version = named.get(name or last[-1])
     if version is None:
         raise NotFound(f"There is no version {sanitize_line(name, 80)}.", f"Choose one of {', '.join(named)}.")
-    files = {it.path: it.after for it in (await DraftStore(store).draft(version.draft)).files if it.after}
+    files = {it.path: it.after for it in (await DraftStore(store).load(version.draft)).files if it.after}
     if path not in files:
         near = get_close_matches(path, files, 1) or sorted(files)[:5]
         raise NotFound(
@@ -83,7 +83,7 @@ async def hand_over_project(
     """Hand the project over as it stands now, at the person's own command."""
     if not any(it.end.draft for it in final_stage_attempts(list_stage_attempts(records))):
         raise no_project_error()
-    return await ProjectDelivery(DraftStore(store)).put(session, records, form, into)
+    return await ProjectDelivery(DraftStore(store)).hand_over(session, records, form, into)
 
 
 def no_project_error() -> NotFound:
@@ -95,4 +95,4 @@ def no_project_error() -> NotFound:
 
 
 async def _draft(drafts: DraftStore, digest: Digest) -> Draft:
-    return await drafts.draft(digest) if digest else Draft()
+    return await drafts.load(digest) if digest else Draft()

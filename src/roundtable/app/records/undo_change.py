@@ -34,7 +34,7 @@ async def recover_interrupted_changes(store: Store, workspace: Path, journals: P
     found = await asyncio.to_thread(recover_open_journals, workspace, journals)
     for undo_change in (it.undo for it in found if it.undo):
         await record_undo(store, undo_change, undo_change.undoes, FINISHED_LATER)
-    return tuple(it.told for it in found)
+    return tuple(it.summary for it in found)
 
 
 async def undo_change(parts: Parts, id: str = "", by: str = "") -> UndoResult:

@@ -116,4 +116,4 @@ def _show(as_json: bool) -> None:
 def _row(it: ListedWorktree) -> dict[str, object]:
     tree = it.worktree
     told = {name: getattr(tree, name) for name in ("name", "folder", "branch", "base", "port", "session")}
-    return {**told, "changed": it.standing.changed, "unmerged": it.standing.unmerged, "stays": it.needed}
+    return {**told, "changed": it.status.changed, "unmerged": it.status.unmerged, "stays": it.needed}

@@ -67,18 +67,18 @@ def apply_draft(
             raise UsageError("There is nothing to write: the files already have this content.")
         before, after = {path: before[path] for path in changed}, {path: after[path] for path in changed}
         if place.repository:
-            place.repository.refuse_if_locked()
-            if refused := tuple(place.repository.objections(before, after, draft.place)):
+            place.repository.ensure_index_unlocked()
+            if refused := tuple(place.repository.find_refusals(before, after, draft.store_bytes)):
                 return refused
         plan = Journal(
             draft.id,
             journal_timestamp(),
             entries=make_journal_entries(before, after),
-            made=place.tree.folders_for(_created_paths(after)),
+            made=place.tree.missing_folders_for(_created_paths(after)),
         )
         journal = _plan_commit(place, plan, draft, files, after, commit, branch)
         changed_files = tuple(dict.fromkeys(file.path for file in files if file.path in after))
-        journal = draft.put(msgspec.structs.replace(journal, key=key, files=changed_files))
+        journal = draft.save(msgspec.structs.replace(journal, key=key, files=changed_files))
         result = execute_journal(place, journal)
         if result is None:
             sentence = "The branch moved while the change was being written; nothing was changed."
@@ -129,7 +129,7 @@ def _read_current(place: EditTarget, files: Sequence[DraftFile]) -> tuple[tuple[
 def _inner_repository(tree: ConfinedFolder, path: str) -> str:
     parts = path.split("/")[:-1]
     folders = ("/".join(parts[:number]) for number in range(1, len(parts) + 1))
-    return next((folder for folder in folders if tree.has(f"{folder}/.git")), "")
+    return next((folder for folder in folders if tree.exists(f"{folder}/.git")), "")
 
 
 def _wanted_files(files: Sequence[DraftFile], before: FileStates, draft: JournalDraft) -> FileStates:
@@ -138,7 +138,7 @@ def _wanted_files(files: Sequence[DraftFile], before: FileStates, draft: Journal
     for file in files:
         if file.after is not None:
             source = before.get(file.was or file.path)
-            mode = source.mode if source else draft.usual_mode(executable=file.executable)
+            mode = source.mode if source else draft.default_mode(executable=file.executable)
             if source and file.executable != source.executable:
                 mode = mode | (mode & 0o444) >> 2 if file.executable else mode & ~_RUNNABLE
             after[file.path] = FileContent(file.after, mode, source.owner if source else None)
@@ -161,20 +161,22 @@ def _plan_commit(
     """Return the journal with the commit to make, if any; the commit exists already, but no ref points to it."""
     repository = place.repository
     new_files = {
-        path: (draft.place(content.data), content.executable) for path, content in after.items() if content is not None
+        path: (draft.store_bytes(content.data), content.executable)
+        for path, content in after.items()
+        if content is not None
     }
     if repository is None or (commit is None and not branch):
         return plan
-    name = repository.reserved_branch(branch) if branch else repository.checked_out()
+    name = repository.new_branch_ref(branch) if branch else repository.current_ref()
     alike = {file.path: file.was or file.path for file in files if file.executable == file.was_executable}
-    entries = {**dict.fromkeys(after), **repository.stored(repository.with_tracked_modes(new_files, alike))}
+    entries = {**dict.fromkeys(after), **repository.store_files(repository.with_tracked_modes(new_files, alike))}
     text = (commit or CommitMessage("")).text
-    made = repository.committed(repository.head, entries, text, current_user_name(), draft.index)
+    made = repository.create_commit(repository.head, entries, text, current_user_name(), draft.index)
     if branch:
         plan, move = Journal(plan.id, plan.at, branch=branch), RefUpdate(name, "", made)
     else:
         move = RefUpdate(name, repository.head, made)
-    return msgspec.structs.replace(plan, ref=move, passed_over=repository.passed_over())
+    return msgspec.structs.replace(plan, ref=move, passed_over=repository.describe_skipped_steps())
 
 
 def _applied_change(journal: Journal, result: JournalResult) -> ChangeApplied:

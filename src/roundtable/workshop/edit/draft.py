@@ -59,12 +59,12 @@ def draft_changeset(changes: Changeset, root: Path, finds: SecretFinder, over: S
     """Compute a draft of a changeset on the files of a folder, or on an earlier draft of it."""
     named = {path for operation in changes.operations for path in _paths(operation)}
     named |= {path for file in over for path in (file.path, file.was) if path}
-    with ConfinedFolder.of(root) as beneath:
+    with ConfinedFolder.open(root) as beneath:
         tree = _ComputedTree(root, beneath, *_ask_git(root, named, changes.scope))
-        tree.lay(over)
+        tree.start_from(over)
         for operation in changes.operations:
-            tree.carry_out(operation, changes)
-        return tree.drafting(finds)
+            tree.apply(operation, changes)
+        return tree.result(finds)
 
 
 def _paths(operation: Operation) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ def _ask_git(root: Path, paths: set[str], scope: Sequence[str]) -> tuple[set[str
     if not asked:
         return set(), ()
     with open_git(root) as git:
-        return git.ignored(path for path in asked if path not in scope), git.hook_folders()
+        return git.filter_ignored(path for path in asked if path not in scope), git.hook_folders()
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -115,16 +115,16 @@ class _ComputedTree:
         self._deleted: set[str] = set()
         self._refused: list[Refusal] = []
 
-    def lay(self, over: Sequence[DraftFile]) -> None:
+    def start_from(self, over: Sequence[DraftFile]) -> None:
         """Start from an earlier draft; its base files must be unchanged."""
         for file in over:
             try:
-                self._lay(file)
+                self._add_draft_file(file)
             except _Refused as refused:
                 self._refused.append(refused.refusal)
         self._start = dict(self._now)
 
-    def carry_out(self, operation: Operation, changes: Changeset) -> None:
+    def apply(self, operation: Operation, changes: Changeset) -> None:
         """Compute one operation, or note its refusal."""
         try:
             for path in _paths(operation):
@@ -140,7 +140,7 @@ class _ComputedTree:
         except _Refused as refused:
             self._refused.append(refused.refusal)
 
-    def drafting(self, finds: SecretFinder) -> DraftResult:
+    def result(self, finds: SecretFinder) -> DraftResult:
         """Return the draft and the refusals."""
         there = [path for path, file in self._now.items() if file is not None]
         self._refused += (*find_path_collisions(there), *find_paths_in_repositories(self._root, there))
@@ -155,7 +155,7 @@ class _ComputedTree:
         kept = tuple(sorted((file for file in files if file.path not in refused_paths), key=lambda file: file.path))
         return DraftResult(kept, tuple(dict.fromkeys(self._refused)))
 
-    def _lay(self, file: DraftFile) -> None:
+    def _add_draft_file(self, file: DraftFile) -> None:
         for path in filter(None, (file.was, file.path)):
             self._load(path)
         before = self._disk[file.was or file.path]

@@ -83,7 +83,7 @@ class JournalFolder:
 
     @classmethod
     @contextmanager
-    def alone(cls, journals: Path, workspace: Path, *, wait: bool = True) -> Generator[JournalFolder | None]:
+    def lock(cls, journals: Path, workspace: Path, *, wait: bool = True) -> Generator[JournalFolder | None]:
         """Lock the journals of a workspace; None if another process holds the lock and `wait` is false."""
         folder = journal_folder_path(journals, workspace)
         for part in (OPEN, DONE, UNDONE):
@@ -95,7 +95,7 @@ class JournalFolder:
             os.close(lock)
 
     def begin(self, contents: Iterable[FileContent]) -> JournalDraft:
-        """Store the files of a planned change; it takes effect only with `JournalDraft.put`."""
+        """Store the files of a planned change; it takes effect only with `JournalDraft.save`."""
         draft = self._folder / _DRAFT_FOLDER
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700)
@@ -103,19 +103,19 @@ class JournalFolder:
             _write_durably(draft / _digest(content.data), content.data)
         return JournalDraft(draft, self._folder / OPEN, str(self._next_number()))
 
-    def finished(self, journal: Journal) -> None:
+    def finish(self, journal: Journal) -> None:
         """Mark a change as complete; a change that it undoes becomes undone."""
         if journal.undoes and (self._folder / DONE / journal.undoes).exists():
             _rename_durably(self._folder / DONE / journal.undoes, self._folder / UNDONE / journal.undoes)
         _rename_durably(self._folder / OPEN / journal.id, self._folder / DONE / journal.id)
 
-    def dropped(self, journal: Journal) -> None:
+    def drop(self, journal: Journal) -> None:
         """Delete the journal of a change that never happened."""
         shutil.rmtree(self._folder / _DRAFT_FOLDER, ignore_errors=True)
         _rename_durably(self._folder / OPEN / journal.id, self._folder / _DRAFT_FOLDER)
         shutil.rmtree(self._folder / _DRAFT_FOLDER, ignore_errors=True)
 
-    def content(self, journal: Journal, kept: JournaledFile) -> FileContent:
+    def read_file(self, journal: Journal, kept: JournaledFile) -> FileContent:
         """Return a file that the journal stores."""
         for part in (OPEN, DONE, UNDONE):
             path = self._folder / part / journal.id / kept.digest
@@ -127,7 +127,7 @@ class JournalFolder:
             f"The journal of change {journal.id} is missing one of its files.", f"Check the folder {self._folder}."
         )
 
-    def listed(self, part: str) -> list[Journal]:
+    def read_journals(self, part: str) -> list[Journal]:
         """Return the journals in a state, oldest first."""
         return list_journals(self._folder, part)
 
@@ -152,18 +152,18 @@ class JournalDraft:
         """The path of a temporary git index."""
         return self._folder / "index"
 
-    def usual_mode(self, *, executable: bool) -> int:
+    def default_mode(self, *, executable: bool) -> int:
         """Return the permissions of a new file under the user's umask."""
         return self._default_mode & (0o777 if executable else 0o666)
 
-    def place(self, data: bytes) -> Path:
-        """Return the path of stored bytes, which are written if necessary; it is valid until `put`."""
+    def store_bytes(self, data: bytes) -> Path:
+        """Return the path of stored bytes, which are written if necessary; it is valid until `save`."""
         path = self._folder / _digest(data)
         if not path.exists():
             _write_durably(path, data)
         return path
 
-    def put(self, journal: Journal) -> Journal:
+    def save(self, journal: Journal) -> Journal:
         """Make the journal permanent: from here on the change can be finished or rolled back after a crash."""
         journal = msgspec.structs.replace(journal, draft=f".roundtable-{secrets.token_hex(8)}")
         self.index.unlink(missing_ok=True)

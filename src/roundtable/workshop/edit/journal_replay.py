@@ -54,7 +54,7 @@ class JournalResult(msgspec.Struct, frozen=True):
 class RecoveredChange(msgspec.Struct, frozen=True):
     """The outcome of an interrupted change as a sentence, and the undo that was finished, if it was one."""
 
-    told: str
+    summary: str
     undo: Journal | None = None
 
 
@@ -62,7 +62,7 @@ class RecoveredChange(msgspec.Struct, frozen=True):
 def open_edit_target(workspace: Path, journals: Path) -> Generator[EditTarget]:
     """Lock a workspace for writing, after recovering interrupted changes."""
     try:
-        with JournalFolder.alone(journals, workspace) as journals_folder, ConfinedFolder.of(workspace) as tree:
+        with JournalFolder.lock(journals, workspace) as journals_folder, ConfinedFolder.open(workspace) as tree:
             assert journals_folder is not None
             place = EditTarget(journals_folder, tree, _open_repository(workspace))
             _recover_open(place)
@@ -79,8 +79,8 @@ def recover_open_journals(workspace: Path, journals: Path) -> tuple[RecoveredCha
         return ()
     try:
         with (
-            JournalFolder.alone(journals, workspace, wait=False) as journals_folder,
-            ConfinedFolder.of(workspace) as tree,
+            JournalFolder.lock(journals, workspace, wait=False) as journals_folder,
+            ConfinedFolder.open(workspace) as tree,
         ):
             return (
                 ()
@@ -113,11 +113,11 @@ def execute_journal(place: EditTarget, journal: Journal) -> JournalResult | None
 
 def is_same_content(one: FileContent | None, other: FileContent | None) -> bool:
     """Whether two files are equal, or both missing."""
-    return one is other if one is None or other is None else one.same(other)
+    return one is other if one is None or other is None else one.is_same_for_git(other)
 
 
 def _open_repository(workspace: Path) -> Repository | None:
-    repository = Repository.of(workspace)
+    repository = Repository.open(workspace)
     if repository is None and (trouble := describe_unusable_repository(workspace)):
         raise GitFailed(trouble, "Nothing was changed. Check the repository with `git status`.")
     return repository
@@ -136,10 +136,10 @@ def _pass_commit_point(place: EditTarget, journal: Journal, ref: RefUpdate) -> b
     try:
         moved = _move_ref(place, ref)
     except GitFailed:
-        place.journals.dropped(journal)
+        place.journals.drop(journal)
         raise
     if not moved:
-        place.journals.dropped(journal)
+        place.journals.drop(journal)
     return moved
 
 
@@ -161,12 +161,12 @@ def _roll_back_all(place: EditTarget, journal: Journal) -> bool:
 
 def _move_ref(place: EditTarget, ref: RefUpdate) -> bool:
     assert place.repository is not None
-    return place.repository.move(ref, "apply")
+    return place.repository.update_ref(ref, "apply")
 
 
 def _recover_open(place: EditTarget) -> list[RecoveredChange]:
     found: list[RecoveredChange] = []
-    for journal in place.journals.listed(OPEN):
+    for journal in place.journals.read_journals(OPEN):
         change = f"The undo of change {journal.undoes}" if journal.undoes else f"Change {journal.id}"
         description = f"{change} ({', '.join(journal.files)}) was interrupted"
         if _is_committed(place, journal):
@@ -206,15 +206,15 @@ def _write_files(place: EditTarget, journal: Journal) -> tuple[str, ...]:
 def _close_journal(place: EditTarget, journal: Journal) -> None:
     """Update the index for the commit, and mark the journal as done."""
     if journal.ref and place.repository and not journal.branch:
-        place.repository.stage(journal.ref.old, journal.ref.new, [entry.path for entry in journal.entries])
-    place.journals.finished(journal)
+        place.repository.update_index(journal.ref.old, journal.ref.new, [entry.path for entry in journal.entries])
+    place.journals.finish(journal)
 
 
 def _roll_back_files(place: EditTarget, journal: Journal) -> tuple[str, ...]:
     left = _change_files(
         place, journal, [(entry, entry.after, entry.before) for entry in journal.entries], journal.made
     )
-    place.journals.dropped(journal)
+    place.journals.drop(journal)
     return left
 
 
@@ -230,7 +230,7 @@ def _change_files(
         try:
             place.tree.remove(f"{entry.path.rpartition('/')[0]}/{journal.draft}".removeprefix("/"))
             standing = place.tree.read(entry.path)
-            source, target = (place.journals.content(journal, stored) if stored else None for stored in (old, new))
+            source, target = (place.journals.read_file(journal, stored) if stored else None for stored in (old, new))
             if is_same_content(standing, target):
                 continue
             if not is_same_content(standing, source):

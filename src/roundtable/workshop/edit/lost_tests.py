@@ -35,7 +35,7 @@ class FoundTest(msgspec.Struct, frozen=True):
 
     words: Counter[bytes] = Counter()
     skipped: bool = False
-    hollow: bool = False
+    checks_nothing: bool = False
     in_test_class: bool = False
 
     @property
@@ -44,11 +44,11 @@ class FoundTest(msgspec.Struct, frozen=True):
         return frozenset(self.words.items())
 
     @property
-    def counts(self) -> bool:
+    def is_effective(self) -> bool:
         """Whether the test can replace a removed one."""
-        return not self.hollow and not self.skipped
+        return not self.checks_nothing and not self.skipped
 
-    def alike(self, other: FoundTest) -> bool:
+    def is_similar(self, other: FoundTest) -> bool:
         """Whether two tests have nearly the same words, in any order."""
         both = self.words.total() + other.words.total()
         most = 2 * min(self.words.total(), other.words.total())
@@ -122,12 +122,16 @@ def _is_still_collected(file: DraftFile) -> bool:
 
 def _lost_refusal(file: DraftFile, before: Mapping[str, FoundTest], added: _AddedTests) -> Refusal | None:
     after = _tests_in(file.path, file.after) if _is_still_collected(file) else {}
-    gone = [name for name, case in before.items() if name not in after and not added.has(name, case)]
+    gone = [name for name, case in before.items() if name not in after and not added.contains(name, case)]
     if file.after is None and is_test_file(file.path) and (gone or not before):
         return Refusal(file.path, RefusalKind.TESTS_DELETED, f"{file.path} is a test file and would be deleted.")
     if gone:
         return _refusal(file, gone, "would be removed")
-    emptied = [name for name, case in after.items() if case.hollow and name in before and not before[name].hollow]
+    emptied = [
+        name
+        for name, case in after.items()
+        if case.checks_nothing and name in before and not before[name].checks_nothing
+    ]
     if emptied:
         return _refusal(file, emptied, "would no longer check anything")
     skipped = [name for name, case in after.items() if name in before and _is_disabled(before[name], case)]
@@ -153,16 +157,16 @@ class _AddedTests:
     """The tests a draft adds, among which a removed test may be found."""
 
     def __init__(self, fresh: Mapping[str, FoundTest]) -> None:
-        self._fresh = [case for case in fresh.values() if case.counts]
-        self._names = {_simple_name(name) for name, case in fresh.items() if case.counts}
+        self._fresh = [case for case in fresh.values() if case.is_effective]
+        self._names = {_simple_name(name) for name, case in fresh.items() if case.is_effective}
         self._pairs = _MAX_PAIRS
 
-    def has(self, name: str, case: FoundTest) -> bool:
+    def contains(self, name: str, case: FoundTest) -> bool:
         """Whether a test of the same name, or with nearly the same words, was added."""
         if _simple_name(name) in self._names:
             return True
         self._pairs -= len(self._fresh)
-        return self._pairs >= 0 and any(map(case.alike, self._fresh))
+        return self._pairs >= 0 and any(map(case.is_similar, self._fresh))
 
 
 def _simple_name(name: str) -> str:
@@ -201,6 +205,6 @@ def _test_facts(seen: Outline, symbol: Symbol, classes: set[str]) -> FoundTest:
     return FoundTest(
         _words(text),
         _SKIPPED.search(text) is not None,
-        hollow=bool(head or body) and not distinct_words,
+        checks_nothing=bool(head or body) and not distinct_words,
         in_test_class=symbol.name.rpartition(".")[0] in classes,
     )

@@ -39,7 +39,7 @@ def create_rehearsal_tree(workspace: Path, into: Path, files: Sequence[DraftFile
 def find_lost_hunks(tree: Path, files: Sequence[DraftFile]) -> tuple[str, ...]:
     """Return the hunks of a draft that are missing from a tree; all hunks of a file if it has other changes."""
     kept = {file.path for file in files if file.after is not None}
-    with ConfinedFolder.of(tree) as tree_folder:
+    with ConfinedFolder.open(tree) as tree_folder:
         return tuple(id for file in files for id in _lost(tree_folder, file, kept))
 
 
@@ -60,7 +60,7 @@ def _read_current(tree_folder: ConfinedFolder, file: DraftFile, kept: set[str]) 
         found = tree_folder.read(file.path)
     except UnsafePath:
         found = None
-    left_behind = file.was not in kept and tree_folder.has(file.was) if file.was else False
+    left_behind = file.was not in kept and tree_folder.exists(file.was) if file.was else False
     return msgspec.structs.replace(
         file,
         after=None if found is None else found.data,
@@ -75,4 +75,4 @@ def list_other_uncommitted_files(workspace: Path, files: Sequence[DraftFile]) ->
         return ()
     own = {name for file in files for name in (file.path, file.was)}
     with open_git(workspace) as git:
-        return tuple(name for name in git.differing() if name not in own and not is_sensitive_path(name))
+        return tuple(name for name in git.changed_files() if name not in own and not is_sensitive_path(name))

@@ -17,7 +17,7 @@ class DraftStore:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def keep(self, files: Sequence[DraftFile]) -> Digest:
+    async def save(self, files: Sequence[DraftFile]) -> Digest:
         """Store a draft and return its digest; empty for a draft without files. Equal drafts have equal digests, so the
         author is recorded elsewhere."""
         if not files:
@@ -36,15 +36,15 @@ class DraftStore:
         ]
         return await self._store.keep(msgspec.json.encode(Draft(tuple(changes))))
 
-    async def text(self, digest: Digest) -> str:
+    async def load_text(self, digest: Digest) -> str:
         """Return a text that the record stores."""
         return (await self._store.fetch(digest)).decode(errors="replace")
 
-    async def draft(self, digest: Digest) -> Draft:
+    async def load(self, digest: Digest) -> Draft:
         """Return a draft by its digest."""
         return msgspec.json.decode(await self._store.fetch(digest), type=Draft)
 
-    async def files(self, digest: Digest) -> tuple[DraftFile, ...]:
+    async def load_files(self, digest: Digest) -> tuple[DraftFile, ...]:
         """Return the files of a draft with their bytes; an empty digest is an empty draft."""
         if not digest:
             return ()
@@ -59,7 +59,7 @@ class DraftStore:
                     change.was_executable,
                     change.asked_by,
                 )
-                for change in (await self.draft(digest)).files
+                for change in (await self.load(digest)).files
             ]
         )
 

@@ -58,7 +58,7 @@ def list_undoable_journals(workspace: Path, journals: Path) -> list[Journal]:
         for journal in reversed(list_journals(journal_folder_path(journals, workspace), DONE))
         if not journal.undoes
     ]
-    repository = Repository.of(workspace) if any(journal.ref for journal in done) else None
+    repository = Repository.open(workspace) if any(journal.ref for journal in done) else None
     return [journal for journal in done if _is_still_present(repository, journal)]
 
 
@@ -80,13 +80,13 @@ def undo_journaled_change(workspace: Path, journals: Path, id: str = "") -> Undo
             key=change.key,
             entries=make_journal_entries(before, after),
             files=change.files,
-            made=place.tree.folders_for(created),
+            made=place.tree.missing_folders_for(created),
             unmade=change.made,
             ref=ref,
             branch=change.branch,
             undoes=change.id,
         )
-        result = execute_journal(place, draft.put(journal))
+        result = execute_journal(place, draft.save(journal))
         if result is None:
             raise UsageError("The branch moved during the undo; nothing was changed.", "Run the command again.")
         return UndoResult(change, f"{how} {result.note}".strip(), result.left)
@@ -100,7 +100,7 @@ def _is_still_present(repository: Repository | None, change: Journal) -> bool:
 
 
 def _find_change(place: EditTarget, id: str) -> Journal:
-    done = [journal for journal in place.journals.listed(DONE) if not journal.undoes]
+    done = [journal for journal in place.journals.read_journals(DONE) if not journal.undoes]
     if not id:
         newest = next((journal for journal in reversed(done) if _is_still_present(place.repository, journal)), None)
         if newest is None:
@@ -108,7 +108,7 @@ def _find_change(place: EditTarget, id: str) -> Journal:
                 "There is nothing to undo in this workspace.", "Changes written by `apply` and `build` can be undone."
             )
         return newest
-    if already_undone := next((journal for journal in place.journals.listed(UNDONE) if journal.id == id), None):
+    if already_undone := next((journal for journal in place.journals.read_journals(UNDONE) if journal.id == id), None):
         raise AlreadyUndone(already_undone)
     found = next((journal for journal in done if journal.id == id), None)
     if found is None:
@@ -124,7 +124,7 @@ def _find_change(place: EditTarget, id: str) -> Journal:
 
 def _journaled_states(journals_folder: JournalFolder, change: Journal, which: str) -> FileStates:
     states: Mapping[str, JournaledFile | None] = {entry.path: getattr(entry, which) for entry in change.entries}
-    return {path: journals_folder.content(change, stored) if stored else None for path, stored in states.items()}
+    return {path: journals_folder.read_file(change, stored) if stored else None for path, stored in states.items()}
 
 
 def _require_unchanged(tree: ConfinedFolder, change: Journal, expected: FileStates) -> None:
@@ -148,7 +148,7 @@ def _plan_ref_update(
     ref = change.ref
     if ref is None or repository is None:
         return None, "The files were restored."
-    name = repository.checked_out() if ref.name == DETACHED else ref.name
+    name = repository.current_ref() if ref.name == DETACHED else ref.name
     tip = repository.resolve(name)
     short = name.removeprefix("refs/heads/")
     if change.branch:
@@ -159,15 +159,15 @@ def _plan_ref_update(
         return RefUpdate(
             ref.name, ref.new, ""
         ), f"The branch {short} was deleted; the files in the workspace were never changed."
-    if repository.checked_out() != name:
+    if repository.current_ref() != name:
         raise UsageError(f"The change was committed on {short}, which is not checked out.", f"Switch to {short}.")
-    repository.refuse_if_locked()
-    if refused := repository.objections(before, after, draft.place):
+    repository.ensure_index_unlocked()
+    if refused := repository.find_refusals(before, after, draft.store_bytes):
         raise UsageError(f"{refused[0].path} cannot be restored.", refused[0].sentence)
-    if tip == ref.new and not repository.elsewhere(ref.new, name):
+    if tip == ref.new and not repository.is_in_other_ref(ref.new, name):
         return RefUpdate(name, ref.new, ref.old), f"The files were restored, and {short} is back at its earlier commit."
-    old = repository.entries(ref.old, list(before))
+    old = repository.tree_entries(ref.old, list(before))
     entries = {path: old.get(path) for path in before}
-    text = f"Undo change {change.id}: {repository.subject(ref.new)}\n\nThis reverts commit {ref.new}.\n"
-    made = repository.committed(tip, entries, text, current_user_name(), draft.index)
+    text = f"Undo change {change.id}: {repository.commit_subject(ref.new)}\n\nThis reverts commit {ref.new}.\n"
+    made = repository.create_commit(tip, entries, text, current_user_name(), draft.index)
     return RefUpdate(name, tip, made), f"The files were restored; commit {made[:12]} on {short} reverts the change."

@@ -93,7 +93,7 @@ def _untracked_losses(files: Sequence[DraftFile], root: Path) -> set[str]:
     if not losing:
         return set()
     with open_git(root) as git:
-        known = set(git.files()) - set(git.untracked()) if git.repository else set[str]()
+        known = set(git.list_files()) - set(git.untracked_files()) if git.has_repository else set[str]()
     return losing - known
 
 

@@ -105,7 +105,7 @@ class ProjectVersion(msgspec.Struct, frozen=True):
 def read_project_files(workspace: Path) -> dict[str, DraftFile]:
     """Return the files of a workspace that are neither ignored nor secret nor links."""
     files: dict[str, DraftFile] = {}
-    with ConfinedFolder.of(workspace) as tree:
+    with ConfinedFolder.open(workspace) as tree:
         for path in list_tree_files(workspace):
             with suppress(UnsafePath):
                 if content := tree.read(path):
@@ -171,23 +171,25 @@ def _write_zip(path: Path, version: ProjectVersion, folder: str) -> None:
 
 def _commit_versions(folder: Path, versions: Sequence[ProjectVersion], by: str) -> str:
     """Make a repository in a folder that has the last version; one commit for each version that changes files."""
-    default_branch = run_git(folder, ("config", "--get", "init.defaultBranch")).said.decode(errors="replace").strip()
+    default_branch = run_git(folder, ("config", "--get", "init.defaultBranch")).output.decode(errors="replace").strip()
     init = run_git(folder, ("init", "--quiet", "--template=", f"--initial-branch={default_branch or 'main'}"))
-    repository = Repository.of(folder)
+    repository = Repository.open(folder)
     if init.code or repository is None:
-        raise GitFailed(f"Git could not create a repository: {init.complaint}.", "Fix that, or choose the folder form.")
+        raise GitFailed(
+            f"Git could not create a repository: {init.error_output}.", "Fix that, or choose the folder form."
+        )
     tip, current = "", dict[str, str]()
     with process_owned_folder() as scratch:
         for version in versions:
-            entries = repository.stored(_write_contents(Path(scratch), _with_documents(version)))
+            entries = repository.store_files(_write_contents(Path(scratch), _with_documents(version)))
             changed = {path: entries.get(path) for path in {**current, **entries}}
             changed = {path: entry for path, entry in changed.items() if entry != current.get(path)}
             if changed:
                 index = Path(scratch) / "index"
-                tip = repository.committed(tip, changed, version.commit.text, by, index, version.at)
+                tip = repository.create_commit(tip, changed, version.commit.text, by, index, version.at)
                 current = entries
-    repository.move(RefUpdate(repository.checked_out(), "", tip), "handed over")
-    repository.stage("", tip, list(current))
+    repository.update_ref(RefUpdate(repository.current_ref(), "", tip), "handed over")
+    repository.update_index("", tip, list(current))
     return tip
 
 

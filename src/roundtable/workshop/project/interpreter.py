@@ -20,9 +20,9 @@ def find_project_python(workspace: Path) -> Path | None:
     if not environments:
         return None
     with open_git(workspace) as git:
-        if not git.repository and find_enclosing_repository(workspace):
+        if not git.has_repository and find_enclosing_repository(workspace):
             return None
-        return next((_python_in(workspace / name) for name in environments if not git.tracks(name)), None)
+        return next((_python_in(workspace / name) for name in environments if not git.is_tracked(name)), None)
 
 
 def python_has_pytest(own: Path | None) -> bool:

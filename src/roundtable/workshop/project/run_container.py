@@ -46,7 +46,7 @@ async def find_allowed_container_engine(settings: SandboxSettings) -> ContainerE
     for name in (engine_name for engine_name in allowed if engine_name in _ENGINES):
         engine = await ContainerEngine.find(name)
         if isinstance(engine, ContainerEngine):
-            await engine.sweep()
+            await engine.remove_orphans()
             return engine
         problems.append(engine)
     return " ".join(problems) or "Containers are disabled: `[sandbox] use` is bubblewrap."
@@ -89,7 +89,7 @@ async def _check_service(
     deadline: float | None = None
     while True:
         await asyncio.sleep(_POLL_SECONDS)
-        running = await engine.ask(("inspect", "--format", "{{.State.Running}}", container))
+        running = await engine.run_command(("inspect", "--format", "{{.State.Running}}", container))
         if running.text != "true":
             continue
         deadline = deadline or time.monotonic() + SERVICE_START_SECONDS

@@ -99,14 +99,14 @@ class Repository:
         self._null_commit = "0" * (64 if format == "sha256" else 40)
 
     @classmethod
-    def of(cls, workspace: Path) -> Repository | None:
+    def open(cls, workspace: Path) -> Repository | None:
         """Return the repository of a workspace, or None if the workspace has none of its own."""
         head = find_head_commit(workspace)
         return None if head is None else cls(workspace, head)
 
     # --- reading ---------------------------------------------------------------------------------
 
-    def checked_out(self) -> str:
+    def current_ref(self) -> str:
         """Return the ref that a commit moves: the branch, or HEAD if no branch is checked out."""
         return self._line("symbolic-ref", "--quiet", "HEAD") or DETACHED
 
@@ -121,13 +121,13 @@ class Repository:
             return not commit
         return self._run("merge-base", "--is-ancestor", commit, tip)[0] == 0
 
-    def elsewhere(self, commit: str, ref: str) -> bool:
+    def is_in_other_ref(self, commit: str, ref: str) -> bool:
         """Whether another ref, such as a remote's, contains this commit; refs that only keep worktree bases do not
         count."""
         output = self._line("for-each-ref", "--contains", commit, "--format=%(refname)")
         return any(name != ref and not name.startswith(WORKTREE_REFS) for name in output.splitlines())
 
-    def subject(self, commit: str) -> str:
+    def commit_subject(self, commit: str) -> str:
         """Return the first line of a commit's message."""
         return self._line("log", "-1", "--no-show-signature", "--format=%s", commit)
 
@@ -136,7 +136,7 @@ class Repository:
         output = self._line("worktree", "list", "--porcelain")
         return {line.removeprefix("branch ") for line in output.splitlines() if line.startswith("branch ")}
 
-    def entries(self, commit: str, paths: Sequence[str]) -> dict[str, str]:
+    def tree_entries(self, commit: str, paths: Sequence[str]) -> dict[str, str]:
         """Return the tree entries of a commit under these paths, as `mode digest`."""
         if not commit or not paths:
             return {}
@@ -147,7 +147,7 @@ class Repository:
             found[path] = f"{mode} {digest}"
         return found
 
-    def reserved_branch(self, name: str) -> str:
+    def new_branch_ref(self, name: str) -> str:
         """Return the ref of a new branch; raise UsageError if the name is invalid or taken."""
         code, command_output = self._run("check-ref-format", "--branch", name)
         if code or command_output.decode(errors="replace").strip() != name:
@@ -166,26 +166,26 @@ class Repository:
 
     # --- what a change may not touch -------------------------------------------------------------
 
-    def objections(
+    def find_refusals(
         self, now: Mapping[str, FileContent | None], then: Mapping[str, FileContent | None], place: FilePlacer
     ) -> list[Refusal]:
         """Return a refusal for each path with uncommitted changes, or whose bytes git would convert.
 
         During a merge, rebase or the like every change is refused. `place` stores bytes as a file that git can read.
         """
-        if what := self.under_way():
+        if what := self.pending_operation():
             sentence = f"{what} is in progress in this repository; finish or abort it first."
             return [Refusal(path, RefusalKind.REPOSITORY, sentence) for path in list(now)[:1]]
-        converted = self.converted(now, then)
+        converted = self.find_converted_paths(now, then)
         unconverted = {path: content for path, content in now.items() if path not in converted}
         return [*map(_converted_refusal, converted), *self._uncommitted(unconverted, place)]
 
-    def under_way(self) -> str:
+    def pending_operation(self) -> str:
         """Return the operation in progress, such as `A merge`; empty if there is none."""
         found = (what for name, what in _OPERATIONS.items() if os.path.lexists(self._folder / name))
         return next(found, "").capitalize()
 
-    def refuse_if_locked(self) -> None:
+    def ensure_index_unlocked(self) -> None:
         """Raise GitFailed while another git process (or one that crashed) holds the lock of the index."""
         lock = self._folder / "index.lock"
         if os.path.lexists(lock):
@@ -196,13 +196,13 @@ class Repository:
 
     def _uncommitted(self, now: Mapping[str, FileContent | None], place: FilePlacer) -> Iterable[Refusal]:
         paths = list(now)
-        committed = self.entries(self.head, paths)
+        committed = self.tree_entries(self.head, paths)
         staged = self._staged(paths)
         files = {
             path: (place(content.data), content.executable) for path, content in now.items() if content is not None
         }
         files = self.with_tracked_modes(files, {path: path for path in paths})
-        entries = self.stored(files, write=False)
+        entries = self.store_files(files, write=False)
         for path in now:
             if path not in committed and path not in staged:
                 continue
@@ -229,7 +229,7 @@ class Repository:
         runs = {path: tracked[of].startswith(_EXECUTABLE) for path, of in alike.items() if of in tracked}
         return {path: (place, runs.get(path, given)) for path, (place, given) in files.items()}
 
-    def converted(
+    def find_converted_paths(
         self, now: Mapping[str, FileContent | None], then: Mapping[str, FileContent | None] = {}
     ) -> list[str]:
         """Return the paths whose bytes git converts on commit: by a filter, an encoding, or line endings."""
@@ -249,7 +249,7 @@ class Repository:
 
     # --- writing ---------------------------------------------------------------------------------
 
-    def stored(self, files: Mapping[str, StoredFile], *, write: bool = True) -> dict[str, str]:
+    def store_files(self, files: Mapping[str, StoredFile], *, write: bool = True) -> dict[str, str]:
         """Store files as git objects (unless `write` is false) and return their tree entries."""
         if not files:
             return {}
@@ -262,7 +262,7 @@ class Repository:
         found = zip(files.items(), output, strict=True)
         return {path: f"{_EXECUTABLE if runs else _PLAIN} {digest}" for (path, (_, runs)), digest in found}
 
-    def committed(
+    def create_commit(
         self, parent: str, entries: Mapping[str, str | None], text: str, by: str, index: Path, at: str = ""
     ) -> str:
         """Create a commit on top of another with these entries changed, using a separate index; no ref points to it
@@ -273,7 +273,7 @@ class Repository:
         variables = {"GIT_INDEX_FILE": str(index)}
         if parent:
             self._run_or_fail("read-tree", parent, variables=variables)
-        self._update_index(entries, variables)
+        self._write_index_entries(entries, variables)
         tree = self._run_or_fail("write-tree", "--missing-ok", variables=variables).decode().strip()
         parents = ("-p", parent) if parent else ()
         dated = {name: at for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE") if at}
@@ -281,7 +281,7 @@ class Repository:
         made = self._run_or_fail(*command_output, input=text.encode(), config=self._missing_author(by), variables=dated)
         return made.decode().strip()
 
-    def passed_over(self) -> str:
+    def describe_skipped_steps(self) -> str:
         """Return a sentence that says what `git commit` would have done in addition (hooks, signing); empty if
         nothing."""
         output = split_git_names(self._run("config", "-z", "--type=path", "--get-all", "core.hooksPath")[1])[
@@ -298,7 +298,7 @@ class Repository:
         )
         return f"This was not made with `git commit`: {' and '.join(filter(None, skipped))}." if any(skipped) else ""
 
-    def move(self, move: RefUpdate, why: str) -> bool:
+    def update_ref(self, move: RefUpdate, why: str) -> bool:
         """Update a ref atomically; False if it has moved in the meantime."""
         how = (move.name, move.new, move.old or self._null_commit) if move.new else ("-d", move.name, move.old)
         try:
@@ -309,18 +309,18 @@ class Repository:
             return False
         return True
 
-    def stage(self, old: str, new: str, paths: Sequence[str]) -> None:
+    def update_index(self, old: str, new: str, paths: Sequence[str]) -> None:
         """Update the index for these paths to the new commit, except for paths that were staged differently.
 
         Refreshing them spares git a later comparison.
         """
-        before, after, now = self.entries(old, paths), self.entries(new, paths), self._staged(paths)
+        before, after, now = self.tree_entries(old, paths), self.tree_entries(new, paths), self._staged(paths)
         entries = {path: after.get(path) for path in paths if now.get(path) == before.get(path)}
-        self._update_index(entries, {})
+        self._write_index_entries(entries, {})
         if files := [path for path, entry in entries.items() if entry is not None]:
             self._run("add", "--refresh", "--", *files)
 
-    def _update_index(self, entries: Mapping[str, str | None], variables: Mapping[str, str]) -> None:
+    def _write_index_entries(self, entries: Mapping[str, str | None], variables: Mapping[str, str]) -> None:
         """Change index entries; removals come first, because a file may replace a folder."""
         gone = "".join(
             f"0 {self._null_commit}\t{self._prefix}{path}\0" for path, entry in entries.items() if entry is None
@@ -342,7 +342,7 @@ class Repository:
 
     def _run(self, *args: str, input: bytes = b"") -> tuple[int, bytes]:
         output = run_git(self._workspace, ("--literal-pathspecs", *args), self._config, input)
-        return output.code, output.said
+        return output.code, output.output
 
     def _run_or_fail(
         self, *args: str, input: bytes = b"", config: Mapping[str, str] = {}, variables: Mapping[str, str] = {}
@@ -351,10 +351,10 @@ class Repository:
         output = run_git(self._workspace, args, {**self._config, **config}, input, variables)
         if output.code:
             raise GitFailed(
-                f"`git {args[1]}` failed: {' '.join(output.complaint.split()) or output.code}.",
+                f"`git {args[1]}` failed: {' '.join(output.error_output.split()) or output.code}.",
                 "Fix that and run the command again; the next command finishes or rolls back what was begun.",
             )
-        return output.said
+        return output.output
 
 
 def _converted_refusal(path: str) -> Refusal:
@@ -367,26 +367,28 @@ def describe_unusable_repository(workspace: Path) -> str:
     if find_head_commit(workspace) is not None:
         return ""
     output = run_git(workspace, ("rev-parse", "--is-bare-repository", "--show-toplevel"))
-    if output.said.startswith(b"true"):
+    if output.output.startswith(b"true"):
         return f"{workspace} is a bare repository, which has no files that could be changed."
     top = find_enclosing_repository(workspace)
     if top is None:
         return ""
     why = (
-        output.complaint.splitlines()[0].removeprefix("fatal: ") if output.complaint else "its .git folder is elsewhere"
+        output.error_output.splitlines()[0].removeprefix("fatal: ")
+        if output.error_output
+        else "its .git folder is elsewhere"
     )
     return f"Git cannot read the commits of {top}, so nothing is written there ({why.rstrip('.')})."
 
 
 def describe_pending_git_operation(workspace: Path) -> str:
     """Return the operation in progress in a workspace's repository, such as a merge; empty if there is none."""
-    repository = Repository.of(workspace)
-    return repository.under_way() if repository else ""
+    repository = Repository.open(workspace)
+    return repository.pending_operation() if repository else ""
 
 
 def ensure_branch_available(workspace: Path, name: str) -> None:
     """Raise UsageError early if a new branch of this name cannot be created."""
-    repository = Repository.of(workspace)
+    repository = Repository.open(workspace)
     if repository is None:
         raise UsageError("The workspace is not a git repository, so no branch can be created.", "Remove --branch.")
-    repository.reserved_branch(name)
+    repository.new_branch_ref(name)

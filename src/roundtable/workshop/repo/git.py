@@ -85,11 +85,11 @@ class GitReader:
         self._head = head
 
     @property
-    def repository(self) -> bool:
+    def has_repository(self) -> bool:
         """Whether the workspace has its own repository."""
         return self._head is not None
 
-    def files(self) -> list[str]:
+    def list_files(self) -> list[str]:
         """Return every file that is not ignored, relative to the workspace."""
         return self._names("ls-files", "-co", "--exclude-standard", "--deduplicate")
 
@@ -97,15 +97,15 @@ class GitReader:
         """Return the ignored files; a folder that is ignored as a whole is named once, with a slash."""
         return self._names(*LIST_IGNORED)
 
-    def untracked(self) -> tuple[str, ...]:
+    def untracked_files(self) -> tuple[str, ...]:
         """Return the untracked files that are not ignored."""
         return tuple(self._names("ls-files", "-o", "--exclude-standard"))
 
-    def tracks(self, path: str) -> bool:
+    def is_tracked(self, path: str) -> bool:
         """Whether the repository tracks a path, regardless of case."""
         return bool(self._names("ls-files", "--", f":(icase,literal){path}"))
 
-    def ignored(self, paths: Iterable[str]) -> set[str]:
+    def filter_ignored(self, paths: Iterable[str]) -> set[str]:
         """Return those of these paths that git ignores; they must lie in the workspace and contain no symlinks."""
         wanted = "".join(f"./{path}\0" for path in paths)
         return {
@@ -120,16 +120,16 @@ class GitReader:
         found = [(top / folder).resolve() for folder in output]
         return [folder.relative_to(here).as_posix() for folder in found if folder.is_relative_to(here)]
 
-    def branch(self) -> str:
+    def current_branch(self) -> str:
         """Return the branch that is checked out; empty if there is none."""
         return self._line("symbolic-ref", "--quiet", "--short", "HEAD")
 
-    def headlines(self, tip: str) -> list[str]:
+    def recent_commit_lines(self, tip: str) -> list[str]:
         """Return the newest commits, one line each."""
         output = self._line("log", "-10", *_LOG_OPTIONS, "--format=%h %cs %s", "--end-of-options", tip, "--")
         return output.splitlines()
 
-    def commits(self) -> list[LoggedCommit]:
+    def recent_commits(self) -> list[LoggedCommit]:
         """Return the newest commits with the files each of them touched."""
         output = self._ask("log", "-20", *_LOG_OPTIONS, "-z", "--name-only", "--format=%x01%h %cs %s")
         found: list[LoggedCommit] = []
@@ -138,7 +138,7 @@ class GitReader:
             found.append(LoggedCommit(line.strip(), tuple(name for name in files.lstrip("\n").split("\0") if name)))
         return found
 
-    def unsaved(self) -> tuple[str, ...]:
+    def modified_files(self) -> tuple[str, ...]:
         """Return the tracked files that are staged or modified, except sensitive ones.
 
         Git compares the contents of touched files, so a file with unchanged contents is not included.
@@ -149,23 +149,23 @@ class GitReader:
         beneath = self._line("rev-parse", "--show-prefix")
         return tuple(line[3:].removeprefix(beneath) for line in output)
 
-    def differing(self) -> tuple[str, ...]:
+    def changed_files(self) -> tuple[str, ...]:
         """Return the modified files and the untracked files that are not ignored."""
-        return (*self.unsaved(), *self.untracked())
+        return (*self.modified_files(), *self.untracked_files())
 
     @property
     def _base(self) -> str:
         """The last commit, or the empty tree."""
         return self._head or self._line("hash-object", "-t", "tree", os.devnull)
 
-    def uncommitted(self) -> GitDiff:
+    def diff_uncommitted(self) -> GitDiff:
         """Return the diff of the working tree against the last commit.
 
         Changes of sensitive files stay unknown: git would have to open them.
         """
         return self._diff(self._base, self._names("ls-files"))
 
-    def between(self, base: str, tip: str) -> GitDiff:
+    def diff_between(self, base: str, tip: str) -> GitDiff:
         """Return the diff of `tip` against its merge base with `base`."""
         revisions = f"{self.resolve(base)}...{self.resolve(tip)}"
         touched = self._names("diff", "--name-only", *DIFF_OPTIONS, "--no-renames", revisions, "--")
@@ -272,14 +272,14 @@ def split_git_names(output: bytes) -> list[str]:
 class GitResult(NamedTuple):
     """The output of git, its exit code, and its error message."""
 
-    said: bytes
+    output: bytes
     code: int
-    complaint: str
+    error_output: str
 
 
 def _run(folder: Path, args: Sequence[str], config: Mapping[str, str] = {}, input: bytes = b"") -> bytes:
     """Return the output of git, cut at the limit; empty if it failed without output."""
-    return run_git(folder, args, config, input).said
+    return run_git(folder, args, config, input).output
 
 
 def run_git(

@@ -82,14 +82,14 @@ def check_tree_size(workspace: Path, names: Sequence[str]) -> Sequence[str]:
 
 def _copyable_files(workspace: Path) -> tuple[str, ...]:
     with open_git(workspace) as git:
-        listed = git.files()
+        listed = git.list_files()
     return tuple(name for name in (*listed, *_submodule_files(workspace, listed)) if not is_sensitive_path(name))
 
 
 def list_submodule_files(workspace: Path) -> tuple[str, ...]:
     """Return the files of checked-out submodules; git names only the folder of each."""
     with open_git(workspace) as git:
-        listed = git.files()
+        listed = git.list_files()
     return tuple(name for name in _submodule_files(workspace, listed) if not is_sensitive_path(name))
 
 
@@ -114,17 +114,17 @@ def create_scratch_tree(
 
 def copy_files_to_tree(workspace: Path, into: Path, names: Iterable[str]) -> None:
     """Copy files; symlinks only if they cannot lead outside, and existing files are kept."""
-    with ConfinedFolder.of(workspace) as here, ConfinedFolder.of(into) as there:
+    with ConfinedFolder.open(workspace) as here, ConfinedFolder.open(into) as there:
         for _, members in groupby(sorted(names, key=_sort_key), key=lambda name: name.rpartition("/")[0]):
             first, *others = members
             with (
                 contextlib.suppress(FileNotFoundError, NotADirectoryError, UnsafePath),
-                here.folder_of(first) as (_, source),
+                here.open_parent(first) as (_, source),
             ):
                 for folder in there.missing_folders(first):
-                    with there.folder_of(folder) as (name, at):
+                    with there.open_parent(folder) as (name, at):
                         os.mkdir(name, dir_fd=at)
-                with there.folder_of(first) as (_, target):
+                with there.open_parent(first) as (_, target):
                     for name in (first, *others):
                         _copy_entry(name, source, target)
 
@@ -153,7 +153,7 @@ def list_files_below(workspace: Path, name: str) -> Iterable[str]:
 
 def overlay_draft(tree: Path, files: Sequence[DraftFile]) -> None:
     """Write the files of a draft into a scratch tree."""
-    with ConfinedFolder.of(tree) as below:
+    with ConfinedFolder.open(tree) as below:
         for name in dict.fromkeys(file.was or file.path for file in files):
             with contextlib.suppress(UnsafePath):
                 below.remove(name)
@@ -222,7 +222,7 @@ class CommitUnavailable(UsageError):
 
 def export_commit_files(workspace: Path, commit: str, into: Path) -> None:
     """Write the files of a commit into an empty folder, except sensitive ones."""
-    repository_info = run_git(workspace, ("rev-parse", "--absolute-git-dir", "--show-prefix")).said
+    repository_info = run_git(workspace, ("rev-parse", "--absolute-git-dir", "--show-prefix")).output
     repository, _, prefix = os.fsdecode(repository_info).partition("\n")
     config = git_filter_overrides(workspace)
     with process_owned_folder() as folder:
@@ -232,10 +232,10 @@ def export_commit_files(workspace: Path, commit: str, into: Path) -> None:
             done = run_git(into, args, config, input, variables)
             if done.code:
                 raise CommitUnavailable(
-                    f"The files of commit {commit[:12]} cannot be read: {done.complaint}",
+                    f"The files of commit {commit[:12]} cannot be read: {done.error_output}",
                     "Check the commit with `git log`.",
                 )
-            return done.said
+            return done.output
 
         git("read-tree", f"{commit}:{prefix.strip()}")
         sensitive = [name for name in split_git_names(git("ls-files", "-z")) if is_sensitive_path(name)]

@@ -67,7 +67,7 @@ class WorktreeChanges:
     def __init__(self, workspace: Path, folder: Path, base: str, index: Path) -> None:
         self._folder = folder
         self._base = base
-        repository = os.fsdecode(run_git(workspace, ("rev-parse", "--absolute-git-dir")).said).strip()
+        repository = os.fsdecode(run_git(workspace, ("rev-parse", "--absolute-git-dir")).output).strip()
         self._place = ("--literal-pathspecs", f"--git-dir={repository}", f"--work-tree={folder}")
         self._config = {
             **git_filter_overrides(workspace),
@@ -148,11 +148,11 @@ class WorktreeChanges:
 
     def _run(self, *args: str, input: bytes = b"", longest: int = _MAX_LIST_BYTES) -> bytes:
         output = run_git(self._folder, (*self._place, *args), self._config, input, self._variables, longest)
-        if len(output.said) >= longest:
+        if len(output.output) >= longest:
             raise GitFailed(f"Worktree {self._folder.name} has too many changes.")
         if output.code:
-            raise GitFailed(f"Git cannot read the changes in worktree {self._folder.name}: {output.complaint}.")
-        return output.said
+            raise GitFailed(f"Git cannot read the changes in worktree {self._folder.name}: {output.error_output}.")
+        return output.output
 
 
 def path_with_parents(path: str) -> Iterable[str]:
@@ -183,7 +183,7 @@ def create_worktree_repository(workspace: Path, folder: Path, commit: str, branc
         if os.path.isfile(source):
             shutil.copyfile(source, own / name)
     for name in _COPIED_SETTINGS:
-        if value := run_git(workspace, ("config", "--get", name)).said.decode(errors="replace").strip():
+        if value := run_git(workspace, ("config", "--get", name)).output.decode(errors="replace").strip():
             _git(workspace, folder, "config", name, value)
     _git(workspace, folder, "checkout", "--quiet", *(("-b", branch) if branch else ("--detach",)), commit)
 
@@ -208,5 +208,5 @@ def _git(workspace: Path, folder: Path, *args: str) -> str:
     whole_index = {"core.splitIndex": "false"}
     output = run_git(folder, args, {**git_filter_overrides(workspace), **whole_index})
     if output.code:
-        raise GitFailed(f"Git could not create a worktree: {' '.join(output.complaint.split())}.")
-    return os.fsdecode(output.said)
+        raise GitFailed(f"Git could not create a worktree: {' '.join(output.error_output.split())}.")
+    return os.fsdecode(output.output)

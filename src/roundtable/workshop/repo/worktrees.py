@@ -119,11 +119,11 @@ class Worktrees:
             copy_files_to_tree(self._workspace, worktree.path, names)
             worktree = msgspec.structs.replace(worktree, ready=True)
             if names or not worktree.base:
-                return self.begun(worktree)
+                return self.record_starting_point(worktree)
             self._write_note(worktree)
             return worktree
 
-    def begun(self, worktree: Worktree) -> Worktree:
+    def record_starting_point(self, worktree: Worktree) -> Worktree:
         """Note the current files as the starting point, so that the set-up does not count as work."""
         if worktree.base:
             with self._inspect(worktree) as changes:
@@ -149,12 +149,12 @@ class Worktrees:
             raise NotFound(f"Worktree not found: {name}.", f"Existing worktrees: {known}.")
         return found
 
-    def standing(self, worktree: Worktree) -> WorktreeStatus:
+    def status(self, worktree: Worktree) -> WorktreeStatus:
         """Return what was changed in a worktree, and what of it would be lost if it were discarded."""
         if not worktree.ready or not worktree.path.is_dir():
             return WorktreeStatus()
         changed, ignored = self._find_changes(worktree)
-        with ConfinedFolder.of(worktree.path) as there, ConfinedFolder.of(self._workspace) as here:
+        with ConfinedFolder.open(worktree.path) as there, ConfinedFolder.open(self._workspace) as here:
             unmerged = [path for path in changed if not _is_same_file(there, here, path)]
             lost_ignored = [
                 place
@@ -204,7 +204,7 @@ class Worktrees:
 
     def _plan(self, name: str, base: str, branch: str, session: str) -> Worktree:
         """Write the note of a worktree before creating it, so that an interrupted one can be discarded."""
-        repository = Repository.of(self._workspace)
+        repository = Repository.open(self._workspace)
         commit = ""
         if repository and repository.head and not (commit := repository.resolve(base)):
             raise UsageError(f"Commit not found: {base}.", "Use the name of a branch, tag or commit.")
@@ -295,7 +295,9 @@ def _copy_digests(folder: Path) -> dict[str, str]:
     ignore rules are not trusted.
     """
     with open_git(folder) as git:
-        found = [file for name in git.files() for file in (_own_files(folder, name) if name.endswith("/") else (name,))]
+        found = [
+            file for name in git.list_files() for file in (_own_files(folder, name) if name.endswith("/") else (name,))
+        ]
     names = [name for name in found if _is_readable(folder / name)]
     return {name: sha256(_content_bytes(folder / name)).hexdigest() for name in names}
 
@@ -356,7 +358,7 @@ def _is_same_file(there: ConfinedFolder, here: ConfinedFolder, path: str) -> boo
         one, other = there.read(path), here.read(path)
     except UnsafePath:
         return False
-    return one is other if one is None or other is None else one.same(other)
+    return one is other if one is None or other is None else one.is_same_for_git(other)
 
 
 def _is_port_free(port: int) -> bool:

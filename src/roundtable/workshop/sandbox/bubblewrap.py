@@ -80,7 +80,7 @@ class BubblewrapSandbox:
         if isinstance(files, str):
             yield Exit(None, 0.0, files)
             return
-        group = await asyncio.to_thread(ControlGroup.make, job.bounds)
+        group = await asyncio.to_thread(ControlGroup.create, job.bounds)
         try:
             async with aclosing(self._run_in_group(job, view, files, group)) as run:
                 async for event in run:
@@ -104,7 +104,7 @@ class BubblewrapSandbox:
         async def stop() -> None:
             _stop(process)
             async with asyncio.timeout(_STOP_TIMEOUT):
-                await supervision.over()
+                await supervision.drain()
 
         async with aclosing(supervision.run(stop, files)) as run:
             async for event in run:
@@ -146,7 +146,7 @@ class BubblewrapSandbox:
 
 def _display_name() -> str:
     """Return the display name, which says whether the kernel or polling enforces the limits."""
-    group = ControlGroup.make(Bounds())
+    group = ControlGroup.create(Bounds())
     if group is None:
         return "bubblewrap, limits checked by polling"
     group.remove()

@@ -26,7 +26,7 @@ class ControlGroup:
         self._folders = folders
 
     @classmethod
-    def make(cls, bounds: Bounds) -> ControlGroup | None:
+    def create(cls, bounds: Bounds) -> ControlGroup | None:
         """Create a group with these limits; None where this process may not create one."""
         parents = _parent_groups()
         if parents is None:
@@ -43,7 +43,7 @@ class ControlGroup:
         return group
 
     @classmethod
-    def of(cls, pid: int, container: str) -> ControlGroup | None:
+    def of_container(cls, pid: int, container: str) -> ControlGroup | None:
         """Return a container's group for reading, or None while its process has not been moved to all controllers
         yet."""
         folders = _group_folders(pid)
@@ -54,7 +54,7 @@ class ControlGroup:
         """Return the files to which a process writes its id to join the group, with all its children."""
         return tuple(str(folder / "cgroup.procs") for folder in self._unique_folders())
 
-    def met(self) -> Limit | None:
+    def exceeded_limit(self) -> Limit | None:
         """Return the limit that the kernel enforced, if any."""
         if _read_counter(self._folders["memory"], ("memory.oom_control", "memory.events"), "oom_kill"):
             return Limit.MEMORY

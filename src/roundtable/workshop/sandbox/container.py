@@ -62,7 +62,7 @@ class ContainerSandbox:
         engine = await ContainerEngine.find(name)
         if isinstance(engine, str):
             return engine
-        await engine.sweep()
+        await engine.remove_orphans()
         found = cls(engine, image or await engine.empty_image(), bool(image))
         result = await run_sandbox_job(
             found, Job(("sh", "-c", _READ_PIDS_LIMIT), str(EMPTY_FILE.parent), bounds=Bounds(seconds=30))
@@ -107,16 +107,16 @@ class ContainerSandbox:
         """Stop the container; one that does not exist yet ends when its standard input closes."""
         assert process.stdin is not None
         process.stdin.close()
-        kill_container = self._engine.ask(("kill", name)) if process.returncode is None else asyncio.sleep(0)
+        kill_container = self._engine.run_command(("kill", name)) if process.returncode is None else asyncio.sleep(0)
         try:
             async with asyncio.timeout(_STOP_TIMEOUT):
                 await asyncio.gather(
-                    kill_container, supervisor.over()
+                    kill_container, supervisor.drain()
                 )  # the engine does not end a container whose output nobody reads
         except TimeoutError:
             kill_process_group(process)
-            await self._engine.ask(("rm", "--force", name))
-            await supervisor.over()
+            await self._engine.run_command(("rm", "--force", name))
+            await supervisor.drain()
 
     def _view(self, job: Job) -> SandboxView | None:
         if not self._own_image:
@@ -135,9 +135,9 @@ class ContainerSandbox:
                 options += _bind_mount(source, place)
         options += _bind_mount(job.folder, source_folder)
         if job.works_on_copy:
-            options += self._engine.fresh(job.visible_at, container_tmpfs_options(job.bounds))
+            options += self._engine.tmpfs_options(job.visible_at, container_tmpfs_options(job.bounds))
         for path in view.emptied_folders:
-            options += self._engine.fresh(os.path.join(source_folder, path), "ro,size=4k")
+            options += self._engine.tmpfs_options(os.path.join(source_folder, path), "ro,size=4k")
         for path in view.emptied_files:
             options += _bind_mount(str(EMPTY_FILE), os.path.join(source_folder, path))
         for place, source in view.lent.items():
@@ -161,13 +161,13 @@ class ContainerMeter:
         self._group: ControlGroup | None = None
         self._processor_seconds = 0.0
 
-    def met(self) -> Limit | None:
+    def exceeded_limit(self) -> Limit | None:
         """Return the limit that the kernel enforced on the container, as far as it is visible."""
         self._group = self._group or self._find_group()
         if self._group is None:
             return None
         self._processor_seconds = max(self._processor_seconds, self._group.processor_seconds())
-        return self._group.met()
+        return self._group.exceeded_limit()
 
     def processor_seconds(self) -> float:
         """Return the highest value seen: the counter disappears with the container."""
@@ -178,7 +178,7 @@ class ContainerMeter:
         with suppress(OSError, ValueError, subprocess.TimeoutExpired):
             result = subprocess.run(argv, capture_output=True, env=self._engine.variables, timeout=5, text=True)
             pid, container = result.stdout.split()
-            return ControlGroup.of(int(pid), container)
+            return ControlGroup.of_container(int(pid), container)
         return None
 
 
@@ -188,7 +188,7 @@ def container_isolation_options(engine: ContainerEngine, bounds: Bounds, *, netw
     options = [*_RUN_OPTIONS, *(() if network else ("--network", "none")), *_ISOLATION_OPTIONS]
     options += ["--memory", str(bounds.memory), "--memory-swap", str(bounds.memory)]
     options += ["--cpus", f"{bounds.processors:g}", "--pids-limit", str(bounds.processes + SANDBOX_PROCESSES)]
-    return [*options, *engine.fresh("/tmp", container_tmpfs_options(bounds))]
+    return [*options, *engine.tmpfs_options("/tmp", container_tmpfs_options(bounds))]
 
 
 def container_tmpfs_options(bounds: Bounds) -> str:

@@ -208,7 +208,7 @@ async def describe_missing_images(engine: ContainerEngine, files: Mapping[str, s
 
 
 async def _is_present(engine: ContainerEngine, image: str) -> bool:
-    return _is_simple_name(image) and (await engine.ask(("image", "inspect", image))).code == 0
+    return _is_simple_name(image) and (await engine.run_command(("image", "inspect", image))).code == 0
 
 
 def _is_simple_name(image: str) -> bool:

@@ -52,7 +52,7 @@ class ContainerEngine:
         self.name = name
         self.program = program
 
-    def fresh(self, place: str, options: str) -> list[str]:
+    def tmpfs_options(self, place: str, options: str) -> list[str]:
         """Return the option for a new tmpfs; Podman would otherwise copy the hidden contents into it."""
         return ["--tmpfs", f"{place}:{options}{',notmpcopyup' if self.name == 'podman' else ''}"]
 
@@ -69,14 +69,14 @@ class ContainerEngine:
             return f"{name.capitalize()} is not installed."
         engine = cls(name, program)
         for command, prefix in _LOCAL_ENGINE_CHECKS[name]:
-            answer = await engine.ask(command)
+            answer = await engine.run_command(command)
             if answer.code != 0:
                 return f"The {name.capitalize()} engine does not answer ({sanitize_line(answer.text, 200)})."
             if not answer.text.startswith(prefix):
                 return f"{name.capitalize()} runs on another machine ({sanitize_line(answer.text, 100)})."
         return engine
 
-    async def ask(self, argv: Sequence[str], data: bytes | None = None) -> EngineReply:
+    async def run_command(self, argv: Sequence[str], data: bytes | None = None) -> EngineReply:
         """Run one short command of the engine."""
         try:
             process = await asyncio.create_subprocess_exec(
@@ -98,14 +98,14 @@ class ContainerEngine:
 
     async def empty_image(self) -> str:
         """Return the name of an empty image, created locally so that nothing has to be downloaded."""
-        if (await self.ask(("image", "inspect", EMPTY_IMAGE))).code != 0:
-            await self.ask(("import", "-", EMPTY_IMAGE), _EMPTY_ARCHIVE)
+        if (await self.run_command(("image", "inspect", EMPTY_IMAGE))).code != 0:
+            await self.run_command(("import", "-", EMPTY_IMAGE), _EMPTY_ARCHIVE)
         return EMPTY_IMAGE
 
-    async def sweep(self) -> None:
+    async def remove_orphans(self) -> None:
         """Delete the containers and images that killed Roundtable processes left behind."""
         own_filter = ("--all", "--filter", f"label={CONTAINER_LABEL}", "--format")
         for list_command, name, remove in (("ps", "{{.Names}}", "rm"), ("images", "{{.Repository}}", "rmi")):
-            found = await self.ask((list_command, *own_filter, name))
+            found = await self.run_command((list_command, *own_filter, name))
             if orphans := [name for name in found.text.split() if is_orphaned_name(name)]:
-                await self.ask((remove, "--force", *orphans))
+                await self.run_command((remove, "--force", *orphans))

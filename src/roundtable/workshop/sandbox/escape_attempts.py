@@ -172,7 +172,7 @@ class EscapeOutcome(msgspec.Struct, frozen=True):
     """Whether an escape attempt was blocked; None, with the reason in `note`, if it could not be made."""
 
     attempt: str
-    held: bool | None
+    blocked: bool | None
     note: str = ""
 
 

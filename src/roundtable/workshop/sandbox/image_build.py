@@ -89,7 +89,7 @@ async def build_and_run_image(
                     yield event
         finally:
             for argv in cleanup:
-                await engine.ask(argv)
+                await engine.run_command(argv)
 
 
 def compose_container_name(name: str, service: str) -> str:
@@ -111,9 +111,9 @@ async def _compose_steps(
     engine: ContainerEngine, name: str, path: Path, names: ComposeNames, bounds: Bounds
 ) -> EngineSteps | str:
     base = ("compose", "--project-name", name, "--project-directory", str(path.parent), "--file", str(path))
-    if (await engine.ask(("compose", "version"))).code != 0:
+    if (await engine.run_command(("compose", "version"))).code != 0:
         return _COMPOSE_PLUGIN_MISSING
-    checked = await engine.ask((*base, "config", "--quiet"))
+    checked = await engine.run_command((*base, "config", "--quiet"))
     if checked.code != 0:
         return f"The compose file is invalid. {sanitize_line(checked.text, 300)}"
     override = path.with_name("bounds-of-the-sandbox.json")
@@ -178,13 +178,13 @@ async def run_engine_commands(
 
 async def _stop(process: Process, supervisor: RunSupervisor) -> None:
     kill_process_group(process)
-    await supervisor.over()
+    await supervisor.drain()
 
 
 class _Unmetered:
     """Measures nothing: the engine enforces the limits of its containers itself."""
 
-    def met(self) -> Limit | None:
+    def exceeded_limit(self) -> Limit | None:
         return None
 
     def processor_seconds(self) -> float:

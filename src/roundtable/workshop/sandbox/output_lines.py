@@ -31,9 +31,9 @@ class OutputLines:
             lines.append(self._rest)
             self._rest = b""
         for line in lines:
-            self.take(line.decode(errors="replace"))
+            self.add_line(line.decode(errors="replace"))
 
-    def take(self, line: str) -> None:
+    def add_line(self, line: str) -> None:
         """Add one complete line."""
         self._on_line(line)
         self._kept.append(line)
@@ -44,7 +44,7 @@ class OutputLines:
     def text(self, last: str = "") -> str:
         """Return the kept output with the incomplete last line, and optionally a closing remark."""
         if self._rest:
-            self.take(self._rest.decode(errors="replace"))
+            self.add_line(self._rest.decode(errors="replace"))
             self._rest = b""
         return "\n".join(filter(None, ("\n".join(self._kept).strip("\n")[-_KEPT_BYTES:], last)))
 
@@ -64,9 +64,9 @@ class ServiceOutputLines(OutputLines):
         self.checked: int | None = None
         self.ended = 0
 
-    def take(self, line: str) -> None:
+    def add_line(self, line: str) -> None:
         if not line.startswith(self._marker):
-            return super().take(line) if self.checked is None else self.check.take(line)
+            return super().add_line(line) if self.checked is None else self.check.add_line(line)
         match line.removeprefix(self._marker).split():
             case ["check"]:
                 self.begun = time.monotonic()

@@ -19,7 +19,7 @@ class ProcessTreeMeter:
         self._bounds = bounds
         self._ticks = 0
 
-    def met(self) -> Limit | None:
+    def exceeded_limit(self) -> Limit | None:
         """Return the limit that the processes exceed now, if any."""
         processes, pages, ticks = _usage_below(self._root)
         self._ticks = max(self._ticks, ticks)

@@ -25,7 +25,7 @@ _EXTRA_OUTPUT_BYTES = 16 << 20
 class ResourceMeter(Protocol):
     """Measures what a run uses. Both methods are called in a thread, during the run and once at its end."""
 
-    def met(self) -> Limit | None: ...
+    def exceeded_limit(self) -> Limit | None: ...
 
     def processor_seconds(self) -> float: ...
 
@@ -115,9 +115,9 @@ class RunSupervisor:
     async def _find_limit(self, now: float) -> Limit | None:
         if now - self._started_at > self._bounds.seconds:
             return Limit.TIME
-        return await asyncio.to_thread(self._meter.met)
+        return await asyncio.to_thread(self._meter.exceeded_limit)
 
-    async def over(self) -> None:
+    async def drain(self) -> None:
         """Wait until a stopped run is gone; its remaining output is read and dropped, or it would block."""
         assert self._process.stdout is not None
         while await self._process.stdout.read(_CHUNK_BYTES):
@@ -128,7 +128,9 @@ class RunSupervisor:
 
     async def exit(self) -> Exit:
         """Return how the run ended; call it once nothing of it runs any more."""
-        limit = self.limit or await asyncio.to_thread(self._meter.met) or (self._report and self._report.limit)
+        limit = (
+            self.limit or await asyncio.to_thread(self._meter.exceeded_limit) or (self._report and self._report.limit)
+        )
         processor_seconds_used = await asyncio.to_thread(self._meter.processor_seconds)
         seconds = time.monotonic() - self._started_at
         if limit is not None:

@@ -81,7 +81,7 @@ def explain_missing_location(trees: Sequence[Path], path: str, last: int) -> str
 def _count_lines(tree: Path, path: str) -> int | None:
     """Return the number of lines of a file of the tree; None if it is not a plain file inside it."""
     try:
-        with ConfinedFolder.of(tree) as files:
+        with ConfinedFolder.open(tree) as files:
             content = files.read(path)
     except (UnsafePath, OSError, ValueError):  # a name too long, or with a zero byte in it
         return None

@@ -137,7 +137,7 @@ class CandidateTrial:
         self, session: Session, effect: TryCandidates, sandbox: Sandbox, tell: LineCallback
     ) -> CandidatesTried:
         """Try the last change of each of these seats in these rounds."""
-        base_draft = await self._drafts.files(effect.over)
+        base_draft = await self._drafts.load_files(effect.over)
         written = await self._read_last_changes(session, effect, base_draft)
         tried = await self._run_and_judge(session, written, collect_tests_by_seat(written), base_draft, sandbox, tell)
         if not has_stages(session.charter):
@@ -164,9 +164,9 @@ class CandidateTrial:
 
     async def try_merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: LineCallback) -> MergeTried:
         """Try a merged change like its base candidate, with the tests that the author of the base wrote."""
-        base_draft = await self._drafts.files(effect.over)
+        base_draft = await self._drafts.load_files(effect.over)
         tests = collect_tests_by_seat(await self._read_last_changes(session, effect, base_draft))
-        files = await self._drafts.files(effect.draft)
+        files = await self._drafts.load_files(effect.draft)
         own_files = diff_drafts(base_draft, files)
         tests[effect.base] = read_test_sources(own_files) | tests.get(effect.base, {})
         change = ProposedChange(effect.base, files, validate_draft(own_files), own_files)
@@ -372,7 +372,7 @@ class CandidateTrial:
     ) -> Candidate:
         return Candidate(
             change.seat,
-            await self._drafts.keep(change.files) if change.own_files else "",
+            await self._drafts.save(change.files) if change.own_files else "",
             tuple(file.path for file in change.own_files),
             change.refused,
             self.sanitize_outcomes(change.checks),

@@ -38,7 +38,7 @@ def find_tree_dependencies(workspace: Path, rules: Sequence[str]) -> TreeDepende
     """
     with open_git(workspace) as git:
         folders = [path.rstrip("/") for path in git.ignored_files() if path.endswith("/")]
-        tracked = set(git.files()) if rules else set[str]()
+        tracked = set(git.list_files()) if rules else set[str]()
     modules = [
         path for name in folders if os.path.basename(name) == _NODE_MODULES for path in _list_modules(workspace, name)
     ]

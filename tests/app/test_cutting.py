@@ -65,11 +65,14 @@ async def parts(desk: Roundtable, *voices: str, tokens: int = 20_000) -> Project
 
 async def texts(desk: Roundtable, done: ProjectSplit) -> dict[str, str]:
     """Each file as it is put together from its parts."""
-    items = sorted((it for chunk in done.chunks for it in chunk.files), key=lambda it: parse_code_place(it.name).first)
+    items = sorted(
+        (file for chunk in done.chunks for file in chunk.files),
+        key=lambda file: parse_code_place(file.name).first,
+    )
     found: dict[str, str] = {}
-    for it in items:
-        path = parse_code_place(it.name).path
-        found[path] = found.get(path, "") + (await desk.sessions.read_blob(it.digest)).decode()
+    for item in items:
+        path = parse_code_place(item.name).path
+        found[path] = found.get(path, "") + (await desk.sessions.read_blob(item.digest)).decode()
     return found
 
 
@@ -80,7 +83,7 @@ SHOWN = {path: text for path, text in FILES.items() if path not in (".env", "ima
 async def test_a_project_that_fits_the_smallest_context_window_is_not_split(desk: Roundtable) -> None:
     done = await parts(desk, "lab:large", "lab:large", tokens=2_000)
     (chunk,) = done.chunks
-    assert [it.name for it in chunk.files] == [
+    assert [file.name for file in chunk.files] == [
         "app/main.py", "app/notes.py", "app/steps.py", "pyproject.toml", "tests/test_main.py",
     ]  # fmt: skip
     assert chunk.map is None, "who sees everything needs no map"
@@ -96,7 +99,7 @@ async def test_one_small_or_unknown_context_window_splits_the_project_for_all_se
     assert len(done.chunks) > 5
     assert await texts(desk, done) == SHOWN
     for chunk in done.chunks:
-        assert sum(it.size for it in chunk.files) / BYTES_PER_TOKEN <= 2_000
+        assert sum(file.size for file in chunk.files) / BYTES_PER_TOKEN <= 2_000
 
 
 @pytest.mark.feature("S0.32")
@@ -107,7 +110,7 @@ async def test_each_part_with_its_map_and_answer_fits_the_smallest_window_and_ra
     done = await parts(desk, "lab:large", voice)
     assert await texts(desk, done) == SHOWN
     for chunk in done.chunks:
-        shown = sum(it.size for it in (*chunk.files, *filter(None, (chunk.map,))))
+        shown = sum(file.size for file in (*chunk.files, *filter(None, (chunk.map,))))
         assert shown / BYTES_PER_TOKEN < 3 / 4 * (8_000 - 1_000)
 
 
@@ -119,10 +122,10 @@ async def test_program_code_comes_first_and_each_part_has_a_map_of_its_dependenc
     assert first.map is not None
     assert first.map.name == MAP_TITLE
     known = {
-        it.name: (await desk.sessions.read_blob(chunk.map.digest)).decode()
+        file.name: (await desk.sessions.read_blob(chunk.map.digest)).decode()
         for chunk in done.chunks
         if chunk.map
-        for it in chunk.files
+        for file in chunk.files
     }
     using = next(text for name, text in known.items() if name == "app/main.py")
     assert "app/steps.py:5 def step_1(value)" in using

@@ -163,8 +163,8 @@ async def test_a_branch_copies_the_record_and_continues_independently(desk: Roun
     again = await desk.meetings.run(branch)
     assert again.outcome is Outcome.TIE
     assert (await desk.sessions.get(session)).decision == decision, "the old line stays as it was"
-    old = [it.event for it in await desk.sessions.records(session) if isinstance(it.event, MoveMade)][:6]
-    new = [it.event for it in await desk.sessions.records(branch) if isinstance(it.event, MoveMade)]
+    old = [fact.event for fact in await desk.sessions.records(session) if isinstance(fact.event, MoveMade)][:6]
+    new = [fact.event for fact in await desk.sessions.records(branch) if isinstance(fact.event, MoveMade)]
     assert new == old, "nothing that was said was asked again"
     with pytest.raises(NotFound):
         await desk.sessions.branch(session, "council/9-nothing")

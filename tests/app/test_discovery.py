@@ -38,7 +38,7 @@ async def found_with(places: Places, workspace: Path, text: str = "") -> list[Di
     places.user_config.parent.mkdir(parents=True, exist_ok=True)
     places.user_config.write_text(NOBODY + text)
     async with await Roundtable.open(workspace, places) as desk:
-        return [it for it in await desk.setup.discover() if it.kind != "embedded"]
+        return [seat for seat in await desk.setup.discover() if seat.kind != "embedded"]
 
 
 @contextlib.asynccontextmanager
@@ -83,13 +83,13 @@ voices = ["script:s.toml"]
 enabled = false
 """
     found = await found_with(places, workspace, text)
-    assert [(it.name, it.voice, it.usable) for it in found] == [
+    assert [(seat.name, seat.voice, seat.usable) for seat in found] == [
         ("well", "script:s.toml", True),
         ("ill", "openai:gpt-4o", False),
         ("mute", "", False),
     ]
     assert "no key" in found[1].note
-    assert {it.kind for it in found} == {"configured"}
+    assert {seat.kind for seat in found} == {"configured"}
 
 
 async def test_voices_of_an_untrusted_workspace_need_trust(places: Places, workspace: Path) -> None:
@@ -108,7 +108,7 @@ async def test_agents_on_the_path_are_offered_as_seats(places: Places, workspace
         program.chmod(0o755)
     (tmp_path / "bin" / "codex").write_text("not executable")
     found = await found_with(places, workspace)
-    assert [(it.voice, it.kind, it.usable) for it in found] == [
+    assert [(seat.voice, seat.kind, seat.usable) for seat in found] == [
         ("cli:claude", "cli", True),
         ("cli:opencode", "cli", True),
     ]
@@ -122,7 +122,7 @@ async def test_a_key_in_the_environment_is_a_seat_and_is_never_shown(
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-secret-0123456789")
     monkeypatch.setenv("DEEPSEEK_API_KEY", "")
     found = await found_with(places, workspace)
-    assert [(it.voice, it.usable) for it in found] == [("openai:gpt-4o", True), ("openrouter:", False)]
+    assert [(seat.voice, seat.usable) for seat in found] == [("openai:gpt-4o", True), ("openrouter:", False)]
     assert "OpenAI" in found[0].note
     assert "openrouter:MODEL" in found[1].note
     assert "sk-secret" not in repr(found)
@@ -135,7 +135,9 @@ async def test_discovery_only_asks_local_servers_for_their_models(places: Places
             lab(address) + f'[endpoints.paid]\nbase_url = "{remote}"\nkey = "env:PAID_API_KEY"\ndefault_model = "x"\n'
         )
         found = await found_with(places, workspace, text)
-    assert [(it.name, it.voice, it.kind, it.usable) for it in found] == [("lab", "lab:llama3.2", "local", True)]
+    assert [(seat.name, seat.voice, seat.kind, seat.usable) for seat in found] == [
+        ("lab", "lab:llama3.2", "local", True)
+    ]
     assert seen == ["GET /v1/models HTTP/1.1"]
     assert paid == []
 
@@ -166,9 +168,9 @@ async def test_a_local_server_without_a_model_is_not_usable(places: Places, work
 async def test_embedded_models_are_offered_or_can_be_fetched(desk: Roundtable, places: Places) -> None:
     places.models.mkdir(parents=True)
     (places.models / "mine.gguf").write_bytes(b"GGUF" + bytes(100))
-    found = [it for it in await desk.setup.discover() if it.kind == "embedded"]
+    found = [seat for seat in await desk.setup.discover() if seat.kind == "embedded"]
     assert (found[0].voice, found[0].usable) == ("embedded:mine", discovery.is_embedded_runtime_installed())
-    assert any("roundtable models get" in it.note and not it.usable for it in found[1:])
+    assert any("roundtable models get" in seat.note and not seat.usable for seat in found[1:])
 
 
 def test_three_seats_on_one_model_get_different_briefs() -> None:
@@ -208,7 +210,7 @@ async def test_endpoints_are_listed_with_their_keys_and_answers(
         places.user_config.parent.mkdir(parents=True, exist_ok=True)
         places.user_config.write_text(NOBODY + lab(address))
         async with await Roundtable.open(workspace, places) as desk:
-            states = {it.name: it for it in await desk.setup.list_endpoints()}
+            states = {state.name: state for state in await desk.setup.list_endpoints()}
     assert (states["lab"].answers, states["lab"].voice, states["lab"].usable) == (True, "lab:alpha", True)
     assert (states["xai"].key_present, states["xai"].answers, states["xai"].usable) == (True, None, True)
     assert (states["openai"].key_present, states["openai"].usable) == (False, False)

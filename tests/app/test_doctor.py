@@ -57,7 +57,7 @@ async def test_doctor_reports_no_problem_on_a_working_machine(places: Places, wo
     two_seats(places, workspace)
     report = await Setup(places, workspace).examine()
     assert (report.ok, report.exit_code, report.session_state) == (True, 0, "skipped")
-    assert {name: it.status for name, it in report.participants.items()} == {"a": "ok", "b": "ok"}
+    assert {name: participant.status for name, participant in report.participants.items()} == {"a": "ok", "b": "ok"}
     assert report.participants["b"].voice == "script:s.toml"
     assert report.store.integrity == "absent"
     again = await Setup(places, workspace).examine()
@@ -127,7 +127,7 @@ async def test_doctor_reports_every_voice_of_a_fallback_chain(places: Places, wo
     report = await Setup(places, workspace).examine()
     seat = report.participants["a"]
     assert (report.ok, seat.voice) == (True, "script:s.toml")
-    assert [(it.voice, it.status) for it in seat.voices] == [
+    assert [(check.voice, check.status) for check in seat.voices] == [
         ("cli:nowhere", "missing"),
         ("script:s.toml", "ok"),
         ("nosuch:x", "missing"),
@@ -157,7 +157,7 @@ async def test_doctor_asks_a_fallback_chain_until_one_voice_answers(places: Plac
     assert seat.note.endswith("in place of lab:x")
     assert seat.voices[0].note.endswith("It was given your stored LAB_KEY: check that with the provider.")
     assert seat.voices[-1].note == "script read, not asked"
-    assert all("roundtable doctor" not in it.note for it in seat.voices)
+    assert all("roundtable doctor" not in check.note for check in seat.voices)
 
 
 async def test_doctor_reports_a_missing_model_in_whole_sentences(places: Places, workspace: Path) -> None:
@@ -177,7 +177,7 @@ async def test_doctor_lists_programs_with_their_versions(places: Places, workspa
     assert (claude.path, claude.version) == (str(programs / "claude"), "2.9.9 (Claude Code) --version no key")
     assert claude.tried
     assert report.agents["codex"].version == ""
-    assert {name: it.version for name, it in report.sandboxes.items()} == {"bwrap": "bubblewrap 0.8.0"}
+    assert {name: program.version for name, program in report.sandboxes.items()} == {"bwrap": "bubblewrap 0.8.0"}
     assert report.ok
 
 
@@ -260,7 +260,10 @@ async def test_doctor_reports_an_invalid_seat_and_still_checks_the_others(
     install(programs, "claude", "exit 0")
     configure(places, '[table]\nseats = ["a", "b"]\n[seats.a]\nvoices = ["cli:claude"]')
     report = await Setup(places, workspace).examine()
-    assert {name: it.status for name, it in report.participants.items()} == {"a": "ok", "b": "unusable"}
+    assert {name: participant.status for name, participant in report.participants.items()} == {
+        "a": "ok",
+        "b": "unusable",
+    }
     assert report.participants["b"].note == "[seats.b] names no voices"
 
 

@@ -254,7 +254,7 @@ async def test_files_written_concurrently_are_complete(folder: Path) -> None:
     texts = [f"<!-- {GENERATED_FILE_MARK} -->\n{letter * 200_000}\n" for letter in "abcdefgh"]
     writers = (asyncio.to_thread(WorkspaceFolder(folder.parent).write, {"chronicle.md": text}) for text in texts)
     done = await asyncio.gather(*writers)
-    assert all(not it.failed for it in done)
+    assert all(not write.failed for write in done)
     assert (folder / "chronicle.md").read_text() in texts
     assert list(contents(folder)) == ["chronicle.md"]
 

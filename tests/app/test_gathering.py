@@ -177,7 +177,7 @@ async def test_seats_see_which_checks_they_may_request(places: Places, workspace
     async with await Roundtable.open(workspace, places) as desk:
         charter, texts = await desk.meetings.draft(Agenda("What now?", SCRIPTED, meeting="knights"))
         _, of_a_build = await desk.meetings.draft(Agenda("Do it.", SCRIPTED, meeting="build"))
-    assert not any(b"Checks you may ask for" in it for it in of_a_build), "who writes asks for none"
+    assert not any(b"Checks you may ask for" in prompt for prompt in of_a_build), "who writes asks for none"
     about = next(text for item, text in zip(charter.context, texts, strict=False) if item.name == "about this context")
     assert b"Checks you may ask for by name, and no others: tests, lint." in about
 
@@ -188,7 +188,7 @@ async def test_gathering_context_does_not_change_the_workspace(workspace: Path) 
         os.utime(workspace / name, (1, 1))  # git would like to write down that these are still the same
 
     def state() -> dict[str, tuple[int, int]]:
-        return {str(it): (it.stat().st_mtime_ns, it.stat().st_size) for it in sorted(workspace.rglob("*"))}
+        return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(workspace.rglob("*"))}
 
     before = state()
     await gather(workspace)

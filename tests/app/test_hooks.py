@@ -52,7 +52,7 @@ class Listener:
             while True:
                 *lines, _half = self._heard.read_text().split("\n") if self._heard.exists() else [""]
                 if len(lines) >= times:
-                    return sorted(map(json.loads, lines), key=lambda it: HOOKS.index(it["hook"]))
+                    return sorted(map(json.loads, lines), key=lambda call: HOOKS.index(call["hook"]))
                 await asyncio.sleep(0.02)
 
 
@@ -107,7 +107,7 @@ async def test_a_hook_runs_when_the_decision_has_been_carried_out(
         session = await desk.meetings.open(agreed(places))
         version = (await desk.sessions.get(session)).charter.version
         await desk.wiring.engine.run(session, lambda _: MeetingRules("debate", version, carried_out), "test")
-    assert [(it["hook"], it["session"]) for it in await listener.heard(1)] == [("execution_complete", session)]
+    assert [(call["hook"], call["session"]) for call in await listener.heard(1)] == [("execution_complete", session)]
 
 
 async def test_a_resumed_meeting_runs_no_hook_twice(places: Places, workspace: Path, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ async def test_hooks_of_a_cloned_workspace_do_not_run_before_it_is_trusted(
     config.trust_workspace(places, workspace)
     async with await Roundtable.open(workspace, places) as desk:
         await desk.meetings.open(agreed(places))
-    assert [it["hook"] for it in await listener.heard(1)] == ["debate_started"]
+    assert [call["hook"] for call in await listener.heard(1)] == ["debate_started"]
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ async def test_a_stored_key_makes_a_voice_and_is_redacted_from_the_start(places:
     store_key(places, workspace, "lab", key)
     async with await Roundtable.open(workspace, places) as desk:
         assert desk.redactor.redact(key) == "[redacted:known-key]"
-        assert any(it.voice == "lab:" for it in await desk.setup.discover())
+        assert any(seat.voice == "lab:" for seat in await desk.setup.discover())
         assert not isinstance(desk.parts.voices.find("lab:alpha"), Fault)
 
 
@@ -260,7 +260,7 @@ def test_the_key_list_shows_where_each_key_is_and_which_voices_use_it(
     store_key(places, workspace, "openai", KEY)
     store_key(places, workspace, "MINE", "short")
     monkeypatch.setenv("OPENAI_API_KEY", token(30, seed=9))
-    listed = [(it.name, it.place, it.tail) for it in list_keys(places, workspace)]
+    listed = [(state.name, state.place, state.tail) for state in list_keys(places, workspace)]
     assert listed == [
         ("MINE", "file", ""),
         ("OPENAI_API_KEY", "environment", token(30, seed=9)[-4:]),

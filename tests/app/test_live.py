@@ -11,7 +11,7 @@ from roundtable.app.runs.live_socket import LiveServer
 from roundtable.engine.feed import Feed
 
 
-async def test_cancelling_during_setup_leaves_no_live_socket(tmp_path: Path) -> None:
+async def test_closing_the_live_server_during_setup_leaves_no_socket(tmp_path: Path) -> None:
     path = tmp_path / "live" / "s.sock"
     server = LiveServer(path, "s", Feed())
     with warnings.catch_warnings(record=True) as told:
@@ -21,5 +21,5 @@ async def test_cancelling_during_setup_leaves_no_live_socket(tmp_path: Path) -> 
                 await asyncio.sleep(0)
         del server
         gc.collect()
-    assert [str(it.message) for it in told] == []
+    assert [str(warning.message) for warning in told] == []
     assert not path.exists()

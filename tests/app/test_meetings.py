@@ -149,7 +149,7 @@ async def test_the_config_may_name_a_preset_as_the_default_meeting(places: Place
 
 async def test_all_meetings_are_listed_with_their_summary_and_source(desk: Roundtable, places: Places) -> None:
     write(places.config, "meetings/board.toml", BOARD)
-    listed = {it.name: it for it in desk.meetings.list()}
+    listed = {meeting.name: meeting for meeting in desk.meetings.list()}
     assert list(listed) == [*MEETINGS, *load_preset_texts(), "board"]
     assert [listed[name].source for name in ("knights", "theroundtaible", "board")] == ["shipped", "preset", "yours"]
     assert listed["board"].summary == "A board."
@@ -318,10 +318,10 @@ async def test_a_meeting_file_of_a_workspace_needs_trust(desk: Roundtable, place
     with pytest.raises(NotTrusted) as refused:
         await desk.meetings.draft(agenda("board"))
     assert "`roundtable trust`" in refused.value.help
-    assert "board" not in [it.name for it in desk.meetings.list()]
+    assert "board" not in [meeting.name for meeting in desk.meetings.list()]
     config.trust_workspace(places, workspace)
     assert (await drafted(desk, "board"))[0].meeting == "board"
-    assert {it.name: it.source for it in desk.meetings.list()}["board"] == "workspace"
+    assert {meeting.name: meeting.source for meeting in desk.meetings.list()}["board"] == "workspace"
 
 
 async def test_a_prompt_of_a_workspace_is_not_shown_before_it_is_trusted(

@@ -80,4 +80,4 @@ def test_a_new_project_ignores_a_repository_above_its_folder(tmp_path: Path) -> 
     assert create_empty_workspace(root) == root, "made once"
     drafting = draft_changeset(Changeset((CreateFile("app.py", "print(1)\n"),)), root, Redactor().finds)
     assert drafting.refused == ()
-    assert [it.path for it in drafting.files] == ["app.py"]
+    assert [file.path for file in drafting.files] == ["app.py"]

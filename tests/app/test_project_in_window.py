@@ -66,25 +66,27 @@ async def listed(desk: Roundtable, voice: str, question: str = "Go on.", decided
 
 
 def names(shown: ProjectListed) -> list[str]:
-    return [it.name for it in shown.items]
+    return [item.name for item in shown.items]
 
 
 async def test_a_project_that_fits_the_context_window_is_shown_whole_and_without_a_map(desk: Roundtable) -> None:
     shown = await listed(desk, "lab:large")
-    assert sorted(names(shown)) == sorted(it for it in FILES if it != ".env")
+    assert sorted(names(shown)) == sorted(file for file in FILES if file != ".env")
     assert (shown.left, shown.map) == ((), None)
     assert list(shown.refused) == [".env"]
 
 
 async def test_files_of_a_project_that_is_too_large_are_named_and_mapped_within_the_window(desk: Roundtable) -> None:
     shown = await listed(desk, "lab:small")
-    assert sorted((*names(shown), *shown.left)) == sorted(it for it in FILES if it != ".env"), "every file is told of"
+    assert sorted((*names(shown), *shown.left)) == sorted(file for file in FILES if file != ".env"), (
+        "every file is told of"
+    )
     assert "app/whole.py" in shown.left, "it alone is larger than the window"
     assert shown.map is not None
     assert shown.map.name == MAP_TITLE
     drawn = (await desk.sessions.read_blob(shown.map.digest)).decode()
     assert "whole_07" in drawn, "what is used of a file that is not shown"
-    size = sum(it.size for it in shown.items) + shown.map.size
+    size = sum(item.size for item in shown.items) + shown.map.size
     assert 0 < size < (8_000 - 1_000 - 2_000) * BYTES_PER_TOKEN
 
 

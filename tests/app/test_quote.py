@@ -96,7 +96,7 @@ async def test_the_quoted_prompts_grow_as_they_do_in_the_meeting(desk: Roundtabl
     _, session = await held(desk, agenda_now)
     measured = await desk.meetings.quote(agenda_now)
     records = await desk.sessions.records(session)
-    sent = sum(it.event.prompt_bytes for it in records if isinstance(it.event, TurnAsked)) / 4
+    sent = sum(fact.event.prompt_bytes for fact in records if isinstance(fact.event, TurnAsked)) / 4
     assert all(seat.measured for seat in measured.seats)
     assert sum(seat.input_tokens.likely for seat in measured.seats) == pytest.approx(sent, rel=0.15)
 

@@ -49,7 +49,8 @@ def padded(text: str, tokens: int = SHORT) -> str:
 
 def found(*places: str) -> str:
     findings = [
-        {"place": it, "severity": "critical", "wrong": f"Wrong {it}.", "proof": "", "language": ""} for it in places
+        {"place": place, "severity": "critical", "wrong": f"Wrong {place}.", "proof": "", "language": ""}
+        for place in places
     ]
     return f"I looked.\n```json\n{json.dumps({'findings': findings})}\n```"
 
@@ -106,7 +107,7 @@ async def test_seven_stages_in_which_everything_fails_stay_within_their_quote(tm
     for round in ("*-write", "*-analyse"):
         turns += [{"round": round, "seat": seat, "text": padded(wrote(FILES[seat]))} for seat in NAMES]
     turns.append({"round": "*", "text": padded("I think so.")})
-    stages = tuple(msgspec.structs.replace(it, tokens=SHORT) for it in load_shipped_stages().stages)
+    stages = tuple(msgspec.structs.replace(stage, tokens=SHORT) for stage in load_shipped_stages().stages)
     (tmp_path / "work").mkdir()
     async with await Roundtable.open(tmp_path / "work", Places(tmp_path / "home", tmp_path / "home")) as desk:
         quoted, session = await held(desk, agenda(stages, seats(tmp_path, turns)))
@@ -121,9 +122,9 @@ async def test_seven_stages_in_which_everything_fails_stay_within_their_quote(tm
     told = [
         render_transcript(session),
         render_session_page(session),
-        "\n".join(it.text for it in render_decision_lines(session, "last")),
+        "\n".join(line.text for line in render_decision_lines(session, "last")),
     ]
-    assert all("DEGRADED: read the notices first." in it and "0 of 0" not in it for it in told), (
+    assert all("DEGRADED: read the notices first." in text and "0 of 0" not in text for text in told), (
         "nobody counts votes here"
     )
 
@@ -137,8 +138,8 @@ def module(number: int) -> str:
 FOUND_NOTHING = {"round": "*-chunk", "text": found()}
 FOUND_EVERYWHERE = [
     *(
-        {"round": "*-chunk", "contains": f"def step_{it}_0(", "text": found(f"shop/part_{it}.py:4")}
-        for it in range(120)
+        {"round": "*-chunk", "contains": f"def step_{number}_0(", "text": found(f"shop/part_{number}.py:4")}
+        for number in range(120)
     ),
     {"round": "*/*-judge", "contains": "I still think so.", "text": "CONSENSUS:\nCRITICAL: F1 and all others"},
     {"round": "*-judge", "text": OPEN},
@@ -151,10 +152,10 @@ FOUND_EVERYWHERE = [
 async def test_a_review_of_120_files_costs_what_was_quoted(tmp_path: Path, turns: list[dict[str, Any]]) -> None:
     files = {f"shop/part_{number}.py": module(number) for number in range(120)}
     folder = repository(tmp_path / "big", files)
-    review = next(it for it in load_shipped_stages().stages if it.kind == "review")
+    review = next(stage for stage in load_shipped_stages().stages if stage.kind == "review")
     async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
         quoted, session = await held(desk, agenda((review,), seats(tmp_path, turns), existing=True))
-    (cut,) = (it for it in session.results.values() if isinstance(it, ProjectSplit))
+    (cut,) = (result for result in session.results.values() if isinstance(result, ProjectSplit))
     bill = summarize_costs(session).total
     assert quoted.calls.likely == pytest.approx(3 * len(cut.chunks) + 1, rel=0.2)
     assert quoted.calls.likely <= bill.calls + 1
@@ -167,16 +168,16 @@ async def test_a_review_of_120_files_costs_what_was_quoted(tmp_path: Path, turns
 
 
 async def test_the_project_files_that_a_stage_reads_are_quoted(tmp_path: Path) -> None:
-    review = next(it for it in load_shipped_stages().stages if it.kind == "review")
+    review = next(stage for stage in load_shipped_stages().stages if stage.kind == "review")
     table = seats(tmp_path, [FOUND_NOTHING])
     quotes: list[MeetingQuote] = []
     for number in (1, 40):
-        folder = repository(tmp_path / str(number), {f"shop/part_{it}.py": module(it) for it in range(number)})
+        folder = repository(tmp_path / str(number), {f"shop/part_{part}.py": module(part) for part in range(number)})
         async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
             quotes.append(await desk.meetings.quote(agenda((review,), table, existing=True)))
     small, large = quotes
     assert large.calls.likely > small.calls.likely
-    added = sum(len(module(it)) for it in range(1, 40)) / 4
+    added = sum(len(module(part)) for part in range(1, 40)) / 4
     assert large.seats[1].input_tokens.likely - small.seats[1].input_tokens.likely >= added
 
 
@@ -192,12 +193,12 @@ async def test_known_context_windows_bound_the_quoted_parts_and_prompts(tmp_path
     places = Places(tmp_path / "home", tmp_path / "home")
     places.config.mkdir(parents=True)
     places.user_config.write_text(WINDOWS)
-    folder = repository(tmp_path / "work", {f"shop/part_{it}.py": module(it) for it in range(20)})
-    review = next(it for it in load_shipped_stages().stages if it.kind == "review")
+    folder = repository(tmp_path / "work", {f"shop/part_{number}.py": module(number) for number in range(20)})
+    review = next(stage for stage in load_shipped_stages().stages if stage.kind == "review")
     async with await Roundtable.open(folder, places) as desk:
         large, small = [
-            await desk.meetings.quote(agenda((review,), (Seat("claude", (f"lab:{it}",)),), existing=True))
-            for it in ("large", "small")
+            await desk.meetings.quote(agenda((review,), (Seat("claude", (f"lab:{size}",)),), existing=True))
+            for size in ("large", "small")
         ]
     assert large.calls.likely == 2, "all of it at once, and a judge"
     assert small.calls.likely > 10
@@ -208,7 +209,7 @@ async def test_known_context_windows_bound_the_quoted_parts_and_prompts(tmp_path
 @pytest.mark.parametrize("meeting", ["build", "sdlc"])
 async def test_a_quote_includes_the_instructions_for_the_expected_file_format(tmp_path: Path, meeting: str) -> None:
     table, quotes = seats(tmp_path, []), list[MeetingQuote]()
-    stages = tuple(it for it in load_shipped_stages().stages if it.name == "development")
+    stages = tuple(stage for stage in load_shipped_stages().stages if stage.name == "development")
     for size in (LONG_FILE_BYTES, LONG_FILE_BYTES + 1):
         folder = repository(tmp_path / str(size), {"long.txt": "x" * size})
         told = agenda(stages, table, existing=True)
@@ -216,5 +217,5 @@ async def test_a_quote_includes_the_instructions_for_the_expected_file_format(tm
             told = Agenda("Make it shorter.", table, meeting="build", files=("long.txt",))
         async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
             quotes.append(await desk.meetings.quote(told))
-    whole, in_parts = (it.seats[1].input_tokens.likely for it in quotes)
+    whole, in_parts = (quote.seats[1].input_tokens.likely for quote in quotes)
     assert in_parts - whole > 40, "how parts are written has to be told besides"

@@ -36,12 +36,14 @@ async def opened(desk: Roundtable, **agenda: object) -> Charter:
 
 
 def names(stages: tuple[Stage, ...]) -> list[str]:
-    return [it.name for it in stages if it.enabled]
+    return [stage.name for stage in stages if stage.enabled]
 
 
 @pytest.mark.feature("S0.9", "S0.21", "S0.22", "S0.23", "S0.24", "S0.25", "S0.26", "S0.27", "S0.28")
 def test_the_seven_stages_have_their_order_roles_and_budgets(desk: Roundtable) -> None:
-    assert {it.name: (it.title, it.role, it.kind, it.tokens) for it in desk.meetings.find_stages("sdlc")} == SEVEN
+    assert {
+        stage.name: (stage.title, stage.role, stage.kind, stage.tokens) for stage in desk.meetings.find_stages("sdlc")
+    } == SEVEN
     assert names(desk.meetings.find_stages("sdlc")) == list(SEVEN)
 
 
@@ -59,9 +61,9 @@ def test_shorter_stage_lists_are_shipped(desk: Roundtable, way: str, held: list[
 
 @pytest.mark.feature("S0.145")
 def test_every_stage_has_three_rounds_by_default() -> None:
-    assert {it.rounds for it in load_shipped_stages().stages} == {3}
+    assert {stage.rounds for stage in load_shipped_stages().stages} == {3}
     told = apply_stage_options(load_shipped_stages().stages, StageOptions(rounds={"": 2, "qa": 5}))
-    assert {it.name: it.rounds for it in told} == {**dict.fromkeys(SEVEN, 2), "qa": 5}
+    assert {stage.name: stage.rounds for stage in told} == {**dict.fromkeys(SEVEN, 2), "qa": 5}
     with pytest.raises(ConfigError, match="rounds must be 9 or less"):
         apply_stage_options(load_shipped_stages().stages, StageOptions(rounds={"qa": 10}))
 
@@ -74,7 +76,7 @@ def test_stages_can_be_switched_off_and_instructed_before_the_start() -> None:
     )
     assert names(told) == ["requirements", "architecture", "development", "code-review", "execution"]
     assert len(told) == len(SEVEN), "what is left out is still known by its name"
-    assert {it.name: it.instructions for it in told if it.instructions} == {"architecture": "No framework."}
+    assert {stage.name: stage.instructions for stage in told if stage.instructions} == {"architecture": "No framework."}
     assert names(
         apply_stage_options(load_shipped_stages().stages, StageOptions(only=("qa", "development"), skip=("qa",)))
     ) == ["development"]
@@ -84,8 +86,8 @@ def test_the_judge_and_the_speaking_order_are_set_for_one_stage_or_all() -> None
     told = apply_stage_options(
         load_shipped_stages().stages, StageOptions(judge={"": "ada", "qa": "bob"}, speaking="sequential")
     )
-    assert {it.name: it.judge for it in told} == {**dict.fromkeys(SEVEN, "ada"), "qa": "bob"}
-    assert {it.speaking for it in told} == {"sequential"}
+    assert {stage.name: stage.judge for stage in told} == {**dict.fromkeys(SEVEN, "ada"), "qa": "bob"}
+    assert {stage.speaking for stage in told} == {"sequential"}
 
 
 def test_an_unknown_stage_is_refused_with_the_nearest_name() -> None:
@@ -196,7 +198,7 @@ def test_a_stage_list_is_found_by_name_and_needs_trust_in_a_workspace(
 def test_the_stage_list_in_the_docs_can_be_read() -> None:
     page = (Path(__file__).parents[2] / "docs" / "sdlc.md").read_text()
     listed = parse_stage_list(page.partition("```toml\n")[2].partition("```")[0], "docs/sdlc.md")
-    assert [(it.name, it.rounds, it.judge, it.speaking) for it in listed] == [
+    assert [(stage.name, stage.rounds, stage.judge, stage.speaking) for stage in listed] == [
         ("requirements", 2, "", "blind"),
         ("threats", 3, "claude", "blind"),
         ("development", 3, "", "sequential"),
@@ -237,8 +239,10 @@ async def test_answer_lengths_respect_the_smallest_context_window_and_the_person
 ) -> None:
     small = Seat("eve", ("embedded:qwen2.5-coder-1.5b",))
     fitting = charter_stages(await opened(desk, seats=(*SEATS, small)))
-    assert {it.name: it.tokens for it in fitting} == {name: min(it[3], 8192 // 3) for name, it in SEVEN.items()}
+    assert {stage.name: stage.tokens for stage in fitting} == {
+        name: min(values[3], 8192 // 3) for name, values in SEVEN.items()
+    }
     limited = charter_stages(await opened(desk, seats=SEATS, limits=Limits(max_tokens=700)))
-    assert {it.tokens for it in limited} == {700}
+    assert {stage.tokens for stage in limited} == {700}
     usual = charter_stages(await opened(desk, seats=SEATS))
-    assert [it.tokens for it in usual] == [it[3] for it in SEVEN.values()]
+    assert [stage.tokens for stage in usual] == [tokens for _, _, _, tokens in SEVEN.values()]

@@ -79,7 +79,7 @@ def test_candidates_with_identical_drafts_count_once() -> None:
         (Candidate("gpt", "sha256:1"), Candidate("claude", "sha256:1"), Candidate("gemini", "sha256:2")),
         best=("gpt", "claude", "gemini"),
     )
-    assert [it.seat for it in trial_outcome.equally_good_candidates(tried)] == ["gpt", "gemini"]
+    assert [candidate.seat for candidate in trial_outcome.equally_good_candidates(tried)] == ["gpt", "gemini"]
 
 
 def test_a_decision_without_a_passing_candidate_gives_the_reason_for_each() -> None:
@@ -203,7 +203,7 @@ def test_a_synthesis_names_the_seat_behind_each_part_and_the_removed_symbols(
     made: DraftsSynthesised, said: str
 ) -> None:
     assert merge_ruling.describe_synthesis(made, "claude") == said
-    assert all(f"{it.symbol} was removed from a.py." in describe_step_result(made) for it in made.removed)
+    assert all(f"{removed.symbol} was removed from a.py." in describe_step_result(made) for removed in made.removed)
 
 
 def test_a_file_changed_during_the_write_is_reported_and_degrades_the_decision() -> None:

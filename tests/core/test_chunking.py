@@ -22,9 +22,9 @@ BYTES_PER_TOKEN = 4
 
 
 def sized(path: str, source: bytes, *bounds: int) -> SizedFile:
-    lines = tuple(len(it) for it in source.split(b"\n")[:-1])
+    lines = tuple(len(line) for line in source.split(b"\n")[:-1])
     rest = source.rpartition(b"\n")[2]
-    ends = (*(it + 1 for it in lines), *((len(rest),) if rest else ()))
+    ends = (*(length + 1 for length in lines), *((len(rest),) if rest else ()))
     return SizedFile(path, -(-len(source) // BYTES_PER_TOKEN), ends, bounds)
 
 
@@ -37,7 +37,7 @@ def joined(made: tuple[Chunk, ...], sources: dict[str, bytes]) -> dict[str, byte
     """What all chunks show of each file, in the order of its parts."""
     found: dict[str, bytes] = dict.fromkeys(sources, b"")
     pieces = [piece for chunk in made for piece in chunk.pieces]
-    for piece in sorted(pieces, key=lambda it: it.start):
+    for piece in sorted(pieces, key=lambda file_piece: file_piece.start):
         found[piece.path] += piece.read_from(sources[piece.path])
     return found
 
@@ -58,7 +58,13 @@ def test_chunks_order_app_code_then_settings_then_tests_then_lock_files() -> Non
     }
     files = [of(9_000, path) for path in ("uv.lock", "tests/test_a.py", "pyproject.toml", "a.py", "z.py")]
     made = split_into_chunks(files, 10_000)
-    assert [it.paths for it in made] == [("a.py",), ("z.py",), ("pyproject.toml",), ("tests/test_a.py",), ("uv.lock",)]
+    assert [chunk.paths for chunk in made] == [
+        ("a.py",),
+        ("z.py",),
+        ("pyproject.toml",),
+        ("tests/test_a.py",),
+        ("uv.lock",),
+    ]
 
 
 @pytest.mark.feature("S0.32")
@@ -66,16 +72,16 @@ def test_a_large_program_is_cut_into_chunks_of_at_most_twenty_thousand_tokens() 
     files = [of(1_500, f"src/{index:03}.py") for index in range(100)]
     made = split_into_chunks(files)
     assert CHUNK_TOKENS == 20_000
-    assert max(it.tokens for it in made) <= 20_000
+    assert max(chunk.tokens for chunk in made) <= 20_000
     assert len(made) == 8
-    assert sorted(path for it in made for path in it.paths) == [it.path for it in files]
+    assert sorted(path for chunk in made for path in chunk.paths) == [file.path for file in files]
 
 
 @pytest.mark.feature("S0.33")
 def test_another_limit_makes_other_chunks() -> None:
     files = [of(1_500, f"src/{index:03}.py") for index in range(100)]
     made = split_into_chunks(files, 12_000)
-    assert max(it.tokens for it in made) == 12_000
+    assert max(chunk.tokens for chunk in made) == 12_000
     assert len(made) == 13
 
 
@@ -83,7 +89,9 @@ def test_another_limit_makes_other_chunks() -> None:
 def test_a_program_that_fits_the_context_windows_is_not_cut() -> None:
     files = [of(30_000, "a.py"), of(30_000, "b.py"), of(30_000, "tests/test_a.py")]
     all_at_once = split_into_chunks(files, choose_chunk_limit(files, room=90_000))
-    assert [[it.location for it in chunk.pieces] for chunk in all_at_once] == [["a.py", "b.py", "tests/test_a.py"]]
+    assert [[piece.location for piece in chunk.pieces] for chunk in all_at_once] == [
+        ["a.py", "b.py", "tests/test_a.py"]
+    ]
     assert choose_chunk_limit(files, room=89_999) == CHUNK_TOKENS
     assert choose_chunk_limit(files, room=89_999, limit=12_000) == 12_000
     assert choose_chunk_limit(files, room=6_000) == 6_000
@@ -94,7 +102,7 @@ def test_files_that_import_each_other_share_a_chunk_if_they_fit() -> None:
     files = [of(4_000, f"{name}{index}.py") for index in range(5) for name in "ab"]
     imports = {f"{name}{index}.py": [f"{name}{index + 1}.py"] for name in "ab" for index in range(4)}
     made = split_into_chunks(files, 20_000, imports)
-    assert [it.paths for it in made] == [tuple(f"{name}{index}.py" for index in range(5)) for name in "ab"]
+    assert [chunk.paths for chunk in made] == [tuple(f"{name}{index}.py" for index in range(5)) for name in "ab"]
     mixed = split_into_chunks(files, 20_000, {"a0.py": ["b4.py"], "b4.py": ["b3.py"], "b3.py": ["a4.py"]})
     assert {"a0.py", "b4.py", "b3.py", "a4.py"} <= set(mixed[0].paths)
 
@@ -102,7 +110,7 @@ def test_files_that_import_each_other_share_a_chunk_if_they_fit() -> None:
 def test_imports_do_not_move_a_test_ahead_of_the_program() -> None:
     files = [of(6_000, path) for path in ("a.py", "b.py", "tests/test_a.py")]
     made = split_into_chunks(files, 12_000, {"tests/test_a.py": ["a.py"]})
-    assert [it.paths for it in made] == [("a.py", "b.py"), ("tests/test_a.py",)]
+    assert [chunk.paths for chunk in made] == [("a.py", "b.py"), ("tests/test_a.py",)]
 
 
 def test_a_file_that_is_too_long_is_cut_between_its_symbols() -> None:
@@ -144,9 +152,9 @@ def test_every_byte_is_in_exactly_one_chunk_and_no_chunk_is_over_the_limit(
     files = [sized(path, source, *range(1, source.count(b"\n"), 3)) for path, source in sources.items()]
     made = split_into_chunks(files, limit, imports)
     assert joined(made, sources) == sources
-    assert {path for it in made for path in it.paths} == set(sources)
-    assert all(0 <= it.tokens <= limit for it in made)
-    whole = {it.path for it in files if it.tokens <= limit}
+    assert {path for chunk in made for path in chunk.paths} == set(sources)
+    assert all(0 <= chunk.tokens <= limit for chunk in made)
+    whole = {file.path for file in files if file.tokens <= limit}
     places = [piece.location for chunk in made for piece in chunk.pieces]
     assert whole <= set(places)
     assert all(one.tokens + other.tokens > limit for at, one in enumerate(made) for other in made[:at])

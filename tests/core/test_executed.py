@@ -20,7 +20,7 @@ candidates = st.lists(
         tests=passes,
         outputs=st.dictionaries(st.sampled_from(["f(1)", "f(2)"]), st.sampled_from(["= 1", "= 2", "! ValueError"])),
     ),
-    unique_by=lambda it: it.candidate,
+    unique_by=lambda run: run.candidate,
     max_size=4,
 )
 authors = st.dictionaries(st.sampled_from(["t1", "t2", "t3", "t4"]), st.sampled_from(NAMES))
@@ -63,7 +63,7 @@ def test_two_candidates_that_only_an_authors_own_test_distinguishes_behave_diffe
         "By the checks and tests, the 2 candidates behave in 2 ways. "
         "Nothing that was run says which of ada and bob is right."
     )
-    assert rank_candidates([CandidateRun(it.candidate, tests=it.tests) for it in ran], authors={"t": "ada"}).compared
+    assert rank_candidates([CandidateRun(run.candidate, tests=run.tests) for run in ran], authors={"t": "ada"}).compared
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_every_candidate_is_ranked_once_and_equal_candidates_share_a_cluster(
     ran: list[CandidateRun], authors: dict[str, str]
 ) -> None:
     judged = rank_candidates(ran, {"unit": True}, authors)
-    assert sorted(judged.order) == sorted(it.candidate for it in ran)
+    assert sorted(judged.order) == sorted(run.candidate for run in ran)
     assert judged.order[: len(judged.best)] == judged.best
     places = {name: place for place, cluster in enumerate(judged.clusters) for name in cluster}
     for one in ran:
@@ -211,7 +211,7 @@ def test_every_candidate_is_ranked_once_and_equal_candidates_share_a_cluster(
 def test_a_candidate_with_a_regression_never_ranks_above_one_without(
     ran: list[CandidateRun], authors: dict[str, str]
 ) -> None:
-    broke = {it.candidate: not it.checks["unit"] for it in ran}
+    broke = {run.candidate: not run.checks["unit"] for run in ran}
     order = [broke[name] for name in rank_candidates(ran, {"unit": True, "style": False}, authors).order]
     assert order == sorted(order)
 
@@ -224,7 +224,7 @@ def test_the_order_of_the_seats_does_not_change_the_ranking(
     dice.shuffle(mixed)
     one, other = rank_candidates(ran, {}, authors), rank_candidates(mixed, {}, authors)
     assert set(one.best) == set(other.best)
-    assert {frozenset(it) for it in one.clusters} == {frozenset(it) for it in other.clusters}
+    assert {frozenset(cluster) for cluster in one.clusters} == {frozenset(cluster) for cluster in other.clusters}
 
 
 @given(candidates, st.integers(1, 30))
@@ -233,6 +233,7 @@ def test_tests_that_only_their_author_passes_do_not_change_the_ranking(ran: list
         return
     own = {f"own{number}": ran[0].candidate for number in range(many)}
     more = [
-        CandidateRun(it.candidate, it.checks, it.tests | dict.fromkeys(own, it is ran[0]), it.outputs) for it in ran
+        CandidateRun(run.candidate, run.checks, run.tests | dict.fromkeys(own, run is ran[0]), run.outputs)
+        for run in ran
     ]
     assert rank_candidates(more, authors=own).clusters == rank_candidates(ran).clusters

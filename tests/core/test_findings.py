@@ -79,7 +79,7 @@ def test_the_description_of_a_finding_is_read_under_every_common_field_name(name
     }
     said = verdict("findings", json.dumps({"findings": [entry]}))
     assert said.issues == (issue("parse('a=b=c') raises ValueError", "a.py:8"),)
-    assert [it.program for it in said.claims] == ["exit(0)"]
+    assert [claim.program for claim in said.claims] == ["exit(0)"]
 
 
 def test_a_plain_string_in_the_list_is_a_finding() -> None:
@@ -221,7 +221,7 @@ def test_findings_are_listed_by_severity_then_file_then_line() -> None:
         issue("a", "a.py:9", "high"),
         issue("e", "z.py:1", "critical"),
     ]
-    assert [it.text for it in pool_findings(found(claude=listed))] == ["e", "a", "b", "c", "d"]
+    assert [finding.text for finding in pool_findings(found(claude=listed))] == ["e", "a", "b", "c", "d"]
 
 
 def test_an_unreadable_review_has_no_findings() -> None:
@@ -244,8 +244,8 @@ ISSUES = st.lists(
 def test_no_finding_is_lost_or_counted_twice(a: list[Issue], b: list[Issue], c: list[Issue]) -> None:
     findings = pool_findings(found(claude=a, gpt=b, gemini=c))
     told = Counter((said.seat, said.issue) for finding in findings for said in finding.said)
-    assert told == Counter((seat, it) for seat, all in (("claude", a), ("gpt", b), ("gemini", c)) for it in all)
-    assert [it.id for it in findings] == [f"F{number}" for number in range(1, len(findings) + 1)]
+    assert told == Counter((seat, issue) for seat, all in (("claude", a), ("gpt", b), ("gemini", c)) for issue in all)
+    assert [finding.id for finding in findings] == [f"F{number}" for number in range(1, len(findings) + 1)]
 
 
 # --- weighing ------------------------------------------------------------------------------------
@@ -270,9 +270,9 @@ FAULT = found(claude=[issue("It crashes", "a.py:1")])
     ],
 )
 def test_running_the_proofs_decides_the_status_of_a_finding(proofs: list[Proof], standing: FindingStatus) -> None:
-    (it,) = weigh(FAULT, *proofs)
-    assert it.standing is standing
-    assert (it.finding in unproven_findings((it,))) is (standing is FindingStatus.UNPROVEN)
+    (weighed,) = weigh(FAULT, *proofs)
+    assert weighed.standing is standing
+    assert (weighed.finding in unproven_findings((weighed,))) is (standing is FindingStatus.UNPROVEN)
 
 
 CRASHES, ZERO = "average() crashes for no prices", "average() divides by zero for no prices"
@@ -292,10 +292,10 @@ TWO = found(claude=[issue(CRASHES, "a.py:1")], gpt=[issue(ZERO, "a.py:1")])
 def test_a_proof_refutes_only_the_words_it_was_written_for(
     proofs: list[Proof], standing: FindingStatus, text: str
 ) -> None:
-    (it,) = weigh(TWO, *proofs)
-    assert it.standing is standing
-    assert it.finding.text == text
-    assert {CRASHES, ZERO} <= {*it.finding.in_full.replace("[high, a.py:1] ", "").split("\n")}
+    (weighed,) = weigh(TWO, *proofs)
+    assert weighed.standing is standing
+    assert weighed.finding.text == text
+    assert {CRASHES, ZERO} <= {*weighed.finding.in_full.replace("[high, a.py:1] ", "").split("\n")}
 
 
 def test_a_reproduced_finding_is_dropped_when_its_proof_no_longer_holds() -> None:
@@ -329,7 +329,7 @@ def test_unreadable_answers_never_make_a_clean_review() -> None:
     decision = decide_review((), (round,), "")
     assert decision.position == decision.text == "claude found nothing wrong; gpt was not heard."
     assert decision.counted == ("claude",)
-    assert [it.seat for it in decision.missing] == ["gpt"]
+    assert [absence.seat for absence in decision.missing] == ["gpt"]
     assert decision.degraded
 
 

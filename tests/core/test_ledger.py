@@ -75,8 +75,8 @@ def decided(outcome: Outcome = Outcome.REACHED, **more: Any) -> DecisionMade:
     return DecisionMade(Decision(outcome, **fields))
 
 
-def answered(gate: str, option: str, text: str = "") -> tuple[Event, Event]:
-    opened = GateOpened(Gate(gate, "What now?", (option, "other"), "other"))
+def answered(gate: str, option: str, text: str = "", kind: str = "") -> tuple[Event, Event]:
+    opened = GateOpened(Gate(gate, "What now?", (option, "other"), "other", kind=kind))
     return opened, GateAnswered(gate, option, text)
 
 
@@ -88,7 +88,7 @@ def round_of(name: str, **said: Verdict) -> tuple[Event, ...]:
 
 
 def brief(entries: tuple[Entry, ...]) -> list[tuple[str, str, str]]:
-    return [(it.id, it.state, it.text) for it in entries]
+    return [(entry.id, entry.state, entry.text) for entry in entries]
 
 
 # --- what is remembered ---------------------------------------------------------------------------
@@ -140,8 +140,8 @@ def test_a_persons_rejection_is_a_decree_with_their_reason() -> None:
         session_with(*answered("decide", "reject", "Nobody can run it."), decided(Outcome.REJECTED))
     )
     assert brief(told) == [("D-1a2b3c", "overruled", "Use REST"), ("R-1a2b3c", "standing", "Use REST")]
-    assert [it.why for it in told] == ["All agree.", "Nobody can run it."]
-    assert [it.is_relevant for it in told] == [False, True]
+    assert [entry.why for entry in told] == ["All agree.", "Nobody can run it."]
+    assert [entry.is_relevant for entry in told] == [False, True]
     assert len(derive_memory_entries(session_with(*answered("decide", "later"), decided()))) == 1
     _, unexplained = derive_memory_entries(session_with(*answered("decide", "reject"), decided(Outcome.REJECTED)))
     assert unexplained.why == "no reason given"
@@ -154,7 +154,7 @@ def test_a_decision_rejected_by_the_seats_is_remembered_with_its_proposals() -> 
 
 
 def test_a_rejected_yes_or_no_answer_is_remembered_with_its_question() -> None:
-    gates = answered("decide-2", "reject", "No.")
+    gates = answered("decide-2", "reject", "No.", kind="decide")
     _, decree = derive_memory_entries(session_with(*gates, decided(position="Yes."), question="Should we use Redis?"))
     assert decree.text == "Should we use Redis? Yes."
 

@@ -52,4 +52,4 @@ def test_every_judge_is_counted_or_discarded_whichever_order_comes_first(
     assert set(read.preferred) | set(read.void) == set(ab) | set(ba)
     assert not set(read.preferred) & set(read.void)
     assert (read.preferred, set(read.void)) == (swapped.preferred, set(swapped.void))
-    assert all(ab[judge] == ba[judge] == it for judge, it in read.preferred.items())
+    assert all(ab[judge] == ba[judge] == name for judge, name in read.preferred.items())

@@ -88,7 +88,7 @@ def test_a_point_cannot_close_the_tag_that_quotes_it() -> None:
 
 @given(st.lists(st.dictionaries(st.sampled_from("abc"), st.lists(st.text(max_size=8), max_size=4), max_size=3)))
 def test_a_point_is_either_agreed_or_open_and_never_changes_its_id(told: list[dict[str, list[str]]]) -> None:
-    rounds = [said(number, **{seat: tuple(it) for seat, it in one.items()}) for number, one in enumerate(told)]
+    rounds = [said(number, **{seat: tuple(points) for seat, points in one.items()}) for number, one in enumerate(told)]
     known: dict[str, str] = {}
     for upto in range(len(rounds) + 1):
         made = collect_debate_points(rounds[:upto])

@@ -36,7 +36,7 @@ def found(*proofs: Proof) -> tuple[WeighedFinding, ...]:
 
 def weights(ruling: Findings, *proofs: Proof) -> list[FindingWeight]:
     ruled = rule_findings_by_judge(found(*proofs), ruling)
-    return [ruled.weights[it] for it in ("F1", "F2", "F3")]
+    return [ruled.weights[finding] for finding in ("F1", "F2", "F3")]
 
 
 CRITICAL, WARNING, CLEAN = FindingWeight
@@ -97,7 +97,7 @@ def test_the_ruling_lists_every_finding_its_result_and_the_judges_additions() ->
 
 def test_without_a_judge_findings_are_weighed_by_their_severity() -> None:
     ruled = rule_findings_by_severity(found(Proof(LOST.text, "claude", held=False)))
-    assert [ruled.weights[it] for it in ("F1", "F2", "F3")] == [CLEAN, CRITICAL, WARNING]
+    assert [ruled.weights[finding] for finding in ("F1", "F2", "F3")] == [CLEAN, CRITICAL, WARNING]
 
 
 def test_seats_see_how_many_found_a_finding_but_not_who() -> None:
@@ -115,4 +115,4 @@ def test_one_fault_found_in_two_chunks_is_one_finding_and_two_faults_stay_two() 
         Round(two, ("claude",), (said("claude", there, round=two),)),
         Round(three, ("claude",), (said("claude", other, round=three),)),
     ]
-    assert [len(it.said) for it in pool_findings(*rounds)] == [2, 1]
+    assert [len(finding.said) for finding in pool_findings(*rounds)] == [2, 1]

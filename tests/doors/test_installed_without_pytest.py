@@ -8,8 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from roundtable.core.reasons import Reason
+from roundtable.report.reasons import reasons_text
 from tests.doors.coding_seats import CALC, RIGHT, TEST, WRONG, coder
 from tests.doors.command_line import PATIENCE, Cli
 from tests.repository import git, repository, sandbox, write
@@ -70,7 +73,8 @@ def built(cli: Cli, python: Path, line: str, more: str = "") -> dict[str, Any]:
     seats = cli.script(ada=coder(line, more))
     said = ran(cli, python, "build", TASK, *seats, "--all", "--headless", "--json")
     facts = [json.loads(line) for line in said.splitlines()]
-    return next(it["decision"] for it in facts if it["kind"] == "decision.made")
+    decision = next(fact["decision"] for fact in facts if fact["kind"] == "decision.made")
+    return {**decision, "how": reasons_text(msgspec.convert(decision["how"], tuple[Reason, ...]))}
 
 
 def test_where_no_python_has_pytest_it_is_said_that_the_tests_were_not_run(cli: Cli, installed: Path) -> None:

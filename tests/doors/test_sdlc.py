@@ -289,7 +289,7 @@ def test_going_back_holds_a_line_of_its_own_and_asks_only_from_that_stage_on(cli
     assert "architecture: changed" in told
     assert "  -R1 It keeps to-dos." in told
     assert "  +http.server alone." in told
-    assert f"The first {cut} facts are the same" in told
+    assert f"The sessions diverge after event {cut}." in told
 
 
 @pytest.mark.feature("S0.44")

@@ -59,7 +59,7 @@ def test_who_speaks_up_from_another_terminal_pauses_the_debate_until_they_let_it
     with cli.terminal("debate", "REST or GraphQL?", "--plain", *seats, "--answer", "execute=no") as debates:
         debates.expect("Round debate/1-seed: ")
         cli.run("say", "The clients are few.")
-        debates.expect("Gate interjection-2: You spoke up, so the debate waits.")
+        debates.expect("Gate interjection-2: You wrote a note, so the debate is paused.")
         asked = debates.expect("Your choice [1-2, Enter for continue]:")
         assert "Round debate/2-objections" not in asked
         debates.type("c\n")

@@ -166,7 +166,7 @@ class HunkPrompt:
                 }
                 which = sanitize_line(_which(parley, hunk))
                 match await self._key(
-                    f"{which}. Approve it?", {it: HUNK_KEYS[it] for it in HUNK_KEYS if it not in senseless}
+                    f"{which}. Approve it?", {key: HUNK_KEYS[key] for key in HUNK_KEYS if key not in senseless}
                 ):
                     case "q":
                         return ApprovalAnswer(NONE)
@@ -214,7 +214,7 @@ class HunkPrompt:
 
     def _sum_up(self, parley: HunkApproval) -> None:
         self._tell("")
-        files = pluralize(len({it.path for it in parley.taken}), "file")
+        files = pluralize(len({taken.path for taken in parley.taken}), "file")
         rewritten = f", {len(parley.rewritten)} edited by you" if parley.rewritten else ""
         self._tell(
             f"Approved: {len(parley.taken)} of {pluralize(len(parley.planned.hunks), 'hunk')} in {files}{rewritten}.",
@@ -271,7 +271,9 @@ class HunkPrompt:
 
     async def _edited(self, text: str, suffix: str) -> str | None:
         """A text as the person's own editor leaves it; None where that failed."""
-        command = next((os.environ[it] for it in EDITOR_VARIABLES if os.environ.get(it)), DEFAULT_EDITOR)
+        command = next(
+            (os.environ[variable] for variable in EDITOR_VARIABLES if os.environ.get(variable)), DEFAULT_EDITOR
+        )
         with tempfile.TemporaryDirectory(prefix="roundtable-") as folder:
             file = Path(folder) / f"hunk{suffix}"
             await asyncio.to_thread(file.write_bytes, text.encode(errors="surrogateescape"))
@@ -288,6 +290,6 @@ class HunkPrompt:
 def _which(parley: HunkApproval, hunk: Hunk) -> str:
     """Where a hunk stands in the plan; said before it and, as it may scroll away, once more with the question."""
     every = parley.planned.hunks
-    own = [it for it in every if it.path == hunk.path]
+    own = [candidate for candidate in every if candidate.path == hunk.path]
     which = "" if hunk.whole else f"hunk {own.index(hunk) + 1} of {len(own)}, "
     return f"{every.index(hunk) + 1} of {len(every)} · {hunk.path}: {which}{describe_hunk_place(hunk)}"

@@ -1,4 +1,4 @@
-"""`chat`: questions to the judge about a session, answered word by word, without changing it."""
+"""`chat`: ask the judge about a session without changing it."""
 
 from __future__ import annotations
 
@@ -52,16 +52,18 @@ def chat_command(session: str, question: str, as_json: bool) -> int:
 async def _chat(desk: Roundtable, about: Session, question: str, *, as_json: bool) -> int:
     said: list[ChatExchange] = []
     if question:
-        return await _asked(desk, about, question, said, as_json=as_json)
+        return await _ask_judge(desk, about, question, said, as_json=as_json)
     print_note(f"About {sanitize_line(about.charter.question, 80)}. An empty line ends the chat.")
     while typed := await read_terminal_line("You: "):
         about = await desk.sessions.get(about.id)
-        if (code := await _asked(desk, about, typed, said, as_json=False)) == EXIT_INTERRUPTED:
+        if (code := await _ask_judge(desk, about, typed, said, as_json=False)) == EXIT_INTERRUPTED:
             return code
     return EXIT_OK
 
 
-async def _asked(desk: Roundtable, about: Session, question: str, said: list[ChatExchange], *, as_json: bool) -> int:
+async def _ask_judge(
+    desk: Roundtable, about: Session, question: str, said: list[ChatExchange], *, as_json: bool
+) -> int:
     state = await desk.sessions.get(await desk.meetings.ask_judge(about, question, said))
     show: Display = JsonLines(OutputQueue()) if as_json else ChatDisplay(OutputQueue())
     keeper = GatePrompt(desk, state, show, asks=False, colors=False)
@@ -78,7 +80,7 @@ async def _asked(desk: Roundtable, about: Session, question: str, said: list[Cha
 
 
 class ChatDisplay:
-    """What one seat says, as it says it."""
+    """Displays the reply of one seat while it is being written."""
 
     def __init__(self, outlet: OutputQueue) -> None:
         self.outlet = outlet
@@ -86,15 +88,15 @@ class ChatDisplay:
         self._length: int = 0
 
     def take(self, item: Recorded | Delta) -> None:
-        """Write out what is new; a call that was tried again begins on a new line."""
+        """Write new text; a retried call begins on a new line."""
         if isinstance(item, Delta):
-            self._hear(item)
+            self._write_delta(item)
         elif isinstance(item.event, MoveMade):
             self.outlet.write("\n" if self._length else f"{sanitize_text(item.event.text.strip())}\n")
         elif isinstance(item.event, SeatMissed):
             self.tell([LiveLine(describe_live_fault(item.event.fault), "fault", item.event.seat)])
 
-    def _hear(self, delta: Delta) -> None:
+    def _write_delta(self, delta: Delta) -> None:
         if delta.call != self._call:
             self.outlet.write("\n" if self._length else "")
             self._call, self._length = delta.call, 0
@@ -103,14 +105,14 @@ class ChatDisplay:
         self.outlet.write(sanitize_text(new))
 
     def tell(self, lines: Iterable[LiveLine]) -> None:
-        """Say something besides."""
+        """Print lines that are not part of the reply."""
         self.outlet.write(render_plain_lines(lines))
 
     def suspend(self) -> None:
-        """Words leave room anyway."""
+        """Do nothing: text does not block the prompt."""
 
     def resume(self) -> None:
-        """Nothing to bring back."""
+        """Do nothing: there is no drawing."""
 
     def close(self) -> None:
-        """Nothing to put back."""
+        """Do nothing: the terminal was not changed."""

@@ -1,4 +1,4 @@
-"""`recount`: what the record says about a decision that was not asked of it then."""
+"""`recount` and `diff-sessions`: decide a session again by other rules, and compare two sessions."""
 
 from __future__ import annotations
 
@@ -41,11 +41,10 @@ def recount_command(session: str, as_json: bool) -> None:
       roundtable recount last
     """
 
-    async def count(desk: Roundtable) -> Recount:
-
+    async def recount(desk: Roundtable) -> Recount:
         return await desk.sessions.recount(await desk.sessions.get(await desk.sessions.find(session)))
 
-    counted = run_at_desk(count)
+    counted = run_at_desk(recount)
     if as_json:
         print_json(counted)
         return
@@ -80,41 +79,44 @@ def diff_sessions_command(first: str, second: str, as_json: bool) -> None:
       roundtable diff-sessions 2026-11-15-a-shop 2026-11-15-a-shop-2 --json
     """
 
-    async def look(desk: Roundtable) -> tuple[SessionComparison, list[str]]:
-        states = [await desk.sessions.get(await desk.sessions.find(it)) for it in (first, second)]
-        return await desk.sessions.compare(*states), [
-            await shortest_session_address(desk, it.id, it.charter.slug) for it in states
-        ]
+    async def compare(desk: Roundtable) -> tuple[SessionComparison, list[str]]:
+        states = [await desk.sessions.get(await desk.sessions.find(address)) for address in (first, second)]
+        addresses = [await shortest_session_address(desk, state.id, state.charter.slug) for state in states]
+        return await desk.sessions.compare(*states), addresses
 
-    found, addresses = run_at_desk(look, only_reads=True)
+    found, addresses = run_at_desk(compare, only_reads=True)
     if as_json:
         print_json({"v": 1, **msgspec.to_builtins(found)})
         return
-    _show_differences(found, addresses)
+    _print_comparison(found, addresses)
 
 
-def _show_differences(found: SessionComparison, addresses: Sequence[str]) -> None:
+def _print_comparison(found: SessionComparison, addresses: Sequence[str]) -> None:
     head = ("", "session", "outcome", "rounds", "tokens", "cost")
     sides = zip(("first", "second"), addresses, (found.first, found.second), strict=True)
-    print_table(head, [(which, address, *_figures(side)) for which, address, side in sides])
+    print_table(head, [(which, address, *_side_cells(side)) for which, address, side in sides])
     if found.shared:
         click.echo(f"\nThe sessions diverge after event {found.shared}.")
-    for it in (*found.stages, *([found.decision] if found.decision else ())):
-        _tell(it)
+    for difference in (*found.stages, *([found.decision] if found.decision else ())):
+        _print_difference(difference)
     if found.files:
         click.echo()
         click.secho("Files that differ:", bold=True)
-    for it in found.files:
-        _tell(it)
+    for difference in found.files:
+        _print_difference(difference)
 
 
-def _figures(side: ComparedSession) -> tuple[str, ...]:
+def _side_cells(side: ComparedSession) -> tuple[str, ...]:
     return (side.outcome, str(side.rounds), f"{side.tokens:,}", side.cost)
 
 
-def _tell(it: SessionDifference) -> None:
-    ways = " → ".join(filter(None, (it.first, it.second))) if it.first != it.second else it.first
+def _print_difference(difference: SessionDifference) -> None:
+    first, second = difference.first, difference.second
+    outcomes = first if first == second else " → ".join(filter(None, (first, second)))
     click.echo()
-    click.secho(f"{sanitize_line(it.name)}: {it.state}{f' ({sanitize_line(ways)})' if ways else ''}", bold=True)
-    for line in it.diff:
+    click.secho(
+        f"{sanitize_line(difference.name)}: {difference.state}{f' ({sanitize_line(outcomes)})' if outcomes else ''}",
+        bold=True,
+    )
+    for line in difference.diff:
         click.secho(f"  {sanitize_text(line)}", fg=DIFF_COLORS.get(line[:1]))

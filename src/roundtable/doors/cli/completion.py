@@ -1,4 +1,4 @@
-"""`completion`: the few lines with which a shell asks us what may come next."""
+"""`completion`: the script a shell evaluates, and the session, meeting and seat names it completes."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ def completion_command(shell: str) -> None:
     click.echo(kind(cli, {}, "roundtable", "_ROUNDTABLE_COMPLETE").source())
 
 
-def complete_session_names(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
-    """Sessions of this workspace."""
+def complete_session_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Sessions of this workspace that begin like this."""
     from roundtable.app.desk import Setup
 
-    return [it for it in Setup.suggest("sessions") if it.startswith(begun)]
+    return [session for session in Setup.suggest("sessions") if session.startswith(incomplete)]
 
 
-def complete_meeting_names(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
-    """Meetings, presets and data files."""
+def complete_meeting_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Meetings, presets and recipes that begin like this."""
     from roundtable.app.desk import Setup
 
-    return [it for it in Setup.suggest("meetings") if it.startswith(begun)]
+    return [meeting for meeting in Setup.suggest("meetings") if meeting.startswith(incomplete)]
 
 
-def complete_seat_names(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
-    """Seats of the config."""
+def complete_seat_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Configured seats that begin like this."""
     from roundtable.app.desk import Setup
 
-    return [it for it in Setup.suggest("seats") if it.startswith(begun)]
+    return [seat for seat in Setup.suggest("seats") if seat.startswith(incomplete)]

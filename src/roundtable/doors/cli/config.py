@@ -1,7 +1,4 @@
-"""`config`: the settings in force, where each comes from, and a way to change one without an editor.
-
-`trust`: the person says that this workspace's config may name endpoints, programs and keys.
-"""
+"""`config` and `trust`: show and change settings, and trust the config of a workspace."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ import click
 
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.doors.cli.output import print_note
+from roundtable.doors.cli.output import EXIT_NO_DECISION, print_note
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
@@ -36,26 +33,26 @@ def trust_command(yes: bool, take_back: bool) -> None:
     setup = Setup.here()
     workspace = setup.workspace
     if take_back:
-        had = setup.revoke_trust()
-        click.echo(f"{workspace} is no longer trusted." if had else f"{workspace} was not trusted.", err=True)
+        revoked = setup.revoke_trust()
+        click.echo(f"{workspace} is no longer trusted." if revoked else f"{workspace} was not trusted.", err=True)
         return
-    asked = setup.settings_waiting_for_trust()
-    if not asked:
+    requested = setup.settings_waiting_for_trust()
+    if not requested:
         click.echo(f"Nothing to trust: the config of {workspace} names no endpoint, program or key.", err=True)
         return
     if setup.is_trusted():
         click.echo(f"{workspace} is already trusted with its current config.", err=True)
         return
     click.echo(f"The config of {workspace} sets:", err=True)
-    for setting, value in asked.items():
+    for setting, value in requested.items():
         click.echo(f"  {sanitize_line(setting)} = {sanitize_line(value)}", err=True)
     click.echo("Seats with these voices receive your questions and files and can use these keys.", err=True)
-    if any(setting.startswith(".roundtable/") for setting in asked):
+    if any(setting.startswith(".roundtable/") for setting in requested):
         click.echo("Its meetings and prompts instruct your seats: read those files first.", err=True)
     if not yes and not click.confirm("Trust it?", default=False, err=True):
         click.echo("Not trusted; nothing was changed.", err=True)
-        click.get_current_context().exit(3)
-    if setup.settings_waiting_for_trust() != asked:
+        click.get_current_context().exit(EXIT_NO_DECISION)
+    if setup.settings_waiting_for_trust() != requested:
         raise UsageError("The config changed while you were reading it.", "Run `roundtable trust` again.")
     setup.trust()
     click.echo("Trusted.", err=True)
@@ -89,7 +86,7 @@ def config_group(ctx: click.Context, as_json: bool) -> None:
         return
     from roundtable.app.desk import Setup
 
-    _show(Setup.here().list_settings(), as_json=as_json)
+    _print_settings(Setup.here().list_settings(), as_json=as_json)
 
 
 @config_group.command("get")
@@ -109,7 +106,7 @@ def get_setting_command(key: str, as_json: bool) -> None:
         value = found[0].value
         click.echo(sanitize_line(value if isinstance(value, str) else found[0].text))
         return
-    _show(found, as_json=as_json)
+    _print_settings(found, as_json=as_json)
 
 
 @config_group.command("set")
@@ -128,8 +125,8 @@ def set_setting_command(key: str, value: str, for_person: bool) -> None:
     """
     from roundtable.app.desk import Setup
 
-    config_path_command, now = Setup.here().change_setting(key, value, for_person=for_person)
-    print_note(f"{key} = {now} in {config_path_command}")
+    path, new_value = Setup.here().change_setting(key, value, for_person=for_person)
+    print_note(f"{key} = {new_value} in {path}")
 
 
 @config_group.command("path")
@@ -146,9 +143,9 @@ def config_path_command(for_person: bool) -> None:
     click.echo(Setup.here().config_path(for_person=for_person))
 
 
-def _show(found: list[Setting], *, as_json: bool) -> None:
+def _print_settings(found: list[Setting], *, as_json: bool) -> None:
     if as_json:
         print_json({"v": 1, "settings": found})
         return
-    rows = [(it.key, _SOURCES[it.source], it.text) for it in found]
+    rows = [(setting.key, _SOURCES[setting.source], setting.text) for setting in found]
     print_table(("setting", "from", "value"), rows)

@@ -1,4 +1,4 @@
-"""`demo`: a whole deliberation on whatever embedded model is there, so that a newcomer sees the real thing at once."""
+"""`demo`: a whole meeting on an embedded model, so that a newcomer sees a real one at once."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def demo_command(question: str) -> int:
         else ""
     )
     print_note(DEMO_INTRODUCTION.format(title=model.title or model.name, about=model.about, more=more, command=command))
-    code = run_at_desk(lambda desk: _hold(desk, model.name, question))
+    code = run_at_desk(lambda desk: _hold_demo(desk, model.name, question))
     if not setup.is_on_path():
         print_note(f"`roundtable` is not on your PATH. From here, use: {command} show last")
     return code
 
 
-async def _hold(desk: Roundtable, model: str, question: str) -> int:
+async def _hold_demo(desk: Roundtable, model: str, question: str) -> int:
     from roundtable.app.desk import Agenda
 
     agenda = Agenda(

@@ -1,4 +1,4 @@
-"""The three ways of showing a session: JSON lines, plain lines, and live panels. None of them decides anything."""
+"""The three displays of a session: JSON lines, plain lines and live panels."""
 
 from __future__ import annotations
 
@@ -17,55 +17,55 @@ from roundtable.live.fact_words import FactNarrator, LiveLine, brief_fact_lines,
 
 
 class Display(Protocol):
-    """Somewhere a session is shown."""
+    """Displays a session while it runs or from its record."""
 
     outlet: OutputQueue
 
     def take(self, item: Recorded | Delta) -> None:
-        """Show one fact or word."""
+        """Display one event or text delta."""
         ...
 
     def tell(self, lines: Iterable[LiveLine]) -> None:
-        """Say something besides the facts."""
+        """Print lines that are not events."""
         ...
 
     def suspend(self) -> None:
-        """Make room, so that a person can be asked."""
+        """Stop drawing, so that a person can be asked."""
         ...
 
     def resume(self) -> None:
-        """Go on after that."""
+        """Draw again after `suspend`."""
         ...
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Stop drawing and restore the terminal."""
         ...
 
 
 class OutputMode(msgspec.Struct, frozen=True):
-    """How a person wants to see a session."""
+    """How a session is displayed, as chosen by options."""
 
     json: bool = False
     plain: bool = False
 
     def check(self) -> None:
-        """Refuse what cannot both be."""
+        """Reject contradicting options."""
         if self.json and self.plain:
             raise UsageError("--json and --plain exclude each other.", "Give only one of them.")
 
     @property
     def live(self) -> bool:
-        """Whether panels make sense here."""
+        """Whether live panels can be drawn."""
         return not (self.json or self.plain) and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
     def asks(self, headless: bool = False) -> bool:
-        """Whether a person sits here who can be asked."""
+        """Whether a person can be asked at this terminal."""
         alone = headless or self.json or os.environ.get("CI", "").lower() in ("1", "true", "yes")
         return not alone and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def create_display(manner: OutputMode, view: SessionView) -> Display:
-    """The display that fits; facts up to `brief_until` are told in short, panels open with `live_from`."""
+    """Create the display for a session; panels open at event `live_from`, events up to `brief_until` are abridged."""
     outlet = OutputQueue()
     if manner.json:
         return JsonLines(outlet)
@@ -77,30 +77,30 @@ def create_display(manner: OutputMode, view: SessionView) -> Display:
 
 
 class JsonLines:
-    """Every fact and every word as one object per line, and nothing else."""
+    """Prints one JSON object per event and text delta, and nothing else."""
 
     def __init__(self, outlet: OutputQueue) -> None:
         self.outlet = outlet
 
     def take(self, item: Recorded | Delta) -> None:
-        """One line."""
+        """Print one line."""
         self.outlet.put(encode_event_line(item) + b"\n")
 
     def tell(self, lines: Iterable[LiveLine]) -> None:
-        """Words for people do not belong here; errors go to standard error by themselves."""
+        """Do nothing: this output is for programs."""
 
     def suspend(self) -> None:
-        """Nothing to make room for."""
+        """Do nothing: there is no drawing."""
 
     def resume(self) -> None:
-        """Nothing to bring back."""
+        """Do nothing: there is no drawing."""
 
     def close(self) -> None:
-        """Nothing to put back."""
+        """Do nothing: the terminal was not changed."""
 
 
 class PlainLines:
-    """Lines for pipes and for terminals that cannot move the cursor; words come whole, when a turn ends."""
+    """Prints lines for pipes and simple terminals; a reply is printed when the turn ends."""
 
     def __init__(self, outlet: OutputQueue, view: SessionView) -> None:
         self.outlet = outlet
@@ -108,22 +108,22 @@ class PlainLines:
         self._teller = FactNarrator(view.charter)
 
     def take(self, item: Recorded | Delta) -> None:
-        """The lines of one fact, or of what a step says while it runs."""
+        """Print the lines of one event, or the output of a running step."""
         if isinstance(item, Recorded):
             self.tell(brief_fact_lines(item.event) if item.seq <= self._brief_until else self._teller.facts(item.event))
         elif not item.seat:
             self.tell([LiveLine(line, "dim", indent=2) for line in item.text.splitlines()])
 
     def tell(self, lines: Iterable[LiveLine]) -> None:
-        """Write lines out at once."""
+        """Print lines at once."""
         if text := render_plain_lines(lines):
             self.outlet.write(text)
 
     def suspend(self) -> None:
-        """Lines leave room anyway."""
+        """Do nothing: lines do not block the prompt."""
 
     def resume(self) -> None:
-        """Nothing to bring back."""
+        """Do nothing: there is no drawing."""
 
     def close(self) -> None:
-        """Nothing to put back."""
+        """Do nothing: the terminal was not changed."""

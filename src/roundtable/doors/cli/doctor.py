@@ -1,7 +1,4 @@
-"""`doctor`: is everything in order, and if not, what to mend.
-
-`doctor --faults`: what every kind of voice makes of every fault, as a table.
-"""
+"""`doctor`: check the setup and every seat; `doctor --faults` checks how voices report failures."""
 
 from __future__ import annotations
 
@@ -32,16 +29,16 @@ if TYPE_CHECKING:
 
 
 FAULT_CHECK_FAILED = 1
-"""A voice that does not tell the truth about a fault is a fault of ours."""
+"""Exit code if a voice reports a failure wrongly, which is a bug of ours."""
 
 
 def run_fault_check(as_json: bool) -> int:
-    """Check every voice, telling of each step on standard error, and print the table; the exit code comes back."""
+    """Check how every voice reports failures and print the results; returns the exit code."""
     report = run_at_desk(_check)
     if as_json:
         print_json(report)
     else:
-        _show(report)
+        _print_fault_report(report)
     return 0 if report.ok else FAULT_CHECK_FAILED
 
 
@@ -49,24 +46,24 @@ async def _check(desk: Roundtable) -> FaultReport:
     print_note("Every kind of voice is tested against every failure of a local server.")
     if agents := desk.setup.list_agents_to_check():
         print_note(f"Agents take one or two minutes each: {', '.join(agents)}.")
-    return await desk.setup.check_faults(_show_fault_table)
+    return await desk.setup.check_faults(_print_finding)
 
 
-def _show_fault_table(finding: Finding) -> None:
+def _print_finding(finding: Finding) -> None:
     sign = "✓" if finding.passed else "✗"
     print_note(f"{sign} {finding.voice}: {finding.fault} → {finding.told} ({finding.seconds:.1f} s)")
 
 
-def _show(report: FaultReport) -> None:
-    voices = list(dict.fromkeys(it.voice for it in report.findings))
-    faults = list(dict.fromkeys(it.fault for it in report.findings))
-    cells = {(it.fault, it.voice): "pass" if it.passed else "FAIL" for it in report.findings}
+def _print_fault_report(report: FaultReport) -> None:
+    voices = list(dict.fromkeys(finding.voice for finding in report.findings))
+    faults = list(dict.fromkeys(finding.fault for finding in report.findings))
+    cells = {(finding.fault, finding.voice): "pass" if finding.passed else "FAIL" for finding in report.findings}
     print_table(
         ("fault", *voices), [[fault, *(cells.get((fault, voice), "–") for voice in voices)] for fault in faults]
     )
-    for it in report.findings:
-        if not it.passed:
-            print_note(f"✗ {it.voice}, {it.fault}: {sanitize_line(it.note)}")
+    for finding in report.findings:
+        if not finding.passed:
+            print_note(f"✗ {finding.voice}, {finding.fault}: {sanitize_line(finding.note)}")
     for name, why in report.skipped.items():
         print_note(f"  {name} was not checked: {why}.")
     print_note("Every voice reports failures correctly." if report.ok else "Some voices report a failure wrongly.")
@@ -108,8 +105,8 @@ def doctor_command(session: str, deep: bool, faults: bool, yes: bool, as_json: b
 
         click.get_current_context().exit(run_fault_check(as_json))
     if deep and not yes:
-        deep = _may_ask()
-    report = asyncio.run(Setup.here().examine(session=session, told=_tell if deep else None))
+        deep = _confirm_deep_check()
+    report = asyncio.run(Setup.here().examine(session=session, told=_print_voice_check if deep else None))
     if as_json:
         print_json(report)
     else:
@@ -118,41 +115,41 @@ def doctor_command(session: str, deep: bool, faults: bool, yes: bool, as_json: b
     click.get_current_context().exit(report.exit_code)
 
 
-def _may_ask() -> bool:
+def _confirm_deep_check() -> bool:
     if not sys.stdin.isatty():
         raise UsageError("--deep asks before it spends anything, and there is no terminal to answer at.", "Add --yes.")
     print_note("Every seat is asked one tiny question; a seat with a paid key costs a fraction of a cent.")
     return click.confirm("Ask the seats?", default=False, err=True)
 
 
-def _tell(seat: str, check: VoiceCheck) -> None:
-    """A line as each voice answers; one may take a minute."""
-    print_note(_line(_sign(check.status == "ok"), f"seat {seat}", _voice(check)))
+def _print_voice_check(seat: str, check: VoiceCheck) -> None:
+    """Print a line as soon as a voice has answered."""
+    print_note(_report_line(_check_sign(check.status == "ok"), f"seat {seat}", _describe_voice(check)))
 
 
 def render_doctor_report(report: DoctorReport) -> list[str]:
-    """The report for people: a sign, what was looked at, what was found."""
+    """Render the report as lines: a sign, what was checked, what was found."""
     home, config, store = report.roundtable_home, report.config, report.store
     access = "readable and writable" if home.readable and home.writable else "not writable"
     record = f"{store.path}: {pluralize(store.sessions, 'session')}, schema {store.schema}, {store.integrity}"
     if store.integrity == "absent":
         record = f"{store.path}: missing; created by the first session"
     lines = [
-        _line(_sign(home.readable and home.writable), "home", f"{home.path}: {access}"),
-        _line(_sign(config.ok), "config", config.note or "no errors found"),
-        _line(_sign(store.ok), "record", record),
+        _report_line(_check_sign(home.readable and home.writable), "home", f"{home.path}: {access}"),
+        _report_line(_check_sign(config.ok), "config", config.note or "no errors found"),
+        _report_line(_check_sign(store.ok), "record", record),
     ]
     if report.session_state != "skipped":
-        lines.append(_line(_sign(report.session_state == "ok"), "session", report.session_note))
+        lines.append(_report_line(_check_sign(report.session_state == "ok"), "session", report.session_note))
     if not report.participants:
         why = (
             "no seats are available yet" if config.ok and store.ok else "not checked until the problems above are fixed"
         )
-        lines.append(_line("✗", "seats", why))
-    lines += [line for name, it in report.participants.items() for line in _seat(name, it)]
+        lines.append(_report_line("✗", "seats", why))
+    lines += [line for name, it in report.participants.items() for line in _seat_lines(name, it)]
     extras = ", ".join(name for name, there in report.extras.items() if there) or "none"
     lines += [
-        *_around(report),
+        *_machine_lines(report),
         f"  python {report.python} on {report.platform}; extras: {extras}",
         f"  models: {', '.join(f'{name} ({state})' for name, state in report.models.items()) or 'none'}",
         *(f"→ {sanitize_line(advice)}" for advice in report.advice),
@@ -169,66 +166,71 @@ def _verdict(report: DoctorReport) -> str:
     return "No problems found without asking a model; `roundtable doctor --deep` asks every seat."
 
 
-def _seat(name: str, seat: Participant) -> list[str]:
-    """A line for each voice; one that cannot speak is no harm where another of the chain can."""
+def _seat_lines(name: str, seat: Participant) -> list[str]:
+    """One line per voice; a voice that fails is harmless if another one of the seat works."""
     harm = "–" if seat.status == "ok" else "✗"
-    lines = [_line("✓" if it.status == "ok" else harm, f"seat {name}", _voice(it)) for it in seat.voices]
+    lines = [
+        _report_line("✓" if voice.status == "ok" else harm, f"seat {name}", _describe_voice(voice))
+        for voice in seat.voices
+    ]
     if judge := seat.judge:
-        lines.append(_line("✓" if judge.status == "ok" else "–", f"seat {name} as a judge", _voice(judge)))
+        lines.append(
+            _report_line("✓" if judge.status == "ok" else "–", f"seat {name} as a judge", _describe_voice(judge))
+        )
     return lines
 
 
-def _voice(check: VoiceCheck) -> str:
+def _describe_voice(check: VoiceCheck) -> str:
     trouble = [] if check.status == "ok" else [check.status.replace("_", " ")]
     found = ". ".join(filter(None, [*trouble, check.note]))
     return f"{check.voice}: {found}" if check.voice else found
 
 
-def _line(sign: str, what: str, found: str) -> str:
+def _report_line(sign: str, what: str, found: str) -> str:
     return f"{sign} {sanitize_line(what)}: {sanitize_line(found)}"
 
 
-def _sign(well: bool) -> str:
+def _check_sign(well: bool) -> str:
     return "✓" if well else "✗"
 
 
-def _around(report: DoctorReport) -> list[str]:
-    """What else is on this machine; nothing of it has to be there."""
+def _machine_lines(report: DoctorReport) -> list[str]:
+    """Lines about optional parts of this machine."""
     keys = f"  keys: {report.keys.stored} stored; new keys go to {_KEY_PLACES[report.keys.place]}"
     up = [f"{name} ({pluralize(len(it.models), 'model')})" for name, it in report.services.items() if it.answers]
     return [
-        f"  agents: {_listed([_program(name, it) for name, it in report.agents.items()])}",
-        f"  sandboxes: {_listed([_program(name, it) for name, it in report.sandboxes.items()])}",
-        *_isolation(report.isolation),
-        f"  model servers: {_listed(up)}",
-        _line("✗", "keys", report.keys.note) if report.keys.note else keys,
+        f"  agents: {_join_or_none([_describe_program(name, it) for name, it in report.agents.items()])}",
+        f"  sandboxes: {_join_or_none([_describe_program(name, it) for name, it in report.sandboxes.items()])}",
+        *_sandbox_lines(report.isolation),
+        f"  model servers: {_join_or_none(up)}",
+        _report_line("✗", "keys", report.keys.note) if report.keys.note else keys,
     ]
 
 
-def _isolation(isolation: Isolation) -> list[str]:
-    """Which sandbox is in force, and what came of trying to break out of it."""
+def _sandbox_lines(isolation: Isolation) -> list[str]:
+    """Lines about the sandbox in use and the escape attempts against it."""
     if isolation.missing:
         found = f"[sandbox] use = {isolation.chosen}, which is not available" if isolation.chosen else "none"
-        sign = " " if isolation.ok else _sign(False)
-        return [_line(sign, "sandbox", f"{found}, so checks and candidates cannot run. {isolation.missing}")]
+        sign = " " if isolation.ok else _check_sign(False)
+        return [_report_line(sign, "sandbox", f"{found}, so checks and candidates cannot run. {isolation.missing}")]
     tried = len(isolation.held) + len(isolation.broken)
     lines = [
-        _line(_sign(False), "sandbox", f"escape attempt {name} succeeded: {how}")
+        _report_line(_check_sign(False), "sandbox", f"escape attempt {name} succeeded: {how}")
         for name, how in isolation.broken.items()
     ]
     lines += [
-        _line("–", "sandbox", f"escape attempt {name} could not be made: {why}")
+        _report_line("–", "sandbox", f"escape attempt {name} could not be made: {why}")
         for name, why in isolation.untried.items()
     ]
     held = f"{isolation.sandbox}; {len(isolation.held)} of {tried} escape attempts blocked"
-    return [*lines, _line(_sign(not isolation.broken), "sandbox", held)]
+    return [*lines, _report_line(_check_sign(not isolation.broken), "sandbox", held)]
 
 
-def _listed(items: list[str]) -> str:
+def _join_or_none(items: list[str]) -> str:
     return sanitize_line(", ".join(items) or "none")
 
 
-def _program(name: str, it: Program) -> str:
+def _describe_program(name: str, it: Program) -> str:
     version = it.version or "version unknown"
     tried = "" if it.tried in version else f"; tested with {it.tried}"
     return f"{name} ({version}{tried})"

@@ -1,4 +1,4 @@
-"""`export` and `sync`: the record as files."""
+"""`export` and `sync`: write the record to files."""
 
 from __future__ import annotations
 

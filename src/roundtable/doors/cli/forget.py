@@ -1,4 +1,4 @@
-"""`forget` and `gc`: letting go of sessions, never of what they decided."""
+"""`forget` and `gc`: hide and delete sessions; their decisions are kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from roundtable.doors.cli.output import print_note, run_at_desk, shortest_sessio
 from roundtable.doors.cli.tables import print_json
 
 if TYPE_CHECKING:
-    from roundtable.app.desk import RemovedSessions, Roundtable
+    from roundtable.app.desk import Roundtable
 
 
 @click.command()
@@ -65,18 +65,15 @@ def gc_command(max_age_days: int, dry_run: bool, as_json: bool) -> None:
       roundtable gc --max-age-days 30
     """
 
-    async def work(desk: Roundtable) -> RemovedSessions:
-        return await desk.sessions.remove_old(max_age_days, dry_run=dry_run)
-
-    done = run_at_desk(work)
+    removed = run_at_desk(lambda desk: desk.sessions.remove_old(max_age_days, dry_run=dry_run))
     if as_json:
-        gone = [{"id": row.id, "slug": row.slug, "workspace": row.workspace} for row in done.gone]
-        kept = {row.id: why for row, why in done.kept}
-        print_json({"v": 1, "dry_run": dry_run, "sessions": gone, "kept": kept, "freed_bytes": done.size})
+        gone = [{"id": row.id, "slug": row.slug, "workspace": row.workspace} for row in removed.gone]
+        kept = {row.id: why for row, why in removed.kept}
+        print_json({"v": 1, "dry_run": dry_run, "sessions": gone, "kept": kept, "freed_bytes": removed.size})
         return
-    for row in done.gone:
+    for row in removed.gone:
         click.echo(row.slug or row.id)
-    for row, why in done.kept:
+    for row, why in removed.kept:
         print_note(f"{row.slug or row.id} is kept: {why}.")
-    number = f"{len(done.gone)} session{'' if len(done.gone) == 1 else 's'}"
-    print_note(f"{number} would be deleted." if dry_run else f"Deleted {number}; freed {done.size:,} bytes.")
+    number = f"{len(removed.gone)} session{'' if len(removed.gone) == 1 else 's'}"
+    print_note(f"{number} would be deleted." if dry_run else f"Deleted {number}; freed {removed.size:,} bytes.")

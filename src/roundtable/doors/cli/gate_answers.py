@@ -1,4 +1,4 @@
-"""A gate that is answered from elsewhere: what it is about, the form of an answer, and whether one has it."""
+"""Gates that are answered from another terminal: what they ask about, and whether an answer is valid."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from roundtable.report.provenance import describe_change_plan, describe_hunk_pla
 from roundtable.report.stage_words import list_stage_ends
 
 MAX_STAGE_LINES = 20
-"""How much of what a stage came to is shown to who is asked whether to go on."""
+"""Lines of a stage result that are shown with its gate."""
 
 
 def gate_context_lines(session: Session, gate: Gate) -> list[LiveLine]:
-    """What an open gate asks about: what the stage came to, or files and hunks and how to answer for some of them."""
+    """What an open gate asks about: the result of a stage, or the hunks of a plan and how to reject some."""
     if is_after_stage_gate(gate):
-        return _came_to(session)
+        return _stage_result_lines(session)
     found = newest_plan(session) if is_approval_gate(gate) else None
     if found is None:
         return []
     hunks = found[1].hunks
-    named = [f"{it.id} ({describe_hunk_place(it)})" for it in hunks]
+    named = [f"{hunk.id} ({describe_hunk_place(hunk)})" for hunk in hunks]
     lines = [
         *describe_change_plan(found[1]),
         f"Hunks: {', '.join(named)}",
-        f"To leave out hunks: {gate.id}=some {_form(hunks)}",
+        f"To leave out hunks: {gate.id}=some {_hunk_choice_syntax(hunks)}",
     ]
     return [LiveLine(sanitize_line(line), indent=2) for line in lines]
 
 
-def _came_to(session: Session) -> list[LiveLine]:
-    """What the last stage came to, as far as a person reads it in passing."""
+def _stage_result_lines(session: Session) -> list[LiveLine]:
+    """The first lines of the last stage's result."""
     lines = list_stage_ends(session)[-1].text.splitlines()
     rest = ["… `roundtable show` prints all of it."] if len(lines) > MAX_STAGE_LINES else []
     return [LiveLine(sanitize_line(line, 400), indent=4) for line in (*lines[:MAX_STAGE_LINES], *rest)]
 
 
 def check_gate_answer(session: Session, gate: Gate, option: str, text: str) -> None:
-    """Refuse an answer at once that would come to nothing later."""
+    """Reject an answer that would be invalid when the session continues."""
     if is_back_to_stage_answer(gate, option):
         check_rollback_answer(session, text)
     found = newest_plan(session) if gate.writes else None
@@ -61,23 +61,25 @@ def check_gate_answer(session: Session, gate: Gate, option: str, text: str) -> N
         )
     if option == ASK and not text.strip():
         raise UsageError("Option `ask` needs --text with your question.", f'Try: --text "{hunks[0].id}: Why this way?"')
-    if option == SOME and (wrong := _wrong(text, hunks)):
-        raise UsageError(wrong, f"Write {_form(hunks)}; the hunks are {', '.join(it.id for it in hunks)}.")
+    if option == SOME and (wrong := _invalid_hunk_choice(text, hunks)):
+        raise UsageError(
+            wrong, f"Write {_hunk_choice_syntax(hunks)}; the hunks are {', '.join(hunk.id for hunk in hunks)}."
+        )
 
 
-def _wrong(text: str, hunks: Sequence[Hunk]) -> str:
+def _invalid_hunk_choice(text: str, hunks: Sequence[Hunk]) -> str:
     if not text.strip():
         return "Option `some` needs --text with the hunks to leave out."
     try:
         choice = msgspec.json.decode(text, type=HunkChoice, strict=True)
     except msgspec.MsgspecError:
         return "The text of option `some` is not valid JSON with `rejected` or `edited` hunks."
-    named, known = [*choice.rejected, *choice.edited], {it.id for it in hunks}
+    named, known = [*choice.rejected, *choice.edited], {hunk.id for hunk in hunks}
     if not named:
         return "The text of option `some` names no rejected or edited hunk."
-    unknown = [it for it in named if it not in known]
+    unknown = [hunk for hunk in named if hunk not in known]
     return f"Unknown hunk: {sanitize_line(', '.join(unknown))}." if unknown else ""
 
 
-def _form(hunks: Sequence[Hunk]) -> str:
+def _hunk_choice_syntax(hunks: Sequence[Hunk]) -> str:
     return f"""--text '{{"rejected": ["{hunks[-1].id}"]}}'"""

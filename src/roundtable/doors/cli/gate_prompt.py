@@ -1,4 +1,4 @@
-"""Asking the person at the terminal, in a way that others can answer first and Ctrl-C can end."""
+"""Ask the person at the terminal; another terminal can answer first, and Ctrl-C ends the question."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 async def read_terminal_line(prompt: str, fd: int = 0) -> str | None:
-    """One line of the terminal, None at its end; nothing else waits meanwhile."""
+    """Read a line from the terminal without blocking the event loop; None at its end."""
     os.write(2, prompt.encode(errors="replace"))
     loop = asyncio.get_running_loop()
     typed: asyncio.Future[bytes] = loop.create_future()
@@ -58,7 +58,7 @@ async def read_terminal_line(prompt: str, fd: int = 0) -> str | None:
     try:
         data = await typed
     except asyncio.CancelledError:
-        os.write(2, b"\n")  # nobody ends this line any more
+        os.write(2, b"\n")  # ends the line of the prompt
         raise
     finally:
         loop.remove_reader(fd)
@@ -66,7 +66,7 @@ async def read_terminal_line(prompt: str, fd: int = 0) -> str | None:
 
 
 class GatePrompt:
-    """Sees every gate of a session that runs here, and has it answered: by the person, or by its default."""
+    """Answers every gate of a session that runs here: with the person's choice, or with its default."""
 
     def __init__(self, desk: Roundtable, state: Session, display: Display, *, asks: bool, colors: bool) -> None:
         self._desk = desk
@@ -83,9 +83,9 @@ class GatePrompt:
         self.give_up: Callable[[], None] = lambda: None
 
     async def see(self, recorded: Recorded) -> None:
-        """Look at one fact."""
+        """Handle one recorded event."""
         event = recorded.event
-        if isinstance(event, GateOpened) and self._is_ours(event.gate):
+        if isinstance(event, GateOpened) and self._is_answered_here(event.gate):
             if not self._asks:
                 await self._answer(event.gate.id, event.gate.default, by_default=True)
             elif recorded.seq > self._known:
@@ -93,18 +93,18 @@ class GatePrompt:
             else:
                 self._left_open = event.gate
         elif isinstance(event, RunStarted) and recorded.seq > self._known and self._left_open is not None:
-            self._display.tell([*await self._what_it_is_about(self._left_open), *render_gate_lines(self._left_open)])
+            self._display.tell([*await self._gate_subject(self._left_open), *render_gate_lines(self._left_open)])
             self._start_asking(self._left_open)
 
-    async def _what_it_is_about(self, gate: Gate) -> list[LiveLine]:
-        """What a gate left open asks about, which scrolled by in another life: the candidates and the plan."""
+    async def _gate_subject(self, gate: Gate) -> list[LiveLine]:
+        """The candidates and the plan of a gate that was left open in an earlier run."""
         state = await self._desk.sessions.get(self._session)
         found = newest_plan(state) if is_approval_gate(gate) else None
-        told = [it for it in (newest_candidates(state), found[1]) if it] if found else []
-        return [LiveLine(line, "dim") for it in told for line in render_step_result_lines(it)]
+        told = [part for part in (newest_candidates(state), found[1]) if part] if found else []
+        return [LiveLine(line, "dim") for part in told for line in render_step_result_lines(part)]
 
     async def make_way(self, event: Event) -> None:
-        """Stop asking what has been answered, before that is shown."""
+        """Stop asking at a gate that has been answered, before the answer is displayed."""
         if isinstance(event, GateAnswered):
             self._settled.add(event.gate)
             if self._asking is not None and self._asking[0] == event.gate:
@@ -118,12 +118,12 @@ class GatePrompt:
         self._asking = gate.id, asking
 
     def _stop_if_failed(self, asking: asyncio.Task[None]) -> None:
-        """A question that could not be put must not wait for an answer."""
+        """Give up on a gate whose question failed, instead of waiting for an answer."""
         if not asking.cancelled() and asking.exception() is not None:
             self.give_up()
 
-    def _is_ours(self, gate: Gate) -> bool:
-        """The engine itself answers what was answered ahead, and everything in a headless session."""
+    def _is_answered_here(self, gate: Gate) -> bool:
+        """Whether a gate is answered here; the engine answers headless sessions and answers given in advance."""
         ahead = gate.advance_answer(self._charter.answers) in gate.options
         return not (ahead or self._charter.headless or gate.id in self._settled)
 
@@ -136,7 +136,7 @@ class GatePrompt:
         await self._answer(gate.id, *answer)
 
     async def _ask_to_write(self, gate: Gate) -> ApprovalAnswer | None:
-        """What would be written is gone through hunk by hunk; what would be lost for good wants its phrase typed."""
+        """Have a plan approved hunk by hunk, or an irreversible deletion confirmed with its phrase."""
         approving = self._approving = self._approving or self._at_terminal()
         state = await self._desk.sessions.get(self._session)
         if is_approval_gate(gate):
@@ -159,7 +159,7 @@ class GatePrompt:
         return HunkPrompt(console, self._read_line, self._desk.gates.check_choice)
 
     async def _read_line(self, prompt: str) -> str | None:
-        """A line of the terminal, asked for once all that it is about has been shown."""
+        """Read a line after everything displayed so far has been written."""
         await self._display.outlet.drained()
         return await read_terminal_line(prompt)
 
@@ -176,13 +176,13 @@ class GatePrompt:
             wrong = f"Invalid option: {typed}." if typed else "Choose an option; Ctrl-C leaves the gate open."
             told = [] if typed == "?" else [LiveLine(wrong, "fault")]
             self._display.tell([*told, *render_gate_lines(gate)[1:]])
-        said = await self._words_with(gate, option, reason)
+        said = await self._text_for_option(gate, option, reason)
         if said is None:
             return self.give_up()
         await self._answer(gate.id, option, said)
 
-    async def _words_with(self, gate: Gate, option: str, said: str) -> str | None:
-        """What the person adds to an option that means little without it; None where they left."""
+    async def _text_for_option(self, gate: Gate, option: str, said: str) -> str | None:
+        """The text that some options need in addition; None if the person left."""
         if is_back_to_stage_answer(gate, option):
             return await prompt_rollback_stage(await self._desk.sessions.get(self._session), said, self._read_line)
         if said or option not in OPTION_REASON_QUESTIONS:
@@ -198,11 +198,11 @@ class GatePrompt:
         by, source = (BY_HEADLESS_DEFAULT, AnswerSource.HEADLESS) if by_default else ("", AnswerSource.PERSON)
         try:
             await self._desk.gates.answer(self._session, gate, option, reason, by, source=source)
-        except RoundtableError as error:  # somebody else was faster
+        except RoundtableError as error:  # another terminal answered first
             self._display.tell([LiveLine(error.message, "dim")])
 
     async def close(self) -> None:
-        """Stop asking; raises what kept a question from being put."""
+        """Stop asking; raises the error of a question that failed."""
         asking, self._asking = self._asking, None
         if asking is not None:
             asking[1].cancel()

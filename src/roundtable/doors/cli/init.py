@@ -1,4 +1,4 @@
-"""`init`: from nothing to a table of one's own, with a look at everything before it is written."""
+"""`init`: find voices, show the config they need, and write it after a yes."""
 
 from __future__ import annotations
 
@@ -47,20 +47,19 @@ def init_command(for_person: bool, source: str | None, yes: bool) -> int:
 
 
 async def _set_up(desk: Roundtable, *, for_person: bool, source: str | None, yes: bool) -> str:
-    """Write the config; a first question is returned if the person has one."""
-
+    """Write the config; returns a first question if the person typed one."""
     path = desk.setup.config_path(for_person=for_person)
     if not source and not for_person and not path.exists():
-        source = await _theirs(desk, yes=yes)
-    settings = _imported(desk, source) if source else await _found(desk, yes=yes)
+        source = await _offer_import(desk, yes=yes)
+    settings = _import_settings(desk, source) if source else await _choose_found_seats(desk, yes=yes)
     if settings is None:
         print_note("Nothing was written.")
         return ""
     plan = desk.setup.draft_config(path, settings, "for all workspaces" if for_person else "in this workspace")
-    _show(plan)
+    _print_draft(plan)
     if not plan.added:
         return ""
-    if not yes and not await _agreed("Write it? [Y/n]: "):
+    if not yes and not await _confirm("Write it? [Y/n]: "):
         print_note("Nothing was written.")
         return ""
     trusted = desk.setup.write_config(plan, for_person=for_person)
@@ -77,41 +76,39 @@ async def _set_up(desk: Roundtable, *, for_person: bool, source: str | None, yes
     return await read_terminal_line("A first question for the table? [Enter for none]: ") or ""
 
 
-async def _agreed(question: str) -> bool:
+async def _confirm(question: str) -> bool:
     return (await read_terminal_line(question) or "y").casefold() in ("y", "yes")
 
 
-async def _theirs(desk: Roundtable, *, yes: bool) -> str | None:
-    """The config of TheRoundtAIble, where one is here and the person wants it."""
-
+async def _offer_import(desk: Roundtable, *, yes: bool) -> str | None:
+    """The config of TheRoundtAIble, if there is one and the person wants to import it."""
     path = desk.setup.find_foreign_config()
     if path is None:
         return None
     print_note(f"Found the config of TheRoundtAIble: {path}")
     if yes:
         print_note(f"It was not imported; import it with `roundtable init --import {path}`.")
-    return str(path) if not yes and await _agreed("Import it? [Y/n]: ") else None
+    return str(path) if not yes and await _confirm("Import it? [Y/n]: ") else None
 
 
-def _imported(desk: Roundtable, source: str) -> dict[str, Any]:
-
+def _import_settings(desk: Roundtable, source: str) -> dict[str, Any]:
     imported = desk.setup.import_config(Path(source).expanduser())
     for line in imported.notes:
         print_note(f"Note: {line}")
     return imported.settings
 
 
-async def _found(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
-    """What the config shall say of those who were found and chosen; None where the person chose nobody."""
-
+async def _choose_found_seats(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
+    """Settings for the voices that were found and chosen; None if the person chose none."""
     known = {voice for seat in desk.setup.settings.config.seats.values() for voice in seat.voices}
-    found = [it for it in await desk.setup.discover() if it.kind != "configured" and it.voice not in known]
-    usable = [it for it in found if it.usable]
-    offered = (
-        tuple(it.as_seat() for it in usable if it.kind != "embedded") if known else desk.setup.propose_seats(found)
-    )
+    found = [voice for voice in await desk.setup.discover() if voice.kind != "configured" and voice.voice not in known]
+    usable = [voice for voice in found if voice.usable]
+    if known:
+        offered = tuple(voice.as_seat() for voice in usable if voice.kind != "embedded")
+    else:
+        offered = desk.setup.propose_seats(found)
     voices = {seat.voices[0] for seat in offered}
-    others = () if yes else tuple(it.as_seat() for it in usable if it.voice not in voices)
+    others = () if yes else tuple(voice.as_seat() for voice in usable if voice.voice not in voices)
     if known and not (offered or others):
         print_note("No new voices were found; every voice here already has a seat.")
         print_note(f"Your seats: {', '.join(map(sanitize_line, desk.setup.settings.config.seats))}.")
@@ -125,7 +122,7 @@ async def _found(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
         )
         print_note("`roundtable demo` downloads it too and runs a meeting.")
         return desk.setup.config_for(())
-    notes = {it.voice: it.note for it in found}
+    notes = {voice.voice: voice.note for voice in found}
     print_note("Found here:")
     for number, seat in enumerate((*offered, *others), 1):
         name, voice = sanitize_line(seat.name), sanitize_line(seat.voices[0])
@@ -136,7 +133,7 @@ async def _found(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
     return desk.setup.config_for(seats) if seats else None
 
 
-def _show(plan: ConfigDraft) -> None:
+def _print_draft(plan: ConfigDraft) -> None:
     for name in plan.kept:
         print_note(f"Kept unchanged: {sanitize_line(name)}")
     if not plan.added:

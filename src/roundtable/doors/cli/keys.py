@@ -1,4 +1,4 @@
-"""`keys`: what opens paid voices, stored once and never shown."""
+"""`keys`: store, list and remove API keys without ever showing them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 class SecretSafeGroup(click.Group):
-    """A group whose complaints repeat nothing that was typed: it may be a key."""
+    """A command group whose errors never repeat an argument, because it may be a key."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read what stands before the command's name."""
-        with _not_repeated():
+        """Parse the options before the command's name."""
+        with _hide_arguments():
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Find the command, and read the rest."""
-        with _not_repeated():
+        """Parse and run the command."""
+        with _hide_arguments():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _not_repeated() -> Generator[None]:
+def _hide_arguments() -> Generator[None]:
     try:
         yield
     except click.MissingParameter:
@@ -84,10 +84,10 @@ def set_key_command(name: str, piped: bool) -> None:
     from roundtable.app.desk import Setup
 
     setup = Setup.here()
-    setup.key_name(name)  # a wrong name is told before anything is typed
-    key = sys.stdin.read(4 * setup.longest_key()) if piped or not sys.stdin.isatty() else _ask(name)
+    setup.key_name(name)  # rejects an invalid name before anything is typed
+    key = sys.stdin.read(4 * setup.longest_key()) if piped or not sys.stdin.isatty() else _prompt_for_key(name)
     stored, replaced = setup.store_key(name, key)
-    print_note(f"Stored {stored.name} in {_place(stored)}{', replacing the earlier key' if replaced else ''}.")
+    print_note(f"Stored {stored.name} in {_describe_place(stored)}{', replacing the earlier key' if replaced else ''}.")
     places = setup.places
     if stored.place == "file" and places.secrets.parent == places.seal.parent:
         print_note(
@@ -120,8 +120,8 @@ def list_keys_command(as_json: bool = False) -> None:
         )
         return
     rows = [
-        (it.name, _place(it), f"…{it.tail}" if it.tail else "…", ", ".join(it.endpoints) or "no endpoint")
-        for it in found
+        (key.name, _describe_place(key), f"…{key.tail}" if key.tail else "…", ", ".join(key.endpoints) or "no endpoint")
+        for key in found
     ]
     print_table(("key", "where", "ends in", "used by"), rows)
 
@@ -139,12 +139,12 @@ def remove_keys_command(names: tuple[str, ...]) -> None:
 
     for name in names:
         removed = Setup.here().remove_key(name)
-        print_note(f"Removed {removed.name} from {_place(removed)}.")
+        print_note(f"Removed {removed.name} from {_describe_place(removed)}.")
 
 
-def _ask(name: str) -> str:
+def _prompt_for_key(name: str) -> str:
     return click.prompt(f"Key for {name}", hide_input=True, err=True)
 
 
-def _place(key: KeyState) -> str:
+def _describe_place(key: KeyState) -> str:
     return {"keychain": "the keychain", "file": "your secrets file", "environment": "the environment"}[key.place]

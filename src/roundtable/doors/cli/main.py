@@ -1,4 +1,4 @@
-"""The front door. Commands are named in a table here and imported only when one of them is used."""
+"""The `roundtable` command: a table of all commands, each imported only when it is used."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
 _TABLE = {name: entry for section in COMMANDS.values() for name, entry in section.items()}
 
 
-def _go_to(_: click.Context, __: click.Parameter, workspace: str | None) -> None:
-    """Work in another folder."""
+def _change_folder(_: click.Context, __: click.Parameter, workspace: str | None) -> None:
+    """Change to the folder of -C, for the option and for every command."""
     if workspace is None:
         return
     try:
@@ -154,31 +154,33 @@ def _go_to(_: click.Context, __: click.Parameter, workspace: str | None) -> None
         raise click.BadParameter(f"{workspace}: {error.strerror}.", param_hint="-C") from None
 
 
-_WORKSPACE_AGAIN = click.Option(["-C", "--workspace"], hidden=True, is_eager=True, expose_value=False, callback=_go_to)
-"""`-C` is understood after every command too."""
+_WORKSPACE_OPTION = click.Option(
+    ["-C", "--workspace"], hidden=True, is_eager=True, expose_value=False, callback=_change_folder
+)
+"""Lets `-C` also follow the command."""
 
 
 class LazyCommandGroup(click.Group):
-    """A group that loads a command when it is called, and turns every error into one sentence and an exit code."""
+    """A command group that imports a command when it is called and turns errors into sentences and exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names in the order of the table."""
+        """Names of all commands, in the order of the table."""
         return list(_TABLE)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module of a command."""
+        """Import and return a command; None if there is none of this name."""
         if cmd_name not in _TABLE:
             return None
         module, attribute, _ = _TABLE[cmd_name]
         command = getattr(import_module(f"{__package__}.{module}"), attribute)
-        if _WORKSPACE_AGAIN not in command.params:
-            command.params.append(_WORKSPACE_AGAIN)
+        if _WORKSPACE_OPTION not in command.params:
+            command.params.append(_WORKSPACE_OPTION)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command, or name the nearest one."""
+        """Find the command, or fail with the nearest name."""
         if args[0] not in _TABLE and not args[0].startswith("-") and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
@@ -188,20 +190,20 @@ class LazyCommandGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The table as help."""
+        """Print the commands under their headings."""
         for heading, section in COMMANDS.items():
             with formatter.section(heading):
                 formatter.write_dl([(name, help) for name, (_, _, help) in section.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The names of the table, without importing what they stand for."""
+        """Complete command names without importing the commands."""
         from click.shell_completion import CompletionItem
 
         names = [CompletionItem(name, help=row[2]) for name, row in _TABLE.items() if name.startswith(incomplete)]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; whatever it raises leaves as a sentence for people."""
+        """Run a command; an exception becomes an error message and an exit code."""
         try:
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
@@ -219,7 +221,7 @@ class LazyCommandGroup(click.Group):
     metavar="DIR",
     is_eager=True,
     expose_value=False,
-    callback=_go_to,
+    callback=_change_folder,
     help="Run in this folder; can also be given after the command.",
 )
 @click.option("--debug", is_flag=True, help="Show the traceback of an error; can also be given last.")
@@ -236,7 +238,7 @@ def cli(debug: bool) -> None:
 
 
 def main() -> None:
-    """Run the command line and leave with one of the exit codes of the contract."""
+    """Run the command line and exit with a documented exit code."""
     sys.exit(_run(_debug_first(sys.argv[1:])))
 
 
@@ -256,7 +258,7 @@ def _run(args: list[str]) -> int:
 
 
 def _debug_first(args: list[str]) -> list[str]:
-    """`--debug` is understood after the command too; people add it to the end of what failed."""
+    """Move `--debug` before the command, because people append it to the command that failed."""
     own = args[: args.index("--")] if "--" in args else args
     if "--debug" not in own:
         return args

@@ -1,4 +1,4 @@
-"""`mcp`: the table for other programs."""
+"""`mcp`: serve the table to other programs over MCP."""
 
 from __future__ import annotations
 

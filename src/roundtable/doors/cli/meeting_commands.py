@@ -1,13 +1,4 @@
-"""The meetings that have a command of their own: each is `discuss` with its rules named and few options.
-
-`discuss`: put a question to the table, by the rules of any meeting.
-
-`build`: from a task to code that runs, in one meeting; what is written is the person's to say.
-
-`summon` and `review`: put changes to the table, so that they are looked at before they are anybody else's.
-
-`review`: have changes reviewed, and what is found reproduced or refuted.
-"""
+"""The commands that hold one meeting each: `discuss` holds any, the others name theirs and offer fewer options."""
 
 from __future__ import annotations
 
@@ -174,7 +165,7 @@ SUMMON_QUESTION = "Review these changes: is anything wrong, missing or risky, an
 
 
 def change_source_options(command: F) -> F:
-    """Which changes: a branch's or a patch's; without either, what is not committed."""
+    """Add the options that choose the code changes: of a branch, of a patch, or the uncommitted ones."""
     patch = section_option(
         MEETING_HEADING,
         "--patch",
@@ -193,7 +184,7 @@ def change_source_options(command: F) -> F:
 
 
 def collect_code_changes(branch: str, patch: IO[bytes] | None) -> CodeChanges:
-    """The changes that were named; what of them is not looked at is said."""
+    """Read the chosen code changes and print what was left out of them."""
     from roundtable.app.desk import CodeSource
 
     if branch and patch is not None:

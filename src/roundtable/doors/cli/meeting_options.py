@@ -1,14 +1,15 @@
-"""What a person may tell a meeting, declared once for every command that holds one.
+"""Options of meetings, declared once for every command that holds one.
 
 A command takes `@meeting_options` with the gates of its meeting, adds the few options of its own, and hands everything
-to `opening.hold`:
+to `hold_meeting`:
 
-    @click.command(cls=HeadedCommand)
+    @click.command(cls=SectionCommand)
     @question_argument()
-    @option("The meeting", "--follow-up-once", "follow_up", is_flag=True, help="…")
+    @section_option(MEETING_HEADING, "--follow-up-once", "follow_up", is_flag=True)
     @meeting_options("decree")
     def ask(question: str, follow_up: bool, **given: Any) -> int:
-        return hold(Given(question, meeting="second-opinion", settings={"follow_up": follow_up}, **given))
+        settings = {"follow_up": follow_up}
+        return hold_meeting(MeetingRequest(question, meeting="second-opinion", settings=settings, **given))
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from roundtable.doors.cli.output import print_note
 F = TypeVar("F", bound=Callable[..., Any])
 
 OptionDecorator = Callable[[Any], Any]
-"""An option, as a decorator."""
+"""Declares an option of a command."""
 
 MEETING_HEADING = "The meeting"
 
 
 class MeetingRequest(msgspec.Struct, frozen=True):
-    """What was typed; what a command does not offer is left out and comes from the config."""
+    """What was typed for a meeting; fields that a command does not offer come from the config."""
 
     question: str
     called: str = "question"
@@ -64,17 +65,17 @@ class MeetingRequest(msgspec.Struct, frozen=True):
 
     @property
     def manner(self) -> OutputMode:
-        """How to show it."""
+        """How to display the meeting."""
         return OutputMode(self.as_json, self.plain)
 
     @property
     def alone(self) -> bool:
-        """Whether gates must take their default."""
+        """Whether gates must take their default because nobody can be asked."""
         return not self.manner.asks(self.headless)
 
 
 def question_argument(called: str = "question") -> Callable[[F], F]:
-    """The question, or what this meeting calls it: an argument, `--topic`, or standard input."""
+    """Add the question, under the name this meeting gives it: an argument, `--topic` or standard input."""
     shown = called.upper()
     topic = section_option(
         MEETING_HEADING,
@@ -83,17 +84,17 @@ def question_argument(called: str = "question") -> Callable[[F], F]:
         help=f"Give {shown} as an option.",
         is_eager=True,
         expose_value=False,
-        callback=_keep_topic,
+        callback=_remember_topic,
     )
-    argument = click.argument("question", default="", metavar=f"[{shown}]", callback=_question)
+    argument = click.argument("question", default="", metavar=f"[{shown}]", callback=_resolve_question)
     return lambda command: argument(topic(command))
 
 
-def _keep_topic(ctx: click.Context, _: click.Parameter, topic: str | None) -> None:
+def _remember_topic(ctx: click.Context, _: click.Parameter, topic: str | None) -> None:
     ctx.meta["topic"] = topic or ""
 
 
-def _question(ctx: click.Context, _: click.Parameter, typed: str) -> str:
+def _resolve_question(ctx: click.Context, _: click.Parameter, typed: str) -> str:
     topic = ctx.meta.get("topic", "")
     if ctx.resilient_parsing:
         return typed
@@ -106,33 +107,33 @@ def _question(ctx: click.Context, _: click.Parameter, typed: str) -> str:
 
 
 def meeting_options(*gates: str) -> Callable[[F], F]:
-    """What every meeting may be told: what it looks at, who takes part, its bounds, its gates, how it is shown."""
-    return _all_of(*_LOOKED_AT, _SEATS, *_NAMED, *_BOUNDS, *_MANY_SEATS, _QUOTE, *_gate_options(*gates), *_SHOWN)
+    """Add the options of every meeting: context, seats, limits, gates and output."""
+    return _add_in_order(*_CONTEXT, _SEATS, *_SESSION, *_LIMITS, *_MANY_SEATS, _QUOTE, *_gate_options(*gates), *_OUTPUT)
 
 
 def apply_options(*gates: str) -> Callable[[F], F]:
-    """What a meeting may be told that carries out what another one decided: who, its bounds, its gates, its looks."""
-    return _all_of(_SEATS, *_BOUNDS, *_gate_options(*gates), *_SHOWN)
+    """Add the options of a meeting that applies an earlier decision: seats, limits, gates and output."""
+    return _add_in_order(_SEATS, *_LIMITS, *_gate_options(*gates), *_OUTPUT)
 
 
 def write_options(command: F) -> F:
-    """What a command may be told that ends in the workspace."""
-    return _all_of(*_WRITING)(command)
+    """Add the options of a command that writes to the workspace."""
+    return _add_in_order(*_WRITING)(command)
 
 
-def _all_of(*declared: OptionDecorator) -> Callable[[F], F]:
-    """Options in the order in which help shows them."""
+def _add_in_order(*declared: OptionDecorator) -> Callable[[F], F]:
+    """Add options so that the help lists them in this order."""
 
     def add(command: F) -> F:
-        for it in reversed(declared):
-            command = it(command)
+        for option in reversed(declared):
+            command = option(command)
         return command
 
     return add
 
 
 def _gate_options(*gates: str) -> tuple[OptionDecorator, ...]:
-    """How gates are answered; without names it is any meeting, and an unknown gate brings the list."""
+    """Options that answer gates; without names, for a command that holds any meeting."""
     which = f": {', '.join(gates)}" if gates else " (GATE=OPTION). An invalid gate lists the valid ones"
     return (
         section_option(
@@ -150,8 +151,8 @@ def _gate_options(*gates: str) -> tuple[OptionDecorator, ...]:
 
 
 def add_approve_all_answer(answers: tuple[str, ...], everything: bool, dry_run: bool) -> tuple[str, ...]:
-    """The answers given ahead; `--all` is one of them."""
-    if everything and any(it.startswith("approve=") and it != "approve=all" for it in answers):
+    """The answers given in advance, including the one that `--all` stands for."""
+    if everything and any(answer.startswith("approve=") and answer != "approve=all" for answer in answers):
         raise UsageError("--all contradicts another answer to `approve`.", "Give only one of them.")
     if everything and not dry_run:
         print_note("--all writes every file without asking; `roundtable undo` reverts it.")
@@ -166,19 +167,19 @@ meeting_name_option = section_option(
     help="Meeting to hold; by default the configured one, or council.",
     shell_complete=complete_meeting_names,
 )
-"""For a command that holds any meeting."""
+"""For commands that hold any meeting."""
 
 rounds_option = limit_option("rounds", "--rounds", click.IntRange, metavar="N", help="Maximum number of rounds.")
-"""For a meeting that goes on until the seats agree."""
+"""For meetings with several rounds."""
 
 answer_choices_option = section_option(
     MEETING_HEADING, "--option", "options", multiple=True, metavar="TEXT", help="An answer to choose from; repeatable."
 )
-"""For a meeting that can be given the answers to choose from."""
+"""For meetings that can choose among given answers."""
 
 
 def round_settings(rounds: int | None) -> dict[str, Any]:
-    """What `--rounds` sets for the meeting."""
+    """The meeting setting that `--rounds` stands for."""
     return {} if rounds is None else {"rounds": rounds}
 
 
@@ -205,7 +206,7 @@ _SEATS = section_option(
     help="Seat with its voice and fallbacks, or a configured NAME; repeatable.",
     shell_complete=complete_seat_names,
 )
-_BOUNDS: tuple[OptionDecorator, ...] = (
+_LIMITS: tuple[OptionDecorator, ...] = (
     limit_option("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Maximum seconds per turn."),
     limit_option("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Maximum seconds per round."),
     limit_option(
@@ -228,8 +229,8 @@ _MANY_SEATS: tuple[OptionDecorator, ...] = (
     section_option("Limits", "--sequential", is_flag=True, help="Ask one seat at a time (for rate-limited plans)."),
 )
 _QUOTE = section_option("Limits", "--quote", is_flag=True, help="Estimate the cost without asking any model.")
-_SHOWN: tuple[OptionDecorator, ...] = (output_mode_options, strict_option)
-_LOOKED_AT: tuple[OptionDecorator, ...] = (
+_OUTPUT: tuple[OptionDecorator, ...] = (output_mode_options, strict_option)
+_CONTEXT: tuple[OptionDecorator, ...] = (
     section_option(
         MEETING_HEADING,
         "-f",
@@ -248,7 +249,7 @@ _LOOKED_AT: tuple[OptionDecorator, ...] = (
         help="Include the relevant files of DIR; repeatable.",
     ),
 )
-_NAMED: tuple[OptionDecorator, ...] = (
+_SESSION: tuple[OptionDecorator, ...] = (
     section_option(
         MEETING_HEADING,
         "--session",

@@ -1,4 +1,4 @@
-"""`chronicle`, `decrees`, `errors`, `predictions`: views of what this workspace remembers."""
+"""`chronicle`, `decrees`, `errors` and `predictions`: list and edit the ledger of this workspace."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ NO_PREDICTIONS = "No predictions have been made in this workspace yet."
 
 
 class DefaultListGroup(click.Group):
-    """A group that lists where no other command of its own is named."""
+    """A command group whose default command is `list`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """`chronicle graphql` is `chronicle list graphql`."""
+        """Insert `list` if no command is named, so that `chronicle graphql` is `chronicle list graphql`."""
         place = 2 if args[:1] in (["-C"], ["--workspace"]) else 0
         named = args[place : place + 1]
         if not named or named[0] not in (*self.commands, *ctx.help_option_names):
@@ -34,7 +34,7 @@ class DefaultListGroup(click.Group):
 
 
 def json_option(command: F) -> F:
-    """For programs."""
+    """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
 
@@ -70,10 +70,10 @@ def list_decisions_command(words: tuple[str, ...], limit: int, as_json: bool) ->
     Example:
       roundtable chronicle list graphql --json
     """
-    found = _entries((EntryKind.DECISION,), " ".join(words), limit)
-    rows = [(it.id, it.state, it.at[:10], it.text, it.question) for it in found]
+    found = _list_entries((EntryKind.DECISION,), " ".join(words), limit)
+    rows = [(entry.id, entry.state, entry.at[:10], entry.text, entry.question) for entry in found]
     none = "No decision matches these words." if words else "No decisions have been made in this workspace yet."
-    _show(found, ("decision", "state", "date", "decided", "question"), rows, none, as_json)
+    _print_entries(found, ("decision", "state", "date", "decided", "question"), rows, none, as_json)
 
 
 @chronicle_group.command("show")
@@ -87,15 +87,17 @@ def show_ledger_entry_command(id: str, as_json: bool) -> None:
       roundtable chronicle show D-1a2b3c
     """
 
-    async def look(desk: Roundtable) -> tuple[Entry, list[Entry], bool]:
+    async def read_entry(desk: Roundtable) -> tuple[Entry, list[Entry], bool]:
         entry = await desk.memory.entry(id)
         others = await desk.memory.entries(limit=MAX_LISTED_ENTRIES)
-        related = [it for it in others if entry.session and it.session == entry.session and it.id != entry.id]
+        related = [
+            other for other in others if entry.session and other.session == entry.session and other.id != entry.id
+        ]
         return entry, related, bool(entry.session and await desk.sessions.records(entry.session))
 
-    entry, related, there = run_at_desk(look)
+    entry, related, there = run_at_desk(read_entry)
     if as_json:
-        print_json({"v": 1, "entry": _fields(entry), "related": [_fields(it) for it in related]})
+        print_json({"v": 1, "entry": _entry_fields(entry), "related": [_entry_fields(other) for other in related]})
         return
     click.echo(f"{entry.id}  {entry.kind}, {entry.state}, {entry.at[:10]}")
     labels = {"question": entry.question, str(entry.kind): entry.text, "why": entry.why, "seat": entry.seat}
@@ -104,8 +106,8 @@ def show_ledger_entry_command(id: str, as_json: bool) -> None:
     if entry.session:
         gone = "its transcript was deleted"
         click.echo(f"  {'session':<10} {f'roundtable show {entry.slug or entry.session}' if there else gone}")
-    for it in related:
-        click.echo(f"  {it.id}  {it.state}: {it.text}")
+    for other in related:
+        click.echo(f"  {other.id}  {other.state}: {other.text}")
 
 
 @chronicle_group.command("fail")
@@ -152,12 +154,13 @@ def list_decrees_command(everything: bool, as_json: bool) -> None:
     Example:
       roundtable decrees list --all
     """
-    found = [it for it in _entries(BINDING_KINDS) if everything or it.state != EntryState.LIFTED]
+    found = [entry for entry in _list_entries(BINDING_KINDS) if everything or entry.state != EntryState.LIFTED]
     rows = [
-        (it.id, "failed" if it.kind is EntryKind.FAILURE else "rejected", it.state, it.text, it.why) for it in found
+        (entry.id, "failed" if entry.kind is EntryKind.FAILURE else "rejected", entry.state, entry.text, entry.why)
+        for entry in found
     ]
     none = 'There are no decrees in this workspace yet. Add one with: roundtable decrees add "…"'
-    _show(found, ("decree", "kind", "state", "proposal", "why"), rows, none, as_json)
+    _print_entries(found, ("decree", "kind", "state", "proposal", "why"), rows, none, as_json)
 
 
 @decrees_group.command("add")
@@ -211,10 +214,10 @@ def list_errors_command(as_json: bool) -> None:
     Example:
       roundtable errors list --json
     """
-    found = _entries((EntryKind.ERROR,))
-    rows = [(it.id, it.state, it.at[:10], it.text, it.question) for it in found]
+    found = _list_entries((EntryKind.ERROR,))
+    rows = [(entry.id, entry.state, entry.at[:10], entry.text, entry.question) for entry in found]
     none = 'No errors have been diagnosed in this workspace yet. Diagnose one with: roundtable code-red "…"'
-    _show(found, ("error", "state", "date", "cause", "symptom"), rows, none, as_json)
+    _print_entries(found, ("error", "state", "date", "cause", "symptom"), rows, none, as_json)
 
 
 @errors_group.command("close")
@@ -272,10 +275,15 @@ def list_predictions_command(as_json: bool) -> None:
     """
     from roundtable.app.desk import is_prediction_overdue
 
-    found = sorted(_entries((EntryKind.PREDICTION,)), key=lambda it: (it.state != EntryState.OPEN, it.due))
-    rows = [(it.id, "due" if is_prediction_overdue(it) else it.state, it.due, it.seat, it.text, it.why) for it in found]
+    found = sorted(
+        _list_entries((EntryKind.PREDICTION,)), key=lambda entry: (entry.state != EntryState.OPEN, entry.due)
+    )
+    rows = [
+        (entry.id, "due" if is_prediction_overdue(entry) else entry.state, entry.due, entry.seat, entry.text, entry.why)
+        for entry in found
+    ]
     none = NO_PREDICTIONS
-    _show(found, ("prediction", "state", "due", "seat", "predicted", "about"), rows, none, as_json)
+    _print_entries(found, ("prediction", "state", "due", "seat", "predicted", "about"), rows, none, as_json)
 
 
 @predictions_group.command("settle")
@@ -302,30 +310,30 @@ def prediction_record_command(as_json: bool) -> None:
     Example:
       roundtable predictions record
     """
-    found = score_predictions(_entries((EntryKind.PREDICTION,)))
+    found = score_predictions(_list_entries((EntryKind.PREDICTION,)))
     if as_json:
-        print_json({"v": 1, "seats": [msgspec.structs.asdict(it) for it in found]})
+        print_json({"v": 1, "seats": [msgspec.structs.asdict(entry) for entry in found]})
         return
-    rows = [(it.seat, f"{it.right} of {it.settled}", str(it.open)) for it in found]
-    _show((), ("seat", "right", "open"), rows, NO_PREDICTIONS, as_json=False)
+    rows = [(entry.seat, f"{entry.right} of {entry.settled}", str(entry.open)) for entry in found]
+    _print_entries((), ("seat", "right", "open"), rows, NO_PREDICTIONS, as_json=False)
 
 
 # --- shared --------------------------------------------------------------------------------------
 
 
-def _entries(kinds: Sequence[EntryKind], words: str = "", limit: int = MAX_LISTED_ENTRIES) -> list[Entry]:
+def _list_entries(kinds: Sequence[EntryKind], words: str = "", limit: int = MAX_LISTED_ENTRIES) -> list[Entry]:
     return run_at_desk(lambda desk: desk.memory.entries(kinds, words, limit))
 
 
-def _fields(entry: Entry) -> dict[str, Any]:
+def _entry_fields(entry: Entry) -> dict[str, Any]:
     return msgspec.structs.asdict(entry)
 
 
-def _show(
+def _print_entries(
     entries: Iterable[Entry], head: Sequence[str], rows: Sequence[Sequence[str]], none: str, as_json: bool
 ) -> None:
     if as_json:
-        print_json({"v": 1, "entries": [_fields(entry) for entry in entries]})
+        print_json({"v": 1, "entries": [_entry_fields(entry) for entry in entries]})
     elif rows:
         print_table(head, rows)
     else:

@@ -1,4 +1,4 @@
-"""`models`: embedded models, listed, fetched and chosen."""
+"""`models`: list, download and choose the models that run on this machine."""
 
 from __future__ import annotations
 
@@ -46,21 +46,32 @@ def list_models_command(as_json: bool = False) -> None:
     """
     from roundtable.app.desk import Setup
 
-    states = Setup.here().list_models()
+    setup = Setup.here()
+    states = setup.list_models()
     if as_json:
-        print_json({"v": 1, "models": states, "runtime": Setup.has_model_runtime()})
+        print_json({"v": 1, "models": states, "runtime": setup.has_model_runtime()})
         return
-    rows = [(it.name, _state(it), format_megabytes(it.size), _memory(it), it.licence or "?", it.about) for it in states]
+    rows = [
+        (
+            state.name,
+            _describe_state(state),
+            format_megabytes(state.size),
+            _describe_memory(state),
+            state.licence or "?",
+            state.about,
+        )
+        for state in states
+    ]
     print_table(("model", "state", "size", "memory", "licence", "description"), rows)
-    if not Setup.has_model_runtime():
-        print_note(f"To run them: {Setup.install_command('local')}")
+    if not setup.has_model_runtime():
+        print_note(f"To run them, install the extra: {setup.install_command('local')}")
 
 
-def _state(model: ModelState) -> str:
+def _describe_state(model: ModelState) -> str:
     return "in use" if model.default else "installed" if model.installed else "not installed"
 
 
-def _memory(model: ModelState) -> str:
+def _describe_memory(model: ModelState) -> str:
     return format_megabytes(model.memory) if model.memory else "?"
 
 
@@ -78,13 +89,14 @@ def get_models_command(names: tuple[str, ...], source: str) -> None:
     """
     from roundtable.app.desk import Setup
 
-    wanted = [it.name for it in Setup.here().list_models() if it.sources] if names == ("all",) else names
-    for name in wanted:
+    if names == ("all",):
+        names = tuple(model.name for model in Setup.here().list_models() if model.sources)
+    for name in names:
         click.echo(fetch_model(name, source))
 
 
 def fetch_model(name: str, source: str = "") -> str:
-    """Fetch one model with progress, if it is not there yet; its path is returned."""
+    """Download one model and show the progress, unless it is installed; returns its path."""
     from roundtable.app.desk import Setup
 
     try:
@@ -106,15 +118,14 @@ def use_model_command(name: str) -> None:
     """
     from roundtable.app.desk import Setup
 
-    path = Setup.here().use_model(name)
-    print_note(f"embedded:default is now {path}.")
+    print_note(f"embedded:default is now {Setup.here().use_model(name)}.")
 
 
 @contextmanager
 def _progress(model: str) -> Generator[ProgressCallback]:
-    """A bar where a person looks on, a line for every tenth elsewhere.
+    """Show a progress bar at a terminal, and elsewhere a line for every tenth.
 
-    Shares and no sizes: what is fetched may be packed, and then is less than the model.
+    Both show shares instead of sizes, because a compressed download is smaller than the model.
     """
     if not sys.stderr.isatty():
         yield print_progress_tenths(model)
@@ -130,14 +141,14 @@ def _progress(model: str) -> Generator[ProgressCallback]:
 
 
 def print_progress_tenths(model: str) -> ProgressCallback:
-    """Tells every tenth once, however often it is called."""
-    said = -1
+    """A callback that prints each tenth of a download once."""
+    printed = -1
 
-    def tell(done: int, total: int) -> None:
-        nonlocal said
+    def report(done: int, total: int) -> None:
+        nonlocal printed
         tenth = 10 * done // total if total else 0
-        if tenth > said:
-            said = tenth
+        if tenth > printed:
+            printed = tenth
             print_note(f"{model}: {tenth * 10}%")
 
-    return tell
+    return report

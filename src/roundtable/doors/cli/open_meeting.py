@@ -1,7 +1,4 @@
-"""From what was typed to a meeting that is held: the agenda, what it may cost, the session, its end.
-
-A quote in words: one line before a meeting, or a table for whoever asks what it would cost.
-"""
+"""From a request to a finished meeting: its agenda, its cost estimate, its session, its decision."""
 
 from __future__ import annotations
 
@@ -35,11 +32,11 @@ QUOTE_HEADER = ("Seat", "Voice", "Calls", "Tokens in", "Tokens out", "Cost", "Ov
 
 
 def print_quote(quote: MeetingQuote, *, as_json: bool) -> None:
-    """Print all of it on standard output."""
+    """Print a cost estimate as a table or as JSON."""
     if as_json:
         print_json({**msgspec.to_builtins(quote), "sentence": quote_sentence(quote)})
         return
-    print_table(QUOTE_HEADER, [_row(seat) for seat in quote.seats])
+    print_table(QUOTE_HEADER, [_quote_row(seat) for seat in quote.seats])
     time = f" It takes about {format_seconds(quote.seconds)}." if quote.seconds is not None else ""
     click.echo(f"{quote_sentence(quote)}{time} No model was asked and nothing was spent.")
     silent = [f"Seat {seat.seat} is unavailable: {seat.cannot_speak}" for seat in quote.seats if seat.cannot_speak]
@@ -49,7 +46,7 @@ def print_quote(quote: MeetingQuote, *, as_json: bool) -> None:
 
 def quote_sentence(quote: MeetingQuote) -> str:
     """`About $0.04, at most $0.31, for 9 to 24 calls; claude uses your plan.`"""
-    calls = f"{_counted(quote.calls)} calls"
+    calls = f"{_format_span(quote.calls)} calls"
     if quote.usd.most:
         about = f"About {format_rough_price(quote.usd.likely)}, at most" if quote.usd.likely is not None else "At most"
         first = f"{about} {format_rough_price(quote.usd.most)}, for {calls}"
@@ -63,35 +60,35 @@ def quote_sentence(quote: MeetingQuote) -> str:
 
 
 def format_rough_price(amount: float) -> str:
-    """`$0.04`: as exact as a forecast can be."""
+    """Format an amount with the precision of an estimate, such as `$0.04`."""
     if 0 < amount < 0.0001:
         return "less than $0.0001"
     return f"${amount:,.2f}" if amount >= 0.01 or not amount else f"${amount:.4f}"
 
 
-def _row(seat: SeatQuote) -> tuple[str, ...]:
-    tokens = (_counted(seat.input_tokens), _counted(seat.output_tokens))
+def _quote_row(seat: SeatQuote) -> tuple[str, ...]:
+    tokens = (_format_span(seat.input_tokens), _format_span(seat.output_tokens))
     voice = f"{seat.voice}; judges: {seat.judge}" if seat.judge else seat.voice
-    return (seat.seat, voice, _counted(seat.calls), *tokens, _cost(seat), _remarks(seat))
+    return (seat.seat, voice, _format_span(seat.calls), *tokens, _cost_cell(seat), _overhead_cell(seat))
 
 
-def _counted(span: CostRange) -> str:
+def _format_span(span: CostRange) -> str:
     low, high = round(span.likely), round(span.most)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _cost(seat: SeatQuote) -> str:
-    """`$0.02 to $0.31`: from the first voice to the dearest of the chain."""
-    first = "plan" if seat.paid == "plan" else _priced(seat.usd.likely)
-    last = _priced(seat.usd.most)
+def _cost_cell(seat: SeatQuote) -> str:
+    """The cost range from the first voice to the most expensive fallback, such as `$0.02 to $0.31`."""
+    first = "plan" if seat.paid == "plan" else _format_price(seat.usd.likely)
+    last = _format_price(seat.usd.most)
     return first if last in ("free", first) else f"{first} to {last}"
 
 
-def _priced(amount: float | None) -> str:
+def _format_price(amount: float | None) -> str:
     return "unknown" if amount is None else format_rough_price(amount) if amount else "free"
 
 
-def _remarks(seat: SeatQuote) -> str:
+def _overhead_cell(seat: SeatQuote) -> str:
     source = "measured" if seat.measured else "assumed"
     remarks = [f"{seat.overhead:,} tokens of overhead per call ({source})"]
     remarks += ["keeps its session between rounds"] if seat.keeps_session else []
@@ -99,14 +96,14 @@ def _remarks(seat: SeatQuote) -> str:
 
 
 def hold_meeting(given: MeetingRequest) -> int:
-    """Hold the meeting that was asked for and follow it to its end; the exit code is returned."""
+    """Hold a meeting and display it to its end; returns the exit code."""
     return hold_prepared_meeting(given, lambda _: given)
 
 
 def hold_prepared_meeting(
     given: MeetingRequest, told: Callable[[Roundtable], MeetingRequest], workspace: Path | None = None
 ) -> int:
-    """The same where only the desk can say all that the meeting is told, or where it is held in another workspace."""
+    """Hold a meeting whose request is completed at the desk, in another workspace if one is given."""
     given.manner.check()
     return run_at_desk(lambda desk: _hold(desk, told(desk)), workspace=workspace)
 
@@ -114,17 +111,17 @@ def hold_prepared_meeting(
 async def _hold(desk: Roundtable, given: MeetingRequest) -> int:
     if given.quote:
         return await _quote(desk, given)
-    state = await _unfinished(desk, given) if given.name else None
+    state = await _find_unfinished_session(desk, given) if given.name else None
     if state is None:
         return await convene_and_run(desk, await _agenda(desk, given), given)
     return await run_and_show_session(desk, state, given.manner, headless=given.headless, strict=given.strict)
 
 
 async def convene_and_run(desk: Roundtable, agenda: Agenda, given: MeetingRequest) -> int:
-    """Open the session of an agenda, if it may cost what it may, and follow it to its end."""
+    """Open and run a session if the person accepts its cost; returns the exit code."""
     for name, why in desk.meetings.check_quorum(agenda).items():
         print_note(f"Seat {name} is unavailable: {why}")
-    if not await _may_spend(desk, agenda, given):
+    if not await _confirm_cost(desk, agenda, given):
         print_note("No model was asked and nothing was spent.")
         return EXIT_NO_DECISION
     state = await desk.sessions.get(await desk.meetings.open(agenda))
@@ -138,8 +135,8 @@ async def _quote(desk: Roundtable, given: MeetingRequest) -> int:
     return EXIT_OK
 
 
-async def _may_spend(desk: Roundtable, agenda: Agenda, given: MeetingRequest) -> bool:
-    """Say what it may cost. A stated budget is the yes to spending; without one, the person here is asked."""
+async def _confirm_cost(desk: Roundtable, agenda: Agenda, given: MeetingRequest) -> bool:
+    """Print the estimated cost and ask before spending, unless a budget was given or nobody can be asked."""
     limits, paid = agenda.limits or Limits(), bool(desk.meetings.paid_voices(agenda.seats))
     budget = limits.budget_usd is not None
     watched = paid and sys.stdout.isatty() and not given.as_json
@@ -155,8 +152,8 @@ async def _may_spend(desk: Roundtable, agenda: Agenda, given: MeetingRequest) ->
     return (typed or "").casefold() in ("y", "yes")
 
 
-async def _unfinished(desk: Roundtable, given: MeetingRequest) -> Session | None:
-    """The newest session of that name that still waits for its end."""
+async def _find_unfinished_session(desk: Roundtable, given: MeetingRequest) -> Session | None:
+    """The newest unfinished session of this name, ready to continue."""
     rows = [row for row in await desk.sessions.list(limit=None) if row.name == given.name and not row.outcome]
     if not rows:
         return None
@@ -183,7 +180,7 @@ async def _agenda(desk: Roundtable, given: MeetingRequest) -> Agenda:
 
 
 def build_agenda(desk: Roundtable, given: MeetingRequest, seats: tuple[Seat, ...]) -> Agenda:
-    """What was typed as the desk takes it."""
+    """Build the agenda for a request."""
     from roundtable.app.desk import Agenda
 
     return Agenda(

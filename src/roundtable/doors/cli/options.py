@@ -1,4 +1,4 @@
-"""Options that several commands share, and help that shows options under headings."""
+"""Options that several commands share, and help that groups options under headings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEWEST_SESSION = "last"
 
 
 class SectionOption(click.Option):
-    """An option that knows the heading it stands under."""
+    """An option that is listed under a heading in the help."""
 
     def __init__(self, *args: Any, heading: str = "Options", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -24,10 +24,10 @@ class SectionOption(click.Option):
 
 
 class SectionCommand(click.Command):
-    """A command whose help groups its options."""
+    """A command whose help groups options under headings."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """One section per heading, in the order of their first options; what every command has comes last."""
+        """Print one section per heading, in the order of the first options; general options come last."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
@@ -41,24 +41,24 @@ class SectionCommand(click.Command):
 
 
 def section_option(heading: str, *names: str, **kwargs: Any) -> Callable[[F], F]:
-    """An option under a heading."""
+    """Declare an option under a heading."""
     return click.option(*names, cls=SectionOption, heading=heading, **kwargs)
 
 
 def limit_option(name: str, flag: str, kind: Callable[[Any], click.ParamType[Any]], **kwargs: Any) -> Callable[[F], F]:
-    """An option that sets a limit; it takes what a config file may say."""
-    return section_option("Limits", flag, name, type=kind(LIMIT_MINIMUMS[name]), callback=_countable, **kwargs)
+    """Declare an option that sets a limit, with the range that the config allows."""
+    return section_option("Limits", flag, name, type=kind(LIMIT_MINIMUMS[name]), callback=_check_limit, **kwargs)
 
 
-def _countable(_: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """A range lets infinity pass, and what is not a number at all."""
+def _check_limit(_: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """Reject infinity and NaN, which a click range accepts."""
     if value is not None and not is_limit_in_range(str(param.name), value):
         raise click.BadParameter(f"{value} is not a number in the valid range.")
     return value
 
 
 def session_argument(command: F) -> F:
-    """The session a command is about, by argument or by `--session`; the newest of the workspace if none is named."""
+    """Add SESSION as an argument and as `--session`; the default is the newest session of the workspace."""
     command = click.option(
         "--session",
         "named",
@@ -66,21 +66,23 @@ def session_argument(command: F) -> F:
         help="Give SESSION as an option.",
         is_eager=True,
         expose_value=False,
-        callback=_keep,
+        callback=_remember_session_option,
     )(command)
-    return click.argument("session", default="", callback=_session, shell_complete=complete_session_names)(command)
+    return click.argument("session", default="", callback=_resolve_session, shell_complete=complete_session_names)(
+        command
+    )
 
 
-def _keep(ctx: click.Context, _: click.Parameter, session: str | None) -> None:
+def _remember_session_option(ctx: click.Context, _: click.Parameter, session: str | None) -> None:
     ctx.meta["session"] = session or NEWEST_SESSION
 
 
-def _session(ctx: click.Context, _: click.Parameter, typed: str) -> str:
+def _resolve_session(ctx: click.Context, _: click.Parameter, typed: str) -> str:
     return typed or ctx.meta["session"]
 
 
 def output_mode_options(command: F) -> F:
-    """How the session is shown."""
+    """Add the options that choose how a session is displayed."""
     command = section_option("Output", "--plain", is_flag=True, help="Print plain lines without colours or panels.")(
         command
     )
@@ -90,7 +92,7 @@ def output_mode_options(command: F) -> F:
 
 
 def strict_option(command: F) -> F:
-    """Whether a degraded decision is good enough."""
+    """Add `--strict`, which makes a degraded decision fail."""
     return section_option("Output", "--strict", is_flag=True, help="Exit with code 4 if the decision is degraded.")(
         command
     )

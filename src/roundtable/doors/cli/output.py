@@ -1,4 +1,4 @@
-"""What every command shares: the way to the desk, exit codes, errors in two sentences, and figures for people."""
+"""What every command shares: opening the desk, exit codes, error messages and notes."""
 
 from __future__ import annotations
 
@@ -26,32 +26,31 @@ T = TypeVar("T")
 
 EXIT_OK, EXIT_NO_DECISION, EXIT_DEGRADED, EXIT_NO_QUORUM, EXIT_INTERRUPTED = 0, 3, 4, 6, 130
 SHORT_ID_LENGTH = 13
-"""The part of an id that holds its milliseconds: enough to tell sessions of one person apart."""
+"""Length of the timestamp in an id, which is enough to distinguish one person's sessions."""
 
 
 def run_at_desk(
     work: Callable[[Roundtable], Awaitable[T]], *, only_reads: bool = False, workspace: Path | None = None
 ) -> T:
-    """Open the desk of this person and workspace, do something there, and close it again.
+    """Open the desk of this person in a workspace, run some work at it, and close it.
 
-    What only reads the record is done without a config if it cannot be read, and says so. What is opened in another
-    `workspace` is found from here as well.
+    With `only_reads`, an invalid config is reported and ignored.
     """
 
-    async def sit() -> T:
-        async with _desk(workspace, only_reads=only_reads) as desk:
+    async def open_and_work() -> T:
+        async with _open_desk(workspace, only_reads=only_reads) as desk:
             return await work(desk)
 
-    return asyncio.run(sit())
+    return asyncio.run(open_and_work())
 
 
 def run_at_session_desk(
     find: Callable[[Roundtable], Awaitable[str]], work: Callable[[Roundtable, Session], Awaitable[T]]
 ) -> T:
-    """Find a session from here, and do something with it at the desk of the workspace that it belongs to."""
+    """Find a session from here, and run some work on it at the desk of the workspace it belongs to."""
 
-    async def sit() -> T:
-        async with _desk() as here:
+    async def open_and_work() -> T:
+        async with _open_desk() as here:
             session = await here.sessions.get(await find(here))
             home = here.sessions.workspace_of(session)
             if home == here.workspace:
@@ -61,14 +60,14 @@ def run_at_session_desk(
                     )
                 return await work(here, session)
         print_note(f"This session belongs to {home}; it reads, runs and writes there.")
-        async with _desk(home) as there:
+        async with _open_desk(home) as there:
             return await work(there, session)
 
-    return asyncio.run(sit())
+    return asyncio.run(open_and_work())
 
 
 @asynccontextmanager
-async def _desk(workspace: Path | None = None, *, only_reads: bool = False) -> AsyncGenerator[Roundtable]:
+async def _open_desk(workspace: Path | None = None, *, only_reads: bool = False) -> AsyncGenerator[Roundtable]:
     from roundtable.app.desk import Config, Roundtable, Settings
 
     try:
@@ -81,13 +80,13 @@ async def _desk(workspace: Path | None = None, *, only_reads: bool = False) -> A
         opened = await Roundtable.open(workspace, settings=Settings(Config()), opened_in=Path.cwd())
     async with opened as desk:
         redact_stderr_until_exit(desk.redactor)
-        for told in desk.recovered:
-            print_note(told)
+        for notice in desk.recovered:
+            print_note(notice)
         yield desk
 
 
 def decision_exit_code(decision: Decision, *, limited: bool = False, strict: bool = False) -> int:
-    """How a command ends that saw a session end; `limited` when a bound of the charter stopped it."""
+    """The exit code for a decision; `limited` says that a limit of the charter stopped the session."""
     if decision.is_decided:
         return EXIT_DEGRADED if strict and decision.degraded else EXIT_OK
     if decision.outcome is Outcome.FAILED or (decision.outcome is Outcome.INSUFFICIENT and not limited):
@@ -96,19 +95,19 @@ def decision_exit_code(decision: Decision, *, limited: bool = False, strict: boo
 
 
 def was_stopped_by_limit(session: Session) -> bool:
-    """Whether a bound kept a round from being opened, and no later amendment let it open after all."""
+    """Whether a limit prevented a round that was not held later either."""
     return any(round not in session.rounds for round in session.limit_stops)
 
 
 def session_exit_code(session: Session, *, strict: bool = False) -> int:
-    """The exit code of a session as it stands on the record."""
+    """The exit code for a recorded session."""
     if session.decision is None:
         return EXIT_NO_DECISION
     return decision_exit_code(session.decision, limited=was_stopped_by_limit(session), strict=strict)
 
 
 async def shortest_session_address(desk: Roundtable, session: str, slug: str) -> str:
-    """The shortest address that means this session and no other."""
+    """The shortest address that identifies this session: its slug, the start of its id, or its id."""
     for address in (slug, session[:SHORT_ID_LENGTH]):
         try:
             if await desk.sessions.find(address) == session:
@@ -122,7 +121,7 @@ async def shortest_session_address(desk: Roundtable, session: str, slug: str) ->
 
 
 def report_error(error: Exception, *, debug: bool = False) -> int:
-    """Say on standard error what is wrong and what to do; the exit code is returned."""
+    """Print an error and its help on standard error; returns the exit code."""
     if isinstance(error, BrokenPipeError):
         detach_stdout()
         return EXIT_OK
@@ -140,29 +139,26 @@ def report_error(error: Exception, *, debug: bool = False) -> int:
 
 
 def print_error(message: str, help: str = "") -> None:
-    """An error in two sentences."""
+    """Print an error message and what to do about it."""
     print_note(f"Error: {format_sentence(message)}")
     if help:
         print_note(format_sentence(help))
 
 
 def print_note(text: str) -> None:
-    """A line for people on standard error; words from outside are made safe on the way."""
+    """Print a line on standard error, with control characters removed."""
     from roundtable.core.text.sanitize import sanitize_text
 
     click.echo(sanitize_text(text), err=True)
 
 
 def detach_stdout() -> None:
-    """Nobody reads us any more: keep the interpreter from complaining about it at the end."""
+    """Point standard output at /dev/null after its reader has gone, so that Python does not fail when it exits."""
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def resolve_typed_path(typed: str) -> Path:
-    """The place that a person names from where they stand, without turns; what it is itself may be a link."""
+    """The absolute path for a typed one, with its parent folder resolved; the path itself may be a link."""
     path = Path(typed).expanduser().absolute()
     return path.parent.resolve() / path.name
-
-
-# --- figures -------------------------------------------------------------------------------------

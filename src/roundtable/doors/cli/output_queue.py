@@ -1,4 +1,4 @@
-"""Standard output that never holds the meeting up: what its reader does not take yet waits here."""
+"""A queue for standard output, so that a slow reader never blocks a running meeting."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 import select
 
 CHUNK_BYTES = 4096
-"""A pipe that says it is ready takes this much without blocking."""
+"""A pipe that is ready for writing accepts this many bytes without blocking."""
 
 
 class OutputQueue:
-    """Bytes and text to one file descriptor; enough of a text file for Rich to print to."""
+    """Queue bytes and text for a file descriptor; acts as a text file that Rich can print to."""
 
     encoding = "utf-8"
 
@@ -24,11 +24,11 @@ class OutputQueue:
 
     @property
     def behind(self) -> bool:
-        """Whether something still waits for the reader."""
+        """Whether output is still queued."""
         return bool(self._waiting)
 
     def put(self, data: bytes) -> None:
-        """Hand bytes over now if the reader takes them, else keep them for `drained`."""
+        """Write bytes at once if the reader accepts them, and queue the rest for `drained`."""
         if not self._waiting and len(data) <= CHUNK_BYTES and self._ready.poll(0):
             data = data[self._send(data) :]
         if data:
@@ -36,24 +36,24 @@ class OutputQueue:
             self._push()
 
     def write(self, text: str) -> int:
-        """The same for text."""
+        """Write or queue text."""
         self.put(text.encode(errors="replace"))
         return len(text)
 
     def flush(self) -> None:
-        """Nothing is held back on purpose."""
+        """Do nothing: output is written as soon as the reader accepts it."""
 
     def fileno(self) -> int:
-        """The descriptor under it."""
+        """The file descriptor."""
         return self._fd
 
     def isatty(self) -> bool:
-        """Whether a person looks at it."""
+        """Whether the output is a terminal."""
         return os.isatty(self._fd)
 
     async def drained(self) -> None:
-        """Wait until the reader has taken everything."""
-        async with self._draining:  # the loop tells one alone that the descriptor is ready
+        """Wait until all output is written."""
+        async with self._draining:  # an event loop accepts only one writer per descriptor
             while self._push():
                 await _writable(self._fd)
 
@@ -68,7 +68,7 @@ class OutputQueue:
     def _send(self, data: bytes) -> int:
         try:
             return os.write(self._fd, data)
-        except BlockingIOError:  # somebody else made our terminal non-blocking
+        except BlockingIOError:  # another process made the terminal non-blocking
             return 0
 
 

@@ -1,4 +1,4 @@
-"""The live display: one panel per seat under the transcript, redrawn ten times a second at most."""
+"""The live display: one panel per seat below the transcript, redrawn at most ten times a second."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MAX_PANEL_LINES = 12
 MIN_PANEL_LINES = 4
 PANEL_BORDER = 2
 STEP_OUTPUT_LINES = 4
-"""Of what a step prints, so many lines are seen."""
+"""Lines of a running step's output that are shown."""
 
 SYSTEM_COLOR, PERSON_COLOR = "yellow", "sky_blue1"
 SEAT_PALETTE = (
@@ -72,7 +72,7 @@ GLYPH_STYLES = {RESPONDING: "bold", WAITING: "dim", DONE: "green", TIMED_OUT: "y
 
 
 def assign_seat_colors(seats: Iterable[Seat]) -> dict[str, str]:
-    """A colour for every seat: its own, the one people know it by, or the next of the palette."""
+    """A colour for every seat: the configured one, the usual one of its voice, or the next of the palette."""
     palette = list(SEAT_PALETTE)
     colors: dict[str, str] = {}
     for index, seat in enumerate(seats):
@@ -89,7 +89,7 @@ def _valid(color: str) -> str:
 
 
 class LivePanels:
-    """Panels that follow the seats; what is finished moves up into the scrollback and stays there."""
+    """Draws a panel per seat; finished replies move up into the scrollback."""
 
     def __init__(self, outlet: OutputQueue, view: SessionView) -> None:
         self.outlet = outlet
@@ -110,7 +110,7 @@ class LivePanels:
     # --- what happens ----------------------------------------------------------------------------
 
     def take(self, item: Recorded | Delta) -> None:
-        """Show one fact or word."""
+        """Display one event or text delta."""
         self._board.apply(item)
         self._dirty = True
         if isinstance(item, Delta):
@@ -121,7 +121,7 @@ class LivePanels:
         if item.seq <= self._view.brief_until:
             self.tell(brief_fact_lines(item.event))
         elif isinstance(item.event, MoveMade):
-            self._tell_move(item.event)
+            self._print_move(item.event)
         else:
             self.tell(self._teller.facts(item.event))
 
@@ -132,7 +132,7 @@ class LivePanels:
             head = Text(f"{sanitize_line(line.seat)} ", Style(color=self._color(line.seat))) if line.seat else Text()
             self._print(head.append(sanitize_text(line.text), style), line.indent)
 
-    def _tell_move(self, move: MoveMade) -> None:
+    def _print_move(self, move: MoveMade) -> None:
         color = self._color(move.seat)
         usage = move.usage
         figures = (f"{format_count(usage.tokens)} tok", format_price(usage), format_seconds(move.timing.total))
@@ -144,24 +144,24 @@ class LivePanels:
         self._print(Text())
 
     def _print(self, text: Text, indent: int = 0) -> None:
-        """Print with every wrapped line indented, and none filled up with spaces that copying would take along."""
+        """Print with every wrapped line indented and without trailing spaces, which would be copied along."""
         lines = list(text.wrap(self._console, max(8, self._console.width - indent)))
         for line in lines:
             line.rstrip()
         self._console.print(Text("\n").join([Text(" " * indent) + line if line.plain else line for line in lines]))
 
     def suspend(self) -> None:
-        """Take the panels away, so that a person can be asked."""
+        """Remove the panels, so that a person can be asked."""
         self._suspended = True
         self._stop()
 
     def resume(self) -> None:
-        """Bring them back."""
+        """Draw the panels again."""
         self._suspended = False
         self._start()
 
     def close(self) -> None:
-        """Take the panels away for good."""
+        """Remove the panels permanently."""
         self._closed = True
         self.suspend()
         if self._ticker is not None:
@@ -203,8 +203,8 @@ class LivePanels:
     def _picture(self) -> RenderableType:
         width, height = self._console.size
         seats = [seat for seat in self._board.seats.values() if not seat.off] or list(self._board.seats.values())
-        bench = self._bench(width)
-        columns, rows, tall = layout_panels(len(seats), width, height - len(bench))
+        step = self._step_lines(width)
+        columns, rows, tall = layout_panels(len(seats), width, height - len(step))
         grid = Table.grid(expand=True)
         for _ in range(columns):
             grid.add_column(ratio=1)
@@ -214,7 +214,7 @@ class LivePanels:
         for row in range(rows):
             cells = panels[row * columns : (row + 1) * columns]
             grid.add_row(*cells, *[""] * (columns - len(cells)))
-        return Group(*self._head(width, now), *bench, grid, self._foot(width))
+        return Group(*self._head(width, now), *step, grid, self._foot(width))
 
     def _panel(self, seat: SeatPanel, width: int, tall: int, now: float) -> Panel:
         color = self._color(seat.name)
@@ -237,7 +237,7 @@ class LivePanels:
         )
 
     def _words(self, seat: SeatPanel, width: int, lines: int) -> Text:
-        """The last lines of what is being said; a remark stands below it."""
+        """The last lines of the reply, with a remark below them."""
         remark = Text(sanitize_text(seat.remark), "red" if seat.glyph == ERROR else "yellow") if seat.remark else None
         kept = list(remark.wrap(self._console, max(1, width)))[:lines] if remark else []
         style = "" if seat.glyph == RESPONDING else "dim"
@@ -262,8 +262,8 @@ class LivePanels:
         parts += [f"waiting at gate {', '.join(board.gates)}"] if board.gates else []
         yield Text(sanitize_line(" · ".join(parts), width - 1), SYSTEM_COLOR, no_wrap=True)
 
-    def _bench(self, width: int) -> list[Text]:
-        """What is being run, and the last lines it printed."""
+    def _step_lines(self, width: int) -> list[Text]:
+        """The running step and the last lines of its output."""
         lines: list[Text] = []
         for step in self._board.steps.values():
             output = [line for line in sanitize_text(step.output).splitlines() if line.strip()][-STEP_OUTPUT_LINES:]
@@ -290,7 +290,7 @@ class LivePanels:
 
 
 def layout_panels(seats: int, width: int, height: int) -> tuple[int, int, int]:
-    """Columns, rows and the height of a panel, so that everything fits with a line to spare."""
+    """Columns, rows and panel height with which all panels fit and one line stays free."""
     room = max(MIN_PANEL_LINES, height - 5)
     columns = max(1, min(seats, width // MIN_PANEL_COLUMNS))
     rows = -(-seats // columns)
@@ -301,13 +301,13 @@ def layout_panels(seats: int, width: int, height: int) -> tuple[int, int, int]:
 
 
 class _Keys:
-    """Keeps what is typed during the display from being echoed into it."""
+    """Prevents typed keys from being echoed into the panels."""
 
     def __init__(self) -> None:
         self._before: list[Any] | None = None
 
     def quiet(self) -> None:
-        """Stop the echo, unless we run in the background, where touching the terminal would stop us."""
+        """Stop the echo, unless in the background, where a change of the terminal would suspend the process."""
         with contextlib.suppress(termios.error, OSError, ValueError):
             fd = sys.stdin.fileno()
             if os.tcgetpgrp(fd) != os.getpgrp():
@@ -318,7 +318,7 @@ class _Keys:
             termios.tcsetattr(fd, termios.TCSANOW, changed)
 
     def restore(self) -> None:
-        """Echo again; what was typed meanwhile is no answer to anything."""
+        """Restore the echo and discard what was typed meanwhile."""
         before, self._before = self._before, None
         if before is not None:
             with contextlib.suppress(termios.error, OSError, ValueError):

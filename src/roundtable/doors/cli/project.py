@@ -1,7 +1,4 @@
-"""`project`: what a meeting in stages made, to be looked at and handed over.
-
-`diff-sessions`: two lines of the same work, stage by stage.
-"""
+"""`project`: show and export the files of a project made in stages."""
 
 from __future__ import annotations
 
@@ -67,13 +64,13 @@ def project_command(
     if version and path is None:
         raise UsageError("--stage needs a file.", "Add --file PATH.")
     if path is not None:
-        _print(run_at_desk(lambda desk: _file(desk, session, path, version or ""), only_reads=True))
+        _print_file(run_at_desk(lambda desk: _read_file(desk, session, path, version or ""), only_reads=True))
     elif into is not None:
         wanted = form or "folder"
         place = Path(path_for_handover_form(str(resolve_typed_path(into)), wanted))
-        _told(run_at_desk(lambda desk: _handed_over(desk, session, wanted, place)), wanted, as_json)
+        _print_delivery(run_at_desk(lambda desk: _export_project(desk, session, wanted, place)), wanted, as_json)
     else:
-        _show(run_at_desk(lambda desk: _versions(desk, session), only_reads=True), as_json)
+        _print_versions(run_at_desk(lambda desk: _versions(desk, session), only_reads=True), as_json)
 
 
 async def _versions(desk: Roundtable, address: str) -> list[ProjectVersion]:
@@ -81,34 +78,34 @@ async def _versions(desk: Roundtable, address: str) -> list[ProjectVersion]:
     return await desk.changes.project_versions(await desk.sessions.get(id), await desk.sessions.records(id))
 
 
-async def _file(desk: Roundtable, address: str, path: str, version: str) -> bytes:
+async def _read_file(desk: Roundtable, address: str, path: str, version: str) -> bytes:
     return await desk.changes.read_project_file(await _versions(desk, address), path, version)
 
 
-async def _handed_over(desk: Roundtable, address: str, form: HandoverForm, into: Path) -> ProjectDelivered:
+async def _export_project(desk: Roundtable, address: str, form: HandoverForm, into: Path) -> ProjectDelivered:
     id = await desk.sessions.find(address)
     return await desk.changes.hand_over_project(
         await desk.sessions.get(id), await desk.sessions.records(id), form, into
     )
 
 
-def _print(data: bytes) -> None:
-    """In a pipe the very bytes; on a terminal nothing that it would obey."""
+def _print_file(data: bytes) -> None:
+    """Print the exact bytes in a pipe, and sanitized text at a terminal."""
     if sys.stdout.isatty():
         click.echo(sanitize_text(data.decode(errors="replace")), nl=not data.endswith(b"\n"))
     else:
         sys.stdout.buffer.write(data)
 
 
-def _show(found: list[ProjectVersion], as_json: bool) -> None:
+def _print_versions(found: list[ProjectVersion], as_json: bool) -> None:
     if as_json:
-        print_json({"v": 1, "versions": [_shape(it) for it in found]})
+        print_json({"v": 1, "versions": [_version_fields(version) for version in found]})
         return
-    rows = [(it.name, change.path, change.became, change.words) for it in found for change in it.changes]
+    rows = [(version.name, change.path, change.became, change.words) for version in found for change in version.changes]
     print_table(("version", "file", "change", "contributions"), rows)
 
 
-def _shape(it: ProjectVersion) -> dict[str, object]:
+def _version_fields(it: ProjectVersion) -> dict[str, object]:
     files = [
         {**change._asdict(), "took": [{"symbol": one.symbol, "seat": one.seat} for one in change.took]}
         for change in it.changes
@@ -116,7 +113,7 @@ def _shape(it: ProjectVersion) -> dict[str, object]:
     return {"name": it.name, "stage": it.end.stage, "decision": it.end.id, "seat": it.seat, "files": files}
 
 
-def _told(done: ProjectDelivered, form: HandoverForm, as_json: bool) -> None:
+def _print_delivery(done: ProjectDelivered, form: HandoverForm, as_json: bool) -> None:
     if as_json:
         print_json({"v": 1, "path": done.path, "form": form, "files": done.files, "commit": done.commit})
         return

@@ -1,7 +1,4 @@
-"""Going back to a stage: where to, what is to be different, and the line of its own on which it goes on.
-
-`rollback`: another line of a session from one of its stages on, made from any terminal.
-"""
+"""`rollback`, and the questions about it at a gate: which stage to go back to and what should be different."""
 
 from __future__ import annotations
 
@@ -24,9 +21,9 @@ if TYPE_CHECKING:
 async def prompt_rollback_stage(
     session: Session, said: str, read_line: Callable[[str], Awaitable[str | None]]
 ) -> str | None:
-    """Which stage, and what is to be different there, as one answer; None where the person left."""
-    held = [it.stage for it in list_stage_ends(session)]
-    stage, _, different = (it.strip() for it in said.partition(":"))
+    """Ask for the stage and what should be different, as one answer; None if the person left."""
+    held = [end.stage for end in list_stage_ends(session)]
+    stage, _, different = (part.strip() for part in said.partition(":"))
     while stage not in held:
         if stage:
             print_note(f"There is no stage {sanitize_line(stage, 60)} to go back to.")
@@ -43,11 +40,11 @@ async def prompt_rollback_stage(
 
 
 def check_rollback_answer(session: Session, text: str) -> None:
-    """Refuse an answer that leads nowhere."""
+    """Reject an answer without a stage that was held."""
     from roundtable.app.desk.sessions import Sessions
 
     if not text.strip():
-        held = ", ".join(it.stage for it in list_stage_ends(session))
+        held = ", ".join(end.stage for end in list_stage_ends(session))
         raise UsageError(
             "Option `back` needs --text with the stage and what should be different.",
             f'Write --text "STAGE: WHAT SHOULD BE DIFFERENT"; the stages are {held}.',
@@ -56,7 +53,7 @@ def check_rollback_answer(session: Session, text: str) -> None:
 
 
 async def open_rolled_back_session(desk: Roundtable, ended: Session) -> Session | None:
-    """The line on which a session that ended with `back` goes on; None where it did not, or where to is unknown."""
+    """Open the session that continues one that ended with `back`; None if it did not, or if that fails."""
     from roundtable.app.desk.sessions import Sessions
 
     try:

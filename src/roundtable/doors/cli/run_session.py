@@ -1,4 +1,4 @@
-"""Holding a session in this process with somebody watching: run it, show it, ask at its gates, stop it cleanly."""
+"""Run a session in this process: display it, ask at its gates, and stop it cleanly."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
 DISPLAY_GRACE_SECONDS = 2.0
-"""Seconds the display gets to show the last facts of a run that was stopped."""
+"""Seconds to display the last events of a run that was stopped."""
 
 FAILED_RUN_GRACE_SECONDS = 0.3
-"""The same for a run that failed, perhaps before there was anything to show."""
+"""Seconds to display the last events of a run that failed, perhaps before its first event."""
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -43,7 +43,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 async def run_and_show_session(
     desk: Roundtable, state: Session, manner: OutputMode, *, headless: bool = False, strict: bool
 ) -> int:
-    """Run a session from where it stands, show it, and say how it ended; the exit code is returned."""
+    """Run or continue a session, display it and print its decision; returns the exit code."""
     address = await shortest_session_address(desk, state.id, state.charter.slug)
     known = state.seq if state.runs else 0
     show = create_display(manner, SessionView(state.charter, address, brief_until=known, live_from=known))
@@ -52,8 +52,8 @@ async def run_and_show_session(
     if desk.sessions.folder.trouble:
         print_note(desk.sessions.folder.trouble)
     if stopped is not None:
-        code = _say_stopped(stopped, address)
-        _say_open((await desk.sessions.get(state.id)).open_gates, address)
+        code = _print_stop_reason(stopped, address)
+        _print_open_gate((await desk.sessions.get(state.id)).open_gates, address)
         return code
     code = await print_decision(desk, state.id, show, address, strict=strict)
     for trouble in await desk.meetings.hook_problems():
@@ -63,7 +63,7 @@ async def run_and_show_session(
 
 
 async def print_decision(desk: Roundtable, session: str, show: Display, address: str, *, strict: bool) -> int:
-    """Print the decision; the exit code is returned."""
+    """Print the decision of a session; returns the exit code."""
     ended = await desk.sessions.get(session)
     try:
         show.tell(render_decision_lines(ended, address))
@@ -73,19 +73,19 @@ async def print_decision(desk: Roundtable, session: str, show: Display, address:
     return session_exit_code(ended, strict=strict)
 
 
-def _say_stopped(why: str, address: str) -> int:
+def _print_stop_reason(why: str, address: str) -> int:
     words = {
         "interrupted": f"Stopped. Resume with: roundtable resume {address}",
         "unanswered": f"The gate is not answered. Continue with: roundtable resume {address}",
         "unread": f"Stopped because the output was closed. Resume with: roundtable resume {address}",
     }
-    with contextlib.suppress(OSError):  # the terminal itself may be what went away
+    with contextlib.suppress(OSError):  # the terminal itself may be gone
         print_note(words[why])
     return EXIT_NO_DECISION if why == "unanswered" else EXIT_INTERRUPTED
 
 
-def _say_open(gates: Sequence[Gate], address: str) -> None:
-    """A gate that was left open can be answered later, and from elsewhere."""
+def _print_open_gate(gates: Sequence[Gate], address: str) -> None:
+    """Print how to answer a gate that was left open."""
     for gate in gates:
         with contextlib.suppress(OSError):
             options = ", ".join(gate.options)
@@ -94,7 +94,7 @@ def _say_open(gates: Sequence[Gate], address: str) -> None:
 
 
 class SessionRun:
-    """One run and whoever follows it; whichever ends first, the other is brought to its end too."""
+    """A run of a session and its display; when one of them ends, the other is ended too."""
 
     def __init__(self, desk: Roundtable, session: str, address: str, show: Display, keeper: GatePrompt) -> None:
         self._address = address
@@ -105,7 +105,7 @@ class SessionRun:
         keeper.give_up = lambda: self._stop("unanswered")
 
     async def hold(self) -> str | None:
-        """Wait for the end; the reason is returned if it came before the meeting's own."""
+        """Wait for the end; returns a reason if the run was stopped before the meeting ended."""
         with handle_stop_signals(lambda: self._stop("interrupted"), self._abandon):
             await asyncio.wait({self._run, self._follow}, return_when=asyncio.FIRST_COMPLETED)
             if self._follow.done() and self._follow.exception() is not None:
@@ -114,7 +114,7 @@ class SessionRun:
             await asyncio.wait({self._follow}, timeout=self._grace())
             self._follow.cancel()
             await asyncio.wait({self._follow})
-        return self._settled()
+        return self._result()
 
     def _stop(self, why: str) -> None:
         self._why = self._why or why
@@ -122,15 +122,15 @@ class SessionRun:
 
     def _abandon(self) -> None:
         self._show.close()
-        _say_stopped("interrupted", self._address)
+        _print_stop_reason("interrupted", self._address)
 
     def _grace(self) -> float | None:
         if self._run.cancelled():
             return DISPLAY_GRACE_SECONDS
         return None if self._run.exception() is None else FAILED_RUN_GRACE_SECONDS
 
-    def _settled(self) -> str | None:
-        """Raise what went wrong; a reader that left is no error."""
+    def _result(self) -> str | None:
+        """Raise the error of the run or the display, except for a closed output; returns the stop reason."""
         if not self._run.cancelled():
             self._run.result()
         if not self._follow.cancelled() and (error := self._follow.exception()) is not None:
@@ -146,7 +146,7 @@ class SessionRun:
 async def display_session(
     items: AsyncGenerator[Recorded | Delta], show: Display, keeper: GatePrompt | None = None
 ) -> None:
-    """Show facts and words as they come; a slow reader slows nobody but this."""
+    """Display events and text as they arrive; a slow reader delays only this display."""
     outlet = show.outlet
     try:
         async with contextlib.aclosing(items):
@@ -169,11 +169,11 @@ async def display_session(
 
 @contextlib.contextmanager
 def handle_stop_signals(stop: Callable[[], object], abandon: Callable[[], None]) -> Generator[None]:
-    """Take the first signal as a wish to stop, and the second as an order."""
+    """Stop at the first signal, and exit at once at the second."""
     loop = asyncio.get_running_loop()
     asked = False
 
-    def heard() -> None:
+    def on_signal() -> None:
         nonlocal asked
         if asked:
             with contextlib.suppress(Exception):
@@ -184,7 +184,7 @@ def handle_stop_signals(stop: Callable[[], object], abandon: Callable[[], None])
 
     wanted = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]  # nohup stays nohup
     for number in wanted:
-        loop.add_signal_handler(number, heard)
+        loop.add_signal_handler(number, on_signal)
     try:
         yield
     finally:

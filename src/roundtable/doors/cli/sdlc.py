@@ -1,4 +1,4 @@
-"""`sdlc`: from an idea to a running program in stages, with the person's yes between them."""
+"""`sdlc`: from an idea to a running program in stages, with an approval after each."""
 
 from __future__ import annotations
 
@@ -92,9 +92,11 @@ def sdlc_command(question: str, existing: str | None, into: str | None, yes: boo
 
     From another terminal: roundtable gates, answer, say, rollback, chat, diff-sessions.
     """
-    wanted = _wanted({name: given.pop(name) for name in ("only", "skip", "instruct", "rounds", "judge")})
-    wanted = msgspec.structs.replace(wanted, way=_own_path(given.pop("way")), speaking=given.pop("speaking") or "")
-    settings = _place(question, existing, into)
+    wanted = _stage_options({name: given.pop(name) for name in ("only", "skip", "instruct", "rounds", "judge")})
+    wanted = msgspec.structs.replace(
+        wanted, way=_absolute_stage_file(given.pop("way")), speaking=given.pop("speaking") or ""
+    )
+    settings = _project_settings(question, existing, into)
     answers = given.pop("answers")
     told = MeetingRequest(question, "idea", "sdlc", settings=settings, answers=answers, **given)
     # A stated budget is the yes to spending within it, so with nobody there it goes on by itself.
@@ -113,42 +115,42 @@ def _with_stages(desk: Roundtable, given: MeetingRequest, wanted: StageOptions) 
     return msgspec.structs.replace(given, settings={**given.settings, "stages": encode_stages(stages)})
 
 
-def _wanted(typed: dict[str, tuple[str, ...]]) -> StageOptions:
+def _stage_options(typed: dict[str, tuple[str, ...]]) -> StageOptions:
     from roundtable.app.desk import StageOptions
 
     def by_stage(name: str, form: str) -> dict[str, str]:
         return dict(
-            parse_name_value(it, f"--{name}", form) if "=" in it else (StageOptions.all_stages, it.strip())
-            for it in typed[name]
+            parse_name_value(text, f"--{name}", form) if "=" in text else (StageOptions.all_stages, text.strip())
+            for text in typed[name]
         )
 
     rounds = by_stage("rounds", "STAGE=N")
-    if wrong := next((it for it in rounds.values() if not it.isdecimal()), ""):
+    if wrong := next((number for number in rounds.values() if not number.isdecimal()), ""):
         raise UsageError(f"--rounds {sanitize_line(wrong, 60)} is not a number.", "Write it as N or STAGE=N.")
     return StageOptions(
-        only=_listed(typed["only"]),
-        skip=_listed(typed["skip"]),
-        instructions=dict(parse_name_value(it, "--instruct", "STAGE=TEXT") for it in typed["instruct"]),
+        only=_split_names(typed["only"]),
+        skip=_split_names(typed["skip"]),
+        instructions=dict(parse_name_value(text, "--instruct", "STAGE=TEXT") for text in typed["instruct"]),
         rounds={stage: int(it) for stage, it in rounds.items()},
         judge=by_stage("judge", "STAGE=SEAT"),
     )
 
 
-def _listed(typed: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name.strip() for it in typed for name in it.split(",") if name.strip())
+def _split_names(typed: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name.strip() for text in typed for name in text.split(",") if name.strip())
 
 
-def _own_path(way: str) -> str:
-    """The file a person means from where they stand, before they are taken to the project."""
+def _absolute_stage_file(way: str) -> str:
+    """The absolute path of a stage file, taken before the folder changes to the project."""
     from roundtable.app.desk import StageOptions
 
     return StageOptions.resolve_way(way)
 
 
-def _place(question: str, existing: str | None, into: str | None) -> dict[str, Any]:
-    """Where the project is and where it goes; an existing one is the workspace, and changed there."""
+def _project_settings(question: str, existing: str | None, into: str | None) -> dict[str, Any]:
+    """The settings for the project folder; an existing project is the workspace and is edited in place."""
     if existing is None:
-        return {"existing": False, "into": str(_new_folder(question, into))}
+        return {"existing": False, "into": str(_new_project_folder(question, into))}
     if into is not None:
         raise UsageError("--into creates a project, but `--from` edits the project in place.", "Give only one of them.")
     if not Path(existing).expanduser().is_dir():
@@ -156,8 +158,8 @@ def _place(question: str, existing: str | None, into: str | None) -> dict[str, A
     return {"existing": True, "into": ""}
 
 
-def _new_folder(question: str, into: str | None) -> Path:
-    """Where nothing is yet: a folder the person names, or one here that is called like the idea."""
+def _new_project_folder(question: str, into: str | None) -> Path:
+    """The folder for a new project: the one given, or an unused one named after the idea."""
     if into is not None:
         path = resolve_typed_path(into)
         if is_nameless_path(path.name):
@@ -174,4 +176,4 @@ def _new_folder(question: str, into: str | None) -> Path:
 
     name = Setup.folder_name(question)
     names = (name if number == 1 else f"{name}-{number}" for number in range(1, 1000))
-    return Path.cwd() / next(it for it in names if not (Path.cwd() / it).exists())
+    return Path.cwd() / next(name for name in names if not (Path.cwd() / name).exists())

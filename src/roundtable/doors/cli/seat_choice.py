@@ -1,4 +1,4 @@
-"""Who takes part: the seats named on the command line, those of the config, or those found here and picked once."""
+"""Choose the seats of a meeting: from the command line, the config, or the voices found here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_SEATS_HELP = (
 
 
 def parse_name_value(text: str, option: str, form: str) -> tuple[str, str]:
-    """`NAME=VALUE` as it was typed after an option."""
+    """Split the NAME=VALUE of an option."""
     name, equals, value = (part.strip() for part in text.partition("="))
     if not (name and equals and value):
         raise UsageError(f"{option} {sanitize_line(text, 60)} is not valid.", f"Write it as {option} {form}.")
@@ -31,15 +31,15 @@ def parse_name_value(text: str, option: str, form: str) -> tuple[str, str]:
 
 
 async def choose_seats(desk: Roundtable, given: MeetingRequest) -> tuple[Seat, ...]:
-    """The seats named here, those of the config or the preset, those picked before, or those found and picked now."""
+    """The seats of the request, of the config or preset, of the last choice, or of a choice made now."""
     if given.seats:
-        return tuple(_seat(desk, text) for text in given.seats)
+        return tuple(_parse_seat(desk, text) for text in given.seats)
     if usual := desk.meetings.default_seats(given.meeting):
         return usual
-    return desk.setup.remembered_seats() or await _picked(desk, given)
+    return desk.setup.remembered_seats() or await _choose_found_seats(desk, given)
 
 
-def _seat(desk: Roundtable, text: str) -> Seat:
+def _parse_seat(desk: Roundtable, text: str) -> Seat:
     if "=" not in text:
         return _configured_seat(desk, text)
     name, chain = parse_name_value(text, "--seat", SEAT_SYNTAX)
@@ -67,8 +67,8 @@ def _configured_seat(desk: Roundtable, name: str) -> Seat:
     return seats[name]
 
 
-async def _picked(desk: Roundtable, given: MeetingRequest) -> tuple[Seat, ...]:
-    """Ask once which of those found here shall sit at the table, and remember it."""
+async def _choose_found_seats(desk: Roundtable, given: MeetingRequest) -> tuple[Seat, ...]:
+    """Ask which of the voices found here get a seat, and remember the answer."""
     offered = desk.setup.propose_seats(await desk.setup.discover())
     if not offered:
         raise UsageError("There are no seats: none is configured and no usable voice was found.", NO_SEATS_HELP)
@@ -92,7 +92,7 @@ async def _picked(desk: Roundtable, given: MeetingRequest) -> tuple[Seat, ...]:
 
 
 async def prompt_seat_selection(offered: tuple[Seat, ...], others: tuple[Seat, ...] = ()) -> tuple[Seat, ...]:
-    """Let the person choose among seats that were listed with their numbers; Enter takes those offered, q nobody."""
+    """Ask for numbers or names of the listed seats; Enter takes those offered, q none."""
     usual = "all" if not others else f"the first {len(offered)}" if offered else "none"
     by_word = {word: seat for n, seat in enumerate((*offered, *others), 1) for word in (str(n), seat.name)}
     while True:

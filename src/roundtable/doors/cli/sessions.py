@@ -1,7 +1,4 @@
-"""`list` and `status`: which sessions there are, and where one stands.
-
-`gates`: what waits for the person, whichever terminal it was asked in.
-"""
+"""`list`, `status` and `gates`: which sessions there are, the state of one, and the open gates of all."""
 
 from __future__ import annotations
 
@@ -61,7 +58,7 @@ def list_sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
         head = ("session", "status", "outcome", "seats", "age", "question")
         if everywhere:
             head = (*head[:-1], "workspace", head[-1])
-        print_table(head, [_cells(it, everywhere) for it in found], cut=True)
+        print_table(head, [_cells(session, everywhere) for session in found], cut=True)
     else:
         where = "" if everywhere else " in this workspace"
         click.echo(f'There are no sessions{where} yet. Start one with: roundtable discuss "…"', err=True)
@@ -91,7 +88,7 @@ async def _listed(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
 
 
 def _doing(session: Session, holder: str | None) -> str:
-    """A session that somebody runs may still wait for a person."""
+    """The status of a session without a decision; one that is running may also be waiting at a gate."""
     return "running" if holder and session.status == "open" else session.status
 
 
@@ -102,13 +99,13 @@ def _cells(it: dict[str, Any], everywhere: bool) -> list[str]:
 
 
 def holder_pid(holder: str | None) -> int | None:
-    """The process in `host:pid:start:boot`."""
+    """The process id in a lease holder, `host:pid:start:boot`."""
     parts = (holder or "").split(":")
     return int(parts[1]) if len(parts) == 4 and parts[1].isdigit() else None
 
 
 def format_age(at: str) -> str:
-    """`5m`, `3h`, `2d`: how long ago the newest fact is."""
+    """Format the time since then, such as `5m`, `3h` or `2d`."""
     try:
         passed = (datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds()
     except ValueError:
@@ -149,7 +146,7 @@ def status_command(session: str, as_json: bool) -> None:
 
 
 def render_session_status(session: Session, holder: str | None, address: str) -> list[str]:
-    """The same for people."""
+    """Render the state of a session as lines."""
     charter = session.charter
     runs = f"running in process {holder_pid(holder) or holder}" if holder else describe_session_status(session)
     runs += "" if holder or session.ended else "; no process runs it"
@@ -177,7 +174,7 @@ def render_session_status(session: Session, holder: str | None, address: str) ->
         )
     for gate in session.open_gates:
         lines += [f"  waits at gate {gate.id}: {sanitize_line(gate.question)}", f"    {', '.join(gate.options)}"]
-        lines += [f"  {it.plain()}" for it in gate_context_lines(session, gate)]
+        lines += [f"  {line.plain()}" for line in gate_context_lines(session, gate)]
         answer = "OPTION" if gate.writes else gate_option_on_enter(gate) or "OPTION"
         lines.append(f"    answer it: roundtable answer {address} {gate.id}={answer}")
     if not (holder or session.ended):
@@ -211,11 +208,11 @@ def gates_command(everywhere: bool, as_json: bool) -> None:
         found = await desk.gates.list_open(everywhere=everywhere)
         return [
             (
-                it,
-                await shortest_session_address(desk, it.session, it.slug),
-                gate_context_lines(await desk.sessions.get(it.session), it.gate),
+                session,
+                await shortest_session_address(desk, session.session, session.slug),
+                gate_context_lines(await desk.sessions.get(session.session), session.gate),
             )
-            for it in found
+            for session in found
         ]
 
     found = run_at_desk(look)

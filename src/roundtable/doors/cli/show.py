@@ -1,7 +1,4 @@
-"""`show`: a session as people or programs read it.
-
-Markdown at a terminal: a wide table is folded and nothing in it cut, and a block of code says which file it is.
-"""
+"""`show`: print a session as Markdown, HTML, JSON or JSONL, rendered at a terminal."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
 
-class _Folded(TableElement):
+class _FoldedTable(TableElement):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
         for part in super().__rich_console__(console, options):
             if isinstance(part, Table):
@@ -42,13 +39,13 @@ class _Folded(TableElement):
             yield part
 
 
-class _Block(CodeBlock):
-    """A block of code, under the path that stands behind its language."""
+class _CodeBlockWithPath(CodeBlock):
+    """A code block under the path that follows its language."""
 
     path = ""
 
     @classmethod
-    def create(cls, markdown: Markdown, token: Any) -> _Block:
+    def create(cls, markdown: Markdown, token: Any) -> _CodeBlockWithPath:
         language, _, path = str(token.info or "").partition(" ")
         block = cls(language or "text", markdown.code_theme)
         block.path = sanitize_line(path)
@@ -61,11 +58,11 @@ class _Block(CodeBlock):
 
 
 class _Document(Markdown):
-    elements = {**Markdown.elements, "table_open": _Folded, "fence": _Block}
+    elements = {**Markdown.elements, "table_open": _FoldedTable, "fence": _CodeBlockWithPath}
 
 
 def print_markdown(text: str) -> None:
-    """Print it as wide as the terminal is."""
+    """Print Markdown in the width of the terminal."""
     Console().print(_Document(text))
 
 
@@ -100,11 +97,11 @@ def show_command(session: str, form: str, round: str | None, cost: bool, run_id:
     if part and form not in PART_FORMATS:
         raise UsageError(f"{part} cannot be shown as {form}.", f"Use --format {' or '.join(PART_FORMATS)}.")
     if run_id is not None:
-        _print(run_at_desk(lambda desk: _artifact(desk, run_id, form), only_reads=True), form)
+        _print_text(run_at_desk(lambda desk: _artifact(desk, run_id, form), only_reads=True), form)
     elif cost:
-        _show_bill(run_at_desk(lambda desk: _read(desk, session), only_reads=True)[0], form)
+        _print_costs(run_at_desk(lambda desk: _read(desk, session), only_reads=True)[0], form)
     else:
-        _print(run_at_desk(lambda desk: _text(desk, session, form, round), only_reads=True), form)
+        _print_text(run_at_desk(lambda desk: _text(desk, session, form, round), only_reads=True), form)
 
 
 async def _read(desk: Roundtable, address: str) -> tuple[Session, list[Recorded]]:
@@ -128,7 +125,7 @@ async def _artifact(desk: Roundtable, run: str, form: str) -> str:
     return render_run_json(session) if form == "json" else render_run_markdown(session)
 
 
-def _show_bill(session: Session, form: str) -> None:
+def _print_costs(session: Session, form: str) -> None:
     if form == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(summarize_usage(session)), indent=2))
     elif sys.stdout.isatty():
@@ -140,7 +137,7 @@ def _show_bill(session: Session, form: str) -> None:
         click.echo(render_cost_table(session), nl=False)
 
 
-def _print(text: str, form: str) -> None:
+def _print_text(text: str, form: str) -> None:
     if form == "markdown" and sys.stdout.isatty():
         print_markdown(text)
     else:

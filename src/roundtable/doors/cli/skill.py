@@ -21,11 +21,11 @@ ROUTE_EXPLANATIONS = {
     "single": "This phrase addresses one model, so the table is not called.",
     "none": "This phrase does not call the table.",
 }
-"""Where words belong, as a sentence."""
+"""What a phrase calls, as a sentence."""
 
 
-def _where(command: F) -> F:
-    """For which agents, and whether for the person or the project."""
+def _target_options(command: F) -> F:
+    """Options for the agents and the folder that a skill command applies to."""
     agent = click.option("--agent", "agents", multiple=True, metavar="NAME", help="Only for this agent; repeatable.")
     project = click.option("--project", is_flag=True, help="Install in this workspace instead of your home.")
     force = click.option(
@@ -48,7 +48,7 @@ def skill_group() -> None:
 
 
 @skill_group.command("install")
-@_where
+@_target_options
 def install_skill_command(agents: tuple[str, ...], project: bool, force: bool) -> None:
     """Install the skill for your coding agents.
 
@@ -61,16 +61,18 @@ def install_skill_command(agents: tuple[str, ...], project: bool, force: bool) -
     """
     from roundtable.app.desk import Setup
 
-    def put(reader: SkillAgent) -> None:
-        path = Setup.here().install_skill(reader, in_project=project, force=force)
+    setup = Setup.here()
+
+    def install(reader: SkillAgent) -> None:
+        path = setup.install_skill(reader, in_project=project, force=force)
         click.echo(f"{reader.name}: {path}")
 
-    _for_each(Setup.skill_readers(agents), put)
+    _for_each(setup.skill_readers(agents), install)
     print_note("Restart your agents: a session that is already running does not see the skill.")
 
 
 @skill_group.command("remove")
-@_where
+@_target_options
 def remove_skill_command(agents: tuple[str, ...], project: bool, force: bool) -> None:
     """Remove the skill from your coding agents.
 
@@ -80,14 +82,16 @@ def remove_skill_command(agents: tuple[str, ...], project: bool, force: bool) ->
     """
     from roundtable.app.desk import Setup
 
-    def take(reader: SkillAgent) -> None:
-        path = Setup.here().remove_skill(reader, in_project=project, force=force)
+    setup = Setup.here()
+
+    def remove(reader: SkillAgent) -> None:
+        path = setup.remove_skill(reader, in_project=project, force=force)
         if path is not None:
             click.echo(f"{reader.name}: {path} is removed")
         elif agents:
             print_note(f"{reader.name} has no Roundtable skill.")
 
-    _for_each(Setup.skill_readers(agents or Setup.known_skill_readers()), take)
+    _for_each(setup.skill_readers(agents or setup.known_skill_readers()), remove)
 
 
 @skill_group.command("show")
@@ -108,20 +112,20 @@ def show_skill_command(phrase: str | None) -> None:
     if phrase is None:
         click.echo(Setup.skill_text(), nl=False)
         return
-    where = Setup.route_phrase(phrase)
-    click.echo(where)
-    print_note(ROUTE_EXPLANATIONS[where])
+    route = Setup.route_phrase(phrase)
+    click.echo(route)
+    print_note(ROUTE_EXPLANATIONS[route])
 
 
 def _for_each(readers: Iterable[SkillAgent], act: Callable[[SkillAgent], None]) -> None:
-    """Do it for every agent; where one cannot have it, the others still do, and the command fails in the end."""
-    refused: list[UsageError] = []
+    """Act for every agent, and raise the first error after the last one."""
+    errors: list[UsageError] = []
     for reader in readers:
         try:
             act(reader)
         except UsageError as error:
-            refused.append(error)
-    for error in refused[1:]:
+            errors.append(error)
+    for error in errors[1:]:
         print_note(f"{error.message} {error.help}")
-    if refused:
-        raise refused[0]
+    if errors:
+        raise errors[0]

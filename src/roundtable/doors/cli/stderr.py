@@ -1,7 +1,4 @@
-"""Standard error without secrets: tracebacks, log lines and complaints all leave through here.
-
-Long lines at a terminal, broken between words; in a pipe they stay as they are.
-"""
+"""Standard error without secrets and, at a terminal, with long lines wrapped between words."""
 
 from __future__ import annotations
 
@@ -18,10 +15,10 @@ import click
 from roundtable.core.text.redaction import Redactor
 
 _PIECES = re.compile(r"\s*(?:`[^`]+`\S*|(?<=: )roundtable .+|\S+)")
-"""Words, and commands that a person may want to copy whole."""
+"""Words, and commands that must not be broken because people copy them."""
 
 _HEAD = re.compile(r"\s*(?:[✓✗–→] |\S{1,24} {2,}(?=\S))?")
-"""What a line begins with that its other parts stand beside: an indent, and a sign or the first of two columns."""
+"""The start of a line that wrapped parts are aligned with: an indent, a sign, or the first of two columns."""
 
 
 class _Stream(Protocol):
@@ -31,16 +28,16 @@ class _Stream(Protocol):
 
 
 def wrap_for_terminal(text: str, stream: _Stream) -> str:
-    """The text as it fits the terminal that it is written to, if it is one."""
+    """Wrap text to the width of the terminal it is written to; other outputs get it unchanged."""
     try:
         width = os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
-    except OSError:  # no terminal after all, or none any more
+    except OSError:  # the terminal is gone
         width = 0
     return wrap_lines(text, width) if width else text
 
 
 def wrap_lines(text: str, width: int) -> str:
-    """Lines of at most so many cells, as far as words and commands allow it; each part stands under the first."""
+    """Wrap lines to a width between words and commands, each part aligned with the first."""
     return "\n".join(part for line in text.split("\n") for part in _parts(line, width))
 
 
@@ -63,11 +60,10 @@ def _parts(line: str, width: int) -> list[str]:
 
 
 class RedactedStderr(io.TextIOBase):
-    """A text stream that redacts line by line; what has no end of line yet leaves when it is flushed.
+    """A text stream that redacts secrets line by line; an unfinished line is written when it is flushed.
 
-    Lines are fitted to a terminal here, where nothing is left to redact: a secret in two halves is not found.
-
-    It shows no `buffer`: bytes written there would pass by unseen.
+    Lines are wrapped after redaction, because a secret that is broken in two would not be found. There is no `buffer`:
+    bytes written to it would not be redacted.
     """
 
     def __init__(self, stream: TextIO, redactor: Redactor) -> None:
@@ -77,28 +73,28 @@ class RedactedStderr(io.TextIOBase):
 
     @property
     def encoding(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """That of the stream below."""
+        """As in the wrapped stream."""
         return self._stream.encoding
 
     @property
     def errors(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """That of the stream below."""
+        """As in the wrapped stream."""
         return self._stream.errors
 
     def isatty(self) -> bool:
-        """Whether somebody reads along at a terminal."""
+        """Whether the wrapped stream is a terminal."""
         return self._stream.isatty()
 
     def fileno(self) -> int:
-        """The file below, for programs that are started with it."""
+        """The file descriptor of the wrapped stream, for child processes."""
         return self._stream.fileno()
 
     def writable(self) -> bool:
-        """It is."""
+        """Always true."""
         return True
 
     def write(self, text: str, /) -> int:
-        """Take text; whole lines are passed on."""
+        """Add text and write the finished lines."""
         lines, end, self._waiting = (self._waiting + text).rpartition("\n")
         if end:
             clean = self._redactor.redact(lines + end)
@@ -108,18 +104,18 @@ class RedactedStderr(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Pass on everything: somebody is being asked something, or the end is near."""
+        """Write the unfinished line too."""
         waiting, self._waiting = self._waiting, ""
         self._stream.write(self._redactor.redact(waiting))
         self._stream.flush()
 
     def close(self) -> None:
-        """Nothing: the stream below belongs to the process."""
+        """Do nothing: the wrapped stream belongs to the process."""
 
 
 @contextmanager
 def redact_stderr(redactor: Redactor | None = None) -> Generator[None]:
-    """While this lasts, no token shape and nothing this redactor knows reaches standard error."""
+    """Redact tokens and the secrets this redactor knows from standard error within this context."""
     before = sys.stderr
     clean = RedactedStderr(before, redactor or Redactor())
     sys.stderr = cast("TextIO", clean)
@@ -131,5 +127,5 @@ def redact_stderr(redactor: Redactor | None = None) -> Generator[None]:
 
 
 def redact_stderr_until_exit(redactor: Redactor) -> None:
-    """The same to the end of the command, so that it holds for what is said about its failure too."""
+    """Redact standard error to the end of the command, so that its error messages are covered too."""
     click.get_current_context().find_root().with_resource(redact_stderr(redactor))

@@ -1,4 +1,4 @@
-"""Steering a session from any process: each command states one fact and confirms it in one sentence."""
+"""Commands that control a session from any process; each records one event and confirms it in one sentence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def pause_command(session: str) -> None:
 
 
 async def _pause(desk: Roundtable, address: str) -> str:
-    state, address = await _running(desk, address)
+    state, address = await _find_active_session(desk, address)
     if state.paused:
         return f"{address} is already paused; continue with: roundtable resume {address}"
     if await desk.sessions.holder(state.id) is None:
@@ -61,7 +61,7 @@ def stop_command(session: str) -> None:
 
 
 async def _stop(desk: Roundtable, address: str) -> str:
-    state, address = await _running(desk, address)
+    state, address = await _find_active_session(desk, address)
     if not state.running_programs:
         raise UsageError("This session is not running a program.", f"To end the session: roundtable cancel {address}")
     await desk.sessions.stop_program(state.id)
@@ -84,7 +84,7 @@ def cancel_command(session: str, reason: str) -> None:
 
 
 async def _cancel(desk: Roundtable, address: str, reason: str) -> str:
-    state, address = await _running(desk, address)
+    state, address = await _find_active_session(desk, address)
     await desk.sessions.cancel(state.id, reason)
     if await desk.sessions.holder(state.id) is None:
         await desk.meetings.run(state.id)
@@ -115,7 +115,7 @@ def say_command(words: tuple[str, ...], seats: tuple[str, ...]) -> None:
 
 
 async def _say(desk: Roundtable, address: str, text: str, seats: tuple[str, ...]) -> str:
-    state, address = await _running(desk, address)
+    state, address = await _find_active_session(desk, address)
     if not text:
         raise UsageError("The note is empty.", 'Give a text: roundtable say last "…"')
     _check_seats(state, seats)
@@ -148,7 +148,7 @@ def answer_command(words: tuple[str, ...], text: str) -> None:
 
 
 async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
-    state, address = await _running(desk, words[0] if len(words) > 1 else await _waiting(desk))
+    state, address = await _find_active_session(desk, words[0] if len(words) > 1 else await _find_waiting_session(desk))
     said = "=".join(words[1:] or words)
     name, equals, section_option = said.rpartition("=")
     if not name and len(state.open_gates) > 1:
@@ -177,10 +177,10 @@ async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
     return f"Gate {gate.id} is answered: {section_option}{more}"
 
 
-async def _waiting(desk: Roundtable) -> str:
-    """The newest session that waits at a gate; the newest of all if none does."""
+async def _find_waiting_session(desk: Roundtable) -> str:
+    """The newest session that waits at a gate, or else the newest session."""
 
-    return next((it.session for it in await desk.gates.list_open()), NEWEST_SESSION)
+    return next((gate.session for gate in await desk.gates.list_open()), NEWEST_SESSION)
 
 
 @click.command(cls=SectionCommand)
@@ -216,7 +216,7 @@ AMENDABLE_LIMITS = ("budget_usd", "budget_tokens", "seat_timeout", "round_deadli
 
 
 async def _amend(desk: Roundtable, address: str, given: dict[str, Any]) -> str:
-    state, address = await _running(desk, address)
+    state, address = await _find_active_session(desk, address)
     _check_seats(state, (*given["seat_on"], *given["seat_off"]))
     known = {item.name for _, item in state.context()}
     for name in given["remove_file"]:
@@ -264,8 +264,8 @@ async def _branch(desk: Roundtable, address: str, round: str) -> str:
 # --- shared --------------------------------------------------------------------------------------
 
 
-async def _running(desk: Roundtable, address: str) -> tuple[Session, str]:
-    """A session that has not ended, and how to address it."""
+async def _find_active_session(desk: Roundtable, address: str) -> tuple[Session, str]:
+    """Find a session that has not ended, and its address."""
     state = await desk.sessions.get(await desk.sessions.find(address))
     address = await shortest_session_address(desk, state.id, state.charter.slug)
     if state.ended:
@@ -281,7 +281,7 @@ def _check_seats(state: Session, seats: tuple[str, ...]) -> None:
 
 
 def to_workspace_path(given: str, workspace: Path) -> str:
-    """A path as the person typed it, from where they stand, as the workspace knows it."""
+    """Convert a typed path, with optional lines, to a path relative to the workspace."""
     path, colon, lines = given.rpartition(":")
     if not (colon and path and lines.replace("-", "").isdigit()):
         path, colon, lines = given, "", ""

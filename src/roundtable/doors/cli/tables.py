@@ -1,4 +1,4 @@
-"""Rows for people on a terminal, and the same rows uncut and tab-separated in a pipe."""
+"""Tables at a terminal, and tab-separated rows in a pipe."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import msgspec
 from roundtable.core.text.sanitize import sanitize_line
 
 MIN_LAST_COLUMN = 24
-"""The last column takes what is left of the terminal's width; with less than this, it is not worth having."""
+"""Fewest columns of the terminal that the last column of a table needs."""
 
 COLUMN_GAP = 2
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool = False) -> None:
-    """Print rows. On a terminal the first column stays whole, for copying; the last is broken, or `cut`, to fit.
+    """Print a table. At a terminal, the first column is never broken, so that it can be copied.
 
-    Where the others leave it no room, a column that may be `cut` is left out; before any other suffers, every cell
-    gets a line of its own.
+    The last column is wrapped or, with `cut`, truncated; if there is no room for it, a `cut` column is omitted. If the
+    other columns do not fit either, every cell gets a line of its own.
     """
     rows = [[sanitize_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
@@ -53,17 +53,17 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool
 
 
 def _stacked(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A row as a block: its first cell, then the others by name."""
+    """Each row as a block: the first cell, then the other cells with their column names."""
     for row in rows:
         yield row[0]
         yield from (f"  {name}: {cell}" for name, cell in zip(head[1:], row[1:], strict=True) if cell)
 
 
 def print_json(data: Any) -> None:
-    """One JSON document on standard output."""
+    """Print a JSON document."""
     click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2))
 
 
 def format_megabytes(size: int) -> str:
-    """`105 MB`, `1.9 GB`."""
+    """Format a size, such as `105 MB` or `1.9 GB`."""
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"

@@ -1,4 +1,4 @@
-"""`undo`: what the table wrote is taken back, byte for byte."""
+"""`undo`: list and undo the changes that Roundtable wrote to this workspace."""
 
 from __future__ import annotations
 
@@ -37,36 +37,45 @@ def undo_command(change: str, only_list: bool, as_json: bool) -> None:
             "--list cannot be combined with a change.", "Use `roundtable undo --list` or `roundtable undo CHANGE`."
         )
     if only_list:
-        _show(as_json)
+        _list_changes(as_json)
         return
-    done = run_at_desk(lambda desk: desk.changes.undo(change))
+    undone = run_at_desk(lambda desk: desk.changes.undo(change))
     if as_json:
-        told = {"v": 1, "change": done.change.id, "files": done.change.files, "how": done.how, "left": done.left}
-        print_json({**told, "session": done.change.session})
+        fields = {
+            "v": 1,
+            "change": undone.change.id,
+            "files": undone.change.files,
+            "how": undone.how,
+            "left": undone.left,
+        }
+        print_json({**fields, "session": undone.change.session})
         return
-    for path in done.left:
+    for path in undone.left:
         print_note(f"{path} changed during the undo and was left as it is.")
-    print_note(f"Change {done.change.id} is undone ({', '.join(done.change.files)}). {done.how}")
+    print_note(f"Change {undone.change.id} is undone ({', '.join(undone.change.files)}). {undone.how}")
 
 
-def _show(as_json: bool) -> None:
+def _list_changes(as_json: bool) -> None:
     found = run_at_desk(lambda desk: desk.changes.list_undoable(), only_reads=True)
     if as_json:
-        print_json({"v": 1, "changes": [_shape(it) for it in found]})
+        print_json({"v": 1, "changes": [_change_fields(change) for change in found]})
         return
     if not found:
         print_note("There is nothing to undo here.")
         return
-    print_table(("change", "when", "commit", "session", "files", "task"), [_row(it) for it in found], cut=True)
+    print_table(
+        ("change", "when", "commit", "session", "files", "task"), [_change_row(change) for change in found], cut=True
+    )
 
 
-def _shape(it: UndoableChange) -> dict[str, object]:
-    fields = ("id", "at", "session", "files", "commit", "branch")
-    return {**{name: getattr(it.change, name) for name in fields}, "task": it.session.question if it.session else ""}
+def _change_fields(undoable: UndoableChange) -> dict[str, object]:
+    names = ("id", "at", "session", "files", "commit", "branch")
+    task = undoable.session.question if undoable.session else ""
+    return {**{name: getattr(undoable.change, name) for name in names}, "task": task}
 
 
-def _row(it: UndoableChange) -> tuple[str, ...]:
-    change, session = it
+def _change_row(undoable: UndoableChange) -> tuple[str, ...]:
+    change, session = undoable
     where = change.branch or change.commit[:12] or "-"
     address, task = (session.slug, session.question) if session else (change.session[:SHORT_ID_LENGTH] or "-", "")
     return change.id, change.at, where, address, ", ".join(change.files), task

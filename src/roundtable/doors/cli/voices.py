@@ -1,4 +1,4 @@
-"""`voices`: who can be given a seat from here, and how to write it."""
+"""`voices`: list the voices that can be seated, and how each kind is written."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def voices_command(as_json: bool) -> None:
       roundtable voices
     """
 
-    async def look(desk: Roundtable) -> dict[str, Any]:
+    async def collect(desk: Roundtable) -> dict[str, Any]:
         return {
             "v": 1,
             "endpoints": await desk.setup.list_endpoints(),
@@ -43,11 +43,14 @@ def voices_command(as_json: bool) -> None:
             "embedded_runtime": desk.setup.has_model_runtime(),
         }
 
-    found = run_at_desk(look)
+    found = run_at_desk(collect)
     if as_json:
         print_json(found)
         return
-    rows = [(it.voice, "yes" if it.usable else "no", _endpoint_note(it) + _judges(it)) for it in found["endpoints"]]
+    rows = [
+        (endpoint.voice, "yes" if endpoint.usable else "no", _endpoint_note(endpoint) + _judge_note(endpoint))
+        for endpoint in found["endpoints"]
+    ]
     rows += [(f"cli:{name}", "yes", path) for name, path in found["agents"].items()]
     for model in found["embedded"]:
         usable = "yes" if model.installed and found["embedded_runtime"] else "no"
@@ -57,15 +60,16 @@ def voices_command(as_json: bool) -> None:
     click.echo("\n" + _USAGE, err=True)
 
 
-def _judges(it: EndpointState) -> str:
-    return f"; judges as {it.judge}" if it.judge and it.usable else ""
+def _judge_note(endpoint: EndpointState) -> str:
+    return f"; judges as {endpoint.judge}" if endpoint.judge and endpoint.usable else ""
 
 
-def _endpoint_note(it: EndpointState) -> str:
-    if it.local:
-        return f"{it.title} at {it.base_url}" if it.answers else f"{it.title}: no server answers at {it.base_url}"
-    name = it.key.partition(":")[2]
-    if not it.key_present:
-        variable = f"set {name}, or " if it.key.startswith("env:") else ""
-        return f"{it.title}: {variable}`roundtable keys set {it.name}`"
-    return f"{it.title}, key from {it.key_origin}" if name else f"{it.title}, needs no key"
+def _endpoint_note(endpoint: EndpointState) -> str:
+    title, url = endpoint.title, endpoint.base_url
+    if endpoint.local:
+        return f"{title} at {url}" if endpoint.answers else f"{title}: no server answers at {url}"
+    name = endpoint.key.partition(":")[2]
+    if not endpoint.key_present:
+        variable = f"set {name}, or " if endpoint.key.startswith("env:") else ""
+        return f"{title}: {variable}`roundtable keys set {endpoint.name}`"
+    return f"{title}, key from {endpoint.key_origin}" if name else f"{title}, needs no key"

@@ -1,4 +1,4 @@
-"""`watch` and `resume`: joining a session that is there already."""
+"""`watch` and `resume`: follow or continue an existing session."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 HOLDER_CHECK_SECONDS = 2.0
 NEVER_LIVE = 1 << 60
-"""Panels that open with this fact never do."""
+"""Event number at which live panels never open."""
 
 
 @click.command(cls=SectionCommand)
@@ -75,9 +75,9 @@ async def _watch(desk: Roundtable, address: str, manner: OutputMode, *, after: i
     show = create_display(
         manner, SessionView(state.charter, address, live_from=state.seq if stay else NEVER_LIVE, own=False)
     )
-    items = desk.sessions.watch(state.id, after) if stay else _so_far(desk, state.id, after)
+    items = desk.sessions.watch(state.id, after) if stay else _recorded_events(desk, state.id, after)
     following = asyncio.create_task(display_session(items, show))
-    looking = asyncio.create_task(_say_when_alone(desk, state.id, address, show)) if stay else None
+    looking = asyncio.create_task(_report_missing_holder(desk, state.id, address, show)) if stay else None
     with handle_stop_signals(following.cancel, show.close):
         await asyncio.wait({following})
     if looking is not None:
@@ -95,21 +95,21 @@ async def _watch(desk: Roundtable, address: str, manner: OutputMode, *, after: i
     return await print_decision(desk, state.id, show, address, strict=strict) if ended else EXIT_OK
 
 
-async def _say_when_alone(desk: Roundtable, session: str, address: str, show: Display) -> None:
-    """Say so, once, whenever no process runs the session any more: a killed one cannot say it itself."""
-    said = False
+async def _report_missing_holder(desk: Roundtable, session: str, address: str, show: Display) -> None:
+    """Print a note each time the process that runs the session has gone; a killed one cannot report it."""
+    reported = False
     while True:
         alone = await desk.sessions.holder(session) is None
-        if alone and not said and not (await desk.sessions.get(session)).ended:
+        if alone and not reported and not (await desk.sessions.get(session)).ended:
             show.suspend()
             print_note(f"No process runs this session; waiting for: roundtable resume {address}")
             show.resume()
-        said = alone
+        reported = alone
         await asyncio.sleep(HOLDER_CHECK_SECONDS)
 
 
-async def _so_far(desk: Roundtable, session: str, after: int) -> AsyncGenerator[Recorded | Delta]:
-    """The record as it is, without waiting for more."""
+async def _recorded_events(desk: Roundtable, session: str, after: int) -> AsyncGenerator[Recorded | Delta]:
+    """The recorded events, without waiting for new ones."""
     last = (await desk.sessions.get(session)).seq
     if after >= last:
         return
@@ -147,43 +147,45 @@ def resume_command(session: str, as_json: bool, plain: bool, strict: bool, headl
 async def _resume(desk: Roundtable, state: Session, manner: OutputMode, *, headless: bool, strict: bool) -> int:
     address = await shortest_session_address(desk, state.id, state.charter.slug)
     if state.ended:
-        return await _show_ended(desk, state, manner, address, strict=strict)
+        return await _display_ended_session(desk, state, manner, address, strict=strict)
     if holder := await desk.sessions.holder(state.id):
-        return await _told_to_go_on(desk, state, holder, address)
+        return await _continue_elsewhere(desk, state, holder, address)
     if state.paused:
         await desk.sessions.resume(state.id)
         state = await desk.sessions.get(state.id)
     return await run_and_show_session(desk, state, manner, headless=headless, strict=strict)
 
 
-async def _show_ended(desk: Roundtable, state: Session, manner: OutputMode, address: str, *, strict: bool) -> int:
+async def _display_ended_session(
+    desk: Roundtable, state: Session, manner: OutputMode, address: str, *, strict: bool
+) -> int:
     by_round = f"roundtable branch {address} --at ROUND"
     by_stage = f"roundtable rollback {address} STAGE"
     way = by_stage if has_stages(state.charter) else by_round
     print_note(f"This session has ended. To repeat a part of it: {way}")
     show = create_display(manner, SessionView(state.charter, address, live_from=NEVER_LIVE))
     if manner.json:
-        await display_session(_so_far(desk, state.id, 0), show)
+        await display_session(_recorded_events(desk, state.id, 0), show)
         return session_exit_code(state, strict=strict)
     return await print_decision(desk, state.id, show, address, strict=strict)
 
 
-async def _told_to_go_on(desk: Roundtable, state: Session, holder: str, address: str) -> int:
+async def _continue_elsewhere(desk: Roundtable, state: Session, holder: str, address: str) -> int:
     if not state.paused:
         raise session_held_error(holder, address)
     await desk.sessions.resume(state.id)
-    print_note(f"The session continues in {_process(holder)}; follow it with: roundtable watch {address}")
+    print_note(f"The session continues in {_describe_process(holder)}; follow it with: roundtable watch {address}")
     return EXIT_OK
 
 
 def session_held_error(holder: str, address: str) -> SessionHeld:
-    """The error of somebody who wants to run what another process runs."""
+    """The error for a session that another process is running."""
     return SessionHeld(
-        f"This session is running in {_process(holder)}.",
+        f"This session is running in {_describe_process(holder)}.",
         f"Follow it with `roundtable watch {address}` or end it with `roundtable cancel {address}`.",
     )
 
 
-def _process(holder: str) -> str:
+def _describe_process(holder: str) -> str:
     host, pid, *_ = [*holder.split(":"), ""]
     return f"process {pid} on {host}" if pid else holder

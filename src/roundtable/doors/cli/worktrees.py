@@ -1,4 +1,4 @@
-"""`worktrees`: the folders in which candidates and tasks are worked on, and how they go."""
+"""`worktrees`: list and remove the folders in which seats work on candidates and tasks."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from roundtable.doors.cli.tables import print_json, print_table
 if TYPE_CHECKING:
     from roundtable.app.desk import ListedWorktree
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group(invoke_without_command=True)
-@_JSON
+@_JSON_OPTION
 @click.pass_context
 def worktrees_group(context: click.Context, as_json: bool) -> None:
     """List and remove the worktrees of this workspace.
@@ -31,11 +31,11 @@ def worktrees_group(context: click.Context, as_json: bool) -> None:
       roundtable worktrees clean
     """
     if context.invoked_subcommand is None:
-        _show(as_json)
+        _list_worktrees(as_json)
 
 
 @worktrees_group.command("list")
-@_JSON
+@_JSON_OPTION
 def list_worktrees_command(as_json: bool) -> None:
     """List worktrees with branch, first port, changes and why each is kept.
 
@@ -43,7 +43,7 @@ def list_worktrees_command(as_json: bool) -> None:
     Example:
       roundtable worktrees list --json
     """
-    _show(as_json)
+    _list_worktrees(as_json)
 
 
 @worktrees_group.command("discard")
@@ -57,10 +57,10 @@ def discard_worktree_command(name: str, yes: bool) -> None:
       roundtable worktrees discard agents-gpt-login
     """
 
-    every = run_at_desk(lambda desk: desk.changes.list_worktrees())
-    found = next((it for it in every if it.worktree.name == name), None)
+    listed = run_at_desk(lambda desk: desk.changes.list_worktrees())
+    found = next((entry for entry in listed if entry.worktree.name == name), None)
     if found is None:
-        known = ", ".join(it.worktree.name for it in every) or "none"
+        known = ", ".join(entry.worktree.name for entry in listed) or "none"
         raise NotFound(f"There is no worktree {name} here.", f"Worktrees: {known}.")
     if found.needed:
         print_note(f"{name}: {found.needed}")
@@ -72,7 +72,7 @@ def discard_worktree_command(name: str, yes: bool) -> None:
 
 
 @worktrees_group.command("clean")
-@_JSON
+@_JSON_OPTION
 def clean_worktrees_command(as_json: bool) -> None:
     """Remove the worktrees that hold no unsaved work.
 
@@ -85,35 +85,38 @@ def clean_worktrees_command(as_json: bool) -> None:
 
     gone, kept = run_at_desk(lambda desk: desk.changes.discard_unneeded_worktrees())
     if as_json:
-        print_json(
-            {"v": 1, "gone": [it.worktree.name for it in gone], "kept": {it.worktree.name: it.needed for it in kept}}
-        )
+        reasons = {entry.worktree.name: entry.needed for entry in kept}
+        print_json({"v": 1, "gone": [entry.worktree.name for entry in gone], "kept": reasons})
         return
-    for it in gone:
-        print_note(f"{it.worktree.name} is removed: it held nothing that is not in the workspace.")
-    for it in kept:
-        print_note(f"{it.worktree.name} is kept: {it.needed}.")
+    for entry in gone:
+        print_note(f"{entry.worktree.name} is removed: it held nothing that is not in the workspace.")
+    for entry in kept:
+        print_note(f"{entry.worktree.name} is kept: {entry.needed}.")
     if not gone and not kept:
         print_note("There are no worktrees here.")
 
 
-def _show(as_json: bool) -> None:
+def _list_worktrees(as_json: bool) -> None:
     found = run_at_desk(lambda desk: desk.changes.list_worktrees(), only_reads=True)
     if as_json:
-        print_json({"v": 1, "worktrees": [_row(it) for it in found]})
+        print_json({"v": 1, "worktrees": [_worktree_fields(entry) for entry in found]})
         return
     if not found:
         print_note("There are no worktrees here.")
         return
     rows = [
-        (it.worktree.name, it.worktree.branch or ("copy" if not it.worktree.base else "-"), str(it.worktree.port),
-         it.needed or "nothing: it can be removed")
-        for it in found
-    ]  # fmt: skip
+        (
+            entry.worktree.name,
+            entry.worktree.branch or ("-" if entry.worktree.base else "copy"),
+            str(entry.worktree.port),
+            entry.needed or "nothing: it can be removed",
+        )
+        for entry in found
+    ]
     print_table(("name", "branch", "port", "kept because"), rows)
 
 
-def _row(it: ListedWorktree) -> dict[str, object]:
-    tree = it.worktree
-    told = {name: getattr(tree, name) for name in ("name", "folder", "branch", "base", "port", "session")}
-    return {**told, "changed": it.status.changed, "unmerged": it.status.unmerged, "stays": it.needed}
+def _worktree_fields(entry: ListedWorktree) -> dict[str, object]:
+    worktree = entry.worktree
+    fields = {name: getattr(worktree, name) for name in ("name", "folder", "branch", "base", "port", "session")}
+    return {**fields, "changed": entry.status.changed, "unmerged": entry.status.unmerged, "stays": entry.needed}

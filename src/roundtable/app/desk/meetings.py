@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from roundtable.app.cost.quote import MeetingQuote
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.apply_source import APPLY_MEETING, build_apply_agenda
-from roundtable.app.opening.judge_question import ChatExchange
 from roundtable.app.opening.meeting_catalog import CatalogMeeting, find_charter_rules
 from roundtable.app.opening.opener import list_paid_voices
 from roundtable.app.opening.stage_lists import StageOptions
@@ -19,6 +17,10 @@ from roundtable.core.session import Session
 from roundtable.core.stages import Stage
 from roundtable.core.values import Charter, Decision, Limits, Seat
 from roundtable.engine.run import FindMeeting
+
+if TYPE_CHECKING:
+    from roundtable.app.cost.quote import MeetingQuote
+    from roundtable.app.opening.judge_question import ChatExchange
 
 
 class Meetings:
@@ -104,6 +106,8 @@ class Meetings:
 
     def plan_apply(self, decided: Session, agenda: Agenda) -> Agenda:
         """An agenda for applying what a session decided; what it leaves out comes from that session."""
+        from roundtable.app.opening.apply_source import APPLY_MEETING, build_apply_agenda
+
         limits = agenda.limits or self.default_limits(APPLY_MEETING)
         return build_apply_agenda(decided, msgspec.structs.replace(agenda, limits=limits))
 

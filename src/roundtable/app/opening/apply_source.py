@@ -51,14 +51,22 @@ def find_unwritten_draft(session: Session) -> Digest:
     """The draft that was planned last and never written, if there is one."""
     if find_standing_change(session):
         return ""
-    undone = [it for step, it in session.effects.items() if isinstance(session.results.get(step), ChangeApplied)]
-    plans = [it.draft for it in undone or session.effects.values() if isinstance(it, ApplyChange | PlanChange)]
+    undone = [
+        effect for step, effect in session.effects.items() if isinstance(session.results.get(step), ChangeApplied)
+    ]
+    plans = [
+        effect.draft for effect in undone or session.effects.values() if isinstance(effect, ApplyChange | PlanChange)
+    ]
     return plans[-1] if plans else ""
 
 
 def find_standing_change(session: Session) -> ChangeApplied | None:
     """What a session wrote to the workspace that was not undone since."""
-    written = (it for it in session.results.values() if isinstance(it, ChangeApplied) and it.undo not in session.undone)
+    written = (
+        result
+        for result in session.results.values()
+        if isinstance(result, ChangeApplied) and result.undo not in session.undone
+    )
     return next(written, None)
 
 
@@ -113,10 +121,10 @@ def _named(name: str, seats: tuple[Seat, ...]) -> LeadSeat | None:
     """The seat a person named, if it may."""
     if not name:
         return None
-    seat = next((it for it in seats if it.name == name), None)
+    seat = next((seat for seat in seats if seat.name == name), None)
     if seat is None:
-        raise NotFound(f"There is no seat {name} at this table.", f"Seats: {', '.join(it.name for it in seats)}.")
-    allowed = [it.name for it in seats if Right.EXECUTE in it.rights]
+        raise NotFound(f"There is no seat {name} at this table.", f"Seats: {', '.join(seat.name for seat in seats)}.")
+    allowed = [seat.name for seat in seats if Right.EXECUTE in seat.rights]
     if allowed and name not in allowed:
         raise UsageError(f"{name} has no right to execute.", f"Name one of: {', '.join(allowed)}.")
     return LeadSeat(name, LeadReason.NAMED_BY_PERSON)
@@ -131,7 +139,9 @@ def _lead(decided: Session, seats: tuple[Seat, ...], author: str) -> LeadSeat:
     scores: dict[str, float] = {}
     for record in decided.rounds.values():
         scores |= {
-            it.seat: it.verdict.score for it in record.moves() if it.verdict.counts and it.verdict.score is not None
+            move.seat: move.verdict.score
+            for move in record.moves()
+            if move.verdict.counts and move.verdict.score is not None
         }
     wrote = decided.decision.author if decided.decision else ""
     found = choose_executor_seat(scores or {wrote: 1.0}, seats, decided.charter.question)
@@ -143,5 +153,5 @@ def _words(decided: Session, decision: Decision) -> str:
     """The decision as its executor reads it, with what was said against it."""
     parts = [f"Asked: {decided.charter.question}", f"Decided: {decision.position}" if decision.position else ""]
     parts += [decision.text]
-    parts += [f"Against it, {it.seat}: {it.position}" for it in decision.dissent]
+    parts += [f"Against it, {dissent.seat}: {dissent.position}" for dissent in decision.dissent]
     return "\n\n".join(filter(None, parts))

@@ -51,14 +51,11 @@ def compute_context_room(
     Who is `judging` has the window of its judge as well.
     """
     voices = {voice: tariffs.of(voice) for seat in seats for voice in seat.voice_chain(judging=judging)}
-    estimate_file_overhead = {voice: it.overhead + it.thinking + limits.max_tokens for voice, it in voices.items()}
+    around = {voice: tariff.overhead + tariff.thinking + limits.max_tokens for voice, tariff in voices.items()}
     left = {
-        voice: max(0, (_takes(it) or UNKNOWN_WINDOW_TOKENS) - estimate_file_overhead[voice])
-        for voice, it in voices.items()
+        voice: max(0, (_takes(tariff) or UNKNOWN_WINDOW_TOKENS) - around[voice]) for voice, tariff in voices.items()
     }
-    windows = [
-        max(0, (it.window or UNKNOWN_WINDOW_TOKENS) - estimate_file_overhead[voice]) for voice, it in voices.items()
-    ]
+    windows = [max(0, (tariff.window or UNKNOWN_WINDOW_TOKENS) - around[voice]) for voice, tariff in voices.items()]
     known = {voice: left[voice] for voice, tariff in voices.items() if _takes(tariff)}
     smallest = min(known, key=lambda voice: known[voice], default="")
     least = min(left.values(), default=UNKNOWN_WINDOW_TOKENS)
@@ -101,7 +98,7 @@ _TAG = 48
 
 def compute_readers_room(room_of: FindContextRoom, charter: Charter, seats: Sequence[str], answer: int) -> ContextRoom:
     """What there is room for before these seats, or all, besides answers of so many tokens."""
-    reading = tuple(it for it in charter.seats if it.name in seats) or charter.seats
+    reading = tuple(seat for seat in charter.seats if seat.name in seats) or charter.seats
     limits = msgspec.structs.replace(charter.limits, max_tokens=answer)
     return room_of(msgspec.structs.replace(charter, seats=reading, limits=limits))
 
@@ -112,9 +109,9 @@ def compute_tokens_for_files(session: Session, named: int) -> int:
     said = (
         charter.question,
         *quote_stage_decisions(list_stage_ends(session)),
-        *(it.text + it.why for it in charter.recalled),
+        *(entry.text + entry.why for entry in charter.recalled),
     )
-    told = sum(len(it.encode()) for it in said) + sum(it.size for it in charter.context)
+    told = sum(len(text.encode()) for text in said) + sum(item.size for item in charter.context)
     return subtract_told_bytes(named, told)
 
 

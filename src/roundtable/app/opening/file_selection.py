@@ -53,7 +53,7 @@ def build_ignore_filter(ignore: Sequence[str]) -> Callable[[str], bool]:
 
     def set_aside(path: str) -> bool:
         parts = path.split("/")
-        return not names.isdisjoint(parts) or any(fnmatchcase(it, glob) for glob in globs for it in (path, *parts))
+        return not names.isdisjoint(parts) or any(fnmatchcase(part, glob) for glob in globs for part in (path, *parts))
 
     return set_aside
 

@@ -62,8 +62,10 @@ async def open_judge_chat(parts: Parts, about: Session, question: str, before: S
 
 def find_current_judge(session: Session) -> Seat:
     """Who judged last; before anybody has, the seat whose turn it would be."""
-    judged = [seat for it in session.rounds.values() if it.opened.turns.judging for seat in it.opened.electorate]
-    able = [it for it in session.seats if Right.JUDGE in it.rights] or list(session.charter.seats)
+    judged = [
+        seat for record in session.rounds.values() if record.opened.turns.judging for seat in record.opened.electorate
+    ]
+    able = [seat for seat in session.seats if Right.JUDGE in seat.rights] or list(session.charter.seats)
     return session.seat(judged[-1]) if judged else able[0]
 
 
@@ -79,7 +81,7 @@ def _told(session: Session) -> Iterator[str]:
         yield findings
     for step, result in list(session.results.items())[-1:]:
         yield f"The last step, {step}: {result.message if isinstance(result, Fault) else describe_step_result(result)}"
-    ruling = [move for it in session.rounds.values() if it.opened.turns.judging for move in it.moves()]
+    ruling = [move for record in session.rounds.values() if record.opened.turns.judging for move in record.moves()]
     if ruling:
         yield f"What the judge said last ({ruling[-1].round}):\n{ruling[-1].text}"
     if session.decision is not None:
@@ -93,11 +95,11 @@ def _told(session: Session) -> Iterator[str]:
 
 
 def _last_findings(session: Session) -> str:
-    moves = [move for it in session.rounds.values() for move in it.moves() if move.verdict.findings]
+    moves = [move for record in session.rounds.values() for move in record.moves() if move.verdict.findings]
     return f"The last findings, as {moves[-1].seat} put them ({moves[-1].round}):\n{moves[-1].text}" if moves else ""
 
 
 async def _files(parts: Parts, session: Session) -> list[str]:
     files = await DraftStore(parts.record).load_files(latest_stage_draft(list_stage_ends(session)))
-    listed = [f"{it.path} ({len(it.after):,} bytes)" for it in files if it.after is not None]
+    listed = [f"{file.path} ({len(file.after):,} bytes)" for file in files if file.after is not None]
     return ["Files of the project that were written so far:\n" + "\n".join(listed)] if listed else []

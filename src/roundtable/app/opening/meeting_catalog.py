@@ -111,7 +111,7 @@ def _files(name: str, language: str) -> list[str]:
 def _holes(rules: Meeting, words: Mapping[str, str], name: str) -> PromptPlaceholders:
     """A shipped prompt shows what its round fills in; in a data file's meeting, only a ballot needs something."""
     if words:
-        ballots = [it.template for it in rules.plan_rounds(None, ()) if it.codec == BALLOT]
+        ballots = [round.template for round in rules.plan_rounds(None, ()) if round.codec == BALLOT]
         return PromptPlaceholders(frozenset({"candidates"} if name in ballots else ()), PROMPT_PLACEHOLDERS)
     used = frozenset(Template(_shipped(rules, words, [name])).get_identifiers())
     return PromptPlaceholders(used - OPTIONAL_PLACEHOLDERS, used | OPTIONAL_PLACEHOLDERS)
@@ -223,12 +223,13 @@ def _read(name: str, text: str, where: str, source: MeetingSource) -> CatalogMee
         if preset.meeting not in MEETINGS:
             raise ConfigError(f"{where}: there is no meeting {preset.meeting}.", f"There are {', '.join(MEETINGS)}.")
         seats = tuple(
-            convert_data(Seat, {"name": seat, **it}, f"{where}: seats.{seat}") for seat, it in preset.seats.items()
+            convert_data(Seat, {"name": seat, **seat_data}, f"{where}: seats.{seat}")
+            for seat, seat_data in preset.seats.items()
         )
         rules = MEETINGS[preset.meeting]
         return CatalogMeeting(name, preset.summary, source, rules, preset.settings, preset.limits, seats)
     recipe = _recipe(data, where)
-    words = {"system": recipe.system, **{it.purpose: it.prompt for it in recipe.rounds}}
+    words = {"system": recipe.system, **{round.purpose: round.prompt for round in recipe.rounds}}
     chosen = CatalogMeeting(
         name, recipe.summary, source, recipe_to_meeting(name, recipe), {"recipe": text}, recipe.limits, (), words
     )

@@ -139,7 +139,7 @@ class Opener:
         for seat in seats:
             faults = [found for voice in seat.voices if isinstance(found := self._parts.voices.find(voice), Fault)]
             if len(faults) == len(seat.voices):
-                silent[seat.name] = " ".join(f"{it.message} {it.help}" for it in faults) or "It has no voice."
+                silent[seat.name] = " ".join(f"{fault.message} {fault.help}" for fault in faults) or "It has no voice."
         return silent
 
     def check_quorum(self, agenda: Agenda) -> dict[str, str]:

@@ -76,9 +76,13 @@ class ContextGatherer:
     def _diff(self, pile: _Pile, words: Sequence[str], name: str, text: str, room: int) -> None:
         """A text, file by file if it is a diff: without sensitive files and secrets, cut where it has no room."""
         found = split_diff_by_file(text)
-        sensitive = [it.path for it in found if any(map(is_sensitive_path, it.paths))]
-        secret = [it.path or name for it in found if it.path not in sensitive and self._redactor.finds(it.text)]
-        kept = [it for it in found if it.path not in sensitive and (it.path or name) not in secret]
+        sensitive = [section.path for section in found if any(map(is_sensitive_path, section.paths))]
+        secret = [
+            section.path or name
+            for section in found
+            if section.path not in sensitive and self._redactor.finds(section.text)
+        ]
+        kept = [section for section in found if section.path not in sensitive and (section.path or name) not in secret]
         cut = fit_diff_sections(words, kept, room)
         pile.add(name, cut.text.encode())
         pile.say("Sensitive, so not shown", sensitive)
@@ -172,7 +176,11 @@ def _check_room(shown: dict[str, bytes], room: ContextRoom) -> None:
 def _described(git: GitReader, paths: Sequence[str], commits: Sequence[LoggedCommit], room: int) -> str:
     """The project in a few lines: where its history stands, and what its files are called."""
     lines = [f"Branch: {sanitize_line(branch, 200)}"] if git.has_repository and (branch := git.current_branch()) else []
-    lines += ["Recent commits:", *(f"- {sanitize_line(it.line, 200)}" for it in commits[:_COMMITS])] if commits else []
+    lines += (
+        ["Recent commits:", *(f"- {sanitize_line(commit.line, 200)}" for commit in commits[:_COMMITS])]
+        if commits
+        else []
+    )
     lines += ["Files:"] if paths else []
     room -= sum(len(line) + 1 for line in lines)
     for number, path in enumerate(paths):

@@ -59,7 +59,7 @@ async def check_meeting_can_write(
 def _closed(workspace: Path) -> Path | None:
     """The folder in which nothing can be changed, if the workspace or what git keeps of it is one."""
     folders = (workspace, workspace / ".git")
-    return next((it for it in folders if it.is_dir() and not os.access(it, os.W_OK)), None)
+    return next((folder for folder in folders if folder.is_dir() and not os.access(folder, os.W_OK)), None)
 
 
 _NAMED = 5

@@ -80,7 +80,7 @@ class StageListCatalog:
         """A shipped way, a list of the person's or of the workspace by its name, or the path of a file."""
         ways = load_shipped_stages().ways
         if name in ways:
-            return tuple(it for it in load_shipped_stages().stages if it.name in ways[name])
+            return tuple(stage for stage in load_shipped_stages().stages if stage.name in ways[name])
         brought = find_workspace_templates(self._workspace, STAGE_FILES)
         if name in brought and not self._is_trusted():
             raise NotTrusted(
@@ -114,24 +114,26 @@ def load_shipped_stages() -> ShippedStages:
 
 def parse_stage_list(text: str, where: str) -> tuple[Stage, ...]:
     """The stages of somebody's own file."""
-    known: dict[str, dict[str, Any]] = {it.name: msgspec.to_builtins(it) for it in load_shipped_stages().stages}
+    known: dict[str, dict[str, Any]] = {
+        stage.name: msgspec.to_builtins(stage) for stage in load_shipped_stages().stages
+    }
     listed = convert_data(StageListFile, parse_data_file(text.encode(), where), where).stages
     if not listed:
         raise ConfigError(f"{where}: there is no stage in it.", "Add a [[stages]] for each that is to be held.")
-    for number, it in enumerate(listed, 1):
-        if isinstance(name := it.get("name"), str) and not STAGE_NAME.match(name):
+    for number, stage_data in enumerate(listed, 1):
+        if isinstance(name := stage_data.get("name"), str) and not STAGE_NAME.match(name):
             raise ConfigError(
                 f"{where}: stage {number} cannot be called {sanitize_line(name, 60) or 'nothing'}.",
                 "A name has small letters and dashes, at most 31 of them, such as threat-model.",
             )
     stages = [
-        convert_data(Stage, {**known.get(str(it.get("name")), {}), **it}, f"{where}: stage {number}")
-        for number, it in enumerate(listed, 1)
+        convert_data(Stage, {**known.get(str(stage_data.get("name")), {}), **stage_data}, f"{where}: stage {number}")
+        for number, stage_data in enumerate(listed, 1)
     ]
-    names = [it.name for it in stages]
+    names = [stage.name for stage in stages]
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise ConfigError(f"{where}: there are two stages called {twice}.", "Give each a name of its own.")
-    if taken := next((it for it in names if it == DELIVER or is_reserved_stage_name(it)), ""):
+    if taken := next((name for name in names if name == DELIVER or is_reserved_stage_name(name)), ""):
         raise ConfigError(
             f"{where}: a stage cannot be called {taken}, since that is what its questions to you are called.",
             f"Do not begin with `after`, nor end in -dispute, -install or -rerun, and leave `{DELIVER}` alone.",
@@ -141,20 +143,20 @@ def parse_stage_list(text: str, where: str) -> tuple[Stage, ...]:
 
 def apply_stage_options(stages: Sequence[Stage], wanted: StageOptions) -> tuple[Stage, ...]:
     """The same stages with what the person said over them; those that are left out stay in the list, disabled."""
-    names = [it.name for it in stages]
+    names = [stage.name for stage in stages]
     _check_names(names, (*wanted.only, *wanted.skip, *wanted.instructions, *wanted.rounds, *wanted.judge))
     told: list[Stage] = []
-    for it in stages:
-        on = (it.name in wanted.only if wanted.only else it.enabled) and it.name not in wanted.skip
+    for stage in stages:
+        on = (stage.name in wanted.only if wanted.only else stage.enabled) and stage.name not in wanted.skip
         changes: dict[str, Any] = {
             "enabled": on,
-            "instructions": wanted.instructions.get(it.name, it.instructions),
-            "rounds": wanted.rounds.get(it.name, wanted.rounds.get(ALL_STAGES, it.rounds)),
-            "judge": wanted.judge.get(it.name, wanted.judge.get(ALL_STAGES, it.judge)),
-            "speaking": wanted.speaking or it.speaking,
+            "instructions": wanted.instructions.get(stage.name, stage.instructions),
+            "rounds": wanted.rounds.get(stage.name, wanted.rounds.get(ALL_STAGES, stage.rounds)),
+            "judge": wanted.judge.get(stage.name, wanted.judge.get(ALL_STAGES, stage.judge)),
+            "speaking": wanted.speaking or stage.speaking,
         }
-        told.append(convert_data(Stage, {**msgspec.to_builtins(it), **changes}, f"stage {it.name}"))
-    if not any(it.enabled for it in told):
+        told.append(convert_data(Stage, {**msgspec.to_builtins(stage), **changes}, f"stage {stage.name}"))
+    if not any(stage.enabled for stage in told):
         raise UsageError("No stage is left to be held.", f"There are {', '.join(names)}; leave some of them in.")
     return tuple(told)
 
@@ -179,17 +181,17 @@ def fill_stage_settings(
         decode_stages(settings["stages"]) if settings.get("stages") else apply_stage_options(_usual(), StageOptions())
     )
     names = [seat.name for seat in seats]
-    for it in stages:
-        named = {seat: "take part in" for seat in it.seats} | ({it.judge: "judge"} if it.judge else {})
+    for stage in stages:
+        named = {seat: "take part in" for seat in stage.seats} | ({stage.judge: "judge"} if stage.judge else {})
         for seat, what in named.items():
             if seat not in names:
                 raise UsageError(
-                    f"{sanitize_line(seat, 60)} is to {what} {it.name} and is not at the table.",
+                    f"{sanitize_line(seat, 60)} is to {what} {stage.name} and is not at the table.",
                     f"Name one of: {', '.join(names)}.",
                 )
     if answers.get(DELIVER, NextStep.LATER) != NextStep.LATER:
         _check_delivery(stages, existing=bool(settings.get("existing")))
-    fitting = [msgspec.structs.replace(it, tokens=min(it.tokens, longest)) for it in stages]
+    fitting = [msgspec.structs.replace(stage, tokens=min(stage.tokens, longest)) for stage in stages]
     return {**settings, "stages": encode_stages(fitting)}
 
 
@@ -200,7 +202,7 @@ def _check_delivery(stages: Sequence[Stage], *, existing: bool) -> None:
             f"A project that is there is changed where it is, so {DELIVER} is not asked.",
             "Answer `approve` ahead instead, or nothing: --answer approve=all.",
         )
-    if not any(it.enabled and it.kind in ("files", "run") for it in stages):
+    if not any(stage.enabled and stage.kind in ("files", "run") for stage in stages):
         raise UsageError(
             f"These stages come to words alone, so there is no project to hand over and {DELIVER} is not asked.",
             "Leave it out: `roundtable export` writes what was agreed as a report.",
@@ -208,7 +210,9 @@ def _check_delivery(stages: Sequence[Stage], *, existing: bool) -> None:
 
 
 def _usual() -> tuple[Stage, ...]:
-    return tuple(it for it in load_shipped_stages().stages if it.name in load_shipped_stages().ways[DEFAULT_STAGE_LIST])
+    return tuple(
+        stage for stage in load_shipped_stages().stages if stage.name in load_shipped_stages().ways[DEFAULT_STAGE_LIST]
+    )
 
 
 def raise_round_limit_for_stages(limits: Limits, settings: dict[str, Any]) -> Limits:
@@ -216,8 +220,8 @@ def raise_round_limit_for_stages(limits: Limits, settings: dict[str, Any]) -> Li
     if limits.rounds != Limits().rounds:
         return limits
     rounds = sum(
-        it.rounds * ROUNDS_PER_STAGE_ROUND[it.kind] * MAX_STAGE_ATTEMPTS
-        for it in decode_stages(settings["stages"])
-        if it.enabled
+        stage.rounds * ROUNDS_PER_STAGE_ROUND[stage.kind] * MAX_STAGE_ATTEMPTS
+        for stage in decode_stages(settings["stages"])
+        if stage.enabled
     )
     return msgspec.structs.replace(limits, rounds=max(limits.rounds, rounds))

@@ -42,7 +42,9 @@ _ENDING = ("stop", "complete")
 async def branch_before_round(parts: Parts, session: str, round: str) -> tuple[str, SessionOpened]:
     """A line that leaves the old one before a round was opened: its id, and how it was opened."""
     records = await parts.record.read(session)
-    cut = next((it.seq for it in records if isinstance(it.event, RoundOpened) and it.event.round == round), None)
+    cut = next(
+        (fact.seq for fact in records if isinstance(fact.event, RoundOpened) and fact.event.round == round), None
+    )
     if cut is None:
         raise NotFound(f"This session has no round {round}.", "`roundtable show` lists its rounds.")
     return await _branched(parts, session, records, cut)
@@ -51,16 +53,16 @@ async def branch_before_round(parts: Parts, session: str, round: str) -> tuple[s
 async def branch_before_stage(parts: Parts, session: str, stage: str, instructions: str) -> tuple[str, SessionOpened]:
     """A line on which a stage and all after it are held anew; what is to be different is added to its instructions."""
     records = await parts.record.read(session)
-    opened = next((it.event for it in records if isinstance(it.event, SessionOpened)), None)
+    opened = next((fact.event for fact in records if isinstance(fact.event, SessionOpened)), None)
     stages = charter_stages(opened.charter) if opened else ()
-    cuts = {it.name: cut for it in stages if (cut := _beginning(records, it.name)) is not None}
-    ended = _ended_before(records, [it.name for it in stages if it.enabled and it.name not in cuts])
+    cuts = {stage.name: cut for stage in stages if (cut := _beginning(records, stage.name)) is not None}
+    ended = _ended_before(records, [stage.name for stage in stages if stage.enabled and stage.name not in cuts])
     _check_held(stage, [*cuts, *ended])
     added = tuple(
-        msgspec.structs.replace(it, instructions="\n".join(filter(None, (it.instructions, instructions))))
-        if it.name == stage
-        else it
-        for it in stages
+        msgspec.structs.replace(each, instructions="\n".join(filter(None, (each.instructions, instructions))))
+        if each.name == stage
+        else each
+        for each in stages
     )
 
     def told(charter: Charter) -> Charter:
@@ -76,11 +78,11 @@ async def branch_before_stage(parts: Parts, session: str, stage: str, instructio
 def _beginning(records: Sequence[Recorded], stage: str) -> int | None:
     """The first fact of a stage; where it was skipped, the person's answer that did so, for them to give anew."""
     answered = 0
-    for it in records:
-        if isinstance(it.event, GateAnswered):
-            answered = it.seq
-        if _belongs(it.event, stage):
-            return answered if _skipped(it.event) else it.seq
+    for fact in records:
+        if isinstance(fact.event, GateAnswered):
+            answered = fact.seq
+        if _belongs(fact.event, stage):
+            return answered if _skipped(fact.event) else fact.seq
     return None
 
 
@@ -92,10 +94,12 @@ class _Answered(NamedTuple):
 def _ended_before(records: Sequence[Recorded], waiting: Sequence[str]) -> dict[str, _Answered]:
     """The stage that would have come next, with the answer that ended the session before it."""
     between = {
-        it.event.gate.id for it in records if isinstance(it.event, GateOpened) and is_after_stage_gate(it.event.gate)
+        fact.event.gate.id
+        for fact in records
+        if isinstance(fact.event, GateOpened) and is_after_stage_gate(fact.event.gate)
     }
-    answers = [_Answered(it.seq, it.event) for it in records if isinstance(it.event, GateAnswered)]
-    last = next((it for it in reversed(answers) if it.event.gate in between), None)
+    answers = [_Answered(fact.seq, fact.event) for fact in records if isinstance(fact.event, GateAnswered)]
+    last = next((answer for answer in reversed(answers) if answer.event.gate in between), None)
     return {waiting[0]: last} if waiting and last and last.event.option in _ENDING else {}
 
 
@@ -120,11 +124,11 @@ async def _branched(
     session: str,
     records: Sequence[Recorded],
     cut: int,
-    changed: Callable[[Charter], Charter] = lambda it: it,
+    changed: Callable[[Charter], Charter] = lambda charter: charter,
     *more: Event,
 ) -> tuple[str, SessionOpened]:
     # Every fact is copied, so that the sequence numbers which turns refer to stay what they were.
-    opened, *kept = (it.event for it in records if it.seq < cut)
+    opened, *kept = (fact.event for fact in records if fact.seq < cut)
     assert isinstance(opened, SessionOpened)
     if find_charter_meeting(opened.charter).version != opened.charter.version:
         raise UsageError("The rules have changed since this was held, so it cannot go on from there.", "Open it anew.")
@@ -150,13 +154,17 @@ def find_requested_rollback(session: Session) -> tuple[str, str] | None:
     """Where a session that ended with `back` goes on, and what is to be different there."""
     if session.decision is None or session.decision.next_step != NextStep.BACK or not has_stages(session.charter):
         return None
-    said = [it.text for it in session.answers.values() if is_back_to_stage_answer(session.gates[it.gate], it.option)]
+    said = [
+        answer.text
+        for answer in session.answers.values()
+        if is_back_to_stage_answer(session.gates[answer.gate], answer.option)
+    ]
     return parse_rollback_words(said[-1]) if said else None
 
 
 def check_rollback_stage(session: Session, words: str) -> None:
     """Refuse to go back to where nothing was held."""
-    _check_held(parse_rollback_words(words)[0], [it.stage for it in list_stage_ends(session)])
+    _check_held(parse_rollback_words(words)[0], [end.stage for end in list_stage_ends(session)])
 
 
 def _check_held(stage: str, held: Sequence[str]) -> None:

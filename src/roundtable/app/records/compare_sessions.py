@@ -17,13 +17,13 @@ async def compare_two_sessions(parts: Parts, first: Session, second: Session) ->
     """What is the same in both, and what is not."""
     ours, theirs = await _drafted(parts, first), await _drafted(parts, second)
     ends = (*list_stage_ends(first), *list_stage_ends(second))
-    drafts = {it.draft: await DraftStore(parts.record).load(it.draft) for it in ends if it.draft}
+    drafts = {end.draft: await DraftStore(parts.record).load(end.draft) for end in ends if end.draft}
     return compare_sessions(first, second, (_standing(ours, theirs), _standing(theirs, ours)), drafts)
 
 
 async def _drafted(parts: Parts, session: Session) -> dict[str, DraftFile]:
     files = await DraftStore(parts.record).load_files(latest_stage_draft(list_stage_ends(session)))
-    return {it.path: it for it in files}
+    return {file.path: file for file in files}
 
 
 def _standing(own: Mapping[str, DraftFile], other: Mapping[str, DraftFile]) -> ProjectFiles:

@@ -47,7 +47,7 @@ async def render_session(
             return render_session_page(session, await _counted_again(session) if session.decision else None)
         case "jsonl":
             return render_facts_jsonl(
-                [it for it in records if record is None or getattr(it.event, "round", None) == record.name]
+                [fact for fact in records if record is None or getattr(fact.event, "round", None) == record.name]
             )
         case _:
             return render_transcript(session) if record is None else render_round_transcript(record)
@@ -60,7 +60,7 @@ async def render_stage_report(store: Store, session: Session, records: Sequence[
             "This session was not held in stages, and only such have a report.",
             "`roundtable export` with markdown or html writes any session.",
         )
-    made = {it.name: it.changes for it in await list_project_versions(store, session, records)}
+    made = {version.name: version.changes for version in await list_project_versions(store, session, records)}
     blocks = build_stage_report(session, records, made)
     return render_blocks_as_markdown(blocks) if form == "report-md" else render_blocks_as_html(session, blocks)
 
@@ -98,7 +98,7 @@ async def render_session_layout(
             if row.name == session.name and row.id != session.id:
                 facts = await parts.record.read(row.id)
                 kept.append((Session.fold(row.id, facts), facts))
-    kept.sort(key=lambda it: it[0].opened_at)
+    kept.sort(key=lambda session_records: session_records[0].opened_at)
     holders = [await parts.leases.holder(it.id) for it, _ in kept]
     return chosen.files(tuple(kept), next(filter(None, reversed(holders)), None))
 

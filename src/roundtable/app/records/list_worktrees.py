@@ -46,10 +46,10 @@ async def discard_unneeded_worktrees(
 ) -> tuple[list[ListedWorktree], list[ListedWorktree]]:
     """Take away those with which nothing is lost: which went, and which stay."""
     every = await list_worktrees(worktrees, leases)
-    gone = [it for it in every if not it.needed]
-    for it in gone:
-        await asyncio.to_thread(worktrees.discard, it.worktree.name)
-    return gone, [it for it in every if it.needed]
+    gone = [listed for listed in every if not listed.needed]
+    for listed in gone:
+        await asyncio.to_thread(worktrees.discard, listed.worktree.name)
+    return gone, [listed for listed in every if listed.needed]
 
 
 async def _needed(leases: Leases, worktree: Worktree, standing: WorktreeStatus) -> str:

@@ -124,7 +124,7 @@ class WorkspaceMemory:
         ]
         binding = _each_once((*(entry for entry in near if entry.kind in BINDING_KINDS), *every))
         wanted = _each_once((*same[:1], *binding[:LEAST_BINDING], *same, *near, *binding))
-        room = {it.id for it in _bounded(map(self._told, wanted))}
+        room = {entry.id for entry in _bounded(map(self._told, wanted))}
         told = [self._told(entry) for entry in _each_once((*same, *near, *binding)) if entry.id in room]
         return told, [self._told(entry) for entry in binding if entry.id not in room]
 
@@ -271,8 +271,8 @@ def _each_once(entries: Iterable[Entry]) -> list[Entry]:
 def _bounded(told: Iterable[RecalledEntry]) -> Iterator[RecalledEntry]:
     """As many as may be told, and no more bytes than that."""
     room = MOST_BYTES
-    for number, it in enumerate(told):
-        room -= sum(len(part.encode()) for part in (it.text, it.why, it.question))
+    for number, entry in enumerate(told):
+        room -= sum(len(part.encode()) for part in (entry.text, entry.why, entry.question))
         if number == MOST_RECALLED or room < 0:
             return
-        yield it
+        yield entry

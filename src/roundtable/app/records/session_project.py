@@ -49,10 +49,10 @@ async def list_project_versions(store: Store, session: Session, records: Sequenc
     for name, end, _ in list_stage_attempts(records):
         last = next((draft for stage, draft in reversed(after.items()) if stage != end.stage and draft), "")
         before = await _draft(drafts, last)
-        for it in list_stage_candidates(session, name):
-            wrote = StageEnd(end.id, end.stage, end.attempt, end.how, base=it.seat)
-            differs = list_stage_file_changes(before, await _draft(drafts, it.draft), wrote)
-            found.append(ProjectVersion(it.name, wrote, it.seat, it.draft, differs))
+        for candidate in list_stage_candidates(session, name):
+            wrote = StageEnd(end.id, end.stage, end.attempt, end.how, base=candidate.seat)
+            differs = list_stage_file_changes(before, await _draft(drafts, candidate.draft), wrote)
+            found.append(ProjectVersion(candidate.name, wrote, candidate.seat, candidate.draft, differs))
         after[end.stage] = end.draft
         differs = list_stage_file_changes(before, await _draft(drafts, end.draft), end) if end.draft else ()
         found.append(ProjectVersion(name, end, "", end.draft or last, differs))
@@ -61,14 +61,14 @@ async def list_project_versions(store: Store, session: Session, records: Sequenc
 
 async def read_project_file(store: Store, all: Sequence[ProjectVersion], path: str, name: str = "") -> bytes:
     """One file as it is in a version; in the last one that was put together, unless another is named."""
-    named = {it.name: it for it in all if it.draft}
-    last = [it for it in named if not named[it].seat]
+    named = {version.name: version for version in all if version.draft}
+    last = [version_name for version_name in named if not named[version_name].seat]
     if not last:
         raise no_project_error()
     version = named.get(name or last[-1])
     if version is None:
         raise NotFound(f"There is no version {sanitize_line(name, 80)}.", f"Choose one of {', '.join(named)}.")
-    files = {it.path: it.after for it in (await DraftStore(store).load(version.draft)).files if it.after}
+    files = {file.path: file.after for file in (await DraftStore(store).load(version.draft)).files if file.after}
     if path not in files:
         near = get_close_matches(path, files, 1) or sorted(files)[:5]
         raise NotFound(
@@ -81,7 +81,7 @@ async def hand_over_project(
     store: Store, session: Session, records: Sequence[Recorded], form: HandoverForm, into: Path
 ) -> ProjectDelivered:
     """Hand the project over as it stands now, at the person's own command."""
-    if not any(it.end.draft for it in final_stage_attempts(list_stage_attempts(records))):
+    if not any(attempt.end.draft for attempt in final_stage_attempts(list_stage_attempts(records))):
         raise no_project_error()
     return await ProjectDelivery(DraftStore(store)).hand_over(session, records, form, into)
 

@@ -66,7 +66,7 @@ async def _carried_out(parts: Parts) -> dict[str, Session]:
         if not meeting_writes_files(row.meeting) or row.forgotten_at:
             continue
         session = await parts.read_session(row.id)
-        if any(isinstance(it, ChangeApplied) for it in session.results.values()):
+        if any(isinstance(result, ChangeApplied) for result in session.results.values()):
             writer = found.setdefault(session_display_name(session), session)
             if of := str(session.charter.settings.get("of", "")):
                 found.setdefault(of, writer)

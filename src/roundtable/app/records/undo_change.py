@@ -32,9 +32,9 @@ async def record_undo(store: Store, journal: Journal, change: str, how: str, by:
 async def recover_interrupted_changes(store: Store, workspace: Path, journals: Path) -> tuple[str, ...]:
     """Have done with what was left half written in a workspace; what became of it, a sentence each."""
     found = await asyncio.to_thread(recover_open_journals, workspace, journals)
-    for undo_change in (it.undo for it in found if it.undo):
-        await record_undo(store, undo_change, undo_change.undoes, FINISHED_LATER)
-    return tuple(it.summary for it in found)
+    for undo in (journal.undo for journal in found if journal.undo):
+        await record_undo(store, undo, undo.undoes, FINISHED_LATER)
+    return tuple(journal.summary for journal in found)
 
 
 async def undo_change(parts: Parts, id: str = "", by: str = "") -> UndoResult:
@@ -59,4 +59,4 @@ async def list_undoable_changes(parts: Parts) -> list[UndoableChange]:
     """What can be undone here, newest first."""
     found = await asyncio.to_thread(list_undoable_journals, parts.workspace, parts.places.journals)
     rows = {row.id: row for row in await parts.index.sessions(parts.recorded_workspace, None)} if found else {}
-    return [UndoableChange(it, rows.get(it.session)) for it in found]
+    return [UndoableChange(journal, rows.get(journal.session)) for journal in found]

@@ -210,7 +210,7 @@ class WorkspaceFolder:
 
     async def _follow(self, news: Subscription, store: Store, state: Session) -> None:
         async for items in news.batches():
-            if any(isinstance(it, Recorded) and isinstance(it.event, MOVES_ON) for it in items):
+            if any(isinstance(item, Recorded) and isinstance(item.event, MOVES_ON) for item in items):
                 await self._try(store, state)
 
     async def _try(self, store: Store, state: Session, remembered: Remembered | None = None) -> None:

@@ -24,7 +24,7 @@ class OpenGate(msgspec.Struct, frozen=True):
 async def list_open_gates(parts: Parts, *, everywhere: bool = False, owner: str | None = None) -> list[OpenGate]:
     """Every gate that waits in this workspace, or in all of them; the newest session first."""
     waiting = await parts.index.open_gates(None if everywhere else parts.recorded_workspace, owner)
-    return [await _open_gate(parts, it) for it in waiting]
+    return [await _open_gate(parts, gate) for gate in waiting]
 
 
 async def _open_gate(parts: Parts, waiting: WaitingGate) -> OpenGate:

@@ -127,6 +127,6 @@ def test_the_readmes_exit_codes_are_those_of_the_command_line() -> None:
     codes = re.search(r"Exit codes: (.*?)\.", text)
     assert codes is not None
     numbers = [int(number) for number in re.findall(r"\b(\d+)\b", codes[1])]
-    held, usage, ours = SessionHeld.exit_code, UsageError.exit_code, RecordError.exit_code
-    assert numbers == [EXIT_OK, ours, usage, EXIT_NO_DECISION, EXIT_DEGRADED, held, EXIT_NO_QUORUM, EXIT_INTERRUPTED]
+    meeting, usage, ours = SessionHeld.exit_code, UsageError.exit_code, RecordError.exit_code
+    assert numbers == [EXIT_OK, ours, usage, EXIT_NO_DECISION, EXIT_DEGRADED, meeting, EXIT_NO_QUORUM, EXIT_INTERRUPTED]
     assert decision_exit_code(Decision(Outcome.TIE, ())) == EXIT_NO_DECISION

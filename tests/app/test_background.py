@@ -19,13 +19,18 @@ from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome
 from tests.app.test_desk import AGREE, agenda, seats, write_script
-from tests.stories.house import again, answer
+from tests.stories.session_harness import position_reply, reconsider_reply
 
 PATIENCE = 60.0
-SLOW: dict[str, Any] = {"defaults": {"latency": 1.0}, "turns": [{"text": answer("Use REST")}]}
+SLOW: dict[str, Any] = {"defaults": {"latency": 1.0}, "turns": [{"text": position_reply("Use REST")}]}
 SPLIT: dict[str, Any] = {
     "seats": {
-        name: {"turns": [{"round": "*1-blind", "text": answer(option)}, {"round": "*reconsider", "text": again(stand)}]}
+        name: {
+            "turns": [
+                {"round": "*1-blind", "text": position_reply(option)},
+                {"round": "*reconsider", "text": reconsider_reply(stand)},
+            ]
+        }
         for name, option, stand in (("claude", "REST", "A"), ("gpt", "GraphQL", "B"))
     }
 }

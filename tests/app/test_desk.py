@@ -19,7 +19,7 @@ from roundtable.core.reasons import Said
 from roundtable.core.values import Charter, Decision, Limits, Outcome, Seat
 from roundtable.engine.run import Engine, MeetingRules
 from roundtable.report.reasons import decision_sentence
-from tests.stories.house import DISPUTE, answer
+from tests.stories.session_harness import DISPUTE, position_reply
 
 NAMES = ("claude", "gpt", "gemini")
 
@@ -37,7 +37,7 @@ def agenda(**more: Any) -> Agenda:
     return Agenda("REST or GraphQL?", seats(), headless=True, **more)
 
 
-AGREE: dict[str, Any] = {"defaults": {"latency": 0.02, "rate": 200}, "turns": [{"text": answer("Use REST")}]}
+AGREE: dict[str, Any] = {"defaults": {"latency": 0.02, "rate": 200}, "turns": [{"text": position_reply("Use REST")}]}
 
 
 async def test_a_session_runs_from_question_to_decision(desk: Roundtable, workspace: Path) -> None:
@@ -238,7 +238,10 @@ async def test_a_child_meeting_that_cannot_run_is_a_fault(desk: Roundtable) -> N
 
 
 async def test_another_process_can_follow_a_running_session(places: Places, workspace: Path) -> None:
-    slow = {"defaults": {"latency": 0.05, "rate": 60}, "turns": [{"text": answer("Use REST", text="a word " * 30)}]}
+    slow = {
+        "defaults": {"latency": 0.05, "rate": 60},
+        "turns": [{"text": position_reply("Use REST", text="a word " * 30)}],
+    }
     write_script(workspace, slow)
     async with await Roundtable.open(workspace, places) as running, await Roundtable.open(workspace, places) as other:
         session = await running.meetings.open(agenda())
@@ -267,7 +270,9 @@ def test_sockets_of_homes_with_long_paths_share_one_folder(tmp_path: Path) -> No
 
 async def test_keys_never_reach_the_record(places: Places, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "not-a-known-shape-8472")
-    write_script(workspace, {"turns": [{"text": answer("Use REST", text="The key is not-a-known-shape-8472, sorry.")}]})
+    write_script(
+        workspace, {"turns": [{"text": position_reply("Use REST", text="The key is not-a-known-shape-8472, sorry.")}]}
+    )
     async with await Roundtable.open(workspace, places) as desk:
         session = await desk.meetings.open(agenda())
         decision = await desk.meetings.run(session)

@@ -20,9 +20,9 @@ from roundtable.core.ledger import EntryKind
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, Limits, Seat
 from roundtable.report.workspace_folder import GENERATED_FILE_MARK, render_session_files
-from tests.stories.house import answer
+from tests.stories.session_harness import position_reply
 
-QUICK: dict[str, Any] = {"turns": [{"round": "*", "text": answer("REST", text="Plain HTTP is enough.")}] * 2}
+QUICK: dict[str, Any] = {"turns": [{"round": "*", "text": position_reply("REST", text="Plain HTTP is enough.")}] * 2}
 WRITES_TOO_MUCH = """
 import pathlib, resource, signal, sys
 from roundtable.app.records.workspace_files import RootedFolder

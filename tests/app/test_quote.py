@@ -19,7 +19,7 @@ from roundtable.report.costs import summarize_costs
 from roundtable.report.reasons import notice_sentences
 from roundtable.voices.fault_server import FaultServer
 from tests.app.test_desk import AGREE, agenda, write_script
-from tests.stories.house import DISPUTE, again, answer, ratings, seat_script
+from tests.stories.session_harness import DISPUTE, council_turns, position_reply, ratings_reply, reconsider_reply
 
 NAMES = ("claude", "gpt", "gemini")
 PAID = "lab:claude-haiku-4-5"
@@ -33,7 +33,7 @@ def paid(*chain: str, **more: Any) -> Agenda:
 
 @pytest.fixture
 async def server() -> AsyncIterator[FaultServer]:
-    async with FaultServer(text=answer("Use REST")) as server:
+    async with FaultServer(text=position_reply("Use REST")) as server:
         yield server
 
 
@@ -85,9 +85,11 @@ async def test_a_session_with_a_full_debate_stays_within_its_quote(desk: Roundta
 
 async def test_the_quoted_prompts_grow_as_they_do_in_the_meeting(desk: Roundtable, workspace: Path) -> None:
     essay = "An answer is usually longer than a few words, and everybody reads it again in the next round. " * 12
-    opposed = ratings(A="opposed", B="opposed", C="opposed")
+    opposed = ratings_reply(A="opposed", B="opposed", C="opposed")
     talk = {
-        name: seat_script(answer(f"Use {name}", text=essay), opposed, again("new", position=name, text=essay))
+        name: council_turns(
+            position_reply(f"Use {name}", text=essay), opposed, reconsider_reply("new", position=name, text=essay)
+        )
         for name in NAMES
     }
     write_script(workspace, {"seats": talk})
@@ -198,7 +200,7 @@ async def test_the_quote_includes_thinking_tokens(lab: Roundtable, server: Fault
 async def test_a_money_budget_stops_a_meeting_after_the_round_that_exceeded_it(
     lab: Roundtable, workspace: Path
 ) -> None:
-    write_script(workspace, {"turns": [{"text": answer("Use GraphQL")}]})
+    write_script(workspace, {"turns": [{"text": position_reply("Use GraphQL")}]})
     seats = (Seat("claude", (PAID,)), Seat("gpt", ("script:table.json",)))
     limits = Limits(retries=0, budget_usd=0.000001)
     session = await lab.meetings.open(Agenda("REST or GraphQL?", seats, limits=limits, headless=True))

@@ -55,8 +55,8 @@ def test_the_seven_stages_have_their_order_roles_and_budgets(desk: Roundtable) -
         ("no-docker", ["requirements", "architecture", "development", "code-review", "qa"]),
     ],
 )
-def test_shorter_stage_lists_are_shipped(desk: Roundtable, way: str, held: list[str]) -> None:
-    assert names(desk.meetings.find_stages(way)) == held
+def test_shorter_stage_lists_are_shipped(desk: Roundtable, way: str, meeting: list[str]) -> None:
+    assert names(desk.meetings.find_stages(way)) == meeting
 
 
 @pytest.mark.feature("S0.145")

@@ -30,8 +30,8 @@ def said(seat: str, *issues: Issue, round: str = "review/1-chunk") -> Move:
 
 def found(*proofs: Proof) -> tuple[WeighedFinding, ...]:
     """F1 is lost data, F2 the open door, F3 the slow request."""
-    held = Round("review/1-chunk", ("claude", "gpt"), (said("claude", LOST, OPEN), said("gpt", SLOW, LOST)))
-    return weigh_findings_by_proof(pool_findings(held), (ClaimsProven(proofs),) if proofs else ())
+    meeting = Round("review/1-chunk", ("claude", "gpt"), (said("claude", LOST, OPEN), said("gpt", SLOW, LOST)))
+    return weigh_findings_by_proof(pool_findings(meeting), (ClaimsProven(proofs),) if proofs else ())
 
 
 def weights(ruling: Findings, *proofs: Proof) -> list[FindingWeight]:

@@ -11,25 +11,27 @@ import pytest
 from roundtable.core.session import Session
 from roundtable.report.agreement_map import render_agreement_map
 from roundtable.report.html import render_session_page
-from tests.stories.house import House, again, answer, seat_script
+from tests.stories.session_harness import SessionHarness, council_turns, position_reply, reconsider_reply
 
 HOSTILE = 'gpt"><script>alert(1)</script>'
 TABLE = {
     "seats": {
-        "claude": seat_script(answer("REST"), reconsider=again("A")),
-        HOSTILE: seat_script(answer("GraphQL"), reconsider=again("A")),
-        "gemini": seat_script(answer("GraphQL"), reconsider=again("A", error="The client is a browser after all")),
-        "grok": seat_script(answer("GraphQL"), reconsider=again("B")),
+        "claude": council_turns(position_reply("REST"), reconsider=reconsider_reply("A")),
+        HOSTILE: council_turns(position_reply("GraphQL"), reconsider=reconsider_reply("A")),
+        "gemini": council_turns(
+            position_reply("GraphQL"), reconsider=reconsider_reply("A", error="The client is a browser after all")
+        ),
+        "grok": council_turns(position_reply("GraphQL"), reconsider=reconsider_reply("B")),
         "llama": {"turns": [{"fault": "quota", "message": "No credit."}]},
     }
 }
 
 
 async def held() -> Session:
-    house = House(TABLE)
-    await house.open(seats=tuple(TABLE["seats"]), options=("REST", "GraphQL"))
-    await house.run()
-    return await house.session()
+    harness = SessionHarness(TABLE)
+    await harness.open(seats=tuple(TABLE["seats"]), options=("REST", "GraphQL"))
+    await harness.run()
+    return await harness.session()
 
 
 def drawn(session: Session) -> ElementTree.Element:
@@ -57,10 +59,12 @@ async def test_the_map_shows_every_seat_with_its_camp_and_how_it_moved() -> None
 @pytest.mark.parametrize("seats", [1, 2, 3, 5, 12, 20])
 async def test_seats_and_names_on_the_map_never_overlap(seats: int) -> None:
     names = [f"a-seat-called-{number}" for number in range(seats)]
-    house = House({"seats": {name: seat_script(answer("REST"), reconsider=again("A")) for name in names}})
-    await house.open(seats=names, options=("REST", "GraphQL"))
-    await house.run()
-    drawing = drawn(await house.session())
+    harness = SessionHarness(
+        {"seats": {name: council_turns(position_reply("REST"), reconsider=reconsider_reply("A")) for name in names}}
+    )
+    await harness.open(seats=names, options=("REST", "GraphQL"))
+    await harness.run()
+    drawing = drawn(await harness.session())
     boxes = [_box(element) for element in [*drawing.findall("circle[@cx]"), *drawing.findall("text")[1::2]]]
     assert len(boxes) == 2 * seats
     for (left, top, right, bottom), (left2, top2, right2, bottom2) in combinations(boxes, 2):
@@ -105,6 +109,6 @@ async def test_seat_names_are_escaped_on_the_map() -> None:
 
 
 async def test_there_is_no_map_before_anybody_has_spoken() -> None:
-    house = House(TABLE)
-    await house.open()
-    assert list(render_agreement_map(await house.session())) == []
+    harness = SessionHarness(TABLE)
+    await harness.open()
+    assert list(render_agreement_map(await harness.session())) == []

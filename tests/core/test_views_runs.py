@@ -17,7 +17,7 @@ from roundtable.report.second_opinion_run import (
     second_opinion_session_key,
     summarize_second_opinion_run,
 )
-from tests.stories.house import House, again
+from tests.stories.session_harness import SessionHarness, reconsider_reply
 
 PAIR = ("claude", "opencode")
 
@@ -30,20 +30,25 @@ def seat(what: str, stance: str, then: str) -> dict[str, Any]:
     return {"turns": [{"round": "*1-opinions", "text": opinion(what, stance)}, {"round": "*3-follow-up", "text": then}]}
 
 
-SPLIT = {"seats": {"claude": seat("Split it", "yes", again("B")), "opencode": seat("Never split it", "no", again("A"))}}
+SPLIT = {
+    "seats": {
+        "claude": seat("Split it", "yes", reconsider_reply("B")),
+        "opencode": seat("Never split it", "no", reconsider_reply("A")),
+    }
+}
 
 
-async def held(*, follow_up: bool, script: dict[str, Any] = SPLIT) -> tuple[House, Session]:
-    house = House(script, meeting="second-opinion")
-    await house.open(seats=PAIR, settings={"follow_up": follow_up}, name="rollout", workspace="/w")
-    await house.run()
-    return house, await house.session()
+async def held(*, follow_up: bool, script: dict[str, Any] = SPLIT) -> tuple[SessionHarness, Session]:
+    harness = SessionHarness(script, meeting="second-opinion")
+    await harness.open(seats=PAIR, settings={"follow_up": follow_up}, name="rollout", workspace="/w")
+    await harness.run()
+    return harness, await harness.session()
 
 
 @pytest.mark.feature("S2.31")
 async def test_a_run_id_is_its_start_to_the_microsecond() -> None:
-    house, session = await held(follow_up=False)
-    began = next(record.at for record in await house.records() if record.event.__class__.__name__ == "RunStarted")
+    harness, session = await held(follow_up=False)
+    began = next(record.at for record in await harness.records() if record.event.__class__.__name__ == "RunStarted")
     assert second_opinion_run_id(session) == "run-" + began.replace("-", "").replace(":", "").replace(".", "")
     assert len(second_opinion_run_id(session)) == len("run-20260328T120000000000Z")
     assert parse_run_id_time(second_opinion_run_id(session)) == began
@@ -105,8 +110,8 @@ async def test_the_markdown_file_contains_the_same_as_the_json_file() -> None:
 
 @pytest.mark.feature("S2.47", "S2.48", "S2.49")
 async def test_session_files_are_stored_under_their_key_and_locked_only_while_held() -> None:
-    house, session = await held(follow_up=False)
-    records = await house.records()
+    harness, session = await held(follow_up=False)
+    records = await harness.records()
     key, run = second_opinion_session_key(session), second_opinion_run_id(session)
     files = render_run_files([(session, records)], None)
     assert sorted(files) == [
@@ -124,8 +129,8 @@ async def test_session_files_are_stored_under_their_key_and_locked_only_while_he
 async def test_the_session_key_depends_on_the_workspace_and_the_name() -> None:
     keys: set[str] = set()
     for workspace, name in (("/w", "rollout"), ("/v", "rollout"), ("/w", "other"), ("/w", "日本")):
-        house = House(SPLIT, meeting="second-opinion")
-        await house.open(seats=PAIR, name=name, workspace=workspace)
-        keys.add(second_opinion_session_key(await house.session()))
+        harness = SessionHarness(SPLIT, meeting="second-opinion")
+        await harness.open(seats=PAIR, name=name, workspace=workspace)
+        keys.add(second_opinion_session_key(await harness.session()))
     assert len(keys) == 4
     assert all("/" not in key and key.isascii() for key in keys)

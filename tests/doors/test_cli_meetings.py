@@ -193,13 +193,13 @@ EVERY_MEETING = (
 
 
 def test_every_option_and_every_gate_of_a_command_stands_in_its_help() -> None:
-    held = {"ask": "second-opinion"} | {name: name for name in MEETINGS}
+    meeting = {"ask": "second-opinion"} | {name: name for name in MEETINGS}
     for name, command in every_command():
         told = " ".join(command.get_help(click.Context(command, info_name=name)).split())
         options = [it for it in command.params if isinstance(it, click.Option) and it.name != EVERYWHERE]
         assert [it.name for it in options if it.opts[0] not in told] == [], name
-        if name in held and any(it.name == "answers" for it in command.params):
-            gates = (*MEETINGS[held[name]].gates, decrees.DECREE_GATE)
+        if name in meeting and any(it.name == "answers" for it in command.params):
+            gates = (*MEETINGS[meeting[name]].gates, decrees.DECREE_GATE)
             answerable = f"Answer a gate in advance: {', '.join(gates)}."
             assert answerable.replace(" ", "") in told.replace(" ", ""), name
 

@@ -18,15 +18,17 @@ from roundtable.core.values import Limits, Seat
 from roundtable.doors.cli.main import cli as front_door
 from tests.doors.command_line import Cli
 from tests.doors.scripted_seats import HANGING_SEAT, council_seat
-from tests.stories.house import answer
-from tests.stories.test_code_red import diagnosis, doctor
+from tests.stories.session_harness import position_reply
+from tests.stories.test_code_red import diagnosis_reply, doctor_turns
 
 QUESTION = "REST or GraphQL for the public API?"
 OPTIONS = ("--option", "REST", "--option", "GraphQL")
 FORETOLD = '{"stand": "B", "prediction": "By May three clients ask for batching.", "confidence": 6}'
 SPLIT: dict[str, Any] = {
     "claude": council_seat("REST", "A"),
-    "gpt": {"turns": [{"round": "*1-blind", "text": answer("GraphQL")}, {"round": "*reconsider", "text": FORETOLD}]},
+    "gpt": {
+        "turns": [{"round": "*1-blind", "text": position_reply("GraphQL")}, {"round": "*reconsider", "text": FORETOLD}]
+    },
     "gemini": council_seat("REST", "A"),
 }
 """A table that outvotes gpt, which says what will come of it."""
@@ -62,7 +64,7 @@ def talk(script: dict[str, Any], seats: tuple[str, ...] = ("claude", "gpt", "gem
 
 def decide(question: str, position: str, *more: str) -> str:
     """A council on which all agree; the id of its decision."""
-    seats = talk({"turns": [{"text": answer(position)}]})
+    seats = talk({"turns": [{"text": position_reply(position)}]})
     run("discuss", question, *seats, "--headless", "--json", *more)
     return f"D-{newest()[-6:]}"
 
@@ -125,7 +127,7 @@ def test_the_workspaces_chronicle_file_is_a_living_summary_of_all_decisions() ->
 def test_a_meeting_says_what_its_seats_were_told_and_shown_live_and_wherever_it_is_read(cli: Cli) -> None:
     rest = decide(QUESTION, "Use REST")
     Path("api.md").write_text("Ten clients.")
-    seats = talk({"turns": [{"text": answer("Use REST")}]})
+    seats = talk({"turns": [{"text": position_reply("Use REST")}]})
     told, shown = f"From earlier meetings (1): {rest} (decision)", "Files and texts (1): api.md"
     live = cli.run("discuss", QUESTION, *seats, "--headless", "--file", "api.md")
     assert {told, shown} <= set(live.stdout.splitlines())
@@ -178,7 +180,7 @@ def test_a_decree_stops_a_table_until_it_is_lifted_or_allowed() -> None:
 @pytest.mark.usefixtures("cli")
 def test_every_code_red_gets_a_number_in_the_error_log_and_keeps_it() -> None:
     assert "No errors have been diagnosed" in run("errors").stderr
-    sure = doctor(diagnosis("stale-auth-token", 9, "The token is never refreshed."))
+    sure = doctor_turns(diagnosis_reply("stale-auth-token", 9, "The token is never refreshed."))
     seats = talk({"seats": {"ann": sure, "bob": sure}}, ("ann", "bob"))
     for symptom, choice in (("login crashes", "log"), ("logout crashes", "fix")):
         run("code-red", symptom, *seats, "--headless", "--answer", f"outcome={choice}", "--json")
@@ -316,20 +318,20 @@ def test_gc_clears_what_is_old_and_neither_run_nor_waiting_and_remembers_its_dec
         "discuss", "Which?", *cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS, "--json"
     ) as running:
         running.until("move.made")
-        held = running.lines[0]["session"]
-        for session in (old, waiting, held):
+        meeting = running.lines[0]["session"]
+        for session in (old, waiting, meeting):
             make_old(session)
         assert said("gc", "--max-age-days", "30", "--dry-run")["sessions"][0]["id"] == old
         slugs = {it["id"]: it["slug"] for it in said("list")["sessions"]}
         assert len(slugs) == 4
         told = run("gc", "--max-age-days", "30", "--dry-run")
         assert told.stdout == f"{slugs[old]}\n"
-        assert f"{slugs[held]} is kept: somebody runs it." in told.stderr
+        assert f"{slugs[meeting]} is kept: somebody runs it." in told.stderr
         done = said("gc", "--max-age-days", "30")
         assert [it["id"] for it in done["sessions"]] == [old]
-        assert done["kept"] == {waiting: "it waits for your answer at the gate choose", held: "somebody runs it"}
+        assert done["kept"] == {waiting: "it waits for your answer at the gate choose", meeting: "somebody runs it"}
         assert done["freed_bytes"] > 1000
-    assert {it["id"] for it in said("list")["sessions"]} == {young, waiting, held}
+    assert {it["id"] for it in said("list")["sessions"]} == {young, waiting, meeting}
     run("show", old, code=2)
     assert "Spaces" in run("show", young).stdout, "what it shares with others is still there"
     assert decision in run("chronicle", "graphql").stdout

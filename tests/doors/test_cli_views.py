@@ -23,15 +23,15 @@ from roundtable.core.values import Gate, Limits, Seat
 from roundtable.doors.cli.main import cli
 from roundtable.doors.cli.models import print_progress_tenths
 from roundtable.store.leases import current_lease_holder
-from tests.stories.house import answer
+from tests.stories.session_harness import position_reply
 
 SLUG = "rest-or-graphql"
 TALK: dict[str, Any] = {
     "seats": {
-        "gpt": {"turns": [{"text": answer("Use REST", text="\x1b[31m# Mine\n<b>bold</b>")}]},
+        "gpt": {"turns": [{"text": position_reply("Use REST", text="\x1b[31m# Mine\n<b>bold</b>")}]},
         "gemini": {"turns": [{"fault": "quota", "message": "No credit."}]},
     },
-    "turns": [{"text": answer("Use REST")}],
+    "turns": [{"text": position_reply("Use REST")}],
 }
 
 

@@ -22,8 +22,8 @@ from roundtable.app.desk import Agenda, Places, Roundtable, Setup
 from tests.app.test_background import let_go, pid_of
 from tests.doors.command_line import PATIENCE, ROUNDTABLE, Cli
 from tests.doors.scripted_seats import council_seat, second_answer
-from tests.stories.test_second_opinion import FIRST, FOLLOW_UP, opinion
-from tests.stories.test_second_opinion import seat as opinion_seat
+from tests.stories.test_second_opinion import FIRST, FOLLOW_UP, opinion_reply
+from tests.stories.test_second_opinion import opinion_turns as opinion_seat
 
 FAILS: dict[str, Any] = {"turns": [{"fault": "unauthorized", "message": "No such key"}]}
 CHOICE: dict[str, Any] = {"question": "Which one?", "options": ["REST", "GraphQL"]}
@@ -309,8 +309,8 @@ async def test_what_was_decided_and_what_was_rejected_can_be_looked_up(cli: Cli)
 async def test_a_second_opinion_is_quoted_and_asks_again_only_if_told_to(cli: Cli) -> None:
     seated(
         cli,
-        a=opinion_seat(opinion("Definitely split it", "yes"), follow_up=second_answer("A")),
-        b=opinion_seat(opinion("Never split it", "no"), follow_up=second_answer("B")),
+        a=opinion_seat(opinion_reply("Definitely split it", "yes"), follow_up=second_answer("A")),
+        b=opinion_seat(opinion_reply("Never split it", "no"), follow_up=second_answer("B")),
     )
     async with over_stdio(cli) as client:
         once = await called(client, "ask_second_opinion", question="Shall we split the repository?", wait_seconds=30)
@@ -353,9 +353,9 @@ async def test_nothing_is_spent_that_nobody_allowed(cli: Cli) -> None:
 async def test_a_budget_said_here_never_exceeds_the_persons_own(cli: Cli) -> None:
     seated(cli, "[limits]\nbudget_usd = 1.0\n", a=council_seat("REST"), b=council_seat("REST"))
     async with over_stdio(cli) as client:
-        for said, held in ((5.0, 1.0), (0.5, 0.5)):
+        for said, meeting in ((5.0, 1.0), (0.5, 0.5)):
             session = (await called(client, "start_meeting", **CHOICE, budget_usd=said))["session"]
-            assert stands(cli, session)["limits"]["budget_usd"] == held
+            assert stands(cli, session)["limits"]["budget_usd"] == meeting
 
 
 async def test_a_budget_that_bounds_nothing_is_refused(cli: Cli) -> None:
@@ -369,8 +369,8 @@ async def test_a_budget_that_bounds_nothing_is_refused(cli: Cli) -> None:
 async def test_a_preset_keeps_its_limits_and_its_seats(cli: Cli) -> None:
     seated(cli, a=council_seat("REST"), b=council_seat("REST"))
     async with over_stdio(cli) as client:
-        held = await called(client, "start_meeting", question="Why?", meeting="agent-discord", headless=True)
-        assert stands(cli, held["session"])["limits"]["seat_timeout"] == 60
+        meeting = await called(client, "start_meeting", question="Why?", meeting="agent-discord", headless=True)
+        assert stands(cli, meeting["session"])["limits"]["seat_timeout"] == 60
         (cli.home / "config.toml").write_text("[limits]\nseat_timeout = 7\n")
         told = await refused(client, "start_meeting", question="Why?", meeting="agent-discord", seats=["z"])
         assert "Choose from: claude, gemini, gpt, grok." in told
@@ -379,8 +379,8 @@ async def test_a_preset_keeps_its_limits_and_its_seats(cli: Cli) -> None:
 async def test_a_long_question_is_not_told_again_with_every_answer(cli: Cli) -> None:
     seated(cli, a=council_seat("REST"), b=council_seat("REST"))
     async with over_stdio(cli) as client:
-        held = await called(client, "start_meeting", question="Why? " * 40_000)
-        for told in (held, await until_it_ends(client, held["session"])):
+        meeting = await called(client, "start_meeting", question="Why? " * 40_000)
+        for told in (meeting, await until_it_ends(client, meeting["session"])):
             assert told["question"].startswith("Why? Why?")
             assert len(json.dumps(told)) < 20_000
         (listed,) = (await called(client, "list_meetings"))["meetings"]

@@ -17,9 +17,9 @@ from roundtable.core.text.quotation import quote_markdown
 from tests.doors.command_line import Cli
 from tests.doors.scripted_seats import council_seat, hold_meeting
 from tests.repository import git, sandbox
+from tests.stories.test_sdlc_files import ACCOUNTS, MERGED_ACCOUNTS
 from tests.stories.test_sdlc_results import AGREED, IDEA, STAGES, seats
-from tests.stories.test_sdlc_stages import settings
-from tests.stories.test_sdlc_writing import ACCOUNTS, DIRECTED
+from tests.stories.test_sdlc_stages import stage_settings
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     """Somebody for whom three stages were held, after which nothing was written."""
     asyncio.run(sandbox())
     cli = Cli(tmp_path_factory.mktemp("person"))
-    told = settings(*STAGES)
+    told = stage_settings(*STAGES)
     agenda = Agenda(IDEA, meeting="sdlc", settings=dict(told), answers={"stages": "continue"}, seed=7)
     hold_meeting(cli, agenda, **{name: {"turns": turns} for name, turns in seats().items()})
     return cli
@@ -46,7 +46,7 @@ def test_every_version_of_every_file_is_listed_with_who_contributed_what(cli: Cl
 
 
 def test_any_version_of_a_file_can_be_seen(cli: Cli) -> None:
-    assert cli.run("project", "--file", "accounts.py").stdout == DIRECTED
+    assert cli.run("project", "--file", "accounts.py").stdout == MERGED_ACCOUNTS
     named = ("--file", "accounts.py", "--stage", "development/gemini")
     assert cli.run("project", *named).stdout == ACCOUNTS["gemini"]
     nowhere = cli.run("project", "--file", "account.py", code=2)
@@ -62,7 +62,7 @@ def test_the_project_can_be_had_as_a_folder_and_as_a_zip_and_nothing_is_written_
         f"{cli.work.parent}/{folder.name}-2\n"
     )
     assert cli.run("project", "last", "--to", str(folder)).stdout == f"{folder}\n"
-    assert (folder / "accounts.py").read_text() == DIRECTED
+    assert (folder / "accounts.py").read_text() == MERGED_ACCOUNTS
     (folder / "accounts.py").write_text("mine")
     refused = cli.run("project", "last", "--to", str(folder), code=2)
     assert "exists already and is not overwritten." in refused.stderr
@@ -124,7 +124,9 @@ def test_who_has_something_carried_out_means_what_was_decided_and_not_a_new_proj
     other = Cli(tmp_path)
     asked = Agenda("REST or GraphQL?", options=("REST", "GraphQL"))
     slug = hold_meeting(other, asked, claude=council_seat("REST", "A"), gpt=council_seat("REST", "A"))
-    agenda = Agenda(IDEA, meeting="sdlc", settings=dict(settings(*STAGES)), answers={"stages": "continue"}, seed=7)
+    agenda = Agenda(
+        IDEA, meeting="sdlc", settings=dict(stage_settings(*STAGES)), answers={"stages": "continue"}, seed=7
+    )
     hold_meeting(other, agenda, **{name: {"turns": turns} for name, turns in seats().items()})
 
     async def meant() -> str:

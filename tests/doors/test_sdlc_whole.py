@@ -21,7 +21,15 @@ from tests.doors.coding_seats import read_record
 from tests.doors.command_line import PATIENCE, Cli
 from tests.repository import git, sandbox
 from tests.servers.judge_server import JudgeServer, judge_server
-from tests.stories.todo_api import AGAIN, IDEA, SEATS, STAGES, project, ruling, table
+from tests.stories.todo_api_seats import (
+    IDEA,
+    REWORK_REQUEST,
+    SEATS,
+    STAGES,
+    expected_project,
+    judge_reply,
+    write_config,
+)
 
 GATES = {
     "after-requirements": "continue",
@@ -64,7 +72,7 @@ def person(folder: Path, judges: str) -> Cli:
     (folder / "scratch").mkdir()
     cli.env["TMPDIR"] = str(folder / "scratch")
     cli.home.mkdir()
-    (cli.home / "config.toml").write_text(table(cli.home, judges))
+    (cli.home / "config.toml").write_text(write_config(cli.home, judges))
     return cli
 
 
@@ -78,7 +86,7 @@ def around(cli: Cli) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def court() -> Generator[JudgeServer]:
-    with judge_server(ruling) as judges:
+    with judge_server(judge_reply) as judges:
         yield judges
 
 
@@ -153,13 +161,13 @@ def test_the_program_fails_on_the_planted_fault_is_mended_and_runs(told: Told) -
 def test_the_project_is_what_the_judges_ruled_byte_for_byte_and_a_commit_for_each_stage(told: Told) -> None:
     folder = told.cli.work / FOLDER
     files = {it.name: it.read_text() for it in folder.iterdir() if it.is_file()}
-    assert files == project()
+    assert files == expected_project()
     subjects = git(folder, "log", "--reverse", "--format=%s").splitlines()
     assert subjects == [f"D{number} {stage}" for number, stage in enumerate(STAGES, 1)]
     for number, stage in enumerate(STAGES, 1):
         commit = f"HEAD~{len(STAGES) - number}"
         names = [it for it in git(folder, "ls-tree", "--name-only", commit).splitlines() if it != "docs"]
-        assert {it: git(folder, "show", f"{commit}:{it}") for it in names} == project(stage)
+        assert {it: git(folder, "show", f"{commit}:{it}") for it in names} == expected_project(stage)
     assert git(folder, "status", "--porcelain") == ""
 
 
@@ -191,7 +199,7 @@ class Both(NamedTuple):
 def both(told: Told, court: JudgeServer) -> Both:
     """The same project once more from its second stage on, with one instruction changed."""
     cli, before = told.cli, len(court.asked)
-    cli.run("rollback", told.facts[0]["session"], "architecture", "--instruct", AGAIN)
+    cli.run("rollback", told.facts[0]["session"], "architecture", "--instruct", REWORK_REQUEST)
     settled = {"after-requirements", "architecture-dispute"}
     gates = {gate: option for gate, option in GATES.items() if gate not in settled} | {"deliver": "later"}
     shown = held(cli, gates, "resume", "last")
@@ -204,7 +212,7 @@ def test_going_back_to_the_second_stage_asks_it_and_the_later_ones_again_and_nob
     asked = {it["round"].partition("/")[0] for it in again if it["kind"] == "turn.asked"}
     done = {it["step"].partition("/")[0] for it in again if it["kind"] == "effect.started"}
     assert asked | done == set(STAGES[1:])
-    told = [AGAIN in it for it in both.second.rulings]
+    told = [REWORK_REQUEST in it for it in both.second.rulings]
     assert told == [True, *[False] * 5], "one ruling for each of these stages: the person settled what was open"
 
 
@@ -217,7 +225,7 @@ def test_both_lines_share_what_was_before_and_the_old_one_can_still_be_read(both
     (kept, decided, *_), (same, agreed, *_) = ends
     assert kept == same
     assert (decided["how"], agreed["how"]) == ("chosen", "agreed")
-    assert AGAIN not in json.dumps(both.first.facts)
+    assert REWORK_REQUEST not in json.dumps(both.first.facts)
 
 
 def test_both_lines_can_be_compared_stage_by_stage(both: Both) -> None:

@@ -18,13 +18,13 @@ from roundtable.core.values import Decision, Expect, Outcome, Prompt, Request, T
 from roundtable.engine.prompts import anonymous_label, fence_untrusted_text, shuffle_by_seed
 from roundtable.engine.run import MeetingRules
 from roundtable.meetings import MEETINGS
-from tests.stories.house import House
+from tests.stories.session_harness import SessionHarness
 
 SEATS = ("claude", "gpt", "gemini", "grok")
 SAID = {seat: f"This is what {index} thinks." for index, seat in enumerate(SEATS)}
 
 
-def talk(first: Turns, second: Turns) -> MeetingRules:
+def hold_round(first: Turns, second: Turns) -> MeetingRules:
     async def hold(table: Table) -> Decision:
         await table.ask("talk/1", Prompt("blind"), turns=first)
         await table.ask("talk/2", Prompt("blind", lists={"choice": ("one", "two", "three", "four")}), turns=second)
@@ -35,38 +35,40 @@ def talk(first: Turns, second: Turns) -> MeetingRules:
 
 async def second_round(first: Turns, second: Turns) -> dict[str, Request]:
     turns = [{"seat": seat, "round": "*", "text": said} for seat, said in SAID.items()]
-    house = House({"turns": turns})
-    house.meeting = talk(first, second)
-    await house.open(seats=SEATS)
-    await house.run()
-    return {call.seat: call for call in house.voices.calls if call.call.startswith("talk/2")}
+    harness = SessionHarness({"turns": turns})
+    harness.meeting = hold_round(first, second)
+    await harness.open(seats=SEATS)
+    await harness.run()
+    return {call.seat: call for call in harness.voices.calls if call.call.startswith("talk/2")}
 
 
-def newest(request: Request) -> str:
+def last_message(request: Request) -> str:
     return request.messages[-1].text
 
 
 async def test_replies_of_other_seats_are_unsigned_unless_the_meeting_signs_them() -> None:
     unsigned = await second_round(Turns(), Turns(visibility="previous_rounds"))
     for reader, request in unsigned.items():
-        heard = newest(request)
+        heard = last_message(request)
         assert all(said in heard for seat, said in SAID.items() if seat != reader)
         assert SAID[reader] not in heard, "its own words are in its own history, not among the peers"
         assert request.messages[-2].text == SAID[reader]
         assert not any(f'from="{seat}"' in heard for seat in SEATS)
     signed = await second_round(Turns(), Turns(visibility="previous_rounds", signed=True))
-    assert 'from="gpt"' in newest(signed["claude"])
+    assert 'from="gpt"' in last_message(signed["claude"])
 
 
 async def test_each_seat_reads_the_other_seats_in_a_different_order() -> None:
     requests = await second_round(Turns(), Turns(visibility="previous_rounds"))
     orders = {
-        tuple(sorted((seat for seat in SEATS if seat != reader), key=lambda seat: newest(request).index(SAID[seat])))
+        tuple(
+            sorted((seat for seat in SEATS if seat != reader), key=lambda seat: last_message(request).index(SAID[seat]))
+        )
         for reader, request in requests.items()
     }
     assert any(order != tuple(sorted(order, key=SEATS.index)) for order in orders)
     lists = {
-        tuple(line for line in newest(request).splitlines() if line in ("one", "two", "three", "four"))
+        tuple(line for line in last_message(request).splitlines() if line in ("one", "two", "three", "four"))
         for request in requests.values()
     }
     assert len(lists) > 1
@@ -84,12 +86,12 @@ async def test_a_round_without_visibility_shows_no_replies_of_other_seats() -> N
 
 async def test_secret_ballots_are_never_shown_to_other_seats() -> None:
     requests = await second_round(Turns(secret=True), Turns(visibility="previous_rounds"))
-    assert not any(said in newest(request) for request in requests.values() for said in SAID.values())
+    assert not any(said in last_message(request) for request in requests.values() for said in SAID.values())
 
 
 async def test_in_a_sequential_round_each_seat_sees_the_seats_that_spoke_before_it() -> None:
     requests = await second_round(Turns(), Turns(visibility="same_round", concurrency="sequential"))
-    counts = [sum(newest(requests[seat]).count(said) for said in SAID.values()) for seat in SEATS]
+    counts = [sum(last_message(requests[seat]).count(said) for said in SAID.values()) for seat in SEATS]
     assert counts == [3, 4, 5, 6]
 
 
@@ -97,20 +99,20 @@ async def test_replies_of_a_sequential_round_without_visibility_appear_in_the_ne
     sequential = Turns(visibility="previous_rounds", concurrency="sequential")
     requests = await second_round(sequential, sequential)
     for reader in SEATS:
-        heard = newest(requests[reader])
+        heard = last_message(requests[reader])
         assert all(said in heard for seat, said in SAID.items() if seat != reader)
 
 
 async def test_a_voice_with_schema_support_is_asked_for_json_and_shown_to_others_as_prose() -> None:
     reply = '{"answer": "Plain\\nprose", "position": "Use REST", "confidence": 8}'
-    house = House({"structured": True, "turns": [{"text": reply}]})
-    await house.open()
-    decision = await house.run()
-    call = house.voices.calls[0]
+    harness = SessionHarness({"structured": True, "turns": [{"text": reply}]})
+    await harness.open()
+    decision = await harness.run()
+    call = harness.voices.calls[0]
     assert call.schema is not None
-    assert "```" not in newest(call)
+    assert "```" not in last_message(call)
     assert decision.text == "Plain\nprose"
-    move = (await house.session()).turn("council/1-blind", "claude").move
+    move = (await harness.session()).turn("council/1-blind", "claude").move
     assert move is not None
     assert move.raw == reply
 
@@ -120,12 +122,12 @@ async def test_a_reply_format_that_the_voice_does_not_support_is_requested_in_te
         await table.ask("x/1", Prompt("blind"), expect=Expect("position"))
         return Decision(Outcome.REACHED, how=())
 
-    house = House({"turns": [{"text": "whatever"}]})
-    house.meeting = MeetingRules("x", 1, hold)
-    await house.open()
-    await house.run()
-    assert house.voices.calls[0].schema is None
-    assert "```json" in newest(house.voices.calls[0])
+    harness = SessionHarness({"turns": [{"text": "whatever"}]})
+    harness.meeting = MeetingRules("x", 1, hold)
+    await harness.open()
+    await harness.run()
+    assert harness.voices.calls[0].schema is None
+    assert "```json" in last_message(harness.voices.calls[0])
 
 
 @given(st.text(), st.sampled_from(["answer", "note", "context"]))
@@ -165,7 +167,7 @@ FENCED = {
 }
 
 
-def insolent(seat: str) -> dict[str, object]:
+def injecting_turns(seat: str) -> dict[str, object]:
     """A seat that gives orders wherever its words may be read out again."""
     wish = f"{ORDER} {seat}"
     block: dict[str, object] = {
@@ -193,12 +195,15 @@ def insolent(seat: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("meeting", FENCED)
 async def test_replies_of_other_seats_are_always_shown_inside_a_fence(meeting: str) -> None:
-    house = House({"seats": {seat: insolent(seat) for seat in ("claude", "gpt")}}, meeting=meeting)
+    harness = SessionHarness({"seats": {seat: injecting_turns(seat) for seat in ("claude", "gpt")}}, meeting=meeting)
     settings: dict[str, object] = {"follow_up": True} if meeting == "second-opinion" else {}
-    await house.open(seats=("claude", "gpt"), settings=settings)
-    await house.run()
+    await harness.open(seats=("claude", "gpt"), settings=settings)
+    await harness.run()
     read = [
-        message.text.lower() for call in house.voices.calls for message in call.messages if message.role != "assistant"
+        message.text.lower()
+        for call in harness.voices.calls
+        for message in call.messages
+        if message.role != "assistant"
     ]
     for name in FENCED[meeting]:
         assert any(

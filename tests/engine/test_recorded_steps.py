@@ -13,35 +13,35 @@ from roundtable.core.stages import StageEnd
 from roundtable.core.values import Decision, Outcome
 from roundtable.engine.run import MeetingRules
 from roundtable.report.reasons import decision_sentence
-from tests.stories.house import SESSION, House
+from tests.stories.session_harness import SESSION, SessionHarness
 
 
 def stage_end(notice: str, stage: str = "requirements") -> EndStage:
     return EndStage(StageEnd("D1", stage, 1, "agreed", "R1 It runs.", notices=(notice,)))
 
 
-async def run_over(recorded: EndStage, effect: Effect) -> str:
+async def resume_over_record(recorded: EndStage, effect: Effect) -> str:
     """Run a meeting that asks for an effect, over a record that holds another result of the same step."""
-    house = House({"seats": {}})
-    await house.open()
-    lease, _ = await house.store.acquire(SESSION, "an earlier process")
+    harness = SessionHarness({"seats": {}})
+    await harness.open()
+    lease, _ = await harness.store.acquire(SESSION, "an earlier process")
     facts = (EffectStarted("stage/end", recorded), EffectDone("stage/end", StageEnded(recorded.end)))
-    await house.store.append_many(SESSION, facts, lease)
-    await house.store.release(lease)
+    await harness.store.append_many(SESSION, facts, lease)
+    await harness.store.release(lease)
 
     async def hold(table: Table) -> Decision:
         result = await table.do("stage/end", effect)
         assert isinstance(result, StageEnded)
         return Decision(Outcome.REACHED, (Said(result.end.notices[0]),))
 
-    house.meeting = MeetingRules("council", house.rules.version, hold)
-    decision = await house.run()
-    assert house.performer.performed == []
+    harness.meeting = MeetingRules("council", harness.rules.version, hold)
+    decision = await harness.run()
+    assert harness.performer.performed == []
     return decision_sentence(decision)
 
 
 async def test_a_session_resumes_after_an_update_that_rewords_its_notices() -> None:
-    assert await run_over(stage_end("Who was asked did not speak."), stage_end("bob did not answer.")) == (
+    assert await resume_over_record(stage_end("Who was asked did not speak."), stage_end("bob did not answer.")) == (
         "Who was asked did not speak."
     )
 
@@ -49,4 +49,4 @@ async def test_a_session_resumes_after_an_update_that_rewords_its_notices() -> N
 @pytest.mark.parametrize("effect", [stage_end("", stage="design"), RunChecks(("lint",))])
 async def test_resume_rejects_a_step_that_was_recorded_with_another_effect(effect: Effect) -> None:
     with pytest.raises(RecordMismatch, match="recorded with another effect"):
-        await run_over(stage_end(""), effect)
+        await resume_over_record(stage_end(""), effect)

@@ -17,9 +17,9 @@ from roundtable.core.stages import StageEnd
 from roundtable.report.stage_words import list_stage_ends
 from tests.real.engine import docker_engine, shell_image
 from tests.repository import repository
-from tests.stories.at_desk import Held
-from tests.stories.test_sdlc_running import DEVELOPMENT, EXECUTION, PLAN, seat
-from tests.stories.test_sdlc_stages import settings
+from tests.stories.desk_meeting import DeskMeeting
+from tests.stories.test_sdlc_execution import DEVELOPMENT, EXECUTION, PLAN, project_turns
+from tests.stories.test_sdlc_stages import stage_settings
 
 pytestmark = pytest.mark.real
 
@@ -58,9 +58,9 @@ def containers_left() -> str:
 
 
 async def held(desk: Roundtable, project: dict[str, str], *fixes: dict[str, str]) -> tuple[list[ProjectRan], StageEnd]:
-    meeting = Held(desk, claude=seat(project, *fixes))
+    meeting = DeskMeeting(desk, claude=project_turns(project, *fixes))
     answers = {"stages": "continue", "rerun": "yes"}
-    await meeting.hold("sdlc", "A clock.", settings=settings(DEVELOPMENT, EXECUTION), answers=answers)
+    await meeting.hold("sdlc", "A clock.", settings=stage_settings(DEVELOPMENT, EXECUTION), answers=answers)
     state = await desk.sessions.get(meeting.session)
     return [it for it in state.results.values() if isinstance(it, ProjectRan)], list_stage_ends(state)[-1]
 
@@ -104,9 +104,9 @@ async def test_what_the_scan_refuses_is_told_and_the_plan_is_run_instead(desk: R
 @pytest.mark.feature("S0.61")
 async def test_a_running_container_is_stopped_on_demand(desk: Roundtable, base: str) -> None:
     files = {"Dockerfile": f"FROM {base}\nCOPY . /app\nCMD sh /app/go.sh\n", "go.sh": "echo it runs now\nsleep 3600\n"}
-    meeting = Held(desk, claude=seat(files))
+    meeting = DeskMeeting(desk, claude=project_turns(files))
     answers = {"stages": "continue"}
-    await meeting.open("sdlc", "A clock.", settings=settings(DEVELOPMENT, EXECUTION), answers=answers)
+    await meeting.open("sdlc", "A clock.", settings=stage_settings(DEVELOPMENT, EXECUTION), answers=answers)
     holding = asyncio.create_task(meeting.hold("sdlc"))
     async with asyncio.timeout(60):
         async for it in desk.sessions.watch(meeting.session, here=True):

@@ -1,4 +1,4 @@
-"""A desk in a repository whose one test fails, with a sandbox to run things in."""
+"""Fixtures: a desk in a repository with one failing test, and a sandbox."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from roundtable.app.desk import Places, Roundtable
 from tests.repository import sandbox
-from tests.stories.writing import slug_repository
+from tests.stories.slug_project import create_slug_repository
 
 
 @pytest.fixture
@@ -20,12 +20,12 @@ def bench_places(tmp_path: Path) -> Places:
 
 @pytest.fixture
 def code(tmp_path: Path) -> Path:
-    return slug_repository(tmp_path / "code")
+    return create_slug_repository(tmp_path / "code")
 
 
 @pytest.fixture
 def by_pytest(code: Path) -> None:
-    """The project has no environment of its own: its tests are run by the pytest at hand."""
+    """Remove the environment of the project, so that its tests run with the pytest of this environment."""
     shutil.rmtree(code / ".venv")
 
 

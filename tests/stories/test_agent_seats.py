@@ -11,7 +11,7 @@ from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core.events import CallFailed, MoveMade
 from roundtable.core.faults import FaultKind
 from roundtable.core.values import Limits, Outcome, Seat
-from tests.stories.house import answer
+from tests.stories.session_harness import position_reply
 from tests.voices.agents import PROGRAM, RECORDINGS, starts
 
 
@@ -30,7 +30,9 @@ async def test_agents_and_other_voices_sit_in_one_meeting(tmp_path: Path) -> Non
     places.user_config.parent.mkdir(parents=True)
     claude, codex = install(tmp_path, "claude", "not_logged_in"), install(tmp_path, "codex", "answer")
     places.user_config.write_text(f'[agents.claude]\ncommand = "{claude}"\n[agents.codex]\ncommand = "{codex}"\n')
-    (workspace / "table.json").write_bytes(msgspec.json.encode({"turns": [{"round": "*", "text": answer("Use REST")}]}))
+    (workspace / "table.json").write_bytes(
+        msgspec.json.encode({"turns": [{"round": "*", "text": position_reply("Use REST")}]})
+    )
     seats = (
         Seat("claude", ("cli:claude", "script:table.json")),
         Seat("gpt", ("cli:codex",)),

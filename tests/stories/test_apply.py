@@ -16,9 +16,19 @@ from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Decision, Outcome, Right, Seat
 from roundtable.report.reasons import decision_sentence
 from tests.repository import git, sandbox, write
-from tests.stories.at_desk import Held
-from tests.stories.house import House, Killed, MortalStore
-from tests.stories.writing import BROKEN_SLUG, JOINED_SLUG, SLUG, SLUG_TEST, STUB, TASK, slug_repository, writer, wrote
+from tests.stories.desk_meeting import DeskMeeting
+from tests.stories.session_harness import CrashingStore, ProcessKilled, SessionHarness
+from tests.stories.slug_project import (
+    BROKEN_SLUG,
+    JOINED_SLUG,
+    SLUG,
+    SLUG_TEST,
+    STUB,
+    TASK,
+    create_slug_repository,
+    files_reply,
+    slug_writer,
+)
 
 YES = {"approve": "all"}
 CHECKS = {"joins": ("grep", "-q", "join", "slug.py")}
@@ -27,24 +37,26 @@ POSITION = '{"position": "Join the words with dashes", "confidence": 8}'
 DECIDES = {"round": "council/*", "text": f"Dashes.\n```json\n{POSITION}\n```"}
 
 
-def executing(text: str = SLUG, **more: str) -> list[dict[str, str]]:
+def deciding_writer(text: str = SLUG, **more: str) -> list[dict[str, str]]:
     """A seat that decides with the others and can write."""
     rounds = [{"round": f"apply/*-{purpose}", "text": words} for purpose, words in more.items()]
     plan = {"round": "apply/1-plan", "text": "1. Change slug.py."}
-    return [DECIDES, *rounds, plan, {"round": "apply/2-write", "text": wrote({"slug.py": text})}]
+    return [DECIDES, *rounds, plan, {"round": "apply/2-write", "text": files_reply({"slug.py": text})}]
 
 
-async def decided(desk: Roundtable, **seats: list[dict[str, str]]) -> Held:
-    held = Held(desk, **seats)
-    decision = await held.hold("council", TASK)
+async def hold_council(desk: Roundtable, **seats: list[dict[str, str]]) -> DeskMeeting:
+    meeting = DeskMeeting(desk, **seats)
+    decision = await meeting.hold("council", TASK)
     assert decision.outcome is Outcome.REACHED
-    return held
+    return meeting
 
 
-async def apply(desk: Roundtable, of: Held, seats: Sequence[Seat] = (), **settings: Any) -> tuple[Held, Decision]:
+async def apply_decision(
+    desk: Roundtable, of: DeskMeeting, seats: Sequence[Seat] = (), **settings: Any
+) -> tuple[DeskMeeting, Decision]:
     """Open and hold the meeting that carries it out, by the same seats."""
     answers = settings.pop("answers", YES)
-    later = Held(desk)
+    later = DeskMeeting(desk)
     later.voices = of.voices
     later.session = await desk.meetings.open_apply(
         of.session, Agenda("", tuple(seats), settings=settings, headless=True, answers=answers)
@@ -54,8 +66,8 @@ async def apply(desk: Roundtable, of: Held, seats: Sequence[Seat] = (), **settin
 
 @pytest.mark.feature("S3.3", "S3.29", "S4.25", "S4.77")
 async def test_the_lead_seat_drafts_a_plan_and_then_writes_the_decided_change(bench: Roundtable, code: Path) -> None:
-    council = await decided(bench, claude=executing(), gpt=executing())
-    later, decision = await apply(bench, council, by="gpt")
+    council = await hold_council(bench, claude=deciding_writer(), gpt=deciding_writer())
+    later, decision = await apply_decision(bench, council, by="gpt")
     assert (decision.outcome, decision.author, decision.next_step) == (Outcome.REACHED, "gpt", "applied")
     assert (code / "slug.py").read_text() == SLUG
     calls = [call.call.partition("#")[0] for call in later.voices.calls if call.call.startswith("apply/")]
@@ -72,9 +84,11 @@ async def test_the_lead_seat_drafts_a_plan_and_then_writes_the_decided_change(be
 async def test_a_seat_that_resubmits_an_identical_fix_is_asked_again_with_its_plan(
     bench: Roundtable, code: Path
 ) -> None:
-    broken = wrote({"slug.py": BROKEN_SLUG})
-    council = await decided(bench, claude=executing(BROKEN_SLUG, mend=broken, anew=wrote({"slug.py": SLUG})))
-    later, decision = await apply(bench, council)
+    broken = files_reply({"slug.py": BROKEN_SLUG})
+    council = await hold_council(
+        bench, claude=deciding_writer(BROKEN_SLUG, mend=broken, anew=files_reply({"slug.py": SLUG}))
+    )
+    later, decision = await apply_decision(bench, council)
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == SLUG
     prompt = later.prompt("apply/3-anew", "claude")
@@ -89,8 +103,10 @@ async def test_a_change_without_a_test_is_followed_by_a_request_for_a_test_with_
     (code / "slug.py").write_text(SLUG)
     git(code, "commit", "-qam", "A slug, so that its test shows nothing")
     test = SLUG_TEST.replace(" Hello World ", "Hello\\tWorld")
-    council = await decided(bench, claude=executing(JOINED_SLUG, evidence=wrote({"test_tabs.py": test})))
-    later, decision = await apply(bench, council)
+    council = await hold_council(
+        bench, claude=deciding_writer(JOINED_SLUG, evidence=files_reply({"test_tabs.py": test}))
+    )
+    later, decision = await apply_decision(bench, council)
     assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
     assert (code / "slug.py").read_text() == JOINED_SLUG
     assert (code / "test_tabs.py").read_text() == test
@@ -101,8 +117,8 @@ async def test_a_change_without_a_test_is_followed_by_a_request_for_a_test_with_
 
 @pytest.mark.feature("S4.26")
 async def test_stopping_after_the_plan_writes_nothing(bench: Roundtable, code: Path) -> None:
-    council = await decided(bench, claude=executing(), gpt=executing())
-    later, decision = await apply(bench, council, answers={**YES, "plan": "stop"})
+    council = await hold_council(bench, claude=deciding_writer(), gpt=deciding_writer())
+    later, decision = await apply_decision(bench, council, answers={**YES, "plan": "stop"})
     assert decision.outcome is Outcome.REJECTED
     assert not any("2-write" in call.call for call in later.voices.calls)
     assert (code / "slug.py").read_text() == STUB
@@ -110,10 +126,10 @@ async def test_stopping_after_the_plan_writes_nothing(bench: Roundtable, code: P
 
 @pytest.mark.feature("S4.6", "S3.18")
 async def test_only_a_seat_with_the_execute_right_is_asked_to_write(bench: Roundtable) -> None:
-    council = await decided(bench, claude=executing(), gpt=executing())
+    council = await hold_council(bench, claude=deciding_writer(), gpt=deciding_writer())
     script = (await bench.sessions.get(council.session)).charter.seats[0].voices
     seats = [Seat("claude", ("missing:model",)), Seat("gpt", script, rights=(Right.SPEAK, Right.EXECUTE))]
-    later, decision = await apply(bench, council, seats)
+    later, decision = await apply_decision(bench, council, seats)
     assert decision.author == "gpt", "the other one cannot even speak, and need not"
     assert "it alone has the right to execute" in later.prompt("apply/1-plan", "gpt")
     with pytest.raises(UsageError, match="claude has no right to execute"):
@@ -126,7 +142,7 @@ async def test_only_a_seat_with_the_execute_right_is_asked_to_write(bench: Round
 async def test_without_an_execute_right_capabilities_and_priority_choose_the_writer(
     bench: Roundtable, code: Path
 ) -> None:
-    council = await decided(bench, claude=executing(), gpt=executing(), gemini=executing())
+    council = await hold_council(bench, claude=deciding_writer(), gpt=deciding_writer(), gemini=deciding_writer())
     script = (await bench.sessions.get(council.session)).charter.seats[0].voices[0]
     seats = [
         Seat("claude", (script,), priority=1),
@@ -146,19 +162,19 @@ async def test_without_an_execute_right_capabilities_and_priority_choose_the_wri
 
 
 async def test_a_session_without_a_decision_cannot_be_applied(bench: Roundtable) -> None:
-    held = Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG))
-    await held.hold("build", TASK)
+    meeting = DeskMeeting(bench, claude=slug_writer(BROKEN_SLUG, BROKEN_SLUG))
+    await meeting.hold("build", TASK)
     with pytest.raises(UsageError, match="ended without a decision that could be carried out"):
-        await bench.meetings.open_apply(held.session, Agenda(""))
-    done = Held(bench, claude=writer(SLUG))
+        await bench.meetings.open_apply(meeting.session, Agenda(""))
+    done = DeskMeeting(bench, claude=slug_writer(SLUG))
     await done.hold("build", TASK, answers=YES)
     with pytest.raises(UsageError, match="carried out already"):
         await bench.meetings.open_apply(done.session, Agenda(""))
 
 
 async def test_a_change_on_a_branch_does_not_touch_the_working_tree(bench: Roundtable, code: Path) -> None:
-    council = await decided(bench, claude=executing())
-    _, decision = await apply(bench, council, branch="slugs")
+    council = await hold_council(bench, claude=deciding_writer())
+    _, decision = await apply_decision(bench, council, branch="slugs")
     assert (code / "slug.py").read_text() == STUB
     assert git(code, "show", "slugs:slug.py") == SLUG
     assert "on the branch slugs" in decision_sentence(decision)
@@ -167,8 +183,8 @@ async def test_a_change_on_a_branch_does_not_touch_the_working_tree(bench: Round
 async def test_an_approved_change_that_could_not_be_written_is_reported_as_an_error(
     bench: Roundtable, code: Path
 ) -> None:
-    council = await decided(bench, claude=executing())
-    later = Held(bench)
+    council = await hold_council(bench, claude=deciding_writer())
+    later = DeskMeeting(bench)
     later.voices = council.voices
     agenda = Agenda("", settings={"branch": "slugs"}, headless=True, answers=YES)
     later.session = await bench.meetings.open_apply(council.session, agenda)
@@ -183,10 +199,10 @@ async def test_an_approved_change_that_could_not_be_written_is_reported_as_an_er
 
 
 async def test_apply_never_touches_uncommitted_work(bench: Roundtable, code: Path) -> None:
-    council = await decided(bench, claude=executing())
+    council = await hold_council(bench, claude=deciding_writer())
     mine = STUB + "\n# mine\n"
     write(code, {"slug.py": mine})
-    _, decision = await apply(bench, council)
+    _, decision = await apply_decision(bench, council)
     assert decision.outcome is Outcome.DEADLOCK
     assert "slug.py has uncommitted changes" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == mine
@@ -198,12 +214,12 @@ async def test_the_execution_complete_hook_runs_when_a_change_is_written(code: P
     bench_places.config.mkdir(parents=True, exist_ok=True)
     bench_places.user_config.write_text(f'[hooks]\nexecution_complete = ["tee", "{told}"]\n')
     async with await Roundtable.open(code, bench_places) as desk:
-        held = Held(desk, claude=writer(SLUG))
-        await held.open("build", TASK, answers=YES)
-        await desk.meetings.run(held.session)
+        meeting = DeskMeeting(desk, claude=slug_writer(SLUG))
+        await meeting.open("build", TASK, answers=YES)
+        await desk.meetings.run(meeting.session)
         assert await desk.meetings.hook_problems() == []
     said = json.loads(told.read_text())
-    assert (said["hook"], said["session"]) == ("execution_complete", held.session)
+    assert (said["hook"], said["session"]) == ("execution_complete", meeting.session)
 
 
 CHECKED = Config(checks=CHECKS)
@@ -211,31 +227,31 @@ CHECKED = Config(checks=CHECKS)
 
 async def test_an_apply_meeting_killed_after_any_fact_ends_alike_and_writes_once(tmp_path: Path) -> None:
     await sandbox()
-    script = {"seats": {"claude": {"turns": writer(JOINED_SLUG)}}}
+    script = {"seats": {"claude": {"turns": slug_writer(JOINED_SLUG)}}}
 
-    def life(store: MortalStore, number: int) -> House:
-        return House(script, store, meeting="build", workspace=tmp_path / str(number) / "code", config=CHECKED)
+    def life(store: CrashingStore, number: int) -> SessionHarness:
+        return SessionHarness(script, store, meeting="build", workspace=tmp_path / str(number) / "code", config=CHECKED)
 
     async def lived(number: int, lifetime: int) -> int:
-        code = slug_repository(tmp_path / str(number) / "code")
-        store = MortalStore(lifetime)
-        house = life(store, number)
-        await house.open(seats=("claude",), question=TASK, answers=YES)
+        code = create_slug_repository(tmp_path / str(number) / "code")
+        store = CrashingStore(lifetime)
+        harness = life(store, number)
+        await harness.open(seats=("claude",), question=TASK, answers=YES)
         try:
-            decision = await house.run()
-        except Killed:
+            decision = await harness.run()
+        except ProcessKilled:
             assert (code / "slug.py").read_text() in (STUB, JOINED_SLUG)
-            store.lifetime = 10_000
-            house = life(store, number)
-            decision = await house.run()
+            store.events_left = 10_000
+            harness = life(store, number)
+            decision = await harness.run()
         assert decision.next_step == "applied"
         assert (code / "slug.py").read_text() == JOINED_SLUG
         assert git(code, "rev-list", "--count", "HEAD").strip() == "2", "committed once"
-        results = (await house.session()).results.values()
+        results = (await harness.session()).results.values()
         assert [result.commit for result in results if isinstance(result, ChangeApplied)] == [
             git(code, "rev-parse", "HEAD").strip()
         ]
-        return len(await house.records()) - 1
+        return len(await harness.records()) - 1
 
     facts = await lived(10_000, 10_000)
     for lifetime in range(facts):

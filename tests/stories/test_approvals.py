@@ -9,29 +9,36 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.core.values import Outcome
 from roundtable.report.reasons import decision_sentence
-from tests.stories.at_desk import Held
-from tests.stories.writing import BROKEN_SLUG, SLUG, STUB, TASK, writer
+from tests.stories.desk_meeting import DeskMeeting
+from tests.stories.slug_project import BROKEN_SLUG, SLUG, STUB, TASK, slug_writer
 
 YES = {"approve": "all"}
 FINE, NOT_SO = "I read it.\n\nAPPROVE", "I read it.\n\nREQUEST_CHANGES: tabs are not handled"
 
 
-def table(desk: Roundtable, gpt: str, gemini: str) -> Held:
+def table(desk: Roundtable, gpt: str, gemini: str) -> DeskMeeting:
     """One seat writes what runs; the others failed at it, and are asked what they think of it."""
     failing = (BROKEN_SLUG, BROKEN_SLUG)
-    return Held(desk, claude=writer(SLUG), gpt=writer(*failing, approval=gpt), gemini=writer(*failing, approval=gemini))
+    return DeskMeeting(
+        desk,
+        claude=slug_writer(SLUG),
+        gpt=slug_writer(*failing, approval=gpt),
+        gemini=slug_writer(*failing, approval=gemini),
+    )
 
 
 @pytest.mark.feature("S1.92")
 async def test_a_change_with_two_approvals_and_passing_checks_is_written_when_the_person_approves(
     bench: Roundtable, code: Path
 ) -> None:
-    held = table(bench, FINE, FINE)
-    decision = await held.hold("build", TASK, answers=YES, settings={"approvals": 2})
+    meeting = table(bench, FINE, FINE)
+    decision = await meeting.hold("build", TASK, answers=YES, settings={"approvals": 2})
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude")
     assert (code / "slug.py").read_text() == SLUG
     (asked,) = [
-        round for round in (await bench.sessions.get(held.session)).rounds.values() if round.name.endswith("-approval")
+        round
+        for round in (await bench.sessions.get(meeting.session)).rounds.values()
+        if round.name.endswith("-approval")
     ]
     assert set(asked.opened.electorate) == {"gpt", "gemini"}, "no author approves its own work"
 
@@ -41,10 +48,10 @@ async def test_a_change_with_two_approvals_and_passing_checks_is_written_when_th
 async def test_without_enough_approvals_the_person_is_not_asked_to_write_the_change(
     bench: Roundtable, code: Path, needed: int, gemini: str
 ) -> None:
-    held = table(bench, FINE, gemini)
-    decision = await held.hold("build", TASK, answers=YES, settings={"approvals": needed})
+    meeting = table(bench, FINE, gemini)
+    decision = await meeting.hold("build", TASK, answers=YES, settings={"approvals": needed})
     assert decision.outcome is Outcome.DEADLOCK
     assert f"of {needed} seats that did not write it approved it" in decision_sentence(decision)
     assert ("tabs are not handled" in decision_sentence(decision)) == (gemini == NOT_SO)
-    assert "approve" not in (await bench.sessions.get(held.session)).gates
+    assert "approve" not in (await bench.sessions.get(meeting.session)).gates
     assert (code / "slug.py").read_text() == STUB

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from roundtable.core.values import Limits
-from tests.stories.house import DISPUTE, House
+from tests.stories.session_harness import DISPUTE, SessionHarness
 
 
 def costing(**usage: float) -> dict[str, Any]:
@@ -17,10 +17,10 @@ def costing(**usage: float) -> dict[str, Any]:
 
 
 async def rounds_within(budget: float, **usage: float) -> int:
-    house = House(costing(**usage))
-    await house.open(limits=Limits(retries=0, budget_usd=budget))
-    await house.run()
-    return len((await house.session()).rounds)
+    harness = SessionHarness(costing(**usage))
+    await harness.open(limits=Limits(retries=0, budget_usd=budget))
+    await harness.run()
+    return len((await harness.session()).rounds)
 
 
 @pytest.mark.parametrize(("budget", "rounds"), [(0.1, 1), (3, 1), (3.1, 2), (6.1, 3), (100, 4)])

@@ -17,8 +17,8 @@ from roundtable.core.session import Session
 from roundtable.core.values import Decision, Outcome
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.repository import git, sandbox, write
-from tests.stories.at_desk import Held
-from tests.stories.writing import (
+from tests.stories.desk_meeting import DeskMeeting
+from tests.stories.slug_project import (
     BROKEN_SLUG,
     JOINED_SLUG,
     SLUG,
@@ -26,9 +26,9 @@ from tests.stories.writing import (
     STUB,
     TABS_TEST,
     TASK,
-    verdict,
-    writer,
-    wrote,
+    files_reply,
+    merge_verdict,
+    slug_writer,
 )
 
 YES = {"approve": "all"}
@@ -36,30 +36,32 @@ BLIND = {"gpt": "candidate-A", "claude": "candidate-B"}
 """How they are read out with seed 7."""
 
 
-def tried(session: Session) -> CandidatesTried:
+def last_trial(session: Session) -> CandidatesTried:
     return [result for result in session.results.values() if isinstance(result, CandidatesTried)][-1]
 
 
-async def opened(held: Held, desk: Roundtable, gate: str) -> Session:
+async def wait_for_gate(meeting: DeskMeeting, desk: Roundtable, gate: str) -> Session:
     """The session once it waits at a gate, as somebody in another process sees it."""
     async with asyncio.timeout(120):
-        while gate not in (session := await desk.sessions.get(held.session)).gates:
-            await desk.sessions.wait_for_facts(held.session, session.seq, 1)
+        while gate not in (session := await desk.sessions.get(meeting.session)).gates:
+            await desk.sessions.wait_for_facts(meeting.session, session.seq, 1)
     return session
 
 
-async def person(held: Held, desk: Roundtable, **answers: tuple[str, str]) -> None:
+async def answer_gates(meeting: DeskMeeting, desk: Roundtable, **answers: tuple[str, str]) -> None:
     """Somebody who answers each gate, once it is open."""
     for gate, (option, text) in answers.items():
         name = gate.replace("_", "-")
-        await opened(held, desk, name)
-        await desk.gates.answer(held.session, name, option, text, by="anna")
+        await wait_for_gate(meeting, desk, name)
+        await desk.gates.answer(meeting.session, name, option, text, by="anna")
 
 
-async def answered(held: Held, desk: Roundtable, task: str = TASK, **answers: tuple[str, str]) -> Decision:
+async def hold_with_person(
+    meeting: DeskMeeting, desk: Roundtable, task: str = TASK, **answers: tuple[str, str]
+) -> Decision:
     """The build with a person at the table."""
-    await held.open("build", task, headless=False)
-    decision, _ = await asyncio.gather(held.hold("build"), person(held, desk, **answers))
+    await meeting.open("build", task, headless=False)
+    decision, _ = await asyncio.gather(meeting.hold("build"), answer_gates(meeting, desk, **answers))
     return decision
 
 
@@ -68,29 +70,31 @@ async def answered(held: Held, desk: Roundtable, task: str = TASK, **answers: tu
 async def test_the_passing_candidate_wins_and_is_committed_once_a_person_approves(
     bench: Roundtable, code: Path
 ) -> None:
-    held = Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG), gpt=writer(SLUG))
-    decision = await held.hold("build", TASK, answers=YES)
+    meeting = DeskMeeting(bench, claude=slug_writer(BROKEN_SLUG, BROKEN_SLUG), gpt=slug_writer(SLUG))
+    decision = await meeting.hold("build", TASK, answers=YES)
     assert (decision.outcome, decision.author, decision.next_step) == (Outcome.REACHED, "gpt", "applied")
     assert (code / "slug.py").read_text() == SLUG
-    last = tried(await bench.sessions.get(held.session))
+    last = last_trial(await bench.sessions.get(meeting.session))
     assert {candidate.seat: candidate.passed for candidate in last.candidates} == {"claude": False, "gpt": True}
     assert {check.argv[2] for candidate in last.candidates for check in candidate.checks if check.name == "tests"} == {
         "pytest"
     }
     told = git(code, "log", "-1", "--format=%B")
     assert "Produced-By: gpt" in told
-    assert f"Roundtable-Session: {held.session}" in told
+    assert f"Roundtable-Session: {meeting.session}" in told
     assert git(code, "log", "-1", "--format=%h").strip()[:7] in decision_sentence(decision)
     assert git(code, "status", "--porcelain") == ""
 
 
 @pytest.mark.feature("S4.27")
 async def test_a_seat_whose_candidate_fails_sees_the_failure_and_may_fix_it(bench: Roundtable, code: Path) -> None:
-    held = Held(bench, claude=writer(BROKEN_SLUG, JOINED_SLUG), gpt=writer(BROKEN_SLUG, BROKEN_SLUG))
-    decision = await held.hold("build", TASK, answers=YES)
+    meeting = DeskMeeting(
+        bench, claude=slug_writer(BROKEN_SLUG, JOINED_SLUG), gpt=slug_writer(BROKEN_SLUG, BROKEN_SLUG)
+    )
+    decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.author == "claude"
     assert (code / "slug.py").read_text() == JOINED_SLUG
-    prompt = held.prompt("build/2-mend", "claude")
+    prompt = meeting.prompt("build/2-mend", "claude")
     assert "The check tests failed" in prompt
     assert "hello-world" in prompt, "what the check said"
     assert BROKEN_SLUG in prompt, "its own words"
@@ -99,21 +103,25 @@ async def test_a_seat_whose_candidate_fails_sees_the_failure_and_may_fix_it(benc
 async def test_a_seat_that_resubmits_an_identical_fix_rewrites_it_without_seeing_its_old_reply(
     bench: Roundtable, code: Path
 ) -> None:
-    again = [{"round": "*-anew", "text": wrote({"slug.py": JOINED_SLUG})}]
-    held = Held(bench, claude=[*writer(BROKEN_SLUG, BROKEN_SLUG), *again], gpt=writer(BROKEN_SLUG, STUB))
-    decision = await held.hold("build", TASK, answers=YES)
+    again = [{"round": "*-anew", "text": files_reply({"slug.py": JOINED_SLUG})}]
+    meeting = DeskMeeting(
+        bench, claude=[*slug_writer(BROKEN_SLUG, BROKEN_SLUG), *again], gpt=slug_writer(BROKEN_SLUG, STUB)
+    )
+    decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.author == "claude"
     assert (code / "slug.py").read_text() == JOINED_SLUG
-    assert [call.seat for call in held.voices.calls if "anew" in call.call] == ["claude"], "gpt tried something else"
-    prompt = held.prompt("build/2-anew", "claude")
+    assert [call.seat for call in meeting.voices.calls if "anew" in call.call] == ["claude"], "gpt tried something else"
+    prompt = meeting.prompt("build/2-anew", "claude")
     assert "The check tests failed" in prompt
     assert TASK in prompt
     assert BROKEN_SLUG not in prompt
 
 
 async def test_a_build_without_a_passing_candidate_says_so_and_writes_nothing(bench: Roundtable, code: Path) -> None:
-    held = Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG), gpt=writer("def slugify(:\n", "def slugify(:\n"))
-    decision = await held.hold("build", TASK, answers=YES)
+    meeting = DeskMeeting(
+        bench, claude=slug_writer(BROKEN_SLUG, BROKEN_SLUG), gpt=slug_writer("def slugify(:\n", "def slugify(:\n")
+    )
+    decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
     assert decision_sentence(decision).startswith("No candidate passed.")
     assert "claude: The check tests failed with exit code 1: AssertionError: " in decision_sentence(decision), (
@@ -121,11 +129,11 @@ async def test_a_build_without_a_passing_candidate_says_so_and_writes_nothing(be
     )
     assert "gpt: slug.py: slug.py would not parse" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == STUB
-    assert not (await bench.sessions.get(held.session)).gates
+    assert not (await bench.sessions.get(meeting.session)).gates
 
 
 async def test_a_single_seat_can_build_and_the_decision_says_that_it_was_alone(bench: Roundtable, code: Path) -> None:
-    decision = await Held(bench, claude=writer(SLUG)).hold("build", TASK, answers=YES)
+    decision = await DeskMeeting(bench, claude=slug_writer(SLUG)).hold("build", TASK, answers=YES)
     assert (code / "slug.py").read_text() == SLUG
     assert notice_sentences(decision) == ("One seat wrote this alone.",)
 
@@ -133,13 +141,13 @@ async def test_a_single_seat_can_build_and_the_decision_says_that_it_was_alone(b
 async def test_a_headless_build_writes_nothing_and_its_draft_can_be_applied_later_without_model_calls(
     bench: Roundtable, code: Path
 ) -> None:
-    held = Held(bench, claude=writer(SLUG))
-    decision = await held.hold("build", TASK)
+    meeting = DeskMeeting(bench, claude=slug_writer(SLUG))
+    decision = await meeting.hold("build", TASK)
     assert decision.outcome is Outcome.DEADLOCK
     assert "nobody said yes" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == STUB
-    later = Held(bench, claude=[])
-    later.session = await bench.meetings.open_apply(held.session, Agenda("", headless=True, answers=YES))
+    later = DeskMeeting(bench, claude=[])
+    later.session = await bench.meetings.open_apply(meeting.session, Agenda("", headless=True, answers=YES))
     applied = await later.hold("apply")
     assert applied.outcome is Outcome.REACHED
     assert later.voices.calls == []
@@ -151,20 +159,23 @@ async def test_candidates_with_equal_results_are_judged_blind_and_merged_by_stru
     bench: Roundtable, code: Path
 ) -> None:
     more = '\n\ndef unslug(text):\n    return text.replace("-", " ")\n'
-    ruling = verdict(BLIND["claude"], f"add {BLIND['gpt']}'s unslug in slug.py.")
-    held = Held(
-        bench, claude=writer(SLUG), gpt=writer(JOINED_SLUG + more), gemini=writer(BROKEN_SLUG, STUB, judge=ruling)
+    ruling = merge_verdict(BLIND["claude"], f"add {BLIND['gpt']}'s unslug in slug.py.")
+    meeting = DeskMeeting(
+        bench,
+        claude=slug_writer(SLUG),
+        gpt=slug_writer(JOINED_SLUG + more),
+        gemini=slug_writer(BROKEN_SLUG, STUB, judge=ruling),
     )
-    decision = await held.hold("build", TASK, answers=YES, seed=7)
+    decision = await meeting.hold("build", TASK, answers=YES, seed=7)
     assert decision.author == "claude"
     text = (code / "slug.py").read_text()
     assert text.startswith(SLUG)
     assert "def unslug(text):" in text
-    session = await bench.sessions.get(held.session)
+    session = await bench.sessions.get(meeting.session)
     made = next(result for result in session.results.values() if isinstance(result, DraftsSynthesised))
     assert [(part.symbol, part.seat) for part in made.took] == [("unslug", "gpt")]
     assert "unslug of gpt" in decision_sentence(decision)
-    ab, ba = (held.prompt(f"build/3-judge-{order}", "gemini") for order in ("ab", "ba"))
+    ab, ba = (meeting.prompt(f"build/3-judge-{order}", "gemini") for order in ("ab", "ba"))
     assert ab.index(SLUG) < ab.index(JOINED_SLUG) or ba.index(SLUG) < ba.index(JOINED_SLUG)
     assert (ab.index(SLUG) < ab.index(JOINED_SLUG)) != (ba.index(SLUG) < ba.index(JOINED_SLUG))
     fences = [re.findall(r'<answer from="candidates: (candidate-\w)">', order) for order in (ab, ba)]
@@ -172,14 +183,16 @@ async def test_candidates_with_equal_results_are_judged_blind_and_merged_by_stru
     assert set(fences[0]) == {BLIND["claude"], BLIND["gpt"]}, "each stands in a fence of its own"
     assert "claude" not in ab
     assert "Here it is." not in ab, "what an author says of its work is not shown"
-    assert not any("judge" in call.call and call.seat != "gemini" for call in held.voices.calls)
+    assert not any("judge" in call.call and call.seat != "gemini" for call in meeting.voices.calls)
 
 
 @pytest.mark.parametrize("always", ["candidate-A", "candidate-B"])
 async def test_a_verdict_that_depends_on_order_or_name_is_discarded(bench: Roundtable, code: Path, always: str) -> None:
-    same = {"round": "*-judge-*", "text": verdict(always)}
-    held = Held(bench, claude=writer(SLUG), gpt=writer(JOINED_SLUG), gemini=[same, *writer(STUB, STUB)])
-    decision = await held.hold("build", TASK, seed=7)
+    same = {"round": "*-judge-*", "text": merge_verdict(always)}
+    meeting = DeskMeeting(
+        bench, claude=slug_writer(SLUG), gpt=slug_writer(JOINED_SLUG), gemini=[same, *slug_writer(STUB, STUB)]
+    )
+    decision = await meeting.hold("build", TASK, seed=7)
     assert "Void, since it turned with the order: gemini." in decision_sentence(decision)
 
 
@@ -187,16 +200,16 @@ async def test_if_no_judge_answers_the_decision_says_which_candidate_was_taken_a
     bench: Roundtable, code: Path
 ) -> None:
     silent = {"round": "*-judge*", "fault": "overloaded"}
-    held = Held(bench, claude=[silent, *writer(SLUG)], gpt=[silent, *writer(JOINED_SLUG)])
-    decision = await held.hold("build", TASK, seed=7)
+    meeting = DeskMeeting(bench, claude=[silent, *slug_writer(SLUG)], gpt=[silent, *slug_writer(JOINED_SLUG)])
+    decision = await meeting.hold("build", TASK, seed=7)
     assert f"No judge answered; {decision.author}'s was taken because it came first" in decision_sentence(decision)
 
 
 async def test_a_person_can_accept_some_hunks_and_reject_others(bench: Roundtable, code: Path) -> None:
     changed = {"slug.py": SLUG, "README.md": "Slugs, and nothing else.\n"}
-    held = Held(bench, claude=[{"text": wrote(changed)}])
+    meeting = DeskMeeting(bench, claude=[{"text": files_reply(changed)}])
     hunks = {"rejected": ["README.md#1"]}
-    decision = await answered(held, bench, approve=("some", json.dumps(hunks)))
+    decision = await hold_with_person(meeting, bench, approve=("some", json.dumps(hunks)))
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == SLUG
     assert (code / "README.md").read_text() == "Slugs.\n"
@@ -208,31 +221,31 @@ async def test_a_person_can_ask_the_table_about_a_hunk_and_then_reject_the_chang
     bench: Roundtable, code: Path
 ) -> None:
     about = {"round": "*-about", "text": "It trims the ends, since titles come with spaces."}
-    held = Held(bench, claude=[*writer(SLUG), about], gpt=[*writer(SLUG), about])
-    decision = await answered(held, bench, approve=("ask", "slug.py#1: why strip?"), approve_2=("none", ""))
+    meeting = DeskMeeting(bench, claude=[*slug_writer(SLUG), about], gpt=[*slug_writer(SLUG), about])
+    decision = await hold_with_person(meeting, bench, approve=("ask", "slug.py#1: why strip?"), approve_2=("none", ""))
     assert decision.outcome is Outcome.REJECTED
     assert (code / "slug.py").read_text() == STUB
-    prompt = held.prompt("build/3-about", "gpt")
+    prompt = meeting.prompt("build/3-about", "gpt")
     assert "why strip?" in prompt
     assert "+    return text.strip()" in prompt
 
 
 async def test_an_irreversible_deletion_requires_the_confirmation_phrase(bench: Roundtable, code: Path) -> None:
     write(code, {"notes.txt": "not in git\n"})
-    reply = {"text": wrote({"slug.py": SLUG}) + "\nDELETE notes.txt\n"}
+    reply = {"text": files_reply({"slug.py": SLUG}) + "\nDELETE notes.txt\n"}
     for said, left in (("yes", True), ("", True), ("the phrase", False)):
-        held = Held(bench, claude=[reply])
+        meeting = DeskMeeting(bench, claude=[reply])
 
-        async def confirmed(held: Held = held, said: str = said) -> None:
-            await person(held, bench, approve=("all", ""))
-            session = await opened(held, bench, "destroy")
+        async def confirmed(meeting: DeskMeeting = meeting, said: str = said) -> None:
+            await answer_gates(meeting, bench, approve=("all", ""))
+            session = await wait_for_gate(meeting, bench, "destroy")
             phrase = next(result.phrase for result in session.results.values() if isinstance(result, ChangePlanned))
             assert phrase
             assert phrase in session.gates["destroy"].question
-            await bench.gates.answer(held.session, "destroy", "confirm", phrase if said == "the phrase" else said)
+            await bench.gates.answer(meeting.session, "destroy", "confirm", phrase if said == "the phrase" else said)
 
-        await held.open("build", TASK, headless=False)
-        decision, _ = await asyncio.gather(held.hold("build"), confirmed())
+        await meeting.open("build", TASK, headless=False)
+        decision, _ = await asyncio.gather(meeting.hold("build"), confirmed())
         assert (code / "notes.txt").exists() is left
         assert ((code / "slug.py").read_text() == STUB) is left
         assert (decision.outcome is Outcome.REACHED) is not left
@@ -246,22 +259,23 @@ async def test_a_change_that_fails_its_rehearsal_returns_to_its_author_and_needs
     using = 'from helper import small\n\n\ndef slugify(text):\n    return "-".join(small(text).split())\n'
     write(code, {"slug.py": SLUG})
     git(code, "commit", "-qam", "It works")
-    mended = {"round": "*-repair", "text": wrote({"slug.py": JOINED_SLUG})}
-    held = Held(
-        bench, claude=[mended, {"text": wrote({"helper.py": helper, "slug.py": using, "test_tabs.py": TABS_TEST})}]
+    mended = {"round": "*-repair", "text": files_reply({"slug.py": JOINED_SLUG})}
+    meeting = DeskMeeting(
+        bench,
+        claude=[mended, {"text": files_reply({"helper.py": helper, "slug.py": using, "test_tabs.py": TABS_TEST})}],
     )
     left = json.dumps({"rejected": ["helper.py#1"]})
-    decision = await answered(held, bench, "Split slugify().", approve=("some", left), approve_2=("all", ""))
+    decision = await hold_with_person(meeting, bench, "Split slugify().", approve=("some", left), approve_2=("all", ""))
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == JOINED_SLUG
     assert not (code / "helper.py").exists()
     broken = next(
         result
-        for result in (await bench.sessions.get(held.session)).results.values()
+        for result in (await bench.sessions.get(meeting.session)).results.values()
         if isinstance(result, ChangeRehearsed)
     )
     assert broken.broken_checks == ("tests", "its own tests")
-    assert "No module named 'helper'" in held.prompt("build/3-repair", "claude")
+    assert "No module named 'helper'" in meeting.prompt("build/3-repair", "claude")
 
 
 async def test_in_an_empty_folder_without_git_candidates_are_checked_by_their_own_tests(
@@ -273,14 +287,14 @@ async def test_in_an_empty_folder_without_git_candidates_are_checked_by_their_ow
     wrong = {"slug.py": BROKEN_SLUG, "test_slug.py": SLUG_TEST}
     right = {"slug.py": SLUG, "test_slug.py": SLUG_TEST}
     async with await Roundtable.open(folder, bench_places) as desk:
-        held = Held(desk, claude=[{"text": wrote(wrong)}], gpt=[{"text": wrote(right)}])
-        decision = await held.hold("build", TASK, answers=YES, settings={"mends": 0})
+        meeting = DeskMeeting(desk, claude=[{"text": files_reply(wrong)}], gpt=[{"text": files_reply(right)}])
+        decision = await meeting.hold("build", TASK, answers=YES, settings={"mends": 0})
     assert decision.author == "gpt"
     assert (folder / "slug.py").read_text() == SLUG
     assert (folder / "test_slug.py").read_text() == SLUG_TEST
 
 
-def converting(factor: str, **depends_on: str) -> dict[str, str]:
+def converter_files(factor: str, **depends_on: str) -> dict[str, str]:
     """A module in JavaScript with a test, and what says how tests are run."""
     package = {"type": "module", "scripts": {"test": "node --test"}, "dependencies": depends_on}
     imports = "import assert from 'node:assert'\nimport test from 'node:test'\nimport { toF } from './convert.js'\n"
@@ -300,17 +314,17 @@ async def test_in_an_empty_folder_a_candidate_that_fails_its_own_test_script_is_
     await sandbox()
     folder = tmp_path / "new"
     folder.mkdir()
-    wrong, right = ([{"text": wrote(converting(line))}] for line in ("c * 1.8", "c * 1.8 + 32"))
+    wrong, right = ([{"text": files_reply(converter_files(line))}] for line in ("c * 1.8", "c * 1.8 + 32"))
     mended = [{**right[0], "round": "*-mend"}, *wrong]
     async with await Roundtable.open(folder, bench_places) as desk:
-        decision = await Held(desk, claude=wrong).hold("build", "Write convert.js", answers=YES)
+        decision = await DeskMeeting(desk, claude=wrong).hold("build", "Write convert.js", answers=YES)
         assert decision_sentence(decision).startswith(
             "No candidate passed. claude: The check npm test failed with exit code 1"
         )
         assert list(folder.iterdir()) == []
-        held = Held(desk, claude=mended)
-        decision = await held.hold("build", "Write convert.js", answers=YES)
-        assert "not ok 1 - ice melts" in held.prompt("build/2-mend", "claude")
+        meeting = DeskMeeting(desk, claude=mended)
+        decision = await meeting.hold("build", "Write convert.js", answers=YES)
+        assert "not ok 1 - ice melts" in meeting.prompt("build/2-mend", "claude")
     assert decision_sentence(decision).startswith(
         "Written after 1 check on the merged tree: convert.js, convert.test.js and package"
     )
@@ -326,8 +340,8 @@ async def test_a_new_project_is_not_rejected_for_tests_that_need_missing_package
     folder = tmp_path / "new"
     folder.mkdir()
     async with await Roundtable.open(folder, bench_places) as desk:
-        held = Held(desk, claude=[{"text": wrote(converting("c * 1.8 + 32", express="^5"))}])
-        decision = await held.hold("build", "Write convert.js", answers=YES)
+        meeting = DeskMeeting(desk, claude=[{"text": files_reply(converter_files("c * 1.8 + 32", express="^5"))}])
+        decision = await meeting.hold("build", "Write convert.js", answers=YES)
     assert (folder / "convert.js").exists()
     assert "Nothing was run on claude's candidate, and nobody judged it." in notice_sentences(decision)
 
@@ -339,43 +353,43 @@ async def test_a_notice_says_that_a_candidate_was_neither_run_nor_judged(
     await sandbox()
     (tmp_path / "new").mkdir()
     judging = [
-        {"round": "*-judge-ab", "text": verdict("candidate-A")},
-        {"round": "*-judge-ba", "text": verdict("candidate-A" if turned else "candidate-B")},
+        {"round": "*-judge-ab", "text": merge_verdict("candidate-A")},
+        {"round": "*-judge-ba", "text": merge_verdict("candidate-A" if turned else "candidate-B")},
     ]
-    one, other = ([{"text": wrote({"Slug.java": f"class Slug {{ int x = {number}; }}\n"})}] for number in (1, 2))
+    one, other = ([{"text": files_reply({"Slug.java": f"class Slug {{ int x = {number}; }}\n"})}] for number in (1, 2))
     async with await Roundtable.open(tmp_path / "new", bench_places) as desk:
-        held = Held(desk, claude=[*judging, *one], gpt=[*judging, *other])
-        decision = await held.hold("build", "Write Slug.java", answers=YES, seed=7)
+        meeting = DeskMeeting(desk, claude=[*judging, *one], gpt=[*judging, *other])
+        decision = await meeting.hold("build", "Write Slug.java", answers=YES, seed=7)
     untried = (f"Nothing was run on {decision.author}'s candidate, and nobody judged it.",)
     assert notice_sentences(decision) == (untried if turned else ())
     assert decision.degraded is turned
 
 
 async def test_progress_of_running_checks_is_shown_live_and_not_stored(bench: Roundtable) -> None:
-    held = Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG))
+    meeting = DeskMeeting(bench, claude=slug_writer(BROKEN_SLUG, BROKEN_SLUG))
     heard: list[Delta] = []
 
     async def listen() -> None:
-        async for items in feed.subscribe(held.session).batches():
+        async for items in feed.subscribe(meeting.session).batches():
             heard.extend(item for item in items if isinstance(item, Delta))
 
-    await held.open("build", TASK)
-    feed = (await held.table()).parts.feed
+    await meeting.open("build", TASK)
+    feed = (await meeting.table()).parts.feed
     listening = asyncio.create_task(listen())
     await asyncio.sleep(0)
-    await held.hold("build")
+    await meeting.hold("build")
     await asyncio.wait_for(listening, 10)
     told = "".join(call.text for call in heard if call.round == "build/try")
     lines = told.splitlines()
     assert lines.index("tests with claude: FAILED (failures=1)") < lines.index("tests failed with claude")
     assert all(line.startswith(("tests before: ", "tests with claude: ", "tests failed ")) for line in lines)
-    assert feed.snapshot(held.session) == []
+    assert feed.snapshot(meeting.session) == []
 
 
 async def test_a_dry_run_shows_the_plan_and_opens_no_gate(bench: Roundtable, code: Path) -> None:
-    held = Held(bench, claude=writer(SLUG))
-    decision = await held.hold("build", TASK, settings={"dry_run": True}, answers=YES)
+    meeting = DeskMeeting(bench, claude=slug_writer(SLUG))
+    decision = await meeting.hold("build", TASK, settings={"dry_run": True}, answers=YES)
     assert decision.outcome is Outcome.REACHED
     assert "dry run" in decision_sentence(decision)
-    assert not (await bench.sessions.get(held.session)).gates
+    assert not (await bench.sessions.get(meeting.session)).gates
     assert (code / "slug.py").read_text() == STUB

@@ -10,8 +10,8 @@ from roundtable.app.desk import Roundtable
 from roundtable.core.values import Outcome
 from roundtable.report.reasons import decision_sentence
 from tests.repository import git, write
-from tests.stories.at_desk import Held
-from tests.stories.writing import BROKEN_SLUG, SLUG, SLUG_TEST, TASK, wrote
+from tests.stories.desk_meeting import DeskMeeting
+from tests.stories.slug_project import BROKEN_SLUG, SLUG, SLUG_TEST, TASK, files_reply
 
 RUN = "#!/bin/sh\n# tools/not-a-path.py\nexec python3 -c \"import slug; print(slug.slugify('A b'))\"\n"
 NOTES = "It joins words.\n"
@@ -26,12 +26,12 @@ async def test_a_script_without_suffix_and_a_name_with_a_space_are_written_byte_
     bench: Roundtable, code: Path
 ) -> None:
     reply = (
-        f"{wrote({'slug.py': SLUG})}\n```sh path=run\n{RUN}```\n\n"
+        f"{files_reply({'slug.py': SLUG})}\n```sh path=run\n{RUN}```\n\n"
         f'```text path="my notes.txt"\n{NOTES}```\n\n```python path=__init__.py\n"""Slugs."""\n```\n\n'
         "Try it so:\n\n```sh\n#!/bin/sh\n./run\n```\n"
     )
-    held = Held(bench, claude=proposes(reply))
-    decision = await held.hold("build", TASK, answers={"approve": "all"})
+    meeting = DeskMeeting(bench, claude=proposes(reply))
+    decision = await meeting.hold("build", TASK, answers={"approve": "all"})
     assert decision.outcome is Outcome.REACHED
     assert (code / "run").read_bytes() == RUN.encode()
     assert (code / "my notes.txt").read_bytes() == NOTES.encode()
@@ -59,8 +59,8 @@ async def test_renaming_or_removing_the_first_function_of_a_file_removes_the_old
     test = SLUG_TEST.replace("from slug import slugify", "import loud").replace(
         'self.assertEqual(slugify(" Hello World "), "hello-world")', 'self.assertFalse(hasattr(loud, "shout"))'
     )
-    held = Held(bench, claude=proposes(wrote({"loud.py": new, "test_loud.py": test})))
-    decision = await held.hold("build", task, answers={"approve": "all"})
+    meeting = DeskMeeting(bench, claude=proposes(files_reply({"loud.py": new, "test_loud.py": test})))
+    decision = await meeting.hold("build", task, answers={"approve": "all"})
     assert decision.next_step == "applied", decision_sentence(decision)
     assert (code / "loud.py").read_text() == new
 
@@ -69,21 +69,22 @@ async def test_a_file_path_that_is_not_plain_is_returned_to_its_author_with_the_
     bench: Roundtable, code: Path
 ) -> None:
     unplain = f"```python path=my slug.py\n{SLUG}```"
-    plain = {"contains": "could not be read", "text": wrote({"slug.py": SLUG})}
-    held = Held(bench, claude=[plain, *proposes(unplain)])
-    decision = await held.hold("build", TASK, answers={"approve": "all"})
+    plain = {"contains": "could not be read", "text": files_reply({"slug.py": SLUG})}
+    meeting = DeskMeeting(bench, claude=[plain, *proposes(unplain)])
+    decision = await meeting.hold("build", TASK, answers={"approve": "all"})
     assert decision.outcome is Outcome.REACHED
-    assert "between quotes" in held.voices.calls[1].messages[-1].text
+    assert "Quote a path" in meeting.voices.calls[1].messages[-1].text
     assert (code / "slug.py").read_text() == SLUG
 
 
 async def test_a_draft_in_a_models_reasoning_is_recorded_but_is_not_its_answer(bench: Roundtable, code: Path) -> None:
-    reply = f"<think>\n{wrote({'slug.py': BROKEN_SLUG})}\nNo: small letters.\n</think>\n{wrote({'slug.py': SLUG})}"
-    held = Held(bench, claude=proposes(reply))
-    decision = await held.hold("build", TASK, answers={"approve": "all"})
+    thoughts, final = files_reply({"slug.py": BROKEN_SLUG}), files_reply({"slug.py": SLUG})
+    reply = f"<think>\n{thoughts}\nNo: small letters.\n</think>\n{final}"
+    meeting = DeskMeeting(bench, claude=proposes(reply))
+    decision = await meeting.hold("build", TASK, answers={"approve": "all"})
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == SLUG
-    (record, *_) = (await bench.sessions.get(held.session)).rounds.values()
+    (record, *_) = (await bench.sessions.get(meeting.session)).rounds.values()
     move = record.turns["claude"].move
     assert move is not None
     assert move.raw == reply
@@ -91,8 +92,8 @@ async def test_a_draft_in_a_models_reasoning_is_recorded_but_is_not_its_answer(b
 
 
 async def test_a_file_name_with_lookalike_letters_is_rejected(bench: Roundtable, code: Path) -> None:
-    held = Held(bench, claude=proposes(wrote({"slug.py": SLUG, "\u0455lug.py": "x = 1\n"})))
-    decision = await held.hold("build", TASK, answers={"approve": "all"})
+    meeting = DeskMeeting(bench, claude=proposes(files_reply({"slug.py": SLUG, "\u0455lug.py": "x = 1\n"})))
+    decision = await meeting.hold("build", TASK, answers={"approve": "all"})
     assert decision.outcome is Outcome.DEADLOCK
     assert "several scripts" in decision_sentence(decision)
     assert git(code, "status", "--porcelain") == ""

@@ -12,21 +12,24 @@ from roundtable.core.ports import Table
 from roundtable.core.reasons import Said
 from roundtable.core.values import Decision, Expect, Gate, Limits, Outcome, Prompt, Turns
 from roundtable.engine.run import MeetingRules
-from tests.stories.house import DISPUTE, House, Killed, MortalStore, answer
+from tests.stories.session_harness import DISPUTE, CrashingStore, ProcessKilled, SessionHarness, position_reply
 
 FAULTY: dict[str, Any] = {
     "seats": {
-        "claude": {"turns": [{"text": answer("Use REST")}]},
-        "gpt": {"turns": [{"fault": "server", "times": 1}, {"text": answer("Use REST")}]},
+        "claude": {"turns": [{"text": position_reply("Use REST")}]},
+        "gpt": {"turns": [{"fault": "server", "times": 1}, {"text": position_reply("Use REST")}]},
         "gemini": {"turns": [{"fault": "unauthorized"}]},
     }
 }
 MENDED: dict[str, Any] = {
     "seats": {
         "claude": {
-            "turns": [{"contains": "could not be read", "text": answer("Use REST")}, {"text": "No block at all."}]
+            "turns": [
+                {"contains": "could not be read", "text": position_reply("Use REST")},
+                {"text": "No block at all."},
+            ]
         },
-        "gpt": {"turns": [{"text": answer("Use REST")}]},
+        "gpt": {"turns": [{"text": position_reply("Use REST")}]},
         "gemini": {"turns": [{"text": "Nothing readable, ever."}]},
     }
 }
@@ -58,26 +61,26 @@ SCENES: dict[str, tuple[dict[str, Any], MeetingRules | None, Limits]] = {
 }
 
 
-async def _uninterrupted(scene: str) -> tuple[House, Decision]:
+async def _uninterrupted(scene: str) -> tuple[SessionHarness, Decision]:
     script, meeting, limits = SCENES[scene]
-    house = House(script)
-    house.meeting = meeting or house.meeting
-    await house.open(limits=limits)
-    return house, await house.run()
+    harness = SessionHarness(script)
+    harness.meeting = meeting or harness.meeting
+    await harness.open(limits=limits)
+    return harness, await harness.run()
 
 
-async def _killed_after(scene: str, facts: int) -> tuple[House, Decision, int]:
+async def _killed_after(scene: str, facts: int) -> tuple[SessionHarness, Decision, int]:
     """Die after so many facts, then take the same record up with a new engine and new voices."""
     script, meeting, limits = SCENES[scene]
-    store = MortalStore(facts)
-    first = House(script, store)
+    store = CrashingStore(facts)
+    first = SessionHarness(script, store)
     first.meeting = meeting or first.meeting
     await first.open(limits=limits)
-    with pytest.raises(Killed):
+    with pytest.raises(ProcessKilled):
         await first.run()
     on_record = len(await first.records())
-    store.lifetime = 10_000
-    second = House(script, store)
+    store.events_left = 10_000
+    second = SessionHarness(script, store)
     second.meeting = first.meeting
     second.performer.performed = list(first.performer.performed)
     return second, await second.run(), on_record
@@ -95,12 +98,12 @@ async def test_a_council_killed_after_any_fact_resumes_to_the_expected_decision(
     facts = len(await whole.records()) - 1
     assert facts > 8
     for lifetime in range(facts):
-        house, decision, on_record = await _killed_after(scene, lifetime)
+        harness, decision, on_record = await _killed_after(scene, lifetime)
         assert decision == expected, f"another decision after {lifetime} facts"
-        records = await house.records()
+        records = await harness.records()
         assert [record.seq for record in records] == list(range(1, len(records) + 1))
         before = _settled(records[:on_record])
-        assert not before & set(house.voices.turns()), "a settled turn was asked again"
+        assert not before & set(harness.voices.turns()), "a settled turn was asked again"
         assert _settled(records) == _settled(await whole.records())
         started = [record for record in records if isinstance(record.event, EffectStarted)]
         assert len(started) <= 1
@@ -113,13 +116,13 @@ async def test_resume_repeats_only_the_calls_that_were_in_flight(scene: str) -> 
     whole, _ = await _uninterrupted(scene)
     facts = len(await whole.records()) - 1
     for lifetime in range(facts):
-        house, _, on_record = await _killed_after(scene, lifetime)
-        records = (await house.records())[:on_record]
+        harness, _, on_record = await _killed_after(scene, lifetime)
+        records = (await harness.records())[:on_record]
         asked = {
             f"{record.event.round}/{record.event.seat}" for record in records if isinstance(record.event, TurnAsked)
         }
         in_flight = asked - _settled(records)
-        for turn, times in house.voices.turns().items():
+        for turn, times in harness.voices.turns().items():
             assert times <= whole.voices.turns()[turn], turn
             assert turn in in_flight or turn not in asked
 
@@ -128,24 +131,24 @@ async def test_resume_never_repeats_a_completed_effect() -> None:
     whole, _ = await _uninterrupted("every kind of step")
     facts = len(await whole.records()) - 1
     for lifetime in range(facts):
-        house, _, on_record = await _killed_after("every kind of step", lifetime)
-        kinds = [type(record.event).__name__ for record in (await house.records())[:on_record]]
+        harness, _, on_record = await _killed_after("every kind of step", lifetime)
+        kinds = [type(record.event).__name__ for record in (await harness.records())[:on_record]]
         if "EffectDone" in kinds:
-            assert len(house.performer.performed) == 1
+            assert len(harness.performer.performed) == 1
         if "EffectStarted" in kinds and "EffectDone" not in kinds:
-            assert house.performer.recovered, "a step cut in half was not looked at before doing it again"
+            assert harness.performer.recovered, "a step cut in half was not looked at before doing it again"
 
 
 async def test_a_session_killed_twice_still_resumes() -> None:
     _, expected = await _uninterrupted("a dispute")
     for first in range(1, 24, 3):
         for second in range(1, 12, 2):
-            store = MortalStore(first)
-            house = House(DISPUTE, store)
-            await house.open(limits=Limits(retries=0))
+            store = CrashingStore(first)
+            harness = SessionHarness(DISPUTE, store)
+            await harness.open(limits=Limits(retries=0))
             for lifetime in (second, 10_000):
-                with pytest.raises(Killed):
-                    await house.run()
-                store.lifetime = lifetime
-                house = House(DISPUTE, store)
-            assert await house.run() == expected
+                with pytest.raises(ProcessKilled):
+                    await harness.run()
+                store.events_left = lifetime
+                harness = SessionHarness(DISPUTE, store)
+            assert await harness.run() == expected

@@ -14,14 +14,21 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Limits, Outcome, Reply, Request
 from roundtable.voices.scripted import ScriptedVoice, parse_script
-from tests.stories.house import DISPUTE, House, Killed, MortalStore, answer, seat_script
+from tests.stories.session_harness import (
+    DISPUTE,
+    CrashingStore,
+    ProcessKilled,
+    SessionHarness,
+    council_turns,
+    position_reply,
+)
 
 LIMITS = Limits(retries=1, retry_delay=0.001, seat_timeout=5, round_deadline=20)
 CHAIN = ("cli:claude", "anthropic:claude", "embedded:small")
-GOOD = {"seats": {name: seat_script(answer("Use REST")) for name in ("claude", "gpt", "gemini")}}
+GOOD = {"seats": {name: council_turns(position_reply("Use REST")) for name in ("claude", "gpt", "gemini")}}
 
 
-class Chains:
+class VoiceChains:
     """Voices by their name, each with a script of its own; `calls` is what was asked of which."""
 
     def __init__(self, **scripts: dict[str, Any]) -> None:
@@ -31,16 +38,20 @@ class Chains:
 
     def find(self, voice: str) -> Voice | Fault:
         kind = voice.partition(":")[0]
-        return _Heard(voice, self._voices[kind], self) if kind in self._voices else Fault.of(FaultKind.MISSING, "No.")
+        return (
+            _ObservedVoice(voice, self._voices[kind], self)
+            if kind in self._voices
+            else Fault.of(FaultKind.MISSING, "No.")
+        )
 
     def asked(self) -> list[tuple[str, str]]:
         return [(voice.partition(":")[0], request.call) for voice, request in self.calls]
 
 
-class _Heard:
+class _ObservedVoice:
     """One voice of a chain, watched."""
 
-    def __init__(self, name: str, voice: ScriptedVoice, chains: Chains) -> None:
+    def __init__(self, name: str, voice: ScriptedVoice, chains: VoiceChains) -> None:
         self.name, self.vendor, self.structured = name, voice.vendor, voice.structured
         self.plain_when_long = False
         self.edits = False
@@ -66,10 +77,10 @@ def failing(kind: str) -> dict[str, Any]:
 
 @pytest.mark.feature("S3.21", "S3.77")
 async def test_a_fallback_voice_answers_and_the_decision_says_so() -> None:
-    chains = Chains(cli=failing("crashed"), anthropic=GOOD)
-    house = House(GOOD, other_voices=chains)
-    await house.open(chain=CHAIN, limits=LIMITS)
-    decision = await house.run()
+    chains = VoiceChains(cli=failing("crashed"), anthropic=GOOD)
+    harness = SessionHarness(GOOD, other_voices=chains)
+    await harness.open(chain=CHAIN, limits=LIMITS)
+    decision = await harness.run()
     assert decision.outcome is Outcome.REACHED
     assert decision.counted == ("claude", "gpt", "gemini")
     assert not decision.degraded
@@ -77,7 +88,7 @@ async def test_a_fallback_voice_answers_and_the_decision_says_so() -> None:
     assert (first.seat, first.voice, first.instead_of) == ("claude", "anthropic:claude", "cli:claude")
     assert first.rounds == ("council/1-blind",)
     assert "planted crashed" in first.sentence
-    records = await house.records()
+    records = await harness.records()
     purposes = [
         record.event.purpose for record in records if isinstance(record.event, TurnAsked) and record.event.seat == "gpt"
     ]
@@ -88,28 +99,28 @@ async def test_a_fallback_voice_answers_and_the_decision_says_so() -> None:
 async def test_each_seat_reports_its_cause_and_every_skipped_voice() -> None:
     causes = {"claude": "server", "gpt": "refused", "gemini": "refused"}
     first = {"seats": {seat: failing(kind) for seat, kind in causes.items()}}
-    chains = Chains(cli=first, anthropic=failing("context_overflow"), embedded=GOOD)
-    house = House(GOOD, other_voices=chains)
-    await house.open(chain=CHAIN, limits=LIMITS)
-    decision = await house.run()
+    chains = VoiceChains(cli=first, anthropic=failing("context_overflow"), embedded=GOOD)
+    harness = SessionHarness(GOOD, other_voices=chains)
+    await harness.open(chain=CHAIN, limits=LIMITS)
+    decision = await harness.run()
     assert {substitution.seat: substitution.fault.kind for substitution in decision.substitutions} == causes
     for substitution in decision.substitutions:
         assert "Nor was anthropic:claude to be had: planted context_overflow" in substitution.sentence
 
 
 async def test_no_fallback_is_reported_if_the_first_voice_answers() -> None:
-    house = House(GOOD, other_voices=Chains(cli=GOOD, anthropic=GOOD))
-    await house.open(chain=CHAIN, limits=LIMITS)
-    assert (await house.run()).substitutions == ()
+    harness = SessionHarness(GOOD, other_voices=VoiceChains(cli=GOOD, anthropic=GOOD))
+    await harness.open(chain=CHAIN, limits=LIMITS)
+    assert (await harness.run()).substitutions == ()
 
 
 async def test_a_voice_with_a_permanent_fault_is_tried_once_per_run() -> None:
     """A missing program, a wrong key or an empty account will not have mended itself by the next round."""
-    chains = Chains(cli=failing("unauthorized"), anthropic=DISPUTE)
-    house = House(DISPUTE, other_voices=chains)
-    await house.open(chain=CHAIN, limits=LIMITS, seats=("claude", "gpt", "gemini"))
-    decision = await house.run()
-    opened = [record.event.round for record in await house.records() if isinstance(record.event, RoundOpened)]
+    chains = VoiceChains(cli=failing("unauthorized"), anthropic=DISPUTE)
+    harness = SessionHarness(DISPUTE, other_voices=chains)
+    await harness.open(chain=CHAIN, limits=LIMITS, seats=("claude", "gpt", "gemini"))
+    decision = await harness.run()
+    opened = [record.event.round for record in await harness.records() if isinstance(record.event, RoundOpened)]
     assert len(opened) > 1
     first_round = {(voice, call) for voice, call in chains.asked() if voice == "cli"}
     assert all(call.startswith(opened[0]) for _, call in first_round)
@@ -119,10 +130,10 @@ async def test_a_voice_with_a_permanent_fault_is_tried_once_per_run() -> None:
 
 async def test_a_voice_that_failed_for_one_seat_is_skipped_by_the_others_with_the_reason() -> None:
     """Asked one by one, only the first seat finds out that the key is wrong; the others are spared the call."""
-    chains = Chains(cli=failing("unauthorized"), anthropic=GOOD)
-    house = House(GOOD, other_voices=chains)
-    await house.open(chain=CHAIN, limits=msgspec.structs.replace(LIMITS, sequential=True))
-    decision = await house.run()
+    chains = VoiceChains(cli=failing("unauthorized"), anthropic=GOOD)
+    harness = SessionHarness(GOOD, other_voices=chains)
+    await harness.open(chain=CHAIN, limits=msgspec.structs.replace(LIMITS, sequential=True))
+    decision = await harness.run()
     assert sum(voice == "cli" for voice, _ in chains.asked()) == 1
     assert {substitution.fault.message for substitution in decision.substitutions} == {"planted unauthorized"}
     assert len(decision.substitutions) == 3
@@ -131,43 +142,43 @@ async def test_a_voice_that_failed_for_one_seat_is_skipped_by_the_others_with_th
 async def test_a_voice_with_a_transient_fault_is_tried_again_in_the_next_round() -> None:
     busy = {"round": "*1-blind", "fault": "overloaded", "message": "busy"}
     later = {seat: {"turns": [busy, *part["turns"][1:]]} for seat, part in DISPUTE["seats"].items()}
-    chains = Chains(cli={"seats": later}, anthropic=DISPUTE)
-    house = House(DISPUTE, other_voices=chains)
-    await house.open(chain=CHAIN, limits=LIMITS)
-    decision = await house.run()
+    chains = VoiceChains(cli={"seats": later}, anthropic=DISPUTE)
+    harness = SessionHarness(DISPUTE, other_voices=chains)
+    await harness.open(chain=CHAIN, limits=LIMITS)
+    decision = await harness.run()
     assert {substitution.rounds for substitution in decision.substitutions} == {("council/1-blind",)}
 
 
 async def test_a_silent_voice_is_abandoned_in_time_for_its_fallback() -> None:
-    chains = Chains(cli={"turns": [{"hang": True}]}, anthropic=GOOD)
-    house = House(GOOD, other_voices=chains)
-    await house.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=4))
-    decision = await asyncio.wait_for(house.run(), 20)
+    chains = VoiceChains(cli={"turns": [{"hang": True}]}, anthropic=GOOD)
+    harness = SessionHarness(GOOD, other_voices=chains)
+    await harness.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=4))
+    decision = await asyncio.wait_for(harness.run(), 20)
     assert decision.counted == ("claude", "gpt", "gemini")
     assert {substitution.fault.kind for substitution in decision.substitutions} == {FaultKind.TIMEOUT}
 
 
 async def test_a_voice_that_stops_in_mid_sentence_is_abandoned_in_time_for_its_fallback() -> None:
-    chains = Chains(cli={"turns": [{"hang": True, "text": "Well, I would say", "after": 2}]}, anthropic=GOOD)
-    house = House(GOOD, other_voices=chains)
-    await house.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=4))
-    decision = await asyncio.wait_for(house.run(), 20)
+    chains = VoiceChains(cli={"turns": [{"hang": True, "text": "Well, I would say", "after": 2}]}, anthropic=GOOD)
+    harness = SessionHarness(GOOD, other_voices=chains)
+    await harness.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=4))
+    decision = await asyncio.wait_for(harness.run(), 20)
     assert decision.counted == ("claude", "gpt", "gemini")
-    failures = [record.event for record in await house.records() if isinstance(record.event, CallFailed)]
+    failures = [record.event for record in await harness.records() if isinstance(record.event, CallFailed)]
     assert {(failure.fault.kind, failure.partial) for failure in failures} == {(FaultKind.TIMEOUT, "Well, I")}
 
 
 async def test_waiting_in_the_queue_does_not_count_as_silence() -> None:
     """One call at a time, each as long as a seat's share: those who wait have not been silent."""
-    one_by_one = Queued({"defaults": {"latency": 0.35}, **GOOD})
-    house = House(GOOD, other_voices=one_by_one)
-    await house.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=2))
-    decision = await house.run()
+    one_by_one = QueuedVoice({"defaults": {"latency": 0.35}, **GOOD})
+    harness = SessionHarness(GOOD, other_voices=one_by_one)
+    await harness.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=2))
+    decision = await harness.run()
     assert decision.counted == ("claude", "gpt", "gemini")
     assert decision.substitutions == ()
 
 
-class Queued:
+class QueuedVoice:
     """A provider that takes one call at a time, and says so when a call's turn has come."""
 
     plain_when_long = structured = edits = False
@@ -192,58 +203,58 @@ class Queued:
 
 async def test_a_voice_that_is_speaking_is_not_interrupted_for_its_fallback() -> None:
     """It begins at once and is done after more than its half of the seat's two seconds."""
-    chains = Chains(cli={"defaults": {"rate": 8}, **GOOD}, anthropic=GOOD)
-    house = House(GOOD, other_voices=chains)
-    await house.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=3))
-    decision = await house.run()
+    chains = VoiceChains(cli={"defaults": {"rate": 8}, **GOOD}, anthropic=GOOD)
+    harness = SessionHarness(GOOD, other_voices=chains)
+    await harness.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=3))
+    decision = await harness.run()
     assert decision.substitutions == ()
-    assert min(move.timing.total for move in (await house.session()).rounds["council/1-blind"].moves()) > 0.5
+    assert min(move.timing.total for move in (await harness.session()).rounds["council/1-blind"].moves()) > 0.5
 
 
 async def test_all_voices_of_a_seat_share_one_retry_budget() -> None:
-    chains = Chains(cli=failing("server"), anthropic=failing("server"), embedded=failing("server"))
-    house = House(GOOD, other_voices=chains)
-    await house.open(chain=CHAIN, limits=msgspec.structs.replace(LIMITS, retries=2))
-    decision = await house.run()
+    chains = VoiceChains(cli=failing("server"), anthropic=failing("server"), embedded=failing("server"))
+    harness = SessionHarness(GOOD, other_voices=chains)
+    await harness.open(chain=CHAIN, limits=msgspec.structs.replace(LIMITS, retries=2))
+    decision = await harness.run()
     assert decision.outcome is Outcome.INSUFFICIENT
     for seat in ("claude", "gpt", "gemini"):
         assert sum(request.seat == seat for _, request in chains.calls) == len(CHAIN) + 2
-    failures = [record.event for record in await house.records() if isinstance(record.event, CallFailed)]
+    failures = [record.event for record in await harness.records() if isinstance(record.event, CallFailed)]
     assert len(failures) == len(chains.calls)
 
 
 async def test_a_resumed_session_still_reports_fallbacks() -> None:
-    whole = House(DISPUTE, other_voices=Chains(cli=failing("crashed"), anthropic=DISPUTE))
+    whole = SessionHarness(DISPUTE, other_voices=VoiceChains(cli=failing("crashed"), anthropic=DISPUTE))
     await whole.open(chain=CHAIN, limits=LIMITS)
     expected = (await whole.run()).substitutions
     assert expected
-    store = MortalStore(14)
-    first = House(DISPUTE, store, Chains(cli=failing("crashed"), anthropic=DISPUTE))
+    store = CrashingStore(14)
+    first = SessionHarness(DISPUTE, store, VoiceChains(cli=failing("crashed"), anthropic=DISPUTE))
     await first.open(chain=CHAIN, limits=LIMITS)
-    with pytest.raises(Killed):
+    with pytest.raises(ProcessKilled):
         await first.run()
-    store.lifetime = 10_000
-    second = House(DISPUTE, store, Chains(cli=failing("crashed"), anthropic=DISPUTE))
+    store.events_left = 10_000
+    second = SessionHarness(DISPUTE, store, VoiceChains(cli=failing("crashed"), anthropic=DISPUTE))
     assert (await second.run()).substitutions == expected
 
 
 @pytest.mark.parametrize(("sequential", "most"), [(True, 1), (False, 3)])
 async def test_seats_can_be_asked_one_at_a_time_for_rate_limited_plans(sequential: bool, most: int) -> None:
     slow = {"defaults": {"latency": 0.05}, **DISPUTE}
-    chains = Chains(cli=slow)
-    house = House(slow, other_voices=chains)
-    await house.open(chain=("cli:claude",), limits=msgspec.structs.replace(LIMITS, sequential=sequential))
-    decision = await house.run()
+    chains = VoiceChains(cli=slow)
+    harness = SessionHarness(slow, other_voices=chains)
+    await harness.open(chain=("cli:claude",), limits=msgspec.structs.replace(LIMITS, sequential=sequential))
+    decision = await harness.run()
     assert chains.most_at_once == most
     assert decision.outcome is Outcome.REACHED
     assert decision.position == "Use REST"
 
 
 async def test_seats_asked_one_at_a_time_still_answer_blind() -> None:
-    chains = Chains(cli=GOOD)
-    house = House(GOOD, other_voices=chains)
-    await house.open(chain=("cli:claude",), limits=msgspec.structs.replace(LIMITS, sequential=True))
-    await house.run()
+    chains = VoiceChains(cli=GOOD)
+    harness = SessionHarness(GOOD, other_voices=chains)
+    await harness.open(chain=("cli:claude",), limits=msgspec.structs.replace(LIMITS, sequential=True))
+    await harness.run()
     last = chains.calls[-1][1]
     assert all("Use REST" not in message.text for message in last.messages)
 
@@ -251,7 +262,7 @@ async def test_seats_asked_one_at_a_time_still_answer_blind() -> None:
 async def test_seats_asked_one_at_a_time_each_have_their_own_deadline() -> None:
     """Three seats of 0.3 s fit into a round of 0.5 s when each has its own."""
     slow = {"defaults": {"latency": 0.3}, **GOOD}
-    house = House(slow, other_voices=Chains(cli=slow))
+    harness = SessionHarness(slow, other_voices=VoiceChains(cli=slow))
     limits = msgspec.structs.replace(LIMITS, sequential=True, round_deadline=0.6)
-    await house.open(chain=("cli:claude",), limits=limits)
-    assert (await house.run()).counted == ("claude", "gpt", "gemini")
+    await harness.open(chain=("cli:claude",), limits=limits)
+    assert (await harness.run()).counted == ("claude", "gpt", "gemini")

@@ -28,19 +28,19 @@ FAULTS = {
 """What each is told as, under which limits, and the most requests that one turn may take."""
 
 
-def says(position: str) -> FaultServer:
+def completion_reply(position: str) -> FaultServer:
     return FaultServer(text=f'Because.\n\n{{"position": "{position}", "confidence": 7}}')
 
 
 @pytest.fixture
 async def rest() -> AsyncIterator[FaultServer]:
-    async with says("REST") as server:
+    async with completion_reply("REST") as server:
         yield server
 
 
 @pytest.fixture
 async def graphql() -> AsyncIterator[FaultServer]:
-    async with says("GraphQL") as server:
+    async with completion_reply("GraphQL") as server:
         yield server
 
 

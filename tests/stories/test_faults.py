@@ -17,10 +17,10 @@ from roundtable.core.reasons import Said
 from roundtable.core.values import Decision, Limits, MoveStatus, Outcome, Prompt, Quorum, Reply, Request
 from roundtable.engine.run import MeetingRules
 from roundtable.report.reasons import decision_sentence
-from tests.stories.house import SEATS, House, answer, seat_script
+from tests.stories.session_harness import SEATS, SessionHarness, council_turns, position_reply
 
 QUICK = Limits(retries=1, retry_delay=0.001)
-GOOD = seat_script(answer("Use REST"))
+GOOD = council_turns(position_reply("Use REST"))
 
 
 def failing(kind: FaultKind, **more: Any) -> dict[str, Any]:
@@ -30,44 +30,46 @@ def failing(kind: FaultKind, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("seat", SEATS)
 @pytest.mark.parametrize("kind", FaultKind)
 async def test_a_meeting_decides_although_one_seat_fails(kind: FaultKind, seat: str) -> None:
-    house = House({"seats": {name: failing(kind) if name == seat else GOOD for name in SEATS}})
-    await house.open(limits=QUICK)
-    decision = await house.run()
+    harness = SessionHarness({"seats": {name: failing(kind) if name == seat else GOOD for name in SEATS}})
+    await harness.open(limits=QUICK)
+    decision = await harness.run()
     assert decision.outcome is Outcome.REACHED
     assert seat not in decision.counted
     assert [(absence.seat, absence.fault.kind) for absence in decision.missing] == [(seat, kind)]
     assert decision.degraded
     assert decision.missing[0].fault.help
     retryable = Fault.of(kind, "").retryable
-    assert house.voices.turns()[f"council/1-blind/{seat}"] == (2 if retryable else 1)
+    assert harness.voices.turns()[f"council/1-blind/{seat}"] == (2 if retryable else 1)
 
 
 @pytest.mark.parametrize("kind", FaultKind)
 async def test_a_meeting_in_which_all_seats_fail_decides_nothing(kind: FaultKind) -> None:
-    house = House({"seats": {name: failing(kind) for name in SEATS}})
-    await house.open(limits=QUICK)
-    decision = await house.run()
+    harness = SessionHarness({"seats": {name: failing(kind) for name in SEATS}})
+    await harness.open(limits=QUICK)
+    decision = await harness.run()
     assert decision.outcome is Outcome.INSUFFICIENT
     assert decision.counted == ()
     assert [absence.fault.kind for absence in decision.missing] == [kind] * 3
-    assert (await house.session()).ended
+    assert (await harness.session()).ended
 
 
 async def test_a_meeting_handles_every_pair_of_faults() -> None:
     for one, other in itertools.combinations(FaultKind, 2):
-        house = House({"seats": {"claude": failing(one), "gpt": failing(other), "gemini": GOOD}})
-        await house.open(limits=QUICK)
-        decision = await house.run()
+        harness = SessionHarness({"seats": {"claude": failing(one), "gpt": failing(other), "gemini": GOOD}})
+        await harness.open(limits=QUICK)
+        decision = await harness.run()
         assert decision.outcome is Outcome.INSUFFICIENT
         assert decision.counted == ("gemini",)
         assert {absence.seat: absence.fault.kind for absence in decision.missing} == {"claude": one, "gpt": other}
 
 
 async def test_a_single_remaining_seat_is_a_single_opinion_if_the_quorum_allows_it() -> None:
-    house = House({"seats": {"claude": failing(FaultKind.SERVER), "gpt": failing(FaultKind.QUOTA), "gemini": GOOD}})
+    harness = SessionHarness(
+        {"seats": {"claude": failing(FaultKind.SERVER), "gpt": failing(FaultKind.QUOTA), "gemini": GOOD}}
+    )
     limits = Limits(retries=0, quorum=Quorum(seats=1))
-    await house.open(limits=limits)
-    decision = await house.run()
+    await harness.open(limits=limits)
+    decision = await harness.run()
     assert decision.outcome is Outcome.REACHED
     assert decision_sentence(decision).startswith("A single opinion")
     assert decision.degraded
@@ -76,64 +78,66 @@ async def test_a_single_remaining_seat_is_a_single_opinion_if_the_quorum_allows_
 @pytest.mark.feature("S4.97")
 async def test_a_seat_that_hangs_costs_only_its_timeout() -> None:
     hung = {"turns": [{"hang": True, "text": "I was about to say", "after": 3}]}
-    house = House({"seats": {"claude": hung, "gpt": GOOD, "gemini": GOOD}})
-    await house.open(limits=msgspec.structs.replace(QUICK, seat_timeout=2))
-    decision = await asyncio.wait_for(house.run(), 60)
+    harness = SessionHarness({"seats": {"claude": hung, "gpt": GOOD, "gemini": GOOD}})
+    await harness.open(limits=msgspec.structs.replace(QUICK, seat_timeout=2))
+    decision = await asyncio.wait_for(harness.run(), 60)
     assert decision.missing[0].fault.kind is FaultKind.TIMEOUT
-    missed = (await house.session()).turn("council/1-blind", "claude").missed
+    missed = (await harness.session()).turn("council/1-blind", "claude").missed
     assert missed is not None
     assert missed.partial == "I was about"
 
 
 async def test_empty_answers_never_count() -> None:
-    house = House({"seats": {"claude": {"turns": [{"text": "  \n "}]}, "gpt": GOOD, "gemini": GOOD}})
-    await house.open(limits=QUICK)
-    decision = await house.run()
+    harness = SessionHarness({"seats": {"claude": {"turns": [{"text": "  \n "}]}, "gpt": GOOD, "gemini": GOOD}})
+    await harness.open(limits=QUICK)
+    decision = await harness.run()
     assert decision.missing[0].fault.kind is FaultKind.EMPTY
     assert decision.counted == ("gpt", "gemini")
 
 
 async def test_reasoning_without_an_answer_never_counts_and_is_recorded() -> None:
-    thoughts = f"<think>\nI would say:\n{answer('Use REST')}"
-    house = House({"seats": {"claude": {"turns": [{"text": thoughts}]}, "gpt": GOOD, "gemini": GOOD}})
-    await house.open(limits=QUICK)
-    decision = await house.run()
+    thoughts = f"<think>\nI would say:\n{position_reply('Use REST')}"
+    harness = SessionHarness({"seats": {"claude": {"turns": [{"text": thoughts}]}, "gpt": GOOD, "gemini": GOOD}})
+    await harness.open(limits=QUICK)
+    decision = await harness.run()
     assert decision.missing[0].fault.kind is FaultKind.EMPTY
     assert "returned reasoning but no answer" in decision.missing[0].fault.message
     assert decision.counted == ("gpt", "gemini")
-    failed = next(record.event for record in await house.records() if isinstance(record.event, CallFailed))
+    failed = next(record.event for record in await harness.records() if isinstance(record.event, CallFailed))
     assert failed.partial == thoughts
     assert failed.usage.output_tokens, "it was paid for"
 
 
 async def test_each_retry_of_a_transient_fault_is_recorded() -> None:
-    flaky = {"turns": [{"fault": "overloaded", "times": 2}, {"text": answer("Use REST")}]}
-    house = House({"seats": {"claude": flaky, "gpt": GOOD, "gemini": GOOD}})
-    await house.open(limits=Limits(retries=2, retry_delay=0.001))
-    decision = await house.run()
+    flaky = {"turns": [{"fault": "overloaded", "times": 2}, {"text": position_reply("Use REST")}]}
+    harness = SessionHarness({"seats": {"claude": flaky, "gpt": GOOD, "gemini": GOOD}})
+    await harness.open(limits=Limits(retries=2, retry_delay=0.001))
+    decision = await harness.run()
     assert decision.counted == SEATS
-    failures = [record.event for record in await house.records() if isinstance(record.event, CallFailed)]
+    failures = [record.event for record in await harness.records() if isinstance(record.event, CallFailed)]
     assert len(failures) == 2
     assert all(failure.delay is not None for failure in failures)
 
 
 async def test_a_retry_after_longer_than_the_seats_timeout_is_not_waited_for() -> None:
-    house = House({"seats": {"claude": failing(FaultKind.RATE_LIMITED, retry_after=3600), "gpt": GOOD, "gemini": GOOD}})
-    await house.open(limits=QUICK)
-    decision = await asyncio.wait_for(house.run(), 10)
+    harness = SessionHarness(
+        {"seats": {"claude": failing(FaultKind.RATE_LIMITED, retry_after=3600), "gpt": GOOD, "gemini": GOOD}}
+    )
+    await harness.open(limits=QUICK)
+    decision = await asyncio.wait_for(harness.run(), 10)
     assert decision.missing[0].fault.kind is FaultKind.RATE_LIMITED
 
 
-class Chain:
+class FaultyVoices:
     """Voices by name: some broken in ways a voice must never be, one good."""
 
     def find(self, voice: str) -> Voice | Fault:
         if voice == "gone":
             return Fault.of(FaultKind.MISSING, "not installed")
-        return Broken(voice)
+        return BrokenVoice(voice)
 
 
-class Broken:
+class BrokenVoice:
     """A voice that raises, or ends without an end, or answers."""
 
     vendor = "test"
@@ -150,21 +154,21 @@ class Broken:
         if self.name == "endless":
             yield "some words"
             return
-        yield answer("Use REST")
-        yield Reply(answer("Use REST"))
+        yield position_reply("Use REST")
+        yield Reply(position_reply("Use REST"))
 
     async def close(self) -> None: ...
 
 
 @pytest.mark.parametrize("first", ["gone", "raises", "endless"])
 async def test_the_record_names_the_fallback_voice_that_answered(first: str) -> None:
-    house = House({}, other_voices=Chain())
-    await house.open(limits=Limits(retries=0), chain=(first, "good"))
-    decision = await house.run()
+    harness = SessionHarness({}, other_voices=FaultyVoices())
+    await harness.open(limits=Limits(retries=0), chain=(first, "good"))
+    decision = await harness.run()
     assert decision.counted == SEATS
-    moves = [record.event for record in await house.records() if isinstance(record.event, MoveMade)]
+    moves = [record.event for record in await harness.records() if isinstance(record.event, MoveMade)]
     assert {move.voice for move in moves} == {"good"}
-    failures = [record.event for record in await house.records() if isinstance(record.event, CallFailed)]
+    failures = [record.event for record in await harness.records() if isinstance(record.event, CallFailed)]
     assert {failure.voice for failure in failures} == {first}
 
 
@@ -176,11 +180,13 @@ async def _slow(table: Table) -> Decision:
 
 @pytest.mark.feature("S1.91", "S1.89")
 async def test_an_answer_after_the_round_deadline_is_stored_but_not_counted() -> None:
-    house = House({"turns": [{"seat": "claude", "text": "Late.", "latency": 0.4}, {"seat": "g*", "text": "Soon."}]})
-    house.meeting = MeetingRules("slow", 1, _slow)
-    await house.open(limits=Limits(retries=0, seat_timeout=5, round_deadline=0.15))
-    await house.run()
-    record = (await house.session()).rounds["slow/1-first"]
+    harness = SessionHarness(
+        {"turns": [{"seat": "claude", "text": "Late.", "latency": 0.4}, {"seat": "g*", "text": "Soon."}]}
+    )
+    harness.meeting = MeetingRules("slow", 1, _slow)
+    await harness.open(limits=Limits(retries=0, seat_timeout=5, round_deadline=0.15))
+    await harness.run()
+    record = (await harness.session()).rounds["slow/1-first"]
     assert record.closed is not None
     assert record.closed.how == "deadline"
     assert record.closed.missing == ("claude",)
@@ -191,17 +197,19 @@ async def test_an_answer_after_the_round_deadline_is_stored_but_not_counted() ->
 
 
 async def test_a_round_can_close_as_soon_as_the_quorum_is_reached() -> None:
-    house = House({"seats": {"claude": {"turns": [{"hang": True}]}, "gpt": GOOD, "gemini": GOOD}})
-    await house.open(limits=Limits(retries=0, seat_timeout=60, round_deadline=60, close_on_quorum=True))
-    decision = await asyncio.wait_for(house.run(), 10)
+    harness = SessionHarness({"seats": {"claude": {"turns": [{"hang": True}]}, "gpt": GOOD, "gemini": GOOD}})
+    await harness.open(limits=Limits(retries=0, seat_timeout=60, round_deadline=60, close_on_quorum=True))
+    decision = await asyncio.wait_for(harness.run(), 10)
     assert decision.counted == ("gpt", "gemini")
-    closed = (await house.session()).rounds["council/1-blind"].closed
+    closed = (await harness.session()).rounds["council/1-blind"].closed
     assert closed is not None
     assert closed.how == "quorum"
-    assert any(isinstance(record.event, SeatMissed) for record in await house.records()), "the hung turn is settled too"
+    assert any(isinstance(record.event, SeatMissed) for record in await harness.records()), (
+        "the hung turn is settled too"
+    )
 
 
 async def test_the_quorum_is_lost_if_a_required_seat_is_missing() -> None:
-    house = House({"seats": {"claude": failing(FaultKind.QUOTA), "gpt": GOOD, "gemini": GOOD}})
-    await house.open(limits=Limits(retries=0, quorum=Quorum(seats=2, essential=("claude",))))
-    assert (await house.run()).outcome is Outcome.INSUFFICIENT
+    harness = SessionHarness({"seats": {"claude": failing(FaultKind.QUOTA), "gpt": GOOD, "gemini": GOOD}})
+    await harness.open(limits=Limits(retries=0, quorum=Quorum(seats=2, essential=("claude",))))
+    assert (await harness.run()).outcome is Outcome.INSUFFICIENT

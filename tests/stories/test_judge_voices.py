@@ -18,7 +18,7 @@ from roundtable.core.values import Limits, Outcome, Seat
 from roundtable.report import phrases
 from roundtable.voices.endpoints import load_shipped_endpoints
 from roundtable.voices.fault_server import FaultServer
-from tests.stories.house import answer
+from tests.stories.session_harness import position_reply
 
 STAGES = tuple(
     Stage(name, name.capitalize(), "Engineer", "discussion", "Say what is to be built.", 512)
@@ -29,7 +29,7 @@ LIMITS = Limits(retries=0, seat_timeout=20, round_deadline=20)
 SEATS = (Seat("claude", ("near:large",)), Seat("gpt", ("far:large",)))
 
 
-class Town:
+class TwoServers:
     """Two servers, and a desk that knows both as endpoints."""
 
     def __init__(self, near: FaultServer, far: FaultServer, places: Places, workspace: Path) -> None:
@@ -47,11 +47,11 @@ class Town:
 
 
 @pytest.fixture
-async def town(tmp_path: Path) -> AsyncIterator[Town]:
+async def town(tmp_path: Path) -> AsyncIterator[TwoServers]:
     work = tmp_path / "work"
     (work / ".git").mkdir(parents=True)
     async with FaultServer(text=AGREED) as near, FaultServer(text=AGREED) as far:
-        yield Town(near, far, Places(tmp_path / "home", tmp_path / "home"), work)
+        yield TwoServers(near, far, Places(tmp_path / "home", tmp_path / "home"), work)
 
 
 def agenda(*seats: Seat, meeting: str = "sdlc", **more: object) -> Agenda:
@@ -67,7 +67,7 @@ def judged_by(session: Session) -> dict[str, str]:
 
 
 @pytest.mark.feature("S0.128")
-async def test_a_seat_given_on_the_command_line_judges_through_its_endpoints_cheaper_model(town: Town) -> None:
+async def test_a_seat_given_on_the_command_line_judges_through_its_endpoints_cheaper_model(town: TwoServers) -> None:
     async with await town.desk('judge_model = "small"', 'judge_model = "tiny"') as desk:
         id, decision = await hold(desk, agenda(*SEATS))
         session = await desk.sessions.get(id)
@@ -79,7 +79,7 @@ async def test_a_seat_given_on_the_command_line_judges_through_its_endpoints_che
 
 
 @pytest.mark.feature("S0.146")
-async def test_the_judge_voice_of_a_seat_is_configurable(town: Town) -> None:
+async def test_the_judge_voice_of_a_seat_is_configurable(town: TwoServers) -> None:
     chosen = '[seats.claude]\nvoices = ["near:large"]\njudge = "far:exact"\n[seats.gpt]\nvoices = ["far:large"]'
     async with await town.desk('judge_model = "small"', more=chosen) as desk:
         id, _ = await hold(desk, agenda())
@@ -88,7 +88,7 @@ async def test_the_judge_voice_of_a_seat_is_configurable(town: Town) -> None:
     assert "small" not in {request.model for request in town.near.seen}
 
 
-async def test_a_failing_judge_voice_is_replaced_by_the_seats_own_with_a_notice(town: Town) -> None:
+async def test_a_failing_judge_voice_is_replaced_by_the_seats_own_with_a_notice(town: TwoServers) -> None:
     async with await town.desk('judge_model = "503"') as desk:
         id, decision = await hold(desk, agenda(*SEATS))
         session = await desk.sessions.get(id)
@@ -103,8 +103,8 @@ async def test_a_failing_judge_voice_is_replaced_by_the_seats_own_with_a_notice(
     assert "near:503" in phrases.describe_substitutions(session)[0]
 
 
-async def test_a_meeting_without_a_judge_has_no_judge_voices(town: Town) -> None:
-    town.near.text = town.far.text = answer("Use REST")
+async def test_a_meeting_without_a_judge_has_no_judge_voices(town: TwoServers) -> None:
+    town.near.text = town.far.text = position_reply("Use REST")
     async with await town.desk('judge_model = "small"') as desk:
         id, _ = await hold(desk, agenda(*SEATS, meeting="council"))
         assert [seat.judge for seat in (await desk.sessions.get(id)).charter.seats] == ["", ""]
@@ -143,7 +143,7 @@ def test_a_seat_that_already_uses_the_cheaper_model_judges_through_it() -> None:
     assert seat.judge == ""
 
 
-async def test_a_budget_of_zero_excludes_a_paid_judge_voice(town: Town) -> None:
+async def test_a_budget_of_zero_excludes_a_paid_judge_voice(town: TwoServers) -> None:
     free = [Seat("claude", ("near:large",), judge="far:exact"), Seat("gpt", ("near:large",))]
     broke = msgspec.structs.replace(LIMITS, budget_usd=0.0)
     async with await town.desk("local = true") as desk:
@@ -152,7 +152,7 @@ async def test_a_budget_of_zero_excludes_a_paid_judge_voice(town: Town) -> None:
         assert await desk.meetings.open(agenda(*free, meeting="council", limits=broke))
 
 
-async def test_a_quote_prices_judging_by_the_judge_voice(town: Town) -> None:
+async def test_a_quote_prices_judging_by_the_judge_voice(town: TwoServers) -> None:
     lines = 'dialect = "anthropic"\nprices = "anthropic"'
     async with await town.desk(lines) as desk:
 
@@ -172,7 +172,7 @@ async def test_a_quote_prices_judging_by_the_judge_voice(town: Town) -> None:
         assert {seat.judge for seat in made.seats} == {"far:odd"}
 
 
-async def test_the_doctor_command_checks_the_judge_voice_and_tolerates_a_missing_one(town: Town) -> None:
+async def test_the_doctor_command_checks_the_judge_voice_and_tolerates_a_missing_one(town: TwoServers) -> None:
     seats = '[seats.claude]\nvoices = ["near:large"]\n[seats.gpt]\nvoices = ["far:large"]\njudge = "nowhere:x"'
     async with await town.desk('judge_model = "small"', more=seats) as desk:
         found = (await check_seat_voices(desk.parts)).participants

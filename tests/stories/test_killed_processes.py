@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.sampling import sample
-from tests.stories.house import answer
+from tests.stories.session_harness import position_reply
 
 ROOT = Path(__file__).parent.parent.parent
 SCRIPT: dict[str, Any] = {
@@ -23,20 +23,20 @@ SCRIPT: dict[str, Any] = {
     "seats": {
         "claude": {
             "turns": [
-                {"round": "*blind", "text": answer("REST")},
+                {"round": "*blind", "text": position_reply("REST")},
                 {"round": "*", "json": {"stand": "A", "confidence": 7}},
             ]
         },
         "gpt": {
             "turns": [
-                {"round": "*blind", "text": answer("GraphQL")},
+                {"round": "*blind", "text": position_reply("GraphQL")},
                 {"round": "*3-*", "json": {"stand": "B", "confidence": 6}},
                 {"round": "*4-*", "json": {"stand": "A", "error": "The clients are few and simple", "confidence": 6}},
             ]
         },
         "gemini": {
             "turns": [
-                {"round": "*blind", "text": answer("tRPC")},
+                {"round": "*blind", "text": position_reply("tRPC")},
                 {"round": "*", "json": {"stand": "A", "error": "Both sides need TypeScript", "confidence": 5}},
             ]
         },

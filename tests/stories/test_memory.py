@@ -20,8 +20,8 @@ from roundtable.core.values import Limits, Outcome, RecalledEntry, Seat
 from roundtable.engine.replay import replay_meeting
 from roundtable.meetings import MEETINGS
 from roundtable.report.reasons import decision_sentence, notice_sentences
-from tests.stories.house import House, again, answer, ratings, seat_script
-from tests.stories.lives import answered, survives_every_death
+from tests.stories.kill_and_resume import kill_meeting_after_every_fact, run_with_answers
+from tests.stories.session_harness import SessionHarness, council_turns, position_reply, ratings_reply, reconsider_reply
 
 QUESTION = "REST or GraphQL for the public API?"
 DECREE = RecalledEntry("R-1a2b3c", "decree", "Use GraphQL", "Nobody here can run it.")
@@ -41,21 +41,21 @@ async def desk(places: Places, tmp_path: Path) -> AsyncIterator[Roundtable]:
 
 
 def agenda(workspace: Path, question: str, position: str, **more: Any) -> Agenda:
-    script = {"turns": [{"text": more.pop("reply", answer(position))}], "seats": more.pop("script", {})}
+    script = {"turns": [{"text": more.pop("reply", position_reply(position))}], "seats": more.pop("script", {})}
     name = f"talk-{len(list(workspace.glob('talk-*')))}.json"
     (workspace / name).write_bytes(msgspec.json.encode(script))
     seats = tuple(Seat(seat, (f"script:{name}",)) for seat in ("claude", "gpt", "gemini"))
     return Agenda(question, seats, limits=Limits(retries=0), headless=True, **more)
 
 
-async def decide(desk: Roundtable, question: str, position: str, **more: Any) -> str:
+async def hold_council(desk: Roundtable, question: str, position: str, **more: Any) -> str:
     """A council on a question, held to its end; its session."""
     session = await desk.meetings.open(agenda(desk.workspace, question, position, **more))
     assert (await desk.meetings.run(session)).outcome is Outcome.REACHED
     return session
 
 
-async def recalled(desk: Roundtable, question: str, **more: Any) -> tuple[RecalledEntry, ...]:
+async def recalled_entries(desk: Roundtable, question: str, **more: Any) -> tuple[RecalledEntry, ...]:
     """What a new meeting on a question would be told."""
     charter, _ = await desk.meetings.draft(agenda(desk.workspace, question, "x", **more))
     return charter.recalled
@@ -65,20 +65,20 @@ async def recalled(desk: Roundtable, question: str, **more: Any) -> tuple[Recall
 
 
 AT_THE_BENCH = ("build", "apply", "sdlc")
-"""They take a real desk: tests/stories/test_carrying_out.py and test_sdlc_stages.py tell the same of them."""
+"""They take a real desk: tests/stories/test_approval_gates.py and test_sdlc_stages.py tell the same of them."""
 
 
 @pytest.mark.feature("S3.14", "S4.102")
 @pytest.mark.parametrize("meeting", [name for name in MEETINGS if name not in AT_THE_BENCH])
 async def test_an_earlier_decision_on_the_question_is_in_every_first_prompt(desk: Roundtable, meeting: str) -> None:
-    session = await decide(desk, QUESTION, "Use REST")
-    told = await recalled(desk, QUESTION, meeting=meeting)
+    session = await hold_council(desk, QUESTION, "Use REST")
+    told = await recalled_entries(desk, QUESTION, meeting=meeting)
     assert [line.id for line in told] == [f"D-{session[-6:]}"]
-    said = fenced(findings=[]) if meeting == "review" else answer("Use REST")
-    house = House({"turns": [{"text": said}]}, meeting=meeting)
-    await house.open(question=QUESTION, recalled=told)
-    await house.run()
-    first = {call.seat: call for call in reversed(house.voices.calls)}
+    said = fenced(findings=[]) if meeting == "review" else position_reply("Use REST")
+    harness = SessionHarness({"turns": [{"text": said}]}, meeting=meeting)
+    await harness.open(question=QUESTION, recalled=told)
+    await harness.run()
+    first = {call.seat: call for call in reversed(harness.voices.calls)}
     assert set(first) == {"claude", "gpt", "gemini"}
     for call in first.values():
         prompt = "\n".join(message.text for message in call.messages)
@@ -86,10 +86,10 @@ async def test_an_earlier_decision_on_the_question_is_in_every_first_prompt(desk
 
 
 async def test_a_new_meeting_sees_only_ledger_entries_related_to_its_question(desk: Roundtable) -> None:
-    await decide(desk, "Where do user sessions live?", "In Postgres")
-    await decide(desk, "Which colour has the shed?", "Green")
+    await hold_council(desk, "Where do user sessions live?", "In Postgres")
+    await hold_council(desk, "Which colour has the shed?", "Green")
     decree = await desk.memory.reject("Paint anything pink", "It fades.")
-    told = await recalled(desk, "Should user sessions expire?")
+    told = await recalled_entries(desk, "Should user sessions expire?")
     assert [line.kind for line in told] == ["decision", "decree"]
     assert "Postgres" in told[0].text
     assert (told[1].id, told[1].text, told[1].why) == (decree.id, "Paint anything pink", "It fades.")
@@ -98,8 +98,8 @@ async def test_a_new_meeting_sees_only_ledger_entries_related_to_its_question(de
 async def test_recalled_entries_are_limited_and_an_equal_question_comes_first(desk: Roundtable) -> None:
     for number in range(20):
         await desk.memory.reject(f"Rewrite part {number} of the public API in Rust", "long reason " * 60)
-    session = await decide(desk, QUESTION, "Use REST")
-    told = await recalled(desk, QUESTION.lower())
+    session = await hold_council(desk, QUESTION, "Use REST")
+    told = await recalled_entries(desk, QUESTION.lower())
     assert told[0].id == f"D-{session[-6:]}"
     assert 1 < len(told) <= MOST_RECALLED
     assert sum(len(line.text.encode()) + len(line.why.encode()) for line in told) <= MOST_BYTES
@@ -110,8 +110,8 @@ async def test_a_decree_applies_behind_any_number_of_lifted_decrees_and_similar_
     for number in range(MOST_RECALLED + 1):
         await desk.memory.lift((await desk.memory.reject(f"Write part {number} of the API in Rust")).id)
     for number in range(MOST_RECALLED + 1):
-        await decide(desk, f"{QUESTION} Part {number}", f"Use REST for part {number}")
-    told = await recalled(desk, QUESTION)
+        await hold_council(desk, f"{QUESTION} Part {number}", f"Use REST for part {number}")
+    told = await recalled_entries(desk, QUESTION)
     assert decree.id in [line.id for line in told]
     assert "decision" in [line.kind for line in told]
     assert (
@@ -128,13 +128,19 @@ async def test_a_decree_that_does_not_fit_the_prompt_still_blocks_a_repeated_pro
     assert decree.id not in [entry.id for entry in charter.recalled]
     assert len(charter.recalled) + len(charter.untold) == MOST_RECALLED + 2
     seats = {
-        "claude": seat_script(answer("Use REST"), ratings(A="opposed", B="same"), again("B")),
-        "gpt": seat_script(answer("Use GraphQL"), ratings(A="same", B="opposed"), again("A")),
+        "claude": council_turns(
+            position_reply("Use REST"), ratings_reply(A="opposed", B="same"), reconsider_reply("B")
+        ),
+        "gpt": council_turns(
+            position_reply("Use GraphQL"), ratings_reply(A="same", B="opposed"), reconsider_reply("A")
+        ),
     }
-    house = House({"seats": seats})
-    await house.open(seats=tuple(seats), recalled=charter.recalled, untold=charter.untold)
-    await house.run()
-    warned = [call.messages[-1].text for call in house.voices.calls if f"repeats {decree.id}" in call.messages[-1].text]
+    harness = SessionHarness({"seats": seats})
+    await harness.open(seats=tuple(seats), recalled=charter.recalled, untold=charter.untold)
+    await harness.run()
+    warned = [
+        call.messages[-1].text for call in harness.voices.calls if f"repeats {decree.id}" in call.messages[-1].text
+    ]
     assert warned
     assert all(f"{decree.id} (decree): Use GraphQL Why: Nobody here can run it." in text for text in warned)
     decision = await desk.meetings.run(await desk.meetings.open(agenda(desk.workspace, question, "Use GraphQL")))
@@ -146,46 +152,46 @@ async def test_a_rejected_proposal_is_not_recalled_as_a_decision(desk: Roundtabl
     script = {seat: {"turns": [turn]} for seat in ("claude", "gpt", "gemini")}
     session = await desk.meetings.open(agenda(desk.workspace, QUESTION, "", script=script, meeting="knights"))
     assert (await desk.meetings.run(session)).outcome is Outcome.REJECTED
-    (told,) = await recalled(desk, QUESTION)
+    (told,) = await recalled_entries(desk, QUESTION)
     assert told.text.startswith(f"{QUESTION} Rejected: ")
 
 
 async def test_nothing_is_recalled_with_fresh_in_another_workspace_or_if_switched_off(
     desk: Roundtable, places: Places, tmp_path: Path
 ) -> None:
-    await decide(desk, QUESTION, "Use REST")
-    assert await recalled(desk, QUESTION)
-    assert await recalled(desk, QUESTION, fresh=True) == ()
+    await hold_council(desk, QUESTION, "Use REST")
+    assert await recalled_entries(desk, QUESTION)
+    assert await recalled_entries(desk, QUESTION, fresh=True) == ()
     (tmp_path / "elsewhere" / ".git").mkdir(parents=True)
     async with await Roundtable.open(tmp_path / "elsewhere", places) as other:
-        assert await recalled(other, QUESTION) == ()
+        assert await recalled_entries(other, QUESTION) == ()
         assert await other.memory.entries() == []
     (desk.workspace / ".roundtable").mkdir()
     (desk.workspace / ".roundtable" / "config.toml").write_text("[memory]\nrecall = false\n")
     async with await Roundtable.open(desk.workspace, places) as silent:
-        assert await recalled(silent, QUESTION) == ()
+        assert await recalled_entries(silent, QUESTION) == ()
         assert len(await silent.memory.entries()) == 1
 
 
 async def test_a_secret_that_became_known_later_is_not_recalled(
     desk: Roundtable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await decide(desk, QUESTION, "Use the token tulip-quartz-harbor-lantern")
+    await hold_council(desk, QUESTION, "Use the token tulip-quartz-harbor-lantern")
     monkeypatch.setenv("OPENAI_API_KEY", "tulip-quartz-harbor-lantern")
     async with await Roundtable.open(desk.workspace, desk.setup.places) as later:
-        (told,) = await recalled(later, QUESTION)
+        (told,) = await recalled_entries(later, QUESTION)
     assert "Use the token" in told.text
     assert "tulip" not in told.text
 
 
 async def test_an_unreadable_session_does_not_prevent_a_new_meeting(desk: Roundtable) -> None:
-    session = await decide(desk, QUESTION, "Use REST")
+    session = await hold_council(desk, QUESTION, "Use REST")
     await desk.close()
     with sqlite3.connect(desk.setup.places.database) as db:
         db.execute("UPDATE events SET v = 99 WHERE session = ? AND seq = 2", (session,))
     db.close()
     async with await Roundtable.open(desk.workspace, desk.setup.places) as later:
-        assert await recalled(later, QUESTION) == ()
+        assert await recalled_entries(later, QUESTION) == ()
 
 
 # --- what was rejected does not come back unanswered ----------------------------------------------
@@ -195,8 +201,8 @@ def fenced(text: str = "Because.", **block: Any) -> str:
     return f"{text}\n\n```json\n{msgspec.json.encode(block).decode()}\n```"
 
 
-def all_say(position: str, text: str = "Because.") -> House:
-    return House({"turns": [{"text": answer(position, text=text)}]})
+def unanimous_harness(position: str, text: str = "Because.") -> SessionHarness:
+    return SessionHarness({"turns": [{"text": position_reply(position, text=text)}]})
 
 
 @pytest.mark.feature("S4.103")
@@ -204,10 +210,10 @@ def all_say(position: str, text: str = "Because.") -> House:
 async def test_a_proposal_that_was_rejected_or_failed_earlier_is_flagged_before_it_can_win(
     entry: RecalledEntry,
 ) -> None:
-    house = all_say("GraphQL for the public API")
-    await house.open(recalled=(entry,))
-    decision = await house.run()
-    session = await house.session()
+    harness = unanimous_harness("GraphQL for the public API")
+    await harness.open(recalled=(entry,))
+    decision = await harness.run()
+    session = await harness.session()
     assert session.answers["decree"] == GateAnswered(
         "decree", "uphold", by="headless default", source=AnswerSource.HEADLESS
     )
@@ -229,12 +235,12 @@ DIAGNOSIS: dict[str, Any] = {
     "next_test": "",
 }
 GRAPHQL: dict[str, list[dict[str, Any]]] = {
-    "council": [{"text": answer("Use GraphQL")}],
+    "council": [{"text": position_reply("Use GraphQL")}],
     "knights": [{"text": fenced(proposal="Use GraphQL", consensus_score=10, pending_issues=[])}],
-    "debate": [{"round": "*1-seed", "text": answer("Use GraphQL")}, {"round": "*", "text": "AGREE: claude"}],
+    "debate": [{"round": "*1-seed", "text": position_reply("Use GraphQL")}, {"round": "*", "text": "AGREE: claude"}],
     "second-opinion": [{"text": fenced(**OPINION)}],
     "vote": [
-        {"round": "*-pitch", "text": answer("Use GraphQL")},
+        {"round": "*-pitch", "text": position_reply("Use GraphQL")},
         {"round": "*", "text": fenced(ranked_choices=["A", "no-change"])},
     ],
     "code-red": [{"round": "*", "text": fenced(**DIAGNOSIS)}],
@@ -245,14 +251,14 @@ GRAPHQL: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.feature("S4.103")
 @pytest.mark.parametrize("meeting", [name for name in MEETINGS if name not in (*AT_THE_BENCH, "review")])
 async def test_a_decree_applies_in_every_meeting_with_proposals(meeting: str) -> None:
-    house = House({"turns": GRAPHQL[meeting]}, meeting=meeting)
-    await house.open()
-    assert "graphql" in (await house.run()).position.casefold(), "nothing stands against it"
-    house = House({"turns": GRAPHQL[meeting]}, meeting=meeting)
-    await house.open(recalled=(DECREE,))
-    decision = await house.run()
+    harness = SessionHarness({"turns": GRAPHQL[meeting]}, meeting=meeting)
+    await harness.open()
+    assert "graphql" in (await harness.run()).position.casefold(), "nothing stands against it"
+    harness = SessionHarness({"turns": GRAPHQL[meeting]}, meeting=meeting)
+    await harness.open(recalled=(DECREE,))
+    decision = await harness.run()
     assert (decision.outcome, DECREE.id in decision_sentence(decision)) == (Outcome.DEADLOCK, True)
-    assert next(iter((await house.session()).gates)) == "decree"
+    assert next(iter((await harness.session()).gates)) == "decree"
 
 
 @pytest.mark.parametrize(
@@ -263,14 +269,14 @@ async def test_the_person_is_not_asked_to_execute_a_proposal_that_a_decree_forbi
     meeting: str, permission: str, yes: str
 ) -> None:
     script = {"turns": GRAPHQL[meeting]}
-    house = House(script, meeting=meeting)
-    await house.open(recalled=(DECREE,), answers={permission: yes})
-    decision = await house.run()
-    session = await house.session()
+    harness = SessionHarness(script, meeting=meeting)
+    await harness.open(recalled=(DECREE,), answers={permission: yes})
+    decision = await harness.run()
+    session = await harness.session()
     assert decision.next_step != "apply"
     assert yes not in [answer.option for answer in session.answers.values()]
     assert not any("plan" in name for name in session.rounds), "nobody drafts a plan for it either"
-    decision = await survives_every_death(
+    decision = await kill_meeting_after_every_fact(
         script, meeting, recalled=(DECREE,), answers={"decree": "allow", permission: yes}
     )
     assert decision.next_step == "apply"
@@ -314,25 +320,25 @@ async def test_a_custom_meeting_checks_decrees_before_it_asks_to_apply(
 async def test_a_plan_that_cites_the_decree_does_not_withdraw_the_decree_gate() -> None:
     plan = {"round": "*plan", "text": "A vendor runs it for us, which answers R-1a2b3c."}
     script = {"turns": [plan, *GRAPHQL["debate"]]}
-    decision = await survives_every_death(script, "debate", recalled=(DECREE,), answers={"decree": "allow"})
+    decision = await kill_meeting_after_every_fact(script, "debate", recalled=(DECREE,), answers={"decree": "allow"})
     assert notice_sentences(decision)[0].startswith("Allowed anyway: ")
 
 
 @pytest.mark.parametrize(("said", "outcome"), [("uphold", Outcome.DEADLOCK), ("allow", Outcome.REACHED)])
 async def test_a_recount_applies_decrees(said: str, outcome: Outcome) -> None:
-    house = all_say("Use GraphQL")
-    await house.open(recalled=(DECREE,), answers={"decree": said})
-    await house.run()
-    again = await replay_meeting(await house.session(), house.rules.hold, {"gemini"})
+    harness = unanimous_harness("Use GraphQL")
+    await harness.open(recalled=(DECREE,), answers={"decree": said})
+    await harness.run()
+    again = await replay_meeting(await harness.session(), harness.rules.hold, {"gemini"})
     assert again.outcome is outcome
 
 
 async def test_the_person_is_asked_about_every_decree_that_a_decision_repeats() -> None:
-    house = all_say("Use GraphQL", "A vendor runs it for us, which answers R-1a2b3c.")
-    await house.open(recalled=(DECREE,), untold=(FAILURE,), answers={"decree": "allow"})
-    decision = await house.run()
+    harness = unanimous_harness("Use GraphQL", "A vendor runs it for us, which answers R-1a2b3c.")
+    await harness.open(recalled=(DECREE,), untold=(FAILURE,), answers={"decree": "allow"})
+    decision = await harness.run()
     assert ["F-1a2b3c" in notice for notice in notice_sentences(decision)] == [True]
-    both = all_say("Use GraphQL")
+    both = unanimous_harness("Use GraphQL")
     await both.open(recalled=(DECREE,), untold=(FAILURE,), answers={"decree": "allow"})
     decision = await both.run()
     assert list((await both.session()).gates) == ["decree", "decree-2"]
@@ -343,67 +349,71 @@ async def test_the_person_is_asked_about_every_decree_that_a_decision_repeats() 
 
 async def test_a_second_opinion_that_answers_the_decree_may_win() -> None:
     said = fenced("A vendor runs it for us, which answers R-1a2b3c.", **OPINION)
-    house = House({"turns": [{"text": said}]}, meeting="second-opinion")
-    await house.open(recalled=(DECREE,))
-    assert (await house.run()).outcome is Outcome.REACHED
+    harness = SessionHarness({"turns": [{"text": said}]}, meeting="second-opinion")
+    await harness.open(recalled=(DECREE,))
+    assert (await harness.run()).outcome is Outcome.REACHED
 
 
 @pytest.mark.parametrize("position", ["Use GraphQL instead of REST", "GraphQL, not REST", "GraphQL over REST"])
 async def test_a_decree_is_not_evaded_by_naming_a_rejected_alternative(position: str) -> None:
-    house = all_say(position)
-    await house.open(recalled=(DECREE,))
-    assert (await house.run()).outcome is Outcome.DEADLOCK
+    harness = unanimous_harness(position)
+    await harness.open(recalled=(DECREE,))
+    assert (await harness.run()).outcome is Outcome.DEADLOCK
 
 
 @pytest.mark.parametrize("position", ["Use REST", "Use REST, not GraphQL"])
 async def test_a_different_proposal_is_not_flagged_by_a_decree(position: str) -> None:
-    house = all_say(position)
-    await house.open(recalled=(DECREE,))
-    assert (await house.run()).outcome is Outcome.REACHED
-    assert (await house.session()).gates == {}
+    harness = unanimous_harness(position)
+    await harness.open(recalled=(DECREE,))
+    assert (await harness.run()).outcome is Outcome.REACHED
+    assert (await harness.session()).gates == {}
 
 
 async def test_a_proposal_that_answers_the_objection_of_a_decree_may_win() -> None:
-    house = all_say("Use GraphQL", "A vendor runs it for us, which answers R-1a2b3c.")
-    await house.open(recalled=(DECREE,))
-    decision = await house.run()
+    harness = unanimous_harness("Use GraphQL", "A vendor runs it for us, which answers R-1a2b3c.")
+    await harness.open(recalled=(DECREE,))
+    decision = await harness.run()
     assert (decision.outcome, notice_sentences(decision)) == (Outcome.REACHED, ())
 
 
 async def test_the_person_may_allow_a_decreed_proposal_and_a_notice_says_so() -> None:
-    house = all_say("Use GraphQL")
-    await house.open(recalled=(DECREE,), answers={"decree": "allow"})
-    decision = await house.run()
+    harness = unanimous_harness("Use GraphQL")
+    await harness.open(recalled=(DECREE,), answers={"decree": "allow"})
+    decision = await harness.run()
     assert (decision.outcome, decision.position) == (Outcome.REACHED, "Use GraphQL")
     assert decision.degraded
     assert "R-1a2b3c" in notice_sentences(decision)[0]
 
 
 async def test_a_decree_gate_waits_for_the_person() -> None:
-    house = all_say("Use GraphQL")
-    await house.open(recalled=(DECREE,), headless=False)
-    assert (await answered(house, decree="allow")).outcome is Outcome.REACHED
+    harness = unanimous_harness("Use GraphQL")
+    await harness.open(recalled=(DECREE,), headless=False)
+    assert (await run_with_answers(harness, decree="allow")).outcome is Outcome.REACHED
 
 
 async def test_a_meeting_killed_around_a_decree_gate_resumes_to_the_expected_decision() -> None:
-    script: dict[str, Any] = {"turns": [{"text": answer("Use GraphQL")}]}
-    decision = await survives_every_death(script, "council", recalled=(DECREE,))
+    script: dict[str, Any] = {"turns": [{"text": position_reply("Use GraphQL")}]}
+    decision = await kill_meeting_after_every_fact(script, "council", recalled=(DECREE,))
     assert decision.outcome is Outcome.DEADLOCK
 
 
 async def test_seats_are_warned_of_a_decree_while_they_can_still_answer_it() -> None:
-    still = again("A", text="REST is slow.")
+    still = reconsider_reply("A", text="REST is slow.")
     seats = {
-        "claude": seat_script(answer("Use REST"), ratings(A="opposed", B="same", C="opposed"), again("B")),
-        "gpt": seat_script(answer("Use GraphQL"), ratings(A="same", B="opposed", C="opposed"), still),
-        "gemini": seat_script(answer("Use tRPC"), ratings(A="opposed", B="opposed", C="same"), again("C")),
+        "claude": council_turns(
+            position_reply("Use REST"), ratings_reply(A="opposed", B="same", C="opposed"), reconsider_reply("B")
+        ),
+        "gpt": council_turns(position_reply("Use GraphQL"), ratings_reply(A="same", B="opposed", C="opposed"), still),
+        "gemini": council_turns(
+            position_reply("Use tRPC"), ratings_reply(A="opposed", B="opposed", C="same"), reconsider_reply("C")
+        ),
     }
-    house = House({"seats": seats})
-    await house.open(recalled=(DECREE,))
-    await house.run()
+    harness = SessionHarness({"seats": seats})
+    await harness.open(recalled=(DECREE,))
+    await harness.run()
     warned = {
         call.call.partition("#")[0]
-        for call in house.voices.calls
+        for call in harness.voices.calls
         if "The proposal of A repeats R-1a2b3c without answering it." in call.messages[-1].text
     }
     assert warned == {f"council/3-reconsider/{seat}" for seat in ("claude", "gpt", "gemini")}
@@ -414,7 +424,7 @@ async def test_seats_are_warned_of_a_decree_while_they_can_still_answer_it() -> 
 
 @pytest.mark.feature("S4.103")
 async def test_a_failed_decision_is_recalled_and_flagged_in_the_next_meeting(desk: Roundtable) -> None:
-    session = await decide(desk, QUESTION, "Use GraphQL")
+    session = await hold_council(desk, QUESTION, "Use GraphQL")
     failure = await desk.memory.fail(f"d-{session[-6:]}", "The resolvers were too slow.")
     assert failure.id == f"F-{session[-6:]}"
     again = await desk.meetings.open(agenda(desk.workspace, QUESTION, "Use GraphQL"))
@@ -424,35 +434,35 @@ async def test_a_failed_decision_is_recalled_and_flagged_in_the_next_meeting(des
     with pytest.raises(UsageError, match="already"):
         await desk.memory.fail(f"D-{session[-6:]}", "Again.")
     await desk.memory.lift(failure.id)
-    assert [entry.id for entry in await recalled(desk, QUESTION)] == [], (
+    assert [entry.id for entry in await recalled_entries(desk, QUESTION)] == [], (
         "neither the lifted failure nor a failed decision"
     )
 
 
 async def test_a_failed_decision_does_not_block_proposals_for_other_questions(desk: Roundtable) -> None:
-    session = await decide(desk, QUESTION, "REST")
+    session = await hold_council(desk, QUESTION, "REST")
     failure = await desk.memory.fail(f"D-{session[-6:]}", "The cache went stale.")
-    other = await decide(desk, "x?", "REST")
+    other = await hold_council(desk, "x?", "REST")
     (told,) = (await desk.sessions.get(other)).charter.recalled
     assert (told.id, told.text, told.question) == (failure.id, "REST", QUESTION)
-    house = all_say("REST")
-    await house.open(question="x?", recalled=(told,))
-    await house.run()
-    assert f"{failure.id} (failure): REST (asked: {QUESTION})" in house.voices.calls[0].messages[0].text
+    harness = unanimous_harness("REST")
+    await harness.open(question="x?", recalled=(told,))
+    await harness.run()
+    assert f"{failure.id} (failure): REST (asked: {QUESTION})" in harness.voices.calls[0].messages[0].text
 
 
 async def test_a_failed_decision_of_yes_is_remembered_with_its_question(desk: Roundtable) -> None:
-    session = await decide(desk, "Should we use Redis?", "Yes")
+    session = await hold_council(desk, "Should we use Redis?", "Yes")
     failure = await desk.memory.fail(f"D-{session[-6:]}", "It lost data.")
     assert failure.text == "Should we use Redis? Yes"
     decision = await desk.meetings.run(await desk.meetings.open(agenda(desk.workspace, "Should we use Redis?", "Yes")))
     assert (decision.outcome, failure.id in decision_sentence(decision)) == (Outcome.DEADLOCK, True)
-    session = await decide(desk, "Should we use Redis? Think again.", "No")
+    session = await hold_council(desk, "Should we use Redis? Think again.", "No")
     assert session, "what argues against it is free"
 
 
 async def test_a_failure_and_its_effect_on_the_decision_are_recorded_together_or_not_at_all(desk: Roundtable) -> None:
-    session = await decide(desk, QUESTION, "Use GraphQL")
+    session = await hold_council(desk, QUESTION, "Use GraphQL")
     stop = "BEFORE INSERT ON events WHEN NEW.seq = 3 BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
     with sqlite3.connect(desk.setup.places.database) as db:
         db.execute(f"CREATE TRIGGER full {stop}")
@@ -470,7 +480,7 @@ async def test_a_failure_and_its_effect_on_the_decision_are_recorded_together_or
 
 
 async def test_only_a_reached_decision_can_be_marked_as_failed(desk: Roundtable) -> None:
-    script = {"claude": seat_script(answer("Use REST")), "gpt": seat_script(answer("Use GraphQL"))}
+    script = {"claude": council_turns(position_reply("Use REST")), "gpt": council_turns(position_reply("Use GraphQL"))}
     options = ("Use REST", "Use GraphQL", "Use tRPC")
     open_end = agenda(desk.workspace, QUESTION, "Use tRPC", script=script, options=options, settings={"rounds": 0})
     session = await desk.meetings.open(open_end)
@@ -503,11 +513,11 @@ async def test_predictions_of_dissenters_become_due_and_count_for_their_seat(des
     foretold = '{"stand": "B", "prediction": "By May three clients ask for batching.", "confidence": 6}'
     options = ("Use REST", "Use GraphQL")
     script: dict[str, Any] = {
-        "gpt": seat_script(answer("Use GraphQL"), reconsider=foretold),
-        "claude": seat_script(answer("Use REST"), reconsider=again("A")),
-        "gemini": seat_script(answer("Use REST"), reconsider=again("A")),
+        "gpt": council_turns(position_reply("Use GraphQL"), reconsider=foretold),
+        "claude": council_turns(position_reply("Use REST"), reconsider=reconsider_reply("A")),
+        "gemini": council_turns(position_reply("Use REST"), reconsider=reconsider_reply("A")),
     }
-    session = await decide(desk, QUESTION, "Use REST", script=script, options=options)
+    session = await hold_council(desk, QUESTION, "Use REST", script=script, options=options)
     (prediction,) = await desk.memory.entries((EntryKind.PREDICTION,))
     assert (prediction.seat, prediction.text) == ("gpt", "By May three clients ask for batching.")
     assert (date.fromisoformat(prediction.due) - date.fromisoformat(prediction.at[:10])).days == 90

@@ -24,8 +24,8 @@ from roundtable.voices.http_client import open_endpoint_client
 from roundtable.voices.http_voice import HttpVoice
 from roundtable.voices.rate_limits import CallPacer
 from tests.repository import repository
-from tests.stories.house import House
-from tests.stories.test_vote import ranking
+from tests.stories.session_harness import SessionHarness
+from tests.stories.test_vote import ranking_reply
 
 QA = Stage("qa", "Quality assurance", "QA Lead", "discussion", "Say what is to be tested.", 512)
 
@@ -44,21 +44,21 @@ class OneAccount:
 async def test_seats_share_a_limit_per_minute_and_waiting_does_not_use_their_timeout() -> None:
     """One call fits at a time; the last one's answer comes when a seat's time, and the round's, would long be over."""
     limits = Limits(retries=0, seat_timeout=2.8, round_deadline=2.9, max_tokens=4000)
-    async with FaultServer(text=ranking("A", "B"), latency=1.0) as server:
+    async with FaultServer(text=ranking_reply("A", "B"), latency=1.0) as server:
         lab = Endpoint("lab", server.base("openai-chat"), tokens_per_minute={"*": 7900})
         async with open_endpoint_client(lab) as client:
-            house = House({}, other_voices=OneAccount(lab, client), meeting="vote")
+            harness = SessionHarness({}, other_voices=OneAccount(lab, client), meeting="vote")
             given: dict[str, Any] = {"options": ("REST", "GraphQL"), "settings": {"rounds": 0}}
-            await house.open(limits=limits, chain=("lab:alpha",), **given)
-            decision = await house.run()
+            await harness.open(limits=limits, chain=("lab:alpha",), **given)
+            decision = await harness.run()
         assert server.most_at_once == 1
     assert decision.outcome is Outcome.REACHED
     assert len(decision.counted) == 3
-    facts = [record.event for record in await house.records()]
+    facts = [record.event for record in await harness.records()]
     delayed = [fact for fact in facts if isinstance(fact, TurnDelayed)]
     assert len(delayed) == 2
     assert {fact.call for fact in delayed} < {fact.call for fact in facts if isinstance(fact, TurnAsked)}
-    (moves,) = [round.moves() for round in (await house.session()).rounds.values()]
+    (moves,) = [round.moves() for round in (await harness.session()).rounds.values()]
     assert all(move.timing.total < 2.8 for move in moves), "a seat is not called slow for what it waited"
 
 

@@ -13,9 +13,9 @@ from roundtable.core.effects import ClaimsProven
 from roundtable.core.values import Outcome
 from roundtable.report.reasons import decision_sentence
 from tests.repository import commit, own_python, repository, sandbox, write
-from tests.stories.at_desk import Held, knight
+from tests.stories.desk_meeting import DeskMeeting, knight_turn
+from tests.stories.slug_project import SLUG, SLUG_TEST, TASK, files_reply
 from tests.stories.test_build import YES
-from tests.stories.writing import SLUG, SLUG_TEST, TASK, wrote
 
 SEES = "import os, sys\nsys.exit(0 if any(map(os.path.exists, {!r})) else 1)"
 
@@ -39,9 +39,9 @@ async def test_an_environment_inside_the_project_gives_a_proof_no_further_access
     places = [str(tmp_path / name / "lib/diary.txt") for name in ("private", "work/.venv")]
     claim = {"claim": "It is seen", "proof": SEES.format(places), "language": "python"}
     async with await Roundtable.open(work, bench_places) as desk:
-        held = Held(desk, claude=[knight(9, claims=[claim])], gpt=[knight(9)])
-        await held.hold("knights", files=("a.py",))
-        proven = (await desk.sessions.get(held.session)).results["knights/1-speak/proofs"]
+        meeting = DeskMeeting(desk, claude=[knight_turn(9, claims=[claim])], gpt=[knight_turn(9)])
+        await meeting.hold("knights", files=("a.py",))
+        proven = (await desk.sessions.get(meeting.session)).results["knights/1-speak/proofs"]
     assert isinstance(proven, ClaimsProven)
     assert [proof.held for proof in proven.proofs] == [False]
 
@@ -64,8 +64,10 @@ async def test_tests_find_the_projects_packages_with_any_configured_check_comman
     test = SLUG_TEST.replace("import unittest", "import unittest\nfrom only_here import WORDS")
     test = test.replace('" Hello World "', "WORDS").replace("hello-world", "good-day")
     async with await Roundtable.open(code, bench_places) as desk:
-        held = Held(desk, claude=[{"round": "*-propose", "text": wrote({"slug.py": SLUG, "test_more.py": test})}])
-        decision = await held.hold("build", TASK, answers=YES)
+        meeting = DeskMeeting(
+            desk, claude=[{"round": "*-propose", "text": files_reply({"slug.py": SLUG, "test_more.py": test})}]
+        )
+        decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
     assert (code / "slug.py").read_text() == SLUG
     assert (code / "test_more.py").read_text() == test

@@ -12,7 +12,7 @@ from roundtable.app.desk.setup import DeskSetup
 from roundtable.core.events import MoveMade, RoundClosed
 from roundtable.core.values import Limits, Outcome
 from roundtable.report.reasons import decision_sentence
-from tests.stories.embedded import desk_with
+from tests.stories.embedded_desk import open_desk_with_model
 
 pytestmark = pytest.mark.real
 LIMITS = Limits(seat_timeout=600, round_deadline=1800, max_tokens=500)
@@ -29,7 +29,7 @@ QUESTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize("meeting", QUESTIONS)
 async def test_the_smallest_model_completes_every_meeting(meeting: str, tmp_path: Path) -> None:
     question, settings = QUESTIONS[meeting]
-    async with desk_with("smollm2-135m", tmp_path) as desk:
+    async with open_desk_with_model("smollm2-135m", tmp_path) as desk:
         seats = DeskSetup.embedded_seats("smollm2-135m")[:2]
         agenda = Agenda(question, seats, meeting=meeting, settings=settings, limits=LIMITS, headless=True)
         session = await desk.meetings.open(agenda)

@@ -10,7 +10,7 @@ from roundtable.app.desk import Agenda
 from roundtable.app.desk.setup import DeskSetup
 from roundtable.core.events import MoveMade
 from roundtable.core.values import Limits, Outcome
-from tests.stories.embedded import desk_with
+from tests.stories.embedded_desk import open_desk_with_model
 
 pytestmark = pytest.mark.real
 LIMITS = Limits(seat_timeout=600, round_deadline=1800, max_tokens=700)
@@ -18,7 +18,7 @@ LIMITS = Limits(seat_timeout=600, round_deadline=1800, max_tokens=700)
 
 async def council(tmp_path: Path, model: str, question: str, options: tuple[str, ...]) -> list[MoveMade]:
     """Hold one, with the person's own models and a home of its own for everything else."""
-    async with desk_with(model, tmp_path) as desk:
+    async with open_desk_with_model(model, tmp_path) as desk:
         agenda = Agenda(
             question, DeskSetup.embedded_seats(model), options=options, limits=LIMITS, headless=True, seed=1
         )

@@ -22,25 +22,34 @@ from roundtable.report.recount import (
     rule_recount_rows,
     seat_recount_rows,
 )
-from tests.stories.house import DISPUTE, SEATS, SESSION, House, again, answer, ratings, seat_script
-from tests.stories.test_recipes import RecipeHouse, rounds
+from tests.stories.session_harness import (
+    DISPUTE,
+    SEATS,
+    SESSION,
+    SessionHarness,
+    council_turns,
+    position_reply,
+    ratings_reply,
+    reconsider_reply,
+)
+from tests.stories.test_recipes import RecipeHarness, recipe_text
 
 
-async def counted(house: House, **charter: Any) -> Recount:
+async def hold_and_recount(harness: SessionHarness, **charter: Any) -> Recount:
     """Hold the meeting, then count it again; nobody may be asked for that."""
-    await house.open(**charter)
-    await house.run()
-    asked = len(house.voices.calls)
-    result = await Sessions.recount(await house.session())
-    assert len(house.voices.calls) == asked
+    await harness.open(**charter)
+    await harness.run()
+    asked = len(harness.voices.calls)
+    result = await Sessions.recount(await harness.session())
+    assert len(harness.voices.calls) == asked
     return result
 
 
-def seats_of(result: Recount) -> dict[str, SeatRecount]:
+def recounted_seats(result: Recount) -> dict[str, SeatRecount]:
     return {seat.seat: seat for seat in result.seats}
 
 
-def rule_of(result: Recount, name: str) -> RuleRecount:
+def recounted_rule(result: Recount, name: str) -> RuleRecount:
     return next(rule for rule in result.rules if rule.rule == name)
 
 
@@ -48,7 +57,7 @@ def block(text: str, **fields: Any) -> str:
     return f"{text}\n\n```json\n{json.dumps(fields)}\n```"
 
 
-def speaks(*turns: str) -> dict[str, Any]:
+def sequential_script(*turns: str) -> dict[str, Any]:
     return {"turns": [{"text": turn} for turn in (*turns, *[turns[-1]] * 9)]}
 
 
@@ -57,104 +66,108 @@ def speaks(*turns: str) -> dict[str, Any]:
 
 @pytest.mark.feature("S1.34")
 async def test_a_recount_without_a_seat_whose_vote_was_not_needed_changes_nothing() -> None:
-    result = await counted(House(DISPUTE))
-    gpt = seats_of(result)["gpt"]
+    result = await hold_and_recount(SessionHarness(DISPUTE))
+    gpt = recounted_seats(result)["gpt"]
     assert gpt.without.changed is False
     assert (gpt.first, gpt.last, gpt.moved, gpt.reasoned) == ("A", "B", True, True)
 
 
 async def test_a_recount_names_the_seat_without_which_no_position_would_have_changed() -> None:
-    result = await counted(House(DISPUTE))
-    gemini = seats_of(result)["gemini"]
+    result = await hold_and_recount(SessionHarness(DISPUTE))
+    gemini = recounted_seats(result)["gemini"]
     assert (gemini.without.changed, gemini.without.outcome) == (True, "tie")
     assert describe_seat_absence(result, gemini.without) == "tie instead of reached"
 
 
 async def test_a_recount_says_what_the_record_cannot_answer() -> None:
-    result = await counted(House(DISPUTE))
-    claude = seats_of(result)["claude"]
+    result = await hold_and_recount(SessionHarness(DISPUTE))
+    claude = recounted_seats(result)["claude"]
     assert claude.without.changed is None
     assert claude.without.why == "gemini supported B, which no remaining seat had proposed."
     assert describe_seat_absence(result, claude.without).startswith("unknown: ")
 
 
 async def test_a_recount_ends_at_a_round_that_was_never_held() -> None:
-    content = House(
+    content = SessionHarness(
         {
             "seats": {
-                "claude": seat_script(answer("X"), ratings(A="opposed", B="same", C="acceptable")),
-                "gpt": seat_script(answer("X"), ratings(A="same", B="same", C="opposed")),
-                "gemini": seat_script(answer("Z"), ratings(A="acceptable", B="acceptable", C="same")),
+                "claude": council_turns(position_reply("X"), ratings_reply(A="opposed", B="same", C="acceptable")),
+                "gpt": council_turns(position_reply("X"), ratings_reply(A="same", B="same", C="opposed")),
+                "gemini": council_turns(position_reply("Z"), ratings_reply(A="acceptable", B="acceptable", C="same")),
             }
         }
     )
-    result = await counted(content)
+    result = await hold_and_recount(content)
     assert result.outcome == "reached"
     assert (
-        seats_of(result)["claude"].without.why == "The meeting would have needed another round, council/3-reconsider."
+        recounted_seats(result)["claude"].without.why
+        == "The meeting would have needed another round, council/3-reconsider."
     )
 
 
 async def test_in_a_recount_a_proposal_keeps_its_id_without_its_first_author() -> None:
-    same = ratings(A="same", B="same", C="opposed")
-    house = House(
+    same = ratings_reply(A="same", B="same", C="opposed")
+    harness = SessionHarness(
         {
             "seats": {
-                "gpt": seat_script(answer("Use REST"), same, again("A")),
-                "claude": seat_script(answer("REST it is"), same, again("A")),
-                "gemini": seat_script(
-                    answer("Use tRPC"),
-                    ratings(A="opposed", B="opposed", C="same"),
-                    again("A", error="tRPC needs TypeScript on both sides"),
+                "gpt": council_turns(position_reply("Use REST"), same, reconsider_reply("A")),
+                "claude": council_turns(position_reply("REST it is"), same, reconsider_reply("A")),
+                "gemini": council_turns(
+                    position_reply("Use tRPC"),
+                    ratings_reply(A="opposed", B="opposed", C="same"),
+                    reconsider_reply("A", error="tRPC needs TypeScript on both sides"),
                 ),
             }
         }
     )
-    result = await counted(house)
-    without = seats_of(result)["gpt"].without
+    result = await hold_and_recount(harness)
+    without = recounted_seats(result)["gpt"].without
     assert (without.changed, without.winner, without.position) == (False, "B", "REST it is")
 
 
 async def test_a_recount_names_seats_that_followed_the_others_without_evidence() -> None:
-    house = House(
+    harness = SessionHarness(
         {
             "seats": {
-                "claude": seat_script(answer("REST"), reconsider=again("A")),
-                "gpt": seat_script(answer("GraphQL"), reconsider=again("A")),
-                "gemini": seat_script(answer("REST"), reconsider=again("A")),
+                "claude": council_turns(position_reply("REST"), reconsider=reconsider_reply("A")),
+                "gpt": council_turns(position_reply("GraphQL"), reconsider=reconsider_reply("A")),
+                "gemini": council_turns(position_reply("REST"), reconsider=reconsider_reply("A")),
             }
         }
     )
-    result = await counted(house, options=("REST", "GraphQL"))
+    result = await hold_and_recount(harness, options=("REST", "GraphQL"))
     moved = {row[0]: row[1:3] for row in seat_recount_rows(result)}
     assert moved == {"claude": ("A", "no"), "gpt": ("B → A", "yes, without evidence"), "gemini": ("A", "no")}
-    assert rule_of(result, "blind vote").winner == "A"
-    assert rule_of(result, "majority of last positions").why == "3 of 3 seats."
-    assert not rule_of(result, "every score at least 9").applies
-    assert not rule_of(result, "ranked: elimination only").applies
+    assert recounted_rule(result, "blind vote").winner == "A"
+    assert recounted_rule(result, "majority of last positions").why == "3 of 3 seats."
+    assert not recounted_rule(result, "every score at least 9").applies
+    assert not recounted_rule(result, "ranked: elimination only").applies
     assert {row[0] for row in rule_recount_rows(result)} == {"blind vote", "majority of last positions"}
 
 
 async def test_a_recount_counts_a_missing_seat_and_its_cost() -> None:
-    house = House(
+    harness = SessionHarness(
         {
             "seats": {
-                "claude": seat_script(answer("REST")),
+                "claude": council_turns(position_reply("REST")),
                 "gpt": {"turns": [{"fault": "quota", "message": "No credit."}]},
-                "gemini": seat_script(answer("REST")),
+                "gemini": council_turns(position_reply("REST")),
             }
         }
     )
-    result = await counted(house, options=("REST", "GraphQL"))
+    result = await hold_and_recount(harness, options=("REST", "GraphQL"))
     rows = {row[0]: row for row in seat_recount_rows(result)}
     assert rows["gpt"][1:3] == ("–", "no answer")
-    assert (seats_of(result)["claude"].calls, rows["claude"][4]) == (1, "free")
-    assert seats_of(result)["gpt"].without.changed is False
+    assert (recounted_seats(result)["claude"].calls, rows["claude"][4]) == (1, "free")
+    assert recounted_seats(result)["gpt"].without.changed is False
 
 
 async def test_a_recount_says_why_no_seat_changes_a_decision_made_by_the_person() -> None:
-    apart = {name: seat_script(answer(name), ratings(), again(label)) for name, label in zip(SEATS, "ABC", strict=True)}
-    result = await counted(House({"seats": apart}), options=SEATS, answers={"choose": "B"})
+    apart = {
+        name: council_turns(position_reply(name), ratings_reply(), reconsider_reply(label))
+        for name, label in zip(SEATS, "ABC", strict=True)
+    }
+    result = await hold_and_recount(SessionHarness({"seats": apart}), options=SEATS, answers={"choose": "B"})
     assert (result.outcome, result.winner, result.by_person) == ("reached", "B", True)
     assert "no change: the person chose" in [describe_seat_absence(result, seat.without) for seat in result.seats]
 
@@ -162,31 +175,36 @@ async def test_a_recount_says_why_no_seat_changes_a_decision_made_by_the_person(
 # --- the other meetings ---------------------------------------------------------------------------
 
 
-def knights(**scores: tuple[float, ...]) -> House:
+def knights(**scores: tuple[float, ...]) -> SessionHarness:
     form: dict[str, Any] = {"agrees_with": [], "pending_issues": []}
     turns = {
-        seat: speaks(*(block("Because.", consensus_score=entry, **form) for entry in given))
+        seat: sequential_script(*(block("Because.", consensus_score=entry, **form) for entry in given))
         for seat, given in scores.items()
     }
-    return House({"seats": turns}, meeting="knights")
+    return SessionHarness({"seats": turns}, meeting="knights")
 
 
 async def test_a_recount_shows_that_one_knight_turned_consensus_into_deadlock() -> None:
-    result = await counted(knights(claude=(9,), gpt=(4,), gemini=(9,)))
+    result = await hold_and_recount(knights(claude=(9,), gpt=(4,), gemini=(9,)))
     assert result.outcome == "deadlock"
-    assert (seats_of(result)["gpt"].without.changed, seats_of(result)["gpt"].without.outcome) == (True, "reached")
-    strict = rule_of(result, "every score at least 9")
+    assert (recounted_seats(result)["gpt"].without.changed, recounted_seats(result)["gpt"].without.outcome) == (
+        True,
+        "reached",
+    )
+    strict = recounted_rule(result, "every score at least 9")
     assert (strict.outcome, strict.same, strict.turns_on) == ("deadlock", True, ("gpt",))
-    assert rule_of(result, "no objection, a majority for it").turns_on == ("gpt",)
-    assert rule_of(result, "majority of last positions").outcome == "reached"
-    assert rule_of(result, "first positions").outcome == "reached", "a knight hears those before it: no blind vote"
+    assert recounted_rule(result, "no objection, a majority for it").turns_on == ("gpt",)
+    assert recounted_rule(result, "majority of last positions").outcome == "reached"
+    assert recounted_rule(result, "first positions").outcome == "reached", (
+        "a knight hears those before it: no blind vote"
+    )
     assert "blind vote" not in [rule.rule for rule in result.rules]
 
 
 async def test_a_recount_shows_that_a_lower_threshold_would_have_been_met() -> None:
-    result = await counted(knights(claude=(8,), gpt=(8,), gemini=(9,)))
-    assert rule_of(result, "every score at least 9").outcome == "deadlock"
-    assert rule_of(result, "every score at least 8").outcome == "reached"
+    result = await hold_and_recount(knights(claude=(8,), gpt=(8,), gemini=(9,)))
+    assert recounted_rule(result, "every score at least 9").outcome == "deadlock"
+    assert recounted_rule(result, "every score at least 8").outcome == "reached"
 
 
 CHESS = {"claude": ("A", "B", "C"), "gpt": ("A", "C", "B"), "gemini": ("C", "A", "B")}
@@ -196,19 +214,19 @@ async def test_a_recount_counts_a_vote_by_every_counting_method() -> None:
     parts = {
         seat: {
             "turns": [
-                {"round": "*-pitch", "text": answer(f"{seat}'s app")},
+                {"round": "*-pitch", "text": position_reply(f"{seat}'s app")},
                 {"round": "*-discuss", "text": "Words."},
                 {"round": "*-ballot", "text": block("Reasons.", ranked_choices=[*ballot, "no-change"])},
             ]
         }
         for seat, ballot in CHESS.items()
     }
-    result = await counted(House({"seats": parts}, meeting="vote"))
+    result = await hold_and_recount(SessionHarness({"seats": parts}, meeting="vote"))
     ways = [rule for rule in result.rules if rule.rule.startswith(("ranked", "first"))]
     assert [(way.applies, way.winner, way.same) for way in ways] == [(True, "A", True)] * 4
-    assert seats_of(result)["gemini"].last == "C"
-    assert rule_of(result, "first choices only").turns_on == ("claude", "gpt")
-    changed = {seat: result_seat.without.changed for seat, result_seat in seats_of(result).items()}
+    assert recounted_seats(result)["gemini"].last == "C"
+    assert recounted_rule(result, "first choices only").turns_on == ("claude", "gpt")
+    changed = {seat: result_seat.without.changed for seat, result_seat in recounted_seats(result).items()}
     assert changed["gemini"] is False
 
 
@@ -216,13 +234,13 @@ async def test_a_recount_of_a_debate_without_its_only_objector_agrees_without_a_
     def said(position: str, *, then: str) -> dict[str, Any]:
         return {
             "turns": [
-                {"round": "*-seed", "text": answer(position)},
+                {"round": "*-seed", "text": position_reply(position)},
                 {"round": "*-objections", "text": then},
                 {"round": "*-consensus", "text": then},
             ]
         }
 
-    house = House(
+    harness = SessionHarness(
         {
             "seats": {
                 "claude": said("REST", then="Yes.\n\nAGREE: claude"),
@@ -232,20 +250,23 @@ async def test_a_recount_of_a_debate_without_its_only_objector_agrees_without_a_
         },
         meeting="debate",
     )
-    result = await counted(house)
+    result = await hold_and_recount(harness)
     assert result.outcome == "deadlock"
-    gpt = seats_of(result)["gpt"]
+    gpt = recounted_seats(result)["gpt"]
     assert (gpt.without.changed, gpt.without.outcome, gpt.without.winner) == (True, "reached", "claude")
-    assert seats_of(result)["claude"].without.why == "gemini supported claude, which no remaining seat had proposed."
-    assert rule_of(result, "no objection, a majority for it").outcome == "deadlock"
-    assert (seats_of(result)["gemini"].first, seats_of(result)["gemini"].last) == ("gemini", "claude")
+    assert (
+        recounted_seats(result)["claude"].without.why
+        == "gemini supported claude, which no remaining seat had proposed."
+    )
+    assert recounted_rule(result, "no objection, a majority for it").outcome == "deadlock"
+    assert (recounted_seats(result)["gemini"].first, recounted_seats(result)["gemini"].last) == ("gemini", "claude")
 
 
 async def test_a_recount_of_two_different_opinions_without_one_seat_is_a_single_opinion() -> None:
     def opinion(what: str, stance: str) -> dict[str, Any]:
-        return speaks(block("Because.", recommendation=what, stance=stance, risks=[]))
+        return sequential_script(block("Because.", recommendation=what, stance=stance, risks=[]))
 
-    house = House(
+    harness = SessionHarness(
         {
             "seats": {
                 "claude": opinion("Definitely split it", "yes"),
@@ -255,11 +276,11 @@ async def test_a_recount_of_two_different_opinions_without_one_seat_is_a_single_
         },
         meeting="second-opinion",
     )
-    result = await counted(house)
+    result = await hold_and_recount(harness)
     assert result.outcome == "deadlock"
-    assert seats_of(result)["claude"].without.outcome == "reached"
-    assert rule_of(result, "majority of last positions").outcome == "reached"
-    assert rule_of(result, "majority of last positions").turns_on == ("gpt", "gemini")
+    assert recounted_seats(result)["claude"].without.outcome == "reached"
+    assert recounted_rule(result, "majority of last positions").outcome == "reached"
+    assert recounted_rule(result, "majority of last positions").turns_on == ("gpt", "gemini")
 
 
 async def test_a_recount_shows_that_a_diagnosis_depends_on_its_confident_doctors() -> None:
@@ -271,9 +292,9 @@ async def test_a_recount_shows_that_a_diagnosis_depends_on_its_confident_doctors
             "file_requests": [],
             "next_test": "",
         }
-        return speaks(block("Because.", **form))
+        return sequential_script(block("Because.", **form))
 
-    house = House(
+    harness = SessionHarness(
         {
             "seats": {
                 "claude": doctor("stale-cache-key", 9),
@@ -283,30 +304,37 @@ async def test_a_recount_shows_that_a_diagnosis_depends_on_its_confident_doctors
         },
         meeting="code-red",
     )
-    result = await counted(house)
+    result = await hold_and_recount(harness)
     assert (result.outcome, result.winner) == ("reached", "stale-cache-key")
-    assert seats_of(result)["gemini"].without.changed is False
-    assert seats_of(result)["gpt"].without.changed is None
-    assert rule_of(result, "two sure seats name the same cause").turns_on == ("claude", "gpt")
+    assert recounted_seats(result)["gemini"].without.changed is False
+    assert recounted_seats(result)["gpt"].without.changed is None
+    assert recounted_rule(result, "two sure seats name the same cause").turns_on == ("claude", "gpt")
 
 
 async def test_a_second_opinion_of_two_seats_cannot_be_recounted_without_one() -> None:
     form: dict[str, Any] = {"stance": "yes", "risks": []}
-    opinion = speaks(block("Because.", recommendation="Split it", **form))
-    house = House({"seats": {"claude": opinion, "gpt": opinion}}, meeting="second-opinion")
-    result = await counted(house, seats=("claude", "gpt"))
+    opinion = sequential_script(block("Because.", recommendation="Split it", **form))
+    harness = SessionHarness({"seats": {"claude": opinion, "gpt": opinion}}, meeting="second-opinion")
+    result = await hold_and_recount(harness, seats=("claude", "gpt"))
     assert {seat.without.why for seat in result.seats} == {"The meeting second-opinion needs at least 2 seats."}
 
 
 async def test_in_a_recount_a_proposal_of_two_seats_remains_without_one_of_them() -> None:
     def part(position: str) -> dict[str, Any]:
         agree = "Yes.\n\nAGREE: claude"
-        rounds = {"*-seed": answer(position), "*-objections": agree, "*-consensus": agree, "*-plan": "1. Do it."}
+        rounds = {
+            "*-seed": position_reply(position),
+            "*-objections": agree,
+            "*-consensus": agree,
+            "*-plan": "1. Do it.",
+        }
         return {"turns": [{"round": round, "text": text} for round, text in rounds.items()]}
 
-    house = House({"seats": {"claude": part("REST"), "gpt": part("rest"), "gemini": part("tRPC")}}, meeting="debate")
-    result = await counted(house)
-    without = seats_of(result)["claude"].without
+    harness = SessionHarness(
+        {"seats": {"claude": part("REST"), "gpt": part("rest"), "gemini": part("tRPC")}}, meeting="debate"
+    )
+    result = await hold_and_recount(harness)
+    without = recounted_seats(result)["claude"].without
     assert (result.winner, without.changed, without.winner) == ("claude", False, "gpt")
 
 
@@ -315,31 +343,33 @@ async def test_a_custom_meeting_is_recounted_by_the_rules_it_was_opened_with(
 ) -> None:
     form: dict[str, Any] = {"pending_issues": []}
     scores = {"claude": 9, "gpt": 4, "gemini": 9}
-    script = {seat: speaks(block("Because.", consensus_score=score, **form)) for seat, score in scores.items()}
-    recipe = rounds(("review", "score-json"), rule='name = "score_threshold"')
-    house = RecipeHouse(tmp_path, recipe, {"seats": script})
-    await house.open()
-    await house.run()
+    script = {
+        seat: sequential_script(block("Because.", consensus_score=score, **form)) for seat, score in scores.items()
+    }
+    recipe = recipe_text(("review", "score-json"), rule='name = "score_threshold"')
+    harness = RecipeHarness(tmp_path, recipe, {"seats": script})
+    await harness.open()
+    await harness.run()
     (tmp_path / "meetings" / "board.toml").unlink()
-    result = await Sessions.recount(await house.session())
-    assert (result.outcome, seats_of(result)["gpt"].without.outcome) == ("deadlock", "reached")
+    result = await Sessions.recount(await harness.session())
+    assert (result.outcome, recounted_seats(result)["gpt"].without.outcome) == ("deadlock", "reached")
 
 
 # --- what cannot be recounted ---------------------------------------------------------------------
 
 
 async def test_a_session_without_a_decision_cannot_be_recounted() -> None:
-    house = House(DISPUTE)
-    await house.open()
+    harness = SessionHarness(DISPUTE)
+    await harness.open()
     with pytest.raises(UsageError, match="no decision yet"):
-        await Sessions.recount(await house.session())
+        await Sessions.recount(await harness.session())
 
 
 async def test_a_page_is_still_rendered_if_its_recount_fails() -> None:
-    house = House(DISPUTE)
-    await house.open()
-    await house.run()
-    records = await house.records()
+    harness = SessionHarness(DISPUTE)
+    await harness.open()
+    await harness.run()
+    records = await harness.records()
     opened = records[0].event
     assert isinstance(opened, SessionOpened)
     charter = msgspec.structs.replace(opened.charter, settings={"rounds": "many"})
@@ -352,12 +382,12 @@ async def test_a_page_is_still_rendered_if_its_recount_fails() -> None:
 
 
 async def test_a_recount_says_that_a_cancelled_session_was_not_decided_by_its_rules() -> None:
-    house = House(DISPUTE)
-    await house.open()
-    await house.store.append(SESSION, CancelAsked(by="me"))
-    decision = await house.run()
+    harness = SessionHarness(DISPUTE)
+    await harness.open()
+    await harness.store.append(SESSION, CancelAsked(by="me"))
+    decision = await harness.run()
     assert decision.outcome is Outcome.CANCELLED
-    result = await Sessions.recount(await house.session())
+    result = await Sessions.recount(await harness.session())
     assert all(seat.without.changed is None and seat.without.why for seat in result.seats)
 
 
@@ -371,13 +401,13 @@ async def test_a_recount_says_that_a_cancelled_session_was_not_decided_by_its_ru
 async def test_a_record_with_unsupported_rules_still_shows_its_answers_in_a_recount(
     meeting: str, version: int, why: str
 ) -> None:
-    house = House(DISPUTE)
-    await house.open()
-    await house.run()
-    first, *rest = await house.records()
+    harness = SessionHarness(DISPUTE)
+    await harness.open()
+    await harness.run()
+    first, *rest = await harness.records()
     assert isinstance(first.event, SessionOpened)
     charter = msgspec.structs.replace(first.event.charter, meeting=meeting, version=version)
     old = Recorded(first.seq, first.at, first.session, SessionOpened(charter))
     result = await Sessions.recount(Session.fold(SESSION, [old, *rest]))
     assert {seat.without.why for seat in result.seats} == {why}
-    assert rule_of(result, "majority of last positions").winner == "B"
+    assert recounted_rule(result, "majority of last positions").winner == "B"

@@ -23,9 +23,9 @@ from roundtable.core.values import Decision, Outcome
 from roundtable.report.reasons import notice_sentences
 from roundtable.report.transcript import render_transcript
 from tests.repository import commit, git, repository, sandbox, write
-from tests.stories.at_desk import Held, Turns
-from tests.stories.lives import every_death, whole_prompt
-from tests.stories.proving_house import ProvingHouse
+from tests.stories.desk_meeting import DeskMeeting, Turns
+from tests.stories.kill_and_resume import full_prompt, kill_after_every_fact
+from tests.stories.proof_harness import ProofHarness
 
 BEFORE = """\
 def average(prices):
@@ -64,11 +64,11 @@ sys.exit(1)
 WRONG = "import sys, shop\nsys.exit(0 if shop.average([1, 3]) != 2 else 1)"
 
 
-def finding(wrong: str, place: str = "shop.py:2", severity: str = "high", proof: str = "") -> dict[str, str]:
+def finding_block(wrong: str, place: str = "shop.py:2", severity: str = "high", proof: str = "") -> dict[str, str]:
     return {"place": place, "severity": severity, "wrong": wrong, "proof": proof, "language": "python"}
 
 
-def reviewer(*findings: dict[str, str], **proofs: str) -> Turns:
+def reviewer_turns(*findings: dict[str, str], **proofs: str) -> Turns:
     """A seat that lists these findings, and gives these proofs in the second round."""
     examined = [{"finding": id, "proof": proof, "language": "python"} for id, proof in proofs.items()]
     return [
@@ -85,17 +85,19 @@ async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         yield opened
 
 
-async def reviewed(desk: Roundtable, found: CodeChanges, patch: bool = False, **seats: Turns) -> tuple[Held, Decision]:
+async def hold_review(
+    desk: Roundtable, found: CodeChanges, patch: bool = False, **seats: Turns
+) -> tuple[DeskMeeting, Decision]:
     """Hold the review of these changes, as the command does."""
     await sandbox()
-    held = Held(desk, **seats)
+    meeting = DeskMeeting(desk, **seats)
     where: dict[str, Any] = {"base": found.base, "tip": found.tip, "patch": patch}
-    return held, await held.hold("review", "What is wrong?", texts=found.texts, settings=where, seed=7)
+    return meeting, await meeting.hold("review", "What is wrong?", texts=found.texts, settings=where, seed=7)
 
 
-async def proofs(desk: Roundtable, held: Held) -> ClaimsProven:
+async def blind_round_proofs(desk: Roundtable, meeting: DeskMeeting) -> ClaimsProven:
     """What the programs of the blind round came to."""
-    result = (await desk.sessions.get(held.session)).results["review/1-blind/proofs"]
+    result = (await desk.sessions.get(meeting.session)).results["review/1-blind/proofs"]
     assert isinstance(result, ClaimsProven)
     return result
 
@@ -108,27 +110,27 @@ async def test_a_proof_may_use_packages_installed_in_the_repository(desk: Roundt
     write(desk.workspace, {module: "module.exports = (a, b) => Math.abs(a - b) < 0.01\n"})
     write(desk.workspace, {"sum.js": "exports.sum = (a, b) => a + b + 1\n"})
     proof = "process.exit(require('close-to')(require('./sum.js').sum(1, 2), 3) ? 1 : 0)"
-    wrong = finding("sum() adds one", "sum.js:1", proof=proof) | {"language": "javascript"}
-    held, decision = await reviewed(
-        desk, read_uncommitted_changes(desk.workspace), claude=reviewer(wrong), gpt=reviewer()
+    wrong = finding_block("sum() adds one", "sum.js:1", proof=proof) | {"language": "javascript"}
+    meeting, decision = await hold_review(
+        desk, read_uncommitted_changes(desk.workspace), claude=reviewer_turns(wrong), gpt=reviewer_turns()
     )
     assert decision.position == "Not as it is: one fault was reproduced."
-    (proven,) = (await proofs(desk, held)).proofs
+    (proven,) = (await blind_round_proofs(desk, meeting)).proofs
     assert (proven.held, proven.held_before) == (True, False)
 
 
 async def test_findings_are_reproduced_or_refuted_or_marked_as_older_than_the_change(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
-    held, decision = await reviewed(
+    meeting, decision = await hold_review(
         desk,
         read_uncommitted_changes(desk.workspace),
-        claude=reviewer(
-            finding("average() divides by zero for no prices", severity="critical", proof=CRASH),
-            finding("cheapest() raises for no prices", "shop.py:6", proof=OLD),
+        claude=reviewer_turns(
+            finding_block("average() divides by zero for no prices", severity="critical", proof=CRASH),
+            finding_block("cheapest() raises for no prices", "shop.py:6", proof=OLD),
         ),
-        gpt=reviewer(
-            finding("average() crashes when there are no prices", severity="medium"),
-            finding("average() returns a wrong mean", "shop.py:2", "low", proof=WRONG),
+        gpt=reviewer_turns(
+            finding_block("average() crashes when there are no prices", severity="medium"),
+            finding_block("average() returns a wrong mean", "shop.py:2", "low", proof=WRONG),
         ),
     )
     assert decision.outcome is Outcome.REJECTED
@@ -142,20 +144,23 @@ async def test_findings_are_reproduced_or_refuted_or_marked_as_older_than_the_ch
     assert refuted.startswith("Refuted:")
     assert "average() returns a wrong mean" in refuted
     assert notice_sentences(decision) == ()
-    assert (await proofs(desk, held)).sandbox
+    assert (await blind_round_proofs(desk, meeting)).sandbox
     assert (desk.workspace / "shop.py").read_text() == AFTER
 
 
 async def test_an_unproven_finding_is_shown_to_all_and_another_seat_may_prove_it(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
-    broken = finding("average() divides by zero for no prices", proof="import no_such_module")
-    vague = finding("The style is poor", "README.md:1", "low")
-    held, decision = await reviewed(
-        desk, read_uncommitted_changes(desk.workspace), claude=reviewer(broken, vague), gpt=reviewer(F1=CRASH)
+    broken = finding_block("average() divides by zero for no prices", proof="import no_such_module")
+    vague = finding_block("The style is poor", "README.md:1", "low")
+    meeting, decision = await hold_review(
+        desk,
+        read_uncommitted_changes(desk.workspace),
+        claude=reviewer_turns(broken, vague),
+        gpt=reviewer_turns(F1=CRASH),
     )
-    session = await desk.sessions.get(held.session)
+    session = await desk.sessions.get(meeting.session)
     assert session.rounds["review/2-examine"].opened.expect.choices == ("F1", "F2")
-    shown = held.prompt("review/2-examine", "gpt")
+    shown = meeting.prompt("review/2-examine", "gpt")
     assert '<answer from="findings: F1">\n[high, shop.py:2] average() divides by zero for no prices\n' in shown
     assert "ModuleNotFoundError" in shown
     assert "claude" not in shown
@@ -170,13 +175,15 @@ async def test_a_finding_refuted_for_one_seat_is_still_examined_in_another_seats
     write(desk.workspace, {"shop.py": AFTER})
     mean = "average() crashes for no prices of a shop"
     crash = "average() divides by zero for no prices of a shop"
-    held, decision = await reviewed(
+    meeting, decision = await hold_review(
         desk,
         read_uncommitted_changes(desk.workspace),
-        claude=reviewer(finding(mean, proof=WRONG), finding("average() is wrong for 2 prices", proof=WRONG)),
-        gpt=reviewer(finding(crash), finding("average() is wrong for 3 prices"), F1=CRASH),
+        claude=reviewer_turns(
+            finding_block(mean, proof=WRONG), finding_block("average() is wrong for 2 prices", proof=WRONG)
+        ),
+        gpt=reviewer_turns(finding_block(crash), finding_block("average() is wrong for 3 prices"), F1=CRASH),
     )
-    shown = held.prompt("review/2-examine", "gpt")
+    shown = meeting.prompt("review/2-examine", "gpt")
     assert f"[high, shop.py:2] {crash}\n{mean}\n" in shown
     assert "[high, shop.py:2] average() is wrong for 3 prices" in shown
     assert decision.outcome is Outcome.REJECTED
@@ -190,11 +197,13 @@ async def test_a_finding_refuted_for_one_seat_is_still_examined_in_another_seats
 
 async def test_a_finding_with_an_unknown_location_is_marked_as_such(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
-    _, decision = await reviewed(
+    _, decision = await hold_review(
         desk,
         read_uncommitted_changes(desk.workspace),
-        claude=reviewer(finding("Wrong rounding", "shop.py:99"), finding("Wrong tax", "../home/config.toml:1")),
-        gpt=reviewer(finding("Missing docs", "docs/shop.md:3"), finding("Fine place", "shop.py:2")),
+        claude=reviewer_turns(
+            finding_block("Wrong rounding", "shop.py:99"), finding_block("Wrong tax", "../home/config.toml:1")
+        ),
+        gpt=reviewer_turns(finding_block("Missing docs", "docs/shop.md:3"), finding_block("Fine place", "shop.py:2")),
     )
     assert "It points nowhere: shop.py has only 8 lines." in decision.text
     assert "It points nowhere: There is no file ../home/config.toml here." in decision.text
@@ -208,12 +217,14 @@ async def test_a_review_runs_the_branch_regardless_of_the_checkout(desk: Roundta
     commit(desk.workspace, "Faster")
     git(desk.workspace, "checkout", "-q", "main")
     write(desk.workspace, {"shop.py": "not even Python("})
-    crash = finding("average() divides by zero for no prices", proof=CRASH)
-    held, decision = await reviewed(
-        desk, read_branch_changes(desk.workspace, "faster"), claude=reviewer(crash), gpt=reviewer()
+    crash = finding_block("average() divides by zero for no prices", proof=CRASH)
+    meeting, decision = await hold_review(
+        desk, read_branch_changes(desk.workspace, "faster"), claude=reviewer_turns(crash), gpt=reviewer_turns()
     )
     assert decision.outcome is Outcome.REJECTED
-    assert [(proof.held, proof.held_before) for proof in (await proofs(desk, held)).proofs] == [(True, False)]
+    assert [(proof.held, proof.held_before) for proof in (await blind_round_proofs(desk, meeting)).proofs] == [
+        (True, False)
+    ]
     assert git(desk.workspace, "worktree", "list").count("\n") <= 1
     assert git(desk.workspace, "status", "--porcelain").strip() == "M shop.py"
 
@@ -222,11 +233,15 @@ async def test_a_patch_is_applied_to_a_copy_of_the_workspace(desk: Roundtable) -
     write(desk.workspace, {"shop.py": AFTER})
     patch = git(desk.workspace, "diff")
     write(desk.workspace, {"shop.py": BEFORE})
-    crash = finding("average() divides by zero for no prices", proof=CRASH)
+    crash = finding_block("average() divides by zero for no prices", proof=CRASH)
     raw = f"{patch}\n".encode()
-    held, decision = await reviewed(desk, read_patch_changes(raw), patch=True, claude=reviewer(crash), gpt=reviewer())
+    meeting, decision = await hold_review(
+        desk, read_patch_changes(raw), patch=True, claude=reviewer_turns(crash), gpt=reviewer_turns()
+    )
     assert decision.outcome is Outcome.REJECTED
-    assert [(proof.held, proof.held_before) for proof in (await proofs(desk, held)).proofs] == [(True, False)]
+    assert [(proof.held, proof.held_before) for proof in (await blind_round_proofs(desk, meeting)).proofs] == [
+        (True, False)
+    ]
     assert (desk.workspace / "shop.py").read_text() == BEFORE
 
 
@@ -234,9 +249,9 @@ async def test_a_patch_that_does_not_apply_is_reviewed_without_running_it(desk: 
     write(desk.workspace, {"shop.py": AFTER})
     patch = git(desk.workspace, "diff")
     write(desk.workspace, {"shop.py": "something = 'else entirely'\n"})
-    crash = finding("average() divides by zero for no prices", proof=CRASH)
-    _, decision = await reviewed(
-        desk, read_patch_changes(f"{patch}\n".encode()), patch=True, claude=reviewer(crash), gpt=reviewer()
+    crash = finding_block("average() divides by zero for no prices", proof=CRASH)
+    _, decision = await hold_review(
+        desk, read_patch_changes(f"{patch}\n".encode()), patch=True, claude=reviewer_turns(crash), gpt=reviewer_turns()
     )
     assert decision.outcome is Outcome.REACHED
     assert "No program could be run" in notice_sentences(decision)[0]
@@ -251,11 +266,11 @@ async def test_without_a_sandbox_a_review_runs_nothing_and_says_so(
     (tmp_path / "programs").mkdir()
     (tmp_path / "programs" / "git").symlink_to("/usr/bin/git")
     monkeypatch.setenv("PATH", str(tmp_path / "programs"))
-    held = Held(desk, claude=reviewer(finding("It crashes", proof=CRASH)), gpt=reviewer())
-    decision = await held.hold("review", texts=found.texts, settings={"base": found.base}, seed=7)
+    meeting = DeskMeeting(desk, claude=reviewer_turns(finding_block("It crashes", proof=CRASH)), gpt=reviewer_turns())
+    decision = await meeting.hold("review", texts=found.texts, settings={"base": found.base}, seed=7)
     assert decision.outcome is Outcome.REACHED
     assert "No program could be run, so nothing is reproduced or refuted" in notice_sentences(decision)[0]
-    assert "review/2-examine" not in (await desk.sessions.get(held.session)).rounds
+    assert "review/2-examine" not in (await desk.sessions.get(meeting.session)).rounds
 
 
 HOSTILE: dict[str, Callable[[Path], str]] = {
@@ -270,29 +285,29 @@ HOSTILE: dict[str, Callable[[Path], str]] = {
 async def test_a_hostile_proof_reaches_no_network_and_no_files_outside(desk: Roundtable, how: str) -> None:
     write(desk.workspace, {"shop.py": AFTER, ".env": "PASSWORD=tulip"})
     program = HOSTILE[how](desk.workspace)
-    held, decision = await reviewed(
+    meeting, decision = await hold_review(
         desk,
         read_uncommitted_changes(desk.workspace),
-        claude=reviewer(finding("It crashes", proof=program)),
-        gpt=reviewer(),
+        claude=reviewer_turns(finding_block("It crashes", proof=program)),
+        gpt=reviewer_turns(),
     )
-    assert [proof.held for proof in (await proofs(desk, held)).proofs] == [None]
+    assert [proof.held for proof in (await blind_round_proofs(desk, meeting)).proofs] == [None]
     assert decision.outcome is Outcome.REACHED
     assert (desk.workspace / "shop.py").read_text() == AFTER
     assert not (desk.workspace.parent / "x").exists()
-    assert "tulip" not in str(await desk.sessions.records(held.session))
+    assert "tulip" not in str(await desk.sessions.records(meeting.session))
 
 
 async def test_a_review_runs_at_most_the_allowed_number_of_programs_each_once(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
     many = [
-        finding(f"Fault {chr(97 + number) * 9}", f"shop.py:{number}", proof=f"exit(1)  # {number}")
+        finding_block(f"Fault {chr(97 + number) * 9}", f"shop.py:{number}", proof=f"exit(1)  # {number}")
         for number in range(1, 19)
     ]
-    held, _ = await reviewed(
-        desk, read_uncommitted_changes(desk.workspace), claude=reviewer(*many), gpt=reviewer(*many[:1])
+    meeting, _ = await hold_review(
+        desk, read_uncommitted_changes(desk.workspace), claude=reviewer_turns(*many), gpt=reviewer_turns(*many[:1])
     )
-    ran = (await proofs(desk, held)).proofs
+    ran = (await blind_round_proofs(desk, meeting)).proofs
     assert sum(result.held is False for result in ran) == 17
     assert {result.why for result in ran if result.held is None} == {"No more than 16 programs are run at a time."}
     assert {result.seat for result in ran[:2]} == {"claude", "gpt"}
@@ -303,13 +318,13 @@ async def test_a_review_killed_after_any_fact_runs_and_asks_nothing_twice(desk: 
     write(desk.workspace, {"shop.py": AFTER})
     script = {
         "seats": {
-            "claude": {"turns": reviewer(finding("It crashes", proof=CRASH))},
-            "gpt": {"turns": reviewer(finding("It is wrong", "shop.py:5"), F1=WRONG, F2=WRONG)},
+            "claude": {"turns": reviewer_turns(finding_block("It crashes", proof=CRASH))},
+            "gpt": {"turns": reviewer_turns(finding_block("It is wrong", "shop.py:5"), F1=WRONG, F2=WRONG)},
         }
     }
     settings = {"base": read_uncommitted_changes(desk.workspace).base}
-    decision = await every_death(
-        lambda store: ProvingHouse(script, store, desk.workspace), seats=("claude", "gpt"), settings=settings
+    decision = await kill_after_every_fact(
+        lambda store: ProofHarness(script, store, desk.workspace), seats=("claude", "gpt"), settings=settings
     )
     assert decision.outcome is Outcome.REJECTED
     assert "A program of gpt looked for it and did not find it." in decision.text
@@ -317,16 +332,20 @@ async def test_a_review_killed_after_any_fact_runs_and_asks_nothing_twice(desk: 
 
 async def test_a_review_is_not_recalled_by_the_next_review(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
-    crash = finding("average() divides by zero for no prices", proof=CRASH)
-    await reviewed(desk, read_uncommitted_changes(desk.workspace), claude=reviewer(crash), gpt=reviewer())
+    crash = finding_block("average() divides by zero for no prices", proof=CRASH)
+    await hold_review(
+        desk, read_uncommitted_changes(desk.workspace), claude=reviewer_turns(crash), gpt=reviewer_turns()
+    )
     assert await desk.memory.entries(limit=None) == []
 
 
 async def test_no_reviewer_sees_the_findings_of_others_in_the_first_round(desk: Roundtable) -> None:
-    script = {"seats": {name: {"turns": reviewer(finding(f"Seen by {name}"))} for name in ("claude", "gpt")}}
-    house = ProvingHouse(script, None, desk.workspace)
-    await house.open(seats=("claude", "gpt"))
-    await house.run()
+    script = {
+        "seats": {name: {"turns": reviewer_turns(finding_block(f"Seen by {name}"))} for name in ("claude", "gpt")}
+    }
+    harness = ProofHarness(script, None, desk.workspace)
+    await harness.open(seats=("claude", "gpt"))
+    await harness.run()
     for seat in ("claude", "gpt"):
-        assert "Seen by" not in whole_prompt(house, "review/1-blind", seat)
-        assert "Seen by claude" in whole_prompt(house, "review/2-examine", seat)
+        assert "Seen by" not in full_prompt(harness, "review/1-blind", seat)
+        assert "Seen by claude" in full_prompt(harness, "review/2-examine", seat)

@@ -22,14 +22,14 @@ from tests.app.test_background import pid_of
 from tests.repository import sandbox
 from tests.sampling import IS_FULL
 from tests.servers.judge_server import judge_server
-from tests.stories.todo_api import IDEA, STAGES, project, ruling, table
+from tests.stories.todo_api_seats import IDEA, STAGES, expected_project, judge_reply, write_config
 
 PATIENCE = 300.0
 RUNS_SOMETHING = (TryCandidates, TryMerged, RehearseChange, RunProject)
 ANSWERS = {"architecture-dispute": "option-1", "execution-rerun": "yes", "deliver": "folder"}
 
 
-def moments(records: Sequence[Recorded]) -> Iterator[tuple[str, ...]]:
+def crash_points(records: Sequence[Recorded]) -> Iterator[tuple[str, ...]]:
     """One for each kind of fact in each stage, and for each kind of step."""
     for record in records:
         match record.event:
@@ -47,7 +47,7 @@ def moments(records: Sequence[Recorded]) -> Iterator[tuple[str, ...]]:
                 pass
 
 
-def killed(pid: int) -> None:
+def kill_process_tree(pid: int) -> None:
     """Kill a process; everything it started must end with it."""
     family = [pid, *_children(pid)]
     os.kill(pid, signal.SIGKILL)
@@ -83,7 +83,7 @@ def _runs(pid: int) -> bool:
     return _stat(pid)[0] != "Z"
 
 
-class Lives:
+class CrashingSession:
     """A session with a person who answers each gate, and its many lives."""
 
     def __init__(self, desk: Roundtable, session: str, target: Path) -> None:
@@ -110,9 +110,9 @@ class Lives:
         self._met |= new
         if holder := await self._desk.sessions.holder(self._session):
             self.deaths_in_a_sandbox += await self._in_a_sandbox(pid_of(holder))
-            killed(pid_of(holder))
+            kill_process_tree(pid_of(holder))
             self.deaths += 1
-        assert handed_over(self._target) in ({}, project()), "all of it is handed over or nothing"
+        assert delivered_files(self._target) in ({}, expected_project()), "all of it is handed over or nothing"
         return True
 
     async def _in_a_sandbox(self, pid: int) -> bool:
@@ -129,11 +129,11 @@ class Lives:
     async def end(self) -> None:
         """Whatever a test comes to, no process outlives it."""
         if holder := await self._desk.sessions.holder(self._session):
-            killed(pid_of(holder))
+            kill_process_tree(pid_of(holder))
 
     async def _unmet(self) -> set[tuple[str, ...]]:
         await self._news()
-        return set(moments(self.records)) - self._met
+        return set(crash_points(self.records)) - self._met
 
     async def _news(self, wait: float = 0.0) -> list[Recorded]:
         """The facts since the last look; only these are read, so that a look takes less time than a step."""
@@ -145,7 +145,7 @@ class Lives:
         return found
 
 
-def handed_over(target: Path) -> dict[str, str]:
+def delivered_files(target: Path) -> dict[str, str]:
     """The files of the project; its decisions lie in a folder beneath."""
     return {path.name: path.read_text() for path in target.glob("*") if path.is_file()}
 
@@ -160,11 +160,11 @@ async def test_an_sdlc_session_killed_in_every_stage_repeats_nothing_and_yields_
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
     home.mkdir()
-    with judge_server(ruling) as judges:
-        (home / "config.toml").write_text(table(home, judges.url, defaults={"latency": 0.05}))
+    with judge_server(judge_reply) as judges:
+        (home / "config.toml").write_text(write_config(home, judges.url, defaults={"latency": 0.05}))
         async with await Roundtable.open(work, Places(home, home)) as desk:
             agenda = Agenda(IDEA, meeting="sdlc", settings={"into": "todo"})
-            lives = Lives(desk, await desk.meetings.open(agenda), work / "todo")
+            lives = CrashingSession(desk, await desk.meetings.open(agenda), work / "todo")
             try:
                 while await lives.live():
                     pass
@@ -175,9 +175,9 @@ async def test_an_sdlc_session_killed_in_every_stage_repeats_nothing_and_yields_
                     file.path: (file.after or b"").decode()
                     for file in await DraftStore(desk.parts.record).load_files(end.draft)
                 }
-                assert files == project(end.stage), end.stage
-    assert nothing_twice(lives.records)
-    assert handed_over(work / "todo") == project()
+                assert files == expected_project(end.stage), end.stage
+    assert check_nothing_repeated(lives.records)
+    assert delivered_files(work / "todo") == expected_project()
     assert sorted(path.name for path in work.iterdir()) == ["todo"]
     left = [path for path in scratch.rglob("*") if path.parent != scratch or path.name != f"roundtable-{os.getuid()}"]
     assert left == [], "what a killed process left was cleared away by the next one"
@@ -185,7 +185,7 @@ async def test_an_sdlc_session_killed_in_every_stage_repeats_nothing_and_yields_
     assert lives.deaths_in_a_sandbox >= len(STAGES[2:]), "one at least in each stage that runs something"
 
 
-def nothing_twice(records: Sequence[Recorded]) -> bool:
+def check_nothing_repeated(records: Sequence[Recorded]) -> bool:
     """Whether all that is on the record was neither asked nor done again after it was there, and it came to an end."""
     settled: set[str] = set()
     for record in records:

@@ -11,8 +11,8 @@ from roundtable.app.desk import Roundtable
 from roundtable.core.stages import Stage
 from roundtable.report.reasons import notice_sentences
 from tests.repository import commit, write
-from tests.stories.test_sdlc_running import SUM
-from tests.stories.test_sdlc_writing import DEVELOPMENT, held, writes
+from tests.stories.test_sdlc_execution import SUM
+from tests.stories.test_sdlc_files import DEVELOPMENT, hold_stages, writer_turns
 
 REQUIREMENTS = Stage("requirements", "Requirements", "Engineer", "discussion", "Say what it is to do.", 2048)
 LARGE = "".join(f"def report_{at}():\n    return {at}\n\n\n" for at in range(2_000))
@@ -26,10 +26,10 @@ async def test_for_a_project_that_is_too_large_seats_get_a_map_and_file_names_wi
     commit(code, "Reports")
     agreed = [{"round": "*-judge", "text": "CONSENSUS: R1 It makes slugs."}, {"round": "*-draft", "text": "R1"}]
     seats = {
-        "claude": [*agreed, *writes({"cli.py": "print(1)\n"})],
-        "gpt": [*agreed, *writes({"cli.py": "print(1)\n"})],
+        "claude": [*agreed, *writer_turns({"cli.py": "print(1)\n"})],
+        "gpt": [*agreed, *writer_turns({"cli.py": "print(1)\n"})],
     }
-    meeting, decision, ends = await held(
+    meeting, decision, ends = await hold_stages(
         bench, REQUIREMENTS, msgspec.structs.replace(DEVELOPMENT, rounds=1), seats=seats, existing=True
     )
     for round in ("requirements/1-draft", "development/1-write"):
@@ -46,6 +46,6 @@ async def test_for_a_project_that_is_too_large_seats_get_a_map_and_file_names_wi
 
 
 async def test_a_project_that_fits_is_shown_without_a_notice_on_size(bench: Roundtable) -> None:
-    meeting, _, (end,) = await held(bench, DEVELOPMENT, seats={"claude": writes(SUM)}, existing=True)
+    meeting, _, (end,) = await hold_stages(bench, DEVELOPMENT, seats={"claude": writer_turns(SUM)}, existing=True)
     assert "There is no room" not in meeting.prompt("development/1-write", "claude")
     assert not [notice for notice in end.notices if "shown" in notice]

@@ -15,20 +15,20 @@ from roundtable.report.provenance import summarize_change
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.stage_words import list_stage_ends
 from tests.repository import git
-from tests.stories.at_desk import Held
+from tests.stories.desk_meeting import DeskMeeting
+from tests.stories.slug_project import JOINED_SLUG, files_reply
+from tests.stories.test_sdlc_execution import EXECUTION, SUM
+from tests.stories.test_sdlc_files import ACCOUNTS, DEVELOPMENT, QA, YES, files_after_stage, writer_turns
 from tests.stories.test_sdlc_results import IDEA, seats
-from tests.stories.test_sdlc_running import EXECUTION, SUM
-from tests.stories.test_sdlc_stages import REQUIREMENTS, settings
-from tests.stories.test_sdlc_writing import ACCOUNTS, DEVELOPMENT, QA, YES, files, writes
-from tests.stories.writing import JOINED_SLUG, wrote
+from tests.stories.test_sdlc_stages import REQUIREMENTS, stage_settings
 
 PRODUCED = ["Produced-By: claude", "Produced-By: gpt", "Produced-By: gemini"]
 
 
-async def extended(bench: Roundtable, **answers: str) -> Held:
+async def extend_project(bench: Roundtable, **answers: str) -> DeskMeeting:
     """The person's own project, gone through in three stages."""
-    meeting = Held(bench, **seats(slug=JOINED_SLUG))
-    told = {**settings(REQUIREMENTS, DEVELOPMENT, QA), "existing": True}
+    meeting = DeskMeeting(bench, **seats(slug=JOINED_SLUG))
+    told = {**stage_settings(REQUIREMENTS, DEVELOPMENT, QA), "existing": True}
     await meeting.hold("sdlc", IDEA, settings=told, answers={**YES, **answers}, seed=7)
     return meeting
 
@@ -37,8 +37,8 @@ async def extended(bench: Roundtable, **answers: str) -> Held:
 
 
 async def test_a_budget_that_ends_between_stages_still_delivers_the_finished_files(bench: Roundtable) -> None:
-    meeting = Held(bench, claude=writes({"accounts.py": ACCOUNTS["claude"]}))
-    told = settings(DEVELOPMENT, QA, msgspec.structs.replace(REQUIREMENTS, name="closing"))
+    meeting = DeskMeeting(bench, claude=writer_turns({"accounts.py": ACCOUNTS["claude"]}))
+    told = stage_settings(DEVELOPMENT, QA, msgspec.structs.replace(REQUIREMENTS, name="closing"))
     await meeting.open("sdlc", IDEA, settings=told, answers={**YES, "deliver": "folder"})
     await bench.sessions.amend(meeting.session, SessionAmended(limits=Limits(budget_tokens=1, rounds=50)))
     decision = await meeting.hold("sdlc")
@@ -56,7 +56,7 @@ async def test_a_budget_that_ends_between_stages_still_delivers_the_finished_fil
 async def test_an_agreement_on_an_existing_project_is_decided_even_if_nobody_approves_writing_it(
     bench: Roundtable,
 ) -> None:
-    session = await bench.sessions.get((await extended(bench)).session)
+    session = await bench.sessions.get((await extend_project(bench)).session)
     assert session.decision is not None
     assert (session.decision.outcome, session.decision.next_step) == (Outcome.REACHED, "later")
     shown = render_plain_lines(render_decision_lines(session, "here"))
@@ -69,8 +69,8 @@ async def test_an_agreement_on_an_existing_project_is_decided_even_if_nobody_app
 async def test_a_program_whose_last_run_failed_is_a_degraded_result_with_a_warning_before_delivery(
     bench: Roundtable,
 ) -> None:
-    meeting = Held(bench, claude=[{"round": "*", "text": wrote(SUM)}])
-    told = settings(DEVELOPMENT, EXECUTION)
+    meeting = DeskMeeting(bench, claude=[{"round": "*", "text": files_reply(SUM)}])
+    told = stage_settings(DEVELOPMENT, EXECUTION)
     decision = await meeting.hold("sdlc", IDEA, settings=told, answers=YES, seed=7)
     gate = (await bench.sessions.get(meeting.session)).gates["deliver"]
     assert gate.question == "The project is finished, but its last run failed. How do you want it?"
@@ -84,7 +84,7 @@ async def test_a_program_whose_last_run_failed_is_a_degraded_result_with_a_warni
 async def test_the_commit_of_an_extended_project_names_the_request_its_history_and_its_authors(
     bench: Roundtable,
 ) -> None:
-    meeting = await extended(bench, approve="all")
+    meeting = await extend_project(bench, approve="all")
     session = await bench.sessions.get(meeting.session)
     assert session.gates["approve"].question.startswith("claude, gpt and gemini want to change ")
     message = git(bench.workspace, "log", "-1", "--format=%B")
@@ -103,7 +103,7 @@ async def test_the_commit_of_an_extended_project_names_the_request_its_history_a
 
 
 async def test_a_change_applied_later_keeps_its_authors(bench: Roundtable) -> None:
-    meeting = await extended(bench)
+    meeting = await extend_project(bench)
     later = await bench.meetings.open_apply(meeting.session, Agenda("", headless=True, answers={"approve": "all"}))
     decision = await bench.meetings.run(later)
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "applied"), decision_sentence(decision)
@@ -118,7 +118,7 @@ async def test_a_change_applied_later_keeps_its_authors(bench: Roundtable) -> No
 
 @pytest.mark.feature("S0.149")
 async def test_a_later_meeting_sees_the_agreements_of_the_stages(bench: Roundtable) -> None:
-    await extended(bench)
+    await extend_project(bench)
     kept = [entry.text for entry in await bench.memory.entries((EntryKind.DECISION,))]
     assert kept == ["requirements: R1 A user can log in. R2 What was done can be undone."]
     (told,), _ = await bench.memory.recalled(IDEA)
@@ -126,8 +126,8 @@ async def test_a_later_meeting_sees_the_agreements_of_the_stages(bench: Roundtab
 
 
 async def test_an_sdlc_session_without_text_stages_remembers_the_written_files(bench: Roundtable) -> None:
-    meeting = Held(bench, claude=writes({"accounts.py": ACCOUNTS["claude"]}))
-    await meeting.hold("sdlc", IDEA, settings=settings(DEVELOPMENT), answers=YES)
+    meeting = DeskMeeting(bench, claude=writer_turns({"accounts.py": ACCOUNTS["claude"]}))
+    await meeting.hold("sdlc", IDEA, settings=stage_settings(DEVELOPMENT), answers=YES)
     kept = [entry.text for entry in await bench.memory.entries((EntryKind.DECISION,))]
     assert kept == ["development: Files written: accounts.py."]
 
@@ -137,10 +137,10 @@ async def test_a_new_project_leaves_out_files_with_forbidden_names_and_keeps_the
 ) -> None:
     main = {"main.py": "print('hello')\n", "Dockerfile": "FROM scratch\n", ".env.example": "KEY=\n"}
     stray = {".env": "KEY=1\n", "/etc/motd": "hello\n", "../outside.py": "1\n", ".git/config": "[core]\n"}
-    meeting = Held(bench, claude=writes({**main, **stray}))
-    decision = await meeting.hold("sdlc", IDEA, settings=settings(DEVELOPMENT), answers=YES)
+    meeting = DeskMeeting(bench, claude=writer_turns({**main, **stray}))
+    decision = await meeting.hold("sdlc", IDEA, settings=stage_settings(DEVELOPMENT), answers=YES)
     (end,) = list_stage_ends(await bench.sessions.get(meeting.session))
-    assert await files(bench, end) == main
+    assert await files_after_stage(bench, end) == main
     assert len(meeting.voices.calls) == 1, "nobody has to write it again"
     (notice,) = end.notices
     assert notice.startswith("Not all that claude wrote is in it. ")

@@ -20,10 +20,10 @@ from roundtable.live.fact_words import render_decision_lines, render_plain_lines
 from roundtable.report.reasons import decision_sentence
 from roundtable.report.stage_words import list_stage_ends
 from tests.repository import git
-from tests.stories.at_desk import Held, Turns
-from tests.stories.test_sdlc_stages import REQUIREMENTS, settings
-from tests.stories.test_sdlc_writing import ACCOUNTS, DEVELOPMENT, DIRECTED, QA, YES, writes
-from tests.stories.writing import JOINED_SLUG, wrote
+from tests.stories.desk_meeting import DeskMeeting, Turns
+from tests.stories.slug_project import JOINED_SLUG, files_reply
+from tests.stories.test_sdlc_files import ACCOUNTS, DEVELOPMENT, MERGED_ACCOUNTS, QA, YES, writer_turns
+from tests.stories.test_sdlc_stages import REQUIREMENTS, stage_settings
 
 AGREED = "R1 A user can log in.\nR2 What was done can be undone."
 RULING = "CONSENSUS: BASE=candidate-B. INCORPORATE: login from candidate-A, rollback from candidate-C. MUST_FIX: none"
@@ -34,7 +34,7 @@ STAGES = (REQUIREMENTS, DEVELOPMENT, QA)
 SHORT = (DEVELOPMENT,)
 
 
-def names(folder: Path) -> list[str]:
+def file_names(folder: Path) -> list[str]:
     """What lies in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
@@ -53,20 +53,20 @@ def seats(**beside: str) -> dict[str, Turns]:
             {"round": "requirements/*", "text": f"{name} wants it small."},
             {
                 "round": "development/*-write",
-                "text": wrote({"accounts.py": text, **more}),
+                "text": files_reply({"accounts.py": text, **more}),
             },
-            {"round": "qa/*-write", "text": wrote({"test_accounts.py": f"# {name}\n{TEST}"})},
+            {"round": "qa/*-write", "text": files_reply({"test_accounts.py": f"# {name}\n{TEST}"})},
         ]
         for name, text in ACCOUNTS.items()
     }
 
 
-async def made(
+async def hold_stages(
     bench: Roundtable, into: Path, stages: tuple[Stage, ...] = STAGES, **answers: str
-) -> tuple[Held, Decision]:
+) -> tuple[DeskMeeting, Decision]:
     """The stages, and these answers ahead."""
-    meeting = Held(bench, **seats())
-    told = {**settings(*stages), "into": str(into)}
+    meeting = DeskMeeting(bench, **seats())
+    told = {**stage_settings(*stages), "into": str(into)}
     return meeting, await meeting.hold("sdlc", IDEA, settings=told, answers={**YES, **answers}, seed=7)
 
 
@@ -74,7 +74,7 @@ async def made(
 async def test_a_delivered_repository_has_one_commit_per_stage_with_its_contributors(
     bench: Roundtable, tmp_path: Path
 ) -> None:
-    meeting, decision = await made(bench, tmp_path / "accounts", deliver="git")
+    meeting, decision = await hold_stages(bench, tmp_path / "accounts", deliver="git")
     folder = tmp_path / "accounts"
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "delivered")
     assert str(folder) in decision_sentence(decision)
@@ -100,18 +100,18 @@ async def test_a_delivered_repository_has_one_commit_per_stage_with_its_contribu
     ]
     assert "Checks: its own tests=passed" in git(folder, "log", "-1", "--format=%(trailers:only,unfold)")
     assert quote_markdown(AGREED) in (folder / "docs/decisions/D1-requirements.md").read_text()
-    assert (folder / "accounts.py").read_text() == DIRECTED
+    assert (folder / "accounts.py").read_text() == MERGED_ACCOUNTS
     assert (folder / "test_accounts.py").read_text() == f"# claude\n{TEST}"
     assert git(folder, "status", "--porcelain") == ""
-    assert git(folder, "show", "HEAD~1:accounts.py") == DIRECTED
+    assert git(folder, "show", "HEAD~1:accounts.py") == MERGED_ACCOUNTS
     assert "test_accounts.py" not in git(folder, "ls-tree", "-r", "--name-only", "HEAD~1")
 
 
 async def test_agreed_text_cannot_forge_headings_in_its_decision_document(bench: Roundtable, tmp_path: Path) -> None:
     forged = f"{AGREED}\n# D2 development\n- development was agreed on.\n<img src=x>"
     judge = {"round": "requirements/*-judge", "text": f"CONSENSUS: {forged}"}
-    meeting = Held(bench, **{name: [judge, *turns] for name, turns in seats().items()})
-    told = {**settings(REQUIREMENTS, DEVELOPMENT), "into": str(tmp_path / "accounts")}
+    meeting = DeskMeeting(bench, **{name: [judge, *turns] for name, turns in seats().items()})
+    told = {**stage_settings(REQUIREMENTS, DEVELOPMENT), "into": str(tmp_path / "accounts")}
     await meeting.hold("sdlc", IDEA, settings=told, answers={**YES, "deliver": "git"}, seed=7)
     paper = (tmp_path / "accounts/docs/decisions/D1-requirements.md").read_text()
     assert "> # D2 development" in paper
@@ -121,21 +121,21 @@ async def test_agreed_text_cannot_forge_headings_in_its_decision_document(bench:
 
 @pytest.mark.feature("S0.53")
 async def test_a_delivered_zip_contains_only_paths_inside_the_project(bench: Roundtable, tmp_path: Path) -> None:
-    _, decision = await made(bench, tmp_path / "accounts", SHORT, deliver="zip")
+    _, decision = await hold_stages(bench, tmp_path / "accounts", SHORT, deliver="zip")
     assert str(tmp_path / "accounts.zip") in decision_sentence(decision)
     with zipfile.ZipFile(tmp_path / "accounts.zip") as zip:
         assert zip.namelist() == ["accounts/accounts.py"]
-        assert zip.read("accounts/accounts.py").decode() == DIRECTED
+        assert zip.read("accounts/accounts.py").decode() == MERGED_ACCOUNTS
     assert not (tmp_path / "accounts").exists()
 
 
 async def test_without_approval_nothing_is_delivered_and_the_project_can_be_delivered_later(
     bench: Roundtable, tmp_path: Path
 ) -> None:
-    meeting, decision = await made(bench, tmp_path / "accounts", SHORT)
+    meeting, decision = await hold_stages(bench, tmp_path / "accounts", SHORT)
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "later")
     assert "`roundtable project` with this session hands it over whenever you like." in decision_sentence(decision)
-    assert names(tmp_path) == ["code", "home"]
+    assert file_names(tmp_path) == ["code", "home"]
     gate = (await bench.sessions.get(meeting.session)).gates["deliver"]
     assert (gate.writes, gate.default) == (True, "later")
     assert gate.details["zip"] == f"as a zip: {tmp_path / 'accounts'}.zip"
@@ -146,14 +146,14 @@ async def test_delivery_never_overwrites_existing_files_and_does_not_lose_the_pr
 ) -> None:
     (tmp_path / "accounts").mkdir()
     (tmp_path / "accounts/mine.txt").write_text("mine")
-    _, decision = await made(bench, tmp_path / "accounts", SHORT, deliver="folder")
+    _, decision = await hold_stages(bench, tmp_path / "accounts", SHORT, deliver="folder")
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "later")
     assert "accounts exists already and is not overwritten." in decision_sentence(decision)
-    assert names(tmp_path / "accounts") == ["mine.txt"]
+    assert file_names(tmp_path / "accounts") == ["mine.txt"]
 
 
 async def test_only_an_approved_project_is_delivered_and_only_once(bench: Roundtable, tmp_path: Path) -> None:
-    meeting, _ = await made(bench, tmp_path / "accounts", deliver="folder")
+    meeting, _ = await hold_stages(bench, tmp_path / "accounts", deliver="folder")
     session = await bench.sessions.get(meeting.session)
     draft = latest_stage_draft(list_stage_ends(session))
     given = DeliverProject(draft, "folder", str(tmp_path / "accounts"), "deliver")
@@ -174,15 +174,17 @@ async def test_only_an_approved_project_is_delivered_and_only_once(bench: Roundt
         fault = await bench.wiring.performer.perform(f"{meeting.session}/deliver/hand-over", forged)
         assert isinstance(fault, Fault)
         assert fault.kind is FaultKind.PERMISSION
-    assert names(tmp_path) == ["accounts", "code", "home"]
+    assert file_names(tmp_path) == ["accounts", "code", "home"]
 
 
 async def test_an_extension_of_an_existing_project_is_applied_like_any_change_and_can_be_undone(
     bench: Roundtable, code: Path
 ) -> None:
     ruling = {"judge": "CONSENSUS: BASE=candidate-A. INCORPORATE: none MUST_FIX: none"}
-    meeting = Held(bench, **{name: writes({"slug.py": JOINED_SLUG}, **ruling) for name in ("claude", "gpt")})
-    told = {**settings(DEVELOPMENT), "existing": True}
+    meeting = DeskMeeting(
+        bench, **{name: writer_turns({"slug.py": JOINED_SLUG}, **ruling) for name in ("claude", "gpt")}
+    )
+    told = {**stage_settings(DEVELOPMENT), "existing": True}
     before = (code / "slug.py").read_text()
     decision = await meeting.hold("sdlc", IDEA, settings=told, answers={**YES, "approve": "all"}, seed=7)
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "applied"), decision_sentence(decision)
@@ -195,7 +197,7 @@ async def test_an_extension_of_an_existing_project_is_applied_like_any_change_an
 
 
 async def test_every_version_of_every_file_is_kept_with_its_author(bench: Roundtable, tmp_path: Path) -> None:
-    meeting, _ = await made(bench, tmp_path / "accounts")
+    meeting, _ = await hold_stages(bench, tmp_path / "accounts")
     session, records = await bench.sessions.get(meeting.session), await bench.sessions.records(meeting.session)
     found = await bench.changes.project_versions(session, records)
     told = {
@@ -210,4 +212,4 @@ async def test_every_version_of_every_file_is_kept_with_its_author(bench: Roundt
     }
     for seat, text in ACCOUNTS.items():
         assert (await bench.changes.read_project_file(found, "accounts.py", f"development/{seat}")).decode() == text
-    assert (await bench.changes.read_project_file(found, "accounts.py")).decode() == DIRECTED
+    assert (await bench.changes.read_project_file(found, "accounts.py")).decode() == MERGED_ACCOUNTS

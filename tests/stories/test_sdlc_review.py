@@ -22,7 +22,7 @@ from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from tests.planted import End, planted
 from tests.repository import commit, own_python, repository, sandbox, write
-from tests.stories.at_desk import Held, Turns
+from tests.stories.desk_meeting import DeskMeeting, Turns
 
 REVIEW = Stage("code-review", "Code Review", "Staff Engineer", "review", "Find what is wrong in this code.", 4096)
 
@@ -79,21 +79,21 @@ def finding(place: str, wrong: str, severity: str = "critical", proof: str = "")
     return {"place": place, "severity": severity, "wrong": wrong, "proof": proof, "language": "python"}
 
 
-def found(*findings: dict[str, str]) -> str:
+def findings_reply(*findings: dict[str, str]) -> str:
     return f"I looked.\n```json\n{json.dumps({'findings': findings})}\n```"
 
 
-def edit(path: str, search: str, replace: str) -> str:
+def edit_reply(path: str, search: str, replace: str) -> str:
     return f"Mended.\n\n### {path}\n```\n<<<<<<< SEARCH\n{search}\n=======\n{replace}\n>>>>>>> REPLACE\n```\n"
 
 
-FIX_CART = edit("shop/cart.py", "    take(item, stock, count)", f"    {MENDED_CART}")
-FIX_STOCK = edit(
+FIX_CART = edit_reply("shop/cart.py", "    take(item, stock, count)", f"    {MENDED_CART}")
+FIX_STOCK = edit_reply(
     "shop/stock.py",
     "    stock[item] = stock[item] - count",
     '    if stock[item] < count:\n        raise ValueError("so many are not left")\n    stock[item] -= count',
 )
-BREAK_STOCK = edit("shop/stock.py", "    stock[item] = stock[item] - count", "    stock[item] = count")
+BREAK_STOCK = edit_reply("shop/stock.py", "    stock[item] = stock[item] - count", "    stock[item] = count")
 CONSENSUS = "CONSENSUS:\nCRITICAL: F1 the calls do not fit\n- F2 stock is lost\nWARNINGS: none\nCONFIRMED_CLEAN: none"
 
 
@@ -101,11 +101,11 @@ def turns(**rounds: str) -> Turns:
     """What a seat says by the round, such as `chunk_1` or `judge`; nothing wrong anywhere else."""
     named = {"chunk_1": "*/1-chunk", "chunk_2": "*/2-chunk", "fix_1": "*/1-fix", "fix_2": "*/2-fix"}
     given = [{"round": named.get(name, f"*-{name}*"), "text": text} for name, text in rounds.items()]
-    return [*given, {"round": "*-chunk", "text": found()}]
+    return [*given, {"round": "*-chunk", "text": findings_reply()}]
 
 
-SEEN = {"chunk_1": found(finding("shop/cart.py:5", SWAPPED, proof=PROOF)), "chunk_2": found()}
-SEEN_THERE = found(finding("shop/stock.py:1", SWAPPED_THERE), finding("shop/stock.py:2", BELOW, "high"))
+SEEN = {"chunk_1": findings_reply(finding("shop/cart.py:5", SWAPPED, proof=PROOF)), "chunk_2": findings_reply()}
+SEEN_THERE = findings_reply(finding("shop/stock.py:1", SWAPPED_THERE), finding("shop/stock.py:2", BELOW, "high"))
 
 
 @pytest.fixture
@@ -117,16 +117,16 @@ async def desk(tmp_path: Path) -> AsyncIterator[Roundtable]:
         yield opened
 
 
-def told(*stages: Stage, **more: Any) -> dict[str, Any]:
+def stage_settings(*stages: Stage, **more: Any) -> dict[str, Any]:
     """The settings of a meeting with these stages, or of a review of what is there."""
     return {"stages": msgspec.json.encode(stages or (REVIEW,)).decode(), "existing": True, "chunk": 1000, **more}
 
 
-async def review(desk: Roundtable, **seats: Turns) -> tuple[Held, StageEnd]:
-    held = Held(desk, **seats)
-    await held.hold("sdlc", "Is the shop sound?", settings=told())
-    (end,) = list_stage_ends(await desk.sessions.get(held.session))
-    return held, end
+async def hold_review(desk: Roundtable, **seats: Turns) -> tuple[DeskMeeting, StageEnd]:
+    meeting = DeskMeeting(desk, **seats)
+    await meeting.hold("sdlc", "Is the shop sound?", settings=stage_settings())
+    (end,) = list_stage_ends(await desk.sessions.get(meeting.session))
+    return meeting, end
 
 
 async def files_of(desk: Roundtable, end: StageEnd) -> dict[str, str]:
@@ -140,18 +140,18 @@ async def files_of(desk: Roundtable, end: StageEnd) -> dict[str, str]:
 async def test_all_seats_review_every_part_a_judge_weighs_findings_once_and_fixes_are_made_by_part(
     desk: Roundtable,
 ) -> None:
-    held, end = await review(
+    meeting, end = await hold_review(
         desk,
         claude=turns(**SEEN, judge=CONSENSUS, fix_1=FIX_CART, fix_2=FIX_STOCK),
         gpt=turns(chunk_2=SEEN_THERE),
         gemini=turns(),
     )
-    session = await desk.sessions.get(held.session)
+    session = await desk.sessions.get(meeting.session)
     names = [f"code-review/{round}" for round in ("1-chunk", "2-chunk", "3-judge", "1-fix", "2-fix")]
     assert list(session.rounds) == names, "no debate, one judge"
     for part in names[:2]:
         assert sorted(session.rounds[part].turns) == ["claude", "gemini", "gpt"]
-    judged = held.prompt("code-review/3-judge", "claude")
+    judged = meeting.prompt("code-review/3-judge", "claude")
     assert judged.count("[critical, ") == 1, "both ends of one fault are one finding"
     assert '<answer from="findings: F1">\n[critical, shop/cart.py:5]' in judged
     assert "2 of 3 found it. A program shows it." in judged
@@ -168,14 +168,14 @@ async def test_all_seats_review_every_part_a_judge_weighs_findings_once_and_fixe
     assert wanted["shop/cart.py"] == CART.replace("take(item, stock, count)", MENDED_CART)
     assert "so many are not left" in wanted["shop/stock.py"]
     assert [(part.path, part.seat) for part in end.took] == [("shop/cart.py", "claude"), ("shop/stock.py", "claude")]
-    fixed = held.prompt("code-review/1-fix", "claude")
+    fixed = meeting.prompt("code-review/1-fix", "claude")
     assert "def add" in fixed
     assert "def take" not in fixed, "only the files of its part are shown to who mends it"
 
 
 @pytest.mark.feature("S0.37")
 async def test_a_fix_that_breaks_a_passing_check_is_discarded_and_other_fixes_are_kept(desk: Roundtable) -> None:
-    _, end = await review(
+    _, end = await hold_review(
         desk,
         claude=turns(**SEEN, judge=CONSENSUS, fix_1=FIX_CART, fix_2=BREAK_STOCK),
         gpt=turns(chunk_2=SEEN_THERE),
@@ -187,7 +187,7 @@ async def test_a_fix_that_breaks_a_passing_check_is_discarded_and_other_fixes_ar
 
 
 async def test_a_fix_in_files_that_were_not_shown_is_discarded(desk: Roundtable) -> None:
-    _, end = await review(desk, claude=turns(**SEEN, judge=CONSENSUS, fix_1=FIX_STOCK), gpt=turns())
+    _, end = await hold_review(desk, claude=turns(**SEEN, judge=CONSENSUS, fix_1=FIX_STOCK), gpt=turns())
     assert "Not mended: shop/stock.py is outside the allowed scope." in end.text
     assert end.draft == ""
 
@@ -195,13 +195,13 @@ async def test_a_fix_in_files_that_were_not_shown_is_discarded(desk: Roundtable)
 @pytest.mark.feature("S0.19")
 async def test_dismissed_findings_are_not_fixed_and_a_judge_cannot_overrule_a_program(desk: Roundtable) -> None:
     ruling = "CONSENSUS: CRITICAL: none. WARNINGS: F2 may happen. CONFIRMED_CLEAN: F1 is a matter of taste"
-    held, end = await review(
+    meeting, end = await hold_review(
         desk, claude=turns(**SEEN, judge=ruling, fix_1=FIX_CART), gpt=turns(chunk_2=SEEN_THERE), gemini=turns()
     )
     heads = [line for line in end.text.splitlines() if line.endswith(":")]
     assert heads == ["CRITICAL:", "WARNINGS:"], "F1 was shown by a program, so it is no matter of taste"
     assert f"- F2 [high, shop/stock.py:2] {BELOW}" in end.text
-    assert not any(round.endswith("2-fix") for round in (await desk.sessions.get(held.session)).rounds)
+    assert not any(round.endswith("2-fix") for round in (await desk.sessions.get(meeting.session)).rounds)
 
 
 DISCUSS = "DISCUSS:\n- Whether F2 can happen at all"
@@ -217,34 +217,34 @@ async def test_a_finding_that_the_judge_cannot_decide_is_discussed_once_more_by_
         {"round": "*/4-judge", "text": CONSENSUS.replace("- F2", "- and")},
     ]
     claude = [*judge, *turns(chunk_2=SEEN_THERE, look="F2 it is.", fix_2=FIX_STOCK)]
-    held, end = await review(desk, claude=claude, **seats)
+    meeting, end = await hold_review(desk, claude=claude, **seats)
     rounds = [f"code-review/{round}" for round in ("1-chunk", "2-chunk", "3-judge", "4-look", "4-judge", "2-fix")]
-    assert list((await desk.sessions.get(held.session)).rounds) == rounds
-    looked = held.prompt("code-review/4-look", "gpt")
+    assert list((await desk.sessions.get(meeting.session)).rounds) == rounds
+    looked = meeting.prompt("code-review/4-look", "gpt")
     assert "Whether F2 can happen at all" in looked
     assert '<answer from="findings: F2">\n[high, shop/stock.py:2]' in looked
     assert "def take" not in looked
-    assert "gemini says that F2 can happen." in held.prompt("code-review/4-judge", "claude")
+    assert "gemini says that F2 can happen." in meeting.prompt("code-review/4-judge", "claude")
     assert end.how == "agreed"
 
 
-async def person(desk: Roundtable, held: Held, given: dict[str, str]) -> None:
+async def person(desk: Roundtable, meeting: DeskMeeting, given: dict[str, str]) -> None:
     """Somebody who answers these gates once they are open."""
     for gate, option in given.items():
         async with asyncio.timeout(60):
-            while gate not in (session := await desk.sessions.get(held.session)).gates:
-                await desk.sessions.wait_for_facts(held.session, session.seq, 1)
-        await desk.gates.answer(held.session, gate, option)
+            while gate not in (session := await desk.sessions.get(meeting.session)).gates:
+                await desk.sessions.wait_for_facts(meeting.session, session.seq, 1)
+        await desk.gates.answer(meeting.session, gate, option)
 
 
 @pytest.mark.parametrize("answer", ["mend", "leave"])
 async def test_the_person_decides_whether_open_findings_are_fixed(desk: Roundtable, answer: str) -> None:
     both = turns(chunk_2=SEEN_THERE, judge=DISCUSS, look="Hm.", fix_2=FIX_STOCK)
-    held = Held(desk, claude=both, gpt=both)
-    await held.open("sdlc", "Is the shop sound?", settings=told(), headless=False)
+    meeting = DeskMeeting(desk, claude=both, gpt=both)
+    await meeting.open("sdlc", "Is the shop sound?", settings=stage_settings(), headless=False)
     given = {"code-review-dispute": answer, "after-code-review": "stop"}
-    await asyncio.gather(held.hold("sdlc"), person(desk, held, given))
-    (end,) = list_stage_ends(await desk.sessions.get(held.session))
+    await asyncio.gather(meeting.hold("sdlc"), person(desk, meeting, given))
+    (end,) = list_stage_ends(await desk.sessions.get(meeting.session))
     assert end.how == "chosen"
     assert sorted(await files_of(desk, end)) == (["shop/stock.py"] if answer == "mend" else [])
     assert f"[high, shop/stock.py:2] {BELOW}" in end.text
@@ -254,7 +254,7 @@ async def test_without_a_person_or_a_judge_all_findings_are_kept_and_nothing_is_
     desk: Roundtable,
 ) -> None:
     deaf: Turns = [{"round": "*-judge*", "fault": "overloaded"}, *turns(chunk_2=SEEN_THERE)]
-    _, end = await review(desk, claude=deaf, gpt=deaf)
+    _, end = await hold_review(desk, claude=deaf, gpt=deaf)
     assert (end.how, end.draft) == ("failed", "")
     assert BELOW in end.text
     assert "claude and gpt did not answer as judge." in end.notices
@@ -264,13 +264,13 @@ LONG = filler("long") + filler("longer") + "\n\ndef last(first, second):\n    re
 DIVIDED = "\n    return first / second"
 
 
-async def reviewed_long(desk: Roundtable) -> tuple[Held, StageEnd]:
+async def hold_review_of_long_file(desk: Roundtable) -> tuple[DeskMeeting, StageEnd]:
     """A review in which somebody finds something at the end of a file that is longer than a part."""
     line = LONG.splitlines().index(DIVIDED.strip("\n")) + 1
-    wrong = found(finding(f"shop/long.py:{line}", "last() divides by zero.", "high"))
-    fix = edit("shop/long.py", DIVIDED.strip("\n"), "    return first / second if second else 0")
+    wrong = findings_reply(finding(f"shop/long.py:{line}", "last() divides by zero.", "high"))
+    fix = edit_reply("shop/long.py", DIVIDED.strip("\n"), "    return first / second if second else 0")
     sees = [{"round": "*-chunk", "contains": DIVIDED, "text": wrong}, {"round": "*-fix", "text": fix}]
-    return await review(desk, claude=[*sees, *turns(judge="CONSENSUS: CRITICAL: F1")], gpt=turns())
+    return await hold_review(desk, claude=[*sees, *turns(judge="CONSENSUS: CRITICAL: F1")], gpt=turns())
 
 
 async def test_a_fix_in_a_file_longer_than_a_part_changes_only_its_lines(
@@ -278,9 +278,9 @@ async def test_a_fix_in_a_file_longer_than_a_part_changes_only_its_lines(
 ) -> None:
     write(desk.workspace, {"shop/long.py": LONG})
     commit(desk.workspace, "A long file")
-    held, end = await reviewed_long(desk)
-    (fixed,) = (round for round in (await desk.sessions.get(held.session)).rounds if round.endswith("-fix"))
-    asked = held.prompt(fixed, "claude")
+    meeting, end = await hold_review_of_long_file(desk)
+    (fixed,) = (round for round in (await desk.sessions.get(meeting.session)).rounds if round.endswith("-fix"))
+    asked = meeting.prompt(fixed, "claude")
     assert DIVIDED in asked
     assert "def long_0(" not in asked
     assert await files_of(desk, end) == {"shop/long.py": LONG.replace("/ second", "/ second if second else 0")}
@@ -291,25 +291,25 @@ async def test_a_fix_that_could_not_be_run_is_kept_with_a_notice(desk: Roundtabl
     write(desk.workspace, {"shop/long.py": "# To be written.\n"})
     commit(desk.workspace, "A file that will be long")
     write(desk.workspace, {"shop/long.py": LONG})
-    _, end = await reviewed_long(desk)
+    _, end = await hold_review_of_long_file(desk)
     assert await files_of(desk, end) == {"shop/long.py": LONG.replace("/ second", "/ second if second else 0")}
     assert end.notices[-1].startswith("Fixes could not be run: shop/long.py ")
 
 
 async def test_a_review_stage_without_files_has_nothing_to_review(desk: Roundtable) -> None:
-    held = Held(desk, claude=turns())
-    await held.hold("sdlc", "A shop.", settings=told(existing=False))
-    (end,) = list_stage_ends(await desk.sessions.get(held.session))
+    meeting = DeskMeeting(desk, claude=turns())
+    await meeting.hold("sdlc", "A shop.", settings=stage_settings(existing=False))
+    (end,) = list_stage_ends(await desk.sessions.get(meeting.session))
     assert (end.how, end.notices) == ("failed", ("There is no code to review.",))
-    assert held.voices.calls == []
+    assert meeting.voices.calls == []
 
 
 async def test_a_review_names_the_parts_that_the_limits_leave_out(desk: Roundtable) -> None:
-    held = Held(desk, claude=turns(), gpt=turns())
-    await held.open("sdlc", "Is the shop sound?", settings=told())
-    await desk.sessions.amend(held.session, SessionAmended(limits=Limits(rounds=1)))
-    await held.hold("sdlc")
-    session = await desk.sessions.get(held.session)
+    meeting = DeskMeeting(desk, claude=turns(), gpt=turns())
+    await meeting.open("sdlc", "Is the shop sound?", settings=stage_settings())
+    await desk.sessions.amend(meeting.session, SessionAmended(limits=Limits(rounds=1)))
+    await meeting.hold("sdlc")
+    session = await desk.sessions.get(meeting.session)
     (end,) = list_stage_ends(session)
     assert list(session.rounds) == ["code-review/1-chunk"]
     assert end.notices == ("1 of 2 parts were not reviewed: the limits of the session were reached.",)
@@ -318,49 +318,49 @@ async def test_a_review_names_the_parts_that_the_limits_leave_out(desk: Roundtab
 async def test_a_file_that_is_too_large_to_review_is_named_with_the_reason(desk: Roundtable) -> None:
     write(desk.workspace, {"shop/data.py": "ROWS = 1\n" * 50_000})
     commit(desk.workspace, "Data")
-    _, end = await review(desk, claude=turns(), gpt=turns())
+    _, end = await hold_review(desk, claude=turns(), gpt=turns())
     assert "Not reviewed: shop/data.py is larger than 400,000 bytes." in end.notices
 
 
 async def test_a_review_names_the_seats_that_missed_a_part(desk: Roundtable) -> None:
     absent: Turns = [{"round": "*/2-chunk", "fault": "context_overflow"}, *turns()]
-    _, end = await review(desk, claude=turns(), gpt=absent, gemini=turns(chunk_1="Looks good to me!"))
+    _, end = await hold_review(desk, claude=turns(), gpt=absent, gemini=turns(chunk_1="Looks good to me!"))
     assert (end.how, end.text) == ("agreed", "No seat found a fault.")
     assert end.notices == ("gemini did not review part 1 of 2.", "gpt did not review part 2 of 2.")
 
 
 async def test_a_fix_is_not_reported_as_fixed_if_a_program_still_shows_the_fault(desk: Roundtable) -> None:
-    idle = edit("shop/cart.py", "    take(item, stock, count)", "    take(item, stock, count)  # mended")
-    _, end = await review(desk, claude=turns(**SEEN, judge=CONSENSUS, fix_1=idle), gpt=turns())
+    idle = edit_reply("shop/cart.py", "    take(item, stock, count)", "    take(item, stock, count)  # mended")
+    _, end = await hold_review(desk, claude=turns(**SEEN, judge=CONSENSUS, fix_1=idle), gpt=turns())
     still = f"F1 [critical, shop/cart.py:5] {SWAPPED} Not mended: a program still shows it."
     assert end.text == f"CRITICAL:\n- {still}\n- F2 stock is lost", "what the judge adds is kept, under whatever id"
     assert "2 critical findings are not mended: F1 (a program still shows it), F2 stock is lost." in end.notices
 
 
 async def test_the_gate_after_a_review_names_critical_findings_that_were_not_fixed(desk: Roundtable) -> None:
-    lost = found(finding("elsewhere.py", "Data is lost."), finding("shop/stock.py:2", BELOW, "high"))
+    lost = findings_reply(finding("elsewhere.py", "Data is lost."), finding("shop/stock.py:2", BELOW, "high"))
     judge = "CONSENSUS:\nCRITICAL: F1 data is lost\n- F2 stock is lost\nWARNINGS: none"
     claude: Turns = [{"round": "*-fix", "fault": "overloaded"}, *turns(chunk_2=lost, judge=judge)]
-    held, end = await review(desk, claude=claude, gpt=turns())
+    meeting, end = await hold_review(desk, claude=claude, gpt=turns())
     why = "F1 (it names no file of the project), F2 (the seat that was asked did not answer)"
     left = f"2 critical findings are not mended: {why}."
     assert left in end.notices
-    assert left in (await desk.sessions.get(held.session)).gates["after-code-review"].question
+    assert left in (await desk.sessions.get(meeting.session)).gates["after-code-review"].question
     assert "claude" not in end.text, "later stages are told of it and of nobody's name"
 
 
 async def test_a_stopped_review_stage_resumes_and_asks_nothing_twice(desk: Roundtable) -> None:
     claude = turns(**SEEN, judge=CONSENSUS, fix_1=FIX_CART, fix_2=FIX_STOCK)
     stuck: list[dict[str, Any]] = [{"round": "*/2-fix", "hang": True}, *claude]
-    first = Held(desk, claude=stuck, gpt=turns(chunk_2=SEEN_THERE))
-    await first.open("sdlc", "Is the shop sound?", settings=told())
+    first = DeskMeeting(desk, claude=stuck, gpt=turns(chunk_2=SEEN_THERE))
+    await first.open("sdlc", "Is the shop sound?", settings=stage_settings())
     running = asyncio.create_task(first.hold("sdlc"))
     async with asyncio.timeout(60):
         while "code-review/2-fix" not in (session := await desk.sessions.get(first.session)).rounds:
             await desk.sessions.wait_for_facts(first.session, session.seq, 1)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
-    second = Held(desk, claude=claude, gpt=turns(chunk_2=SEEN_THERE))
+    second = DeskMeeting(desk, claude=claude, gpt=turns(chunk_2=SEEN_THERE))
     second.session = first.session
     await second.hold("sdlc")
     assert list(second.voices.turns()) == ["code-review/2-fix/claude"]
@@ -374,14 +374,14 @@ async def test_in_a_new_project_the_author_of_a_file_fixes_it(desk: Roundtable) 
     written = "".join(f"### {path}\n```python\n{FILES[path]}```\n\n" for path in ("shop/cart.py", "shop/stock.py"))
     judge = CONSENSUS.replace("- F2 stock is lost", "")
     seats = {
-        "claude": turns(chunk_1=found(finding("shop/cart.py:5", SWAPPED)), judge=judge),
+        "claude": turns(chunk_1=findings_reply(finding("shop/cart.py:5", SWAPPED)), judge=judge),
         "gpt": turns(write=f"Here.\n\n{written}", judge=judge, fix_1=FIX_CART),
     }
-    held = Held(desk, **seats)
-    await held.open("sdlc", "A shop.", settings=told(develop, REVIEW, existing=False), headless=False)
+    meeting = DeskMeeting(desk, **seats)
+    await meeting.open("sdlc", "A shop.", settings=stage_settings(develop, REVIEW, existing=False), headless=False)
     given = {"after-development": "continue", "after-code-review": "stop"}
-    await asyncio.gather(held.hold("sdlc"), person(desk, held, given))
-    first, second = list_stage_ends(await desk.sessions.get(held.session))
+    await asyncio.gather(meeting.hold("sdlc"), person(desk, meeting, given))
+    first, second = list_stage_ends(await desk.sessions.get(meeting.session))
     assert {part.seat for part in first.took} == {"gpt"}
     assert [(part.path, part.seat) for part in second.took] == [("shop/cart.py", "gpt")]
     before, after = await files_of(desk, first), await files_of(desk, second)
@@ -389,7 +389,7 @@ async def test_in_a_new_project_the_author_of_a_file_fixes_it(desk: Roundtable) 
     assert after == {"shop/cart.py": CART.replace("take(item, stock, count)", MENDED_CART), "shop/stock.py": STOCK}
 
 
-def says(prompt: str, end: End) -> bool:
+def contains_end(prompt: str, end: End) -> bool:
     """Whether a prompt has one end of a fault in it, in the file itself or on the map."""
     return end.text.rstrip("{: ").removeprefix("export ").strip() in prompt
 
@@ -401,9 +401,9 @@ async def test_each_of_200_files_is_reviewed_once_with_both_ends_of_cross_file_f
     made = planted()
     folder = repository(tmp_path / "planted", {path: text.decode() for path, text in made.files.items()})
     async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
-        held = Held(desk, **{name: turns() for name in ("claude", "gpt", "gemini")})
-        await held.hold("sdlc", "Is it sound?", settings=told(chunk=20_000))
-        session = await desk.sessions.get(held.session)
+        meeting = DeskMeeting(desk, **{name: turns() for name in ("claude", "gpt", "gemini")})
+        await meeting.hold("sdlc", "Is it sound?", settings=stage_settings(chunk=20_000))
+        session = await desk.sessions.get(meeting.session)
         (cut,) = (result for result in session.results.values() if isinstance(result, ProjectSplit))
         maps = [(await desk.sessions.read_blob(chunk.map.digest)).decode() for chunk in cut.chunks if chunk.map]
         (end,) = list_stage_ends(session)
@@ -414,21 +414,23 @@ async def test_each_of_200_files_is_reviewed_once_with_both_ends_of_cross_file_f
     files = sum(map(len, made.files.values())) / BYTES_PER_TOKEN
     shown = sum(len(map.encode()) for map in maps) / BYTES_PER_TOKEN
     for seat in ("claude", "gpt", "gemini"):
-        prompts = [held.prompt(round, seat) for round in session.rounds]
+        prompts = [meeting.prompt(round, seat) for round in session.rounds]
         for path, text in made.files.items():
             assert sum(f'<context from="{path}">\n{text.decode()}' in prompt for prompt in prompts) == 1, path
         lengths = [len(prompt.encode()) / BYTES_PER_TOKEN for prompt in prompts]
         assert max(lengths) + REVIEW.tokens < UNKNOWN_WINDOW_TOKENS
         assert sum(lengths) <= 1.1 * (files + shown)
 
-    prompts = [held.prompt(round, "gpt") for round in session.rounds]
+    prompts = [meeting.prompt(round, "gpt") for round in session.rounds]
     bare = [pair.replace(shown, "") for pair, shown in zip(prompts, maps, strict=True)]
     print(f"\n{len(made.files)} files of {files:,.0f} tokens in {len(prompts)} parts, {shown:,.0f} tokens of map;")
     print(f"{sum(map(len, prompts)) / BYTES_PER_TOKEN:,.0f} tokens for each seat\n")
     print(f"{'fault':<18}{'defined':<42}{'used wrongly':<42}{'with the map':<15}without")
     for fault in made.faults:
         ends = (fault.defined, fault.used)
-        having, lacking = (sum(all(says(text, end) for end in ends) for text in texts) for texts in (prompts, bare))
+        having, lacking = (
+            sum(all(contains_end(text, end) for end in ends) for text in texts) for texts in (prompts, bare)
+        )
         print(f"{fault.name:<18}{fault.defined.place:<42}{fault.used.place:<42}{f'{having} prompts':<15}{lacking}")
         assert having >= 1, fault
         assert lacking == 0, fault

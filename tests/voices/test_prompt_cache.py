@@ -11,7 +11,7 @@ import pytest
 from roundtable.core.values import Request
 from roundtable.voices.endpoints import Endpoint, load_shipped_endpoints
 from roundtable.voices.http_voice import HttpVoice
-from tests.stories.house import DISPUTE, House, ScriptedVoices
+from tests.stories.session_harness import DISPUTE, ScriptedVoices, SessionHarness
 
 MODELS = {
     "anthropic": ("claude-sonnet-4-6", "claude-3-7-sonnet"),
@@ -28,9 +28,9 @@ async def rounds_of(endpoint: Endpoint, model: str, question: str) -> list[tuple
     async with httpx2.AsyncClient() as client:
         voice = HttpVoice(endpoint, model, client)
         voices = ScriptedVoices({"structured": True, **DISPUTE}, plain_when_long=voice.plain_when_long)
-        house = House(DISPUTE, other_voices=voices)
-        await house.open(question=question)
-        await house.run()
+        harness = SessionHarness(DISPUTE, other_voices=voices)
+        await harness.open(question=question)
+        await harness.run()
         return [_parts(voice, call) for call in voices.calls if call.seat == "claude"]
 
 

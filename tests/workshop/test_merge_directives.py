@@ -9,7 +9,7 @@ from roundtable.core.replies import read_reply
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Directives
 from roundtable.workshop.symbols.synthesis import synthesize_candidates
-from tests.stories.accounts import ACCOUNTS, DIRECTED
+from tests.stories.account_candidates import ACCOUNTS, MERGED_ACCOUNTS
 
 NAMES = {"candidate-A": "gpt", "candidate-B": "claude", "candidate-C": "gemini"}
 RULINGS = (
@@ -47,7 +47,7 @@ def test_a_ruling_can_combine_three_candidates(ruling: str) -> None:
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
     made = synthesize_candidates(NAMES[directives.base], sources, wanted)
     assert made.left == ()
-    assert made.files == {"accounts.py": DIRECTED.encode()}
+    assert made.files == {"accounts.py": MERGED_ACCOUNTS.encode()}
 
 
 @pytest.mark.parametrize("base", ["A clear winner is hard to find", "candidate-D", "both", "Bob"])
@@ -94,7 +94,7 @@ def test_must_fix_never_removes_code() -> None:
     directives, _ = agreed(said, said)
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
     made = synthesize_candidates("claude", sources, directives)
-    assert made.files == {"accounts.py": DIRECTED.encode()}
+    assert made.files == {"accounts.py": MERGED_ACCOUNTS.encode()}
     assert [directive.directive for directive in made.left] == ["MUST_FIX: remove rollback"]
     both = Directives("claude", ("remove rollback",), ("remove rollback",))
     assert synthesize_candidates("claude", sources, agreed(both, both)[0]).removed

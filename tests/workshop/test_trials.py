@@ -281,10 +281,10 @@ def test_other_seats_support_a_candidate_only_with_all_their_tests(
 def test_tests_of_an_author_with_broken_code_count_only_as_a_whole(
     passes_the_other: bool, shown: tuple[str, ...]
 ) -> None:
-    held, broken = CheckOutcome("tests", ("true",), 0), CheckOutcome("tests", ("true",), 1)
+    meeting, broken = CheckOutcome("tests", ("true",), 0), CheckOutcome("tests", ("true",), 1)
     none = {"ada: new": False, "ada: old": False}
     trials = TrialResults(
-        checks={BASELINE: (held,), "ada": (broken,), "bob": (held,)},
+        checks={BASELINE: (meeting,), "ada": (broken,), "bob": (meeting,)},
         tests={BASELINE: none, "ada": none, "bob": {"ada: new": True, "ada: old": passes_the_other}},
         authors=dict.fromkeys(none, "ada"),
     )

@@ -12,11 +12,20 @@ from roundtable.core.events import SessionAmended
 from roundtable.core.values import Limits, Outcome
 from roundtable.report.reasons import decision_sentence
 from roundtable.report.stage_words import list_stage_ends
-from tests.stories.accounts import ACCOUNTS
-from tests.stories.at_desk import Held
-from tests.stories.test_sdlc_stages import AGREED, REQUIREMENTS, seat, settings
-from tests.stories.test_sdlc_stages import held as discussed
-from tests.stories.test_sdlc_writing import DEVELOPMENT, IDEA, QA, YES, accounts, files, held, writes
+from tests.stories.account_candidates import ACCOUNTS
+from tests.stories.desk_meeting import DeskMeeting
+from tests.stories.test_sdlc_files import (
+    DEVELOPMENT,
+    IDEA,
+    QA,
+    YES,
+    account_seats,
+    files_after_stage,
+    hold_stages,
+    writer_turns,
+)
+from tests.stories.test_sdlc_stages import AGREED, REQUIREMENTS, stage_settings, stage_turns
+from tests.stories.test_sdlc_stages import hold_stages as discussed
 
 SHOUT = {
     "claude": ("text.strip().upper()", "shout('hey') == 'HEY'"),
@@ -31,7 +40,7 @@ async def test_if_every_judge_fails_the_candidate_with_the_best_test_results_is_
     bench: Roundtable,
 ) -> None:
     seats = {
-        seat: writes(
+        seat: writer_turns(
             {
                 "shout.py": f"def shout(text):\n    return {how}\n",
                 "test_shout.py": f"from shout import shout\n\n\ndef test_{seat}():\n    assert {test}\n",
@@ -40,7 +49,7 @@ async def test_if_every_judge_fails_the_candidate_with_the_best_test_results_is_
         )
         for seat, (how, test) in SHOUT.items()
     }
-    meeting, decision, (end,) = await held(bench, DEVELOPMENT, seats=seats)
+    meeting, decision, (end,) = await hold_stages(bench, DEVELOPMENT, seats=seats)
     assert (end.how, end.judge, end.base) == ("run", "", "claude")
     assert "claude, gpt and gemini did not answer as judge." in end.notices
     assert end.text == "Files written: shout.py, test_shout.py.\nRunning them put it before the others."
@@ -49,7 +58,7 @@ async def test_if_every_judge_fails_the_candidate_with_the_best_test_results_is_
 
 
 async def test_if_every_judge_fails_and_test_results_are_equal_the_person_is_asked(bench: Roundtable) -> None:
-    meeting, decision, (end,) = await held(bench, DEVELOPMENT, seats=accounts(judge=RUBBISH))
+    meeting, decision, (end,) = await hold_stages(bench, DEVELOPMENT, seats=account_seats(judge=RUBBISH))
     assert (end.how, end.draft) == ("failed", ""), "with nobody there, nobody's files are taken"
     assert decision.outcome is Outcome.DEADLOCK
     gate = (await bench.sessions.get(meeting.session)).gates["development-dispute"]
@@ -63,7 +72,7 @@ async def test_later_stages_see_rulings_without_labels_and_names(bench: Roundtab
         "A is the better of gpt and claude, I guess.\n\nCONSENSUS: BASE=candidate-B. "
         "INCORPORATE: login from candidate-A; replace rollback by C's. MUST_FIX: none"
     )
-    meeting, _, ends = await held(bench, DEVELOPMENT, QA, seats=accounts(judge=ruling))
+    meeting, _, ends = await hold_stages(bench, DEVELOPMENT, QA, seats=account_seats(judge=ruling))
     assert ends[0].text == (
         "Files written: accounts.py.\nThe judge took one candidate as the base, and wanted besides:\n"
         "- login from another candidate\n- replace rollback by another candidate's"
@@ -77,17 +86,19 @@ async def test_later_stages_see_rulings_without_labels_and_names(bench: Roundtab
 
 async def test_identical_files_of_all_seats_are_not_credited_to_one_seat(bench: Roundtable) -> None:
     same = {"accounts.py": ACCOUNTS["gpt"]}
-    meeting, _, (end,) = await held(bench, DEVELOPMENT, seats={"claude": writes(same), "gpt": writes(same)})
+    meeting, _, (end,) = await hold_stages(
+        bench, DEVELOPMENT, seats={"claude": writer_turns(same), "gpt": writer_turns(same)}
+    )
     assert end.how == "same"
-    assert await files(bench, end) == same
+    assert await files_after_stage(bench, end) == same
     gate = (await bench.sessions.get(meeting.session)).gates["after-development"]
     assert "It was written word for word the same by several seats." in gate.question
 
 
 async def test_a_seat_that_writes_too_many_files_is_reported_in_a_short_notice(bench: Roundtable) -> None:
     many = {f"m{number}.py": "A = 1\n" for number in range(250)}
-    seats = {"claude": writes(many), "gpt": writes({"accounts.py": ACCOUNTS["gpt"]})}
-    meeting, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
+    seats = {"claude": writer_turns(many), "gpt": writer_turns({"accounts.py": ACCOUNTS["gpt"]})}
+    meeting, _, (end,) = await hold_stages(bench, DEVELOPMENT, seats=seats)
     (said,) = (notice for notice in end.notices if notice.startswith("claude's was left out."))
     assert said.count("exceeds the limit of 200 files per change.") == 3
     assert said.endswith("And 47 more reasons.")
@@ -97,8 +108,8 @@ async def test_a_seat_that_writes_too_many_files_is_reported_in_a_short_notice(b
 async def test_a_judge_skipped_because_of_limits_is_not_reported_as_failed(
     bench: Roundtable,
 ) -> None:
-    meeting = Held(bench, **accounts(judge="CONSENSUS: BASE=candidate-A."))
-    await meeting.open("sdlc", IDEA, settings=settings(DEVELOPMENT), answers=YES, seed=7)
+    meeting = DeskMeeting(bench, **account_seats(judge="CONSENSUS: BASE=candidate-A."))
+    await meeting.open("sdlc", IDEA, settings=stage_settings(DEVELOPMENT), answers=YES, seed=7)
     await bench.sessions.amend(meeting.session, SessionAmended(limits=Limits(rounds=1, retries=0)))
     await meeting.hold("sdlc")
     session = await bench.sessions.get(meeting.session)
@@ -109,7 +120,7 @@ async def test_a_judge_skipped_because_of_limits_is_not_reported_as_failed(
 
 
 async def test_a_single_seat_judges_only_its_own_answer(bench: Roundtable) -> None:
-    meeting, decision = await discussed(bench, {"claude": seat("claude", ("*-judge", AGREED))}, REQUIREMENTS)
+    meeting, decision = await discussed(bench, {"claude": stage_turns("claude", ("*-judge", AGREED))}, REQUIREMENTS)
     (end,) = list_stage_ends(await bench.sessions.get(meeting.session))
     assert end.all_notices == ("claude judged nothing but its own words, because no other seat can judge.",)
     assert "among the others'" not in decision_sentence(decision)

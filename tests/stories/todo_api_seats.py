@@ -1,6 +1,6 @@
-"""A to-do API with SQLite from an idea to a running program, as three scripted seats and their judges write it.
+"""Scripted seats and judges that build a to-do API with SQLite from an idea to a running program.
 
-What they say stands in todo_api_words.toml, and the programs they write in todo_api.toml.
+Their texts are in todo_api_words.toml and their programs in todo_api.toml.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ IDEA = "a to-do API with SQLite"
 SEATS = ("claude", "gpt", "gemini")
 STAGES = ("requirements", "architecture", "development", "code-review", "qa", "devops", "execution")
 TITLES = ("Requirements", "Architecture", "Development", "Code Review", "QA", "DevOps", "Execution and Analysis")
-AGAIN = "Take one connection for all requests."
-"""What the person asks of the architecture when they go back to it."""
+REWORK_REQUEST = "Take one connection for all requests."
+"""The person's instruction when the architecture stage runs again."""
 
 SAID: dict[str, Any] = tomllib.loads((Path(__file__).parent / "todo_api_words.toml").read_text())
 WRITTEN: dict[str, Any] = tomllib.loads((Path(__file__).parent / "todo_api.toml").read_text())
@@ -28,11 +28,11 @@ RULINGS: dict[str, tuple[str, tuple[str, ...]]] = {
     "devops": ("gemini", ()),
     "execution": ("claude", ()),
 }
-"""Whose work is the base in each stage that writes, and what is taken from the others."""
+"""The base and the merge directives in each stage that writes files."""
 
 
-def script(**more: Any) -> dict[str, Any]:
-    """Everything the seats say; `more` stands beside them in the script."""
+def build_script(**more: Any) -> dict[str, Any]:
+    """Return the script of all seats, with further top-level keys."""
     return {"seats": {seat: {"turns": _turns(seat)} for seat in SEATS}, **more}
 
 
@@ -41,14 +41,14 @@ def _turns(seat: str) -> list[dict[str, str]]:
     purposes = {"code-review": "fix", "execution": "analyse"}
     said = {word.replace("-", "*/*-"): words[seat] for word, words in SAID["words"].items()}
     said["code-review*/*-chunk"] = f"I read all of it.\n\n```json\n{json.dumps(found)}\n```"
-    said |= {f"{file}*/*-{purposes.get(file, 'write')}": wrote(files) for file, files in FILES[seat].items()}
+    said |= {f"{file}*/*-{purposes.get(file, 'write')}": files_reply(files) for file, files in FILES[seat].items()}
     return [{"round": round, "text": text} for round, text in said.items()]
 
 
-def table(folder: Path, judges: str, **more: Any) -> str:
-    """A config whose seats follow the script and judge by a voice of their own at this URL."""
+def write_config(folder: Path, judges: str, **more: Any) -> str:
+    """Write the script; return a config whose seats use it and judge through an endpoint at this URL."""
     path = folder / "seats.json"
-    path.write_text(json.dumps(script(**more)))
+    path.write_text(json.dumps(build_script(**more)))
     voices = f'voices = ["script:{path}"]\njudge = "court:judge"\n'
     seats = "".join(f"[seats.{name}]\n{voices}" for name in SEATS)
     court = f'[endpoints.court]\ndialect = "openai-chat"\nbase_url = "{judges}"\nkey = "none"\nlocal = true\n'
@@ -58,14 +58,14 @@ def table(folder: Path, judges: str, **more: Any) -> str:
 # --- the judge -------------------------------------------------------------------------------------
 
 
-def ruling(prompt: str) -> str:
+def judge_reply(prompt: str) -> str:
     """What a judge says to what it is shown. Candidates stand under letters that are drawn anew in every session."""
     words: dict[str, str] = SAID["judge"]
     match _stage_of(prompt):
         case "requirements":
             return words["requirements-1" if "marked as removed" in prompt else "requirements-2"]
         case "architecture":
-            return words["architecture-again" if AGAIN in prompt else "architecture"]
+            return words["architecture-again" if REWORK_REQUEST in prompt else "architecture"]
         case "code-review":
             return words["code-review"]
         case stage:
@@ -92,40 +92,40 @@ def _names(prompt: str, stage: str) -> dict[str, str]:
 # --- the project -----------------------------------------------------------------------------------
 
 
-def wrote(files: dict[str, str]) -> str:
-    """A reply with files as a model writes it."""
+def files_reply(files: dict[str, str]) -> str:
+    """Return a model's reply that contains these files."""
     return "Here it is.\n\n" + "\n".join(
         f"```{path.rpartition('.')[2]} path={path}\n{file}```\n" for path, file in files.items()
     )
 
 
-def put(text: str, old: str, new: str) -> str:
-    """The text with one place changed, which must be there."""
+def replace_once(text: str, old: str, new: str) -> str:
+    """Replace the only occurrence of a text."""
     assert text.count(old) == 1
     return text.replace(old, new)
 
 
-def edited(text: str, edit: str) -> str:
-    """The text with one search-and-replace block carried out."""
+def apply_edit(text: str, edit: str) -> str:
+    """Apply one search-and-replace block to a text."""
     old, new = edit.removeprefix("<<<<<<< SEARCH\n").removesuffix(">>>>>>> REPLACE\n").split("=======\n")
-    return put(text, old, new)
+    return replace_once(text, old, new)
 
 
-def _part(text: str, begins: str) -> str:
-    """From where it begins so to the next empty line."""
+def _paragraph_from(text: str, begins: str) -> str:
+    """Return the text from this beginning to the next empty line."""
     start = text.index(begins)
     return text[start : text.index("\n\n", start)]
 
 
-def project(stage: str = STAGES[-1]) -> dict[str, str]:
-    """The project as it must be after a stage, byte for byte, put together here by hand."""
+def expected_project(stage: str = STAGES[-1]) -> dict[str, str]:
+    """Return the expected files after a stage, assembled by hand."""
     files = dict[str, str]()
     for name in STAGES[: STAGES.index(stage) + 1]:
         match name:
             case "development":
-                files = _spliced()
+                files = _merged_program()
             case "code-review" | "execution":
-                files["app.py"] = edited(files["app.py"], FILES["claude"][name]["app.py"])
+                files["app.py"] = apply_edit(files["app.py"], FILES["claude"][name]["app.py"])
             case "qa":
                 files |= FILES["gpt"][name] | FILES["gemini"][name]
             case "devops":
@@ -135,11 +135,11 @@ def project(stage: str = STAGES[-1]) -> dict[str, str]:
     return files
 
 
-def _spliced() -> dict[str, str]:
-    """Claude's program with one method of gpt's and one function of gemini's."""
+def _merged_program() -> dict[str, str]:
+    """Return claude's program with one method of gpt and one function of gemini."""
     (app, store), (_, others), (theirs, _) = (FILES[seat]["development"].values() for seat in SEATS)
     remove, read = "    def remove(", "def read_title("
     return {
-        "app.py": put(app, _part(app, read), _part(theirs, read)),
-        "store.py": put(store, _part(store, remove), others[others.index(remove) :].rstrip("\n")),
+        "app.py": replace_once(app, _paragraph_from(app, read), _paragraph_from(theirs, read)),
+        "store.py": replace_once(store, _paragraph_from(store, remove), others[others.index(remove) :].rstrip("\n")),
     }

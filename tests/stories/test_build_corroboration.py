@@ -14,10 +14,20 @@ from roundtable.core.values import Outcome
 from roundtable.report.provenance import candidate_table_rows
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.repository import git, write
-from tests.stories.at_desk import Held
-from tests.stories.test_apply import apply
-from tests.stories.test_build import YES, answered, opened, tried
-from tests.stories.writing import JOINED_SLUG, SLUG, SLUG_TEST, STUB, TASK, Turns, verdict, writer, wrote
+from tests.stories.desk_meeting import DeskMeeting
+from tests.stories.slug_project import (
+    JOINED_SLUG,
+    SLUG,
+    SLUG_TEST,
+    STUB,
+    TASK,
+    Turns,
+    files_reply,
+    merge_verdict,
+    slug_writer,
+)
+from tests.stories.test_apply import apply_decision
+from tests.stories.test_build import YES, hold_with_person, last_trial, wait_for_gate
 
 NEVER_EMPTY = """def slugify(text):
     return "-".join(text.lower().split()) or "-"
@@ -46,20 +56,20 @@ SORTS_A_COPY = f"{SLUG}\n\ndef slugs(texts):\n    return [slugify(it) for it in 
 IN_ORDER = f"{TASK} And slugs(texts) has the slugs of sorted texts: slugs(['b', 'A c']) must be ['a-c', 'b']."
 
 
-def author(**files: str) -> Turns:
+def author_turns(**files: str) -> Turns:
     """A seat that writes a slug and tests."""
     named = {f"{name}.py": text for name, text in files.items()}
-    return [{"round": "*-propose", "text": wrote(named)}]
+    return [{"round": "*-propose", "text": files_reply(named)}]
 
 
 async def test_the_person_chooses_between_passing_candidates_that_behave_differently(
     bench: Roundtable, code: Path
 ) -> None:
-    held = Held(bench, claude=writer(JOINED_SLUG), gpt=writer(NEVER_EMPTY))
-    decision = await answered(held, bench, WITH_EXAMPLE, which=("gpt", ""), approve=("all", ""))
+    meeting = DeskMeeting(bench, claude=slug_writer(JOINED_SLUG), gpt=slug_writer(NEVER_EMPTY))
+    decision = await hold_with_person(meeting, bench, WITH_EXAMPLE, which=("gpt", ""), approve=("all", ""))
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "gpt")
     assert (code / "slug.py").read_text() == NEVER_EMPTY
-    asked = (await bench.sessions.get(held.session)).gates["which"]
+    asked = (await bench.sessions.get(meeting.session)).gates["which"]
     assert "slug.slugify(''): '' with claude's, '-' with gpt's." in asked.question
     assert asked.options == ("claude", "gpt", "none of them")
     assert asked.details["gpt"] == "slug.slugify('') is '-'"
@@ -71,8 +81,8 @@ async def test_the_person_chooses_between_passing_candidates_that_behave_differe
 async def test_without_a_person_contradicting_candidates_are_not_written_despite_advance_approval(
     bench: Roundtable, code: Path
 ) -> None:
-    held = Held(bench, claude=writer(JOINED_SLUG), gpt=writer(NEVER_EMPTY))
-    decision = await held.hold("build", WITH_EXAMPLE, answers=YES)
+    meeting = DeskMeeting(bench, claude=slug_writer(JOINED_SLUG), gpt=slug_writer(NEVER_EMPTY))
+    decision = await meeting.hold("build", WITH_EXAMPLE, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
     assert decision_sentence(decision).startswith("No candidate passed beyond doubt.")
     assert "slug.slugify('')" in decision_sentence(decision)
@@ -112,28 +122,28 @@ PILE_OF_NONE_TEST = f"""{PILE_TEST}
 async def test_the_person_chooses_when_only_one_candidates_test_shows_a_difference_in_any_seat_order(
     seats: tuple[str, str], bench: Roundtable, code: Path
 ) -> None:
-    ready(code)
+    commit_passing_slug(code)
     wrote = {
-        "claude": author(slug=OF_NONE_TOO, test_more=PILE_OF_NONE_TEST),
-        "gpt": author(slug=ENDS_IN_AN_ERROR, test_pile=PILE_TEST),
+        "claude": author_turns(slug=OF_NONE_TOO, test_more=PILE_OF_NONE_TEST),
+        "gpt": author_turns(slug=ENDS_IN_AN_ERROR, test_pile=PILE_TEST),
     }
-    held = Held(bench, **{seat: wrote[seat] for seat in seats})
-    decision = await held.hold("build", PILE, answers=YES)
+    meeting = DeskMeeting(bench, **{seat: wrote[seat] for seat in seats})
+    decision = await meeting.hold("build", PILE, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK, decision_sentence(decision)
     assert decision_sentence(decision).startswith(
         "No candidate passed beyond doubt. These pass every check, and do not do the same."
     )
     assert (code / "slug.py").read_text() == SLUG
-    result = tried(await bench.sessions.get(held.session))
+    result = last_trial(await bench.sessions.get(meeting.session))
     assert {row[0]: row[3] for row in candidate_table_rows(result)} == {"claude": "nobody", "gpt": "nobody"}
     assert "the 2 candidates behave in 2 ways." in result.how
     assert result.how.endswith(f"Nothing that was run says which of {' and '.join(seats)} is right.")
 
-    held = Held(bench, **{seat: wrote[seat] for seat in seats})
-    decision = await answered(held, bench, PILE, which=("claude", ""), approve=("all", ""))
+    meeting = DeskMeeting(bench, **{seat: wrote[seat] for seat in seats})
+    decision = await hold_with_person(meeting, bench, PILE, which=("claude", ""), approve=("all", ""))
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude")
     assert (code / "slug.py").read_text() == OF_NONE_TOO
-    asked = (await bench.sessions.get(held.session)).gates["which"]
+    asked = (await bench.sessions.get(meeting.session)).gates["which"]
     test = "claude: test_more.PileTest.test_of_none_there_is_none"
     assert f" {test}: " in asked.question
     assert {"passes with claude's", "fails with gpt's"} <= set(re.split(r": |, |\. ", asked.question))
@@ -143,17 +153,17 @@ async def test_the_person_chooses_when_only_one_candidates_test_shows_a_differen
 async def test_a_test_that_only_its_author_passes_does_not_outweigh_two_agreeing_candidates(
     bench: Roundtable, code: Path
 ) -> None:
-    ready(code)
+    commit_passing_slug(code)
     seats = {
-        "claude": author(slug=OF_NONE_TOO, test_more=PILE_OF_NONE_TEST),
-        "gpt": author(slug=ENDS_IN_AN_ERROR, test_pile=PILE_TEST),
-        "gemini": author(slug=ENDS_IN_AN_ERROR.replace("items", "all"), test_top=PILE_TEST),
+        "claude": author_turns(slug=OF_NONE_TOO, test_more=PILE_OF_NONE_TEST),
+        "gpt": author_turns(slug=ENDS_IN_AN_ERROR, test_pile=PILE_TEST),
+        "gemini": author_turns(slug=ENDS_IN_AN_ERROR.replace("items", "all"), test_top=PILE_TEST),
     }
-    held = Held(bench, **seats)
-    decision = await held.hold("build", PILE, answers=YES, settings={"judge": False})
+    meeting = DeskMeeting(bench, **seats)
+    decision = await meeting.hold("build", PILE, answers=YES, settings={"judge": False})
     assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
     assert "Running them does not tell claude, gpt and gemini apart." in decision_sentence(decision)
-    assert tried(await bench.sessions.get(held.session)).apart == {}
+    assert last_trial(await bench.sessions.get(meeting.session)).apart == {}
 
 
 LARGEST = "Add largest(items) to slug.py, which returns the largest of some items."
@@ -170,18 +180,21 @@ class LargestTest(unittest.TestCase):
 """
 
 
-def ready(code: Path) -> None:
+def commit_passing_slug(code: Path) -> None:
     """Have the repository's own test pass, so that it shows nothing of what is added."""
     (code / "slug.py").write_text(SLUG)
     git(code, "commit", "-qam", "A slug")
 
 
 async def test_a_candidate_without_support_is_asked_for_a_test_of_its_own(bench: Roundtable, code: Path) -> None:
-    ready(code)
-    alone = [*author(slug=OR_NOTHING), {"round": "*-evidence", "text": wrote({"test_more.py": LARGEST_TEST})}]
-    held = Held(bench, claude=alone, gpt=author(slug=SORTS, test_largest=LARGEST_TEST))
-    decision = await held.hold("build", LARGEST, answers=YES)
-    prompt = held.prompt("build/2-evidence", "claude")
+    commit_passing_slug(code)
+    alone = [
+        *author_turns(slug=OR_NOTHING),
+        {"round": "*-evidence", "text": files_reply({"test_more.py": LARGEST_TEST})},
+    ]
+    meeting = DeskMeeting(bench, claude=alone, gpt=author_turns(slug=SORTS, test_largest=LARGEST_TEST))
+    decision = await meeting.hold("build", LARGEST, answers=YES)
+    prompt = meeting.prompt("build/2-evidence", "claude")
     assert "No other candidate behaves like this one, and none of its own tests" in prompt
     assert "default=None" not in prompt, "a test is to follow from the task, not from the code"
     assert "You may change only: test_slug_2.py." in prompt, "there is a test_slug.py"
@@ -192,31 +205,31 @@ async def test_a_candidate_without_support_is_asked_for_a_test_of_its_own(bench:
 
 
 async def test_a_reply_to_a_request_for_a_test_does_not_replace_the_code(bench: Roundtable, code: Path) -> None:
-    ready(code)
-    again = wrote({"slug.py": SLUG, "test_more.py": LARGEST_TEST})
-    held = Held(bench, claude=[*author(slug=OR_NOTHING), {"round": "*-evidence", "text": again}])
-    assert (await held.hold("build", LARGEST, answers=YES)).outcome is Outcome.REACHED
+    commit_passing_slug(code)
+    again = files_reply({"slug.py": SLUG, "test_more.py": LARGEST_TEST})
+    meeting = DeskMeeting(bench, claude=[*author_turns(slug=OR_NOTHING), {"round": "*-evidence", "text": again}])
+    assert (await meeting.hold("build", LARGEST, answers=YES)).outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == OR_NOTHING
     assert (code / "test_more.py").read_text() == LARGEST_TEST
 
 
 async def test_requested_tests_are_kept_when_the_code_is_fixed(bench: Roundtable, code: Path) -> None:
-    ready(code)
+    commit_passing_slug(code)
     smallest = OR_NOTHING.replace("max", "min")
     turns = [
-        *author(slug=smallest),
-        {"round": "*-evidence", "text": wrote({"test_more.py": LARGEST_TEST})},
-        {"round": "*-mend", "text": wrote({"slug.py": OR_NOTHING})},
+        *author_turns(slug=smallest),
+        {"round": "*-evidence", "text": files_reply({"test_more.py": LARGEST_TEST})},
+        {"round": "*-mend", "text": files_reply({"slug.py": OR_NOTHING})},
     ]
-    held = Held(bench, claude=turns)
-    decision = await held.hold("build", LARGEST, answers=YES, settings={"mends": 2})
+    meeting = DeskMeeting(bench, claude=turns)
+    decision = await meeting.hold("build", LARGEST, answers=YES, settings={"mends": 2})
     assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
-    assert list((await bench.sessions.get(held.session)).rounds) == [
+    assert list((await bench.sessions.get(meeting.session)).rounds) == [
         "build/1-propose",
         "build/2-evidence",
         "build/3-mend",
     ]
-    assert "test_it_is_the_largest" in held.prompt("build/3-mend", "claude")
+    assert "test_it_is_the_largest" in meeting.prompt("build/3-mend", "claude")
     assert (code / "slug.py").read_text() == OR_NOTHING
     assert (code / "test_more.py").read_text() == LARGEST_TEST
 
@@ -224,12 +237,16 @@ async def test_requested_tests_are_kept_when_the_code_is_fixed(bench: Roundtable
 async def test_an_accidental_edit_is_reverted_so_that_only_the_missing_test_is_requested(
     bench: Roundtable, code: Path
 ) -> None:
-    ready(code)
+    commit_passing_slug(code)
     garbled = OR_NOTHING.replace('"-"', '"_"')
-    held = Held(
-        bench, claude=[*author(slug=garbled), {"round": "*-evidence", "text": wrote({"test_more.py": LARGEST_TEST})}]
+    meeting = DeskMeeting(
+        bench,
+        claude=[
+            *author_turns(slug=garbled),
+            {"round": "*-evidence", "text": files_reply({"test_more.py": LARGEST_TEST})},
+        ],
     )
-    decision = await held.hold("build", LARGEST, answers=YES)
+    decision = await meeting.hold("build", LARGEST, answers=YES)
     assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
     assert (
         "Put back as before, since the task does not name it and checks broke: slugify in slug.py."
@@ -240,64 +257,71 @@ async def test_an_accidental_edit_is_reverted_so_that_only_the_missing_test_is_r
 
 
 async def test_a_reply_to_a_request_for_a_test_may_only_add_tests(bench: Roundtable, code: Path) -> None:
-    ready(code)
+    commit_passing_slug(code)
     more = {"conftest.py": "raise SystemExit\n", "tests/__init__.py": "", "test_more.py": LARGEST_TEST}
-    held = Held(bench, claude=[*author(slug=OR_NOTHING), {"round": "*-evidence", "text": wrote(more)}])
-    assert (await held.hold("build", LARGEST, answers=YES)).outcome is Outcome.REACHED
+    meeting = DeskMeeting(
+        bench, claude=[*author_turns(slug=OR_NOTHING), {"round": "*-evidence", "text": files_reply(more)}]
+    )
+    assert (await meeting.hold("build", LARGEST, answers=YES)).outcome is Outcome.REACHED
     assert git(code, "show", "--name-only", "--format=").split() == ["slug.py", "test_more.py"]
 
 
 async def test_a_candidate_that_fails_its_requested_test_does_not_pass(bench: Roundtable, code: Path) -> None:
-    ready(code)
+    commit_passing_slug(code)
     task = "Add largest(items) to slug.py, which returns the largest of some items: [1, 3] is 3. Of none it is 0."
     zero = "\n    def test_none(self):\n        self.assertEqual(largest([]), 0)\n"
-    alone = [*author(slug=OR_NOTHING), {"round": "*-evidence", "text": wrote({"test_more.py": LARGEST_TEST + zero})}]
-    held = Held(bench, claude=alone, gpt=author(slug=SORTS, test_largest=LARGEST_TEST))
-    decision = await held.hold("build", task, answers=YES)
+    alone = [
+        *author_turns(slug=OR_NOTHING),
+        {"round": "*-evidence", "text": files_reply({"test_more.py": LARGEST_TEST + zero})},
+    ]
+    meeting = DeskMeeting(bench, claude=alone, gpt=author_turns(slug=SORTS, test_largest=LARGEST_TEST))
+    decision = await meeting.hold("build", task, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK, decision_sentence(decision)
     assert (code / "slug.py").read_text() == SLUG
 
 
 async def test_a_seat_that_fixes_only_its_test_keeps_its_code(bench: Roundtable, code: Path) -> None:
-    ready(code)
+    commit_passing_slug(code)
     wrong = LARGEST_TEST.replace("2]), 3", "2]), 2")
     turns = [
-        *author(slug=OR_NOTHING, test_more=wrong),
-        {"round": "*-mend", "text": wrote({"test_more.py": LARGEST_TEST})},
+        *author_turns(slug=OR_NOTHING, test_more=wrong),
+        {"round": "*-mend", "text": files_reply({"test_more.py": LARGEST_TEST})},
     ]
-    held = Held(bench, claude=turns)
-    assert (await held.hold("build", LARGEST, answers=YES)).outcome is Outcome.REACHED
+    meeting = DeskMeeting(bench, claude=turns)
+    assert (await meeting.hold("build", LARGEST, answers=YES)).outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == OR_NOTHING
     assert (code / "test_more.py").read_text() == LARGEST_TEST
 
 
 async def test_judges_see_the_full_code_of_a_seat_that_fixed_only_its_test(bench: Roundtable, code: Path) -> None:
-    ready(code)
+    commit_passing_slug(code)
 
     def mends_its_test(slug: str) -> Turns:
         return [
-            *author(slug=slug, test_more=LARGEST_TEST.replace("2]), 3", "2]), 2")),
-            {"round": "*-mend", "text": wrote({"test_more.py": LARGEST_TEST})},
-            {"round": "*-judge*", "text": verdict("candidate-A")},
+            *author_turns(slug=slug, test_more=LARGEST_TEST.replace("2]), 3", "2]), 2")),
+            {"round": "*-mend", "text": files_reply({"test_more.py": LARGEST_TEST})},
+            {"round": "*-judge*", "text": merge_verdict("candidate-A")},
         ]
 
-    held = Held(bench, claude=mends_its_test(OR_NOTHING), gpt=mends_its_test(OR_NOTHING.replace("items", "things")))
-    decision = await held.hold("build", LARGEST, answers=YES)
-    assert "default=None" in held.prompt("build/3-judge-ab", "claude")
+    meeting = DeskMeeting(
+        bench, claude=mends_its_test(OR_NOTHING), gpt=mends_its_test(OR_NOTHING.replace("items", "things"))
+    )
+    decision = await meeting.hold("build", LARGEST, answers=YES)
+    assert "default=None" in meeting.prompt("build/3-judge-ab", "claude")
     assert "default=None" in decision.text
 
 
 @pytest.mark.parametrize("task", [LARGEST, "Write a test for largest() in slug.py."])
 async def test_a_test_that_does_not_parse_can_be_fixed_separately(bench: Roundtable, code: Path, task: str) -> None:
-    ready(code)
+    commit_passing_slug(code)
     files = {"test_more": LARGEST_TEST.replace("):", ")")}
     if task == LARGEST:
         files["slug"] = OR_NOTHING
     else:
         (code / "slug.py").write_text(OR_NOTHING)
         git(code, "commit", "-qam", "The largest")
-    mended = {"round": "*-mend", "text": wrote({"test_more.py": LARGEST_TEST})}
-    decision = await Held(bench, claude=[*author(**files), mended]).hold("build", task, answers=YES)
+    mended = {"round": "*-mend", "text": files_reply({"test_more.py": LARGEST_TEST})}
+    decision = await DeskMeeting(bench, claude=[*author_turns(**files), mended]).hold("build", task, answers=YES)
     assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
     assert (code / "slug.py").read_text() == OR_NOTHING
     assert (code / "test_more.py").read_text() == LARGEST_TEST
@@ -306,10 +330,12 @@ async def test_a_test_that_does_not_parse_can_be_fixed_separately(bench: Roundta
 async def test_a_candidate_without_a_test_passes_if_a_tested_candidate_behaves_alike(
     bench: Roundtable, code: Path
 ) -> None:
-    ready(code)
-    held = Held(bench, claude=author(slug=OR_NOTHING), gpt=author(slug=OR_NOTHING, test_largest=LARGEST_TEST))
-    assert (await held.hold("build", LARGEST, answers=YES)).outcome is Outcome.REACHED
-    result = tried(await bench.sessions.get(held.session))
+    commit_passing_slug(code)
+    meeting = DeskMeeting(
+        bench, claude=author_turns(slug=OR_NOTHING), gpt=author_turns(slug=OR_NOTHING, test_largest=LARGEST_TEST)
+    )
+    assert (await meeting.hold("build", LARGEST, answers=YES)).outcome is Outcome.REACHED
+    result = last_trial(await bench.sessions.get(meeting.session))
     assert {candidate.seat for candidate in result.candidates if candidate.passed} == {"claude", "gpt"}
 
 
@@ -336,63 +362,67 @@ DOUBT = (
 )
 
 
-@pytest.mark.parametrize("other", [wrote({"../slug.py": SLUG}), wrote({"slug.py": SORTS.replace("-1", "0")})])
+@pytest.mark.parametrize(
+    "other", [files_reply({"../slug.py": SLUG}), files_reply({"slug.py": SORTS.replace("-1", "0")})]
+)
 async def test_own_tests_do_not_corroborate_a_candidate_but_the_person_may_take_it(
     other: str, bench: Roundtable, code: Path
 ) -> None:
-    ready(code)
+    commit_passing_slug(code)
     seats: dict[str, Turns] = {
-        "claude": author(slug=OR_NOTHING, test_more=OF_NONE_TEST),
+        "claude": author_turns(slug=OR_NOTHING, test_more=OF_NONE_TEST),
         "gpt": [{"round": "*", "text": other}],
     }
-    held = Held(bench, **seats)
-    decision = await held.hold("build", LARGEST, answers=YES)
+    meeting = DeskMeeting(bench, **seats)
+    decision = await meeting.hold("build", LARGEST, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
     assert decision_sentence(decision).startswith(
         "No candidate passed. claude: agreement: No other candidate behaves like this one"
     )
     assert decision_sentence(decision).endswith("Nobody was there to take one all the same.")
     assert (code / "slug.py").read_text() == SLUG
-    rounds = (await bench.sessions.get(held.session)).rounds
+    rounds = (await bench.sessions.get(meeting.session)).rounds
     asked = {name: [move.seat for move in one.moves()] for name, one in rounds.items()}
     again = {"build/2-mend": ["gpt"], "build/2-anew": ["gpt"]}
     assert asked == {"build/1-propose": ["claude", "gpt"], **again}, "claude's stands as it is"
 
-    decision = await answered(Held(bench, **seats), bench, LARGEST, doubt=("none of them", ""))
+    decision = await hold_with_person(DeskMeeting(bench, **seats), bench, LARGEST, doubt=("none of them", ""))
     assert decision_sentence(decision).endswith("The person took none of them.")
 
-    held = Held(bench, **seats)
-    decision = await answered(held, bench, LARGEST, doubt=("claude", ""), approve=("all", ""))
+    meeting = DeskMeeting(bench, **seats)
+    decision = await hold_with_person(meeting, bench, LARGEST, doubt=("claude", ""), approve=("all", ""))
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision_sentence(decision)
     assert decision_sentence(decision).endswith("The person took claude's all the same.")
     assert f"No candidate passed beyond doubt. {DOUBT}" in notice_sentences(decision)
-    gates = (await bench.sessions.get(held.session)).gates
+    gates = (await bench.sessions.get(meeting.session)).gates
     assert gates["doubt"].options == ("claude", "none of them")
     assert gates["doubt"].writes, "no program may answer it"
     assert DOUBT in gates["doubt"].question
     assert DOUBT in gates["approve"].question
     assert (code / "slug.py").read_text() == OR_NOTHING
-    rows = candidate_table_rows(tried(await bench.sessions.get(held.session)))
+    rows = candidate_table_rows(last_trial(await bench.sessions.get(meeting.session)))
     assert {row[0]: row[-1] for row in rows}["claude"] == "in doubt"
 
 
 async def test_an_uncorroborated_change_cannot_be_approved_in_advance(bench: Roundtable, code: Path) -> None:
-    ready(code)
-    held = Held(bench, claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=author(slug=SLUG))
+    commit_passing_slug(code)
+    meeting = DeskMeeting(
+        bench, claude=author_turns(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=author_turns(slug=SLUG)
+    )
     with pytest.raises(UsageError, match="claude cannot be answered ahead to doubt"):
-        await held.hold("build", LARGEST, answers={**YES, "doubt": "claude"})
+        await meeting.hold("build", LARGEST, answers={**YES, "doubt": "claude"})
 
 
 async def test_uncorroborated_candidates_are_shown_with_their_differences(bench: Roundtable, code: Path) -> None:
-    ready(code)
+    commit_passing_slug(code)
     seats = {
-        "claude": author(slug=OR_NOTHING, test_more=ONLY_OF_NONE_TEST),
-        "gpt": author(slug=TAKES_THE_LAST, test_largest=OF_NONE_IS_AN_ERROR_TEST),
+        "claude": author_turns(slug=OR_NOTHING, test_more=ONLY_OF_NONE_TEST),
+        "gpt": author_turns(slug=TAKES_THE_LAST, test_largest=OF_NONE_IS_AN_ERROR_TEST),
     }
-    held = Held(bench, **seats)
-    decision = await answered(held, bench, LARGEST, doubt=("gpt", ""), approve=("all", ""))
+    meeting = DeskMeeting(bench, **seats)
+    decision = await hold_with_person(meeting, bench, LARGEST, doubt=("gpt", ""), approve=("all", ""))
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "gpt"), decision_sentence(decision)
-    asked = (await bench.sessions.get(held.session)).gates["doubt"]
+    asked = (await bench.sessions.get(meeting.session)).gates["doubt"]
     assert asked.options == ("claude", "gpt", "none of them")
     assert "slug.largest([]): None with claude's, an error (IndexError) with gpt's." in asked.question, asked.question
     assert asked.details["claude"].startswith("slug.largest([]) is None; ")
@@ -402,41 +432,45 @@ async def test_uncorroborated_candidates_are_shown_with_their_differences(bench:
 async def test_a_change_without_code_does_not_win_over_uncorroborated_candidates_and_may_be_fixed(
     mended: str, outcome: Outcome, bench: Roundtable, code: Path
 ) -> None:
-    ready(code)
-    notes = wrote({"NOTES.md": "The largest is found.\n"})
-    held = Held(
+    commit_passing_slug(code)
+    notes = files_reply({"NOTES.md": "The largest is found.\n"})
+    meeting = DeskMeeting(
         bench,
-        claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST),
-        gpt=[{"round": "*-propose", "text": notes}, {"round": "*", "text": wrote({"slug.py": mended})}],
+        claude=author_turns(slug=OR_NOTHING, test_more=OF_NONE_TEST),
+        gpt=[{"round": "*-propose", "text": notes}, {"round": "*", "text": files_reply({"slug.py": mended})}],
     )
-    decision = await held.hold("build", LARGEST, answers=YES)
+    decision = await meeting.hold("build", LARGEST, answers=YES)
     assert decision.outcome is outcome, decision_sentence(decision)
-    assert "It changes no code" in held.prompt("build/2-mend", "gpt")
+    assert "It changes no code" in meeting.prompt("build/2-mend", "gpt")
     assert not (code / "NOTES.md").exists()
 
 
 async def test_if_no_uncorroborated_candidate_is_taken_one_that_changed_tests_needs_approval(
     bench: Roundtable, code: Path
 ) -> None:
-    ready(code)
+    commit_passing_slug(code)
     joined_otherwise = {
         "slug.py": OR_NOTHING.replace('"-"', '"_"'),
         "test_slug.py": SLUG_TEST.replace("hello-world", "hello_world"),
         "test_more.py": LARGEST_TEST,
     }
-    held = Held(bench, claude=[{"round": "*", "text": wrote(joined_otherwise)}], gpt=author(slug=SLUG + "\n"))
-    decision = await held.hold("build", LARGEST, answers={"approve-tests": "all"})
+    meeting = DeskMeeting(
+        bench, claude=[{"round": "*", "text": files_reply(joined_otherwise)}], gpt=author_turns(slug=SLUG + "\n")
+    )
+    decision = await meeting.hold("build", LARGEST, answers={"approve-tests": "all"})
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision_sentence(decision)
-    assert (await bench.sessions.get(held.session)).gates["doubt"].options == ("gpt", "none of them")
+    assert (await bench.sessions.get(meeting.session)).gates["doubt"].options == ("gpt", "none of them")
 
 
 async def test_the_warning_about_an_uncorroborated_change_is_repeated_when_it_is_applied_later(
     bench: Roundtable, code: Path
 ) -> None:
-    ready(code)
-    held = Held(bench, claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=author(slug=SLUG))
-    await answered(held, bench, LARGEST, doubt=("claude", ""), approve=("none", ""))
-    later, decision = await apply(bench, held)
+    commit_passing_slug(code)
+    meeting = DeskMeeting(
+        bench, claude=author_turns(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=author_turns(slug=SLUG)
+    )
+    await hold_with_person(meeting, bench, LARGEST, doubt=("claude", ""), approve=("none", ""))
+    later, decision = await apply_decision(bench, meeting)
     assert (decision.outcome, decision.degraded) == (Outcome.REACHED, True), decision_sentence(decision)
     assert DOUBT in notice_sentences(decision)[-1]
     assert DOUBT in (await bench.sessions.get(later.session)).gates["approve"].question
@@ -445,18 +479,20 @@ async def test_the_warning_about_an_uncorroborated_change_is_repeated_when_it_is
 async def test_the_warning_about_an_uncorroborated_change_survives_a_cancelled_session(
     bench: Roundtable, code: Path
 ) -> None:
-    ready(code)
-    held = Held(bench, claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=author(slug=SLUG))
-    await held.open("build", LARGEST, headless=False)
+    commit_passing_slug(code)
+    meeting = DeskMeeting(
+        bench, claude=author_turns(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=author_turns(slug=SLUG)
+    )
+    await meeting.open("build", LARGEST, headless=False)
 
     async def person() -> None:
-        await opened(held, bench, "doubt")
-        await bench.gates.answer(held.session, "doubt", "claude", by="anna")
-        await opened(held, bench, "approve")
-        await bench.sessions.cancel(held.session)
+        await wait_for_gate(meeting, bench, "doubt")
+        await bench.gates.answer(meeting.session, "doubt", "claude", by="anna")
+        await wait_for_gate(meeting, bench, "approve")
+        await bench.sessions.cancel(meeting.session)
 
-    await asyncio.gather(held.hold("build"), person())
-    later, decision = await apply(bench, held)
+    await asyncio.gather(meeting.hold("build"), person())
+    later, decision = await apply_decision(bench, meeting)
     assert notice_sentences(decision) == (f"No candidate passed beyond doubt. {DOUBT}",)
     assert DOUBT in (await bench.sessions.get(later.session)).gates["approve"].question
     assert (code / "slug.py").read_text() == OR_NOTHING
@@ -495,17 +531,17 @@ class EndTest(unittest.TestCase):
 
 
 async def test_a_change_to_a_data_file_passes_with_a_test_that_fails_without_it(bench: Roundtable, code: Path) -> None:
-    ready(code)
+    commit_passing_slug(code)
     write(code, {"page.py": PAGE, "page.html": "<p>NAME</p>\n"})
     git(code, "add", "-A")
     git(code, "commit", "-qm", "A page")
-    page = wrote({"page.html": "<p>NAME</p>\nBye NAME\n", "test_end.py": BYE_LAST_TEST})
-    held = Held(
+    page = files_reply({"page.html": "<p>NAME</p>\nBye NAME\n", "test_end.py": BYE_LAST_TEST})
+    meeting = DeskMeeting(
         bench,
-        claude=author(page=SAYS_BYE_FIRST, test_bye=BYE_FIRST_TEST),
+        claude=author_turns(page=SAYS_BYE_FIRST, test_bye=BYE_FIRST_TEST),
         gpt=[{"round": "*", "text": page.replace("```python\n<p>", "```html\n<p>")}],
     )
-    decision = await held.hold(
+    decision = await meeting.hold(
         "build", "Have what render() gives end with a line that says Bye and the name.", answers=YES
     )
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "gpt"), decision_sentence(decision)
@@ -514,25 +550,30 @@ async def test_a_change_to_a_data_file_passes_with_a_test_that_fails_without_it(
 async def test_an_uncorroborated_candidate_passes_once_another_seats_fix_behaves_alike(
     bench: Roundtable, code: Path
 ) -> None:
-    ready(code)
-    turns = [*author(slug=SORTS.replace("-1", "0")), {"round": "*-mend", "text": wrote({"slug.py": OR_NOTHING})}]
-    held = Held(bench, claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=turns)
-    decision = await held.hold("build", LARGEST, answers=YES)
+    commit_passing_slug(code)
+    turns = [
+        *author_turns(slug=SORTS.replace("-1", "0")),
+        {"round": "*-mend", "text": files_reply({"slug.py": OR_NOTHING})},
+    ]
+    meeting = DeskMeeting(bench, claude=author_turns(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=turns)
+    decision = await meeting.hold("build", LARGEST, answers=YES)
     assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
-    assert [round.seat for round in (await bench.sessions.get(held.session)).rounds["build/2-mend"].moves()] == ["gpt"]
+    assert [round.seat for round in (await bench.sessions.get(meeting.session)).rounds["build/2-mend"].moves()] == [
+        "gpt"
+    ]
     assert (code / "slug.py").read_text() == OR_NOTHING
 
 
 async def test_an_uncorroborated_candidate_passes_with_its_own_and_another_seats_tests(
     bench: Roundtable, code: Path
 ) -> None:
-    ready(code)
-    held = Held(
+    commit_passing_slug(code)
+    meeting = DeskMeeting(
         bench,
-        claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST),
-        gpt=author(slug=SORTS, test_largest=LARGEST_TEST),
+        claude=author_turns(slug=OR_NOTHING, test_more=OF_NONE_TEST),
+        gpt=author_turns(slug=SORTS, test_largest=LARGEST_TEST),
     )
-    decision = await held.hold("build", LARGEST, answers=YES)
+    decision = await meeting.hold("build", LARGEST, answers=YES)
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision_sentence(decision)
 
 
@@ -549,18 +590,18 @@ async def test_an_uncorroborated_candidate_passes_with_its_own_and_another_seats
 async def test_a_single_example_does_not_verify_a_candidate(
     examples: str, outcome: Outcome, bench: Roundtable, code: Path
 ) -> None:
-    ready(code)
-    held = Held(bench, claude=author(slug=OR_NOTHING), gpt=author(slug=SORTS.replace("-1", "0")))
-    decision = await held.hold("build", f"{LARGEST} {examples}.", answers=YES)
+    commit_passing_slug(code)
+    meeting = DeskMeeting(bench, claude=author_turns(slug=OR_NOTHING), gpt=author_turns(slug=SORTS.replace("-1", "0")))
+    decision = await meeting.hold("build", f"{LARGEST} {examples}.", answers=YES)
     assert decision.outcome is outcome, decision_sentence(decision)
 
 
 async def test_a_candidate_that_mutates_its_arguments_is_sent_back_for_a_fix(bench: Roundtable, code: Path) -> None:
-    held = Held(bench, claude=writer(SORTS_WHAT_IT_IS_GIVEN, SORTS_A_COPY))
-    decision = await held.hold("build", IN_ORDER, answers=YES)
+    meeting = DeskMeeting(bench, claude=slug_writer(SORTS_WHAT_IT_IS_GIVEN, SORTS_A_COPY))
+    decision = await meeting.hold("build", IN_ORDER, answers=YES)
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == SORTS_A_COPY
-    prompt = held.prompt("build/2-mend", "claude")
+    prompt = meeting.prompt("build/2-mend", "claude")
     assert "slug.slugs(['b', 'A c']) mutates its arguments" in prompt
     assert "Work on a copy" in prompt
 
@@ -579,7 +620,9 @@ async def test_an_error_in_a_call_that_worked_before_is_a_regression_unless_the_
 ) -> None:
     (code / "slug.py").write_text('def slugify(text):\n    return text.strip().replace(" ", "-")\n')
     git(code, "commit", "-qam", "A slug in big letters")
-    decision = await Held(bench, claude=writer(FIRST, FIRST)).hold("build", WITH_EXAMPLE + more, answers=YES)
+    decision = await DeskMeeting(bench, claude=slug_writer(FIRST, FIRST)).hold(
+        "build", WITH_EXAMPLE + more, answers=YES
+    )
     assert decision.outcome is outcome, decision_sentence(decision)
     told = "what worked before: slug.slugify('') returned '' before, but raises IndexError now."
     assert (told in decision_sentence(decision)) is (outcome is Outcome.DEADLOCK)
@@ -588,7 +631,7 @@ async def test_an_error_in_a_call_that_worked_before_is_a_regression_unless_the_
 async def test_a_call_that_returned_none_before_cannot_regress(bench: Roundtable, code: Path) -> None:
     (code / "slug.py").write_text("def slugify(text):\n    pass\n")
     git(code, "commit", "-qam", "A slug that is not there yet")
-    decision = await Held(bench, claude=writer(FIRST, FIRST)).hold("build", WITH_EXAMPLE, answers=YES)
+    decision = await DeskMeeting(bench, claude=slug_writer(FIRST, FIRST)).hold("build", WITH_EXAMPLE, answers=YES)
     assert decision.next_step == "applied", decision_sentence(decision)
 
 
@@ -598,14 +641,16 @@ async def test_a_renamed_function_is_no_regression(bench: Roundtable, code: Path
     write(code, {"slug.py": f"{old}\n\n{SLUG}"})
     git(code, "commit", "-qam", "One more")
     test = SLUG_TEST.replace("slugify", "hyphened").replace(" Hello World ", "hello world")
-    held = Held(bench, claude=author(slug=f"{old}\n\n{SLUG}".replace("joined", "hyphened"), test_more=test))
-    decision = await held.hold("build", "Rename the function joined in slug.py to hyphened.", answers=YES)
+    meeting = DeskMeeting(
+        bench, claude=author_turns(slug=f"{old}\n\n{SLUG}".replace("joined", "hyphened"), test_more=test)
+    )
+    decision = await meeting.hold("build", "Rename the function joined in slug.py to hyphened.", answers=YES)
     assert decision.next_step == "applied", decision_sentence(decision)
 
 
 async def test_a_candidate_that_still_mutates_its_arguments_is_not_written(bench: Roundtable, code: Path) -> None:
-    seats = {"claude": writer(SORTS_WHAT_IT_IS_GIVEN, SORTS_WHAT_IT_IS_GIVEN), "gpt": writer(STUB, STUB)}
-    decision = await Held(bench, **seats).hold("build", IN_ORDER, answers=YES)
+    seats = {"claude": slug_writer(SORTS_WHAT_IT_IS_GIVEN, SORTS_WHAT_IT_IS_GIVEN), "gpt": slug_writer(STUB, STUB)}
+    decision = await DeskMeeting(bench, **seats).hold("build", IN_ORDER, answers=YES)
     assert decision_sentence(decision).startswith("No candidate passed.")
     assert "and the task does not ask for a change in place." in decision_sentence(decision), (
         "so that the person knows what to say"
@@ -614,25 +659,25 @@ async def test_a_candidate_that_still_mutates_its_arguments_is_not_written(bench
 
 
 async def test_a_task_that_asks_for_work_in_place_allows_mutation(bench: Roundtable, code: Path) -> None:
-    held = Held(bench, claude=writer(SORTS_WHAT_IT_IS_GIVEN))
-    decision = await held.hold("build", f"{IN_ORDER} It sorts the texts in place.", answers=YES)
+    meeting = DeskMeeting(bench, claude=slug_writer(SORTS_WHAT_IT_IS_GIVEN))
+    decision = await meeting.hold("build", f"{IN_ORDER} It sorts the texts in place.", answers=YES)
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == SORTS_WHAT_IT_IS_GIVEN
 
 
 async def test_two_candidates_that_behave_alike_outweigh_one_that_differs(bench: Roundtable, code: Path) -> None:
-    ruling = verdict("candidate-A")
-    seats = {"claude": writer(JOINED_SLUG, judge=ruling), "gpt": writer(NEVER_EMPTY, judge=ruling)}
-    held = Held(bench, **seats, gemini=writer(SLUG, judge=ruling))
-    decision = await held.hold("build", WITH_EXAMPLE, answers=YES)
+    ruling = merge_verdict("candidate-A")
+    seats = {"claude": slug_writer(JOINED_SLUG, judge=ruling), "gpt": slug_writer(NEVER_EMPTY, judge=ruling)}
+    meeting = DeskMeeting(bench, **seats, gemini=slug_writer(SLUG, judge=ruling))
+    decision = await meeting.hold("build", WITH_EXAMPLE, answers=YES)
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() in (JOINED_SLUG, SLUG)
-    assert set(tried(await bench.sessions.get(held.session)).best) == {"claude", "gemini"}
+    assert set(last_trial(await bench.sessions.get(meeting.session)).best) == {"claude", "gemini"}
 
 
 async def test_new_tests_that_break_existing_tests_are_left_out_of_the_change(bench: Roundtable, code: Path) -> None:
-    held = Held(bench, claude=author(slug=SLUG, test_first=LEAVES_A_MESS))
-    decision = await held.hold("build", TASK, answers=YES)
+    meeting = DeskMeeting(bench, claude=author_turns(slug=SLUG, test_first=LEAVES_A_MESS))
+    decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == SLUG
     assert "Left out, since they do not go with the code: test_first.py." in decision_sentence(decision)
@@ -644,8 +689,8 @@ async def test_a_new_test_that_cannot_run_is_left_out_if_the_examples_of_the_tas
     bench: Roundtable, code: Path
 ) -> None:
     imports_nothing = 'def test_words():\n    assert slugify("A b") == "a-b"\n\n\ntest_words()\n'
-    held = Held(bench, claude=author(slug=SLUG, test_more=imports_nothing))
-    decision = await held.hold("build", WITH_EXAMPLE, answers=YES)
+    meeting = DeskMeeting(bench, claude=author_turns(slug=SLUG, test_more=imports_nothing))
+    decision = await meeting.hold("build", WITH_EXAMPLE, answers=YES)
     assert decision.outcome is Outcome.REACHED
     assert "Left out, since they do not go with the code: test_more.py." in decision_sentence(decision)
     assert (code / "slug.py").read_text() == SLUG
@@ -655,21 +700,26 @@ async def test_a_test_that_no_candidate_passes_is_left_out_if_other_tests_verify
     bench: Roundtable, code: Path
 ) -> None:
     wrong = SLUG_TEST.replace("hello-world", "hello_world")
-    held = Held(
+    meeting = DeskMeeting(
         bench,
-        claude=author(slug=SLUG, test_more=wrong),
-        gpt=author(slug=STUB, test_other=SLUG_TEST.replace("Hello World", "Good Day").replace("hello-w", "good-day-w")),
+        claude=author_turns(slug=SLUG, test_more=wrong),
+        gpt=author_turns(
+            slug=STUB, test_other=SLUG_TEST.replace("Hello World", "Good Day").replace("hello-w", "good-day-w")
+        ),
     )
-    decision = await held.hold("build", TASK, answers=YES)
+    decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK, "nobody else's test shows it"
     right = SLUG_TEST.replace("Hello World", "Good Day").replace("hello-world", "good-day")
-    held = Held(
-        bench, claude=author(slug=LOWERED_LAST, test_more=wrong), gpt=author(slug=JOINED_SLUG, test_other=right)
+    meeting = DeskMeeting(
+        bench,
+        claude=author_turns(slug=LOWERED_LAST, test_more=wrong),
+        gpt=author_turns(slug=JOINED_SLUG, test_other=right),
     )
-    decision = await held.hold("build", TASK, answers=YES)
+    decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.outcome is Outcome.REACHED
     assert {
-        candidate.seat: candidate.without for candidate in tried(await bench.sessions.get(held.session)).candidates
+        candidate.seat: candidate.without
+        for candidate in last_trial(await bench.sessions.get(meeting.session)).candidates
     } == {
         "claude": ("test_more.py",),
         "gpt": (),

@@ -11,10 +11,10 @@ from roundtable.core.effects import ChangePlanned
 from roundtable.core.values import Outcome
 from roundtable.report.reasons import decision_sentence
 from tests.repository import git, write
-from tests.stories.at_desk import Held
-from tests.stories.test_apply import DECIDES, apply, decided
-from tests.stories.test_build import YES, answered, tried
-from tests.stories.writing import JOINED_SLUG, SLUG, SLUG_TEST, STUB, TASK, Turns, wrote
+from tests.stories.desk_meeting import DeskMeeting
+from tests.stories.slug_project import JOINED_SLUG, SLUG, SLUG_TEST, STUB, TASK, Turns, files_reply
+from tests.stories.test_apply import DECIDES, apply_decision, hold_council
+from tests.stories.test_build import YES, hold_with_person, last_trial
 
 SHOUT = 'def slugify(text):\n    return "-".join(text.upper().split())\n'
 SHOUT_TEST = SLUG_TEST.replace("hello-world", "HELLO-WORLD")
@@ -23,20 +23,22 @@ EARLY_TEST = SLUG_TEST.replace("        self.assert", "        return\n        s
 UNTESTED = "Put a docstring into slugify() in slug.py."
 
 
-def writes(**files: str) -> Turns:
+def writer_turns(**files: str) -> Turns:
     """A seat that writes these modules, however often it is asked."""
-    return [{"text": wrote({f"{name}.py": text for name, text in files.items()})}]
+    return [{"text": files_reply({f"{name}.py": text for name, text in files.items()})}]
 
 
 @pytest.mark.parametrize("test", [SHOUT_TEST, WEAK_TEST, EARLY_TEST], ids=["another value", "nothing", "early"])
 async def test_a_candidate_that_rewrites_a_failing_test_loses_to_one_that_passes_it(
     bench: Roundtable, code: Path, test: str
 ) -> None:
-    held = Held(bench, claude=writes(slug=SHOUT, test_slug=test), gpt=writes(slug=SLUG))
-    decision = await held.hold("build", TASK, answers=YES)
+    meeting = DeskMeeting(bench, claude=writer_turns(slug=SHOUT, test_slug=test), gpt=writer_turns(slug=SLUG))
+    decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.author == "gpt"
     assert (code / "test_slug.py").read_text() == SLUG_TEST
-    found = {candidate.seat: candidate for candidate in tried(await bench.sessions.get(held.session)).candidates}
+    found = {
+        candidate.seat: candidate for candidate in last_trial(await bench.sessions.get(meeting.session)).candidates
+    }
     (failed,) = [check for check in found["claude"].checks if not check.passed]
     assert (failed.name, failed.original_tests) == ("tests", True)
 
@@ -49,30 +51,30 @@ async def test_a_change_to_existing_tests_is_reported_and_not_written_on_advance
         write(code, {"slug.py": JOINED_SLUG})
         git(code, "commit", "-qam", "It works")
     before = (code / "slug.py").read_text()
-    held = Held(bench, claude=writes(slug=SHOUT, test_slug=SHOUT_TEST))
-    decision = await held.hold("build", UNTESTED if green else TASK, answers=YES)
+    meeting = DeskMeeting(bench, claude=writer_turns(slug=SHOUT, test_slug=SHOUT_TEST))
+    decision = await meeting.hold("build", UNTESTED if green else TASK, answers=YES)
     assert (decision.outcome, decision.next_step) == (Outcome.DEADLOCK, "later")
     assert decision_sentence(decision).startswith("No candidate passed with the tests as they were")
     assert "SlugTest.test_words_are_joined of test_slug.py" in decision_sentence(decision)
     assert ((code / "slug.py").read_text(), (code / "test_slug.py").read_text()) == (before, SLUG_TEST)
-    mend = held.prompt("build/2-mend", "claude")
+    mend = meeting.prompt("build/2-mend", "claude")
     assert "The check tests (with the original tests) failed" in mend
     assert "They are not changed, because the task does not ask for that." in mend
-    session = await bench.sessions.get(held.session)
+    session = await bench.sessions.get(meeting.session)
     assert list(session.gates) == ["approve-tests"]
     later = await bench.meetings.run(
-        await bench.meetings.open_apply(held.session, Agenda("", headless=True, answers=YES))
+        await bench.meetings.open_apply(meeting.session, Agenda("", headless=True, answers=YES))
     )
     assert later.outcome is Outcome.DEADLOCK, "nor does one that is given later without naming it"
     named = Agenda("", headless=True, answers={"approve-tests": "all"})
-    assert (await bench.meetings.run(await bench.meetings.open_apply(held.session, named))).next_step == "applied"
+    assert (await bench.meetings.run(await bench.meetings.open_apply(meeting.session, named))).next_step == "applied"
     assert (code / "test_slug.py").read_text() == SHOUT_TEST
 
 
 async def test_a_person_sees_which_existing_tests_would_change_and_may_approve(bench: Roundtable, code: Path) -> None:
-    held = Held(bench, claude=writes(slug=SHOUT, test_slug=SHOUT_TEST))
-    decision = await answered(held, bench, approve_tests=("all", ""))
-    asked = (await bench.sessions.get(held.session)).gates["approve-tests"].question
+    meeting = DeskMeeting(bench, claude=writer_turns(slug=SHOUT, test_slug=SHOUT_TEST))
+    decision = await hold_with_person(meeting, bench, approve_tests=("all", ""))
+    asked = (await bench.sessions.get(meeting.session)).gates["approve-tests"].question
     assert "It changes tests that were there: SlugTest.test_words_are_joined of test_slug.py." in asked
     assert "No candidate passed with the tests as they were: claude's passes only those it has changed." in asked
     assert decision.next_step == "applied"
@@ -84,15 +86,15 @@ async def test_a_person_sees_which_existing_tests_would_change_and_may_approve(b
     ["and update its test", "and change the expected value: adapt tests/test_slug.py", "Rewrite test_slug.py too"],
 )
 async def test_a_task_that_asks_for_changed_tests_gets_them(bench: Roundtable, code: Path, words: str) -> None:
-    held = Held(bench, claude=writes(slug=SHOUT, test_slug=SHOUT_TEST))
-    decision = await held.hold("build", f"Make slugify() in slug.py shout. {words}", answers=YES)
+    meeting = DeskMeeting(bench, claude=writer_turns(slug=SHOUT, test_slug=SHOUT_TEST))
+    decision = await meeting.hold("build", f"Make slugify() in slug.py shout. {words}", answers=YES)
     assert decision.next_step == "applied"
     assert (code / "test_slug.py").read_text() == SHOUT_TEST
 
 
 async def test_a_task_that_only_mentions_tests_does_not_permit_changing_them(bench: Roundtable, code: Path) -> None:
-    held = Held(bench, claude=writes(slug=SHOUT, test_slug=SHOUT_TEST))
-    decision = await held.hold("build", "Change slugify() so that the tests in test_slug.py pass.", answers=YES)
+    meeting = DeskMeeting(bench, claude=writer_turns(slug=SHOUT, test_slug=SHOUT_TEST))
+    decision = await meeting.hold("build", "Change slugify() so that the tests in test_slug.py pass.", answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
     assert (code / "slug.py").read_text() == STUB
 
@@ -104,25 +106,25 @@ MOVED = {"tests/test_slug.py": SLUG_TEST}
 @pytest.mark.parametrize(
     "reply",
     [
-        wrote({"slug.py": SLUG, "test_slug.py": SLUG_TEST.replace('world")\n', f'world")\n{MORE}', 1)}),
-        wrote({"slug.py": SLUG}) + "\nRENAME test_slug.py -> test_slugs.py\n",
-        wrote({"slug.py": SLUG, "test_slugs.py": SLUG_TEST}) + "\nDELETE test_slug.py\n",
+        files_reply({"slug.py": SLUG, "test_slug.py": SLUG_TEST.replace('world")\n', f'world")\n{MORE}', 1)}),
+        files_reply({"slug.py": SLUG}) + "\nRENAME test_slug.py -> test_slugs.py\n",
+        files_reply({"slug.py": SLUG, "test_slugs.py": SLUG_TEST}) + "\nDELETE test_slug.py\n",
     ],
     ids=["more of them", "another name", "another file"],
 )
 async def test_moved_tests_and_added_tests_do_not_count_as_changed_tests(
     bench: Roundtable, code: Path, reply: str
 ) -> None:
-    held = Held(bench, claude=[{"text": reply}])
-    decision = await held.hold("build", TASK, answers=YES)
+    meeting = DeskMeeting(bench, claude=[{"text": reply}])
+    decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.next_step == "applied", decision_sentence(decision)
-    session = await bench.sessions.get(held.session)
+    session = await bench.sessions.get(meeting.session)
     assert [result.tests for result in session.results.values() if isinstance(result, ChangePlanned)] == [()]
 
 
 async def test_an_unnecessary_change_to_an_existing_test_is_left_out(bench: Roundtable, code: Path) -> None:
-    held = Held(bench, claude=writes(slug=SLUG, test_slug=WEAK_TEST))
-    decision = await held.hold("build", TASK, answers=YES)
+    meeting = DeskMeeting(bench, claude=writer_turns(slug=SLUG, test_slug=WEAK_TEST))
+    decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.next_step == "applied"
     assert ((code / "slug.py").read_text(), (code / "test_slug.py").read_text()) == (SLUG, SLUG_TEST)
     assert "Left out, since tests that were there stand as they were: test_slug.py." in decision_sentence(decision)
@@ -132,17 +134,17 @@ async def test_a_change_to_existing_tests_only_needs_the_persons_approval(bench:
     write(code, {"slug.py": SLUG})
     git(code, "commit", "-qam", "It works")
     stricter = SLUG_TEST.replace("Hello World", "Hello  World").replace("hello-world", "hello--world")
-    held = Held(bench, claude=writes(test_slug=stricter))
-    decision = await held.hold("build", "Have slugify() tested with two spaces.", answers=YES)
+    meeting = DeskMeeting(bench, claude=writer_turns(test_slug=stricter))
+    decision = await meeting.hold("build", "Have slugify() tested with two spaces.", answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
-    assert list((await bench.sessions.get(held.session)).gates) == ["approve-tests"]
+    assert list((await bench.sessions.get(meeting.session)).gates) == ["approve-tests"]
 
 
 async def test_apply_does_not_let_a_seat_change_existing_tests_without_approval(bench: Roundtable, code: Path) -> None:
-    cheat = {"round": "apply/*", "text": wrote({"slug.py": SHOUT, "test_slug.py": SHOUT_TEST})}
+    cheat = {"round": "apply/*", "text": files_reply({"slug.py": SHOUT, "test_slug.py": SHOUT_TEST})}
     plan = {"round": "apply/1-plan", "text": "1. Change slug.py. 2. Update its test."}
-    council = await decided(bench, claude=[DECIDES, plan, cheat])
-    _, decision = await apply(bench, council)
+    council = await hold_council(bench, claude=[DECIDES, plan, cheat])
+    _, decision = await apply_decision(bench, council)
     assert decision.outcome is Outcome.DEADLOCK
     assert "nobody said yes to what it changes of the tests that were there" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == STUB

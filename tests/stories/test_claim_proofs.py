@@ -22,9 +22,9 @@ from roundtable.report.transcript import render_transcript
 from tests.core.cases import verdict
 from tests.doors.scripted_seats import blind_answer
 from tests.repository import repository, sandbox
-from tests.stories.at_desk import Held, knight
-from tests.stories.lives import every_death
-from tests.stories.proving_house import ProvingHouse
+from tests.stories.desk_meeting import DeskMeeting, knight_turn
+from tests.stories.kill_and_resume import kill_after_every_fact
+from tests.stories.proof_harness import ProofHarness
 
 NAMED: dict[str, Any] = {"files": ("cache.py",)}
 CACHE = "def get(key, store={}):\n    return store.setdefault(key, key.upper())\n"
@@ -39,7 +39,7 @@ def claim(text: str, proof: str, language: str = "python") -> dict[str, str]:
 
 def objecting(score: int = 9, **more: Any) -> dict[str, str]:
     """A knight who sees a blocking issue."""
-    return knight(score, pending_issues=[{"text": OBJECTION, "blocking": True}], **more)
+    return knight_turn(score, pending_issues=[{"text": OBJECTION, "blocking": True}], **more)
 
 
 @pytest.fixture
@@ -54,43 +54,43 @@ async def desk(work: Path, tmp_path: Path) -> AsyncIterator[Roundtable]:
         yield opened
 
 
-async def proven(desk: Roundtable, held: Held, round: str) -> ClaimsProven:
+async def proven(desk: Roundtable, meeting: DeskMeeting, round: str) -> ClaimsProven:
     """What the proofs of a round came to."""
-    result = (await desk.sessions.get(held.session)).results[f"{round}/proofs"]
+    result = (await desk.sessions.get(meeting.session)).results[f"{round}/proofs"]
     assert isinstance(result, ClaimsProven)
     return result
 
 
 async def test_an_objection_refuted_by_running_a_proof_no_longer_blocks(desk: Roundtable) -> None:
     await sandbox()
-    held = Held(
+    meeting = DeskMeeting(
         desk,
         claude=[objecting(), objecting()],
-        gpt=[knight(9), knight(9, claims=[claim(OBJECTION, FORGETS)])],
+        gpt=[knight_turn(9), knight_turn(9, claims=[claim(OBJECTION, FORGETS)])],
     )
-    decision = await held.hold("knights", **NAMED)
+    decision = await meeting.hold("knights", **NAMED)
     assert decision.outcome is Outcome.REACHED
     assert f"refuted by running it: {OBJECTION}" in decision.basis
-    assert [proof.held for proof in (await proven(desk, held, "knights/2-respond")).proofs] == [False]
-    assert OBJECTION in render_transcript(await desk.sessions.get(held.session))
+    assert [proof.held for proof in (await proven(desk, meeting, "knights/2-respond")).proofs] == [False]
+    assert OBJECTION in render_transcript(await desk.sessions.get(meeting.session))
 
 
 async def test_an_objection_without_a_proof_keeps_blocking(desk: Roundtable) -> None:
-    held = Held(desk, claude=[objecting()] * 5, gpt=[knight(9)] * 5)
-    decision = await held.hold("knights", **NAMED)
+    meeting = DeskMeeting(desk, claude=[objecting()] * 5, gpt=[knight_turn(9)] * 5)
+    decision = await meeting.hold("knights", **NAMED)
     assert decision.outcome is Outcome.DEADLOCK
 
 
 async def test_repeating_a_refuted_objection_does_not_restore_it(desk: Roundtable) -> None:
     await sandbox()
-    held = Held(
+    meeting = DeskMeeting(
         desk,
         claude=[objecting(8), objecting(9)],
-        gpt=[knight(9, claims=[claim(OBJECTION, FORGETS)]), knight(9)],
+        gpt=[knight_turn(9, claims=[claim(OBJECTION, FORGETS)]), knight_turn(9)],
     )
-    assert (await held.hold("knights", **NAMED)).outcome is Outcome.REACHED
+    assert (await meeting.hold("knights", **NAMED)).outcome is Outcome.REACHED
     for seat in ("claude", "gpt"):
-        shown = held.prompt("knights/2-respond", seat)
+        shown = meeting.prompt("knights/2-respond", seat)
         assert (
             f"Claimed: {OBJECTION}\nRunning it showed that this is not so (exit code 1).\n```\n{FORGETS}\n```" in shown
         )
@@ -99,13 +99,13 @@ async def test_repeating_a_refuted_objection_does_not_restore_it(desk: Roundtabl
 async def test_a_point_with_a_confirmed_claim_is_agreed_without_discussion(desk: Roundtable) -> None:
     await sandbox()
     point = "Values are stored in capitals"
-    held = Held(
+    meeting = DeskMeeting(
         desk,
-        claude=[knight(7, agrees_with=[point], claims=[claim(point, UPPER)]), knight(9)],
-        gpt=[knight(8), knight(9)],
+        claude=[knight_turn(7, agrees_with=[point], claims=[claim(point, UPPER)]), knight_turn(9)],
+        gpt=[knight_turn(8), knight_turn(9)],
     )
-    decision = await held.hold("knights", **NAMED)
-    assert f'Already agreed; do not argue these again:\n<answer from="agreed points">\n- P1: {point}' in held.prompt(
+    decision = await meeting.hold("knights", **NAMED)
+    assert f'Already agreed; do not argue these again:\n<answer from="agreed points">\n- P1: {point}' in meeting.prompt(
         "knights/2-respond", "gpt"
     )
     assert f"proven by running it: {point}" in decision.basis
@@ -117,12 +117,12 @@ async def test_in_a_debate_a_seat_can_attach_a_proof_to_its_reply(desk: Roundtab
     proof = f"It does not.\n\nAGREE: claude\nPROVE: {OBJECTION}\n```python\n{FORGETS}\n```"
     seed = {"round": "*seed", "text": blind_answer("Keep the cache")}
     plan = {"round": "*plan", "text": "1. Keep it."}
-    held = Held(
+    meeting = DeskMeeting(
         desk,
         claude=[seed, plan, {"round": "*", "text": proof}],
         gpt=[{"round": "*seed", "text": blind_answer("Drop the cache")}, objection],
     )
-    decision = await held.hold("debate", "Keep the cache?", **NAMED)
+    decision = await meeting.hold("debate", "Keep the cache?", **NAMED)
     assert decision.outcome is Outcome.REACHED
     assert decision.winner == "claude"
     assert f"refuted by running it: {OBJECTION}" in decision.basis
@@ -142,14 +142,14 @@ async def test_a_root_cause_refuted_by_running_a_proof_is_dropped_from_the_diagn
         return {"text": f"I see.\n```json\n{json.dumps({**block, **more})}\n```"}
 
     lost = doctor("lost-keys", claims=[claim("lost keys", FORGETS)])
-    held = Held(
+    meeting = DeskMeeting(
         desk,
         claude=[doctor("lost-keys"), lost, doctor("slow-disk"), doctor("slow-disk")],
         gpt=[doctor("lost-keys"), doctor("lost-keys"), doctor("slow-disk"), doctor("slow-disk")],
     )
-    decision = await held.hold("code-red", **NAMED)
+    decision = await meeting.hold("code-red", **NAMED)
     assert (decision.outcome, decision.winner) == (Outcome.REACHED, "slow-disk")
-    assert "code-red/3-converge" in (await desk.sessions.get(held.session)).rounds
+    assert "code-red/3-converge" in (await desk.sessions.get(meeting.session)).rounds
 
 
 async def test_in_a_council_a_confirmed_proof_is_a_valid_reason_to_switch(desk: Roundtable) -> None:
@@ -171,11 +171,11 @@ async def test_in_a_council_a_confirmed_proof_is_a_valid_reason_to_switch(desk: 
         "claude": [{"round": "*blind", "text": blind_answer("Keep it")}, stand("A")],
         "gpt": [{"round": "*blind", "text": blind_answer("Drop it")}, stand("A", claims=[claim("It stores", UPPER)])],
     }
-    decision = await Held(desk, **seats).hold("council", options=options, **NAMED)
+    decision = await DeskMeeting(desk, **seats).hold("council", options=options, **NAMED)
     assert (decision.outcome, decision.conformity) == (Outcome.REACHED, ())
     assert "proven by running it: It stores" in decision.basis
     seats["gpt"][1] = stand("A", claims=[claim("It stores", "raise ValueError")])
-    assert (await Held(desk, **seats).hold("council", options=options, **NAMED)).conformity == ("gpt",)
+    assert (await DeskMeeting(desk, **seats).hold("council", options=options, **NAMED)).conformity == ("gpt",)
 
 
 async def test_without_a_sandbox_the_meeting_continues_and_says_why_no_proof_ran(
@@ -184,10 +184,14 @@ async def test_without_a_sandbox_the_meeting_continues_and_says_why_no_proof_ran
     (tmp_path / "programs").mkdir()
     (tmp_path / "programs" / "git").symlink_to("/usr/bin/git")
     monkeypatch.setenv("PATH", str(tmp_path / "programs"))
-    held = Held(desk, claude=[knight(8, claims=[claim("It stores", UPPER)]), knight(9)], gpt=[knight(8), knight(9)])
-    decision = await held.hold("knights", **NAMED)
+    meeting = DeskMeeting(
+        desk,
+        claude=[knight_turn(8, claims=[claim("It stores", UPPER)]), knight_turn(9)],
+        gpt=[knight_turn(8), knight_turn(9)],
+    )
+    decision = await meeting.hold("knights", **NAMED)
     assert decision.outcome is Outcome.REACHED
-    assert "Claimed: It stores\nIt could not be run: " in held.prompt("knights/2-respond", "gpt")
+    assert "Claimed: It stores\nIt could not be run: " in meeting.prompt("knights/2-respond", "gpt")
     assert not any("running it" in basi for basi in decision.basis)
 
 
@@ -198,9 +202,11 @@ async def test_proofs_run_only_in_supported_languages_and_a_crash_refutes_nothin
         claim("It breaks", "assert False"),
         claim("It never says", "print('so')"),
     ]
-    held = Held(desk, claude=[knight(8, claims=claims), knight(9)], gpt=[knight(8), knight(9)])
-    await held.hold("knights", **NAMED)
-    ran = (await proven(desk, held, "knights/1-speak")).proofs
+    meeting = DeskMeeting(
+        desk, claude=[knight_turn(8, claims=claims), knight_turn(9)], gpt=[knight_turn(8), knight_turn(9)]
+    )
+    await meeting.hold("knights", **NAMED)
+    ran = (await proven(desk, meeting, "knights/1-speak")).proofs
     assert [result.held for result in ran] == [None, None, None]
     assert ran[0].why == "Programs in bash are not run, only in python and javascript."
     assert ran[1].why == "It ended with exit code 2, which says nothing."
@@ -208,10 +214,12 @@ async def test_proofs_run_only_in_supported_languages_and_a_crash_refutes_nothin
 
 async def test_a_recount_without_a_seat_ignores_the_results_of_its_proofs(desk: Roundtable) -> None:
     await sandbox()
-    told = knight(9, claims=[claim(OBJECTION, FORGETS)])
-    held = Held(desk, claude=[objecting(), objecting()], gpt=[told, told], gemini=[knight(9), knight(9)])
-    assert (await held.hold("knights", **NAMED)).outcome is Outcome.REACHED
-    session = await desk.sessions.get(held.session)
+    told = knight_turn(9, claims=[claim(OBJECTION, FORGETS)])
+    meeting = DeskMeeting(
+        desk, claude=[objecting(), objecting()], gpt=[told, told], gemini=[knight_turn(9), knight_turn(9)]
+    )
+    assert (await meeting.hold("knights", **NAMED)).outcome is Outcome.REACHED
+    session = await desk.sessions.get(meeting.session)
     assert (await replay_meeting(session, find_meeting("knights").hold, ())).outcome is Outcome.REACHED
     with pytest.raises(NotOnRecord, match=r"another round, knights/[23]-respond"):
         await replay_meeting(session, find_meeting("knights").hold, ("gpt",))
@@ -222,10 +230,12 @@ async def test_a_meeting_with_proofs_killed_after_any_fact_runs_no_proof_twice(w
     script = {
         "seats": {
             "claude": {"turns": [objecting(8), objecting(9)]},
-            "gpt": {"turns": [knight(9, claims=[claim(OBJECTION, FORGETS)]), knight(9)]},
+            "gpt": {"turns": [knight_turn(9, claims=[claim(OBJECTION, FORGETS)]), knight_turn(9)]},
         }
     }
-    decision = await every_death(lambda store: ProvingHouse(script, store, work, "knights"), seats=("claude", "gpt"))
+    decision = await kill_after_every_fact(
+        lambda store: ProofHarness(script, store, work, "knights"), seats=("claude", "gpt")
+    )
     assert decision.outcome is Outcome.REACHED
 
 
@@ -279,7 +289,7 @@ def test_a_seat_cannot_declare_its_own_claim_confirmed() -> None:
 
 
 def test_an_unconfirmed_claim_is_no_valid_reason_to_switch() -> None:
-    for held, reason in ((True, True), (False, False), (None, False)):
-        flip = Move("c/2", "gpt", "", Verdict(claims=(Claim("It stores", "exit(0)", held=held),)))
+    for meeting, reason in ((True, True), (False, False), (None, False)):
+        flip = Move("c/2", "gpt", "", Verdict(claims=(Claim("It stores", "exit(0)", held=meeting),)))
         assert has_named_reason(flip) is reason
     assert has_named_reason(Move("c/2", "gpt", "", Verdict(evidence=(Evidence("It was measured"),))))

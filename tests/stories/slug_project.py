@@ -1,4 +1,4 @@
-"""Seats that write code, for stories at a real desk: replies as models write them, and a small repository."""
+"""A small repository with a slug function, and seats that write code for it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if __name__ == "__main__":
     unittest.main()
 """
 TABS_TEST = SLUG_TEST.replace('" Hello World "', '"Hello\\tWorld"')
-"""What the first of these slugs fails, and those pass that split words at any space."""
+"""A test that SLUG fails and JOINED_SLUG passes."""
 STUB = """def slugify(text):
     raise NotImplementedError
 """
@@ -39,15 +39,15 @@ TASK = "Make slugify() in slug.py return the words in small letters, joined by d
 Turns = list[dict[str, str]]
 
 
-def wrote(files: dict[str, str], words: str = "Here it is.") -> str:
-    """A reply with whole files."""
+def files_reply(files: dict[str, str], words: str = "Here it is.") -> str:
+    """Return a model's reply that contains these files."""
     return words + "\n\n" + "\n".join(f"### {path}\n```python\n{text}```\n" for path, text in files.items())
 
 
-def writer(*texts: str, judge: str = "", **more: str) -> Turns:
-    """A seat that writes these slugs, one after the other; what it says in other rounds goes by their purpose.
+def slug_writer(*texts: str, judge: str = "", **more: str) -> Turns:
+    """Return the turns of a seat that proposes these texts of slug.py, with replies for other rounds by their purpose.
 
-    As a judge of two, it prefers the same work in both readings: what was called A is called B in the second.
+    As a judge it prefers one candidate in both orders; the labels A and B are exchanged in the second order.
     """
     rounds = [{"round": f"*-{purpose}*", "text": text} for purpose, text in more.items()]
     if judge:
@@ -55,16 +55,16 @@ def writer(*texts: str, judge: str = "", **more: str) -> Turns:
         rounds += [{"round": "*-judge-ab", "text": judge}, {"round": "*-judge-ba", "text": other}]
     writing = ("*-propose", "*-mend")[: len(texts)]
     written = zip(writing, texts, strict=True)
-    return [*rounds, *({"round": round, "text": wrote({"slug.py": file})} for round, file in written)]
+    return [*rounds, *({"round": round, "text": files_reply({"slug.py": file})} for round, file in written)]
 
 
-def verdict(base: str, incorporate: str = "none") -> str:
-    """A judge's ruling as a model writes it."""
+def merge_verdict(base: str, incorporate: str = "none") -> str:
+    """Return a judge's reply in the format `judge-merge`."""
     return f"Both are fine.\nCONSENSUS: BASE={base}. INCORPORATE: {incorporate} MUST_FIX: none"
 
 
-def slug_repository(folder: Path) -> Path:
-    """A repository with a stub and a test that the stub fails."""
+def create_slug_repository(folder: Path) -> Path:
+    """Create a repository with a stub of slug.py and a test that the stub fails."""
     repository(folder, {"slug.py": STUB, "test_slug.py": SLUG_TEST, "README.md": "Slugs.\n"})
     own_python(folder)
     return folder

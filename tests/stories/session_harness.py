@@ -1,4 +1,4 @@
-"""A table for stories: the real engine, the real scripted voice, a store in memory, and doors to crash through."""
+"""Runs one session with the real engine, scripted voices and a store in memory that can crash at any event."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ SESSION = "01900000-0000-7000-8000-000000000001"
 SEATS = ("claude", "gpt", "gemini")
 
 
-class CountedVoice:
-    """Passes a voice through and remembers every call that was made."""
+class RecordingVoice:
+    """A voice that forwards to another one and records every request."""
 
     def __init__(self, voice: Voice, calls: list[Request], plain_when_long: bool) -> None:
         self._voice = voice
@@ -48,29 +48,29 @@ class CountedVoice:
 
 
 class ScriptedVoices:
-    """Every voice string is answered by one script; `calls` is what the models were asked."""
+    """Answers every voice address from one script and records the requests in `calls`."""
 
     def __init__(self, script: dict[str, Any], *, plain_when_long: bool = False) -> None:
         self.calls: list[Request] = []
-        self._voice = CountedVoice(ScriptedVoice("script:test", parse_script(script)), self.calls, plain_when_long)
+        self._voice = RecordingVoice(ScriptedVoice("script:test", parse_script(script)), self.calls, plain_when_long)
 
     def find(self, voice: str) -> Voice | Fault:
         return self._voice
 
     def turns(self) -> Counter[str]:
-        """How often each turn was asked, whatever the attempt."""
+        """Count the requests of each turn, including retries."""
         return Counter(call.call.partition("#")[0] for call in self.calls)
 
 
-class Remembering(Performer, Port):
-    """A performer that remembers what it was told to do, and what it was asked to recover."""
+class ObservedPerformer(Performer, Port):
+    """A performer that records the keys of performed and recovered effects."""
 
     performed: list[str]
     recovered: list[str]
 
 
-class CountingPerformer:
-    """Reads no real file; remembers what it was told to do."""
+class FakePerformer:
+    """A performer that returns one fixed file for every effect and records its calls."""
 
     def __init__(self, store: InMemoryStore) -> None:
         self._store = store
@@ -86,8 +86,8 @@ class CountingPerformer:
         return None
 
 
-class CountedPerformer:
-    """The desk's own performer, with what it was told to do."""
+class RecordingPerformer:
+    """A performer that forwards to the one of the desk and records its calls."""
 
     def __init__(self) -> None:
         self.target: Performer
@@ -103,28 +103,28 @@ class CountedPerformer:
         return await self.target.recover(key, effect)
 
 
-class Killed(Exception):
-    """What kill -9 looks like from inside: nothing after this is written."""
+class ProcessKilled(Exception):
+    """Simulates kill -9: raised before an event is written."""
 
 
-class MortalStore(InMemoryStore):
-    """Dies right after a given number of facts; a second life takes the same record up."""
+class CrashingStore(InMemoryStore):
+    """A store that raises ProcessKilled after `events_left` events; raise the number to resume on its record."""
 
-    def __init__(self, lifetime: int) -> None:
+    def __init__(self, events_left: int) -> None:
         super().__init__()
-        self.lifetime = lifetime
+        self.events_left = events_left
 
     async def append_many(self, session: str, events: Sequence[Event], lease: Lease | None = None) -> list[Recorded]:
         if lease is not None:
-            if self.lifetime < len(events):
-                self.lifetime = 0
-                raise Killed
-            self.lifetime -= len(events)
+            if self.events_left < len(events):
+                self.events_left = 0
+                raise ProcessKilled
+            self.events_left -= len(events)
         return await super().append_many(session, events, lease)
 
 
-class House:
-    """One session and everything around it."""
+class SessionHarness:
+    """One session with its store, voices, performer and feed."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class House:
         self.store = store or InMemoryStore()
         self.workspace = workspace
         self.config = config
-        self.performer: Remembering = CountingPerformer(self.store) if workspace is None else CountedPerformer()
+        self.performer: ObservedPerformer = FakePerformer(self.store) if workspace is None else RecordingPerformer()
         self.feed = Feed()
         self.rules = find_meeting(meeting)
         self.meeting = MeetingRules(meeting, self.rules.version, self.rules.hold)
@@ -154,8 +154,8 @@ class House:
         chain: tuple[str, ...] = ("script:test",),
         **charter: Any,
     ) -> None:
-        """Put the charter on the record."""
-        templates = {name: await self.store.keep(text) for name, text in templates_of(self.rules).items()}
+        """Record the charter."""
+        templates = {name: await self.store.keep(text) for name, text in load_shipped_prompts(self.rules).items()}
         await self.store.append(
             SESSION,
             SessionOpened(
@@ -174,7 +174,7 @@ class House:
         )
 
     async def run(self) -> Decision:
-        """Open or resume, whichever the record says."""
+        """Run the session until it ends; resume it if it has begun."""
         with TemporaryDirectory() as home:
             folder = self.workspace.parent if self.workspace else Path(home)
             places = Places(folder, folder)
@@ -187,44 +187,44 @@ class House:
                 performer=self.performer,
             ) as desk:
                 self.feed = desk.parts.feed
-                if isinstance(self.performer, CountedPerformer):
+                if isinstance(self.performer, RecordingPerformer):
                     self.performer.target = Wiring(desk.parts, self.store).performer
                 return await desk.meetings.run(SESSION, lambda _: self.meeting)
 
     async def records(self) -> list[Recorded]:
-        """The facts so far."""
+        """Return all recorded events."""
         return await self.store.read(SESSION)
 
     async def session(self) -> Session:
-        """The fold so far."""
+        """Return the state computed from the recorded events."""
         return Session.fold(SESSION, await self.records())
 
 
-def templates_of(rules: Meeting) -> dict[str, bytes]:
-    """The prompts of a meeting as they are shipped."""
+def load_shipped_prompts(rules: Meeting) -> dict[str, bytes]:
+    """Return the shipped prompts of a meeting by name."""
     folder = resources.files("roundtable.meetings").joinpath("prompts", rules.name)
     return {name: folder.joinpath(f"{name}.md").read_bytes() for name in rules.templates}
 
 
-def answer(position: str, confidence: int = 7, text: str = "Because.") -> str:
-    """A blind answer as a model writes it."""
+def position_reply(position: str, confidence: int = 7, text: str = "Because.") -> str:
+    """Return a model's reply in the format `position`."""
     return f'{text}\n\n```json\n{{"position": "{position}", "confidence": {confidence}}}\n```'
 
 
-def again(stand: str, *, error: str = "", position: str = "", text: str = "On reflection.") -> str:
-    """A second answer as a model writes it."""
+def reconsider_reply(stand: str, *, error: str = "", position: str = "", text: str = "On reflection.") -> str:
+    """Return a model's reply in the format `reconsider`."""
     block = f'{{"stand": "{stand}", "position": "{position}", "error": "{error}", "evidence": [], "confidence": 6}}'
     return f"{text}\n\n```json\n{block}\n```"
 
 
-def ratings(**given: str) -> str:
-    """A ballot as a model writes it."""
+def ratings_reply(**given: str) -> str:
+    """Return a model's reply in the format `ratings`."""
     inside = ", ".join(f'"{label}": "{word}"' for label, word in given.items())
     return f'{{"ratings": {{{inside}}}}}'
 
 
-def seat_script(blind: str, ballot: str = "", reconsider: str = "", second: str = "") -> dict[str, Any]:
-    """One seat's part of a council."""
+def council_turns(blind: str, ballot: str = "", reconsider: str = "", second: str = "") -> dict[str, Any]:
+    """Return the script of one seat in a council."""
     turns: list[dict[str, Any]] = [{"round": "*1-blind", "text": blind}]
     turns += [{"round": "*2-ballot", "text": ballot}] if ballot else []
     turns += [{"round": "*3-reconsider", "text": reconsider}] if reconsider else []
@@ -232,23 +232,25 @@ def seat_script(blind: str, ballot: str = "", reconsider: str = "", second: str 
     return {"turns": turns}
 
 
-# With seed 7 the seats are drawn as: gpt A, claude B, gemini C.
+# With seed 7 the labels are: gpt A, claude B, gemini C.
 DISPUTE: dict[str, Any] = {
     "seats": {
-        "claude": seat_script(
-            answer("Use REST"), ratings(A="opposed", B="same", C="opposed"), again("B", text="REST still.")
+        "claude": council_turns(
+            position_reply("Use REST"),
+            ratings_reply(A="opposed", B="same", C="opposed"),
+            reconsider_reply("B", text="REST still."),
         ),
-        "gpt": seat_script(
-            answer("Use GraphQL"),
-            ratings(A="same", B="opposed", C="opposed"),
-            again("A", text="GraphQL still."),
-            again("B", error="I overlooked that the clients are few", text="REST after all."),
+        "gpt": council_turns(
+            position_reply("Use GraphQL"),
+            ratings_reply(A="same", B="opposed", C="opposed"),
+            reconsider_reply("A", text="GraphQL still."),
+            reconsider_reply("B", error="I overlooked that the clients are few", text="REST after all."),
         ),
-        "gemini": seat_script(
-            answer("Use tRPC"),
-            ratings(A="opposed", B="acceptable", C="same"),
-            again("B", error="tRPC needs TypeScript on both sides", text="REST, then."),
+        "gemini": council_turns(
+            position_reply("Use tRPC"),
+            ratings_reply(A="opposed", B="acceptable", C="same"),
+            reconsider_reply("B", error="tRPC needs TypeScript on both sides", text="REST, then."),
         ),
     }
 }
-"""Three positions, two cross-readings, and a decision for REST in the end."""
+"""A council with three positions and two rounds of reconsideration that decides for REST."""

@@ -11,48 +11,48 @@ from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.values import Decision, Expect, Outcome, Prompt, Round
 from roundtable.core.verdict import ParseStatus
 from roundtable.engine.run import MeetingRules
-from tests.stories.house import House
+from tests.stories.session_harness import SessionHarness
 
 LAZY = "### a.py\n```python\nx = 1\n# ... rest unchanged\n```"
 WHOLE = "### a.py\n```python\nx = 1\ny = 2\n```"
 
 
-async def written(*, first: str, second: str) -> tuple[Round, House]:
+async def written_replies(*, first: str, second: str) -> tuple[Round, SessionHarness]:
     """What one seat has written after it was asked for files."""
-    house = House({"turns": [{"text": first, "times": 1}, {"text": second}]}, meeting="build")
+    harness = SessionHarness({"turns": [{"text": first, "times": 1}, {"text": second}]}, meeting="build")
     rounds: list[Round] = []
 
     async def hold(table: Table) -> Decision:
         rounds.append(await table.ask("build/1-propose", Prompt("propose"), expect=Expect("changes")))
         return Decision(Outcome.REACHED, (Said("It was written."),))
 
-    house.meeting = MeetingRules("build", house.rules.version, hold)
-    await house.open(seats=["claude"])
-    await house.run()
-    return rounds[0], house
+    harness.meeting = MeetingRules("build", harness.rules.version, hold)
+    await harness.open(seats=["claude"])
+    await harness.run()
+    return rounds[0], harness
 
 
 @pytest.mark.feature("S3.43")
 async def test_a_file_with_omitted_lines_is_requested_again_with_the_reason() -> None:
-    round, house = await written(first=LAZY, second=WHOLE)
+    round, harness = await written_replies(first=LAZY, second=WHOLE)
     (move,) = round.moves
     assert move.verdict.parse is ParseStatus.REPAIRED
     assert parse_file_changes(move.text).operations == (ReplaceFile("a.py", "x = 1\ny = 2\n"),)
-    (first, again) = house.voices.calls
+    (first, again) = harness.voices.calls
     assert "Part of a.py is left out" in again.messages[-1].text
     assert "as one fenced block" in first.messages[-1].text, "how files are written is told at once"
 
 
 async def test_a_reply_that_is_unreadable_twice_is_recorded_and_not_counted() -> None:
-    round, house = await written(first=LAZY, second="Sorry, I cannot.")
+    round, harness = await written_replies(first=LAZY, second="Sorry, I cannot.")
     (move,) = round.moves
     assert (move.text, move.verdict.counts) == (LAZY, False)
-    assert len(house.voices.calls) == 2
+    assert len(harness.voices.calls) == 2
 
 
 async def test_a_reply_that_only_names_a_file_is_requested_again_from_the_first_prompt() -> None:
-    round, house = await written(first="```python\na.py\n```", second=WHOLE)
+    round, harness = await written_replies(first="```python\na.py\n```", second=WHOLE)
     assert parse_file_changes(round.moves[0].text).operations == (ReplaceFile("a.py", "x = 1\ny = 2\n"),)
-    (first, again) = house.voices.calls
+    (first, again) = harness.voices.calls
     assert again.messages == first.messages
     assert again.seed != first.seed

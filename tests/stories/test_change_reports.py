@@ -14,21 +14,21 @@ from roundtable.core.values import Outcome
 from roundtable.report.provenance import candidate_table_rows, list_taken_hunks, render_diffstat, summarize_change
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.repository import commit, git, own_python, repository, sandbox, write
-from tests.stories.at_desk import Held
-from tests.stories.test_apply import POSITION, apply
-from tests.stories.test_build import YES, answered, tried
-from tests.stories.test_sdlc_outcome import extended
-from tests.stories.writing import SLUG, SLUG_TEST, STUB, TASK, Turns, writer, wrote
+from tests.stories.desk_meeting import DeskMeeting
+from tests.stories.slug_project import SLUG, SLUG_TEST, STUB, TASK, Turns, files_reply, slug_writer
+from tests.stories.test_apply import POSITION, apply_decision
+from tests.stories.test_build import YES, hold_with_person, last_trial
+from tests.stories.test_sdlc_outcome import extend_project
 
 README = "Slugs, and nothing else.\n"
 OWN = '    return "-".join(text.lower().split())\n'
 
 
-def both() -> Turns:
-    return [{"text": wrote({"slug.py": SLUG, "README.md": README})}]
+def two_file_turns() -> Turns:
+    return [{"text": files_reply({"slug.py": SLUG, "README.md": README})}]
 
 
-def unasked(session: Session) -> tuple[str, ...]:
+def unrequested_hunks(session: Session) -> tuple[str, ...]:
     plan = next(result for result in session.results.values() if isinstance(result, ChangePlanned))
     assert {hunk.id for hunk in plan.hunks if not hunk.asked_by} == set(plan.unasked)
     return plan.unasked
@@ -46,7 +46,7 @@ async def test_the_decision_says_that_uncommitted_tests_were_not_run_on_the_comm
         bench_places.user_config.parent.mkdir()
         bench_places.user_config.write_text('[checks]\ntests = [".venv/bin/python", "-m", "unittest", "-q"]\n')
     async with await Roundtable.open(code, bench_places) as desk:
-        decision = await Held(desk, claude=writer(SLUG)).hold("build", TASK, answers=YES)
+        decision = await DeskMeeting(desk, claude=slug_writer(SLUG)).hold("build", TASK, answers=YES)
     assert decision.next_step == "applied"
     said = "Not run on what will be committed, since they are not committed: test_slug.py."
     assert said in notice_sentences(decision)
@@ -60,9 +60,9 @@ async def test_accepting_only_hunks_that_leave_checks_failing_asks_the_person_ag
     bench: Roundtable, code: Path
 ) -> None:
     part = ("some", json.dumps({"rejected": ["slug.py#1"]}))
-    held = Held(bench, claude=both())
-    decision = await answered(held, bench, approve=part, approve_2=part)
-    asked = (await bench.sessions.get(held.session)).gates["approve-2"].question
+    meeting = DeskMeeting(bench, claude=two_file_turns())
+    decision = await hold_with_person(meeting, bench, approve=part, approve_2=part)
+    asked = (await bench.sessions.get(meeting.session)).gates["approve-2"].question
     assert "With what you took, tests still fails, as before; with all of it, it passes." in asked
     assert ((code / "slug.py").read_text(), (code / "README.md").read_text()) == (STUB, README)
     assert decision.position == f"{TASK}: claude changes README.md"
@@ -75,14 +75,16 @@ async def test_accepting_only_hunks_that_leave_checks_failing_asks_the_person_ag
 
 async def test_a_person_who_is_asked_again_can_accept_all_hunks(bench: Roundtable, code: Path) -> None:
     part = json.dumps({"rejected": ["slug.py#1"]})
-    decision = await answered(Held(bench, claude=both()), bench, approve=("some", part), approve_2=("all", ""))
+    decision = await hold_with_person(
+        DeskMeeting(bench, claude=two_file_turns()), bench, approve=("some", part), approve_2=("all", "")
+    )
     assert (code / "slug.py").read_text() == SLUG
     assert "after 1 check on the merged tree: " in decision_sentence(decision)
 
 
 async def test_a_hunk_rewritten_by_a_person_is_credited_to_the_person(bench: Roundtable, code: Path) -> None:
     text = json.dumps({"rejected": ["README.md#1"], "edited": {"slug.py#1": OWN}})
-    await answered(Held(bench, claude=both()), bench, approve=("some", text))
+    await hold_with_person(DeskMeeting(bench, claude=two_file_turns()), bench, approve=("some", text))
     assert "Produced-By: anna" in git(code, "log", "-1", "--format=%B")
     assert "claude" not in git(code, "log", "-1", "--format=%B")
 
@@ -93,10 +95,10 @@ async def test_a_rejected_rename_is_not_reported_as_written(bench: Roundtable, c
     renamed = (
         "\nRENAME old.txt -> new.txt\n```text path=new.txt\n<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n```\n"
     )
-    held = Held(bench, claude=[{"text": wrote({"slug.py": SLUG}) + renamed}])
-    decision = await answered(held, bench, approve=("some", json.dumps({"rejected": ["new.txt#rename"]})))
+    meeting = DeskMeeting(bench, claude=[{"text": files_reply({"slug.py": SLUG}) + renamed}])
+    decision = await hold_with_person(meeting, bench, approve=("some", json.dumps({"rejected": ["new.txt#rename"]})))
     assert (code / "old.txt").read_text() == "one\n2\nthree\n"
-    change = summarize_change(await bench.sessions.get(held.session))
+    change = summarize_change(await bench.sessions.get(meeting.session))
     assert change is not None
     assert list(render_diffstat(list_taken_hunks(change))) == ["old.txt: 1 hunk, +1 -1", "slug.py: 1 hunk, +1 -1"]
     assert decision.position == f"{TASK}: claude changes old.txt and slug.py"
@@ -105,20 +107,20 @@ async def test_a_rejected_rename_is_not_reported_as_written(bench: Roundtable, c
 async def test_candidates_that_were_not_run_are_not_reported_as_equal(tmp_path: Path, bench_places: Places) -> None:
     await sandbox()
     (tmp_path / "new").mkdir()
-    one, other = ([{"text": wrote({"Slug.java": f"class Slug {{ int x = {number}; }}\n"})}] for number in (1, 2))
+    one, other = ([{"text": files_reply({"Slug.java": f"class Slug {{ int x = {number}; }}\n"})}] for number in (1, 2))
     async with await Roundtable.open(tmp_path / "new", bench_places) as desk:
-        held = Held(desk, claude=one, gpt=other)
-        decision = await held.hold("build", "Write Slug.java", settings={"judge": False})
-        session = await desk.sessions.get(held.session)
+        meeting = DeskMeeting(desk, claude=one, gpt=other)
+        decision = await meeting.hold("build", "Write Slug.java", settings={"judge": False})
+        session = await desk.sessions.get(meeting.session)
     assert "Nothing was run that could tell the 2 candidates apart." in decision_sentence(decision)
     assert "there is no check here that it could pass." in decision_sentence(decision), "and so it was run nowhere"
-    assert [row[3] for row in candidate_table_rows(tried(session))] == ["–", "–"]
+    assert [row[3] for row in candidate_table_rows(last_trial(session))] == ["–", "–"]
 
 
 async def test_naming_a_function_in_the_task_asks_for_changes_in_its_file(bench: Roundtable, code: Path) -> None:
-    held = Held(bench, claude=both())
-    assert (await held.hold("build", "Make slugify() join the words with dashes.")).outcome is Outcome.DEADLOCK
-    assert unasked(await bench.sessions.get(held.session)) == ("README.md#1",)
+    meeting = DeskMeeting(bench, claude=two_file_turns())
+    assert (await meeting.hold("build", "Make slugify() join the words with dashes.")).outcome is Outcome.DEADLOCK
+    assert unrequested_hunks(await bench.sessions.get(meeting.session)) == ("README.md#1",)
 
 
 @pytest.mark.parametrize("named", ["in the position", "in its words"])
@@ -127,13 +129,15 @@ async def test_files_named_in_a_decision_count_as_asked_for(bench: Roundtable, c
     words = "Dashes." if named == "in the position" else "Change slug.py, and say so in README.md."
     decides = {"round": "council/*", "text": f"{words}\n```json\n{position}\n```"}
     plan = {"round": "apply/1-plan", "text": "1. Join them."}
-    council = Held(bench, claude=[decides, plan, {"round": "apply/2-write", **both()[0]}])
+    council = DeskMeeting(bench, claude=[decides, plan, {"round": "apply/2-write", **two_file_turns()[0]}])
     await council.hold("council", "How should the words be joined?")
-    later, decision = await apply(bench, council)
+    later, decision = await apply_decision(bench, council)
     assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
-    assert unasked(await bench.sessions.get(later.session)) == (() if named == "in its words" else ("README.md#1",))
+    assert unrequested_hunks(await bench.sessions.get(later.session)) == (
+        () if named == "in its words" else ("README.md#1",)
+    )
 
 
 async def test_files_agreed_on_in_stages_count_as_asked_for(bench: Roundtable) -> None:
-    session = await bench.sessions.get((await extended(bench)).session)
-    assert unasked(session) == ()
+    session = await bench.sessions.get((await extend_project(bench)).session)
+    assert unrequested_hunks(session) == ()

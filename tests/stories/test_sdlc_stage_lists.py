@@ -10,14 +10,14 @@ from roundtable.core.session import Session
 from roundtable.core.stages import encode_stages
 from roundtable.core.values import Outcome
 from roundtable.report.stage_words import list_stage_ends
-from tests.stories.accounts import ACCOUNTS, DIRECTED
-from tests.stories.at_desk import Held, Turns
+from tests.stories.account_candidates import ACCOUNTS, MERGED_ACCOUNTS
+from tests.stories.desk_meeting import DeskMeeting, Turns
+from tests.stories.slug_project import files_reply, merge_verdict
+from tests.stories.test_sdlc_files import IDEA, YES, files_after_stage
 from tests.stories.test_sdlc_results import AGREED, seats
-from tests.stories.test_sdlc_review import found
-from tests.stories.test_sdlc_writing import IDEA, YES, files
-from tests.stories.writing import verdict, wrote
+from tests.stories.test_sdlc_review import findings_reply
 
-SOUND: Turns = [{"round": "*-chunk", "text": found()}]
+SOUND: Turns = [{"round": "*-chunk", "text": findings_reply()}]
 """What a seat says that finds nothing wrong."""
 PLANNED: Turns = [
     {"round": "architecture/*-judge", "text": "CONSENSUS: One file, accounts.py."},
@@ -25,9 +25,9 @@ PLANNED: Turns = [
 ]
 
 
-async def held(bench: Roundtable, way: str, table: dict[str, Turns]) -> tuple[Held, Session]:
+async def hold_stages(bench: Roundtable, way: str, table: dict[str, Turns]) -> tuple[DeskMeeting, Session]:
     """A way through the stages with everything answered ahead, and how the session ended."""
-    meeting = Held(bench, **table)
+    meeting = DeskMeeting(bench, **table)
     told = {"stages": encode_stages(bench.meetings.find_stages(way))}
     decision = await meeting.hold("sdlc", IDEA, settings=told, answers=YES, seed=7)
     assert decision.outcome is Outcome.REACHED
@@ -40,19 +40,19 @@ async def test_the_stages_code_write_and_review_candidates_and_the_best_wins(ben
     code = {**ACCOUNTS, "claude": ACCOUNTS["claude"].replace("def add(", "def add((")}
     table = {
         seat: [
-            {"round": "*-judge", "text": verdict("candidate-C")},
-            {"round": "*-write", "text": wrote({"accounts.py": text})},
+            {"round": "*-judge", "text": merge_verdict("candidate-C")},
+            {"round": "*-write", "text": files_reply({"accounts.py": text})},
             *SOUND,
         ]
         for seat, text in code.items()
     }
-    meeting, session = await held(bench, "code", table)
+    meeting, session = await hold_stages(bench, "code", table)
     assert list(session.rounds) == ["development/1-write", "development/1-judge", "code-review/1-chunk"]
     judged = next(call for call in meeting.voices.calls if "-judge" in call.call)
     assert "def add((" not in "".join(message.text for message in judged.messages), "what cannot run is not chosen from"
     development, review = list_stage_ends(session)
     assert (development.how, development.base) == ("agreed", "gemini")
-    assert await files(bench, review) == {"accounts.py": ACCOUNTS["gemini"]}
+    assert await files_after_stage(bench, review) == {"accounts.py": ACCOUNTS["gemini"]}
 
 
 @pytest.mark.feature("S0.1", "S0.50")
@@ -60,7 +60,7 @@ async def test_the_stages_no_docker_go_from_requirements_to_tests_without_runnin
     bench: Roundtable,
 ) -> None:
     table = {name: [*PLANNED, *SOUND, *turns] for name, turns in seats().items()}
-    meeting, session = await held(bench, "no-docker", table)
+    meeting, session = await hold_stages(bench, "no-docker", table)
     said = {name: sorted(move.seat for move in round.moves()) for name, round in session.rounds.items()}
     everybody = ["claude", "gemini", "gpt"]
     assert said == {
@@ -82,5 +82,5 @@ async def test_the_stages_no_docker_go_from_requirements_to_tests_without_runnin
     ends = list_stage_ends(session)
     assert [end.how for end in ends] == ["agreed"] * 5
     assert not any(isinstance(result, ProjectRan) for result in session.results.values())
-    assert sorted(await files(bench, ends[-1])) == ["accounts.py", "test_accounts.py"]
-    assert (await files(bench, ends[-1]))["accounts.py"] == DIRECTED
+    assert sorted(await files_after_stage(bench, ends[-1])) == ["accounts.py", "test_accounts.py"]
+    assert (await files_after_stage(bench, ends[-1]))["accounts.py"] == MERGED_ACCOUNTS

@@ -15,9 +15,9 @@ from roundtable.core.effects import ChangePlanned
 from roundtable.core.values import Decision, Outcome
 from roundtable.report.reasons import decision_sentence
 from tests.repository import git, own_python, repository, sandbox, write
-from tests.stories.at_desk import Held
+from tests.stories.desk_meeting import DeskMeeting
+from tests.stories.slug_project import files_reply
 from tests.stories.test_build import YES
-from tests.stories.writing import wrote
 
 STUB = "def double(n):\n    return n\n"
 WRONG = "def double(n):\n    return n + 1\n"
@@ -40,7 +40,7 @@ WEAK_TEST = OWN_TEST.format(given=0, value=1)
 GOOD_TEST = OWN_TEST.format(given=2, value=4)
 
 
-class Shop:
+class CheckedProject:
     """A repository with a stub, and whatever else it holds; a build in it with a yes that was given ahead."""
 
     def __init__(self, root: Path, places: Places) -> None:
@@ -65,8 +65,8 @@ class Shop:
     ) -> Decision:
         """What comes of a task if the only seat writes these files, and others where it is asked for tests alone."""
         async with await Roundtable.open(self.code, self._places) as desk:
-            asked_for_tests = [{"round": "*-evidence", "text": wrote(evidence)}] if evidence else []
-            held = Held(desk, claude=[*asked_for_tests, {"text": wrote(files)}])
+            asked_for_tests = [{"round": "*-evidence", "text": files_reply(evidence)}] if evidence else []
+            held = DeskMeeting(desk, claude=[*asked_for_tests, {"text": files_reply(files)}])
             decision = await held.hold("build", task, answers=answers or YES)
             session = await desk.sessions.get(held.session)
             self.plans = [result for result in session.results.values() if isinstance(result, ChangePlanned)]
@@ -78,12 +78,12 @@ class Shop:
 
 
 @pytest.fixture
-async def shop(tmp_path: Path, bench_places: Places) -> Shop:
+async def shop(tmp_path: Path, bench_places: Places) -> CheckedProject:
     await sandbox()
-    return Shop(tmp_path, bench_places)
+    return CheckedProject(tmp_path, bench_places)
 
 
-async def test_a_change_that_fails_the_examples_of_the_task_is_not_written(shop: Shop) -> None:
+async def test_a_change_that_fails_the_examples_of_the_task_is_not_written(shop: CheckedProject) -> None:
     shop.holds({})
     task = "Mend double() in calc.py: `double(2) == 4` and `double(5) == 10`"
     decision = await shop.built({"calc.py": WRONG, "test_more.py": WEAK_TEST}, task)
@@ -106,7 +106,7 @@ async def test_a_change_that_fails_the_examples_of_the_task_is_not_written(shop:
     ],
 )
 async def test_an_inexact_example_in_the_task_does_not_reject_a_correct_change(
-    shop: Shop, said: str, body: str, test: str
+    shop: CheckedProject, said: str, body: str, test: str
 ) -> None:
     shop.holds({})
     code = f"{STUB}\n\ndef part(a, b):\n    return {body}\n"
@@ -115,7 +115,7 @@ async def test_an_inexact_example_in_the_task_does_not_reject_a_correct_change(
     assert decision.next_step == "applied", decision_sentence(decision)
 
 
-async def test_an_example_in_the_task_may_name_the_module(shop: Shop) -> None:
+async def test_an_example_in_the_task_may_name_the_module(shop: CheckedProject) -> None:
     shop.holds({})
     task = f"{TASK} calc.double(2) must be 4."
     decision = await shop.built({"calc.py": WRONG, "test_more.py": WEAK_TEST}, task)
@@ -127,7 +127,7 @@ async def test_an_example_in_the_task_may_name_the_module(shop: Shop) -> None:
 @pytest.mark.parametrize(
     "said", ["With c = Calc(2), c.double() must be 4", "Calc.double() returns 0, if nothing is there"]
 )
-async def test_an_example_that_cannot_run_by_itself_does_not_reject_a_change(shop: Shop, said: str) -> None:
+async def test_an_example_that_cannot_run_by_itself_does_not_reject_a_change(shop: CheckedProject, said: str) -> None:
     shop.holds({})
     calc = "class Calc:\n    def __init__(self, n=0):\n        self.n = n\n\n"
     calc += "    def double(self):\n        return 2 * self.n\n"
@@ -137,7 +137,7 @@ async def test_an_example_that_cannot_run_by_itself_does_not_reject_a_change(sho
     assert decision.next_step == "applied", decision_sentence(decision)
 
 
-async def test_a_check_that_fails_with_a_different_number_than_before_still_counts(shop: Shop) -> None:
+async def test_a_check_that_fails_with_a_different_number_than_before_still_counts(shop: CheckedProject) -> None:
     shop.holds({"check.sh": CHECK}, 'acceptance = ["sh", "check.sh"]')
     decision = await shop.built({"calc.py": WRONG, "test_more.py": WEAK_TEST})
     assert decision.outcome is Outcome.DEADLOCK
@@ -152,7 +152,7 @@ BOTH = ('acceptance = ["sh", "check.sh"]', 'limit = ["python3", "-c", "import ca
 TO_PASS = "Make the acceptance check pass."
 
 
-async def test_reverting_an_accidental_deletion_keeps_the_part_that_fixes_a_check(shop: Shop) -> None:
+async def test_reverting_an_accidental_deletion_keeps_the_part_that_fixes_a_check(shop: CheckedProject) -> None:
     shop.holds(LIMITED, *BOTH)
     decision = await shop.built({"calc.py": f"{HEAD}\n{RIGHT}"}, TO_PASS)
     assert decision.next_step == "applied", decision_sentence(decision)
@@ -162,7 +162,7 @@ async def test_reverting_an_accidental_deletion_keeps_the_part_that_fixes_a_chec
     assert "LIMIT = 3" in written
 
 
-async def test_a_change_that_fixes_one_check_and_breaks_another_is_not_partly_reverted(shop: Shop) -> None:
+async def test_a_change_that_fixes_one_check_and_breaks_another_is_not_partly_reverted(shop: CheckedProject) -> None:
     shop.holds(LIMITED, *BOTH)
     decision = await shop.built({"calc.py": f"{HEAD}LIMIT = 4\n\n\n{RIGHT}", "more.py": "MORE = 1\n"}, TO_PASS)
     assert decision.outcome is Outcome.DEADLOCK
@@ -187,7 +187,7 @@ NO_CHECK = "exit 0\n"
     ids=["a script", "a program", "in a shell", "a Makefile", "one in a folder"],
 )
 async def test_candidates_are_checked_with_the_original_check_files(
-    shop: Shop, argv: str, cheat: dict[str, str]
+    shop: CheckedProject, argv: str, cheat: dict[str, str]
 ) -> None:
     sub = {"sub/Makefile": "test:\n\tcd .. && sh check.sh\n"}
     shop.holds({"check.sh": f"#!/bin/sh\n{CHECK}", "Makefile": MAKEFILE, **sub}, f"acceptance = {argv}")
@@ -204,7 +204,7 @@ async def test_candidates_are_checked_with_the_original_check_files(
     assert git(shop.code, "diff", "--name-only", "HEAD~") == "calc.py\n"
 
 
-async def test_a_task_that_names_a_check_file_permits_changing_it(shop: Shop) -> None:
+async def test_a_task_that_names_a_check_file_permits_changing_it(shop: CheckedProject) -> None:
     shop.holds({"check.sh": CHECK}, 'acceptance = ["sh", "check.sh"]')
     better = CHECK + "echo fine\n"
     decision = await shop.built(
@@ -214,7 +214,7 @@ async def test_a_task_that_names_a_check_file_permits_changing_it(shop: Shop) ->
     assert (shop.code / "check.sh").read_text() == better
 
 
-async def test_a_program_that_is_its_own_check_may_be_changed_if_the_task_is_about_it(shop: Shop) -> None:
+async def test_a_program_that_is_its_own_check_may_be_changed_if_the_task_is_about_it(shop: CheckedProject) -> None:
     own = '\n\nif __name__ == "__main__":\n    assert double(2) == 4\n'
     shop.holds(
         {"calc.py": STUB + own}, 'own = ["python3", "calc.py"]', 'typed = ["python3", "-m", "py_compile", "calc.py"]'
@@ -229,7 +229,7 @@ def package(test: str, **more: object) -> str:
 
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
-async def test_npm_checks_run_the_original_scripts(shop: Shop) -> None:
+async def test_npm_checks_run_the_original_scripts(shop: CheckedProject) -> None:
     shop.holds({"check.sh": CHECK, "package.json": package("sh check.sh")})
     decision = await shop.built({"calc.py": WRONG, "package.json": package("exit 0")})
     assert decision.outcome is Outcome.DEADLOCK
@@ -243,7 +243,7 @@ async def test_npm_checks_run_the_original_scripts(shop: Shop) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
-async def test_npm_scripts_that_the_person_approves_are_written(shop: Shop) -> None:
+async def test_npm_scripts_that_the_person_approves_are_written(shop: CheckedProject) -> None:
     shop.holds({"check.sh": CHECK, "package.json": package("sh check.sh")})
     cheat = {"calc.py": WRONG, "package.json": package("exit 0")}
     decision = await shop.built(cheat, **{"approve-tests": "all"})
@@ -253,7 +253,7 @@ async def test_npm_scripts_that_the_person_approves_are_written(shop: Shop) -> N
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
 @pytest.mark.parametrize("path", ["test/double.js", "double-test.js"])
-async def test_tests_that_node_finds_by_folder_or_name_verify_a_change(shop: Shop, path: str) -> None:
+async def test_tests_that_node_finds_by_folder_or_name_verify_a_change(shop: CheckedProject, path: str) -> None:
     test = "require('node:assert').equal(require(`${process.cwd()}/calc.js`).{}, {})\n"
     old = test.replace("{}, {}", "name, 'calc'")
     shop.holds({"calc.js": "exports.name = 'calc'\n", "test/name.js": old, "package.json": package("node --test")})
@@ -279,7 +279,7 @@ if (!close(given, 4)) { console.error(`want 4, got ${given}`); process.exit(1) }
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
 @pytest.mark.parametrize("check", ["", 'close = ["node_modules/.bin/close-to"]'], ids=["npm test", "a program there"])
-async def test_checks_can_use_packages_installed_in_the_repository(shop: Shop, check: str) -> None:
+async def test_checks_can_use_packages_installed_in_the_repository(shop: CheckedProject, check: str) -> None:
     files = {
         "calc.js": OLD,
         "test.js": ITS_TEST,
@@ -300,7 +300,7 @@ async def test_checks_can_use_packages_installed_in_the_repository(shop: Shop, c
     assert git(shop.code, "show", "--name-only", "--format=") == "calc.js\n"
 
 
-async def test_tests_that_import_an_editable_install_run_on_the_changed_code(shop: Shop) -> None:
+async def test_tests_that_import_an_editable_install_run_on_the_changed_code(shop: CheckedProject) -> None:
     """What such an install wrote down is where the project lies, and not where a copy of it does."""
     test = "import unittest\n\nfrom shop import double\n\n\nclass Test(unittest.TestCase):\n    def test(self):\n"
     files = {"src/shop.py": STUB, "tests/test_shop.py": f"{test}        self.assertEqual(double(2), 4)\n"}
@@ -315,7 +315,7 @@ async def test_tests_that_import_an_editable_install_run_on_the_changed_code(sho
     assert decision.next_step == "applied"
 
 
-async def test_ignored_files_selected_by_a_rule_are_copied_into_a_trial(shop: Shop) -> None:
+async def test_ignored_files_selected_by_a_rule_are_copied_into_a_trial(shop: CheckedProject) -> None:
     test = (
         "import unittest\n\nfrom made.table import TWO\nfrom calc import double\n\n\nclass Test(unittest.TestCase):\n"
     )

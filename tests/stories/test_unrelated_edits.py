@@ -10,10 +10,10 @@ from roundtable.app.desk import Roundtable
 from roundtable.core.values import Outcome
 from roundtable.report.reasons import decision_sentence
 from tests.repository import git, write
-from tests.stories.at_desk import Held
-from tests.stories.test_build import YES, tried
-from tests.stories.test_tests_that_were_there import writes
-from tests.stories.writing import SLUG, SLUG_TEST, wrote
+from tests.stories.desk_meeting import DeskMeeting
+from tests.stories.slug_project import SLUG, SLUG_TEST, files_reply
+from tests.stories.test_build import YES, last_trial
+from tests.stories.test_changed_tests import writer_turns
 
 KEPT = 'def shorten(text):\n    return text[:3] + "…"\n\n\n'
 SHORTEN_TEST = """import unittest
@@ -39,7 +39,7 @@ class EditorTest(unittest.TestCase):
 ADD = "Add a function slugify(text) to slug.py: slugify(' Hello World ') is 'hello-world'."
 
 
-def there(code: Path) -> None:
+def commit_tested_function(code: Path) -> None:
     """A module with a function that a test holds to its word, and none of the one that is asked for."""
     git(code, "rm", "-q", "test_slug.py")
     write(code, {"slug.py": KEPT, "test_shorten.py": SHORTEN_TEST})
@@ -48,9 +48,9 @@ def there(code: Path) -> None:
 
 
 async def test_an_accidental_edit_of_another_function_is_reverted(bench: Roundtable, code: Path) -> None:
-    there(code)
-    held = Held(bench, claude=writes(slug=KEPT.replace("…", "...") + SLUG))
-    decision = await held.hold("build", ADD, answers=YES)
+    commit_tested_function(code)
+    meeting = DeskMeeting(bench, claude=writer_turns(slug=KEPT.replace("…", "...") + SLUG))
+    decision = await meeting.hold("build", ADD, answers=YES)
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "applied")
     assert (
         "Put back as before, since the task does not name it and checks broke: shorten in slug.py."
@@ -59,18 +59,18 @@ async def test_an_accidental_edit_of_another_function_is_reverted(bench: Roundta
     written = (code / "slug.py").read_text()
     assert KEPT.strip() in written
     assert SLUG.strip() in written
-    (found,) = tried(await bench.sessions.get(held.session)).candidates
+    (found,) = last_trial(await bench.sessions.get(meeting.session)).candidates
     assert (found.put_back, found.passed) == (("shorten in slug.py",), True)
-    asked = (await bench.sessions.get(held.session)).gates["approve"].question
+    asked = (await bench.sessions.get(meeting.session)).gates["approve"].question
     assert "Put back as before, since the task does not name it and checks broke: shorten in slug.py." in asked
-    assert not any("mend" in call.call for call in held.voices.calls), "nobody had to be asked again"
+    assert not any("mend" in call.call for call in meeting.voices.calls), "nobody had to be asked again"
 
 
 async def test_an_unrelated_edit_that_breaks_nothing_is_kept(bench: Roundtable, code: Path) -> None:
-    there(code)
+    commit_tested_function(code)
     other = KEPT.replace("text[:3]", "text[0:3]") + SLUG
-    held = Held(bench, claude=writes(slug=other))
-    decision = await held.hold("build", ADD, answers=YES)
+    meeting = DeskMeeting(bench, claude=writer_turns(slug=other))
+    decision = await meeting.hold("build", ADD, answers=YES)
     assert decision.next_step == "applied"
     assert (code / "slug.py").read_text() == other
     assert "Put back" not in decision_sentence(decision)
@@ -79,42 +79,44 @@ async def test_an_unrelated_edit_that_breaks_nothing_is_kept(bench: Roundtable, 
 @pytest.mark.parametrize("place", ["slug", "dots"])
 async def test_a_requested_edit_is_not_reverted_as_unrelated(bench: Roundtable, code: Path, place: str) -> None:
     """What uses the new function was changed for it, though the task has other words for it than its name."""
-    there(code)
+    commit_tested_function(code)
     dots = 'def dotted(text):\n    return text + "..."\n'
     uses = KEPT.replace('text[:3] + "…"', "dotted(text[:3])")
     slug = f"{dots}\n\n{uses}" if place == "slug" else f"from dots import dotted\n\n\n{uses}"
     files = {"slug": slug} if place == "slug" else {"slug": slug, "dots": dots}
     test = SHORTEN_TEST.replace("slug import shorten", f"{place} import dotted").replace("ShortenTest", "DottedTest")
     test = test.replace('shorten("story"), "sto…"', 'dotted("a"), "a..."')
-    held = Held(bench, claude=writes(**files, test_dots=test))
+    meeting = DeskMeeting(bench, claude=writer_turns(**files, test_dots=test))
     task = f"Add dotted(text) to {place}.py, the text with three dots behind it, and use it for texts that are cut."
-    decision = await held.hold("build", task, answers=YES)
+    decision = await meeting.hold("build", task, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
     assert "sto..." in decision_sentence(decision)
     assert (code / "slug.py").read_text() == KEPT
 
 
 async def test_a_candidate_that_fails_anyway_is_not_partly_reverted(bench: Roundtable, code: Path) -> None:
-    there(code)
-    held = Held(bench, claude=writes(slug=KEPT.replace("…", "...") + SLUG.replace("slugify", "slug_of") + "1 / 0\n"))
-    decision = await held.hold("build", ADD, answers=YES)
+    commit_tested_function(code)
+    meeting = DeskMeeting(
+        bench, claude=writer_turns(slug=KEPT.replace("…", "...") + SLUG.replace("slugify", "slug_of") + "1 / 0\n")
+    )
+    decision = await meeting.hold("build", ADD, answers=YES)
     assert decision_sentence(decision).startswith("No candidate passed.")
-    (found,) = tried(await bench.sessions.get(held.session)).candidates
+    (found,) = last_trial(await bench.sessions.get(meeting.session)).candidates
     assert found.put_back == ()
 
 
 async def test_needed_edits_elsewhere_are_kept_and_accidental_deletions_are_reverted(
     bench: Roundtable, code: Path
 ) -> None:
-    there(code)
+    commit_tested_function(code)
     write(code, {"editor.py": EDITOR + LENGTH, "test_editor.py": EDITOR_TEST})
     git(code, "add", ".")
     git(code, "commit", "-qm", "An editor")
     remembers = EDITOR.replace("''\n", "''\n        self.past = ['before']\n")
     undo = "    def undo(self):\n        return self.past.pop()\n"
     test = EDITOR_TEST.replace("EditorTest", "UndoTest").replace("len(Editor()), 0", "Editor().undo(), 'before'")
-    held = Held(bench, claude=writes(editor=remembers + undo, test_undo=test))
-    decision = await held.hold("build", "Add undo() to the class Editor in editor.py.", answers=YES)
+    meeting = DeskMeeting(bench, claude=writer_turns(editor=remembers + undo, test_undo=test))
+    decision = await meeting.hold("build", "Add undo() to the class Editor in editor.py.", answers=YES)
     assert decision.next_step == "applied", decision_sentence(decision)
     written = (code / "editor.py").read_text()
     assert remembers.rstrip() in written
@@ -122,19 +124,21 @@ async def test_needed_edits_elsewhere_are_kept_and_accidental_deletions_are_reve
 
 
 async def test_a_wrong_new_test_does_not_prevent_reverting_an_accidental_edit(bench: Roundtable, code: Path) -> None:
-    there(code)
+    commit_tested_function(code)
     wrong = SLUG_TEST.replace("hello-world", "HELLO")
-    held = Held(bench, claude=writes(slug=KEPT.replace("…", "...") + SLUG, test_slug=wrong))
-    decision = await held.hold("build", ADD, answers=YES)
+    meeting = DeskMeeting(bench, claude=writer_turns(slug=KEPT.replace("…", "...") + SLUG, test_slug=wrong))
+    decision = await meeting.hold("build", ADD, answers=YES)
     assert decision.next_step == "applied", decision_sentence(decision)
     assert KEPT.strip() in (code / "slug.py").read_text()
     assert not (code / "test_slug.py").exists()
 
 
 async def test_edits_are_not_reverted_if_no_code_change_would_remain(bench: Roundtable, code: Path) -> None:
-    there(code)
-    reply = wrote({"slug.py": "OLD = 1\n", "README.md": "The old function is gone.\n"})
-    held = Held(bench, claude=[{"text": reply}])
-    decision = await held.hold("build", "Remove the old function from slug.py, and say so in README.md.", answers=YES)
+    commit_tested_function(code)
+    reply = files_reply({"slug.py": "OLD = 1\n", "README.md": "The old function is gone.\n"})
+    meeting = DeskMeeting(bench, claude=[{"text": reply}])
+    decision = await meeting.hold(
+        "build", "Remove the old function from slug.py, and say so in README.md.", answers=YES
+    )
     assert decision_sentence(decision).startswith("No candidate passed.")
     assert (code / "slug.py").read_text() == KEPT

@@ -1,4 +1,4 @@
-"""Three different implementations of one module, as three seats write it, and what a judge wants made of them."""
+"""Three implementations of one module by three seats, and the merge that a judge's ruling asks for."""
 
 from __future__ import annotations
 
@@ -36,20 +36,24 @@ TAIL = """def users():
     return sorted(USERS)
 """
 HASHED = "hashlib.sha256(secret.encode()).hexdigest()"
-WORDS = {
+SECTION_VALUES = {
     "claude": {"name": "Claude", "hashed": HASHED, "bound": "steps"},
     "gpt": {"name": "GPT", "hashed": HASHED, "bound": "max(0, steps)"},
     "gemini": {"name": "Gemini", "hashed": HASHED, "bound": "min(steps, len(HISTORY))"},
 }
 
 
-def part(text: str, seat: str) -> str:
-    return text.format(**WORDS[seat])
+def render_section(text: str, seat: str) -> str:
+    """Return one section of the module as a seat writes it."""
+    return text.format(**SECTION_VALUES[seat])
 
 
-ACCOUNTS = {seat: "".join(part(section, seat) for section in (HEAD, LOGIN, ROLLBACK, TAIL)) for seat in WORDS}
-"""Three different implementations of one module. With seed 7: gpt is candidate-A, claude B and gemini C."""
+ACCOUNTS = {
+    seat: "".join(render_section(section, seat) for section in (HEAD, LOGIN, ROLLBACK, TAIL)) for seat in SECTION_VALUES
+}
+"""The module of each seat. With seed 7 gpt is candidate-A, claude B and gemini C."""
 
-DIRECTED = (
-    part(HEAD, "claude") + part(LOGIN, "gpt") + part(ROLLBACK, "gemini") + part(TAIL, "claude")
-)  # fmt: skip
+MERGED_ACCOUNTS = "".join(
+    render_section(section, seat)
+    for section, seat in ((HEAD, "claude"), (LOGIN, "gpt"), (ROLLBACK, "gemini"), (TAIL, "claude"))
+)

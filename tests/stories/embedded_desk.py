@@ -1,4 +1,4 @@
-"""A desk with the person's own embedded models and a home of its own for everything else."""
+"""Opens a desk in a temporary home with the installed embedded models of this person."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from roundtable.app.settings.places import Places
 
 
 @asynccontextmanager
-async def desk_with(model: str, folder: Path) -> AsyncGenerator[Roundtable]:
-    """Open it, if the model is there."""
+async def open_desk_with_model(model: str, folder: Path) -> AsyncGenerator[Roundtable]:
+    """Open a desk; fail if the model is not installed."""
     models = Places.of_this_person().models
     places = Places(folder / "home", folder / "home")
     places.data.mkdir()

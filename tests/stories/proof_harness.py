@@ -1,4 +1,4 @@
-"""A house in which claims are really run, so that a meeting with proofs can be killed after every fact."""
+"""A harness that runs proofs in the sandbox, to kill meetings with proofs after every event."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from roundtable.core.session import Session
 from roundtable.core.text.redaction import Redactor
 from roundtable.store.in_memory import InMemoryStore
 from roundtable.workshop.sandbox import find_sandbox
-from tests.stories.house import SESSION, CountingPerformer, House
+from tests.stories.session_harness import SESSION, FakePerformer, SessionHarness
 
 
-class ProvingPerformer(CountingPerformer):
-    """Runs claims in the sandbox of this machine, and remembers that it did."""
+class ProofPerformer(FakePerformer):
+    """A performer that runs proofs in the sandbox of this machine and records its calls."""
 
     def __init__(self, store: InMemoryStore, workspace: Path) -> None:
         super().__init__(store)
@@ -29,11 +29,11 @@ class ProvingPerformer(CountingPerformer):
         return await self._proving.prove(Session.fold(SESSION, await self._store.read(SESSION)), effect)
 
 
-class ProvingHouse(House):
-    """One session whose claims are run on a workspace."""
+class ProofHarness(SessionHarness):
+    """One session whose proofs run on a workspace."""
 
     def __init__(
         self, script: dict[str, Any], store: InMemoryStore | None, workspace: Path, meeting: str = "review"
     ) -> None:
         super().__init__(script, store, meeting=meeting)
-        self.performer = ProvingPerformer(self.store, workspace)
+        self.performer = ProofPerformer(self.store, workspace)

@@ -19,10 +19,20 @@ from roundtable.report.provenance import describe_hunk_request
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.core.test_redaction import token
 from tests.repository import git, sandbox, write
-from tests.stories.at_desk import Held
-from tests.stories.test_apply import apply, decided, executing
-from tests.stories.test_build import answered, opened, person
-from tests.stories.writing import BROKEN_SLUG, JOINED_SLUG, SLUG, SLUG_TEST, STUB, TABS_TEST, TASK, writer, wrote
+from tests.stories.desk_meeting import DeskMeeting
+from tests.stories.slug_project import (
+    BROKEN_SLUG,
+    JOINED_SLUG,
+    SLUG,
+    SLUG_TEST,
+    STUB,
+    TABS_TEST,
+    TASK,
+    files_reply,
+    slug_writer,
+)
+from tests.stories.test_apply import apply_decision, deciding_writer, hold_council
+from tests.stories.test_build import answer_gates, hold_with_person, wait_for_gate
 
 YES = {"approve": "all"}
 HELPER = "def small(text):\n    return text.strip().lower()\n"
@@ -33,27 +43,27 @@ USING = 'from helper import small\n\n\ndef slugify(text):\n    return "-".join(s
 async def test_a_gate_that_took_its_default_does_not_reject_the_draft(
     bench: Roundtable, code: Path, source: AnswerSource
 ) -> None:
-    held = Held(bench, claude=writer(SLUG))
-    await held.open("build", TASK, headless=False)
-    running = asyncio.create_task(held.hold("build"))
-    await opened(held, bench, "approve")
-    await bench.gates.answer(held.session, "approve", "none", source=source)
+    meeting = DeskMeeting(bench, claude=slug_writer(SLUG))
+    await meeting.open("build", TASK, headless=False)
+    running = asyncio.create_task(meeting.hold("build"))
+    await wait_for_gate(meeting, bench, "approve")
+    await bench.gates.answer(meeting.session, "approve", "none", source=source)
     decision = await running
     assert (decision.outcome, decision.next_step) == (Outcome.DEADLOCK, "later")
     assert "nobody said yes" in decision_sentence(decision)
-    session = await bench.sessions.get(held.session)
+    session = await bench.sessions.get(meeting.session)
     told = render_meeting_text(build_meeting_status(session, (), None), session)
     assert "Next step: decide later." in told
     assert "The person chose" not in told, "nobody did"
     later = await bench.meetings.run(
-        await bench.meetings.open_apply(held.session, Agenda("", headless=True, answers=YES))
+        await bench.meetings.open_apply(meeting.session, Agenda("", headless=True, answers=YES))
     )
     assert later.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == SLUG
 
 
 async def test_a_person_can_reject_the_whole_change(bench: Roundtable, code: Path) -> None:
-    decision = await answered(Held(bench, claude=writer(SLUG)), bench, approve=("none", ""))
+    decision = await hold_with_person(DeskMeeting(bench, claude=slug_writer(SLUG)), bench, approve=("none", ""))
     assert decision.outcome is Outcome.REJECTED
     assert "The person said no" in decision_sentence(decision)
 
@@ -70,9 +80,9 @@ async def test_a_person_can_reject_the_whole_change(bench: Roundtable, code: Pat
 async def test_an_invalid_answer_to_the_approval_gate_opens_it_again_with_the_reason(
     bench: Roundtable, code: Path, mistake: str, why: str
 ) -> None:
-    held = Held(bench, claude=writer(SLUG))
-    decision = await answered(held, bench, approve=("some", mistake), approve_2=("all", ""))
-    assert why in (await bench.sessions.get(held.session)).gates["approve-2"].question
+    meeting = DeskMeeting(bench, claude=slug_writer(SLUG))
+    decision = await hold_with_person(meeting, bench, approve=("some", mistake), approve_2=("all", ""))
+    assert why in (await bench.sessions.get(meeting.session)).gates["approve-2"].question
     assert decision.next_step == "applied"
     assert (code / "slug.py").read_text() == SLUG
 
@@ -86,9 +96,9 @@ async def test_a_hunk_rewritten_at_the_gate_may_not_contain_a_secret_even_if_esc
     rewritten = json.dumps({"edited": {"slug.py#1": f"    return '{key}'"}})
     spelt = rewritten.replace(key, f"\\u{ord(key[0]):04x}{key[1:]}")
     async with await Roundtable.open(code, bench_places) as desk:
-        held = Held(desk, claude=writer(SLUG))
-        await answered(held, desk, approve=("some", spelt), approve_2=("all", ""))
-        asked = (await desk.sessions.get(held.session)).gates["approve-2"].question
+        meeting = DeskMeeting(desk, claude=slug_writer(SLUG))
+        await hold_with_person(meeting, desk, approve=("some", spelt), approve_2=("all", ""))
+        asked = (await desk.sessions.get(meeting.session)).gates["approve-2"].question
     assert "slug.py would contain what looks like a secret" in asked
     assert (code / "slug.py").read_text() == SLUG
 
@@ -99,15 +109,15 @@ async def test_without_checks_the_tests_of_a_change_are_rehearsed_with_the_perso
     await sandbox()
     folder = tmp_path / "new"
     folder.mkdir()
-    reply = {"text": wrote({"slug.py": SLUG, "test_slug.py": SLUG_TEST})}
+    reply = {"text": files_reply({"slug.py": SLUG, "test_slug.py": SLUG_TEST})}
     wrong, right = (json.dumps({"edited": {"slug.py#1": text}}) for text in (BROKEN_SLUG, JOINED_SLUG))
     async with await Roundtable.open(folder, bench_places) as desk:
-        held = Held(desk, claude=[reply])
-        await held.open("build", TASK, headless=False, settings={"repairs": 0})
+        meeting = DeskMeeting(desk, claude=[reply])
+        await meeting.open("build", TASK, headless=False, settings={"repairs": 0})
         decision, _ = await asyncio.gather(
-            held.hold("build"), person(held, desk, approve=("some", wrong), approve_2=("some", right))
+            meeting.hold("build"), answer_gates(meeting, desk, approve=("some", wrong), approve_2=("some", right))
         )
-        session = await desk.sessions.get(held.session)
+        session = await desk.sessions.get(meeting.session)
     assert "The tests that come with it fail." in session.gates["approve-2"].question
     assert (folder / "slug.py").read_text() == JOINED_SLUG
     assert "The person wrote slug.py#1 anew." in decision_sentence(decision)
@@ -119,8 +129,8 @@ async def test_a_build_without_any_checks_says_so_in_the_decision(tmp_path: Path
     folder = tmp_path / "new"
     folder.mkdir()
     async with await Roundtable.open(folder, bench_places) as desk:
-        words = [{"text": wrote({"NOTES.md": "Slugs.\n"})}]
-        decision = await Held(desk, claude=words).hold("build", "Say in NOTES.md what this is.", answers=YES)
+        words = [{"text": files_reply({"NOTES.md": "Slugs.\n"})}]
+        decision = await DeskMeeting(desk, claude=words).hold("build", "Say in NOTES.md what this is.", answers=YES)
     assert "There are no checks here to run." in decision_sentence(decision)
 
 
@@ -128,18 +138,18 @@ async def test_a_build_without_any_checks_says_so_in_the_decision(tmp_path: Path
 async def test_an_invalid_advance_answer_is_rejected_before_any_seat_is_asked(bench: Roundtable, answer: str) -> None:
     gate, _, option = answer.partition("=")
     with pytest.raises(UsageError, match=f"{option} cannot be answered ahead to {gate}"):
-        await Held(bench, claude=writer(SLUG)).open("build", TASK, answers={gate: option})
+        await DeskMeeting(bench, claude=slug_writer(SLUG)).open("build", TASK, answers={gate: option})
 
 
 async def test_uncommitted_work_is_reported_at_the_start_and_the_draft_applies_once_it_is_committed(
     bench: Roundtable, code: Path
 ) -> None:
     write(code, {"slug.py": STUB + "\n# mine\n"})
-    held = Held(bench, claude=writer(SLUG))
-    await held.open("build", TASK, answers=YES, files=("slug.py",))
-    notices = (await bench.sessions.get(held.session)).charter.notices
+    meeting = DeskMeeting(bench, claude=slug_writer(SLUG))
+    await meeting.open("build", TASK, answers=YES, files=("slug.py",))
+    notices = (await bench.sessions.get(meeting.session)).charter.notices
     assert any("before you commit or stash it: slug.py." in notice for notice in notices)
-    decision = await held.hold("build")
+    decision = await meeting.hold("build")
     assert decision.outcome is Outcome.DEADLOCK
     said, _, way_on = decision_sentence(decision).partition(" Then: roundtable apply ")
     assert said.endswith("It was drafted on them, so commit them.")
@@ -155,12 +165,12 @@ async def test_uncommitted_work_is_reported_at_the_start_and_the_draft_applies_o
 async def test_edits_made_while_the_gate_was_open_must_be_stashed_before_the_draft_applies(
     bench: Roundtable, code: Path
 ) -> None:
-    held = Held(bench, claude=writer(SLUG))
-    await held.open("build", TASK, headless=False)
-    running = asyncio.create_task(held.hold("build"))
-    await opened(held, bench, "approve")
+    meeting = DeskMeeting(bench, claude=slug_writer(SLUG))
+    await meeting.open("build", TASK, headless=False)
+    running = asyncio.create_task(meeting.hold("build"))
+    await wait_for_gate(meeting, bench, "approve")
     write(code, {"slug.py": STUB + "\n# mine\n"})
-    await bench.gates.answer(held.session, "approve", "all", by="anna")
+    await bench.gates.answer(meeting.session, "approve", "all", by="anna")
     said, _, way_on = decision_sentence(await running).partition(" Then: roundtable apply ")
     assert said.endswith("It was drafted without them, so stash them.")
     git(code, "stash")
@@ -173,17 +183,17 @@ async def test_edits_made_while_the_gate_was_open_must_be_stashed_before_the_dra
 
 
 async def test_a_build_is_remembered_only_if_its_change_was_written(bench: Roundtable, code: Path) -> None:
-    await Held(bench, claude=writer(SLUG)).hold("build", TASK, settings={"dry_run": True})
-    await Held(bench, claude=writer(SLUG)).hold("build", TASK)
-    await Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG)).hold("build", TASK)
+    await DeskMeeting(bench, claude=slug_writer(SLUG)).hold("build", TASK, settings={"dry_run": True})
+    await DeskMeeting(bench, claude=slug_writer(SLUG)).hold("build", TASK)
+    await DeskMeeting(bench, claude=slug_writer(BROKEN_SLUG, BROKEN_SLUG)).hold("build", TASK)
     assert await bench.memory.entries(limit=None) == []
-    await Held(bench, claude=writer(SLUG)).hold("build", TASK, answers=YES)
+    await DeskMeeting(bench, claude=slug_writer(SLUG)).hold("build", TASK, answers=YES)
     assert [entry.kind for entry in await bench.memory.entries(limit=None)] == [EntryKind.DECISION]
 
 
 async def test_a_decision_that_was_applied_cannot_be_applied_twice(bench: Roundtable, code: Path) -> None:
-    council = await decided(bench, claude=executing())
-    later, decision = await apply(bench, council)
+    council = await hold_council(bench, claude=deciding_writer())
+    later, decision = await apply_decision(bench, council)
     assert notice_sentences(decision) == (), "one seat is what it takes"
     assert git(code, "log", "-1", "--format=%s") == "Join the words with dashes\n"
     for address in ("", council.session, later.session):
@@ -194,17 +204,17 @@ async def test_a_decision_that_was_applied_cannot_be_applied_twice(bench: Roundt
 async def test_a_decision_applied_in_an_older_record_by_id_cannot_be_applied_twice(
     bench: Roundtable, code: Path
 ) -> None:
-    council = await decided(bench, claude=executing())
+    council = await hold_council(bench, claude=deciding_writer())
     by_id = {"of": council.session, "position": "Join the words with dashes", "by": "claude"}
-    await Held(bench, claude=executing()).hold("apply", TASK, settings=by_id, answers=YES)
+    await DeskMeeting(bench, claude=deciding_writer()).hold("apply", TASK, settings=by_id, answers=YES)
     for address in ("", council.session):
         with pytest.raises(UsageError, match="carried out already, as change"):
             await bench.meetings.find_session_to_apply(address)
 
 
 async def test_an_undone_change_can_be_applied_again_by_naming_its_session(bench: Roundtable, code: Path) -> None:
-    council = await decided(bench, claude=executing())
-    later, _ = await apply(bench, council)
+    council = await hold_council(bench, claude=deciding_writer())
+    later, _ = await apply_decision(bench, council)
     await bench.changes.undo()
     with pytest.raises(UsageError, match="was carried out and undone") as told:
         await bench.meetings.find_session_to_apply("")
@@ -223,12 +233,14 @@ async def test_an_undone_change_can_be_applied_again_by_naming_its_session(bench
 
 async def test_applying_again_after_an_undo_keeps_the_persons_choices_and_edits(bench: Roundtable, code: Path) -> None:
     """What the person left out stays out, and what they wrote themselves stays as they wrote it."""
-    held = Held(bench, claude=[{"text": wrote({"slug.py": SLUG, "notes.txt": "one\n", "more.txt": "two\n"})}])
+    meeting = DeskMeeting(
+        bench, claude=[{"text": files_reply({"slug.py": SLUG, "notes.txt": "one\n", "more.txt": "two\n"})}]
+    )
     choice = json.dumps({"rejected": ["more.txt#1"], "edited": {"notes.txt#1": "mine\n"}})
-    await answered(held, bench, approve=("some", choice))
+    await hold_with_person(meeting, bench, approve=("some", choice))
     await bench.changes.undo()
     again = await bench.meetings.run(
-        await bench.meetings.open_apply(held.session, Agenda("", headless=True, answers=YES))
+        await bench.meetings.open_apply(meeting.session, Agenda("", headless=True, answers=YES))
     )
     assert again.next_step == "applied"
     assert (code / "notes.txt").read_text() == "mine\n"
@@ -241,9 +253,9 @@ async def test_a_question_about_a_hunk_does_not_show_its_secrets_to_the_seats(be
     git(code, "add", "-A")
     git(code, "commit", "-qm", "Old")
     about = {"round": "*-about", "text": "Nobody uses it."}
-    held = Held(bench, claude=[about, {"text": wrote({"slug.py": SLUG}) + "\nDELETE old.py\n"}])
-    await answered(held, bench, approve=("ask", "old.py#1: why?"), approve_2=("none", ""))
-    prompt = held.prompt("build/3-about", "claude")
+    meeting = DeskMeeting(bench, claude=[about, {"text": files_reply({"slug.py": SLUG}) + "\nDELETE old.py\n"}])
+    await hold_with_person(meeting, bench, approve=("ask", "old.py#1: why?"), approve_2=("none", ""))
+    prompt = meeting.prompt("build/3-about", "claude")
     assert "-TOKEN" in prompt
     assert secret not in prompt
 
@@ -255,13 +267,13 @@ async def test_advance_approval_covers_the_repair_of_a_change_that_relies_on_unc
     write(code, {"slug.py": SLUG})
     git(code, "commit", "-qam", "It works")
     write(code, {"helper.py": HELPER})
-    mended = {"round": "*-repair", "text": wrote({"slug.py": JOINED_SLUG})}
-    held = Held(bench, claude=[mended, {"text": wrote({"slug.py": USING, "test_tabs.py": TABS_TEST})}])
-    decision = await held.hold("build", "Split slugify().", answers=YES)
-    session = await bench.sessions.get(held.session)
+    mended = {"round": "*-repair", "text": files_reply({"slug.py": JOINED_SLUG})}
+    meeting = DeskMeeting(bench, claude=[mended, {"text": files_reply({"slug.py": USING, "test_tabs.py": TABS_TEST})}])
+    decision = await meeting.hold("build", "Split slugify().", answers=YES)
+    session = await bench.sessions.get(meeting.session)
     broken, sound = (result for result in session.results.values() if isinstance(result, ChangeRehearsed))
     assert (broken.broken_checks, broken.leans) == (("tests", "its own tests"), ("helper.py",))
-    assert "passes together with what is not: helper.py" in held.prompt("build/3-repair", "claude")
+    assert "passes together with what is not: helper.py" in meeting.prompt("build/3-repair", "claude")
     assert (sound.broken_checks, sound.leans) == ((), ())
     assert {id: answer.option for id, answer in session.answers.items()} == {"approve": "all", "approve-2": "all"}
     assert decision.next_step == "applied"
@@ -272,8 +284,8 @@ async def test_advance_approval_covers_the_repair_of_a_change_that_relies_on_unc
 
 async def test_advance_approval_never_confirms_an_irreversible_deletion(bench: Roundtable, code: Path) -> None:
     write(code, {"notes.txt": "not in git\n"})
-    reply = {"text": wrote({"slug.py": SLUG}) + "\nDELETE notes.txt\n"}
-    decision = await Held(bench, claude=[reply]).hold("build", TASK, answers={**YES, "destroy": "confirm"})
+    reply = {"text": files_reply({"slug.py": SLUG}) + "\nDELETE notes.txt\n"}
+    decision = await DeskMeeting(bench, claude=[reply]).hold("build", TASK, answers={**YES, "destroy": "confirm"})
     assert decision.outcome is Outcome.DEADLOCK
     assert "was not confirmed with the phrase itself" in decision_sentence(decision)
     assert (code / "notes.txt").exists()
@@ -281,12 +293,12 @@ async def test_advance_approval_never_confirms_an_irreversible_deletion(bench: R
 
 
 async def test_the_phrase_for_a_destructive_script_does_not_mention_overwriting(bench: Roundtable, code: Path) -> None:
-    reply = wrote({"slug.py": SLUG, "Makefile": "clean:\n\trm -rf /\n"})
-    held = Held(bench, claude=[{"text": reply}])
-    await held.hold("build", TASK, settings={"dry_run": True})
+    reply = files_reply({"slug.py": SLUG, "Makefile": "clean:\n\trm -rf /\n"})
+    meeting = DeskMeeting(bench, claude=[{"text": reply}])
+    await meeting.hold("build", TASK, settings={"dry_run": True})
     plan = next(
         result
-        for result in (await bench.sessions.get(held.session)).results.values()
+        for result in (await bench.sessions.get(meeting.session)).results.values()
         if isinstance(result, ChangePlanned)
     )
     assert plan.destroys == ("Makefile deletes whole folders where it is run: rm -rf /.",)
@@ -312,11 +324,11 @@ async def test_the_confirmation_phrase_covers_only_the_accepted_hunks(
     git(code, "add", "-A")
     git(code, "commit", "-qm", "Old")
     gone = "".join(f"DELETE {number}.txt\n" for number in range(7))
-    held = Held(bench, claude=[{"text": wrote({"run.sh": "echo run\n"}) + f"\n{gone}"}])
-    decision = await answered(
-        held, bench, "Tidy up.", approve=("some", json.dumps(choice)), destroy=("confirm", phrase)
+    meeting = DeskMeeting(bench, claude=[{"text": files_reply({"run.sh": "echo run\n"}) + f"\n{gone}"}])
+    decision = await hold_with_person(
+        meeting, bench, "Tidy up.", approve=("some", json.dumps(choice)), destroy=("confirm", phrase)
     )
-    assert f"confirm with the words: {phrase}" in (await bench.sessions.get(held.session)).gates["destroy"].question
+    assert f"confirm with the words: {phrase}" in (await bench.sessions.get(meeting.session)).gates["destroy"].question
     assert decision.next_step == "applied", decision_sentence(decision)
 
 
@@ -325,8 +337,8 @@ async def test_the_decision_names_an_uncommitted_file_that_the_tests_need(bench:
     write(code, {"test_slug.py": f"from samples import SAMPLE\n{test}".replace('" Hello World "', "SAMPLE")})
     git(code, "commit", "-qam", "A sample")
     write(code, {"samples.py": 'SAMPLE = " Hello World "\n'})
-    held = Held(bench, claude=writer(SLUG))
-    decision = await held.hold("build", TASK, answers=YES)
+    meeting = DeskMeeting(bench, claude=slug_writer(SLUG))
+    decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.next_step == "applied"
     assert "A check fails on what is committed, and passes together with what is not: samples.py." in decision_sentence(
         decision
@@ -339,12 +351,12 @@ async def test_a_hunk_in_a_file_that_nobody_asked_for_is_flagged(bench: Roundtab
     changed = {"slug.py": SLUG, "README.md": "Slugs, and nothing else.\n", "test_slug.py": "# More.\n"}
     changed["test_slug.py"] += (code / "test_slug.py").read_text()
     changed["test_more.py"] = "from slug import slugify\n"
-    held = Held(bench, claude=[{"text": wrote(changed)}])
-    await held.hold("build", TASK)
-    session = await bench.sessions.get(held.session)
+    meeting = DeskMeeting(bench, claude=[{"text": files_reply(changed)}])
+    await meeting.hold("build", TASK)
+    session = await bench.sessions.get(meeting.session)
     plan = next(result for result in session.results.values() if isinstance(result, ChangePlanned))
     assert plan.unasked == ("README.md#1",), "a test goes with what it tests"
-    later = await bench.meetings.open_apply(held.session, Agenda("", headless=True))
+    later = await bench.meetings.open_apply(meeting.session, Agenda("", headless=True))
     await bench.meetings.run(later)
     carried = await bench.sessions.get(later)
     plan = next(result for result in carried.results.values() if isinstance(result, ChangePlanned))
@@ -357,19 +369,19 @@ async def test_a_hunk_in_a_file_that_nobody_asked_for_is_flagged(bench: Roundtab
 async def test_seats_that_write_see_earlier_decisions_and_a_decree_is_asked_about_before_the_change(
     bench: Roundtable, code: Path, kind: str
 ) -> None:
-    council = await decided(bench, claude=executing())
+    council = await hold_council(bench, claude=deciding_writer())
     known = next(entry.id for entry in await bench.memory.entries() if entry.kind is EntryKind.DECISION)
     decree = await bench.memory.reject(TASK if kind == "build" else "Join the words with dashes", "Nobody reads it.")
     if kind == "build":
-        held = Held(bench, claude=writer(SLUG))
-        decision = await held.hold("build", TASK, answers=YES)
-        first = held.prompt("build/1-propose", "claude")
+        meeting = DeskMeeting(bench, claude=slug_writer(SLUG))
+        decision = await meeting.hold("build", TASK, answers=YES)
+        first = meeting.prompt("build/1-propose", "claude")
     else:
-        held, decision = await apply(bench, council)
-        first = held.prompt("apply/1-plan", "claude")
+        meeting, decision = await apply_decision(bench, council)
+        first = meeting.prompt("apply/1-plan", "claude")
     assert known in first
     assert decree.id in first
-    session = await bench.sessions.get(held.session)
+    session = await bench.sessions.get(meeting.session)
     assert [gate for gate in session.gates if gate != "plan"] == ["decree"], (
         "nobody is asked to approve what was forbidden"
     )

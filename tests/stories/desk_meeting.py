@@ -1,4 +1,4 @@
-"""A whole meeting at the real desk, with scripted voices that remember what they were asked."""
+"""Holds a meeting through the desk with scripted voices that record their requests."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from roundtable.app.desk import Agenda, Roundtable
 from roundtable.core.effects import ChecksRun, FilesRead
 from roundtable.core.values import Decision, Limits, Seat
-from tests.stories.house import ScriptedVoices
+from tests.stories.session_harness import ScriptedVoices
 
 Turns = list[dict[str, str]]
 
 
-class Held:
-    """One meeting of the seats that are given with their turns."""
+class DeskMeeting:
+    """A meeting at a desk whose seats reply with the given turns."""
 
     def __init__(self, desk: Roundtable, **seats: Turns) -> None:
         self._desk = desk
@@ -24,7 +24,7 @@ class Held:
         self._table: Roundtable | None = None
 
     async def open(self, meeting: str, question: str = "Why does login fail?", **agenda: Any) -> None:
-        """Convene it; nothing is asked yet."""
+        """Open the session without asking any seat."""
         desk = self._desk
         script = desk.setup.places.data / "script.json"
         script.write_text(json.dumps(self._script))
@@ -35,13 +35,13 @@ class Held:
         self.session = await desk.meetings.open(told)
 
     async def hold(self, meeting: str, question: str = "Why does login fail?", **agenda: Any) -> Decision:
-        """Convene it, or take it up where it stands."""
+        """Run the session until it ends; open it first if needed."""
         if not self.session:
             await self.open(meeting, question, **agenda)
         return await (await self.table()).meetings.run(self.session)
 
     async def table(self) -> Roundtable:
-        """The same desk with the scripted voices; what it says is heard at its own feed."""
+        """Return a desk on the record of the given one, with the scripted voices and its own feed."""
         if self._table is None:
             desk, setup = self._desk, self._desk.setup
             self._table = await Roundtable.open(
@@ -50,24 +50,24 @@ class Held:
         return self._table
 
     def prompt(self, round: str, seat: str) -> str:
-        """Everything that a seat was shown in a round."""
+        """Return all messages of the prompt that a seat got in a round."""
         call = next(call for call in self.voices.calls if call.call.startswith(f"{round}/{seat}#"))
         return "\n".join(message.text for message in call.messages)
 
     async def served(self) -> list[FilesRead | ChecksRun]:
-        """What came of the seats' requests."""
+        """Return the results of the seats' requests for files and checks."""
         served = (await self._desk.sessions.get(self.session)).shared_results
         return [result for _, _, result in served if isinstance(result, FilesRead | ChecksRun)]
 
 
-def knight(score: int, **wants: Any) -> dict[str, str]:
-    """A knight's turn, with what it asks for."""
+def knight_turn(score: int, **wants: Any) -> dict[str, str]:
+    """Return a knight's turn with its score and requests."""
     block: dict[str, Any] = {"consensus_score": score, "agrees_with": [], "pending_issues": [], **wants}
     return {"text": f"Hm.\n```json\n{json.dumps(block)}\n```"}
 
 
-def doctor(confidence: int, *files: str) -> dict[str, str]:
-    """A doctor's turn in whatever round, with the files it asks for."""
+def doctor_turn(confidence: int, *files: str) -> dict[str, str]:
+    """Return a doctor's turn with its diagnosis and requested files."""
     block: dict[str, Any] = {
         "suspects": ["the token"],
         "confidence_score": confidence,

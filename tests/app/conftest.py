@@ -1,4 +1,4 @@
-"""A desk in a home of its own."""
+"""A desk in a temporary home."""
 
 from __future__ import annotations
 

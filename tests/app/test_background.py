@@ -1,4 +1,4 @@
-"""Meetings that are run by a process of their own."""
+"""Meetings that run in a background process."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SPLIT: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 async def _leave_no_process(desk: Roundtable) -> AsyncGenerator[None]:
-    """Whatever a test comes to, no meeting outlives it."""
+    """End every meeting that a test left running."""
     yield
     for row in await desk.sessions.list():
         if holder := await desk.sessions.holder(row.id):
@@ -46,23 +46,23 @@ async def _leave_no_process(desk: Roundtable) -> AsyncGenerator[None]:
                 os.kill(pid_of(holder), signal.SIGTERM)
 
 
-async def until(desk: Roundtable, session: str, what: str) -> Session:
-    """Wait until the record says so."""
+async def wait_for_session(desk: Roundtable, session: str, what: str) -> Session:
+    """Wait until a property of the session is true."""
     async with asyncio.timeout(PATIENCE):
         while not getattr(state := await desk.sessions.get(session), what):
             await desk.sessions.wait_for_facts(session, state.seq, 1.0)
     return state
 
 
-async def let_go(desk: Roundtable, session: str) -> None:
-    """Wait until no process runs it."""
+async def wait_until_idle(desk: Roundtable, session: str) -> None:
+    """Wait until no process runs the session."""
     async with asyncio.timeout(PATIENCE):
         while await desk.sessions.holder(session):
             await desk.sessions.wait_for_facts(session, 1 << 60, 0.05)
 
 
 def pid_of(holder: str | None) -> int:
-    """The process in `host:pid:start:boot`."""
+    """Return the process id in `host:pid:start:boot`."""
     assert holder is not None
     return int(holder.split(":")[1])
 
@@ -75,7 +75,7 @@ async def test_a_background_meeting_runs_in_its_own_workspace_wherever_it_is_sta
     (tmp_path / "elsewhere" / ".git").mkdir(parents=True)
     async with await Roundtable.open(tmp_path / "elsewhere", desk.setup.places) as other:
         await other.meetings.run_in_background(session)
-    state = await until(desk, session, "ended")
+    state = await wait_for_session(desk, session, "ended")
     assert state.decision is not None
     assert state.decision.outcome is Outcome.REACHED, "the script that its seats speak by lies in its own workspace"
 
@@ -89,7 +89,7 @@ async def test_a_background_meeting_runs_in_a_process_session_of_its_own(desk: R
     assert os.getsid(runner) == runner
     await desk.meetings.run_in_background(session)
     assert pid_of(await desk.sessions.holder(session)) == runner
-    state = await until(desk, session, "ended")
+    state = await wait_for_session(desk, session, "ended")
     assert state.decision is not None
     assert state.decision.outcome is Outcome.REACHED
     assert desk.meetings.background_failure(session) == ""
@@ -102,10 +102,10 @@ async def test_a_gate_of_a_background_meeting_can_be_answered_from_another_proce
     write_script(workspace, SPLIT)
     session = await desk.meetings.open(Agenda("Which?", seats()[:2], options=("REST", "GraphQL")))
     await desk.meetings.run_in_background(session)
-    state = await until(desk, session, "open_gates")
+    state = await wait_for_session(desk, session, "open_gates")
     assert state.open_gates
     await desk.gates.answer(session, state.open_gates[0].id, "A")
-    state = await until(desk, session, "ended")
+    state = await wait_for_session(desk, session, "ended")
     assert state.decision is not None
     assert state.decision.position == "REST"
 
@@ -116,15 +116,15 @@ async def test_an_unanswered_gate_ends_the_background_process_and_can_be_answere
     write_script(workspace, SPLIT)
     session = await desk.meetings.open(Agenda("Which?", seats()[:2], options=("REST", "GraphQL")))
     await desk.meetings.run_in_background(session, gate_wait=0.2)
-    await until(desk, session, "open_gates")
-    await let_go(desk, session)
+    await wait_for_session(desk, session, "open_gates")
+    await wait_until_idle(desk, session)
     state = await desk.sessions.get(session)
     assert state.open_gates
     assert not state.ended
     assert desk.meetings.background_failure(session) == ""
     await desk.gates.answer(session, state.open_gates[0].id, "A")
     await desk.meetings.run_in_background(session, gate_wait=0.2)
-    state = await until(desk, session, "ended")
+    state = await wait_for_session(desk, session, "ended")
     assert state.decision is not None
     assert state.decision.position == "REST"
 
@@ -133,22 +133,22 @@ async def test_the_wait_limit_of_gates_does_not_limit_the_seats(desk: Roundtable
     write_script(workspace, SLOW)
     session = await desk.meetings.open(agenda())
     await desk.meetings.run_in_background(session, gate_wait=0.05)
-    assert (await until(desk, session, "ended")).runs == 1
+    assert (await wait_for_session(desk, session, "ended")).runs == 1
 
 
 async def test_a_stopped_background_run_is_recorded_and_can_be_resumed(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, {"turns": [{"hang": True}]})
     session = await desk.meetings.open(agenda())
     await desk.meetings.run_in_background(session)
-    await until(desk, session, "rounds")
+    await wait_for_session(desk, session, "rounds")
     os.kill(pid_of(await desk.sessions.holder(session)), signal.SIGTERM)
-    state = await until(desk, session, "stopped")
+    state = await wait_for_session(desk, session, "stopped")
     assert state.stopped is not None
     assert state.stopped.reason == "interrupted"
     write_script(workspace, AGREE)
-    await let_go(desk, session)
+    await wait_until_idle(desk, session)
     await desk.meetings.run_in_background(session)
-    assert (await until(desk, session, "ended")).runs == 2
+    assert (await wait_for_session(desk, session, "ended")).runs == 2
 
 
 async def test_a_background_run_that_cannot_start_gives_the_reason(
@@ -162,7 +162,7 @@ async def test_a_background_run_that_cannot_start_gives_the_reason(
     assert "langage" in read_background_failure(places, session)
     places.user_config.unlink()
     await desk.meetings.run_in_background(session)
-    await until(desk, session, "ended")
+    await wait_for_session(desk, session, "ended")
     assert read_background_failure(places, session) == ""
 
 
@@ -174,4 +174,4 @@ async def test_a_python_module_in_the_workspace_is_not_executed(
     session = await desk.meetings.open(agenda())
     monkeypatch.chdir(workspace)
     await desk.meetings.run_in_background(session)
-    assert (await until(desk, session, "ended")).decision is not None
+    assert (await wait_for_session(desk, session, "ended")).decision is not None

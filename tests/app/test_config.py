@@ -1,4 +1,4 @@
-"""Settings: which file wins, what a typing mistake says, and what an untrusted workspace may not say."""
+"""Settings: which file takes precedence, errors in a config, and the limits of an untrusted workspace."""
 
 from __future__ import annotations
 

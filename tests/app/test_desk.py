@@ -1,4 +1,4 @@
-"""The desk as a library: convene, run, watch, steer, branch, hold a child meeting, look things up."""
+"""The desk as a library: open, run, watch, steer and branch a session, hold a child meeting, find sessions."""
 
 from __future__ import annotations
 

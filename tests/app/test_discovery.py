@@ -1,4 +1,4 @@
-"""Who is found on a machine: configured seats, agents on the PATH, keys, local servers, embedded models."""
+"""Which seats a machine offers: configured seats, agents on the PATH, keys, local servers, embedded models."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def found_with(places: Places, workspace: Path, text: str = "") -> list[Di
 
 @contextlib.asynccontextmanager
 async def server(body: bytes, *, silent: bool = False) -> AsyncGenerator[tuple[str, list[str]]]:
-    """A local server that answers everything with one body, or never; and the request lines it saw."""
+    """Serve one body for every request, or never answer; yield the address and the request lines."""
     seen: list[str] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

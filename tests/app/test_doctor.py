@@ -1,4 +1,4 @@
-"""The doctor says what is wrong, however much is."""
+"""What `roundtable doctor` reports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCRIPT = '[[turns]]\ntext = "ready"'
 
 @pytest.fixture(autouse=True)
 def programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """No keys, and no programs but those in this folder."""
+    """Remove all keys, and all programs except those in this folder."""
     for name in list(os.environ):
         if name.endswith("_API_KEY"):
             monkeypatch.delenv(name)
@@ -45,7 +45,7 @@ def configure(places: Places, text: str) -> None:
 
 
 def unheard(_seat: str, _check: VoiceCheck) -> None:
-    """Nobody looks on."""
+    """Ignore the progress of a check."""
 
 
 def two_seats(places: Places, workspace: Path) -> None:

@@ -1,4 +1,4 @@
-"""Programs of a person's own that are told when a debate starts, agrees, and is carried out."""
+"""Hooks: a person's own programs that run when a debate starts, agrees, and is carried out."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ with open(sys.argv[1], "a") as heard:
 
 
 class Listener:
-    """A small real program, and what it has heard."""
+    """A small real program that records its input."""
 
     def __init__(self, folder: Path, text: str = LISTENER) -> None:
         self.program = folder / "listener.py"
@@ -47,7 +47,7 @@ class Listener:
         return "[hooks]\n" + "".join(f"{name} = {argv}\n" for name in hooks)
 
     async def heard(self, times: int) -> list[dict[str, Any]]:
-        """What it was told, once it was told so often, in the order of the moments."""
+        """Wait for that many calls and return their input in the order of the hooks."""
         async with asyncio.timeout(PATIENCE):
             while True:
                 *lines, _half = self._heard.read_text().split("\n") if self._heard.exists() else [""]
@@ -57,7 +57,7 @@ class Listener:
 
 
 def agreed(places: Places) -> Agenda:
-    """A debate of two seats which agree."""
+    """Return a debate of two seats that agree."""
     block = '```json\n{"position": "Use REST", "confidence": 8}\n```'
     turns = [{"round": "debate/1*", "text": f"Because.\n{block}"}, {"round": "*", "text": "AGREE: a"}]
     places.data.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Stored keys: found after the environment, sealed on disk, and never lost to a mistake."""
+"""Stored keys: overridden by the environment, encrypted on disk, and never lost by a mistake."""
 
 from __future__ import annotations
 

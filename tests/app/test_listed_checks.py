@@ -1,4 +1,4 @@
-"""Checks that seats ask for: by name only, in a sandbox that can read the workspace and do nothing else."""
+"""Checks that seats request: by name only, in a sandbox that can read the workspace and change nothing."""
 
 from __future__ import annotations
 

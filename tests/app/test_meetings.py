@@ -1,4 +1,4 @@
-"""Meetings by name: shipped ones, presets, data files and prompts of a person's own, and those a workspace brings."""
+"""Meetings by name: shipped ones, presets, a person's own files and prompts, and those of a workspace."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def agenda(meeting: str = "", **more: Any) -> Agenda:
 
 
 async def drafted(desk: Roundtable, meeting: str, **more: Any) -> tuple[Any, dict[str, str]]:
-    """The charter, and its prompts by name."""
+    """Return the charter and its prompts by name."""
     charter, texts = await desk.meetings.draft(agenda(meeting, **more))
     by_digest = {(await desk.parts.record.keep(text)): text.decode() for text in texts}
     return charter, {name: by_digest[digest] for name, digest in charter.templates.items()}

@@ -1,4 +1,4 @@
-"""A project is a folder with a draft laid over it: which of its files are shown, and what one draft is to the next."""
+"""A project is a folder with a draft on top: which files are shown, and how drafts build on each other."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_changes_of_a_later_draft_are_computed_against_the_earlier_draft() -
 
 
 def test_a_new_project_ignores_a_repository_above_its_folder(tmp_path: Path) -> None:
-    """Some have a repository in their home that ignores everything but a few files."""
+    """Some people have a repository in their home that ignores all but a few files."""
     git(tmp_path, "init", "-q")
     (tmp_path / ".gitignore").write_text("*\n")
     root = create_empty_workspace(tmp_path / "data" / "nothing")

@@ -1,4 +1,4 @@
-"""A project shown to who is to work on it: all of it where there is room, else what bears most on it, and a map."""
+"""The part of a project that a seat sees: all of it if it fits, otherwise the most relevant files and a map."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ context = { large = 200_000, small = 8_000, tiny = 2_000 }
 
 
 def module(name: str, functions: int = 60) -> str:
-    """About fifty bytes a function."""
+    """Return a module with about fifty bytes per function."""
     return "".join(f"def {name}_{at:02}(value):\n    return value + {at:02}\n\n\n" for at in range(functions))
 
 
@@ -53,7 +53,7 @@ def workspace(tmp_path: Path, places: Places) -> Path:
 
 
 async def listed(desk: Roundtable, voice: str, question: str = "Go on.", decided: str = "") -> ProjectListed:
-    """What a seat with this voice is shown of the files in the workspace."""
+    """Return the workspace files that a seat with this voice sees."""
     session = new_session_id()
     charter = Charter(question, (Seat("ada", (voice,)),), "sdlc", 1, settings={"existing": True})
     end = StageEnd("D1", "architecture", 1, "agreed", decided)

@@ -1,4 +1,4 @@
-"""The words that meetings are held in: all of them are shipped, and one that is not there says so."""
+"""The prompts of meetings: all of them are shipped, and a missing one is reported."""
 
 from __future__ import annotations
 

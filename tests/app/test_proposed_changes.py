@@ -1,4 +1,4 @@
-"""What a seat wants written, and where tests of it go."""
+"""The change that a seat proposes, and where its tests go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The quote before spending, held against the sessions that follow it."""
+"""The cost estimate of a meeting, compared with the sessions that follow it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAID = "lab:claude-haiku-4-5"
 
 
 def paid(*chain: str, **more: Any) -> Agenda:
-    """Three seats, each with this chain of voices."""
+    """Return an agenda with three seats that share this chain of voices."""
     more.setdefault("limits", Limits(retries=0))
     return Agenda("REST or GraphQL?", tuple(Seat(name, chain) for name in NAMES), headless=True, **more)
 
@@ -39,7 +39,7 @@ async def server() -> AsyncIterator[FaultServer]:
 
 @pytest.fixture
 async def lab(server: FaultServer, places: Places, workspace: Path) -> AsyncIterator[Roundtable]:
-    """A desk with an endpoint that costs money, and one whose prices nobody knows."""
+    """A desk with a paid endpoint and an endpoint without known prices."""
     places.user_config.parent.mkdir(parents=True)
     places.user_config.write_text(
         f'[endpoints.lab]\nbase_url = "{server.root}"\ndialect = "anthropic"\nprices = "anthropic"\n'
@@ -50,7 +50,7 @@ async def lab(server: FaultServer, places: Places, workspace: Path) -> AsyncIter
 
 
 async def held(desk: Roundtable, agenda: Agenda) -> tuple[MeetingQuote, str]:
-    """What was quoted, and the session that was then held."""
+    """Quote an agenda and run it; return the quote and the session."""
     before = await desk.meetings.quote(agenda)
     session = await desk.meetings.open(agenda)
     await desk.meetings.run(session)

@@ -1,4 +1,4 @@
-"""The quote of a meeting in stages, held against sessions in which everything goes wrong."""
+"""The cost estimate of a meeting in stages, compared with sessions in which everything goes wrong."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FILES = {
 
 
 def padded(text: str, tokens: int = SHORT) -> str:
-    """The same as long as an answer may be."""
+    """Pad a text to the maximum length of an answer."""
     return "Word after word. " * ((tokens * 4 - len(text)) // 17) + f"\n\n{text}"
 
 
@@ -60,14 +60,14 @@ def wrote(files: dict[str, str]) -> str:
 
 
 def seats(folder: Path, turns: list[dict[str, Any]]) -> tuple[Seat, ...]:
-    """Three seats that all say the same, and judge by it."""
+    """Return three seats with the same answers and rulings."""
     script = folder / "script.json"
     script.write_bytes(msgspec.json.encode({"turns": turns}))
     return tuple(Seat(name, (f"script:{script}",)) for name in NAMES)
 
 
 async def held(desk: Roundtable, agenda: Agenda) -> tuple[MeetingQuote, Session]:
-    """What was quoted, and the session that was then held."""
+    """Quote an agenda and run it; return the quote and the session."""
     before = await desk.meetings.quote(agenda)
     session = await desk.meetings.open(agenda)
     await desk.meetings.run(session)
@@ -82,7 +82,7 @@ def agenda(stages: tuple[Stage, ...], table: tuple[Seat, ...], **settings: Any) 
 
 
 def within(quoted: MeetingQuote, session: Session) -> None:
-    """The session came to no more than was quoted, seat by seat and in all."""
+    """Check that no seat and no total exceeded the quote."""
     bill = summarize_costs(session)
     assert bill.total.calls <= quoted.calls.most
     assert bill.total.tokens <= quoted.tokens.most
@@ -130,7 +130,7 @@ async def test_seven_stages_in_which_everything_fails_stay_within_their_quote(tm
 
 
 def module(number: int) -> str:
-    """Seven kilobytes of code that imports its neighbour."""
+    """Return seven kilobytes of code that imports the next module."""
     lines = (f"def step_{number}_{at}(value):\n    return value * {at} + {number}\n\n\n" for at in range(120))
     return f"from shop.part_{(number + 1) % 120} import *\n\n\n{''.join(lines)}"
 

@@ -1,4 +1,4 @@
-"""Which programs say whether a workspace is sound: what the person listed, else what its files tell."""
+"""The checks of a workspace: those that the person listed, otherwise those detected from its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stages as data: those we ship, the ways through them, a person's own list, and what is said over both."""
+"""The stages as data: the shipped ones, shorter lists, a person's own list, and options that override both."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SEVEN = {
 
 
 async def opened(desk: Roundtable, **agenda: object) -> Charter:
-    """The charter of a meeting in stages; nothing is on the record."""
+    """Return the charter of a meeting in stages without recording it."""
     return (
         await desk.meetings.draft(msgspec.convert({"question": "A to-do list", "meeting": "sdlc", **agenda}, Agenda))
     )[0]
@@ -115,7 +115,7 @@ task = "Say what an attacker would try."
 
 
 def own(name: str) -> str:
-    """A list of one stage with this name."""
+    """Return a list of one stage with this name."""
     return f'[[stages]]\nname = "{name}"\n{OWN[OWN.index("title = ") :]}'
 
 

@@ -1,4 +1,4 @@
-"""What words ask for: which files, and whether tests are to be others."""
+"""What the words of a task ask for: which files, and whether tests may change."""
 
 from __future__ import annotations
 

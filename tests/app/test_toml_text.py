@@ -1,4 +1,4 @@
-"""A setting that is written into a config file is read back, and nothing else in the file changes."""
+"""A setting written to a config file is read back, and nothing else in the file changes."""
 
 from __future__ import annotations
 

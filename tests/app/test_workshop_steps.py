@@ -1,4 +1,4 @@
-"""The bench writes only what the record holds a person's yes for, whatever it is told to do."""
+"""The workshop writes only what a person approved on the record."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SESSION = "01900000-0000-7000-8000-000000000001"
 
 
 class Bench:
-    """A session whose record is written by hand, and the real performer."""
+    """A session with a hand-written record, and the real performer."""
 
     def __init__(self, desk: Roundtable, lease: Lease) -> None:
         self.desk = desk
@@ -194,7 +194,7 @@ async def test_a_seat_cannot_change_files_outside_its_scope(bench: Bench) -> Non
 
 
 async def _written(bench: Bench, text: str) -> TryCandidates:
-    """A round in which claude wrote this, to be tried."""
+    """Return the events of a round in which claude wrote this candidate."""
     name = "build/1-propose"
     opened = RoundOpened(name, ("claude",), ("claude",), Turns(), Expect("changes"), Prompt("propose"), "sha256:0")
     await bench.record(opened, MoveMade(name, "claude", "call", text, "script:x"))

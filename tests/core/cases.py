@@ -1,4 +1,4 @@
-"""Short ways to write down a move and a reading, for tables of examples."""
+"""Helpers that build moves and read replies, for tables of examples."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def heard(codec: str, reply: str, choices: Sequence[str] = (), *, structured: bo
 
 
 def verdict(codec: str, reply: str, choices: Sequence[str] = ()) -> Verdict:
-    """Only the verdict of a free reply."""
+    """Return only the verdict of a reply."""
     return heard(codec, reply, choices).verdict
 
 
 def move(seat: str, said: Verdict, round: str = ROUND, status: MoveStatus = MoveStatus.MADE) -> Move:
-    """A move whose words do not matter."""
+    """Return a move with arbitrary words."""
     return Move(round, seat, "words", said, status=status)
 
 
 def stances(**by_seat: Stance) -> list[Move]:
-    """One move per seat with nothing but a stance."""
+    """Return one move per seat that has only a stance."""
     return [move(seat, Verdict(stance)) for seat, stance in by_seat.items()]

@@ -1,4 +1,4 @@
-"""What real models write when they are asked for files, read into operations or sent back with a reason."""
+"""Replies of real models to a request for files: read into operations, or rejected with a reason."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ CODE = "def add(a, b):\n    return a + b\n"
 FENCED = f"```python\n{CODE}```"
 
 
-def wanted(text: str) -> tuple[Operation, ...]:
-    """The operations of a reply."""
+def operations_of(text: str) -> tuple[Operation, ...]:
+    """Return the operations of a reply."""
     return parse_file_changes(text).operations
 
 
-def why_not(text: str) -> str:
-    """What is wrong with a reply."""
+def rejection_reason(text: str) -> str:
+    """Return the reason why a reply is rejected."""
     with pytest.raises(UnreadableReply) as caught:
         parse_file_changes(text)
     return caught.value.message
@@ -96,11 +96,11 @@ def why_not(text: str) -> str:
     ],
 )
 def test_a_whole_file_is_read_from_every_way_of_naming_its_path(reply: str) -> None:
-    assert wanted(reply) == (ReplaceFile("src/a.py", CODE),)
+    assert operations_of(reply) == (ReplaceFile("src/a.py", CODE),)
 
 
 def test_a_comment_names_the_file_only_if_nothing_else_does() -> None:
-    (named,) = wanted(f"### src/a.py\n```python\n# lib/b.py\n{CODE}```")
+    (named,) = operations_of(f"### src/a.py\n```python\n# lib/b.py\n{CODE}```")
     assert named == ReplaceFile("src/a.py", f"# lib/b.py\n{CODE}")
 
 
@@ -110,19 +110,21 @@ SCRIPT = "#!/bin/sh\necho 1\n"
 @pytest.mark.feature("S3.43")
 @pytest.mark.parametrize("path", ["run", "script", "CODEOWNERS", "sub", "bin/tool", "__init__.py", "_config.yml"])
 def test_the_value_of_a_path_key_is_always_the_path(path: str) -> None:
-    assert wanted(f"```sh path={path}\n{SCRIPT}```") == (ReplaceFile(path, SCRIPT),)
+    assert operations_of(f"```sh path={path}\n{SCRIPT}```") == (ReplaceFile(path, SCRIPT),)
 
 
 @pytest.mark.parametrize("path", ["", "../run", "https://example.com/a.py", "calc.py:stream", "x" * 1100])
 def test_an_invalid_value_of_a_path_key_is_kept_and_refused_later(path: str) -> None:
-    assert [operation.path for operation in wanted(f'```sh path="{path}"\n{SCRIPT}```')] == [path]
+    assert [operation.path for operation in operations_of(f'```sh path="{path}"\n{SCRIPT}```')] == [path]
     assert check_write_path(path) is not None
 
 
 def test_underscores_in_file_and_symbol_names_are_kept() -> None:
-    assert wanted(f"### __init__.py\n{FENCED}") == (ReplaceFile("__init__.py", CODE),)
-    assert wanted(f"```python a.py::Session.__init__\n{CODE}```") == (PutSymbol("a.py", "Session.__init__", CODE),)
-    assert wanted("DELETE _config.yml\nRENAME __main__.py -> _main.py") == (
+    assert operations_of(f"### __init__.py\n{FENCED}") == (ReplaceFile("__init__.py", CODE),)
+    assert operations_of(f"```python a.py::Session.__init__\n{CODE}```") == (
+        PutSymbol("a.py", "Session.__init__", CODE),
+    )
+    assert operations_of("DELETE _config.yml\nRENAME __main__.py -> _main.py") == (
         DeleteFile("_config.yml"),
         RenameFile("__main__.py", "_main.py"),
     )
@@ -130,13 +132,13 @@ def test_underscores_in_file_and_symbol_names_are_kept() -> None:
 
 @pytest.mark.parametrize("value", ['"my notes.txt"', "'my notes.txt'", '"./my notes.txt"'])
 def test_a_quoted_path_may_contain_spaces(value: str) -> None:
-    assert wanted(f"```text path={value} for=D-1\nhello\n```") == (
+    assert operations_of(f"```text path={value} for=D-1\nhello\n```") == (
         ReplaceFile("my notes.txt", "hello\n", asked_by="D-1"),
     )
 
 
 def test_files_with_spaces_are_deleted_and_renamed_in_quotes() -> None:
-    assert wanted('DELETE "my notes.txt"\nRENAME `old notes.txt` -> notes.txt') == (
+    assert operations_of('DELETE "my notes.txt"\nRENAME `old notes.txt` -> notes.txt') == (
         DeleteFile("my notes.txt"),
         RenameFile("old notes.txt", "notes.txt"),
     )
@@ -147,13 +149,13 @@ def test_files_with_spaces_are_deleted_and_renamed_in_quotes() -> None:
 )
 def test_a_shebang_or_comment_in_a_command_block_is_not_a_path(first: str) -> None:
     reply = f"### src/a.py\n{FENCED}\n\nRun it so:\n\n```sh\n{first}\nmake\n```"
-    assert wanted(reply) == (ReplaceFile("src/a.py", CODE),)
-    assert "does not say which file" in why_not(f"```python\n{first}\n{CODE}```")
+    assert operations_of(reply) == (ReplaceFile("src/a.py", CODE),)
+    assert "does not say which file" in rejection_reason(f"```python\n{first}\n{CODE}```")
 
 
 @pytest.mark.parametrize("path", ["src/main.zig", "Makefile", "docs/README", "a.py"])
 def test_a_first_line_comment_that_looks_like_a_path_names_the_file(path: str) -> None:
-    assert wanted(f"```\n# {path}\nx\n```") == (ReplaceFile(path, "x\n"),)
+    assert operations_of(f"```\n# {path}\nx\n```") == (ReplaceFile(path, "x\n"),)
 
 
 def test_search_and_replace_blocks_are_read_as_old_and_new_lines() -> None:
@@ -161,12 +163,12 @@ def test_search_and_replace_blocks_are_read_as_old_and_new_lines() -> None:
         "### src/a.py\n```python\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n\n"
         "<<<<<<< SEARCH\nthree\n=======\n>>>>>>> REPLACE\n```"
     )
-    assert wanted(reply) == (EditFile("src/a.py", (EditBlock("one\n", "two\n"), EditBlock("three\n", ""))),)
+    assert operations_of(reply) == (EditFile("src/a.py", (EditBlock("one\n", "two\n"), EditBlock("three\n", ""))),)
 
 
 def test_several_edit_blocks_may_follow_one_file_name() -> None:
     marked = "```\n<<<<<<< SEARCH\n{}\n=======\n{}\n>>>>>>> REPLACE\n```\n"
-    assert wanted(f"### src/a.py\n{marked.format('a', 'b')}{marked.format('c', 'd')}") == (
+    assert operations_of(f"### src/a.py\n{marked.format('a', 'b')}{marked.format('c', 'd')}") == (
         EditFile("src/a.py", (EditBlock("a\n", "b\n"),)),
         EditFile("src/a.py", (EditBlock("c\n", "d\n"),)),
     )
@@ -174,12 +176,12 @@ def test_several_edit_blocks_may_follow_one_file_name() -> None:
 
 def test_sentences_can_name_several_files_when_the_blocks_do_not() -> None:
     said = f"Here is `src/a.py`:\n{FENCED}\nAnd this is `src/b.py`:\n{FENCED}"
-    assert wanted(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("src/b.py", CODE))
+    assert operations_of(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("src/b.py", CODE))
 
 
 def test_a_line_that_labels_a_path_as_a_file_names_the_next_block() -> None:
     said = f"```python src/a.py\n{CODE}```\n\nTest file `src/test_a.py`:\n\n{FENCED}"
-    assert wanted(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("src/test_a.py", CODE))
+    assert operations_of(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("src/test_a.py", CODE))
 
 
 @pytest.mark.parametrize(
@@ -187,7 +189,7 @@ def test_a_line_that_labels_a_path_as_a_file_names_the_next_block() -> None:
     ["Tests: 5/5", "Test input/output:", "Test file: N/A", "The file I/O:", "Tests 3.12:", "Test `stack.push`:"],
 )
 def test_remarks_about_tests_and_files_are_not_file_names(above: str) -> None:
-    assert wanted(f"### src/a.py\n{FENCED}\n\n{above}\n```text\nok\n```\n") == (ReplaceFile("src/a.py", CODE),)
+    assert operations_of(f"### src/a.py\n{FENCED}\n\n{above}\n```text\nok\n```\n") == (ReplaceFile("src/a.py", CODE),)
 
 
 @pytest.mark.parametrize(
@@ -198,30 +200,32 @@ def test_remarks_about_tests_and_files_are_not_file_names(above: str) -> None:
     ],
 )
 def test_a_heading_with_a_slash_or_above_commands_is_not_a_file_name(block: str) -> None:
-    assert wanted(f"### src/a.py\n{FENCED}\n\n{block}\n") == (ReplaceFile("src/a.py", CODE),)
+    assert operations_of(f"### src/a.py\n{FENCED}\n\n{block}\n") == (ReplaceFile("src/a.py", CODE),)
 
 
 @pytest.mark.parametrize("above", ["### `Session.login`", "Added `try/except` around it:", "**response.data**"])
 def test_code_under_a_heading_that_is_not_a_path_is_rejected(above: str) -> None:
-    assert "which file it is for" in why_not(f"### src/a.py\n{FENCED}\n\n{above}\n{FENCED}")
+    assert "which file it is for" in rejection_reason(f"### src/a.py\n{FENCED}\n\n{above}\n{FENCED}")
 
 
 @pytest.mark.parametrize(
     "above", ["bin/tool", "### bin/tool", "**`Bin/Tool`**", "File: Bin/Tool", ".github/CODEOWNERS"]
 )
 def test_the_line_above_a_block_can_name_a_file_without_an_extension(above: str) -> None:
-    assert [operation.path.lower() for operation in wanted(f"{above}\n```\nx\n```")] in (
+    assert [operation.path.lower() for operation in operations_of(f"{above}\n```\nx\n```")] in (
         ["bin/tool"],
         [".github/codeowners"],
     )
 
 
 def test_a_hidden_file_is_recognized_with_any_extension_and_block_language() -> None:
-    assert wanted("### .env.example\n```python\nKEY=\n```") == (ReplaceFile(".env.example", "KEY=\n"),)
+    assert operations_of("### .env.example\n```python\nKEY=\n```") == (ReplaceFile(".env.example", "KEY=\n"),)
 
 
 def test_a_symbol_is_named_after_its_file_and_two_colons() -> None:
-    assert wanted(f"```python src/a.py::Session.login\n{CODE}```") == (PutSymbol("src/a.py", "Session.login", CODE),)
+    assert operations_of(f"```python src/a.py::Session.login\n{CODE}```") == (
+        PutSymbol("src/a.py", "Session.login", CODE),
+    )
 
 
 @pytest.mark.parametrize(
@@ -239,7 +243,7 @@ def test_a_symbol_is_named_after_its_file_and_two_colons() -> None:
     ],
 )
 def test_a_separate_line_deletes_or_renames_a_file(line: str, operation: Operation) -> None:
-    assert wanted(f"First this:\n\n{line}\n\nThen nothing.") == (operation,)
+    assert operations_of(f"First this:\n\n{line}\n\nThen nothing.") == (operation,)
 
 
 @pytest.mark.parametrize(
@@ -254,12 +258,12 @@ def test_a_separate_line_deletes_or_renames_a_file(line: str, operation: Operati
     ],
 )
 def test_a_remark_about_removing_something_deletes_no_file(line: str) -> None:
-    assert wanted(f"{line}\n\n### src/a.py\n{FENCED}") == (ReplaceFile("src/a.py", CODE),)
+    assert operations_of(f"{line}\n\n### src/a.py\n{FENCED}") == (ReplaceFile("src/a.py", CODE),)
 
 
 def test_every_operation_may_name_its_request() -> None:
     reply = f"### src/a.py for=C3\n{FENCED}\n```python src/b.py for=D-12\n{CODE}```"
-    assert [operation.asked_by for operation in wanted(reply)] == ["C3", "D-12"]
+    assert [operation.asked_by for operation in operations_of(reply)] == ["C3", "D-12"]
     changes = parse_file_changes(reply, "claude", "D-1", ("src/*",))
     assert (changes.producer, changes.asked_by, changes.scope) == ("claude", "D-1", ("src/*",))
 
@@ -272,17 +276,17 @@ def test_every_operation_may_name_its_request() -> None:
     ],
 )
 def test_code_fences_inside_a_file_are_kept(reply: str) -> None:
-    assert wanted(reply) == (ReplaceFile("README.md", "# Hi\n\n```bash\nmake\n```\n\n```\nplain\n```\n"),)
+    assert operations_of(reply) == (ReplaceFile("README.md", "# Hi\n\n```bash\nmake\n```\n\n```\nplain\n```\n"),)
 
 
 def test_indented_code_fences_belong_to_the_file() -> None:
     text = "a: 1\ntext: |\n  Run:\n  ```\n  make\n  ```\nb: 2\n"
-    assert wanted(f"```yaml path=notes.yml\n{text}```") == (ReplaceFile("notes.yml", text),)
+    assert operations_of(f"```yaml path=notes.yml\n{text}```") == (ReplaceFile("notes.yml", text),)
 
 
 def test_inner_code_fences_with_a_language_are_kept_between_fences_of_equal_length() -> None:
     reply = "### README.md\n```markdown\n# Hi\n\n```bash\nmake\n```\n\nBye.\n```"
-    assert wanted(reply) == (ReplaceFile("README.md", "# Hi\n\n```bash\nmake\n```\n\nBye.\n"),)
+    assert operations_of(reply) == (ReplaceFile("README.md", "# Hi\n\n```bash\nmake\n```\n\nBye.\n"),)
 
 
 @pytest.mark.parametrize(
@@ -324,7 +328,7 @@ def test_inner_code_fences_with_a_language_are_kept_between_fences_of_equal_leng
     ],
 )
 def test_an_ambiguous_reply_is_rejected_with_the_reason(reply: str, reason: str) -> None:
-    assert reason in why_not(reply)
+    assert reason in rejection_reason(reply)
     reading = heard("changes", reply)
     assert not reading.verdict.counts
     assert reason in reading.why
@@ -347,7 +351,7 @@ def test_an_ambiguous_reply_is_rejected_with_the_reason(reply: str, reason: str)
     ],
 )
 def test_omissions_in_everyday_words_are_recognized(path: str, remark: str) -> None:
-    assert "left out" in why_not(f"### {path}\n```x\none\n{remark}\n```")
+    assert "left out" in rejection_reason(f"### {path}\n```x\none\n{remark}\n```")
 
 
 @pytest.mark.parametrize(
@@ -361,12 +365,12 @@ def test_omissions_in_everyday_words_are_recognized(path: str, remark: str) -> N
     ],
 )
 def test_ordinary_comments_are_not_taken_for_omissions(remark: str) -> None:
-    assert wanted(f"### a.py\n```python\n{remark}\n```") == (ReplaceFile("a.py", f"{remark}\n"),)
+    assert operations_of(f"### a.py\n```python\n{remark}\n```") == (ReplaceFile("a.py", f"{remark}\n"),)
 
 
 def test_an_ellipsis_that_is_python_code_is_not_an_omission() -> None:
     stub = "class A:\n    def f(self) -> int: ...\n    def g(self) -> int:\n        ...\n# see the rest of us\n"
-    assert wanted(f"### a.pyi\n```python\n{stub}```") == (ReplaceFile("a.pyi", stub),)
+    assert operations_of(f"### a.pyi\n```python\n{stub}```") == (ReplaceFile("a.pyi", stub),)
 
 
 @pytest.mark.parametrize("ending", ["js", "tsx", "vue"])
@@ -379,47 +383,49 @@ def test_an_ellipsis_that_is_python_code_is_not_an_omission() -> None:
 )
 def test_a_spread_operator_is_not_an_omission(ending: str, line: str) -> None:
     text = f"one\n{line}\n"
-    assert wanted(f"### a.{ending}\n```x\n{text}```") == (ReplaceFile(f"a.{ending}", text),)
+    assert operations_of(f"### a.{ending}\n```x\n{text}```") == (ReplaceFile(f"a.{ending}", text),)
 
 
 @pytest.mark.parametrize("line", ["  ...rest of the code", "// ...rest", "... existing", "...existing code..."])
 def test_an_ellipsis_before_words_is_an_omission_in_javascript_too(line: str) -> None:
-    assert "left out" in why_not(f"### a.ts\n```x\none\n{line}\n```")
+    assert "left out" in rejection_reason(f"### a.ts\n```x\none\n{line}\n```")
 
 
 def test_an_unnamed_block_belongs_to_the_only_requested_file() -> None:
     reading = heard("changes", f"Here you are:\n{FENCED}\n", ["src/a.py"])
     assert reading.verdict.counts
-    assert wanted(reading.text) == (ReplaceFile("src/a.py", CODE),)
+    assert operations_of(reading.text) == (ReplaceFile("src/a.py", CODE),)
     assert not heard("changes", FENCED, ["src/a.py", "src/b.py"]).verdict.counts
     assert not heard("changes", f"{FENCED}\n{FENCED}", ["src/a.py"]).verdict.counts
-    assert wanted(heard("changes", f"{FENCED}\n```python\n```", ["src/a.py"]).text) == (ReplaceFile("src/a.py", CODE),)
+    assert operations_of(heard("changes", f"{FENCED}\n```python\n```", ["src/a.py"]).text) == (
+        ReplaceFile("src/a.py", CODE),
+    )
 
 
 def test_the_format_instruction_is_short_and_its_example_can_be_read() -> None:
     told = find_codec("changes").text_format(Expect("changes", ("src/a.py",)))
     assert len(told) < 800
     example = told.replace("the whole new file, every line of it\n", CODE).split("Close each")[0]
-    assert wanted(example) == (ReplaceFile("src/a.py", CODE),)
+    assert operations_of(example) == (ReplaceFile("src/a.py", CODE),)
     assert "<<<<" not in told
 
 
 def test_an_empty_block_named_only_by_a_sentence_is_reported_and_not_dropped() -> None:
     said = f"```python src/a.py\n{CODE}```\n\nAnd `pkg/__init__.py` stays empty:\n```python\n```"
-    assert "does not say which file" in why_not(said)
+    assert "does not say which file" in rejection_reason(said)
 
 
 def test_a_reply_that_copies_the_example_is_rejected() -> None:
     said = "```python src/a.py\nThe whole new file, every line of it\n```"
-    assert "repeats the example" in why_not(said)
+    assert "repeats the example" in rejection_reason(said)
 
 
 def test_a_file_below_a_copied_example_line_is_read_without_that_line() -> None:
     unfilled = "the whole new file, every line of it\n"
-    assert wanted(f"```python path=src/a.py\n{unfilled}{CODE}```") == (ReplaceFile("src/a.py", CODE),)
-    assert wanted(f"```python\npath=src/a.py\n{unfilled}\n{CODE}```") == (ReplaceFile("src/a.py", CODE),)
+    assert operations_of(f"```python path=src/a.py\n{unfilled}{CODE}```") == (ReplaceFile("src/a.py", CODE),)
+    assert operations_of(f"```python\npath=src/a.py\n{unfilled}\n{CODE}```") == (ReplaceFile("src/a.py", CODE),)
     quoted = f"{CODE}{unfilled}"
-    assert wanted(f"```python path=src/a.py\n{quoted}```") == (ReplaceFile("src/a.py", quoted),)
+    assert operations_of(f"```python path=src/a.py\n{quoted}```") == (ReplaceFile("src/a.py", quoted),)
 
 
 @pytest.mark.parametrize(
@@ -439,11 +445,11 @@ def test_a_reply_with_only_file_names_is_hollow(reply: str, hollow: bool) -> Non
 
 def test_a_code_fence_opened_twice_counts_once() -> None:
     said = f"```python src/a.py\n```python\n{CODE}```\n\n```python tests/test_a.py\n```python\nimport a\n```\n"
-    assert wanted(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("tests/test_a.py", "import a\n"))
+    assert operations_of(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("tests/test_a.py", "import a\n"))
     shown = f"### README.md\n```python\n```python\n{CODE}```\n```\n"
-    assert wanted(shown) == (ReplaceFile("README.md", f"```python\n{CODE}```\n"),)
+    assert operations_of(shown) == (ReplaceFile("README.md", f"```python\n{CODE}```\n"),)
     nested = f"````markdown notes.md\n```markdown\n{CODE}```\n````\n"
-    assert wanted(nested) == (ReplaceFile("notes.md", f"```markdown\n{CODE}```\n"),)
+    assert operations_of(nested) == (ReplaceFile("notes.md", f"```markdown\n{CODE}```\n"),)
 
 
 @pytest.mark.parametrize(
@@ -464,7 +470,7 @@ def test_a_code_fence_opened_twice_counts_once() -> None:
     ],
 )
 def test_a_file_name_inside_the_block_and_an_extra_fence_are_understood(reply: str) -> None:
-    assert wanted(reply) == (ReplaceFile("src/a.py", CODE),)
+    assert operations_of(reply) == (ReplaceFile("src/a.py", CODE),)
 
 
 @pytest.mark.parametrize("name", ["src/a.py", "path=src/a.py"])
@@ -480,7 +486,7 @@ def test_a_file_name_inside_the_block_and_an_extra_fence_are_understood(reply: s
     ],
 )
 def test_a_block_that_contains_only_a_file_name_is_rejected(name: str, more: str) -> None:
-    assert "The block of src/a.py holds only its name" in why_not(f"```python\n{name}\n```\n\n{more}")
+    assert "The block of src/a.py holds only its name" in rejection_reason(f"```python\n{name}\n```\n\n{more}")
 
 
 @pytest.mark.parametrize(
@@ -496,7 +502,7 @@ def test_a_block_that_contains_only_a_file_name_is_rejected(name: str, more: str
 )
 def test_a_file_named_by_a_heading_keeps_its_first_line(path: str, language: str, text: str) -> None:
     other = f"```python path=src/b.py\n{CODE}```"
-    assert wanted(f"### {path}\n```{language}\n{text}```\n\n{other}") == (
+    assert operations_of(f"### {path}\n```{language}\n{text}```\n\n{other}") == (
         ReplaceFile(path, text),
         ReplaceFile("src/b.py", CODE),
     )
@@ -504,18 +510,18 @@ def test_a_file_named_by_a_heading_keeps_its_first_line(path: str, language: str
 
 def test_a_second_path_comment_in_a_block_begins_another_file() -> None:
     two = f"```python\n# kit/money.py\n{CODE}\n\n# kit/money_test.py\nimport money\n\n# a remark\nx = 1\n```"
-    assert wanted(two) == (
+    assert operations_of(two) == (
         ReplaceFile("kit/money.py", CODE),
         ReplaceFile("kit/money_test.py", "import money\n\n# a remark\nx = 1\n"),
     )
     one = f"{CODE}\n# kit/money_test.py\nimport money\n"
-    assert wanted(f"```python path=kit/money.py\n{one}```") == (ReplaceFile("kit/money.py", one),)
+    assert operations_of(f"```python path=kit/money.py\n{one}```") == (ReplaceFile("kit/money.py", one),)
     inner = f"{CODE}\n    # kit/money_test.py\n# kit/other.py\n"
-    assert wanted(f"```python\n# kit/money.py\n{inner}```") == (ReplaceFile("kit/money.py", inner),)
+    assert operations_of(f"```python\n# kit/money.py\n{inner}```") == (ReplaceFile("kit/money.py", inner),)
 
 
 def test_an_empty_file_named_by_a_comment_takes_nothing_from_the_next_block() -> None:
-    assert wanted(f"```python\n# tests/__init__.py\n```\n\n```python\n# src/a.py\n{CODE}```") == (
+    assert operations_of(f"```python\n# tests/__init__.py\n```\n\n```python\n# src/a.py\n{CODE}```") == (
         ReplaceFile("tests/__init__.py", ""),
         ReplaceFile("src/a.py", CODE),
     )
@@ -530,29 +536,29 @@ def test_an_empty_file_named_by_a_comment_takes_nothing_from_the_next_block() ->
     ],
 )
 def test_lists_of_files_and_commands_after_a_fence_are_rejected(block: str) -> None:
-    why_not(f"```python path=src/b.py\n{CODE}```\n\n```{block}\n```")
+    rejection_reason(f"```python path=src/b.py\n{CODE}```\n\n```{block}\n```")
 
 
 @pytest.mark.parametrize("above", ["### Makefile", "File: `notes.txt`"])
 def test_a_reply_that_ends_with_an_open_file_is_incomplete(above: str) -> None:
-    assert "not closed" in why_not(f"```python src/a.py\n{CODE}```\n\n{above}\n```\n")
+    assert "not closed" in rejection_reason(f"```python src/a.py\n{CODE}```\n\n{above}\n```\n")
 
 
 def test_an_unclosed_block_ends_where_the_next_file_begins() -> None:
     said = f"```python src/a.py\n{CODE}```python tests/test_a.py\nimport a\n```\nThat is all."
-    assert wanted(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("tests/test_a.py", "import a\n"))
+    assert operations_of(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("tests/test_a.py", "import a\n"))
 
 
 def test_a_long_file_can_be_changed_by_its_changed_parts_alone() -> None:
     told = find_codec("changes-in-parts").text_format(Expect("changes-in-parts"))
     example = told.partition("Copy the old lines exactly:")[2].replace("path/to/file.py", "src/a.py")
-    assert wanted(example) == (EditFile("src/a.py", (EditBlock("old lines\n", "new lines\n"),)),)
+    assert operations_of(example) == (EditFile("src/a.py", (EditBlock("old lines\n", "new lines\n"),)),)
 
 
 def test_the_documentation_describes_the_form_and_every_kind_of_refusal() -> None:
     page = (Path(__file__).parents[2] / "docs" / "changes.md").read_text()
     shown = "\n".join(line[4:] for line in page.split("\n") if line.startswith("    "))
-    assert wanted(shown) == (ReplaceFile("src/greeting.py", 'def greet(name):\n    return f"Hello {name}"\n'),)
+    assert operations_of(shown) == (ReplaceFile("src/greeting.py", 'def greet(name):\n    return f"Hello {name}"\n'),)
     assert [kind for kind in RefusalKind if f"`{kind}`" not in page] == []
 
 
@@ -562,13 +568,13 @@ def test_a_diff_in_a_reply_is_read_as_its_operations(around: str) -> None:
         "diff --git a/src/a.py b/src/a.py\nindex 1..2 100644\n--- a/src/a.py\n+++ b/src/a.py\n"
         "@@ -4,3 +4,3 @@ def f():\n one\n-two\n+2\n three\n"
     )
-    (edit,) = wanted(around.format(diff))
-    assert wanted(around.format(diff[diff.index("---") :])) == (edit,)
+    (edit,) = operations_of(around.format(diff))
+    assert operations_of(around.format(diff[diff.index("---") :])) == (edit,)
     assert edit == EditFile("src/a.py", (EditBlock("one\ntwo\nthree\n", "one\n2\nthree\n", 4),))
 
 
 def test_hunks_under_a_named_file_need_no_diff_header() -> None:
-    (edit,) = wanted("### a.py\n```diff\n@@ -1,2 +1,2 @@\n-x\n+y\n z\n```")
+    (edit,) = operations_of("### a.py\n```diff\n@@ -1,2 +1,2 @@\n-x\n+y\n z\n```")
     assert edit == EditFile("a.py", (EditBlock("x\nz\n", "y\nz\n", 1),))
 
 
@@ -582,7 +588,7 @@ def test_a_git_diff_of_a_worktree_is_read_exactly(tmp_path: Path) -> None:
     git(folder, "rm", "-q", "gone.py")
     (folder / "run.sh").chmod(0o755)
     git(folder, "add", "-A")
-    operations = {operation.path: operation for operation in wanted(git(folder, "diff", "--cached", "-M"))}
+    operations = {operation.path: operation for operation in operations_of(git(folder, "diff", "--cached", "-M"))}
     assert operations["new/ünï.py"] == CreateFile("new/ünï.py", "héllo\n")
     assert operations["empty.py"] == CreateFile("empty.py", "")
     assert operations["kept.py"] == EditFile("kept.py", (EditBlock("a\nb\nc\n", "a\nB\nc\n", 1),))
@@ -624,7 +630,7 @@ def test_a_diff_in_a_reply_keeps_the_line_endings_of_the_files() -> None:
         "diff --git a/b.bat b/b.bat\nnew file mode 100644\n--- /dev/null\n+++ b/b.bat\n@@ -0,0 +1 @@\n+echo\r\n"
     )
     reply = f"> I did it.\r\n\n```diff\n{diff}```"
-    edit, new = wanted(reply)
+    edit, new = operations_of(reply)
     assert edit == EditFile("a.bat", (EditBlock("echo 1\r\necho 2\r\n", "echo 1\r\necho 3\n", 1),))
     assert new == CreateFile("b.bat", "echo\r\n")
 
@@ -632,7 +638,7 @@ def test_a_diff_in_a_reply_keeps_the_line_endings_of_the_files() -> None:
 def test_a_reply_with_windows_line_endings_is_read_like_any_other() -> None:
     diff = "```diff\ndiff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n```\n"
     reply = f"### b.py\n{FENCED}\n\n{diff}"
-    assert wanted(reply.replace("\n", "\r\n")) == wanted(reply)
+    assert operations_of(reply.replace("\n", "\r\n")) == operations_of(reply)
 
 
 @pytest.mark.parametrize(
@@ -646,7 +652,7 @@ def test_a_reply_with_windows_line_endings_is_read_like_any_other() -> None:
     ],
 )
 def test_a_hostile_reply_is_refused_without_a_delay(reply: str) -> None:
-    assert why_not(reply)
+    assert rejection_reason(reply)
 
 
 @pytest.mark.parametrize(
@@ -659,7 +665,7 @@ def test_a_hostile_reply_is_refused_without_a_delay(reply: str) -> None:
     ],
 )
 def test_a_line_that_introduces_a_file_names_the_next_block(above: str) -> None:
-    assert wanted(f"{above}\n\n{FENCED}\n\n### src/b.py\n\n{FENCED}") == (
+    assert operations_of(f"{above}\n\n{FENCED}\n\n### src/b.py\n\n{FENCED}") == (
         ReplaceFile("src/a.py", CODE),
         ReplaceFile("src/b.py", CODE),
     )
@@ -667,7 +673,7 @@ def test_a_line_that_introduces_a_file_names_the_next_block(above: str) -> None:
 
 def test_a_sentence_can_name_the_file_of_the_edits_below_it() -> None:
     edit = "```python\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n```"
-    assert wanted(f"In `src/a.py`, this:\n\n{edit}\n\n```python path=b.py\n{CODE}```") == (
+    assert operations_of(f"In `src/a.py`, this:\n\n{edit}\n\n```python path=b.py\n{CODE}```") == (
         EditFile("src/a.py", (EditBlock("x = 1\n", "x = 2\n"),)),
         ReplaceFile("b.py", CODE),
     )
@@ -676,7 +682,7 @@ def test_a_sentence_can_name_the_file_of_the_edits_below_it() -> None:
 @pytest.mark.parametrize("indent", [" ", "   "])
 def test_a_closing_fence_may_be_slightly_indented(indent: str) -> None:
     reply = f"```python path=a.py\n{CODE}{indent}```\n\nNow the other:\n\n```python path=b.py\n{CODE}```"
-    assert wanted(reply) == (ReplaceFile("a.py", CODE), ReplaceFile("b.py", CODE))
+    assert operations_of(reply) == (ReplaceFile("a.py", CODE), ReplaceFile("b.py", CODE))
 
 
 @pytest.mark.parametrize(
@@ -688,5 +694,5 @@ def test_a_closing_fence_may_be_slightly_indented(indent: str) -> None:
     ],
 )
 def test_a_file_name_inside_another_file_begins_no_new_file(path: str, text: str) -> None:
-    assert wanted(f"```\n# {path}\n{text}```") == (ReplaceFile(path, text),)
-    assert wanted(f"```x path={path}\n# {path}\n{text}```") == (ReplaceFile(path, f"# {path}\n{text}"),)
+    assert operations_of(f"```\n# {path}\n{text}```") == (ReplaceFile(path, text),)
+    assert operations_of(f"```x path={path}\n# {path}\n{text}```") == (ReplaceFile(path, f"# {path}\n{text}"),)

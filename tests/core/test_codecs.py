@@ -1,4 +1,4 @@
-"""What holds for every codec: nothing raises, nothing unreadable agrees, and people always get words."""
+"""Properties of every codec: it never raises, an unreadable reply never agrees, and the text is always readable."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REPLIES = st.text(max_size=120) | st.lists(SCRAPS | st.text(max_size=6), max_siz
 
 
 def values(schema: Schema) -> st.SearchStrategy[Any]:
-    """Anything that a schema allows."""
+    """Return a strategy for every value that a schema allows."""
     match schema["type"]:
         case "object":
             parts = cast("dict[str, Schema]", schema["properties"])

@@ -1,4 +1,4 @@
-"""The bill of hand-written records: nothing unknown passes for free, and a plan is not money."""
+"""The costs of hand-written records: an unknown price is never free, and a subscription is not money."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from roundtable.report.html import render_session_page
 from roundtable.report.status import seat_states
 from roundtable.report.summary import summarize_session, summarize_usage
 from roundtable.report.transcript import render_cost_table, render_transcript
-from tests.core.test_views import AGAIN, BALLOT, BLIND, SLOW, made, opened, round_opened, session_of, whole
+from tests.core.test_session_views import AGAIN, BALLOT, BLIND, SLOW, made, opened, round_opened, session_of, whole
 
 ON_A_PLAN = Usage(9000, 500, 6000, 0.0, plan_tokens=9500, plan_usd=0.31)
 

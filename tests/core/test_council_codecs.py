@@ -1,4 +1,4 @@
-"""Positions, second thoughts and ratings, in the words models really use."""
+"""Positions, reconsidered positions and ratings, in replies as real models write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elimination as it is shown never contradicts elimination as it is counted."""
+"""The eliminations that are shown agree with the elimination that is counted."""
 
 from __future__ import annotations
 

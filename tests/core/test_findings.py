@@ -1,4 +1,4 @@
-"""Findings of a review: read from what models write, pooled over the seats, and weighed by what running them shows."""
+"""Findings of a review: read from replies, merged across seats, and weighed by running their proofs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def issue(text: str, location: str = "", severity: str = "high") -> Issue:
 
 
 def found(**seats: Sequence[Issue]) -> Round:
-    """A blind round in which each seat lists its findings."""
+    """Return a blind round in which each seat lists its findings."""
     moves = tuple(Move("review/1-blind", seat, "", Verdict(issues=tuple(said))) for seat, said in seats.items())
     return Round("review/1-blind", tuple(seats), moves)
 

@@ -1,4 +1,4 @@
-"""What a session leaves behind, and when a proposal repeats what was rejected."""
+"""The memory entries of a session, and when a proposal repeats a rejected one."""
 
 from __future__ import annotations
 

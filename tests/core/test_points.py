@@ -1,4 +1,4 @@
-"""Points that seats state: under ids that stay, agreed once everybody who counts supports them."""
+"""Points that seats state: their ids never change, and a point is agreed once every counted seat supports it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from roundtable.core.verdict import Issue, ParseStatus, Verdict
 
 
 def said(number: int, *issues: Issue, unread: tuple[str, ...] = (), **seats: tuple[str, ...]) -> Round:
-    """One round in which each seat states its points; the issues are the first seat's."""
+    """Return a round in which each seat states its points; the issues belong to the first seat."""
     moves = tuple(
         Move(
             f"knights/{number}",

@@ -1,4 +1,4 @@
-"""Words in pieces: whatever the pieces, what is shown is what the record will hold."""
+"""A redacted stream shows the same text as the record, however it is cut into pieces."""
 
 from __future__ import annotations
 

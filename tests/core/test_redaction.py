@@ -1,4 +1,4 @@
-"""Nothing that is a secret survives, and nothing that is not one is touched."""
+"""No secret survives redaction, and nothing else is changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown first, and what of a diff, where not everything has room."""
+"""Which files, and which parts of a diff, are shown first if not everything fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a judge makes of findings: by their ids or words, and never against what a program has shown."""
+"""A judge's ruling on findings: by id or words, and never against a proof."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def said(seat: str, *issues: Issue, round: str = "review/1-chunk") -> Move:
 
 
 def found(*proofs: Proof) -> tuple[WeighedFinding, ...]:
-    """F1 is lost data, F2 the open door, F3 the slow request."""
+    """Return three findings: F1 loses data, F2 is an open endpoint, F3 a slow request."""
     meeting = Round("review/1-chunk", ("claude", "gpt"), (said("claude", LOST, OPEN), said("gpt", SLOW, LOST)))
     return weigh_findings_by_proof(pool_findings(meeting), (ClaimsProven(proofs),) if proofs else ())
 

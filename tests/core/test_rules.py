@@ -1,4 +1,4 @@
-"""Decision rules: whom they hear, what they decide, and that order and silence change nothing."""
+"""Decision rules: which seats count, what they decide, and that order and silence change nothing."""
 
 from __future__ import annotations
 

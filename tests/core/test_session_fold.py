@@ -1,4 +1,4 @@
-"""What the fold of a session holds while several things are open at once."""
+"""The folded session while several gates or steps are open at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tags in the words models really use, and in words that only look like tags."""
+"""Tags in replies as real models write them, and words that only look like tags."""
 
 from __future__ import annotations
 

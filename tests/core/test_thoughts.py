@@ -1,4 +1,4 @@
-"""What a model thinks aloud is no part of its answer, whatever was asked for."""
+"""A model's thoughts are never part of its answer, in any format."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import CallToolResult, TextContent, TextResourceContents
 
 from roundtable.app.desk import Agenda, Places, Roundtable, Setup
-from tests.app.test_background import let_go, pid_of
+from tests.app.test_background import pid_of, wait_until_idle
 from tests.doors.command_line import PATIENCE, ROUNDTABLE, Cli
 from tests.doors.scripted_seats import council_seat, second_answer
 from tests.stories.test_second_opinion import FIRST, FOLLOW_UP, opinion_reply
@@ -133,7 +133,7 @@ async def kill_the_run(cli: Cli, session: str) -> None:
     """End the process that runs a session, and wait until it is gone."""
     async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
         os.kill(pid_of(await desk.sessions.holder(session)), signal.SIGKILL)
-        await let_go(desk, session)
+        await wait_until_idle(desk, session)
 
 
 # --- meetings outlive their clients --------------------------------------------------------------
@@ -195,7 +195,7 @@ async def test_an_answer_takes_up_a_meeting_whose_process_let_go_of_it_at_the_ga
     async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
         session = await desk.meetings.open(Agenda(CHOICE["question"], options=tuple(CHOICE["options"])))
         await desk.meetings.run_in_background(session, gate_wait=0.2)
-        await let_go(desk, session)
+        await wait_until_idle(desk, session)
     async with over_stdio(cli) as client:
         told = await called(client, "watch_meeting", session=session)
         assert (told["status"], told["trouble"]) == ("waiting", "")

@@ -1,4 +1,4 @@
-"""The same count by pref_voting, which other people wrote and published papers with."""
+"""The same counts by pref_voting, an independent library of voting methods."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ PROFILES = 4000
 
 
 def oracle(module: str) -> Any:
-    """The library is too large to be a dependency; without it there is nothing to compare with."""
+    """The library is too large to be a dependency; without it these tests are skipped."""
     return pytest.importorskip(f"pref_voting.{module}", exc_type=ImportError)
 
 
 def random_profile(dice: Random) -> tuple[list[list[int]], list[int]]:
-    """Few voters over few candidates, so that most profiles have a tie somewhere."""
+    """Return few voters and few candidates, so that most profiles have a tie."""
     candidates = list(range(dice.randint(2, 6)))
     return [dice.sample(candidates, len(candidates)) for _ in range(dice.randint(1, 9))], candidates
 

@@ -1,4 +1,4 @@
-"""The map of who stands with whom: a drawing and words, and nothing a model writes can get out of it."""
+"""The map of agreement: a drawing and words that model text cannot break."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def test_seats_and_names_on_the_map_never_overlap(seats: int) -> None:
 
 
 def _box(shape: ElementTree.Element) -> tuple[float, float, float, float]:
-    """What a circle or a text takes up, whose letters are 17 pixels high and at most some 10 wide."""
+    """Return the box of a circle or a text, whose letters are 17 pixels high and at most about 10 wide."""
     if shape.tag == "circle":
         x, y, reach = (float(shape.get(name, "")) for name in ("cx", "cy", "r"))
         return x - reach, y - reach, x + reach, y + reach

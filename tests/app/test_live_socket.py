@@ -1,4 +1,4 @@
-"""The socket on which others hear a running session is closed whenever the session ends."""
+"""The socket that other processes listen to is closed whenever the session ends."""
 
 from __future__ import annotations
 

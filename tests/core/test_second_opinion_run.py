@@ -1,4 +1,4 @@
-"""The artifacts of a second opinion: run ids, the versioned run JSON, its Markdown twin, and where they lie."""
+"""The files of a second opinion: run ids, the versioned run JSON, its Markdown version, and their folder."""
 
 from __future__ import annotations
 

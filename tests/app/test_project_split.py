@@ -1,4 +1,4 @@
-"""A project cut into what fits the windows of who is to read it: every file once, each part with its map."""
+"""A project split into parts that fit the context windows of its readers: each file once, each part with a map."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def workspace(tmp_path: Path, places: Places) -> Path:
 
 
 async def cut(desk: Roundtable, *voices: str, tokens: int = 20_000, answer: int = 1000) -> ProjectSplit | Fault:
-    """What is cut for seats with these voices, of the files in the workspace."""
+    """Split the files of the workspace for seats with these voices."""
     session = new_session_id()
     seats = tuple(Seat(f"seat-{at}", (voice,)) for at, voice in enumerate(voices))
     charter = Charter("Is it sound?", seats, "sdlc", 1, settings={"stages": "[]", "existing": True})
@@ -64,7 +64,7 @@ async def parts(desk: Roundtable, *voices: str, tokens: int = 20_000) -> Project
 
 
 async def texts(desk: Roundtable, done: ProjectSplit) -> dict[str, str]:
-    """Each file as it is put together from its parts."""
+    """Return each file, joined from its parts."""
     items = sorted(
         (file for chunk in done.chunks for file in chunk.files),
         key=lambda file: parse_code_place(file.name).first,

@@ -1,4 +1,4 @@
-"""Who leads, whom a directive means, and what a person is told of a change on its way."""
+"""The lead seat, merge directives, and the words about a change from trial to write."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ TABLE = (CLAUDE, GPT, GEMINI)
 
 @pytest.mark.feature("S3.18", "S3.75", "S3.76")
 def test_the_lead_seat_is_chosen_by_score_then_capability_then_priority() -> None:
-    def led(question: str, **scores: float) -> tuple[str, LeadReason]:
+    def lead_of(question: str, **scores: float) -> tuple[str, LeadReason]:
         found = choose_lead_seat(scores, TABLE, question)
         assert found is not None
         return found.seat, found.why
 
-    assert led("Which tests?", claude=9, gpt=7, gemini=8) == ("claude", LeadReason.HIGHEST_SCORE)
+    assert lead_of("Which tests?", claude=9, gpt=7, gemini=8) == ("claude", LeadReason.HIGHEST_SCORE)
     best = LeadReason.CAPABILITIES_FIT
-    assert led("Which architecture?", claude=9, gpt=9, gemini=9) == ("claude", best)
-    assert led("Which tests?", claude=9, gpt=9, gemini=9) == ("gpt", best)
-    assert led("What now?", claude=9, gpt=9, gemini=9) == ("gpt", LeadReason.FIRST_IN_PRIORITY)
+    assert lead_of("Which architecture?", claude=9, gpt=9, gemini=9) == ("claude", best)
+    assert lead_of("Which tests?", claude=9, gpt=9, gemini=9) == ("gpt", best)
+    assert lead_of("What now?", claude=9, gpt=9, gemini=9) == ("gpt", LeadReason.FIRST_IN_PRIORITY)
     assert choose_lead_seat({}, TABLE, "What now?") is None
 
 

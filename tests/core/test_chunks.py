@@ -1,4 +1,4 @@
-"""A program in chunks: every byte once, within the limit, the most important first, what belongs together together."""
+"""A program in chunks: every byte once, within the limit, important files first, related files together."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def sized(path: str, source: bytes, *bounds: int) -> SizedFile:
 
 
 def of(tokens: int, path: str) -> SizedFile:
-    """A file of so many tokens in lines of ten."""
+    """Return a file of that many tokens in lines of ten."""
     return sized(path, (b"x" * 39 + b"\n") * (tokens // 10))
 
 
 def joined(made: tuple[Chunk, ...], sources: dict[str, bytes]) -> dict[str, bytes]:
-    """What all chunks show of each file, in the order of its parts."""
+    """Return each file, joined from its parts in all chunks."""
     found: dict[str, bytes] = dict.fromkeys(sources, b"")
     pieces = [piece for chunk in made for piece in chunk.pieces]
     for piece in sorted(pieces, key=lambda file_piece: file_piece.start):

@@ -1,4 +1,4 @@
-"""Ranked ballots, checked against a brute-force oracle on profiles full of ties."""
+"""Ranked ballots, compared with a brute-force oracle on profiles full of ties."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from roundtable.core.decide import condorcet_winner, instant_runoff_winners, pairwise_preferences, rule_ranked_vote
 from roundtable.core.values import Outcome
 from roundtable.report.reasons import reasons_text
-from tests.core import voting_oracle as oracle
+from tests.core import ranked_vote_oracle as oracle
 
 
 def ballots(profile: Sequence[Sequence[str]]) -> dict[str, Sequence[str]]:

@@ -1,4 +1,4 @@
-"""Prose is heard as it is written, however the stream is cut."""
+"""Prose is streamed as it is written, however the stream is cut."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.core.replies import ProseStream
-from tests.core.test_relaxed import TEXTS, VALUES
+from tests.core.test_relaxed_json import TEXTS, VALUES
 
 
 def chunks(text: str, cuts: list[int]) -> list[str]:
-    """The text in pieces, cut at the given places wrapped round its length."""
+    """Cut the text at the given places, modulo its length."""
     places = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
     return [text[start:end] for start, end in pairwise(places)]
 

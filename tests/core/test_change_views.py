@@ -1,4 +1,4 @@
-"""Where every hunk comes from, told in every view: who wanted it, who wrote it, who said yes."""
+"""The origin of every hunk in every view: who requested it, who wrote it, who approved it."""
 
 from __future__ import annotations
 

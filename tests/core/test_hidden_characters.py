@@ -1,4 +1,4 @@
-"""What a person approves is what they see: letters that show as nothing are written out."""
+"""A person approves what they see: invisible characters are spelled out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file of tests is known by its name, as those know it who run it."""
+"""Test files are recognized by their names, like test runners do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views of hand-written records: what they say, and that nothing a model writes can pass for ours."""
+"""Views of hand-written records: what they show, and that model text cannot forge them."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def decided(**more: Any) -> DecisionMade:
 
 
 def whole(text: str = "Use REST.\n\nIt caches.") -> Session:
-    """A session in which everything happens that can."""
+    """Return a session in which everything possible happens."""
     absent = Fault.of(FaultKind.QUOTA, "No credit left.")
     return session_of(
         opened(),

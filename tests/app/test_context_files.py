@@ -1,4 +1,4 @@
-"""Reading one file of a workspace that may be hostile: nothing from outside, nothing that hangs."""
+"""Reading one file of a workspace that may be hostile: nothing from outside is shown, and nothing hangs."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_an_odd_file_name_is_refused_without_raising(workspace: Path, name: str)
 
 
 def test_a_folder_replaced_by_a_link_during_reading_never_shows_outside_files(workspace: Path, tmp_path: Path) -> None:
-    """One thread keeps swapping; whatever moment the other reads at, it sees the file inside or none."""
+    """One thread keeps swapping folder and link; a read at any moment sees the inner file or none."""
     (tmp_path / "out").mkdir()
     (tmp_path / "out/a.txt").write_text("outside")
     (workspace / "real").mkdir()

@@ -1,4 +1,4 @@
-"""A slug is a name for people and for a folder, in whatever script the question was asked."""
+"""A slug is a readable name for a session and its folder, in the script of the question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranked voting straight from the definitions: slow, plain, and sharing no idea with the code it checks."""
+"""Ranked voting straight from the definitions: slow, simple, and independent of the code it checks."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ Profile = Sequence[Sequence[str]]
 
 
 def rank(ballot: Sequence[str], name: str) -> int:
-    """A candidate's place on a ballot; all the unlisted share the place after the last."""
+    """Return a candidate's place on a ballot; unlisted candidates share the place after the last."""
     return list(ballot).index(name) if name in ballot else len(ballot)
 
 
 def beats(profile: Profile, one: str, other: str) -> bool:
-    """More ballots place the one before the other than the other way round."""
+    """Return whether more ballots rank the first candidate above the second than below."""
     margin = 0
     for ballot in profile:
         margin += (rank(ballot, one) < rank(ballot, other)) - (rank(ballot, other) < rank(ballot, one))
@@ -22,18 +22,18 @@ def beats(profile: Profile, one: str, other: str) -> bool:
 
 
 def condorcet(profile: Profile, candidates: Sequence[str]) -> str:
-    """Whoever beats everybody else."""
+    """Return the candidate that beats every other candidate, if there is one."""
     found = [one for one in candidates if all(one == other or beats(profile, one, other) for other in candidates)]
     return found[0] if len(found) == 1 and any(profile) else ""
 
 
 def runoff(profile: Profile, candidates: Sequence[str]) -> set[str]:
-    """All winners by elimination: every order of elimination is tried, and kept if each step was allowed."""
+    """Return all winners by elimination: every order of elimination in which each step is allowed."""
     return {order[-1] for order in permutations(candidates) if allowed(profile, order)}
 
 
 def allowed(profile: Profile, order: Sequence[str]) -> bool:
-    """Nobody goes out while somebody with fewer votes is still in."""
+    """Return whether no candidate is eliminated before one with fewer votes."""
     for step in range(len(order) - 1):
         left = order[step:]
         votes = dict.fromkeys(left, 0)

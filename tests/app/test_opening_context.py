@@ -1,4 +1,4 @@
-"""What a meeting is shown when it begins: chosen by rules, within one room for all, and what is missing is said."""
+"""What the seats see when a meeting opens: files chosen by rules within one limit, and a note on what is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workspace's `.roundtable/`: only after a yes, whole or not at all, the same to the byte, never through a link."""
+"""The workspace folder `.roundtable/`: written with consent only, atomically, reproducibly, never through a link."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def hold(desk: Roundtable, **agenda: Any) -> str:
 
 
 def killed_while_writing(folder: Path) -> int:
-    """Another process begins to write the chronicle and does not live to end it; how it ended is returned."""
+    """Let another process die while it writes the chronicle; return its exit code."""
     return subprocess.run([sys.executable, "-c", WRITES_TOO_MUCH, str(folder)], check=False).returncode
 
 

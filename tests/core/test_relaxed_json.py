@@ -1,4 +1,4 @@
-"""Almost-JSON is read; the text inside its strings is never touched."""
+"""Almost-valid JSON is read; the text inside its strings is never changed."""
 
 from __future__ import annotations
 

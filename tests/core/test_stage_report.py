@@ -1,4 +1,4 @@
-"""The report on a meeting in stages: everything that has to be known of it, and nothing that its words could forge."""
+"""The report on a meeting in stages: it is complete, and its texts cannot forge it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from roundtable.report.document import render_blocks_as_markdown
 from roundtable.report.html import render_blocks_as_html
 from roundtable.report.project_versions import StageFileChange
 from roundtable.report.stage_report import build_stage_report
-from tests.core.test_views import NASTY, SEATS, made, read_page, tokens
+from tests.core.test_session_views import NASTY, SEATS, made, read_page, tokens
 
 JUDGING = Turns(secret=True, judging=True)
 GO_ON = {"continue": "go on to the next stage", "retry": "hold this stage again", "stop": "stop here"}
@@ -65,7 +65,7 @@ CHANGES = {
 
 
 def held(name: str, *moves: Event, seats: tuple[str, ...] = SEATS, codec: str = "free") -> list[Event]:
-    """A round, all of whose seats were heard that are not missing in it."""
+    """Return the events of a round in which every seat that is not missing answered."""
     turns = JUDGING if "judge" in name else Turns()
     absent = tuple(move.seat for move in moves if isinstance(move, SeatMissed))
     heard = tuple(seat for seat in seats if seat not in absent)
@@ -91,7 +91,7 @@ def ended(
 
 
 def facts(text: str) -> list[Recorded]:
-    """Four stages in which everything happens that can; `text` is what everybody says."""
+    """Return the facts of four stages in which everything possible happens; every seat says `text`."""
     disputed = Verdict(Stance.AMEND, options=(f"Keep them {text}", "Remove them"))
     merged = Verdict(Stance.SUPPORT, directives=Directives("candidate-B", (f"login {text}",)))
     ruled = Verdict(Stance.SUPPORT, findings=Findings(critical=("F1",)))
@@ -147,7 +147,7 @@ def facts(text: str) -> list[Recorded]:
 
 
 def reported(text: str) -> tuple[str, str]:
-    """The report in both forms."""
+    """Return the report as Markdown and as a page."""
     records = facts(text)
     session = Session.fold("s-1", records)
     blocks = list(build_stage_report(session, records, CHANGES))

@@ -1,4 +1,4 @@
-"""Who is best by what running them showed: checks before tests before outputs, and nobody by their own word."""
+"""Candidates ranked by running them: checks before tests before outputs, and never by their author's claims."""
 
 from __future__ import annotations
 

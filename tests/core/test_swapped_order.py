@@ -1,4 +1,4 @@
-"""Verdicts in both orders: what flips with the order is void."""
+"""Verdicts in both orders: a verdict that flips with the order is discarded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a check failed, in one line of what it said."""
+"""The reason of a failed check, in one line of its output."""
 
 from __future__ import annotations
 

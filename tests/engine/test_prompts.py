@@ -1,4 +1,4 @@
-"""What a seat reads: anonymous peers, an order of its own, fenced text, ballots nobody hears of."""
+"""Prompts of a seat: anonymous peers, a shuffled order, fenced text, secret ballots."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ FENCED = {
 
 
 def injecting_turns(seat: str) -> dict[str, object]:
-    """A seat that gives orders wherever its words may be read out again."""
+    """Return the turns of a seat that writes injected instructions in every field shown to others."""
     wish = f"{ORDER} {seat}"
     block: dict[str, object] = {
         "position": wish,

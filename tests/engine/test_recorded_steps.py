@@ -1,4 +1,4 @@
-"""A step that is on record is not performed again, and must be the same step."""
+"""A recorded step is not performed again, and must match the step of the resumed meeting."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def stage_end(notice: str, stage: str = "requirements") -> EndStage:
 
 
 async def resume_over_record(recorded: EndStage, effect: Effect) -> str:
-    """Run a meeting that asks for an effect, over a record that holds another result of the same step."""
+    """Resume a meeting that asks for an effect on a record with another result for that step."""
     harness = SessionHarness({"seats": {}})
     await harness.open()
     lease, _ = await harness.store.acquire(SESSION, "an earlier process")

@@ -1,4 +1,4 @@
-"""Agent command lines at the table, beside other voices; when one fails, the next voice of its chain speaks."""
+"""Command-line agents sit in one meeting with other voices; a fallback voice answers if an agent fails."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.voices.agents import PROGRAM, RECORDINGS, starts
 
 
 def install(folder: Path, name: str, recording: str) -> Path:
-    """A program of that name that replays a recording."""
+    """Install a program with this name that replays a recording."""
     program = folder / name
     says = RECORDINGS / name / f"{recording}.jsonl"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} {PROGRAM} --says {says} --notes {folder}/notes -- "$@"\n')

@@ -1,4 +1,4 @@
-"""Applying: one seat carries out what was decided, a person says yes, and a crash leaves all of it or nothing."""
+"""Applying a decision: one seat carries it out, a person approves, and a crash leaves all of it or nothing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DECIDES = {"round": "council/*", "text": f"Dashes.\n```json\n{POSITION}\n```"}
 
 
 def deciding_writer(text: str = SLUG, **more: str) -> list[dict[str, str]]:
-    """A seat that decides with the others and can write."""
+    """Return the turns of a seat that takes part in the decision and can write it."""
     rounds = [{"round": f"apply/*-{purpose}", "text": words} for purpose, words in more.items()]
     plan = {"round": "apply/1-plan", "text": "1. Change slug.py."}
     return [DECIDES, *rounds, plan, {"round": "apply/2-write", "text": files_reply({"slug.py": text})}]
@@ -54,7 +54,7 @@ async def hold_council(desk: Roundtable, **seats: list[dict[str, str]]) -> DeskM
 async def apply_decision(
     desk: Roundtable, of: DeskMeeting, seats: Sequence[Seat] = (), **settings: Any
 ) -> tuple[DeskMeeting, Decision]:
-    """Open and hold the meeting that carries it out, by the same seats."""
+    """Open an apply meeting on a decision with its seats and run it."""
     answers = settings.pop("answers", YES)
     later = DeskMeeting(desk)
     later.voices = of.voices

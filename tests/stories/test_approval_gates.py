@@ -1,4 +1,4 @@
-"""The last steps of every change: what counts as a yes, and a rehearsal on just what the commit will hold."""
+"""The last steps of every change: approval, and a rehearsal of exactly what will be committed."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ async def test_an_undone_change_can_be_applied_again_by_naming_its_session(bench
 
 
 async def test_applying_again_after_an_undo_keeps_the_persons_choices_and_edits(bench: Roundtable, code: Path) -> None:
-    """What the person left out stays out, and what they wrote themselves stays as they wrote it."""
+    """Rejected hunks remain rejected, and hunks that the person edited keep the edits."""
     meeting = DeskMeeting(
         bench, claude=[{"text": files_reply({"slug.py": SLUG, "notes.txt": "one\n", "more.txt": "two\n"})}]
     )
@@ -263,7 +263,7 @@ async def test_a_question_about_a_hunk_does_not_show_its_secrets_to_the_seats(be
 async def test_advance_approval_covers_the_repair_of_a_change_that_relies_on_uncommitted_files(
     bench: Roundtable, code: Path
 ) -> None:
-    """In the working tree the checks pass, thanks to a helper that the commit would not have."""
+    """In the working tree the checks pass only because of an uncommitted helper."""
     write(code, {"slug.py": SLUG})
     git(code, "commit", "-qam", "It works")
     write(code, {"helper.py": HELPER})

@@ -1,4 +1,4 @@
-"""A build that asks for approvals: of enough seats that wrote nothing of it, before the person may say yes."""
+"""Builds that require approvals by seats that did not write the change, before the person is asked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FINE, NOT_SO = "I read it.\n\nAPPROVE", "I read it.\n\nREQUEST_CHANGES: tabs are
 
 
 def table(desk: Roundtable, gpt: str, gemini: str) -> DeskMeeting:
-    """One seat writes what runs; the others failed at it, and are asked what they think of it."""
+    """Return a meeting in which one candidate passes and the other seats are asked to approve it."""
     failing = (BROKEN_SLUG, BROKEN_SLUG)
     return DeskMeeting(
         desk,

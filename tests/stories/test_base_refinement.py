@@ -1,4 +1,4 @@
-"""What judges want and no splice can do is asked of the base's author, once; what fails then is dropped."""
+"""Requests of judges that cannot be spliced go to the author of the base once; a failing result is discarded."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CLAUDES = "candidate-B"
 
 
 async def hold_refined_build(desk: Roundtable, text: str) -> tuple[DeskMeeting, Decision, Session]:
-    """A build whose judge prefers claude's and wants more, and what claude writes then."""
+    """Build with a judge that chooses claude's candidate and requests more, and with claude's refined text."""
     claude = [{"round": "*-refine", "text": files_reply({"slug.py": text})}, *slug_writer(SLUG)]
     judge = slug_writer(BROKEN_SLUG, STUB, judge=merge_verdict(CLAUDES, f"{WISH}."))
     meeting = DeskMeeting(desk, claude=claude, gpt=slug_writer(JOINED_SLUG), gemini=judge)

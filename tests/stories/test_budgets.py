@@ -1,4 +1,4 @@
-"""Budgets in money: they stop a meeting at a round boundary, and count only money that was spent."""
+"""Cost budgets stop a meeting between rounds and count only costs that occurred."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.stories.session_harness import DISPUTE, SessionHarness
 
 
 def costing(**usage: float) -> dict[str, Any]:
-    """A dispute in which every call uses this."""
+    """Return a disputed council in which every call has this usage."""
     used = {"usage": {"input_tokens": 10, "output_tokens": 10, **usage}}
     return {"seats": {name: {**part, "defaults": used} for name, part in DISPUTE["seats"].items()}}
 

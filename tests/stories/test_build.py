@@ -1,4 +1,4 @@
-"""Building: everybody writes the change, running it decides, and only a person's yes writes it."""
+"""Building: every seat writes the change, running the candidates decides, and a person approves the writing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def last_trial(session: Session) -> CandidatesTried:
 
 
 async def wait_for_gate(meeting: DeskMeeting, desk: Roundtable, gate: str) -> Session:
-    """The session once it waits at a gate, as somebody in another process sees it."""
+    """Return the session once the gate is open, by watching the store as another process does."""
     async with asyncio.timeout(120):
         while gate not in (session := await desk.sessions.get(meeting.session)).gates:
             await desk.sessions.wait_for_facts(meeting.session, session.seq, 1)
@@ -49,7 +49,7 @@ async def wait_for_gate(meeting: DeskMeeting, desk: Roundtable, gate: str) -> Se
 
 
 async def answer_gates(meeting: DeskMeeting, desk: Roundtable, **answers: tuple[str, str]) -> None:
-    """Somebody who answers each gate, once it is open."""
+    """Answer each gate once it is open."""
     for gate, (option, text) in answers.items():
         name = gate.replace("_", "-")
         await wait_for_gate(meeting, desk, name)
@@ -59,7 +59,7 @@ async def answer_gates(meeting: DeskMeeting, desk: Roundtable, **answers: tuple[
 async def hold_with_person(
     meeting: DeskMeeting, desk: Roundtable, task: str = TASK, **answers: tuple[str, str]
 ) -> Decision:
-    """The build with a person at the table."""
+    """Run a build while a person answers the gates."""
     await meeting.open("build", task, headless=False)
     decision, _ = await asyncio.gather(meeting.hold("build"), answer_gates(meeting, desk, **answers))
     return decision
@@ -254,7 +254,7 @@ async def test_an_irreversible_deletion_requires_the_confirmation_phrase(bench: 
 async def test_a_change_that_fails_its_rehearsal_returns_to_its_author_and_needs_a_new_approval(
     bench: Roundtable, code: Path
 ) -> None:
-    """The person leaves the part that made it work; what its author makes of that is another draft."""
+    """The person rejects a hunk that the change needs; the author's repair is a new draft."""
     helper = "def small(text):\n    return text.strip().lower()\n"
     using = 'from helper import small\n\n\ndef slugify(text):\n    return "-".join(small(text).split())\n'
     write(code, {"slug.py": SLUG})
@@ -295,7 +295,7 @@ async def test_in_an_empty_folder_without_git_candidates_are_checked_by_their_ow
 
 
 def converter_files(factor: str, **depends_on: str) -> dict[str, str]:
-    """A module in JavaScript with a test, and what says how tests are run."""
+    """Return a JavaScript module with a test and a package.json."""
     package = {"type": "module", "scripts": {"test": "node --test"}, "dependencies": depends_on}
     imports = "import assert from 'node:assert'\nimport test from 'node:test'\nimport { toF } from './convert.js'\n"
     return {

@@ -1,4 +1,4 @@
-"""What passes everything need not be right: candidates that contradict each other, and tests that are the mistake."""
+"""Passing candidates may still be wrong: candidates that contradict each other, and wrong tests."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ IN_ORDER = f"{TASK} And slugs(texts) has the slugs of sorted texts: slugs(['b', 
 
 
 def author_turns(**files: str) -> Turns:
-    """A seat that writes a slug and tests."""
+    """Return the turns of a seat that proposes these modules."""
     named = {f"{name}.py": text for name, text in files.items()}
     return [{"round": "*-propose", "text": files_reply(named)}]
 
@@ -181,7 +181,7 @@ class LargestTest(unittest.TestCase):
 
 
 def commit_passing_slug(code: Path) -> None:
-    """Have the repository's own test pass, so that it shows nothing of what is added."""
+    """Make the existing test pass, so that it shows nothing about the requested change."""
     (code / "slug.py").write_text(SLUG)
     git(code, "commit", "-qam", "A slug")
 

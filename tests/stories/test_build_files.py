@@ -1,4 +1,4 @@
-"""Building: the files that a seat names are written as it wrote them, and no others."""
+"""Building: exactly the files that a seat names are written, byte for byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What judges a change is the person's: their examples are heard, and no candidate has a say in what a check does."""
+"""Examples of the task and original check files judge a change; no candidate changes how it is checked."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ GOOD_TEST = OWN_TEST.format(given=2, value=4)
 
 
 class CheckedProject:
-    """A repository with a stub, and whatever else it holds; a build in it with a yes that was given ahead."""
+    """A repository with a stub and checks; builds in it are approved in advance."""
 
     def __init__(self, root: Path, places: Places) -> None:
         self.code = root / "code"
@@ -49,21 +49,21 @@ class CheckedProject:
         self.plans: list[ChangePlanned] = []
 
     def holds(self, files: dict[str, str], *checks: str) -> None:
-        """Begin with these files, and with these checks as they stand in the settings."""
+        """Commit these files and configure these checks."""
         repository(self.code, {"calc.py": STUB, **files})
         own_python(self.code)
         self._places.user_config.parent.mkdir(exist_ok=True)
         self._places.user_config.write_text("\n".join(("[checks]", *checks, "")))
 
     def brings_along(self, *files: str) -> None:
-        """Have the settings name these ignored files."""
+        """Configure these ignored files to be copied into trials."""
         with self._places.user_config.open("a") as file:
             file.write(f"[worktrees]\ncopy = {json.dumps(files)}\n")
 
     async def built(
         self, files: dict[str, str], task: str = TASK, evidence: dict[str, str] | None = None, /, **answers: str
     ) -> Decision:
-        """What comes of a task if the only seat writes these files, and others where it is asked for tests alone."""
+        """Build with one seat that writes these files, and these tests when it is asked for tests."""
         async with await Roundtable.open(self.code, self._places) as desk:
             asked_for_tests = [{"round": "*-evidence", "text": files_reply(evidence)}] if evidence else []
             held = DeskMeeting(desk, claude=[*asked_for_tests, {"text": files_reply(files)}])
@@ -73,7 +73,7 @@ class CheckedProject:
             return decision
 
     def unchanged(self) -> bool:
-        """Whether there is still nothing but the first commit."""
+        """Return whether there is only the first commit."""
         return git(self.code, "rev-list", "--count", "HEAD") == "1\n" and not git(self.code, "status", "--porcelain")
 
 
@@ -301,7 +301,7 @@ async def test_checks_can_use_packages_installed_in_the_repository(shop: Checked
 
 
 async def test_tests_that_import_an_editable_install_run_on_the_changed_code(shop: CheckedProject) -> None:
-    """What such an install wrote down is where the project lies, and not where a copy of it does."""
+    """An editable install contains the path of the project, not of the copy that is tested."""
     test = "import unittest\n\nfrom shop import double\n\n\nclass Test(unittest.TestCase):\n    def test(self):\n"
     files = {"src/shop.py": STUB, "tests/test_shop.py": f"{test}        self.assertEqual(double(2), 4)\n"}
     shop.holds({**files, ".gitignore": ".venv/\n"})

@@ -1,4 +1,4 @@
-"""What is said of a change is true of what was written: what ran, what failed, whose it is and who asked for it."""
+"""Reports about a change: which checks ran, what failed, who wrote it and who asked for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that were there stand as they were: what a candidate makes of them is not what it is judged by."""
+"""Existing tests judge a candidate unchanged, even if the candidate edits them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNTESTED = "Put a docstring into slugify() in slug.py."
 
 
 def writer_turns(**files: str) -> Turns:
-    """A seat that writes these modules, however often it is asked."""
+    """Return the turns of a seat that always writes these modules."""
     return [{"text": files_reply({f"{name}.py": text for name, text in files.items()})}]
 
 

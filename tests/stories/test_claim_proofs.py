@@ -1,4 +1,4 @@
-"""Claims that a program settles, in any meeting: run between the rounds, read by all, and no longer argued about."""
+"""Proofs of claims run between the rounds in any meeting; their results are shown to all and settle the claims."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def claim(text: str, proof: str, language: str = "python") -> dict[str, str]:
 
 
 def objecting(score: int = 9, **more: Any) -> dict[str, str]:
-    """A knight who sees a blocking issue."""
+    """Return the turns of a knight that sees a blocking issue."""
     return knight_turn(score, pending_issues=[{"text": OBJECTION, "blocking": True}], **more)
 
 
@@ -55,7 +55,7 @@ async def desk(work: Path, tmp_path: Path) -> AsyncIterator[Roundtable]:
 
 
 async def proven(desk: Roundtable, meeting: DeskMeeting, round: str) -> ClaimsProven:
-    """What the proofs of a round came to."""
+    """Return the results of the proofs of a round."""
     result = (await desk.sessions.get(meeting.session)).results[f"{round}/proofs"]
     assert isinstance(result, ClaimsProven)
     return result

@@ -1,4 +1,4 @@
-"""What a person sees of a code-red: triage, blind diagnoses, convergence on one cause, and what becomes of it."""
+"""Code-red: triage, blind diagnoses, convergence on one root cause, and what is done about it."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def triage_reply(*files: str, text: str = "Looks like the session.") -> str:
 
 
 def diagnosis_reply(key: str, sure: float, text: str = "I followed the token.", **more: Any) -> str:
-    """A diagnosis as a doctor writes it."""
+    """Return a doctor's reply in the format `diagnosis-json`."""
     block: dict[str, Any] = {"confidence_score": sure, "root_cause_key": key, "evidence": [], "rules_out": []}
     return fenced(text, {**block, "confirms": [], "file_requests": [], "next_test": "", **more})
 
 
 def doctor_turns(*diagnoses: str, first: str = "") -> dict[str, Any]:
-    """Sorts, then gives its diagnoses, the last one for as long as it is asked."""
+    """Return the turns of a doctor: triage, then its diagnoses; the last one repeats."""
     said = [{"round": f"code-red/{number}-*", "text": text} for number, text in enumerate(diagnoses[:-1], start=2)]
     turns = [{"round": "*1-triage", "text": first or triage_reply()}, *said, {"round": "*", "text": diagnoses[-1]}]
     return {"turns": turns}
@@ -139,7 +139,7 @@ async def test_the_diagnosis_quotes_the_most_confident_doctor_with_evidence_and_
 
 
 class FileReader(FakePerformer):
-    """Shows every file it is asked for."""
+    """A performer that returns every requested file."""
 
     async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
         self.performed.append(key)

@@ -1,4 +1,4 @@
-"""What a person sees of a council: agreement, disagreement, conformity, dissent and its limits."""
+"""The council: agreement, disagreement, conformity, dissent and limits."""
 
 from __future__ import annotations
 

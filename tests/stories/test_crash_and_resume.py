@@ -1,4 +1,4 @@
-"""Kill the process after every single fact, resume, and get the same decision without asking anything twice."""
+"""A session killed after every event resumes to an equal decision without asking anything twice."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MENDED: dict[str, Any] = {
 
 
 async def _everything(table: Table) -> Decision:
-    """A meeting that uses every kind of step: rounds in every order, an effect, a gate."""
+    """A meeting with every kind of step: rounds in every order, an effect, a gate."""
     read = await table.do("read", ReadFiles(("a.py",)))
     assert isinstance(read, FilesRead)
     first = await table.ask("all/1-free", Prompt("blind"), turns=Turns(concurrency="sequential", order="shuffle"))
@@ -70,7 +70,7 @@ async def _uninterrupted(scene: str) -> tuple[SessionHarness, Decision]:
 
 
 async def _killed_after(scene: str, facts: int) -> tuple[SessionHarness, Decision, int]:
-    """Die after so many facts, then take the same record up with a new engine and new voices."""
+    """Crash after this many events, then resume with a new engine and new voices."""
     script, meeting, limits = SCENES[scene]
     store = CrashingStore(facts)
     first = SessionHarness(script, store)

@@ -1,4 +1,4 @@
-"""What a person sees of a debate: all at once, then objections, an explicit consensus, and a plan to say yes to."""
+"""The debate: simultaneous proposals, objections, an explicit consensus, and a plan to approve."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CHECK, PLAN = "debate/5-consensus", "debate/6-plan"
 
 
 def debater_turns(position: str, *turns: str, text: str = "Because.", plan: str = "1. Do it.") -> dict[str, Any]:
-    """Proposes, then says its turns, the last one for as long as it is asked, and drafts a plan if it is asked for."""
+    """Return the turns of a seat: its proposal, its replies (the last one repeats) and a plan."""
     said = [{"round": f"debate/{number}-*", "text": turn} for number, turn in enumerate(turns[:-1], start=2)]
     return {
         "turns": [
@@ -299,7 +299,7 @@ async def test_the_executor_can_be_named_and_a_missing_executor_executes_nothing
 
 
 class FailingChecks(FakePerformer):
-    """Says that every check it is asked for has failed."""
+    """A performer that reports every requested check as failed."""
 
     async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
         self.performed.append(key)

@@ -1,4 +1,4 @@
-"""A seat whose first voice fails is heard through its next one, and the decision says so."""
+"""If the first voice of a seat fails, its fallback voice answers and the decision says so."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GOOD = {"seats": {name: council_turns(position_reply("Use REST")) for name in ("
 
 
 class VoiceChains:
-    """Voices by their name, each with a script of its own; `calls` is what was asked of which."""
+    """Voices by name, each with its own script; `calls` records the requests by voice."""
 
     def __init__(self, **scripts: dict[str, Any]) -> None:
         self._voices = {name: ScriptedVoice(name, parse_script(script)) for name, script in scripts.items()}
@@ -49,7 +49,7 @@ class VoiceChains:
 
 
 class _ObservedVoice:
-    """One voice of a chain, watched."""
+    """A voice of a chain that records its requests."""
 
     def __init__(self, name: str, voice: ScriptedVoice, chains: VoiceChains) -> None:
         self.name, self.vendor, self.structured = name, voice.vendor, voice.structured
@@ -115,7 +115,7 @@ async def test_no_fallback_is_reported_if_the_first_voice_answers() -> None:
 
 
 async def test_a_voice_with_a_permanent_fault_is_tried_once_per_run() -> None:
-    """A missing program, a wrong key or an empty account will not have mended itself by the next round."""
+    """A missing program, an invalid key or an empty account will not be fixed by the next round."""
     chains = VoiceChains(cli=failing("unauthorized"), anthropic=DISPUTE)
     harness = SessionHarness(DISPUTE, other_voices=chains)
     await harness.open(chain=CHAIN, limits=LIMITS, seats=("claude", "gpt", "gemini"))
@@ -129,7 +129,7 @@ async def test_a_voice_with_a_permanent_fault_is_tried_once_per_run() -> None:
 
 
 async def test_a_voice_that_failed_for_one_seat_is_skipped_by_the_others_with_the_reason() -> None:
-    """Asked one by one, only the first seat finds out that the key is wrong; the others are spared the call."""
+    """Asked one at a time, only the first seat finds that the key is invalid; the others skip the call."""
     chains = VoiceChains(cli=failing("unauthorized"), anthropic=GOOD)
     harness = SessionHarness(GOOD, other_voices=chains)
     await harness.open(chain=CHAIN, limits=msgspec.structs.replace(LIMITS, sequential=True))
@@ -169,7 +169,7 @@ async def test_a_voice_that_stops_in_mid_sentence_is_abandoned_in_time_for_its_f
 
 
 async def test_waiting_in_the_queue_does_not_count_as_silence() -> None:
-    """One call at a time, each as long as a seat's share: those who wait have not been silent."""
+    """The provider takes one call at a time, each as long as a seat's share of time."""
     one_by_one = QueuedVoice({"defaults": {"latency": 0.35}, **GOOD})
     harness = SessionHarness(GOOD, other_voices=one_by_one)
     await harness.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=2))
@@ -179,7 +179,7 @@ async def test_waiting_in_the_queue_does_not_count_as_silence() -> None:
 
 
 class QueuedVoice:
-    """A provider that takes one call at a time, and says so when a call's turn has come."""
+    """A provider that takes one call at a time and announces when a call begins."""
 
     plain_when_long = structured = edits = False
     name = vendor = "queued"
@@ -202,7 +202,7 @@ class QueuedVoice:
 
 
 async def test_a_voice_that_is_speaking_is_not_interrupted_for_its_fallback() -> None:
-    """It begins at once and is done after more than its half of the seat's two seconds."""
+    """The voice begins at once and ends after more than half of the seat's two seconds."""
     chains = VoiceChains(cli={"defaults": {"rate": 8}, **GOOD}, anthropic=GOOD)
     harness = SessionHarness(GOOD, other_voices=chains)
     await harness.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=3))

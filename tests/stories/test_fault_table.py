@@ -1,4 +1,4 @@
-"""One seat of three fails over real HTTP: a labelled decision, in bounded time, within the stated retries."""
+"""One of three seats fails over real HTTP: the decision is labelled, within time and retry limits."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def decided(desk: Roundtable, limits: Limits, **voices: str) -> Decision:
 
 
 def requests_by_turn(server: FaultServer, model: str) -> list[int]:
-    """How often each prompt came; a retry sends the same one again."""
+    """Count the requests with each prompt; a retry repeats the prompt."""
     return list(Counter(json.dumps(seen.body["messages"]) for seen in server.seen if seen.model == model).values())
 
 

@@ -1,4 +1,4 @@
-"""Every way a seat can fail, alone and together: a labelled decision or a typed outcome, never a traceback."""
+"""Every kind of fault, alone and combined, ends in a labelled decision or a typed outcome, never in a traceback."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ async def test_a_retry_after_longer_than_the_seats_timeout_is_not_waited_for() -
 
 
 class FaultyVoices:
-    """Voices by name: some broken in ways a voice must never be, one good."""
+    """Voices by name: one good voice, the others violate the contract of a voice."""
 
     def find(self, voice: str) -> Voice | Fault:
         if voice == "gone":
@@ -138,7 +138,7 @@ class FaultyVoices:
 
 
 class BrokenVoice:
-    """A voice that raises, or ends without an end, or answers."""
+    """A voice that raises, ends without a reply, or answers."""
 
     vendor = "test"
     structured = False

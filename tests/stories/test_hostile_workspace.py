@@ -1,4 +1,4 @@
-"""A workspace that means harm: nothing leaves it, nothing hangs, and no text in it is anybody's vote."""
+"""A hostile workspace: nothing leaks, nothing hangs, and no text in it counts as a vote."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OUTSIDE = "what lies outside"
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
-    """Everything at once, tracked where git lets it be."""
+    """Create a workspace with every kind of attack, tracked by git where possible."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "private.txt").write_text(OUTSIDE)

@@ -1,4 +1,4 @@
-"""What people did meanwhile does not change what a resumed session comes to."""
+"""Interventions of a person before a crash do not change the result of the resumed session."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def slow_script(script: dict[str, Any], latency: float = 0.05) -> dict[str, Any]
 
 
 async def resume_after(harness: SessionHarness, kept: Callable[[Event], bool]) -> Decision:
-    """Take the record up to the last fact that is kept, as a killed process would have left it, and resume."""
+    """Cut the record after this event, as a killed process leaves it, and resume."""
     facts = [record.event for record in await harness.records()]
     last = max(index for index, event in enumerate(facts) if kept(event))
     second = SessionHarness(harness.script)

@@ -1,4 +1,4 @@
-"""Through which voice a seat judges: a cheaper one beside its own, the person's choice, or its own where that fails."""
+"""The voice through which a seat judges: a cheaper model, a configured voice, or its own as fallback."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ SEATS = (Seat("claude", ("near:large",)), Seat("gpt", ("far:large",)))
 
 
 class TwoServers:
-    """Two servers, and a desk that knows both as endpoints."""
+    """Two servers, and a desk that has both as endpoints."""
 
     def __init__(self, near: FaultServer, far: FaultServer, places: Places, workspace: Path) -> None:
         self.near, self.far = near, far
         self._places, self._workspace = places, workspace
 
     async def desk(self, near: str = "", far: str = "", more: str = "") -> Roundtable:
-        """A desk where these lines stand in the sections of the endpoints."""
+        """Open a desk with these lines in the sections of its endpoints."""
         self._places.user_config.parent.mkdir(parents=True, exist_ok=True)
         self._places.user_config.write_text(
             f'[endpoints.near]\nbase_url = "{self.near.url}"\n{near}\n'
@@ -61,7 +61,7 @@ def agenda(*seats: Seat, meeting: str = "sdlc", **more: object) -> Agenda:
 
 
 def judged_by(session: Session) -> dict[str, str]:
-    """The voice that was heard in each judging round."""
+    """Return the voice that answered in each judging round."""
     rounds = [round for round in session.rounds.values() if round.opened.turns.judging]
     return {round.name: move.voice for round in rounds for move in round.moves()}
 
@@ -121,7 +121,7 @@ async def test_a_meeting_without_a_judge_has_no_judge_voices(town: TwoServers) -
     ],
 )
 def test_a_seat_of_a_shipped_endpoint_judges_through_its_cheaper_model(endpoint: str, model: str, judge: str) -> None:
-    """Those the source document names, but for Gemini: the 1.5 models are shut down, and their maker names these."""
+    """The models of the source document, except for Gemini, whose 1.5 models are shut down."""
     shipped = load_shipped_endpoints()
     assert shipped[endpoint].default_model == model
     (seat,) = assign_judge_voices([Seat("one", (f"{endpoint}:{model}",))], shipped)

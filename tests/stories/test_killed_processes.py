@@ -1,4 +1,4 @@
-"""Real processes on the SQLite record, killed with signal 9 at sampled moments, then resumed in an edited world."""
+"""Real processes on SQLite are killed with signal 9 at sampled points and resumed after edits to files and config."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ EVENTS = 27
 
 
 class Terminal:
-    """One person's home and workspace, and the command line in it."""
+    """One person's home and workspace, with the command line."""
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
@@ -84,7 +84,7 @@ class Terminal:
 
 
 def kill_at(process: subprocess.Popen[bytes], seq: int) -> None:
-    """Read the facts as they come, and kill the process as soon as a certain one is told."""
+    """Read events as they are printed, and kill the process at this one."""
     assert process.stdout is not None
     for line in process.stdout:
         if json.loads(line).get("seq", 0) >= seq:
@@ -98,7 +98,7 @@ def kill_at(process: subprocess.Popen[bytes], seq: int) -> None:
 
 @pytest.fixture(scope="module")
 def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The source with other templates for its meetings."""
+    """Copy the source with changed templates."""
     copy = tmp_path_factory.mktemp("upgraded") / "src"
     shutil.copytree(ROOT / "src", copy)
     for template in (copy / "roundtable" / "meetings" / "prompts").rglob("*.md"):
@@ -107,7 +107,7 @@ def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def edit_everything(terminal: Terminal, upgraded: Path) -> None:
-    """Change the context file, the config and the meeting's own templates between the two lives."""
+    """Change the context file, the config and the templates before the session is resumed."""
     (terminal.workspace / "api.md").write_text("Edited: the clients are mainframes.")
     (terminal.home / "config.toml").write_text(
         'language = "de"\n[meetings.council]\nrounds = 0\n[limits]\nretries = 0\n'

@@ -1,4 +1,4 @@
-"""What a person sees of the knights: turns and scores, consensus and its absence, and the choice in the end."""
+"""The knights: turns and scores, consensus or none, and the person's choice at the end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.stories.session_harness import SESSION, SessionHarness
 
 
 def knight_reply(score: float, *issues: str | dict[str, Any], text: str = "Because.", **more: Any) -> str:
-    """A turn as a knight writes it."""
+    """Return a knight's reply in the format `score-json`."""
     block = {"consensus_score": score, "agrees_with": [], "pending_issues": list(issues), **more}
     return f"{text}\n\n```json\n{json.dumps(block)}\n```"
 
@@ -32,7 +32,7 @@ def blocking(text: str) -> dict[str, Any]:
 
 
 def create_harness(**seats: Sequence[str | dict[str, Any]]) -> SessionHarness:
-    """Each seat's turns in the order of the rounds; the last one is said again for as long as it is asked."""
+    """Return a harness for these seats' turns in the order of the rounds; the last turn repeats."""
     script = {
         name: {"turns": [{"text": turn} if isinstance(turn, str) else turn for turn in [*turns, *[turns[-1]] * 9]]}
         for name, turns in seats.items()

@@ -1,4 +1,4 @@
-"""What a workspace remembers: a table is told what was decided, and what was rejected does not win again unanswered."""
+"""The ledger: seats see earlier decisions, and a rejected proposal cannot win again without an answer."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def agenda(workspace: Path, question: str, position: str, **more: Any) -> Agenda
 
 
 async def hold_council(desk: Roundtable, question: str, position: str, **more: Any) -> str:
-    """A council on a question, held to its end; its session."""
+    """Hold a council on a question to its end and return its session."""
     session = await desk.meetings.open(agenda(desk.workspace, question, position, **more))
     assert (await desk.meetings.run(session)).outcome is Outcome.REACHED
     return session
 
 
 async def recalled_entries(desk: Roundtable, question: str, **more: Any) -> tuple[RecalledEntry, ...]:
-    """What a new meeting on a question would be told."""
+    """Return the ledger entries that a new meeting on this question would see."""
     charter, _ = await desk.meetings.draft(agenda(desk.workspace, question, "x", **more))
     return charter.recalled
 

@@ -1,4 +1,4 @@
-"""Tokens a minute, seen from the table: who waits for its turn loses no time by it, who can never fit is left out."""
+"""Token limits per minute: waiting seats lose no time, and a seat whose limit is too small is left out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ QA = Stage("qa", "Quality assurance", "QA Lead", "discussion", "Say what is to b
 
 
 class OneAccount:
-    """Every seat is a model of one endpoint, on one account."""
+    """Voices of one endpoint that share one account."""
 
     def __init__(self, endpoint: Endpoint, client: httpx2.AsyncClient) -> None:
         self._voice = HttpVoice(endpoint, "alpha", client, pace=CallPacer(8))
@@ -42,7 +42,7 @@ class OneAccount:
 
 @pytest.mark.feature("S0.30")
 async def test_seats_share_a_limit_per_minute_and_waiting_does_not_use_their_timeout() -> None:
-    """One call fits at a time; the last one's answer comes when a seat's time, and the round's, would long be over."""
+    """One call fits at a time; the last answer arrives after the timeouts of seat and round."""
     limits = Limits(retries=0, seat_timeout=2.8, round_deadline=2.9, max_tokens=4000)
     async with FaultServer(text=ranking_reply("A", "B"), latency=1.0) as server:
         lab = Endpoint("lab", server.base("openai-chat"), tokens_per_minute={"*": 7900})
@@ -78,7 +78,7 @@ async def server() -> AsyncIterator[FaultServer]:
 async def test_a_stage_continues_without_a_seat_whose_limit_is_too_small_for_the_code(
     tmp_path: Path, server: FaultServer
 ) -> None:
-    """The code comes to some 5,000 tokens; one account may use 4,000 a minute."""
+    """The code has about 5,000 tokens; one account may use 4,000 per minute."""
     code = repository(tmp_path / "code", {"app.py": "login = 'a line of code that is long enough'\n" * 450})
     places = Places(tmp_path / "home", tmp_path / "home")
     places.user_config.parent.mkdir(parents=True)

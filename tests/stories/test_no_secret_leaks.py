@@ -1,4 +1,4 @@
-"""Keys are planted wherever keys get to. Afterwards none of them is anywhere."""
+"""Secrets are planted in every input; afterwards no file and no output contains one."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ voices = ["cli:parrot:fail"]
 
 
 def needles(secret: str) -> set[str]:
-    """Parts of a secret that nobody could mistake for something else, in each way of writing it."""
+    """Return unmistakable parts of a secret in each encoding."""
     body = max(secret.split(), key=len).split("\\n")[-1] if "PRIVATE" in secret else secret.split()[-1]
     coded = base64.b64encode(f"me:{secret}".encode()).decode()
     parts = {body[4:16], body[-12:], quote(body, safe="")[-14:], json.dumps(body)[2:16], coded[8:24]}
@@ -73,7 +73,7 @@ NEEDLES = {needle.lower(): secret for secret in CORPUS for needle in needles(sec
 
 
 def found_in(text: str) -> list[str]:
-    """Which secrets are there, be it in small letters as in a session's slug."""
+    """Return the secrets in a text, including in lowercase as in a session's slug."""
     text = text.lower()
     return [f"{needle} of {secret}" for needle, secret in NEEDLES.items() if needle in text]
 
@@ -100,7 +100,7 @@ def cli(tmp_path: Path, url: str) -> Cli:
 
 @contextmanager
 def watching_arguments(process: subprocess.Popen[str]) -> Generator[set[str]]:
-    """The command lines of a process and of everything it starts, looked at again and again."""
+    """Collect the command lines of a process and of its descendants repeatedly."""
     seen: set[str] = set()
     over = threading.Event()
 
@@ -126,7 +126,7 @@ def watching_arguments(process: subprocess.Popen[str]) -> Generator[set[str]]:
 
 
 def seats(cli: Cli) -> list[str]:
-    """Seats at the server that repeats headers, and one that was told every secret there is and reads them out."""
+    """Return seats at a server that echoes headers, and one that repeats every secret."""
     cli.script(
         gossip={
             "turns": [
@@ -142,7 +142,7 @@ def seats(cli: Cli) -> list[str]:
 
 
 def discuss(cli: Cli, *more: str) -> tuple[str, set[str]]:
-    """A meeting whose question, note and files hold secrets; what it printed and how programs were called."""
+    """Hold a meeting with secrets in question, note and files; return its output and the command lines of programs."""
     command = ["discuss", "-", "--json", "--headless", "--option", "A", "--option", "B", *seats(cli), *more]
     process = subprocess.Popen(
         [*ROUNDTABLE, *command],

@@ -1,4 +1,4 @@
-"""What seats claim and test in Python is run by the Python that the person made for the project, and by no other."""
+"""Proofs and tests in Python run with the project's own environment."""
 
 from __future__ import annotations
 

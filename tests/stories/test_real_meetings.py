@@ -1,4 +1,4 @@
-"""Every meeting once on the smallest real model: whatever it writes, the meeting ends in an honest outcome."""
+"""Every meeting once on the smallest real model: it ends in a labelled outcome whatever the model writes."""
 
 from __future__ import annotations
 

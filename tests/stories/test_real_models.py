@@ -1,4 +1,4 @@
-"""Whole councils on real embedded models: whatever they write, the meeting ends in a labelled decision."""
+"""Councils on real embedded models end in a labelled decision whatever the models write."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIMITS = Limits(seat_timeout=600, round_deadline=1800, max_tokens=700)
 
 
 async def council(tmp_path: Path, model: str, question: str, options: tuple[str, ...]) -> list[MoveMade]:
-    """Hold one, with the person's own models and a home of its own for everything else."""
+    """Hold a council with the installed embedded models in a temporary home."""
     async with open_desk_with_model(model, tmp_path) as desk:
         agenda = Agenda(
             question, DeskSetup.embedded_seats(model), options=options, limits=LIMITS, headless=True, seed=1

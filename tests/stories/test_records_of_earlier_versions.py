@@ -1,7 +1,7 @@
-"""Records that an earlier version wrote stay readable: each is listed, shown, exported, counted again and resumed.
+"""Sessions recorded by an earlier version can be listed, shown, exported, recounted and resumed.
 
-The sessions are in tests/fixtures/records; its README says what they are and how they were made. They are put into a
-database as that version made it, so that opening it also brings its tables up to date.
+The sessions are in tests/fixtures/records; its README describes their content and origin. They are loaded into a
+database with the schema of that version, so that opening it also migrates the schema.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ STABLE = ("outcome", "winner", "counted", "dissent", "tally", "blind_vote")
 
 
 class Person:
-    """Somebody whose record was written by the earlier version."""
+    """The owner of a record that the earlier version wrote."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -56,29 +56,29 @@ class Person:
         (self.home / "config.toml").write_text('[sandbox]\nuse = "bubblewrap"\n')
 
     def run(self, *args: str, code: int = 0) -> str:
-        """What a command prints that ends with this exit code."""
+        """Return the output of a command and check its exit code."""
         ended, printed = self.result(*args)
         assert ended == code, f"{args}: exit code {ended}"
         return printed
 
     def result(self, *args: str) -> tuple[int, str]:
-        """The exit code of a command and what it prints."""
+        """Return the exit code and the output of a command."""
         env = {"ROUNDTABLE_HOME": str(self.home), "COLUMNS": "120"}
         done = CliRunner().invoke(cli, args, env=env, standalone_mode=False, catch_exceptions=False)
         code: object = done.return_value  # what `main` leaves with, since click does not leave by itself here
         return code if isinstance(code, int) else done.exit_code, done.stdout
 
     def facts(self, label: str) -> list[Data]:
-        """The record of a session as programs get it."""
+        """Return the events of a session as JSON for programs."""
         lines = self.run("show", BY_LABEL[label]["session"], "--format", "jsonl").splitlines()
         return [json.loads(line) for line in lines]
 
     def moved(self, text: str) -> str:
-        """A text of the record as it reads at this place."""
+        """Return a text of the record with the paths of this test."""
         return text.replace(PLACE, str(self.folder))
 
     def make_workspace(self, label: str) -> Path:
-        """The files of a session that is to go on, as they were when it was left, and the scripts of all seats."""
+        """Create the files of an unfinished session and the scripts of its seats."""
         name, kind = BY_LABEL[label]["workspace"], BY_LABEL[label]["kind"]
         if not self._made:
             write(self.folder / "scripts", {path.name: path.read_text() for path in (RECORDS / "scripts").iterdir()})
@@ -102,7 +102,7 @@ class Person:
         db.close()
 
     def _fact(self, line: str) -> Data:
-        """A line of the fixture as a row of the database."""
+        """Return a line of the fixture as a database row."""
         body = json.loads(self.moved(line))
         row = {name: body.pop(name) for name in ("session", "seq", "at", "v")}
         packed = body.pop("packed", 0)
@@ -111,7 +111,7 @@ class Person:
 
 
 def _lines(name: str) -> list[str]:
-    """The lines of a file; only a line feed ends one."""
+    """Return the lines of a file, split only at line feeds."""
     return (RECORDS / f"{name}.jsonl").read_text().removesuffix("\n").split("\n")
 
 
@@ -125,7 +125,7 @@ def _insertion(table: str, columns: Collection[str]) -> str:
 
 
 def _make_workspace(folder: Path, kind: str) -> None:
-    """A folder of that kind. What its commit is made of is fixed, so that it has the id that the record names."""
+    """Create a workspace of this kind with a commit whose id is the one in the record."""
     made: Data = json.loads((RECORDS / "workspaces.json").read_text())[kind]
     if made["marker"]:
         (folder / ".git").mkdir()
@@ -151,18 +151,18 @@ def _make_workspace(folder: Path, kind: str) -> None:
 
 
 def expected(label: str) -> Data:
-    """What the version that wrote a session says of it."""
+    """Return what the earlier version displayed for a session."""
     golden: Data = json.loads((RECORDS / "expected" / f"{label}.json").read_text())
     return golden
 
 
 def recorded(label: str) -> list[Data]:
-    """The facts of a session as they were written."""
+    """Return the recorded events of a session."""
     return [json.loads(line) for line in _lines(label)]
 
 
 def sentences(facts: Iterable[Data]) -> Iterator[str]:
-    """What the facts say in words of ours: how it was decided, the notices, and what a person was asked."""
+    """Return the prose in recorded events: reasons, notices and questions to the person."""
     for fact in facts:
         if fact["kind"] == "decision.made":
             yield fact["decision"]["how"]
@@ -172,7 +172,7 @@ def sentences(facts: Iterable[Data]) -> Iterator[str]:
 
 
 def stable(decision: Data | None) -> Data | None:
-    """The stable fields of a decision as `show --format json` prints it."""
+    """Return the stable fields of a decision as `show --format json` prints it."""
     if decision is None:
         return None
     return {
@@ -182,13 +182,13 @@ def stable(decision: Data | None) -> Data | None:
 
 
 def in_a_line(text: str) -> str:
-    """The words of a text without the breaks of its lines, and without what keeps Markdown from reading signs in it."""
+    """Return a text without line breaks and Markdown escapes."""
     return " ".join(text.replace("\\", "").split())
 
 
 @pytest.fixture(scope="module")
 def reading(tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """The record that is read."""
+    """Create the record for tests that only read it."""
     reader = Person(tmp_path_factory.mktemp("read"))
     (reader.folder / "elsewhere").mkdir()
     return reader
@@ -196,14 +196,14 @@ def reading(tmp_path_factory: pytest.TempPathFactory) -> Person:
 
 @pytest.fixture
 def person(reading: Person, monkeypatch: pytest.MonkeyPatch) -> Person:
-    """Its owner, in a folder without sessions."""
+    """Return the owner of the record, in a folder without sessions."""
     monkeypatch.chdir(reading.folder / "elsewhere")
     return reading
 
 
 @pytest.fixture(scope="module")
 def resuming(tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """The record in which sessions go on."""
+    """Create the record for tests that resume sessions."""
     return Person(tmp_path_factory.mktemp("resumed"))
 
 
@@ -314,7 +314,7 @@ async def test_a_session_of_an_earlier_version_resumes_and_its_record_only_grows
 
 
 async def answers(desk: Roundtable, session: str, given: dict[str, tuple[str, str]]) -> None:
-    """A person who answers these gates once they are open."""
+    """Answer these gates once they are open."""
     for gate, (option, text) in given.items():
         while gate not in (state := await desk.sessions.get(session)).gates:
             await desk.sessions.wait_for_facts(session, state.seq, 1)

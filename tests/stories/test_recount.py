@@ -1,4 +1,4 @@
-"""A decision counted again from its record: without a seat, by other rules, in every meeting and for nothing."""
+"""Recounts: a decision computed again without a seat or by other rules, in every meeting and without model calls."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.stories.test_recipes import RecipeHarness, recipe_text
 
 
 async def hold_and_recount(harness: SessionHarness, **charter: Any) -> Recount:
-    """Hold the meeting, then count it again; nobody may be asked for that."""
+    """Hold the meeting, then recount it and check that no seat is asked."""
     await harness.open(**charter)
     await harness.run()
     asked = len(harness.voices.calls)

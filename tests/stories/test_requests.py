@@ -1,4 +1,4 @@
-"""Seats that ask to see a file or to have a check run: served between the rounds, by the real desk, for all to read."""
+"""Requests of seats for files and checks are served between the rounds and shown to all seats."""
 
 from __future__ import annotations
 

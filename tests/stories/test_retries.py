@@ -1,4 +1,4 @@
-"""What fails is mended without anybody being asked, a bounded number of times; then the failure is said."""
+"""A failing change is fixed automatically a limited number of times; then the failure is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A review at the real desk: real changes in a real repository, and what seats find is run in a real sandbox."""
+"""Reviews of real changes in a real repository, with findings that are run in a real sandbox."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def finding_block(wrong: str, place: str = "shop.py:2", severity: str = "high", 
 
 
 def reviewer_turns(*findings: dict[str, str], **proofs: str) -> Turns:
-    """A seat that lists these findings, and gives these proofs in the second round."""
+    """Return the turns of a seat with these findings, and with these proofs in the second round."""
     examined = [{"finding": id, "proof": proof, "language": "python"} for id, proof in proofs.items()]
     return [
         {"round": "*1-blind", "text": f"Hm.\n```json\n{json.dumps({'findings': findings})}\n```"},
@@ -88,7 +88,7 @@ async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 async def hold_review(
     desk: Roundtable, found: CodeChanges, patch: bool = False, **seats: Turns
 ) -> tuple[DeskMeeting, Decision]:
-    """Hold the review of these changes, as the command does."""
+    """Hold the review of these changes as the command does."""
     await sandbox()
     meeting = DeskMeeting(desk, **seats)
     where: dict[str, Any] = {"base": found.base, "tip": found.tip, "patch": patch}
@@ -96,7 +96,7 @@ async def hold_review(
 
 
 async def blind_round_proofs(desk: Roundtable, meeting: DeskMeeting) -> ClaimsProven:
-    """What the programs of the blind round came to."""
+    """Return the results of the proofs in the blind round."""
     result = (await desk.sessions.get(meeting.session)).results["review/1-blind/proofs"]
     assert isinstance(result, ClaimsProven)
     return result

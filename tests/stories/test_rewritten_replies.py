@@ -1,4 +1,4 @@
-"""A seat whose files could not be read is told why and sends them again; what it sends then is what counts."""
+"""A seat whose files are unreadable gets the reason and sends them again; the second reply counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHOLE = "### a.py\n```python\nx = 1\ny = 2\n```"
 
 
 async def written_replies(*, first: str, second: str) -> tuple[Round, SessionHarness]:
-    """What one seat has written after it was asked for files."""
+    """Ask one seat for files and return its recorded replies."""
     harness = SessionHarness({"turns": [{"text": first, "times": 1}, {"text": second}]}, meeting="build")
     rounds: list[Round] = []
 

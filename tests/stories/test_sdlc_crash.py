@@ -1,4 +1,4 @@
-"""A project in stages whose process is killed in every stage at every kind of step, and resumed until it is done."""
+"""An sdlc process is killed in every stage at every kind of step, and resumed until it is done."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ANSWERS = {"architecture-dispute": "option-1", "execution-rerun": "yes", "delive
 
 
 def crash_points(records: Sequence[Recorded]) -> Iterator[tuple[str, ...]]:
-    """One for each kind of fact in each stage, and for each kind of step."""
+    """Return one event for each kind of fact in each stage and for each kind of step."""
     for record in records:
         match record.event:
             case MoveMade() | EffectDone() if not IS_FULL:
@@ -48,7 +48,7 @@ def crash_points(records: Sequence[Recorded]) -> Iterator[tuple[str, ...]]:
 
 
 def kill_process_tree(pid: int) -> None:
-    """Kill a process; everything it started must end with it."""
+    """Kill a process and check that its descendants end."""
     family = [pid, *_children(pid)]
     os.kill(pid, signal.SIGKILL)
     give_up = time.monotonic() + PATIENCE
@@ -64,7 +64,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _stat(pid: int) -> tuple[str, str]:
-    """The state of a process and its parent; it may be gone by now."""
+    """Return the state and the parent of a process, if it exists."""
     try:
         state, parent, *_ = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -84,7 +84,7 @@ def _runs(pid: int) -> bool:
 
 
 class CrashingSession:
-    """A session with a person who answers each gate, and its many lives."""
+    """A session that is killed and resumed many times while a person answers its gates."""
 
     def __init__(self, desk: Roundtable, session: str, target: Path) -> None:
         self._desk = desk
@@ -96,7 +96,7 @@ class CrashingSession:
         self.deaths_in_a_sandbox = 0
 
     async def live(self) -> bool:
-        """One life, until something happens that happened in no life before; whether there is to be another."""
+        """Run the session until a new kind of event occurs and kill it; return whether it must run again."""
         await self._desk.meetings.run_in_background(self._session)
         async with asyncio.timeout(PATIENCE):
             while not (new := await self._unmet()):
@@ -116,7 +116,7 @@ class CrashingSession:
         return True
 
     async def _in_a_sandbox(self, pid: int) -> bool:
-        """Where the last thing that happened is a step that runs something: wait until it runs. Whether it does."""
+        """If the last event is a step in the sandbox, wait until its program runs; return whether it does."""
         event = self.records[-1].event
         if not isinstance(event, EffectStarted) or not isinstance(event.effect, RUNS_SOMETHING):
             return False
@@ -127,7 +127,7 @@ class CrashingSession:
         return False
 
     async def end(self) -> None:
-        """Whatever a test comes to, no process outlives it."""
+        """Kill all processes of the session."""
         if holder := await self._desk.sessions.holder(self._session):
             kill_process_tree(pid_of(holder))
 
@@ -136,7 +136,7 @@ class CrashingSession:
         return set(crash_points(self.records)) - self._met
 
     async def _news(self, wait: float = 0.0) -> list[Recorded]:
-        """The facts since the last look; only these are read, so that a look takes less time than a step."""
+        """Return the events since the last call."""
         seen = self.records[-1].seq if self.records else 0
         if wait and not await self._desk.sessions.wait_for_facts(self._session, seen, wait):
             return []
@@ -146,7 +146,7 @@ class CrashingSession:
 
 
 def delivered_files(target: Path) -> dict[str, str]:
-    """The files of the project; its decisions lie in a folder beneath."""
+    """Return the files of the delivered project without its decisions."""
     return {path.name: path.read_text() for path in target.glob("*") if path.is_file()}
 
 
@@ -186,7 +186,7 @@ async def test_an_sdlc_session_killed_in_every_stage_repeats_nothing_and_yields_
 
 
 def check_nothing_repeated(records: Sequence[Recorded]) -> bool:
-    """Whether all that is on the record was neither asked nor done again after it was there, and it came to an end."""
+    """Check that no recorded turn or step was repeated and that the session ended."""
     settled: set[str] = set()
     for record in records:
         match record.event:

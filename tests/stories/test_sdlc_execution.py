@@ -1,4 +1,4 @@
-"""The stage that runs the program: what it says is analysed by itself, mended, and run again if the person wants."""
+"""The execution stage: a failed program is analysed, fixed, and run again if the person agrees."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SUM = {"main.py": RIGHT, "adding.py": FAULTY, "run.toml": PLAN}
 
 
 def project_turns(project: dict[str, str], *fixes: dict[str, str], more: Sequence[dict[str, str]] = ()) -> Turns:
-    """A seat that writes a project and then, run by run, what is to mend it."""
+    """Return the turns of a seat that writes a project and then a fix for each failed run."""
     mends = [{"round": f"*{number}/1-analyse", "text": files_reply(text)} for number, text in enumerate(fixes, 1)]
     return [{"round": "*-write", "text": files_reply(project)}, *mends, *more]
 
@@ -264,7 +264,7 @@ ENDLESS = {"main.py": "import time\nfor number in range(9999):\n    print('tick'
 
 
 async def wait_for_output(bench: Roundtable, meeting: DeskMeeting, words: str) -> list[Delta]:
-    """What somebody hears who watches the session, until these words are said."""
+    """Collect the live output of the session until it contains this text."""
     deltas: list[Delta] = []
     async with asyncio.timeout(60), aclosing(bench.sessions.watch(meeting.session, here=True)) as watching:
         async for task in watching:

@@ -1,7 +1,4 @@
-"""What settles a stage of files, and what is said of it: a judge, running them, the person, or that all wrote the same.
-
-What later stages are told of it names nobody.
-"""
+"""How a files stage is settled: by a judge, by test results, by the person, or because all wrote equal files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stages that write: candidates are run, a judge names a base and what to take from whom, and programs splice it."""
+"""Stages that write files: candidates are run, a judge names a base and parts to merge, and code splices them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ IDEA = "Accounts with a history that can be undone."
 
 
 def writer_turns(*files: dict[str, str], **rounds: str) -> Turns:
-    """A seat that writes these files, round by round, and says this in rounds whose names end so."""
+    """Return the turns of a seat that writes these files in turn, with replies for other rounds by suffix."""
     said = [{"round": f"*-{round.replace('_', '-')}", "text": text} for round, text in rounds.items()]
     return [*said, *({"round": f"*{number}-write", "text": files_reply(text)} for number, text in enumerate(files, 1))]
 
@@ -66,18 +66,18 @@ async def hold_stages(
 
 
 async def files_after_stage(bench: Roundtable, end: StageEnd) -> dict[str, str | None]:
-    """The project after a stage, by path."""
+    """Return the files of the project after a stage by path."""
     found = await DraftStore(bench.parts.record).load_files(end.draft)
     return {finding.path: finding.after.decode() if finding.after is not None else None for finding in found}
 
 
 def file_names(folder: Path) -> list[str]:
-    """Everything that lies in a folder."""
+    """Return all paths in a folder."""
     return sorted(map(str, folder.rglob("*")))
 
 
 def list_calls(meeting: DeskMeeting) -> list[str]:
-    """Every call that was made, but for the attempt."""
+    """Return all calls without the number of the attempt."""
     return sorted(call.call.partition("#")[0] for call in meeting.voices.calls)
 
 
@@ -453,7 +453,7 @@ async def test_a_files_stage_killed_after_any_fact_yields_equal_files_and_repeat
 
 @pytest.mark.feature("S0.47")
 async def test_an_extension_must_pass_the_existing_tests_and_needs_no_new_ones(bench: Roundtable, code: Path) -> None:
-    """Tests are another stage's; here the program is put in order, and what breaks it is left out."""
+    """Tests belong to another stage; this one only leaves out what breaks the program."""
     write(code, {"slug.py": SLUG})
     commit(code, "It works")
     neat = SLUG.replace("def slugify", "SEPARATOR = '-'\n\n\ndef slugify").replace('"-")', "SEPARATOR)")

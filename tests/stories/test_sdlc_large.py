@@ -1,4 +1,4 @@
-"""A project that is larger than what seats can be shown: nothing of it vanishes without a word."""
+"""Projects that are larger than the prompt: everything that is not shown is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a meeting in stages comes to: what is said of it, what is kept of it, and whose it is."""
+"""The outcome of an sdlc session: its messages, what is remembered, and its authors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PRODUCED = ["Produced-By: claude", "Produced-By: gpt", "Produced-By: gemini"]
 
 
 async def extend_project(bench: Roundtable, **answers: str) -> DeskMeeting:
-    """The person's own project, gone through in three stages."""
+    """Run three stages on an existing project."""
     meeting = DeskMeeting(bench, **seats(slug=JOINED_SLUG))
     told = {**stage_settings(REQUIREMENTS, DEVELOPMENT, QA), "existing": True}
     await meeting.hold("sdlc", IDEA, settings=told, answers={**YES, **answers}, seed=7)

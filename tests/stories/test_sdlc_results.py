@@ -1,4 +1,4 @@
-"""What a person has in the end: the project as they want it, only with their yes, and who contributed what."""
+"""The delivered project: in the chosen form, only with approval, and with its contributors."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ SHORT = (DEVELOPMENT,)
 
 
 def file_names(folder: Path) -> list[str]:
-    """What lies in a folder."""
+    """Return the names in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 
 def seats(**beside: str) -> dict[str, Turns]:
-    """Three seats that agree in words, write three programs (and files beside) and three tests of it, and judge."""
+    """Return three seats that agree on texts, write three programs with tests, and judge."""
     more = {f"{name}.py": code for name, code in beside.items()}
     judged = [
         {"round": "requirements/*-judge", "text": f"CONSENSUS: {AGREED}"},
@@ -64,7 +64,7 @@ def seats(**beside: str) -> dict[str, Turns]:
 async def hold_stages(
     bench: Roundtable, into: Path, stages: tuple[Stage, ...] = STAGES, **answers: str
 ) -> tuple[DeskMeeting, Decision]:
-    """The stages, and these answers ahead."""
+    """Run these stages with advance answers."""
     meeting = DeskMeeting(bench, **seats())
     told = {**stage_settings(*stages), "into": str(into)}
     return meeting, await meeting.hold("sdlc", IDEA, settings=told, answers={**YES, **answers}, seed=7)

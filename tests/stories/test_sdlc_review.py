@@ -1,4 +1,4 @@
-"""A review of a whole project: part by part, weighed once by its words, and mended part by part."""
+"""A review of a whole project: read in parts, weighed once by its words, and fixed part by part."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REVIEW = Stage("code-review", "Code Review", "Staff Engineer", "review", "Find w
 
 
 def filler(name: str) -> str:
-    """Sound code that makes a file as long as most of a part."""
+    """Return correct code that is almost as long as a part."""
     return "".join(f"\n\ndef {name}_{at}(first, second):\n    return first * {at} + second\n" for at in range(40))
 
 
@@ -98,7 +98,7 @@ CONSENSUS = "CONSENSUS:\nCRITICAL: F1 the calls do not fit\n- F2 stock is lost\n
 
 
 def turns(**rounds: str) -> Turns:
-    """What a seat says by the round, such as `chunk_1` or `judge`; nothing wrong anywhere else."""
+    """Return the turns of a seat by round, such as `chunk_1` or `judge`; without findings elsewhere."""
     named = {"chunk_1": "*/1-chunk", "chunk_2": "*/2-chunk", "fix_1": "*/1-fix", "fix_2": "*/2-fix"}
     given = [{"round": named.get(name, f"*-{name}*"), "text": text} for name, text in rounds.items()]
     return [*given, {"round": "*-chunk", "text": findings_reply()}]
@@ -118,7 +118,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Roundtable]:
 
 
 def stage_settings(*stages: Stage, **more: Any) -> dict[str, Any]:
-    """The settings of a meeting with these stages, or of a review of what is there."""
+    """Return the settings of a meeting with these stages, or with only a review."""
     return {"stages": msgspec.json.encode(stages or (REVIEW,)).decode(), "existing": True, "chunk": 1000, **more}
 
 
@@ -130,7 +130,7 @@ async def hold_review(desk: Roundtable, **seats: Turns) -> tuple[DeskMeeting, St
 
 
 async def files_of(desk: Roundtable, end: StageEnd) -> dict[str, str]:
-    """What a stage wants to be written."""
+    """Return the files that a stage proposes to write."""
     return {
         file.path: (file.after or b"").decode() for file in await DraftStore(desk.parts.record).load_files(end.draft)
     }
@@ -229,7 +229,7 @@ async def test_a_finding_that_the_judge_cannot_decide_is_discussed_once_more_by_
 
 
 async def person(desk: Roundtable, meeting: DeskMeeting, given: dict[str, str]) -> None:
-    """Somebody who answers these gates once they are open."""
+    """Answer these gates once they are open."""
     for gate, option in given.items():
         async with asyncio.timeout(60):
             while gate not in (session := await desk.sessions.get(meeting.session)).gates:
@@ -265,7 +265,7 @@ DIVIDED = "\n    return first / second"
 
 
 async def hold_review_of_long_file(desk: Roundtable) -> tuple[DeskMeeting, StageEnd]:
-    """A review in which somebody finds something at the end of a file that is longer than a part."""
+    """Hold a review with a finding at the end of a file that is longer than a part."""
     line = LONG.splitlines().index(DIVIDED.strip("\n")) + 1
     wrong = findings_reply(finding(f"shop/long.py:{line}", "last() divides by zero.", "high"))
     fix = edit_reply("shop/long.py", DIVIDED.strip("\n"), "    return first / second if second else 0")
@@ -390,7 +390,7 @@ async def test_in_a_new_project_the_author_of_a_file_fixes_it(desk: Roundtable) 
 
 
 def contains_end(prompt: str, end: End) -> bool:
-    """Whether a prompt has one end of a fault in it, in the file itself or on the map."""
+    """Return whether a prompt shows one end of a fault, in the file or on the map."""
     return end.text.rstrip("{: ").removeprefix("export ").strip() in prompt
 
 

@@ -1,4 +1,4 @@
-"""The lighter ways through the stages, held by Claude, GPT and Gemini from their first word to what comes of them."""
+"""The shorter stage lists, from the first reply of Claude, GPT and Gemini to the result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLANNED: Turns = [
 
 
 async def hold_stages(bench: Roundtable, way: str, table: dict[str, Turns]) -> tuple[DeskMeeting, Session]:
-    """A way through the stages with everything answered ahead, and how the session ended."""
+    """Run a list of stages with advance answers and return how the session ended."""
     meeting = DeskMeeting(bench, **table)
     told = {"stages": encode_stages(bench.meetings.find_stages(way))}
     decision = await meeting.hold("sdlc", IDEA, settings=told, answers=YES, seed=7)
@@ -36,7 +36,7 @@ async def hold_stages(bench: Roundtable, way: str, table: dict[str, Turns]) -> t
 
 @pytest.mark.feature("S0.3", "S0.49")
 async def test_the_stages_code_write_and_review_candidates_and_the_best_wins(bench: Roundtable) -> None:
-    """Claude's does not parse, and of the two that run the judge prefers Gemini's."""
+    """Claude's candidate does not parse; the judge prefers Gemini's among the other two."""
     code = {**ACCOUNTS, "claude": ACCOUNTS["claude"].replace("def add(", "def add((")}
     table = {
         seat: [

@@ -1,4 +1,4 @@
-"""Stages: agreed in words, judged by a seat that goes round, and the person says yes between them."""
+"""Text stages: seats agree on a text, the judge rotates, and the person approves between stages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OPEN = "DISCUSS:\n- Store them in a file\n- Store them in SQLite"
 
 
 def stage_turns(name: str, *turns: tuple[str, str]) -> Turns:
-    """What a seat says in rounds by their pattern; anything else is a word of its own."""
+    """Return a seat's turns by round pattern, with a default reply for other rounds."""
     given = [{"round": round, "text": text} for round, text in turns]
     return [*given, {"round": "*", "text": f"{name} wants it small."}]
 
@@ -45,7 +45,7 @@ async def hold_stages(
 
 
 async def answer_gates(bench: Roundtable, meeting: DeskMeeting, given: dict[str, tuple[str, str]]) -> None:
-    """Somebody who answers these gates once they are open."""
+    """Answer these gates once they are open."""
     for gate, (option, text) in given.items():
         async with asyncio.timeout(60):
             while gate not in (session := await bench.sessions.get(meeting.session)).gates:

@@ -1,4 +1,4 @@
-"""What a person sees of a second opinion: whether the seats differ, by what they said outright, and nothing blended."""
+"""The second opinion: whether explicit stances differ, with every answer quoted and none blended."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FIRST, BALLOT, FOLLOW_UP = "second-opinion/1-opinions", "second-opinion/2-ballot
 
 
 def opinion_reply(recommendation: str, stance: str = "open", *risks: Any, text: str = "Because.") -> str:
-    """An opinion as a model writes it."""
+    """Return a model's reply in the format `opinion`."""
     block = {"recommendation": recommendation, "stance": stance, "risks": list(risks)}
     return f"{text}\n\n```json\n{json.dumps(block, ensure_ascii=False)}\n```"
 

@@ -1,4 +1,4 @@
-"""The person at the table: notes, pauses, gates, amendments, cancelling, interrupting."""
+"""Interventions of a person: notes, pauses, gates, amendments, cancelling, interrupting."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def _three_rounds(table: Table) -> Decision:
 
 
 async def wait_until(harness: SessionHarness, true: Callable[[Session], bool]) -> None:
-    """Wait until something holds of the record, as somebody in another process would."""
+    """Wait until a condition on the session is true, by watching the store as another process does."""
     async with asyncio.timeout(10):
         while not true(session := await harness.session()):
             await harness.store.changed(SESSION, session.seq, 1)

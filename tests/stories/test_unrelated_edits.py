@@ -1,4 +1,4 @@
-"""What a candidate loses or changes unasked is put back where only that breaks a check, and everybody is told."""
+"""Unrelated edits of a candidate are reverted, with a notice, only where they alone break a check."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ADD = "Add a function slugify(text) to slug.py: slugify(' Hello World ') is 'hel
 
 
 def commit_tested_function(code: Path) -> None:
-    """A module with a function that a test holds to its word, and none of the one that is asked for."""
+    """Commit a module with a tested function and without the requested one."""
     git(code, "rm", "-q", "test_slug.py")
     write(code, {"slug.py": KEPT, "test_shorten.py": SHORTEN_TEST})
     git(code, "add", ".")
@@ -78,7 +78,7 @@ async def test_an_unrelated_edit_that_breaks_nothing_is_kept(bench: Roundtable, 
 
 @pytest.mark.parametrize("place", ["slug", "dots"])
 async def test_a_requested_edit_is_not_reverted_as_unrelated(bench: Roundtable, code: Path, place: str) -> None:
-    """What uses the new function was changed for it, though the task has other words for it than its name."""
+    """The task asks for the change of the caller in other words than its name."""
     commit_tested_function(code)
     dots = 'def dotted(text):\n    return text + "..."\n'
     uses = KEPT.replace('text[:3] + "…"', "dotted(text[:3])")

@@ -1,4 +1,4 @@
-"""What a turn tells beside its words: what failed calls used, that an answer was cut, why the time ran out."""
+"""Facts about turns besides the reply: usage of failed calls, truncation, causes of a timeout."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def test_a_ballot_is_asked_outside_the_conversation() -> None:
 
 
 async def hold_with_question(question: str) -> tuple[list[Request], list[bool]]:
-    """What seats are asked whose provider would lose a long prompt from its cache if it came with a schema."""
+    """Hold a council at a provider that cannot cache prompts with a schema; return the requests."""
     voices = ScriptedVoices({"structured": True, **DISPUTE}, plain_when_long=True)
     harness = SessionHarness(DISPUTE, other_voices=voices)
     await harness.open(limits=LIMITS, question=question)
@@ -101,7 +101,7 @@ async def test_a_short_prompt_uses_the_providers_schema_support() -> None:
 
 
 async def test_a_long_prompt_uses_the_prompt_cache_instead_of_a_schema() -> None:
-    """The form is asked for in words, and each prompt begins with the one before it, form and all."""
+    """The format is requested in text, and each prompt begins with the whole previous one."""
     calls, structured = await hold_with_question("REST or GraphQL? " + "Consider our clients. " * 400)
     assert not any(call.schema for call in calls)
     assert not any(structured)

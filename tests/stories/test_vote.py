@@ -1,4 +1,4 @@
-"""What a person sees of a vote: pitches, a discussion, secret ranked ballots, and who wins by which count."""
+"""The vote: pitches, a discussion, secret ranked ballots, and the counting method that decided."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PITCHES = {"claude": "A garden app", "gpt": "A chess app", "gemini": "A tax app"
 
 
 def ranking_reply(*choices: str, seat: str = "") -> str:
-    """A ballot as a model writes it."""
+    """Return a model's reply in the format `ranked-ballot`."""
     return f"My reasons.\n\n```json\n{json.dumps({'agent_id': seat, 'ranked_choices': choices})}\n```"
 
 

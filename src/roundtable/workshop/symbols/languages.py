@@ -28,7 +28,7 @@ class Language:
 
     `transparent` nodes are searched for symbols; `conditional` ones among them, such as `if`, change what is inside.
     `wrappers` belong to the one symbol inside them; `kept_wrappers` stay when a replacement comes without them.
-    `leading` nodes stand directly above a symbol and belong to it. `preamble` nodes stand before all imports.
+    `leading` nodes are directly above a symbol and belong to it. `preamble` nodes are before all imports.
     `member_fields` name a member of something else (`object.name`), `binding_fields` define a name; the field `last` is
     the last child where the grammar names no field. `frames` are put around a piece of code to parse it alone.
     A file without `code_opener` has no code, and no code may follow `code_closer` at its end. An empty node of the type

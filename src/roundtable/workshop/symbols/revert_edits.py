@@ -151,12 +151,12 @@ def _first_line(source: bytes) -> bytes:
 
 
 def _text_before_symbols(file: Outline) -> bytes:
-    """What stands before its first symbol."""
+    """Return the text before the first symbol."""
     return file.source[: file.symbols[0].start].strip() if file.symbols else file.source.strip()
 
 
 def _has_only_symbols(file: Outline) -> bool:
-    """Whether nothing stands in it besides imports, comments and symbols."""
+    """Tell whether a file has only imports, comments and symbols."""
     covered = [(part.start, part.end) for part in (*file.symbols, *file.imports)]
     nodes = (node for node in file.root.named_children if "comment" not in node.type)
     return all(any(start <= node.start_byte < end for start, end in covered) for node in nodes)

@@ -325,11 +325,11 @@ class _TrialRun:
         )
         self._tell(f"{pluralize(len(inputs), 'distinguishing input')} on {pluralize(len(candidates), 'candidate')}")
         observations = await self._observe(candidates, [*probes, *changes], seconds)
-        outputs = {name: _outputs_by_input(inputs, said) for name, said in observations.items()}
+        outputs = {name: _outputs_by_input(inputs, observed) for name, observed in observations.items()}
         if len({frozenset(seen_outputs.items()) for seen_outputs in outputs.values()}) > 1:
             repeated = await self._observe(candidates, probes, seconds)
             outputs = _drop_random_outputs(
-                outputs, {name: _outputs_by_input(inputs, said) for name, said in repeated.items()}
+                outputs, {name: _outputs_by_input(inputs, observed) for name, observed in repeated.items()}
             )
         baseline_tree = {BASELINE: trees[BASELINE]} if task_calls else {}
         baseline = (await self._observe(baseline_tree, [*changes, *(call.probe for call in task_calls)], seconds)).get(
@@ -338,9 +338,9 @@ class _TrialRun:
         return TrialResults(
             outputs=outputs if mutating_calls or len(candidates) > 1 else {},
             side_effects={
-                name: _find_side_effects(mutating_calls, baseline, said) for name, said in observations.items()
+                name: _find_side_effects(mutating_calls, baseline, observed) for name, observed in observations.items()
             },
-            regressions={name: _find_regressions(task_calls, baseline, said) for name, said in observations.items()},
+            regressions={name: _find_regressions(task_calls, baseline, observed) for name, observed in observations.items()},
         )
 
     async def _observe(

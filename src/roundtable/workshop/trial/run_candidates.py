@@ -340,7 +340,7 @@ class _TrialRun:
             side_effects={
                 name: _find_side_effects(mutating_calls, baseline, observed) for name, observed in observations.items()
             },
-            regressions={name: _find_regressions(task_calls, baseline, observed) for name, observed in observations.items()},
+            regressions={name: _find_regressions(task_calls, baseline, seen) for name, seen in observations.items()},
         )
 
     async def _observe(

@@ -48,11 +48,11 @@ def test_spread_is_the_median_with_quartiles() -> None:
 
 
 @pytest.mark.parametrize("power", [1, 2])
-def test_growth_is_told_by_its_power(power: int) -> None:
+def test_growth_is_described_by_its_exponent(power: int) -> None:
     assert exponent(SIZES, [5.0 * size**power for size in SIZES]) == pytest.approx(power)
 
 
-def test_targets_say_what_was_missed(measured: Result) -> None:
+def test_missed_targets_are_named(measured: Result) -> None:
     by_name = {target.name: target for target in measured.targets}
     memory = by_name["peak memory of the 7-call session, --json"]
     assert memory == Target("peak memory of the 7-call session, --json", 61, 60, " MB")
@@ -60,7 +60,7 @@ def test_targets_say_what_was_missed(measured: Result) -> None:
     assert by_name["opening 2,000 moves / reading their rows"].met
 
 
-def test_table_names_everybody_and_every_target(measured: Result) -> None:
+def test_the_bench_table_names_every_product_and_target(measured: Result) -> None:
     text = table(measured)
     for words in (*CONTESTANTS.values(), "20.0 (15.0–25.0)", "FAIL", "pass", "noisy", "seats^1.00"):
         assert words in text

@@ -35,12 +35,12 @@ def test_examples_are_read_from_doctests_and_from_plain_words() -> None:
     assert list(examples(prompt, "f")) == ["assert f(2) == 4", "assert f(3) == 6", "assert f(5) == 10"]
 
 
-def test_layout_and_comments_do_not_make_another_text() -> None:
+def test_layout_and_comments_do_not_make_a_different_solution() -> None:
     assert normal("def f( x ):\n  return x # same\n") == normal("def f(x):\n    return x\n")
     assert normal("def f(:\n") == ""
 
 
-def test_a_textual_vote_takes_the_most_common_text_and_no_broken_one() -> None:
+def test_a_textual_vote_takes_the_most_common_valid_solution() -> None:
     samples = [sample("", ""), sample("", ""), sample("", ""), sample("a", ""), sample("b", ""), sample("b", "")]
     assert [it.text for it in most_common(samples)] == ["b", "b"]
 
@@ -50,20 +50,20 @@ def test_dual_agreement_weighs_a_group_by_its_size_times_the_tests_it_passes() -
     assert [it.text for it in dual_agreement(samples, False)] == ["a", "b"]
 
 
-def test_examples_come_before_everything_else() -> None:
+def test_examples_outweigh_every_other_criterion() -> None:
     samples = [sample("a", "++", "1", "-"), sample("a", "++", "1", "-"), sample("b", "--", "2", "+")]
     for method in (textual_vote, dual_agreement, executed_judgement):
         assert [it.text for it in method(samples, True)] == ["b"]
         assert [it.text for it in method(samples, False)] == ["a", "a"]
 
 
-def test_what_comes_out_splits_what_tests_leave_together() -> None:
+def test_outputs_separate_solutions_that_tests_do_not() -> None:
     samples = [sample("a", "++", "11"), sample("b", "++", "12"), sample("c", "++", "12"), sample("d", "+-", "13")]
     assert len(dual_agreement(samples, False)) == 3
     assert [it.text for it in executed_judgement(samples, False)] == ["b", "c"]
 
 
-def test_the_bench_fails_where_ours_is_below_or_hardly_above() -> None:
+def test_the_bench_fails_if_our_method_is_below_or_barely_above_the_others() -> None:
     good = {(name, examples, "odd"): (0.2, 0.2) for name in METHODS for examples in (False, True)}
     good |= {(name, examples, "odd"): (0.4, 0.4) for name in (OURS, DUAL, MIXED) for examples in (False, True)}
     assert failures(good) == []
@@ -71,7 +71,7 @@ def test_the_bench_fails_where_ours_is_below_or_hardly_above() -> None:
     assert failures(good | {("random", False, "odd"): (0.31, 0.3)}) == ["Less than 0.1 above random, without examples."]
 
 
-def test_with_examples_ours_is_held_to_the_others_with_examples() -> None:
+def test_with_examples_our_method_is_compared_with_others_that_use_examples() -> None:
     scores = {(name, False, "odd"): (0.1, 0.1) for name in METHODS} | {(OURS, False, "odd"): (0.5, 0.5)}
     scores |= {(name, True, "odd"): (0.5, 0.5) for name in METHODS}
     assert failures(scores) == [
@@ -82,7 +82,7 @@ def test_with_examples_ours_is_held_to_the_others_with_examples() -> None:
     assert bounds(scores)[6].endswith("50.0 against 50.0 + 2")
 
 
-def test_every_method_is_in_the_table_with_what_it_cost() -> None:
+def test_every_method_is_in_the_table_with_its_cost() -> None:
     seen = [
         Seen(number, (sample("a", "+", "1", right=True), sample("b", "-", "2")), Costs(tests=1.0, inputs=2.0))
         for number in (0, 1)

@@ -30,7 +30,7 @@ async def raised(note: str) -> dict[str, Any]:
     return await act()
 
 
-async def test_every_ending_is_told_apart() -> None:
+async def test_every_kind_of_ending_is_distinguished() -> None:
     assert judged(told("partial", voices=HEARD, failed=REASON)).ending is Ending.LABELLED
     assert judged(told("complete", voices={**HEARD, FAULTY: ""})).ending is Ending.COUNTED
     assert judged(told("complete", voices=HEARD)).ending is Ending.UNNAMED
@@ -49,7 +49,7 @@ def test_requests_are_counted_by_turn() -> None:
     assert judged(None, prompts=()).most_for_one_turn == 0
 
 
-def test_our_promise_is_kept_by_a_labelled_result_in_time_and_within_the_budget() -> None:
+def test_a_labelled_result_in_time_and_within_the_budget_meets_the_target() -> None:
     assert objection(TRIAL, judged(told("degraded", voices=HEARD, failed=REASON), ("a",) * 3)) == ""
 
 
@@ -65,11 +65,11 @@ def test_our_promise_is_kept_by_a_labelled_result_in_time_and_within_the_budget(
         (judged(told("degraded", voices=HEARD, failed=REASON), ("a",) * 4), "4 requests"),
     ],
 )
-def test_our_promise_is_broken_by_anything_less(broke: Cell, why: str) -> None:
+def test_any_other_result_misses_the_target(broke: Cell, why: str) -> None:
     assert why in objection(TRIAL, broke)
 
 
-def test_the_table_names_everybody_and_says_what_broke() -> None:
+def test_the_fault_table_names_every_product_and_failure() -> None:
     returned = {"start": 0.0, "end": 2.0, **told("degraded", voices=HEARD, failed=REASON)}
     cells = [cell(trial, name, returned, "a") for trial in (NO_FAULT, *FAULTS) for name in CONTESTANTS]
     text = table(cells)

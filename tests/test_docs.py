@@ -48,7 +48,7 @@ def test_every_command_named_in_a_page_exists_with_its_options(page: str) -> Non
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_file_a_page_points_to_is_there(page: str) -> None:
+def test_every_file_that_a_page_links_exists(page: str) -> None:
     text = (ROOT / page).read_text()
     for target in re.findall(r"\]\((?!https:)([^)#]+)\)", text):
         assert ((ROOT / page).parent / target).exists(), f"{page} points to {target}"
@@ -59,7 +59,7 @@ def test_every_file_a_page_points_to_is_there(page: str) -> None:
         assert (ROOT / path).exists() or (ROOT / "src" / "roundtable" / path).exists(), f"{page} names {path}"
 
 
-def test_the_page_on_changes_has_every_reason_for_a_refusal_and_forms_that_are_read() -> None:
+def test_the_page_on_changes_lists_every_refusal_and_its_examples_can_be_read() -> None:
     text = (ROOT / "docs" / "changes.md").read_text()
     kinds = "".join(re.findall(r"^\| (`.*?) \|", text, re.M))
     assert sorted(re.findall(r"`(\w+)`", kinds)) == sorted(RefusalKind)
@@ -71,7 +71,7 @@ def test_the_page_on_changes_has_every_reason_for_a_refusal_and_forms_that_are_r
         assert parse_file_changes(line).operations
 
 
-def test_the_readmes_library_example_runs_as_it_stands(tmp_path: Path) -> None:
+def test_the_library_example_in_the_readme_runs(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text()
     (program,) = re.findall(r"```python\n(.*?)```", text, re.S)
     (script,) = re.findall(r"```toml\n(.*?)```", text, re.S)
@@ -88,7 +88,7 @@ def test_the_readmes_library_example_runs_as_it_stands(tmp_path: Path) -> None:
     assert done.stdout == "reached Spaces counted 3 of 3\n"
 
 
-def test_the_readmes_sample_is_what_the_program_prints(tmp_path: Path) -> None:
+def test_the_sample_output_in_the_readme_is_what_the_program_prints(tmp_path: Path) -> None:
     (sample,) = re.findall(r"^    (Decision reached: .*?)\n\n", (ROOT / "README.md").read_text(), re.M | re.S)
     lines = [line.removeprefix("    ").partition("…")[0].rstrip() for line in sample.splitlines()]
 
@@ -104,14 +104,14 @@ def test_the_readmes_sample_is_what_the_program_prints(tmp_path: Path) -> None:
     assert places == sorted(places)
 
 
-def test_every_make_target_named_in_a_page_is_there() -> None:
+def test_every_make_target_named_in_a_page_exists() -> None:
     makefile = (ROOT / "Makefile").read_text()
     for page in PAGES:
         for target in re.findall(r"(?:^ {4}|`)make ([a-z-]+)", (ROOT / page).read_text(), re.M):
             assert re.search(rf"^{target}:", makefile, re.M), f"{page} names make {target}"
 
 
-def test_the_readmes_exit_codes_are_those_of_the_command_line() -> None:
+def test_the_exit_codes_in_the_readme_are_those_of_the_command_line() -> None:
     from roundtable.core.faults import RecordError, SessionHeld, UsageError
     from roundtable.core.values import Decision
     from roundtable.doors.cli.output import (

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "scripts.md").read_text()
 
 
-def test_the_example_runs_as_it_stands(tmp_path: Path) -> None:
+def test_the_script_example_in_the_docs_runs(tmp_path: Path) -> None:
     (script,) = re.findall(r"```toml\n(.*?)```", PAGE, re.S)
     (tmp_path / "table.toml").write_text(script)
     (command,) = re.findall(r"^    roundtable (discuss (?:.*\\\n)*.*)$", PAGE, re.M)
@@ -47,7 +47,7 @@ REFERENCE = (ROOT / "docs" / "reference.md").read_text()
 
 
 @pytest.mark.parametrize("form", CODECS)
-def test_the_example_of_every_form_is_read_as_it_stands(form: str) -> None:
+def test_the_example_of_every_reply_format_can_be_read(form: str) -> None:
     section = REFERENCE.partition(f"\n## {form}\n")[2].partition("\n## ")[0]
     reply = textwrap.dedent(section.partition("A reply:\n\n")[2])
     choices = () if form.startswith("changes") else ("A", "B", "C")
@@ -65,12 +65,12 @@ def test_the_reference_says_how_the_rounds_of_every_meeting_are_answered() -> No
         assert all(f"`{gate}`" in told for gate in rules.gates)
 
 
-def test_every_key_of_a_turn_is_named() -> None:
+def test_every_key_of_a_scripted_turn_is_documented() -> None:
     assert [name for name in ScriptedTurn.__struct_fields__ if f"`{name}`" not in PAGE] == []
 
 
 @pytest.mark.parametrize("page", ["meetings.md", "scripts.md"])
-def test_every_shipped_meeting_stands_in_the_tables_of_the_pages(page: str) -> None:
+def test_every_shipped_meeting_is_in_the_tables_of_the_docs(page: str) -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs" / page).read_text(), re.M)
     assert set(MEETINGS) <= set(rows)
 
@@ -78,7 +78,7 @@ def test_every_shipped_meeting_stands_in_the_tables_of_the_pages(page: str) -> N
 PROTOCOLS_FOLDER = ROOT / "src" / "roundtable" / "meetings"
 
 
-def test_rounds_are_named_as_the_meetings_name_them() -> None:
+def test_documented_rounds_have_the_names_of_the_meetings() -> None:
     rules = (
         "".join(path.read_text() for path in PROTOCOLS_FOLDER.glob("*.py")) + f"'{second_opinion.OPINIONS_ROUND_NAME}'"
     )
@@ -88,14 +88,14 @@ def test_rounds_are_named_as_the_meetings_name_them() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(MEETINGS) - {"sdlc"}))
-def test_every_round_that_a_meeting_may_hold_is_named(name: str) -> None:
+def test_every_round_of_a_meeting_is_documented(name: str) -> None:
     row = re.search(rf"^\| `{name}` \| (.*)$", PAGE, re.M)
     assert row
     planned = {it.template for it in MEETINGS[name].planned_rounds({}, ())}
     assert [it for it in planned if not re.search(rf"`{name}/[0-9N]-{it}", row[1])] == []
 
 
-def test_rounds_in_stages_are_named_as_the_stages_name_them() -> None:
+def test_documented_rounds_of_stages_have_the_names_of_the_stages() -> None:
     rules = "".join(path.read_text() for path in (PROTOCOLS_FOLDER / "stages").glob("*.py"))
     rules += (PROTOCOLS_FOLDER / "write_change.py").read_text()
     named = set(re.findall(r"`(?:STAGE|execution/1|deliver)/[0-9N]-([a-z]+)", PAGE))

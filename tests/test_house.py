@@ -17,13 +17,13 @@ ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 
 
-def test_importing_roundtable_does_nothing() -> None:
+def test_importing_roundtable_has_no_side_effects() -> None:
     program = "import sys; before = set(sys.modules); import roundtable; print(sorted(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['roundtable']"
 
 
-def test_every_module_says_why_it_exists() -> None:
+def test_every_module_has_a_docstring() -> None:
     for path in SOURCES:
         assert path.read_text().startswith('"""'), f"{path.relative_to(ROOT)} has no docstring"
 

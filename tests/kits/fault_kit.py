@@ -50,18 +50,20 @@ class FaultKit(ABC):
         if "expected" in metafunc.fixturenames:
             metafunc.parametrize("expected", self.expectations, ids=[it.behaviour for it in self.expectations])
 
-    async def test_a_fault_is_told_for_what_it_is(self, fault_stage: FaultStage, expected: FaultExpectation) -> None:
+    async def test_every_provider_failure_becomes_a_fault_of_its_kind(
+        self, fault_stage: FaultStage, expected: FaultExpectation
+    ) -> None:
         limit = fault_stage.patience if expected.endless else fault_stage.bound
         end = await ask_voice_once(fault_stage.voice(expected.behaviour), ask(timeout=limit))
         assert expected.objection(end, SECRET, fault_stage.agent) == "", end
         assert await fault_stage.server.is_left_alone()
 
-    async def test_a_voice_that_met_a_fault_goes_on(self, fault_stage: FaultStage) -> None:
+    async def test_a_voice_works_again_after_a_fault(self, fault_stage: FaultStage) -> None:
         assert isinstance(await ask_voice_once(fault_stage.voice("500"), ask(timeout=fault_stage.bound)), Fault)
         end = await ask_voice_once(fault_stage.voice("normal"), ask(timeout=fault_stage.bound))
         assert GOOD_ANSWER.objection(end) == ""
 
-    async def test_giving_up_in_mid_answer_closes_the_connection(self, fault_stage: FaultStage) -> None:
+    async def test_cancelling_during_an_answer_closes_the_connection(self, fault_stage: FaultStage) -> None:
         call = asyncio.create_task(ask_voice_once(fault_stage.voice("hang"), ask(timeout=fault_stage.bound)))
         async with asyncio.timeout(fault_stage.bound):
             while not fault_stage.server.at_once:  # noqa: ASYNC110 (the call may come from another process)

@@ -49,7 +49,7 @@ class IndexKit(ABC):
 
     # --- the list of sessions ------------------------------------------------------------------
 
-    async def test_a_list_is_read_page_by_page(self, index: Record) -> None:
+    async def test_a_session_list_is_read_page_by_page(self, index: Record) -> None:
         for number in range(5):
             await index.append(f"s{number}", opening(workspace=HERE))
         first = await index.sessions(HERE, 2)
@@ -58,7 +58,7 @@ class IndexKit(ABC):
         assert [row.id for row in second] == ["s2", "s1"]
         assert [row.id for row in await index.sessions(HERE, 2, after=second[-1].offset)] == ["s0"]
 
-    async def test_a_lookup_can_be_limited_to_what_one_person_opened(self, index: Record) -> None:
+    async def test_a_lookup_can_be_limited_to_the_sessions_of_one_person(self, index: Record) -> None:
         await index.append("0193aaaa-1", opening(owner="ada", name="api", workspace=HERE))
         await index.append("0193aaaa-2", opening(owner="bob", name="api", workspace=HERE))
         assert [row.owner for row in await index.sessions(HERE)] == ["bob", "ada"]
@@ -99,7 +99,7 @@ class IndexKit(ABC):
         await index.append("s1", gate("b-gate"), lease)
         assert gate_names(await index.open_gates(HERE)) == [("s1", "a-gate")], "an answered gate stays answered"
 
-    async def test_open_gates_can_be_limited_to_what_one_person_opened(self, index: Record) -> None:
+    async def test_open_gates_can_be_limited_to_the_sessions_of_one_person(self, index: Record) -> None:
         for session, owner in (("s1", "ada"), ("s2", "bob")):
             lease = await opened(index, session, owner=owner, workspace=HERE)
             await index.append(session, gate("decide"), lease)
@@ -107,7 +107,7 @@ class IndexKit(ABC):
         assert gate_names(await index.open_gates(HERE, "bob")) == [("s2", "decide")]
         assert await index.open_gates(ELSEWHERE, "bob") == []
 
-    async def test_a_session_that_is_over_or_forgotten_waits_for_nobody(self, index: Record) -> None:
+    async def test_an_ended_or_forgotten_session_has_no_open_gates(self, index: Record) -> None:
         for session in ("decided", "ended", "forgotten", "removed"):
             lease = await opened(index, session)
             await index.append(session, gate("decide"), lease)
@@ -120,7 +120,7 @@ class IndexKit(ABC):
         await index.remove(["removed"])
         assert await index.open_gates() == []
 
-    async def test_the_index_can_be_built_again_from_the_record(self, index: Record) -> None:
+    async def test_the_index_can_be_rebuilt_from_the_record(self, index: Record) -> None:
         for session in ("s1", "s2"):
             lease = await opened(index, session, owner="ada", workspace=HERE, name="n" * 9000)
             await index.append(session, gate("first"), lease)

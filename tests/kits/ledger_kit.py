@@ -48,7 +48,7 @@ class LedgerKit(ABC):
         yield books
         await books.close()
 
-    async def test_a_session_waits_to_be_filed_once_it_has_ended_or_got_an_entry(self, books: Books) -> None:
+    async def test_a_session_is_unfiled_once_it_has_ended_or_received_an_entry(self, books: Books) -> None:
         lease = await opened(books, "s1")
         await books.append("s2", opening())
         await books.append("s1", NoteSaid("not yet"))
@@ -64,7 +64,7 @@ class LedgerKit(ABC):
         await books.append("s2", EntryWritten(decision("s2", "Use GraphQL")))
         assert await books.unfiled() == ["s2"]
 
-    async def test_filing_twice_is_filing_once(self, books: Books) -> None:
+    async def test_filing_a_session_twice_has_no_further_effect(self, books: Books) -> None:
         entries = [decision("s1", "Use REST"), error("s1", "stale token")]
         first = await books.file("s1", 9, entries)
         assert await books.file("s1", 9, entries) == first
@@ -72,7 +72,7 @@ class LedgerKit(ABC):
         assert [it.id for it in first] == ["D-s1", "CR-001"]
         assert len(await books.search("rest token", HERE)) == 2
 
-    async def test_errors_are_numbered_within_their_workspace_and_keep_the_number(self, books: Books) -> None:
+    async def test_errors_are_numbered_per_workspace_and_keep_their_number(self, books: Books) -> None:
         for number in range(3):
             await books.file(f"s{number}", 1, [error(f"s{number}", "boom")])
         (other,) = await books.file("t", 1, [error("t", "boom", workspace=ELSEWHERE)])
@@ -81,14 +81,14 @@ class LedgerKit(ABC):
         assert (again.id, again.text) == ("CR-002", "boom, understood")
         assert {it.id for it in await books.entries(HERE)} == {"CR-001", "CR-002", "CR-003"}
 
-    async def test_many_who_file_at_once_give_each_error_one_number(self, books: Books) -> None:
+    async def test_concurrent_filing_gives_each_error_one_number(self, books: Books) -> None:
         sessions = [f"s{number}" for number in range(20)] * 3
         filed = await asyncio.gather(*(books.file(session, 1, [error(session, "boom")]) for session in sessions))
         numbers = {session: entry.id for session, (entry,) in zip(sessions, filed, strict=True)}
         assert sorted(numbers.values()) == [f"CR-{number:03}" for number in range(1, 21)]
         assert len(await books.entries(HERE)) == 20
 
-    async def test_an_id_that_is_taken_gets_a_number_behind_it(self, books: Books) -> None:
+    async def test_a_taken_entry_id_gets_a_number_as_suffix(self, books: Books) -> None:
         await books.file("s1", 1, [decision("s1", "Use REST")])
         twin = msgspec.structs.replace(decision("s2", "Use GraphQL"), id="D-s1")
         (filed,) = await books.file("s2", 1, [twin])
@@ -96,7 +96,7 @@ class LedgerKit(ABC):
         assert await books.file("s2", 2, [twin]) == [filed]
         assert {it.text for it in await books.entries(HERE)} == {"Use REST", "Use GraphQL"}
 
-    async def test_what_a_person_wrote_is_not_undone_by_filing_the_session_again(self, books: Books) -> None:
+    async def test_filing_a_session_again_does_not_undo_a_persons_entry(self, books: Books) -> None:
         (filed,) = await books.file("s1", 3, [error("s1", "stale token")])
         closed = msgspec.structs.replace(filed, state=EntryState.CLOSED)
         await books.file("notebook", 2, [closed])
@@ -106,7 +106,7 @@ class LedgerKit(ABC):
         await books.file("notebook", 2, [closed])
         assert await books.entries(HERE) == [filed], "an older state of the notebook came too late"
 
-    async def test_the_newest_comes_first_and_no_more_than_asked_for(self, books: Books) -> None:
+    async def test_ledger_entries_are_listed_newest_first_up_to_the_limit(self, books: Books) -> None:
         for day in (12, 14, 13):
             await books.file(f"s{day}", 1, [decision(f"s{day}", "x", at=f"2026-11-{day}T10:00:00.000000Z")])
         assert [it.id for it in await books.entries(HERE)] == ["D-s14", "D-s13", "D-s12"]
@@ -115,13 +115,13 @@ class LedgerKit(ABC):
         assert await books.entries(HERE, (EntryKind.ERROR,)) == []
         assert await books.search("x", HERE, limit=0) == []
 
-    async def test_nothing_of_another_workspace_is_found(self, books: Books) -> None:
+    async def test_ledger_entries_of_another_workspace_are_not_found(self, books: Books) -> None:
         await books.file("s1", 1, [decision("s1", "Use REST", workspace=ELSEWHERE)])
         assert await books.entries(HERE) == []
         assert await books.search("rest", HERE) == []
         assert len(await books.search("rest", ELSEWHERE)) == 1
 
-    async def test_who_shares_more_words_comes_first(self, books: Books) -> None:
+    async def test_ledger_entries_that_share_more_words_come_first(self, books: Books) -> None:
         texts = ("Cache sessions in Redis", "Sessions live in Postgres", "Paint the shed")
         for number, text in enumerate(texts):
             await books.file(f"s{number}", 1, [decision(f"s{number}", text)])
@@ -141,19 +141,19 @@ class LedgerKit(ABC):
             ("C# or C++", "c*"),
         ],
     )
-    async def test_words_of_any_script_are_found_and_are_never_a_query(
+    async def test_words_of_any_script_are_found_and_never_used_as_query_syntax(
         self, books: Books, text: str, asked: str
     ) -> None:
         await books.file("s1", 1, [decision("s1", text), decision("s2", "Etwas ganz anderes: 天气")])
         assert [it.text for it in await books.search(asked, HERE)][:1] == [text]
 
     @pytest.mark.parametrize("asked", ["", "   ", '"', "* - ^ :", "()", "\x00", "'; DROP TABLE ledger; --"])
-    async def test_what_holds_no_known_word_finds_nothing(self, books: Books, asked: str) -> None:
+    async def test_a_search_without_known_words_finds_nothing(self, books: Books, asked: str) -> None:
         await books.file("s1", 1, [decision("s1", "Use REST")])
         assert await books.search(asked, HERE) == []
         assert len(await books.entries(HERE)) == 1
 
-    async def test_a_changed_entry_is_found_by_its_new_words_only(self, books: Books) -> None:
+    async def test_a_changed_ledger_entry_is_found_by_its_new_words_only(self, books: Books) -> None:
         await books.file("s1", 1, [decision("s1", "Use REST")])
         await books.file("s1", 2, [decision("s1", "Use GraphQL")])
         assert await books.search("rest", HERE) == []

@@ -109,9 +109,7 @@ class SandboxKit:
     # --- running -------------------------------------------------------------------------------
 
     @pytest.mark.feature("S0.57")
-    async def test_output_comes_while_the_run_goes_on_and_one_exit_ends_it(
-        self, sandbox: Sandbox, folder: Path
-    ) -> None:
+    async def test_output_is_streamed_during_a_run_and_one_exit_ends_it(self, sandbox: Sandbox, folder: Path) -> None:
         seconds = moment()
         async with aclosing(sandbox.run(shell(f"echo begun; sleep {seconds}", folder))) as run:
             assert await anext(run) == Output(b"begun\n"), "heard while it sleeps"
@@ -124,16 +122,18 @@ class SandboxKit:
         assert (last.code, last.stopped, last.limit) == (3, "", None)
 
     @pytest.mark.parametrize("code", [1, 125, 126, 127, 137, 193, 194, 195, 255])
-    async def test_every_exit_code_is_the_programs_own(self, sandbox: Sandbox, folder: Path, code: int) -> None:
+    async def test_every_exit_code_is_that_of_the_program(self, sandbox: Sandbox, folder: Path, code: int) -> None:
         end = await run_sandbox_job(sandbox, shell(f"echo ended disk >&2; exit {code}", folder))
         assert (end.code, end.stopped, end.limit, end.output) == (code, "", None, b"ended disk\n")
 
-    async def test_a_program_that_is_not_there_and_arguments_as_they_are(self, sandbox: Sandbox, folder: Path) -> None:
+    async def test_a_missing_program_exits_with_127_and_arguments_are_passed_unchanged(
+        self, sandbox: Sandbox, folder: Path
+    ) -> None:
         assert (await run_sandbox_job(sandbox, Job(("no-such-program",), str(folder)))).code == 127
         end = await run_sandbox_job(sandbox, Job(("printf", "%s|", "$(touch x)", "`id`", "a  b", ""), str(folder)))
         assert end.output == b"$(touch x)|`id`|a  b||"
 
-    async def test_a_run_reaches_itself_as_localhost(self, sandbox: Sandbox, folder: Path) -> None:
+    async def test_a_run_can_connect_to_itself_on_localhost(self, sandbox: Sandbox, folder: Path) -> None:
         program = """
 import socket
 server = socket.create_server(("localhost", 0))
@@ -144,7 +144,7 @@ print(client.recv(5).decode())
         end = await run_sandbox_job(sandbox, Job((sys.executable, "-c", program), str(folder)))
         assert (end.code, end.output) == (0, b"heard\n")
 
-    async def test_the_folder_is_read_only_and_a_copy_of_it_is_the_runs_own(
+    async def test_the_folder_of_a_run_is_read_only_and_a_copy_is_writable(
         self, sandbox: Sandbox, folder: Path
     ) -> None:
         end = await run_sandbox_job(sandbox, shell("cat a.txt; echo changed > a.txt; touch b", folder))
@@ -156,7 +156,7 @@ print(client.recv(5).decode())
         assert (end.code, end.output) == (0, b"changed\na.txt\nb\n")
         assert contents(folder) == {"a.txt": "hello"}
 
-    async def test_a_copy_has_modes_and_links_and_needs_nobody_to_own_anything(
+    async def test_a_copy_keeps_file_modes_and_links_whoever_owns_the_files(
         self, sandbox: Sandbox, folder: Path
     ) -> None:
         (folder / "run.sh").write_text("#!/bin/sh\necho ran\n")
@@ -167,7 +167,7 @@ print(client.recv(5).decode())
         end = await run_sandbox_job(sandbox, shell("./link; readlink link; cat a.txt", folder, copied=True))
         assert (end.code, end.output) == (0, b"ran\nrun.sh\nhello")
 
-    async def test_a_copy_may_be_seen_in_another_place_and_that_stays_as_it_is(
+    async def test_a_copy_can_appear_at_another_path_without_changing_that_folder(
         self, sandbox: Sandbox, folder: Path, tmp_path: Path
     ) -> None:
         (there := tmp_path / "there").mkdir()
@@ -180,7 +180,7 @@ print(client.recv(5).decode())
         assert (end.code, end.output.decode()) == (0, f"{there}\na.txt\nrun.sh\nhellothere\n")
         assert contents(there) == {"a.txt": "mine", "secret.txt": "secret"}
 
-    async def test_what_is_lent_to_a_copy_is_seen_there_and_not_to_be_written(
+    async def test_folders_lent_to_a_copy_are_visible_and_read_only(
         self, sandbox: Sandbox, folder: Path, tmp_path: Path
     ) -> None:
         (there := tmp_path / "installed").mkdir()
@@ -198,14 +198,14 @@ print(client.recv(5).decode())
         ).output == b"a.txt\nown\n"
 
     @pytest.mark.feature("S0.55")
-    async def test_files_are_laid_over_a_copy_and_are_gone_with_the_run(self, sandbox: Sandbox, folder: Path) -> None:
+    async def test_files_added_to_a_copy_are_gone_after_the_run(self, sandbox: Sandbox, folder: Path) -> None:
         files = {"a.txt": "other", "deep/er/ü.txt": "new\n"}
         end = await run_sandbox_job(sandbox, shell("cat a.txt deep/er/*; echo x > deep/y", folder, files=files))
         assert (end.code, end.output) == (0, b"othernew\n")
         assert contents(folder) == {"a.txt": "hello"}
 
     @pytest.mark.parametrize("path", ["../out.txt", "/tmp/out.txt", "a/../../out.txt", ""])
-    async def test_a_file_that_would_lie_elsewhere_is_not_laid_anywhere(
+    async def test_a_file_with_a_path_outside_the_copy_is_refused(
         self, sandbox: Sandbox, folder: Path, path: str
     ) -> None:
         end = await run_sandbox_job(sandbox, shell("ls", folder, files={path: "x"}))
@@ -213,7 +213,7 @@ print(client.recv(5).decode())
         assert "not a path inside its folder" in end.stopped
         assert not (folder.parent / "out.txt").exists()
 
-    async def test_sensitive_files_are_empty_in_the_folder_and_in_a_copy(self, sandbox: Sandbox, folder: Path) -> None:
+    async def test_sensitive_files_are_empty_in_the_sandbox(self, sandbox: Sandbox, folder: Path) -> None:
         (folder / ".env").write_text("PASSWORD=tulip")
         (folder / ".ssh").mkdir()
         (folder / ".ssh/id_rsa").write_text("tulip")
@@ -225,7 +225,7 @@ print(client.recv(5).decode())
             assert b"tulip" not in end.output.replace(b"grep", b"")
             assert end.output.endswith(b"done\n")
 
-    async def test_nothing_of_our_environment_is_there(
+    async def test_no_environment_variable_of_ours_is_visible_in_the_sandbox(
         self, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("LAB_KEY", "a-key-nobody-may-see")
@@ -233,13 +233,13 @@ print(client.recv(5).decode())
         assert b"HOME=/tmp" in end.output
         assert b"LAB_KEY" not in end.output
 
-    async def test_runs_beside_each_other_do_not_meet(self, sandbox: Sandbox, folder: Path) -> None:
+    async def test_concurrent_runs_are_isolated_from_each_other(self, sandbox: Sandbox, folder: Path) -> None:
         jobs = [shell(f"echo {n} > /tmp/it; sleep 0.2; cat /tmp/it", folder) for n in range(4)]
         assert [it.output for it in await asyncio.gather(*(run_sandbox_job(sandbox, job) for job in jobs))] == [
             f"{n}\n".encode() for n in range(4)
         ]
 
-    async def test_a_run_gets_no_more_of_the_processors_than_it_was_given(self, sandbox: Sandbox, folder: Path) -> None:
+    async def test_a_run_gets_no_more_processor_time_than_its_limit(self, sandbox: Sandbox, folder: Path) -> None:
         bounds = Bounds(seconds=2, processors=0.25)
         end = await run_sandbox_job(sandbox, shell("while :; do :; done", folder, bounds=bounds))
         assert end.limit is Limit.TIME
@@ -249,7 +249,7 @@ print(client.recv(5).decode())
 
     @pytest.mark.feature("S0.61")
     @pytest.mark.parametrize("how", ["closed", "cancelled"])
-    async def test_stopping_ends_everything_that_was_started(self, sandbox: Sandbox, folder: Path, how: str) -> None:
+    async def test_stopping_a_run_ends_all_its_processes(self, sandbox: Sandbox, folder: Path, how: str) -> None:
         seconds = moment()
         job = shell(f"(setsid sleep {seconds} &) ; echo begun; sleep {seconds}", folder, copied=True)
         heard = asyncio.Event()
@@ -271,7 +271,7 @@ print(client.recv(5).decode())
         assert not running(seconds)
         assert self.left_behind(os.getpid()) == []
 
-    async def test_stopping_before_the_first_word_leaves_nothing(self, sandbox: Sandbox, folder: Path) -> None:
+    async def test_stopping_a_run_before_its_first_output_leaves_nothing(self, sandbox: Sandbox, folder: Path) -> None:
         seconds = moment()
         task = asyncio.create_task(run_sandbox_job(sandbox, shell(f"sleep {seconds}", folder)))
         await asyncio.sleep(0.05)
@@ -281,16 +281,14 @@ print(client.recv(5).decode())
         until_gone(seconds)
         assert self.left_behind(os.getpid()) == []
 
-    async def test_what_ends_leaves_nothing_running(self, sandbox: Sandbox, folder: Path) -> None:
+    async def test_a_finished_run_leaves_no_process_running(self, sandbox: Sandbox, folder: Path) -> None:
         seconds = moment()
         end = await run_sandbox_job(sandbox, shell(f"(setsid sleep {seconds} >/dev/null 2>&1 &); exit 4", folder))
         assert end.code == 4
         until_gone(seconds)
         assert self.left_behind(os.getpid()) == []
 
-    async def test_a_killed_process_of_ours_takes_its_runs_with_it(
-        self, sandbox: Sandbox, folder: Path, tmp_path: Path
-    ) -> None:
+    async def test_a_killed_process_of_ours_ends_its_runs(self, sandbox: Sandbox, folder: Path, tmp_path: Path) -> None:
         seconds, temporary = moment(), tmp_path / "temporary"
         temporary.mkdir()
         child = await asyncio.create_subprocess_exec(
@@ -312,12 +310,12 @@ print(client.recv(5).decode())
     # --- breaking out --------------------------------------------------------------------------
 
     @pytest.mark.parametrize("attempt", [*QUICK_ESCAPE_ATTEMPTS, *EXHAUSTION_ATTEMPTS], ids=lambda it: it.name)
-    async def test_every_attempt_to_get_out_fails(self, sandbox: Sandbox, attempt: EscapeAttempt) -> None:
+    async def test_every_escape_attempt_is_blocked(self, sandbox: Sandbox, attempt: EscapeAttempt) -> None:
         (outcome,) = await run_escape_attempts(sandbox, (attempt,))
         assert outcome.blocked is True, outcome.note
         assert self.left_behind(os.getpid()) == []
 
-    async def test_a_copy_is_bounded_as_the_rest_is(self, sandbox: Sandbox, folder: Path) -> None:
+    async def test_the_disk_limit_applies_to_a_copy(self, sandbox: Sandbox, folder: Path) -> None:
         bounds = Bounds(seconds=30, disk=4 << 20)
         filled = await run_sandbox_job(sandbox, shell("cat /dev/zero > full", folder, copied=True, bounds=bounds))
         assert (filled.code, filled.limit) == (None, Limit.DISK)
@@ -327,7 +325,9 @@ print(client.recv(5).decode())
         assert (too_large.code, too_large.limit) == (None, Limit.DISK)
         assert b"run\n" not in too_large.output
 
-    async def test_a_server_inside_is_no_server_of_this_machine(self, sandbox: Sandbox, folder: Path) -> None:
+    async def test_a_server_inside_the_sandbox_is_not_reachable_from_this_machine(
+        self, sandbox: Sandbox, folder: Path
+    ) -> None:
         program = "import socket; it = socket.create_server(('127.0.0.1', 0)); print(it.getsockname()[1], flush=True)"
         job = Job((sys.executable, "-c", f"{program}; it.accept()"), str(folder), bounds=Bounds(seconds=30))
         async with aclosing(sandbox.run(job)) as run:

@@ -98,7 +98,7 @@ class StoreKit(ABC):
 
     # --- facts ---------------------------------------------------------------------------------
 
-    async def test_facts_are_numbered_without_gaps_however_many_come_at_once(self, store: Record) -> None:
+    async def test_concurrent_facts_are_numbered_without_gaps(self, store: Record) -> None:
         await store.append("s1", opening())
         notes = await asyncio.gather(*(store.append("s1", NoteSaid(f"note {n}")) for n in range(200)))
         assert sorted(numbers(notes)) == list(range(2, 202))
@@ -108,21 +108,21 @@ class StoreKit(ABC):
         assert len({recorded.at for recorded in records}) > 1
         assert all(len(recorded.at) == 27 and recorded.at.endswith("Z") for recorded in records)
 
-    async def test_facts_stated_one_after_the_other_keep_their_order(self, store: Record) -> None:
+    async def test_facts_appended_in_sequence_keep_their_order(self, store: Record) -> None:
         await store.append("s1", opening())
         tasks = [asyncio.ensure_future(store.append("s1", NoteSaid(str(n)))) for n in range(50)]
         await asyncio.gather(*tasks)
         said = [recorded.event.text for recorded in await store.read("s1", 1) if isinstance(recorded.event, NoteSaid)]
         assert said == [str(n) for n in range(50)]
 
-    async def test_reading_goes_on_where_it_stopped(self, store: Record) -> None:
+    async def test_reading_continues_after_the_last_fact_that_was_read(self, store: Record) -> None:
         await store.append("s1", opening())
         await store.append("s1", NoteSaid("a"))
         assert numbers(await store.read("s1", 1)) == [2]
         assert await store.read("s1", 2) == []
         assert await store.read("nobody") == []
 
-    async def test_an_opening_comes_first_and_once(self, store: Record) -> None:
+    async def test_a_session_is_opened_first_and_only_once(self, store: Record) -> None:
         with pytest.raises(NotFound):
             await store.append("s1", NoteSaid("too early"))
         await store.append("s1", opening())
@@ -131,13 +131,13 @@ class StoreKit(ABC):
         assert numbers(await store.read("s1")) == [1]
 
     @pytest.mark.feature("S1.89")
-    async def test_without_a_lease_only_people_speak(self, store: Record) -> None:
+    async def test_without_a_lease_only_facts_of_people_are_accepted(self, store: Record) -> None:
         await store.append("s1", opening())
         with pytest.raises(RecordError, match=r"move\.made"):
             await store.append("s1", move("not mine to say"))
         assert (await store.append("s1", NoteSaid("always taken"))).seq == 2
 
-    async def test_several_facts_are_taken_together_or_not_at_all(self, store: Record) -> None:
+    async def test_several_facts_are_appended_together_or_not_at_all(self, store: Record) -> None:
         lease, _ = await store.acquire("s1", current_lease_holder())
         records = await store.append_many("s1", [opening(), move("a"), move("b")], lease)
         assert numbers(records) == [1, 2, 3]
@@ -146,7 +146,7 @@ class StoreKit(ABC):
         assert await store.read("s1") == records
         assert await store.append_many("s1", []) == []
 
-    async def test_a_refused_fact_takes_nothing_of_its_neighbours_with_it(self, store: Record) -> None:
+    async def test_a_refused_fact_does_not_affect_other_facts(self, store: Record) -> None:
         lease = await opened(store, "s1")
         stale = Lease("s1", lease.token - 1)
         results = await asyncio.gather(
@@ -156,7 +156,7 @@ class StoreKit(ABC):
         assert [isinstance(result, LeaseLost) for result in results] == [n % 3 == 0 for n in range(30)]
         assert numbers(await store.read("s1")) == list(range(1, 22))
 
-    async def test_giving_up_on_a_fact_leaves_it_whole_or_absent(self, store: Record) -> None:
+    async def test_a_cancelled_append_leaves_the_fact_complete_or_absent(self, store: Record) -> None:
         await store.append("s1", opening())
         tasks = [asyncio.ensure_future(store.append("s1", NoteSaid(str(n)))) for n in range(40)]
         await asyncio.sleep(0)
@@ -183,7 +183,7 @@ class StoreKit(ABC):
         for session in ("s1", "s2"):
             assert [r for _, r in seen if r.session == session] == await store.read(session)
 
-    async def test_a_kind_nobody_knows_is_kept_as_it_came(self, store: Record) -> None:
+    async def test_a_fact_of_an_unknown_kind_is_kept_unchanged(self, store: Record) -> None:
         lease = await opened(store, "s1")
         event = UnknownEvent("table.polished", {"by": "someone", "shine": 0.5, "where": [{"$blob": "x"}, {"$$": None}]})
         recorded = await store.append("s1", event, lease)
@@ -195,7 +195,7 @@ class StoreKit(ABC):
     @pytest.mark.parametrize(
         "text", ["a" * 8192, "a" * 8193, "é" * 4097, '"\n' * 5000, "🟢" * 30_000, '{"$blob":"x"}' * 700]
     )
-    async def test_long_texts_come_back_as_they_were(self, store: Record, text: str) -> None:
+    async def test_long_texts_are_read_back_unchanged(self, store: Record, text: str) -> None:
         lease = await opened(store, "s1")
         unknown = UnknownEvent("long.told", {"text": text, "$blob": "mine", "$$blob": [text, {"$blob": text}]})
         for event in (move(text), unknown):
@@ -203,7 +203,7 @@ class StoreKit(ABC):
             assert recorded.event == event
             assert (await store.read("s1", recorded.seq - 1))[0] == recorded
 
-    async def test_what_is_kept_can_be_fetched(self, store: Record) -> None:
+    async def test_a_stored_blob_can_be_fetched(self, store: Record) -> None:
         data = bytes(range(256)) * 100
         digest = await store.keep(data)
         assert digest.startswith("sha256:")
@@ -214,20 +214,20 @@ class StoreKit(ABC):
         with pytest.raises(NotFound):
             await store.fetch("sha256:" + "0" * 64)
 
-    async def test_a_blob_has_a_quota(self, tmp_path: Path) -> None:
+    async def test_a_blob_has_a_size_limit(self, tmp_path: Path) -> None:
         store = await self.make(tmp_path, max_blob_bytes=100)
         await store.keep(b"a" * 100)
         with pytest.raises(UsageError, match="101"):
             await store.keep(b"a" * 101)
         await store.close()
 
-    async def test_text_that_is_not_unicode_is_refused_with_a_reason(self, store: Record) -> None:
+    async def test_text_that_is_not_valid_unicode_is_refused_with_the_reason(self, store: Record) -> None:
         await store.append("s1", opening())
         with pytest.raises(UsageError, match="Unicode"):
             await store.append("s1", NoteSaid("\ud800"))
         assert (await store.append("s1", NoteSaid("fine"))).seq == 2
 
-    async def test_secrets_are_gone_from_what_append_returns_and_from_the_record(self, tmp_path: Path) -> None:
+    async def test_secrets_are_redacted_in_the_record_and_in_the_result_of_append(self, tmp_path: Path) -> None:
         secret = 'hunter-"2"-hunter'
         store = await self.make(tmp_path, Redactor([secret]))
         lease = await opened(store, "s1", question=f"Is {secret} a good password?")
@@ -245,16 +245,16 @@ class StoreKit(ABC):
 
     # --- waiting -------------------------------------------------------------------------------
 
-    async def test_waiting_ends_at_once_when_the_fact_is_there(self, store: Record) -> None:
+    async def test_waiting_for_an_existing_fact_returns_at_once(self, store: Record) -> None:
         await store.append("s1", opening())
         assert await store.changed("s1", 0, HANG)
 
-    async def test_waiting_ends_when_the_time_is_up(self, store: Record) -> None:
+    async def test_waiting_for_a_fact_ends_at_its_timeout(self, store: Record) -> None:
         await store.append("s1", opening())
         assert not await store.changed("s1", 1, 0.05)
         assert not await store.changed("nobody", 0, 0.0)
 
-    async def test_everybody_who_waits_is_woken_by_a_fact_of_that_session(self, store: Record) -> None:
+    async def test_a_new_fact_wakes_every_waiter_of_its_session(self, store: Record) -> None:
         for session in ("s1", "s2"):
             await store.append(session, opening())
         waiting = [asyncio.ensure_future(store.changed("s1", 1, HANG)) for _ in range(5)]
@@ -266,7 +266,7 @@ class StoreKit(ABC):
         other.cancel()
         await asyncio.gather(other, return_exceptions=True)
 
-    async def test_a_reader_that_waits_and_reads_misses_nothing(self, store: Record) -> None:
+    async def test_a_reader_that_waits_and_reads_misses_no_fact(self, store: Record) -> None:
         await store.append("s1", opening())
 
         async def follow() -> list[int]:
@@ -299,14 +299,14 @@ class StoreKit(ABC):
         assert (await store.acquire("s1", current_lease_holder()))[0].token > lease.token
         assert await store.holder("nobody") is None
 
-    async def test_of_many_who_want_a_session_one_gets_it(self, store: Record) -> None:
+    async def test_only_one_of_many_concurrent_holders_gets_the_lease(self, store: Record) -> None:
         results = await asyncio.gather(
             *(store.acquire("s1", current_lease_holder()) for _ in range(20)), return_exceptions=True
         )
         assert sum(not isinstance(result, BaseException) for result in results) == 1
 
     @pytest.mark.feature("S0.71")
-    async def test_who_takes_a_session_gets_its_record_with_it(self, store: Record) -> None:
+    async def test_acquiring_a_session_returns_its_record(self, store: Record) -> None:
         first = await opened(store, "s1")
         await store.append("s1", move("before"), first)
         await store.release(first)
@@ -314,7 +314,7 @@ class StoreKit(ABC):
         assert records == await store.read("s1")
         assert numbers(records) == [1, 2]
 
-    async def test_a_lease_that_ran_out_is_fenced_once_another_took_it(self, tmp_path: Path) -> None:
+    async def test_an_expired_lease_is_fenced_off_once_another_is_acquired(self, tmp_path: Path) -> None:
         store = await self.make(tmp_path, lease_seconds=0.05)
         slow = await opened(store, "s1")
         await asyncio.sleep(0.06)
@@ -331,14 +331,14 @@ class StoreKit(ABC):
         assert numbers(await store.read("s1")) == [1, 2, 3]
         await store.close()
 
-    async def test_a_released_lease_writes_nothing_more(self, store: Record) -> None:
+    async def test_a_released_lease_cannot_write(self, store: Record) -> None:
         lease = await opened(store, "s1")
         await store.release(lease)
         for attempt in (store.append("s1", move("gone"), lease), store.renew(lease)):
             with pytest.raises(LeaseLost):
                 await attempt
 
-    async def test_a_lease_is_good_for_its_own_session_only(self, store: Record) -> None:
+    async def test_a_lease_is_valid_for_its_own_session_only(self, store: Record) -> None:
         lease = await opened(store, "s1")
         await opened(store, "s2")
         with pytest.raises(LeaseLost):
@@ -350,14 +350,14 @@ class StoreKit(ABC):
         assert await store.holder("s1") is None
         assert (await store.acquire("s1", current_lease_holder()))[0].token == dead.token + 1
 
-    async def test_of_a_process_elsewhere_nothing_is_assumed(self, store: Record) -> None:
+    async def test_a_lease_of_another_machine_is_never_assumed_dead(self, store: Record) -> None:
         await store.acquire("s1", "another-host:1:2:3")
         with pytest.raises(SessionHeld, match="process 1 on another-host"):
             await store.acquire("s1", current_lease_holder())
 
     # --- the list of sessions ------------------------------------------------------------------
 
-    async def test_the_list_shows_the_newest_first(self, store: Record) -> None:
+    async def test_the_session_list_shows_the_newest_first(self, store: Record) -> None:
         lease = await opened(store, "s1", question="q" * 300, name="api", slug="2026-api", workspace="/w")
         await store.append("s2", opening(workspace="/elsewhere"))
         await store.append("s1", RunStarted(current_lease_holder()), lease)
@@ -372,7 +372,7 @@ class StoreKit(ABC):
         assert [row.id for row in await store.sessions(limit=1)] == ["s1"]
         assert [row.id for row in await store.sessions(limit=None)] == ["s1", "s2"]
 
-    async def test_the_list_can_be_made_anew(self, store: Record) -> None:
+    async def test_the_session_list_can_be_rebuilt(self, store: Record) -> None:
         for n in range(5):
             await store.append(f"s{n}", opening(name=f"name-{n}"))
             await store.append("s0", NoteSaid("x" * 9000))
@@ -380,13 +380,13 @@ class StoreKit(ABC):
         await store.rebuild()
         assert await store.sessions() == before
 
-    async def test_a_session_is_found_where_it_belongs_and_where_it_was_opened(self, store: Record) -> None:
+    async def test_a_session_is_found_in_its_workspace_and_where_it_was_opened(self, store: Record) -> None:
         await store.append("s1", opening(name="api", workspace="/w", opened_in="/v"))
         for workspace, found in (("/w", ["s1"]), ("/v", ["s1"]), ("/u", [])):
             assert [row.id for row in await store.sessions(workspace)] == found
             assert await store.find("last", workspace) == await store.find("api", workspace) == found
 
-    async def test_a_session_answers_to_all_its_names(self, store: Record) -> None:
+    async def test_a_session_is_found_by_every_kind_of_address(self, store: Record) -> None:
         await store.append("0193aaaa-1", opening(name="api", slug="2026-rest", workspace="/w"))
         await store.append("0193aaab-2", opening(name="api", slug="2026-tabs", workspace="/v"))
         await store.append("0193aaab-3", opening(workspace="/w", slug="0193aaaa-1"))
@@ -413,7 +413,7 @@ class StoreKit(ABC):
         await store.append("0193aaaa-1", NoteSaid("back to this one"))
         assert await found("last") == ["1"]
 
-    async def test_the_beginning_of_a_slug_is_enough_where_it_fits_one_session(self, store: Record) -> None:
+    async def test_a_slug_prefix_that_fits_one_session_finds_it(self, store: Record) -> None:
         await store.append("s1", opening(slug="2026-11-16-tiny", workspace="/w"))
         await store.append("s2", opening(slug="2026-11-16-tall", workspace="/w"))
         await store.append("s3", opening(slug="2026-11-16-timid", workspace="/v"))
@@ -428,14 +428,14 @@ class StoreKit(ABC):
         assert await store.find("2026-11-16-ti", "/w") == ["s1"], "what is off the list is not in the way"
 
     @pytest.mark.feature("S2.24", "S2.27")
-    async def test_a_name_that_was_used_again_means_the_session_opened_last_under_it(self, store: Record) -> None:
+    async def test_a_reused_name_finds_the_session_that_was_opened_last(self, store: Record) -> None:
         for session, workspace in (("s3", "/w"), ("s1", "/w"), ("s2", "/v")):
             await store.append(session, opening(name="rollout", workspace=workspace))
         await store.append("s3", NoteSaid("an afterthought to the older one"))
         assert await store.find("rollout", "/w") == ["s1"]
         assert await store.find("rollout", "/v") == ["s2"]
 
-    async def test_sessions_opened_at_once_under_one_slug_get_one_each(self, store: Record) -> None:
+    async def test_sessions_opened_concurrently_with_one_slug_get_different_slugs(self, store: Record) -> None:
         openings = (store.append(f"s{n}", opening(slug="2026-rest")) for n in range(8))
         slugs = [it.event.charter.slug for it in await asyncio.gather(*openings) if isinstance(it.event, SessionOpened)]
         assert sorted(slugs) == ["2026-rest", *(f"2026-rest-{n}" for n in range(2, 9))]
@@ -443,12 +443,12 @@ class StoreKit(ABC):
         for n, slug in enumerate(slugs):
             assert await store.find(slug) == [f"s{n}"]
 
-    async def test_sessions_without_a_slug_stay_without(self, store: Record) -> None:
+    async def test_sessions_without_a_slug_are_not_given_one(self, store: Record) -> None:
         await store.append("s1", opening())
         await store.append("s2", opening())
         assert [row.slug for row in await store.sessions()] == ["", ""]
 
-    async def test_a_forgotten_session_is_off_the_list_and_its_name_is_free(self, store: Record) -> None:
+    async def test_a_forgotten_session_is_not_listed_and_its_name_is_free(self, store: Record) -> None:
         await store.append("0193aaaa-1", opening(name="api", slug="2026-rest", workspace="/w"))
         await store.append("0193aaaa-2", opening(workspace="/w"))
         await store.append("0193aaaa-1", SessionForgotten())
@@ -464,7 +464,7 @@ class StoreKit(ABC):
 
     # --- removing ------------------------------------------------------------------------------
 
-    async def test_removing_a_session_takes_what_was_kept_for_it_and_for_nobody_else(self, store: Record) -> None:
+    async def test_removing_a_session_deletes_only_the_blobs_it_alone_used(self, store: Record) -> None:
         shared, own = await store.keep(b"shared template"), await store.keep(b"its own file")
         await store.append("s1", opening(templates={"system": shared, "blind": own}, name="api", slug="old"))
         await store.append("s1", NoteSaid("a long note " * 1000))
@@ -484,7 +484,7 @@ class StoreKit(ABC):
         assert (await store.facts(last))[0][0] > last
         assert numbers(await store.read("s2")) == [1, 2]
 
-    async def test_what_a_kept_thing_names_is_kept_with_it(self, store: Record) -> None:
+    async def test_a_blob_keeps_the_blobs_that_it_names(self, store: Record) -> None:
         file = await store.keep(b"a file of a draft")
         draft = await store.keep(f'{{"files": [{{"after": "{file}"}}]}}'.encode())
         await store.append("s1", opening(templates={"blind": draft}))
@@ -495,7 +495,7 @@ class StoreKit(ABC):
         with pytest.raises(NotFound):
             await store.fetch(file)
 
-    async def test_a_session_that_somebody_runs_is_not_removed_and_nothing_kept_is_cleared(self, store: Record) -> None:
+    async def test_a_running_session_is_not_removed_and_no_blob_is_deleted(self, store: Record) -> None:
         digest = await store.keep(b"a form about to be named")
         await store.append("s1", opening(templates={"blind": digest}))
         lease = await opened(store, "s2")
@@ -508,6 +508,6 @@ class StoreKit(ABC):
         with pytest.raises(NotFound):
             await store.fetch(digest)
 
-    async def test_rows_can_be_written_as_json(self, store: Record) -> None:
+    async def test_session_rows_can_be_written_as_json(self, store: Record) -> None:
         await store.append("s1", opening())
         assert msgspec.json.decode(msgspec.json.encode(await store.sessions()), type=list[SessionRow])

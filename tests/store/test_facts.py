@@ -21,7 +21,7 @@ trees = st.recursive(
 
 @settings(max_examples=200, deadline=None)
 @given(trees)
-def test_long_texts_are_put_aside_and_back(tree: Any) -> None:
+def test_long_texts_are_stored_separately_and_restored(tree: Any) -> None:
     event = UnknownEvent("anything.told", {"tree": tree})
     body = pack_event(event, None)
     assert body.event == event

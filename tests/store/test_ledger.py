@@ -25,7 +25,7 @@ class TestMemoryLedger(LedgerKit):
         return InMemoryStore()
 
 
-async def test_an_older_record_is_upgraded_and_its_sessions_wait_to_be_filed(tmp_path: Path) -> None:
+async def test_an_older_record_is_upgraded_and_its_sessions_are_unfiled(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode = WAL")
@@ -42,7 +42,7 @@ async def test_an_older_record_is_upgraded_and_its_sessions_wait_to_be_filed(tmp
         assert [row.id for row in await store.sessions(HERE)] == ["s2"]
 
 
-async def test_the_ledger_survives_the_process(tmp_path: Path) -> None:
+async def test_the_ledger_survives_the_end_of_its_process(tmp_path: Path) -> None:
     async with await SqliteStore.open(tmp_path / "roundtable.db") as store:
         lease = await opened(store, "s1")
         ended = await store.append("s1", SessionEnded("reached"), lease)
@@ -55,7 +55,7 @@ async def test_the_ledger_survives_the_process(tmp_path: Path) -> None:
         assert await store.search("rest", HERE) == [filed], "it outlives its session"
 
 
-async def test_two_processes_file_the_same_sessions_at_once(tmp_path: Path) -> None:
+async def test_two_processes_can_file_the_same_sessions_concurrently(tmp_path: Path) -> None:
     path = tmp_path / "roundtable.db"
     async with await SqliteStore.open(path) as one, await SqliteStore.open(path) as other:
         filing = [store.file(f"s{n}", 1, [error(f"s{n}", "boom")]) for n in range(20) for store in (one, other)]

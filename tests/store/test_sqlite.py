@@ -96,7 +96,7 @@ def damage(path: Path) -> None:
 # --- several processes -------------------------------------------------------------------------
 
 
-async def test_processes_write_side_by_side_without_gaps(store: SqliteStore, path: Path) -> None:
+async def test_concurrent_processes_write_without_gaps(store: SqliteStore, path: Path) -> None:
     await store.append("s1", opening())
     async with neighbour(path, "note", "s1", "300") as one, neighbour(path, "note", "s1", "300") as two:
         here = await asyncio.gather(*(store.append("s1", NoteSaid(f"here {n}")) for n in range(300)))
@@ -106,7 +106,7 @@ async def test_processes_write_side_by_side_without_gaps(store: SqliteStore, pat
     assert query(path, "SELECT last_seq FROM listed") == [(901,)]
 
 
-async def test_processes_may_make_the_file_at_the_same_moment(path: Path) -> None:
+async def test_concurrent_processes_can_create_the_record_file(path: Path) -> None:
     async with (
         neighbour(path, "start", "a") as a,
         neighbour(path, "start", "b") as b,
@@ -116,7 +116,7 @@ async def test_processes_may_make_the_file_at_the_same_moment(path: Path) -> Non
 
 
 @pytest.mark.feature("S1.106")
-async def test_facts_of_another_process_wake_who_waits(store: SqliteStore, path: Path) -> None:
+async def test_facts_of_another_process_wake_waiting_readers(store: SqliteStore, path: Path) -> None:
     await store.append("s1", opening())
     waiting = [asyncio.ensure_future(store.changed("s1", 1, HANG)) for _ in range(3)]
     async with neighbour(path, "note", "s1", "1") as process:
@@ -125,7 +125,7 @@ async def test_facts_of_another_process_wake_who_waits(store: SqliteStore, path:
     assert numbers(await store.read("s1", 1)) == [2]
 
 
-async def test_a_live_neighbour_keeps_its_session_until_it_is_killed(store: SqliteStore, path: Path) -> None:
+async def test_a_live_process_keeps_its_lease_until_it_is_killed(store: SqliteStore, path: Path) -> None:
     await store.append("s1", opening())
     async with neighbour(path, "hold", "s1") as process:
         assert await process.hears() == ["holding", 1]
@@ -136,7 +136,7 @@ async def test_a_live_neighbour_keeps_its_session_until_it_is_killed(store: Sqli
         assert (await store.acquire("s1", current_lease_holder()))[0].token == 2
 
 
-async def test_a_neighbour_that_was_too_slow_writes_nothing_more(path: Path) -> None:
+async def test_a_process_that_lost_its_lease_cannot_write(path: Path) -> None:
     async with await SqliteStore.open(path) as store:
         await store.append("s1", opening())
         async with neighbour(path, "hold", "s1") as process:
@@ -149,7 +149,7 @@ async def test_a_neighbour_that_was_too_slow_writes_nothing_more(path: Path) -> 
         assert numbers(await store.read("s1")) == [1, 2]
 
 
-async def test_a_killed_process_loses_nothing_it_was_told_is_written(path: Path) -> None:
+async def test_a_killed_process_loses_no_confirmed_fact(path: Path) -> None:
     async with await SqliteStore.open(path) as store:
         await store.append("s1", opening())
     told = 0
@@ -170,7 +170,7 @@ async def test_a_killed_process_loses_nothing_it_was_told_is_written(path: Path)
 # --- what is on the disk -----------------------------------------------------------------------
 
 
-async def test_only_the_owner_may_look_into_the_record(store: SqliteStore, path: Path) -> None:
+async def test_only_the_owner_can_read_the_record_file(store: SqliteStore, path: Path) -> None:
     await store.append("s1", opening())
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
@@ -202,7 +202,7 @@ async def test_a_long_text_is_stored_once(store: SqliteStore, path: Path) -> Non
     assert [packed for (packed,) in query(path, "SELECT packed FROM events ORDER BY pos")] == [0, 1, 1, 1, 0]
 
 
-async def test_closing_writes_what_is_under_way(path: Path) -> None:
+async def test_closing_the_store_writes_pending_facts(path: Path) -> None:
     store = await SqliteStore.open(path)
     await store.append("s1", opening())
     waiting = asyncio.ensure_future(store.changed("s1", 500, HANG))
@@ -253,7 +253,7 @@ async def test_a_fact_of_a_newer_version_is_refused(store: SqliteStore, path: Pa
         await store.read("s1")
 
 
-async def test_a_kind_written_by_a_neighbour_we_do_not_know_is_kept(store: SqliteStore, path: Path) -> None:
+async def test_an_unknown_kind_of_fact_from_another_process_is_kept(store: SqliteStore, path: Path) -> None:
     await store.append("s1", opening())
     body = '{"kind":"table.polished","shine":3}'
     query(
@@ -264,14 +264,14 @@ async def test_a_kind_written_by_a_neighbour_we_do_not_know_is_kept(store: Sqlit
 
 
 @pytest.mark.parametrize("body", ["{", '{"kind":"move.made"}', "[]", "\udcff"])
-async def test_a_fact_that_cannot_be_read_is_said_so(store: SqliteStore, path: Path, body: str) -> None:
+async def test_an_unreadable_fact_is_reported(store: SqliteStore, path: Path, body: str) -> None:
     await store.append("s1", opening())
     query(path, "UPDATE events SET body = CAST(? AS TEXT)", body.encode("utf-8", "surrogateescape"))
     with pytest.raises(RecordError):
         await store.read("s1")
 
 
-async def test_a_damaged_blob_is_noticed(store: SqliteStore, path: Path) -> None:
+async def test_a_damaged_blob_is_reported(store: SqliteStore, path: Path) -> None:
     digest = await store.keep(b"as it was")
     query(path, "UPDATE blobs SET data = ?", b"as it is not")
     async with await SqliteStore.open(path) as later:
@@ -279,7 +279,7 @@ async def test_a_damaged_blob_is_noticed(store: SqliteStore, path: Path) -> None
             await later.fetch(digest)
 
 
-async def test_a_missing_long_text_is_an_error_of_the_record(store: SqliteStore, path: Path) -> None:
+async def test_a_missing_long_text_is_a_record_error(store: SqliteStore, path: Path) -> None:
     lease = await opened(store, "s1")
     await store.append("s1", move("x" * 9000), lease)
     query(path, "DELETE FROM blobs")
@@ -295,7 +295,7 @@ async def test_tables_of_a_newer_version_are_refused(store: SqliteStore, path: P
         await SqliteStore.open(path)
 
 
-async def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_a_database_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("Dear diary, " * 100)
     with pytest.raises(RecordError, match="is not a database") as refused:
@@ -313,7 +313,7 @@ async def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> No
     assert path.read_bytes() == before
 
 
-async def test_a_damaged_file_is_one_clear_sentence(path: Path) -> None:
+async def test_a_damaged_record_file_is_reported_in_one_sentence(path: Path) -> None:
     async with await SqliteStore.open(path) as store:
         lease = await opened(store, "s1")
         await store.append_many("s1", [move("x" * 3000) for _ in range(100)], lease)
@@ -323,14 +323,14 @@ async def test_a_damaged_file_is_one_clear_sentence(path: Path) -> None:
             await store.read("s1")
 
 
-async def test_a_path_that_cannot_be_is_one_clear_sentence(tmp_path: Path) -> None:
+async def test_an_impossible_record_path_is_reported_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path, tmp_path / "file" / "roundtable.db"):
         with pytest.raises(RecordError, match="cannot be opened"):
             await SqliteStore.open(path)
 
 
-async def test_a_locked_file_is_one_clear_sentence_and_passes(path: Path) -> None:
+async def test_a_locked_record_file_is_reported_in_one_sentence_and_works_again(path: Path) -> None:
     async with await SqliteStore.open(path, busy_seconds=0.05) as store:
         await store.append("s1", opening())
         with closing(sqlite3.connect(path, isolation_level=None)) as rude:
@@ -341,7 +341,7 @@ async def test_a_locked_file_is_one_clear_sentence_and_passes(path: Path) -> Non
         assert (await store.append("s1", NoteSaid("now"))).seq == 2
 
 
-async def test_a_full_disk_is_one_clear_sentence_and_passes(path: Path) -> None:
+async def test_a_full_disk_is_reported_in_one_sentence_and_the_record_works_again(path: Path) -> None:
     async with neighbour(path, "fill", "s1") as process:
         name, message, help = await process.hears()
         assert (name, bool(message and help)) == ("RecordError", True)
@@ -354,7 +354,7 @@ async def test_a_full_disk_is_one_clear_sentence_and_passes(path: Path) -> None:
 # --- migrations --------------------------------------------------------------------------------
 
 
-def test_an_older_database_is_brought_up_to_date_and_keeps_its_facts(tmp_path: Path) -> None:
+def test_an_older_database_is_migrated_and_keeps_its_facts(tmp_path: Path) -> None:
     later = (*MIGRATIONS, ("ALTER TABLE events ADD COLUMN author TEXT NOT NULL DEFAULT ''", "CREATE TABLE extra (a)"))
     with closing(sqlite3.connect(tmp_path / "old.db", isolation_level=None)) as db:
         migrate_database(db)
@@ -384,7 +384,7 @@ async def test_an_older_database_gets_its_index_of_owners_and_open_gates(tmp_pat
         assert [row.owner for row in await store.sessions()] == ["", "ada"]
 
 
-def test_a_step_that_fails_leaves_the_database_as_it_was(tmp_path: Path) -> None:
+def test_a_failed_migration_leaves_the_database_unchanged(tmp_path: Path) -> None:
     broken = (*MIGRATIONS, ("CREATE TABLE extra (a)", "CREATE TABLE extra (a)"))
     with closing(sqlite3.connect(tmp_path / "old.db", isolation_level=None)) as db:
         migrate_database(db)

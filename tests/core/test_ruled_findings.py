@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roundtable.core.decide.findings import (
+    FindingRepair,
     FindingWeight,
     WeighedFinding,
     describe_finding_for_seats,
@@ -76,7 +77,7 @@ def test_a_judge_that_reports_no_critical_findings_adds_none(said: str) -> None:
 @pytest.mark.parametrize("said", ["No input is checked.", "Nothing frees the lock", "None of the files are closed"])
 def test_a_fault_that_begins_with_no_still_counts(said: str) -> None:
     ruled = rule_findings_by_judge(found(), Findings((said,), ("F1, F2, F3",)))
-    assert describe_unfixed_findings(ruled, found(), {}) == (f"1 critical finding is not mended: {said.rstrip('.')}.",)
+    assert describe_unfixed_findings(ruled, found(), {}) == (f"1 critical finding is not fixed: {said.rstrip('.')}.",)
 
 
 def test_no_judge_overrules_a_proof() -> None:
@@ -88,8 +89,8 @@ def test_no_judge_overrules_a_proof() -> None:
 def test_the_ruling_lists_every_finding_its_result_and_the_judges_additions() -> None:
     listed = found()
     ruled = rule_findings_by_judge(listed, Findings(("F1",), ("The project has no tests.",), ("F2 is behind a login",)))
-    assert describe_ruled_findings(ruled, listed, {"F1": "Mended."}) == (
-        f"CRITICAL:\n- F1 [critical, store.py:7] {LOST.text} Mended.\n\n"
+    assert describe_ruled_findings(ruled, listed, {"F1": FindingRepair(fixed=True)}) == (
+        f"CRITICAL:\n- F1 [critical, store.py:7] {LOST.text} Fixed.\n\n"
         f"WARNINGS:\n- F3 [medium, store.py:20] {SLOW.text}\n- The project has no tests.\n\n"
         f"CONFIRMED_CLEAN:\n- F2 [high, api.py:3] {OPEN.text}"
     )

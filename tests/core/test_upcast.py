@@ -5,8 +5,17 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from roundtable.core.effects import CandidatesTried, CheckKind
-from roundtable.core.events import AnswerSource, EffectDone, GateAnswered, GateOpened, RoundOpened, decode_event
+from roundtable.core.effects import CandidatesTried, CheckKind, SynthesiseDrafts
+from roundtable.core.events import (
+    AnswerSource,
+    DecisionMade,
+    EffectDone,
+    EffectStarted,
+    GateAnswered,
+    GateOpened,
+    RoundOpened,
+    decode_event,
+)
 
 
 def read_result(result: dict[str, object]) -> object:
@@ -78,3 +87,18 @@ def test_rounds_of_an_older_record_say_that_they_asked_for_tests_alone(template:
     fact = decode_event(msgspec.json.encode(opened), 1)
     assert isinstance(fact, RoundOpened)
     assert fact.turns.purpose == purpose
+
+
+def test_a_decision_of_an_older_record_says_whether_its_position_is_only_the_task() -> None:
+    for position, task_only in (("Add slugify: gpt changes slug.py", True), ("Use REST", False)):
+        decision = {"outcome": "reached", "how": "", "author": "gpt", "position": position}
+        fact = decode_event(msgspec.json.encode({"kind": "decision.made", "decision": decision}), 1)
+        assert isinstance(fact, DecisionMade)
+        assert fact.decision.task_only is task_only
+
+
+def test_a_synthesis_of_an_older_record_keeps_what_must_be_fixed_apart() -> None:
+    effect = {"effect": "synthesise", "base": "gpt", "drafts": {}, "incorporate": ["add a", "MUST_FIX: b", "add c"]}
+    fact = decode_event(msgspec.json.encode({"kind": "effect.started", "step": "build/splice", "effect": effect}), 1)
+    assert isinstance(fact, EffectStarted)
+    assert fact.effect == SynthesiseDrafts("gpt", {}, ("add a", "add c"), ("b",))

@@ -13,6 +13,7 @@ from roundtable.core.events import CallFailed, MoveMade, RoundOpened, TurnAsked
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Limits, Outcome, Reply, Request
+from roundtable.report.reasons import substitution_sentence
 from roundtable.voices.scripted import ScriptedVoice, parse_script
 from tests.stories.session_harness import (
     DISPUTE,
@@ -87,7 +88,7 @@ async def test_a_fallback_voice_answers_and_the_decision_says_so() -> None:
     (first, *_) = decision.substitutions
     assert (first.seat, first.voice, first.instead_of) == ("claude", "anthropic:claude", "cli:claude")
     assert first.rounds == ("council/1-blind",)
-    assert "planted crashed" in first.sentence
+    assert "planted crashed" in substitution_sentence(first)
     records = await harness.records()
     purposes = [
         record.event.purpose for record in records if isinstance(record.event, TurnAsked) and record.event.seat == "gpt"
@@ -105,7 +106,9 @@ async def test_each_seat_reports_its_cause_and_every_skipped_voice() -> None:
     decision = await harness.run()
     assert {substitution.seat: substitution.fault.kind for substitution in decision.substitutions} == causes
     for substitution in decision.substitutions:
-        assert "Nor was anthropic:claude to be had: planted context_overflow" in substitution.sentence
+        assert "anthropic:claude was not available either: planted context_overflow" in substitution_sentence(
+            substitution
+        )
 
 
 async def test_no_fallback_is_reported_if_the_first_voice_answers() -> None:

@@ -160,8 +160,8 @@ async def test_all_seats_review_every_part_a_judge_weighs_findings_once_and_fixe
     assert "cart.get" not in judged
     assert (end.how, end.judge) == ("agreed", "claude")
     assert end.text == (
-        f"CRITICAL:\n- F1 [critical, shop/cart.py:5] {SWAPPED} Mended: the program that proved it no longer finds "
-        f"it.\n- F2 [high, shop/stock.py:2] {BELOW} Mended."
+        f"CRITICAL:\n- F1 [critical, shop/cart.py:5] {SWAPPED} Fixed: the program that proved it no longer finds "
+        f"it.\n- F2 [high, shop/stock.py:2] {BELOW} Fixed."
     )
     wanted = await files_of(desk, end)
     assert sorted(wanted) == ["shop/cart.py", "shop/stock.py"]
@@ -180,15 +180,15 @@ async def test_a_fix_that_breaks_a_passing_check_is_discarded_and_other_fixes_ar
         claude=turns(**SEEN, judge=CONSENSUS, fix_1=FIX_CART, fix_2=BREAK_STOCK),
         gpt=turns(chunk_2=SEEN_THERE),
     )
-    assert "Not mended: the fix was discarded because tests passed before it and not with it." in end.text
-    assert f"{SWAPPED} Mended: " in end.text
+    assert "Not fixed: the fix was discarded because tests passed before it and not with it." in end.text
+    assert f"{SWAPPED} Fixed: " in end.text
     assert sorted(await files_of(desk, end)) == ["shop/cart.py"]
     assert [part.path for part in end.took] == ["shop/cart.py"]
 
 
 async def test_a_fix_in_files_that_were_not_shown_is_discarded(desk: Roundtable) -> None:
     _, end = await hold_review(desk, claude=turns(**SEEN, judge=CONSENSUS, fix_1=FIX_STOCK), gpt=turns())
-    assert "Not mended: shop/stock.py is outside the allowed scope." in end.text
+    assert "Not fixed: shop/stock.py is outside the allowed scope." in end.text
     assert end.draft == ""
 
 
@@ -332,9 +332,9 @@ async def test_a_review_names_the_seats_that_missed_a_part(desk: Roundtable) -> 
 async def test_a_fix_is_not_reported_as_fixed_if_a_program_still_shows_the_fault(desk: Roundtable) -> None:
     idle = edit_reply("shop/cart.py", "    take(item, stock, count)", "    take(item, stock, count)  # mended")
     _, end = await hold_review(desk, claude=turns(**SEEN, judge=CONSENSUS, fix_1=idle), gpt=turns())
-    still = f"F1 [critical, shop/cart.py:5] {SWAPPED} Not mended: a program still shows it."
+    still = f"F1 [critical, shop/cart.py:5] {SWAPPED} Not fixed: a program still shows it."
     assert end.text == f"CRITICAL:\n- {still}\n- F2 stock is lost", "what the judge adds is kept, under whatever id"
-    assert "2 critical findings are not mended: F1 (a program still shows it), F2 stock is lost." in end.notices
+    assert "2 critical findings are not fixed: F1 (a program still shows it), F2 stock is lost." in end.notices
 
 
 async def test_the_gate_after_a_review_names_critical_findings_that_were_not_fixed(desk: Roundtable) -> None:
@@ -343,7 +343,7 @@ async def test_the_gate_after_a_review_names_critical_findings_that_were_not_fix
     claude: Turns = [{"round": "*-fix", "fault": "overloaded"}, *turns(chunk_2=lost, judge=judge)]
     meeting, end = await hold_review(desk, claude=claude, gpt=turns())
     why = "F1 (it names no file of the project), F2 (the seat that was asked did not answer)"
-    left = f"2 critical findings are not mended: {why}."
+    left = f"2 critical findings are not fixed: {why}."
     assert left in end.notices
     assert left in (await desk.sessions.get(meeting.session)).gates["after-code-review"].question
     assert "claude" not in end.text, "later stages are told of it and of nobody's name"

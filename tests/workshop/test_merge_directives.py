@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.core.decide.merge_ruling import SwappedOrderVerdicts, collect_judge_directives, name_seats_in_directive
+from roundtable.core.decide.merge_ruling import (
+    JudgeDirectives,
+    SwappedOrderVerdicts,
+    collect_judge_directives,
+    name_seats_in_directive,
+)
 from roundtable.core.replies import read_reply
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Directives
@@ -56,12 +61,11 @@ def test_a_ruling_with_an_unknown_base_is_invalid(base: str) -> None:
     assert read_reply(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives is None
 
 
-def agreed(first: Directives, second: Directives) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def agreed(first: Directives, second: Directives) -> JudgeDirectives:
     """What a judge for claude wants who said the one and then the other, and what of that is void."""
-    made = collect_judge_directives(
+    return collect_judge_directives(
         [{"grok": first}, {"grok": second}], SwappedOrderVerdicts({"grok": "claude"}), "claude", NAMES.values()
     )
-    return made.directives, made.once
 
 
 @pytest.mark.parametrize(
@@ -72,7 +76,7 @@ def agreed(first: Directives, second: Directives) -> tuple[tuple[str, ...], tupl
     ],
 )
 def test_a_directive_given_in_both_orders_is_applied_whatever_its_wording(first: str, second: str) -> None:
-    assert agreed(Directives("claude", (first,)), Directives("claude", (second,))) == ((first,), ())
+    assert agreed(Directives("claude", (first,)), Directives("claude", (second,))) == JudgeDirectives((first,))
 
 
 @pytest.mark.parametrize(
@@ -85,16 +89,18 @@ def test_a_directive_given_in_both_orders_is_applied_whatever_its_wording(first:
     ],
 )
 def test_a_directive_given_in_only_one_order_is_discarded(first: str, second: str) -> None:
-    assert agreed(Directives("claude", (first,)), Directives("claude", (second,))) == ((), (first, second))
-    assert agreed(Directives("claude", (first,)), Directives("claude")) == ((), (first,))
+    assert agreed(Directives("claude", (first,)), Directives("claude", (second,))) == JudgeDirectives(
+        once=(first, second)
+    )
+    assert agreed(Directives("claude", (first,)), Directives("claude")) == JudgeDirectives(once=(first,))
 
 
 def test_must_fix_never_removes_code() -> None:
     said = Directives("claude", ("login from gpt",), ("remove rollback", "rollback from gemini"))
-    directives, _ = agreed(said, said)
+    wanted = agreed(said, said)
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
-    made = synthesize_candidates("claude", sources, directives)
+    made = synthesize_candidates("claude", sources, wanted.incorporate, wanted.must_fix)
     assert made.files == {"accounts.py": MERGED_ACCOUNTS.encode()}
-    assert [directive.directive for directive in made.left] == ["MUST_FIX: remove rollback"]
+    assert [directive.directive for directive in made.left] == ["remove rollback"]
     both = Directives("claude", ("remove rollback",), ("remove rollback",))
-    assert synthesize_candidates("claude", sources, agreed(both, both)[0]).removed
+    assert synthesize_candidates("claude", sources, agreed(both, both).incorporate).removed

@@ -62,11 +62,15 @@ class TryMerged(Value, frozen=True, tag="try_merged", tag_field="effect"):
 
 
 class SynthesiseDrafts(Value, frozen=True, tag="synthesise", tag_field="effect"):
-    """Take the draft of `base` and splice into it the parts of other drafts that the directives name."""
+    """Take the draft of `base` and splice into it the parts of other drafts that the directives name.
+
+    Directives that say what `must_fix` never remove anything.
+    """
 
     base: str
     drafts: dict[str, Digest]
     incorporate: tuple[str, ...] = ()
+    must_fix: tuple[str, ...] = ()
 
 
 class DraftMove(Value, frozen=True, tag="draft_move", tag_field="effect"):

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
+_MUST_FIX = "MUST_FIX: "
 _ORIGINAL_TESTS = ", as they were before it,"
 _CHECK_KINDS = {
     "the examples in the task": "examples",
@@ -64,8 +65,28 @@ def _check(outcome: dict[str, Any]) -> None:
         outcome["kind"] = kind
 
 
+def _session_opened(event: dict[str, Any]) -> None:
+    """Whether a position was only the task could be seen from how it began."""
+    charter = event["charter"]
+    settings, task = charter.get("settings", {}), " ".join(str(charter["question"]).split())
+    if charter["meeting"] == "apply" and str(settings.get("position", "")).startswith(f"{task}: "):
+        settings["task_only"] = True
+
+
+def _effect_started(event: dict[str, Any]) -> None:
+    """A directive that said what must be fixed began with words for that."""
+    effect = event["effect"]
+    if effect["effect"] == "synthesise":
+        directives = cast("list[str]", effect.get("incorporate", []))
+        fixes = [directive for directive in directives if directive.startswith(_MUST_FIX)]
+        effect["incorporate"] = [directive for directive in directives if directive not in fixes]
+        effect["must_fix"] = [directive.removeprefix(_MUST_FIX) for directive in fixes]
+
+
 def _decision(decision: dict[str, Any]) -> None:
-    """`how` was one text, `notices` were texts."""
+    """`how` was one text, `notices` were texts, and the words of a position showed what it was about."""
+    if (author := decision.get("author")) and f": {author} changes " in decision.get("position", ""):
+        decision["task_only"] = True
     decision["how"] = [_said(decision["how"])] if decision["how"] else []
     if notices := cast("list[str]", decision.get("notices", [])):
         decision["notices"] = list(map(_said, notices))
@@ -100,7 +121,9 @@ def _gate_answered(event: dict[str, Any]) -> None:
 
 _ANSWER_SOURCES = {"headless default": "headless", "deadline default": "deadline", "answered ahead": "advance"}
 _FROM_1 = {
+    "session.opened": _session_opened,
     "decision.made": _decision_made,
+    "effect.started": _effect_started,
     "effect.done": _effect_done,
     "round.opened": _round_opened,
     "gate.opened": _gate_opened,

@@ -292,14 +292,6 @@ class Substitution(Value, frozen=True):
     fault: Fault
     skipped: dict[str, Fault] = {}
 
-    @property
-    def sentence(self) -> str:
-        """The substitution for people."""
-        where = ", ".join(self.rounds)
-        nor = "".join(f" Nor was {voice} to be had: {fault.message}" for voice, fault in self.skipped.items())
-        instead = f"{self.seat} spoke through {self.voice} instead of {self.instead_of}"
-        return f"{instead} ({where}): {self.fault.message}{nor}"
-
 
 class Dissent(Value, frozen=True):
     """A minority's view, word for word; `prediction` says what will be observed if the minority is right."""
@@ -340,7 +332,8 @@ class NextStep(StrEnum):
 class Decision(Value, frozen=True):
     """The result of a meeting: what was decided, what it is based on, and which seats are missing.
 
-    `next_step` is a NextStep, or the answer to the last gate of a meeting that a file defines.
+    `next_step` is a NextStep, or the answer to the last gate of a meeting that a file defines. With `task_only`, the
+    position is only the task and who changes which files for it.
     """
 
     outcome: Outcome
@@ -360,6 +353,7 @@ class Decision(Value, frozen=True):
     basis: tuple[str, ...] = ()
     notices: Reasons = ()
     next_step: str = ""
+    task_only: bool = False
     substitutions: tuple[Substitution, ...] = ()
 
     @property

@@ -53,6 +53,7 @@ class ApplySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     branch: str = ""
     of: str = ""
     position: str = ""
+    task_only: bool = False
     draft: str = ""
     by: str = ""
     wrote: str = ""
@@ -83,7 +84,7 @@ async def hold_apply_meeting(table: Table) -> Decision:
             how, progress.preface = Said(f"{lead}'s draft is taken as it was."), settings.doubt
             notices = (Said(settings.doubt),) if settings.doubt else ()
             decided = Decision(Outcome.REACHED, (how,), author=lead, notices=notices)
-            return await carry_out_change(table, progress, _with_position(decided, settings.position), settings.draft)
+            return await carry_out_change(table, progress, _with_position(decided, settings), settings.draft)
         return await _plan_and_write(table, settings, progress)
     except StepFailed as stop:
         return rule.decide_step_failed(stop.fault)
@@ -109,9 +110,7 @@ async def _plan_and_write(table: Table, settings: ApplySettings, progress: Write
         return rule.decide_no_candidate_passed(result, rounds)
     progress.preface = rule.candidate_warning(result, progress.seat)
     decision = rule.decide_candidate_chosen(result, rounds, progress.seat, table.charter.question)
-    return await carry_out_change(
-        table, progress, _with_position(decision, settings.position), result.candidates[0].draft
-    )
+    return await carry_out_change(table, progress, _with_position(decision, settings), result.candidates[0].draft)
 
 
 def _plan_gate(lead: str) -> Gate:
@@ -120,9 +119,11 @@ def _plan_gate(lead: str) -> Gate:
     return Gate("plan", question, tuple(APPLY_PLAN_CHOICES), "continue", APPLY_PLAN_CHOICES)
 
 
-def _with_position(decision: Decision, position: str) -> Decision:
+def _with_position(decision: Decision, settings: ApplySettings) -> Decision:
     """The decision with the position of the session that is carried out."""
-    return msgspec.structs.replace(decision, position=position or decision.position)
+    if not settings.position:
+        return decision
+    return msgspec.structs.replace(decision, position=settings.position, task_only=settings.task_only)
 
 
 MEETING = Meeting(
@@ -137,5 +138,5 @@ MEETING = Meeting(
     advance_answers={"plan": tuple(APPLY_PLAN_CHOICES), **WRITE_GATES},
     shows_project=True,
     writes_files=True,
-    filled_settings=("dry_run", "branch", "of", "position", "draft", "by", "wrote", "body", "doubt"),
+    filled_settings=("dry_run", "branch", "of", "position", "task_only", "draft", "by", "wrote", "body", "doubt"),
 )

@@ -11,7 +11,7 @@ import msgspec
 
 from roundtable.core.changeset import Operation
 from roundtable.core.decide import merge_ruling, trial_outcome
-from roundtable.core.decide.merge_ruling import compare_swapped_order_verdicts
+from roundtable.core.decide.merge_ruling import JudgeDirectives, compare_swapped_order_verdicts
 from roundtable.core.effects import (
     Candidate,
     CandidatesTried,
@@ -65,7 +65,7 @@ async def splice_candidates(
     stage: str,
     base: Candidate,
     drafts: Mapping[str, Digest],
-    wanted: Sequence[str],
+    wanted: JudgeDirectives,
     refining: RefineRequest,
     tried: TryCandidates,
 ) -> SpliceOutcome:
@@ -74,7 +74,7 @@ async def splice_candidates(
 
     `tried` is how the candidates were run: the result has to pass everything that the base passed.
     """
-    effect = SynthesiseDrafts(base.seat, dict(drafts), tuple(wanted))
+    effect = SynthesiseDrafts(base.seat, dict(drafts), wanted.incorporate, wanted.must_fix)
     made = await require_effect(table, f"{stage}/synthesise", effect, DraftsSynthesised)
     draft, undone = made.draft, tuple(directive.directive for directive in made.left)
     if made.left and await table.may_open(refining.round):
@@ -85,7 +85,7 @@ async def splice_candidates(
     effect = TryMerged(draft, base.seat, tried.rounds, tried.seats, tried.over)
     again = (await require_effect(table, f"{stage}/try-merged", effect, MergeTried)).candidate
     if broke := merge_ruling.describe_merge_regression(again, base):
-        return SpliceOutcome(base.draft, DraftsSynthesised(base.draft), broke, tuple(wanted))
+        return SpliceOutcome(base.draft, DraftsSynthesised(base.draft), broke, wanted.all)
     return SpliceOutcome(again.draft, made, unfulfilled=undone)
 
 
@@ -161,8 +161,7 @@ async def judge_candidates(
         merge_ruling.describe_judge_verdicts(heard, verdicts, base, wanted.once),
         bool(verdicts.tally()),
     )
-    directives = wanted.directives
-    return await _merge_parts(table, progress, rounds, result, stands, directives) if directives else stands
+    return await _merge_parts(table, progress, rounds, result, stands, wanted) if wanted.all else stands
 
 
 async def _merge_parts(
@@ -171,7 +170,7 @@ async def _merge_parts(
     rounds: Sequence[Round],
     result: CandidatesTried,
     alone: MergedCandidate,
-    wanted: Sequence[str],
+    wanted: JudgeDirectives,
 ) -> MergedCandidate:
     """The base with the parts that the judges want; the base alone if that fails."""
     best = {candidate.seat: candidate for candidate in trial_outcome.equally_good_candidates(result)}

@@ -222,7 +222,7 @@ async def _write_change(
             return rule.decide_change_unapproved(
                 decision, "what would be lost for good was not confirmed with the phrase itself"
             )
-    message = rule.commit_message(table.charter.question, decision.position, progress.body)
+    message = rule.commit_message(table.charter.question, decision, progress.body)
     applied = await table.do(f"{progress.stage}/execute", ApplyChange(rehearsed.draft, gate, message, progress.branch))
     if isinstance(applied, Fault):
         return rule.decide_apply_failed(decision, applied)

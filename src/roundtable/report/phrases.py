@@ -11,7 +11,7 @@ from roundtable.core.replies import read_reply
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.values import Charter, Decision, Dissent, Expect, NextStep, Outcome
 from roundtable.core.verdict import SEVERITIES, Issue, Stance, Verdict
-from roundtable.report.reasons import limit_text
+from roundtable.report.reasons import limit_text, substitution_sentence
 from roundtable.report.status import INTERRUPTED, LATE, turn_state
 
 COST_COLUMNS = ("Calls", "Failed", "Tokens in", "Cached", "Tokens out", "Cost")
@@ -232,7 +232,7 @@ def describe_substitutions(session: Session) -> list[str]:
         if voices.get(substitution.seat) == substitution.voice
     )
     shared = {voice: [seat for seat, other in voices.items() if other == voice] for voice in substitutes}
-    return [substitution.sentence for substitution in decision.substitutions] + [
+    return list(map(substitution_sentence, decision.substitutions)) + [
         f"{', '.join(seats[:-1])} and {seats[-1]} used the same model, {voice}."
         for voice, seats in shared.items()
         if len(seats) > 1

@@ -22,7 +22,6 @@ from roundtable.core.changeset import (
 )
 from roundtable.core.decide.trial_outcome import (
     is_candidate_unverified,
-    is_position_only_task,
     unverified_candidate_warning,
 )
 from roundtable.core.effects import (
@@ -239,7 +238,7 @@ def describe_hunk_request(session: Session, asked_by: str, length: int = _REQUES
     of, position = (str(charter.settings.get(name, "")) for name in ("of", "position"))
     if not asked_by or asked_by not in (of, charter.slug):
         return asked_by
-    decided = position if not is_position_only_task(position, charter.question) else ""
+    decided = "" if charter.settings.get("task_only") else position
     words = sanitize_line((decided or charter.question).strip().partition("\n")[0], length)
     return f"the {'decision' if of and decided else 'task'} “{words}”"
 

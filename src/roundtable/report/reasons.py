@@ -11,7 +11,7 @@ from roundtable.core.faults import Fault
 from roundtable.core.reasons import LeadReason, Reason
 from roundtable.core.text.wording import end_sentence, join_names
 from roundtable.core.usage import format_money
-from roundtable.core.values import Decision
+from roundtable.core.values import Decision, Substitution
 
 LEAD_REASON_WORDS: dict[LeadReason, str] = {
     LeadReason.HIGHEST_SCORE: "its score is the highest",
@@ -228,6 +228,15 @@ def _course_sentence(reason: why.CourseReason) -> str:
             return f"{reason.seat} gave no plan, so there is nothing to carry out."
         case _:
             assert_never(reason)
+
+
+def substitution_sentence(substitution: Substitution) -> str:
+    """Which voice answered instead of which other, in which rounds and why."""
+    voices = f"{substitution.seat} spoke through {substitution.voice} instead of {substitution.instead_of}"
+    skipped = "".join(
+        f" {voice} was not available either: {fault.message}" for voice, fault in substitution.skipped.items()
+    )
+    return f"{voices} ({', '.join(substitution.rounds)}): {substitution.fault.message}{skipped}"
 
 
 def limit_text(reached: why.LimitMet | LimitReached) -> str:

@@ -173,7 +173,7 @@ async def splice_drafts(drafts: DraftStore, effect: SynthesiseDrafts) -> DraftsS
     touched = {path: it for files in wrote.values() for path, it in files.items()}
     as_it_is = {path: it.before for path, it in touched.items() if it.before is not None and not it.was}
     sources = {seat: _sources(as_it_is, files) for seat, files in wrote.items()}
-    made = await asyncio.to_thread(synthesize_candidates, effect.base, sources, effect.incorporate)
+    made = await asyncio.to_thread(synthesize_candidates, effect.base, sources, effect.incorporate, effect.must_fix)
     files = [
         msgspec.structs.replace(it, after=made.files.get(path))
         for path, it in {**touched, **wrote[effect.base]}.items()

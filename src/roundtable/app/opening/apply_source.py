@@ -28,6 +28,7 @@ def build_apply_agenda(decided: Session, wanted: Agenda) -> Agenda:
     lead = _named(str(wanted.settings.get("by", "")), seats) or _lead(decided, seats, author if draft else "")
     told = f"{_words(decided, decision)}\n\n{lead.seat} carries it out: {LEAD_REASON_WORDS[lead.why]}."
     of = {"of": session_display_name(decided), "position": decision.position, "draft": draft, "by": lead.seat}
+    task_only = {"task_only": True} if decision.task_only else {}
     if draft:
         of |= {"wrote": encode_draft_authors(decided, draft), "body": summarize_stage_history(list_stage_ends(decided))}
         of |= {"doubt": describe_draft_doubt(decided, draft, decision.author)}
@@ -36,7 +37,7 @@ def build_apply_agenda(decided: Session, wanted: Agenda) -> Agenda:
         question=decided.charter.question,
         seats=seats,
         meeting=APPLY_MEETING,
-        settings={**wanted.settings, **of},
+        settings={**wanted.settings, **of, **task_only},
         limits=wanted.limits and msgspec.structs.replace(wanted.limits, quorum=Quorum(1, essential=(lead.seat,))),
         told={DECISION_CONTEXT_NAME: told},
     )

@@ -131,10 +131,10 @@ def describe_broken_checks(rehearsed: ChangeRehearsed) -> str:
     return "\n".join((*map(describe_refusal, rehearsed.refused), *broke))
 
 
-def commit_message(question: str, position: str = "", body: str = "") -> str:
+def commit_message(question: str, decision: Decision, body: str = "") -> str:
     """What a commit says: what was decided, or the task where that is all the decision says; then how it came to it."""
     task = join_text_lines(question)
-    line = task if join_text_lines(position).startswith(task) else join_text_lines(position) or task
+    line = task if decision.task_only else join_text_lines(decision.position) or task
     subject = (line if len(line) <= _SUBJECT else f"{line[: _SUBJECT - 1]}…").rstrip(".")
     return "\n\n".join(filter(None, (subject, body)))
 
@@ -200,12 +200,13 @@ def decide_change_applied(
     kept = join_names([join_text_lines(path) for path in applied.left])
     left = (Said(f"Not written, since somebody changed it in that very moment: {kept}."),) if kept else ()
     unrun = (Said(end_sentence(sentence)) for sentence in rehearsed.unrun)
-    whole = own and decision.position.startswith(f"{join_text_lines(question)}: {decision.author} changes ")
     return msgspec.structs.replace(
         decision,
         how=(*told, *(() if own else decision.how)),
         text="\n\n".join(filter(None, (own, decision.text))),
-        position=change_position(question, decision.author, applied.files) if whole else decision.position,
+        position=change_position(question, decision.author, applied.files)
+        if own and decision.task_only
+        else decision.position,
         notices=distinct_reasons((*decision.notices, *unrun, *left)),
         next_step=NextStep.APPLIED,
     )

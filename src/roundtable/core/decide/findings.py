@@ -13,7 +13,7 @@ import msgspec
 
 from roundtable.core.decide.agreement import slug_similarity
 from roundtable.core.effects import ClaimsProven, Proof
-from roundtable.core.text.wording import distinctive_words, join_names, join_text_lines, pluralize
+from roundtable.core.text.wording import distinctive_words, end_sentence, join_names, join_text_lines, pluralize
 from roundtable.core.values import Round
 from roundtable.core.verdict import SEVERITIES, Findings, Issue
 
@@ -256,9 +256,18 @@ def _rank(severity: str) -> int:
     return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
 
 
-FINDING_FIXED = "Mended."
-FINDING_NOT_FIXED = "Not mended: "
-"""What became of a finding; behind the second stands why."""
+class FindingRepair(msgspec.Struct, frozen=True):
+    """Whether a finding was fixed, and why or how that is known, as the rest of a sentence."""
+
+    fixed: bool
+    why: str = ""
+
+    @property
+    def words(self) -> str:
+        """The result for the list of findings."""
+        state = "Fixed" if self.fixed else "Not fixed"
+        return f"{state}: {end_sentence(self.why)}" if self.why else f"{state}."
+
 
 _NAMED = 5
 _NONE = re.compile(
@@ -316,32 +325,31 @@ def rule_findings_by_judge(found: Sequence[WeighedFinding], said: Findings) -> R
     return RuledFindings(weights, besides)
 
 
-def describe_ruled_findings(ruled: RuledFindings, found: Sequence[WeighedFinding], became: Mapping[str, str]) -> str:
-    """All of it for who goes on from here: under each head the findings, and what became of them."""
+def describe_ruled_findings(
+    ruled: RuledFindings, found: Sequence[WeighedFinding], repairs: Mapping[str, FindingRepair]
+) -> str:
+    """All findings by weight for the next stages, and whether they were fixed."""
     sections: list[str] = []
     for weight in FindingWeight:
-        lines = [*_lines(ruled.weighing(weight, found), became), *ruled.besides.get(weight, ())]
+        lines = [*_lines(ruled.weighing(weight, found), repairs), *ruled.besides.get(weight, ())]
         sections += ["\n".join((f"{weight}:", *(f"- {it}" for it in lines)))] if lines else []
     return "\n\n".join(sections)
 
 
 def describe_unfixed_findings(
-    ruled: RuledFindings, found: Sequence[WeighedFinding], became: Mapping[str, str]
+    ruled: RuledFindings, found: Sequence[WeighedFinding], repairs: Mapping[str, FindingRepair]
 ) -> tuple[str, ...]:
-    """That critical findings stay as they are, which and why, in one sentence; nothing where all are mended."""
-    critical = {it.finding.id: became.get(it.finding.id, "") for it in ruled.weighing(FindingWeight.CRITICAL, found)}
-    left = {id: said.removeprefix(FINDING_NOT_FIXED).rstrip(".") for id, said in critical.items() if _is_left(said)}
-    named = [f"{id} ({why})" if why else id for id, why in left.items()]
+    """Which critical findings are not fixed and why, in one sentence; nothing if all are fixed."""
+    critical = [weighed.finding.id for weighed in ruled.weighing(FindingWeight.CRITICAL, found)]
+    left = {id: repairs.get(id, FindingRepair(fixed=False)) for id in critical}
+    reasons = {id: repair.why.rstrip(".") for id, repair in left.items() if not repair.fixed}
+    named = [f"{id} ({why})" if why else id for id, why in reasons.items()]
     named += [join_text_lines(it)[:_SHORT].rstrip(".") for it in ruled.besides.get(FindingWeight.CRITICAL, ())]
     if not named:
         return ()
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    what = f"{pluralize(len(named), 'critical finding')} {'is' if len(named) == 1 else 'are'} not mended"
+    what = f"{pluralize(len(named), 'critical finding')} {'is' if len(named) == 1 else 'are'} not fixed"
     return (f"{what}: {', '.join(named[:_NAMED])}{more}.",)
-
-
-def _is_left(became: str) -> bool:
-    return not became or became.startswith(FINDING_NOT_FIXED)
 
 
 def describe_finding_for_seats(found: WeighedFinding, seats: int) -> str:
@@ -354,9 +362,10 @@ def describe_finding_for_seats(found: WeighedFinding, seats: int) -> str:
     return f"{found.finding.id}: {found.finding.words} ({by}{proof.get(found.standing, '')})"
 
 
-def _lines(found: Sequence[WeighedFinding], became: Mapping[str, str]) -> Iterator[str]:
-    for it in found:
-        yield f"{it.finding.line} {became.get(it.finding.id, '')}".rstrip()
+def _lines(found: Sequence[WeighedFinding], repairs: Mapping[str, FindingRepair]) -> Iterator[str]:
+    for weighed in found:
+        repair = repairs.get(weighed.finding.id)
+        yield f"{weighed.finding.line} {repair.words}" if repair else weighed.finding.line
 
 
 def _own(found: WeighedFinding) -> FindingWeight:

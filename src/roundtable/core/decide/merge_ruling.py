@@ -16,8 +16,6 @@ from roundtable.core.effects import Candidate, DraftsSynthesised
 from roundtable.core.text.wording import join_names, join_text_lines
 from roundtable.core.verdict import Directives
 
-MUST_FIX_PREFIX = "MUST_FIX: "
-"""What stands before a directive that only says what to mend: nothing is taken out for it."""
 _Meaning = tuple[frozenset[str], tuple[str, ...]]
 _WORD = re.compile(r"[\w$./:#-]+")
 _ASIDE = re.compile(r"\b(?:because|since|which|so that|as it)\b(?:\([^()]*\)|[^,;)])*|['’]s\b|\(\)")
@@ -75,28 +73,46 @@ def _operation(it: Operation) -> str:
 
 
 class JudgeDirectives(msgspec.Struct, frozen=True):
-    """What judges want taken over or mended, and what they wanted in only one order of reading."""
+    """What judges want taken over or fixed, and what they wanted in only one order of reading."""
 
-    directives: tuple[str, ...] = ()
+    incorporate: tuple[str, ...] = ()
+    must_fix: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Everything that is wanted, in the order in which it is carried out."""
+        return (*self.incorporate, *self.must_fix)
 
 
 def collect_judge_directives(
     heard: Sequence[Mapping[str, Directives]], verdicts: SwappedOrderVerdicts, base: str, seats: Collection[str]
 ) -> JudgeDirectives:
     """What those judges want whose verdict stands and is for the base; what the order may have made is not done."""
-    both: dict[str, None] = {}
+    both: dict[_Directive, None] = {}
     once: dict[str, None] = {}
-    for judge in (it for it, preferred in verdicts.preferred.items() if preferred == base):
+    for judge in (judge for judge, preferred in verdicts.preferred.items() if preferred == base):
         first, second = (_by_meaning(order[judge], seats) for order in heard)
-        both |= {said: None for meant, said in first.items() if meant in second}
-        once |= {said: None for meant, said in (first | second).items() if meant in first.keys() ^ second.keys()}
-    return JudgeDirectives(tuple(both), tuple(once))
+        both |= {directive: None for meaning, directive in first.items() if meaning in second}
+        one_order = first.keys() ^ second.keys()
+        once |= {directive.text: None for meaning, directive in (first | second).items() if meaning in one_order}
+    incorporate, must_fix = (
+        tuple(directive.text for directive in both if directive.must_fix is fixes) for fixes in (False, True)
+    )
+    return JudgeDirectives(incorporate, must_fix, tuple(once))
 
 
-def _by_meaning(said: Directives, seats: Collection[str]) -> dict[_Meaning, str]:
-    taken = {_meaning(it, seats): it for it in said.incorporate}
-    return taken | {_meaning(it, seats): f"{MUST_FIX_PREFIX}{it}" for it in said.must_fix} | taken
+class _Directive(msgspec.Struct, frozen=True):
+    """A directive of a judge, and whether it only says what must be fixed."""
+
+    text: str
+    must_fix: bool
+
+
+def _by_meaning(said: Directives, seats: Collection[str]) -> dict[_Meaning, _Directive]:
+    """The directives by what they mean; one that is wanted both ways is taken over."""
+    taken = {_meaning(text, seats): _Directive(text, must_fix=False) for text in said.incorporate}
+    return taken | {_meaning(text, seats): _Directive(text, must_fix=True) for text in said.must_fix} | taken
 
 
 def _meaning(directive: str, seats: Collection[str]) -> _Meaning:

@@ -206,6 +206,7 @@ def decide_candidate_chosen(
         winner=seat,
         author=seat,
         position=change_position(question, seat, it.files),
+        task_only=True,
         text=words.text if words else "",
         proposals=proposals,
         notices=(
@@ -225,11 +226,6 @@ def describe_candidate_files(it: Candidate) -> str:
 def change_position(question: str, seat: str, files: Sequence[str]) -> str:
     """What was decided, in a line."""
     return f"{join_text_lines(question)}: {seat} changes {join_names([join_text_lines(path) for path in files])}"
-
-
-def is_position_only_task(position: str, question: str) -> bool:
-    """Whether what was decided is only the task, with who changes which files for it."""
-    return position.startswith(f"{join_text_lines(question)}: ")
 
 
 def _untried(it: Candidate, *, judged: bool) -> Reasons:

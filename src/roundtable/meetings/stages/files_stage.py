@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide import stage_files as rule
-from roundtable.core.decide.merge_ruling import blind_candidate_names, name_seats_in_directive
+from roundtable.core.decide.merge_ruling import JudgeDirectives, blind_candidate_names, name_seats_in_directive
 from roundtable.core.decide.stage_outcome import describe_missing_seats
 from roundtable.core.effects import Candidate, CandidatesTried, DraftsSynthesised, ProjectListed
 from roundtable.core.stages import DISPUTE, StageEnd, StageEnding, stage_question_gate_id
@@ -43,15 +43,17 @@ async def finish_agreed_files(context: StageContext, work: FilesStageWork) -> St
     directives = move.verdict.directives
     names = blind_candidate_names(work.candidates, context.table.labels)
     base = next(candidate for candidate in work.candidates if candidate.seat == names[directives.base])
-    wanted = [
+    wanted = tuple(
         name_seats_in_directive(directive, names) for directive in (*directives.incorporate, *directives.must_fix)
-    ]
+    )
     made = _unspliced(base)
     if wanted:
         drafts = {candidate.seat: candidate.draft for candidate in work.candidates}
         refining = await _refine_request(context, len(work.rounds))
         tried = build_trial_effect(work.rounds, context.draft)
-        made = await splice_candidates(context.table, context.name, base, drafts, wanted, refining, tried)
+        made = await splice_candidates(
+            context.table, context.name, base, drafts, JudgeDirectives(wanted), refining, tried
+        )
     return _end_with_base(context, work, base, made, "agreed", rule.describe_stage_ruling(directives, tuple(names)))
 
 

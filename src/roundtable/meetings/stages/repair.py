@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 import msgspec
 
-from roundtable.core.decide.findings import FINDING_FIXED, FINDING_NOT_FIXED, CodePlace, Finding, parse_code_place
+from roundtable.core.decide.findings import CodePlace, Finding, FindingRepair, parse_code_place
 from roundtable.core.decide.lead import choose_executor_seat
 from roundtable.core.effects import ChangeRehearsed, CheckOutcome, DraftMove, MoveDrafted, RehearseChange, ReviewChunk
 from roundtable.core.faults import Fault
@@ -24,7 +24,7 @@ class RepairResult(msgspec.Struct, frozen=True):
     """The project after repairs: its failing checks, and by a finding's id what happened with it."""
 
     draft: Digest
-    statuses: dict[str, str] = {}
+    repairs: dict[str, FindingRepair] = {}
     took: tuple[Contribution, ...] = ()
     notices: tuple[str, ...] = ()
     failing: frozenset[str] | None = None
@@ -36,7 +36,9 @@ async def repair_findings(
     """Fix these findings, as far as they are located in the project."""
     locations = {finding.id: _find_chunk(finding.place, chunks) for finding in critical}
     nowhere = {
-        id: f"{FINDING_NOT_FIXED}it names no file of the project." for id, home in locations.items() if home is None
+        id: FindingRepair(fixed=False, why="it names no file of the project.")
+        for id, home in locations.items()
+        if home is None
     }
     state = RepairResult(context.draft, nowhere)
     for number, chunk in enumerate(chunks, 1):
@@ -93,8 +95,8 @@ async def _fix_chunk(
             f"the fix was discarded because {join_names(broken)} passed before it and not with it.",
         )
     took = [Contribution(operation.path, "", seat) for operation in parse_file_changes(move.text).operations]
-    statuses = state.statuses | {finding.id: FINDING_FIXED for finding in chunk_findings}
-    return msgspec.structs.replace(state, statuses=statuses, took=(*state.took, *dict.fromkeys(took)))
+    repairs = state.repairs | {finding.id: FindingRepair(fixed=True) for finding in chunk_findings}
+    return msgspec.structs.replace(state, repairs=repairs, took=(*state.took, *dict.fromkeys(took)))
 
 
 def _choose_author(context: StageContext, paths: Sequence[str]) -> str:
@@ -142,6 +144,5 @@ def _failing_checks(checks: Sequence[CheckOutcome]) -> frozenset[str]:
 
 def _leave_findings(state: RepairResult, chunk_findings: Sequence[Finding], why: str) -> RepairResult:
     """The project unchanged, with the reason for these findings."""
-    return msgspec.structs.replace(
-        state, statuses=state.statuses | {finding.id: f"{FINDING_NOT_FIXED}{why}" for finding in chunk_findings}
-    )
+    left = {finding.id: FindingRepair(fixed=False, why=why) for finding in chunk_findings}
+    return msgspec.structs.replace(state, repairs=state.repairs | left)

@@ -15,8 +15,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide.findings import (
-    FINDING_FIXED,
-    FINDING_NOT_FIXED,
+    FindingRepair,
     FindingStatus,
     FindingWeight,
     RuledFindings,
@@ -121,17 +120,17 @@ async def hold_review_stage(context: StageContext) -> StageEnd:
         else []
     )
     mending = await repair_findings(context, parts.chunks, critical)
-    statuses = mending.statuses | await _verify_fixes(context, rounds, found, mending)
+    repairs = mending.repairs | await _verify_fixes(context, rounds, found, mending)
     return context.end(
         how=weighing.how,
-        text=describe_ruled_findings(ruled, found, statuses),
+        text=describe_ruled_findings(ruled, found, repairs),
         draft=mending.draft,
         judge=weighing.verdict.judge,
         took=mending.took,
         notices=(
             *notices,
             *weighing.verdict.notices,
-            *describe_unfixed_findings(ruled, found, statuses),
+            *describe_unfixed_findings(ruled, found, repairs),
             *mending.notices,
         ),
         own_words=weighing.verdict.judged_own_words,
@@ -165,20 +164,23 @@ async def _run_proofs(
 
 async def _verify_fixes(
     context: StageContext, rounds: Sequence[Round], found: Sequence[WeighedFinding], mending: RepairResult
-) -> dict[str, str]:
+) -> dict[str, FindingRepair]:
     """Run the programs of fixed findings again; a seat's word is not enough."""
     claimed = [
-        finding
-        for finding in found
-        if finding.standing is FindingStatus.REPRODUCED and mending.statuses.get(finding.finding.id) == FINDING_FIXED
+        finding for finding in found if finding.standing is FindingStatus.REPRODUCED and _is_fixed(mending, finding)
     ]
     again = await _run_proofs(context, rounds, mending.draft, "proofs-after") if claimed else ()
-    words = {
-        FindingStatus.REPRODUCED: f"{FINDING_NOT_FIXED}a program still shows it.",
-        FindingStatus.REFUTED: f"{FINDING_FIXED.removesuffix('.')}: the program that proved it no longer finds it.",
+    proven = {
+        FindingStatus.REPRODUCED: FindingRepair(fixed=False, why="a program still shows it."),
+        FindingStatus.REFUTED: FindingRepair(fixed=True, why="the program that proved it no longer finds it."),
     }
     after = weigh_findings_by_proof([finding_as_proven(finding) for finding in claimed], again)
-    return {finding.finding.id: words[finding.standing] for finding in after if finding.standing in words}
+    return {finding.finding.id: proven[finding.standing] for finding in after if finding.standing in proven}
+
+
+def _is_fixed(mending: RepairResult, finding: WeighedFinding) -> bool:
+    repair = mending.repairs.get(finding.finding.id)
+    return repair is not None and repair.fixed
 
 
 def _readable_moves(round: Round) -> list[Move]:

@@ -11,7 +11,6 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from roundtable.core.changeset import RefusalKind
-from roundtable.core.decide.merge_ruling import MUST_FIX_PREFIX
 from roundtable.core.effects import Contribution, RemovedSymbol, UnmergedDirective
 from roundtable.workshop.symbols.fragments import SymbolVariant, explain_unparsable_fragment
 from roundtable.workshop.symbols.languages import SymbolKind
@@ -57,20 +56,31 @@ class _Result(NamedTuple):
 
 
 def synthesize_candidates(
-    base: str, candidates: Mapping[str, CandidateFiles], directives: Sequence[str]
+    base: str,
+    candidates: Mapping[str, CandidateFiles],
+    directives: Sequence[str],
+    must_fix: Sequence[str] = (),
 ) -> SynthesizedFiles:
-    """Apply the directives in order to the files of the base. A directive that is not understood is never guessed."""
+    """Apply the directives in order to the files of the base. A directive that is not understood is never guessed.
+
+    Directives that say what `must_fix` come last and never remove anything.
+    """
     files = dict(candidates[base])
     took: list[Contribution] = []
     left: list[UnmergedDirective] = []
     removed: list[RemovedSymbol] = []
     vocabulary = _make_vocabulary(base, candidates)
-    for directive in directives:
-        for order in parse_merge_directive(directive.removeprefix(MUST_FIX_PREFIX), vocabulary):
+    wanted = [*((directive, True) for directive in directives), *((directive, False) for directive in must_fix)]
+    for directive, may_remove in wanted:
+        for order in parse_merge_directive(directive, vocabulary):
             if isinstance(order, UnclearDirective):
                 left.append(UnmergedDirective(order.text, order.reason, _files_named_in(order.text, vocabulary)))
                 continue
-            result = _carry_out(order, files, candidates) if _is_allowed(order, directive) else _REMOVAL_NOT_ASKED
+            result = (
+                _carry_out(order, files, candidates)
+                if may_remove or order.action is not MergeAction.REMOVE
+                else _REMOVAL_NOT_ASKED
+            )
             if isinstance(result, SpliceRefusal):
                 paths = _files_of_order(order, files, candidates) or _files_named_in(directive, vocabulary)
                 left.append(UnmergedDirective(directive, result.sentence, paths))
@@ -93,10 +103,6 @@ def _is_superseded(contribution: Contribution | RemovedSymbol, later: Sequence[C
     prefix = f"{contribution.symbol.partition(' ')[0]}."
     later_symbols = [other.symbol for other in later if other.path == contribution.path]
     return any(symbol in {"", contribution.symbol} or prefix.startswith(f"{symbol}.") for symbol in later_symbols)
-
-
-def _is_allowed(order: MergeOrder, directive: str) -> bool:
-    return order.action is not MergeAction.REMOVE or not directive.startswith(MUST_FIX_PREFIX)
 
 
 def _make_vocabulary(base: str, candidates: Mapping[str, CandidateFiles]) -> DirectiveVocabulary:

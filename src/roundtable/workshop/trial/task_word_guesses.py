@@ -10,7 +10,6 @@ import re
 import msgspec
 
 from roundtable.core.changeset import DraftFile
-from roundtable.core.decide.trial_outcome import is_position_only_task
 from roundtable.core.file_kinds import is_test_file
 from roundtable.core.session import Session
 from roundtable.core.values import DECISION_CONTEXT_NAME, ContextItem
@@ -82,7 +81,7 @@ def _decided_position(session: Session) -> str:
 
 
 def _position_names_only_files(session: Session) -> bool:
-    return is_position_only_task(str(session.charter.settings.get("position", "")), session.charter.question)
+    return bool(session.charter.settings.get("task_only"))
 
 
 def find_decision_context_item(session: Session) -> ContextItem | None:

@@ -58,7 +58,7 @@ def with_json_block(text: str, **block: Any) -> str:
 
 def knight(*scores: int, text: str = "Move it to Redis.", **pace: float) -> Seat:
     """A knight with its scores, round by round; the last one stays."""
-    said = [with_json_block(text, consensus_score=it, agrees_with=[], pending_issues=[]) for it in scores]
+    said = [with_json_block(text, consensus_score=score, agrees_with=[], pending_issues=[]) for score in scores]
     rounds = [{"round": f"knights/{number}-*", "text": it} for number, it in enumerate(said[:-1], 1)]
     return {"turns": [*rounds, {"round": "*", "text": said[-1]}], "defaults": pace}
 

@@ -59,9 +59,7 @@ def agent(cli: Cli, tmp_path: Path) -> Agent:
 
 
 @pytest.mark.feature("S1.13", "S1.51")
-def test_what_an_agent_changed_in_its_own_worktree_is_its_candidate_and_only_a_yes_brings_it_here(
-    cli: Cli, agent: Agent
-) -> None:
+def test_an_agents_worktree_changes_are_its_candidate_and_need_approval_to_be_written(cli: Cli, agent: Agent) -> None:
     agent.writes({"calc.py": MENDED, "notes.md": "# Doubling\n"})
     seats = ("--seat", "ada=cli:claude", *cli.script(bob=coder("return x")))
     before = git(cli.work, "status", "--porcelain")
@@ -76,7 +74,9 @@ def test_what_an_agent_changed_in_its_own_worktree_is_its_candidate_and_only_a_y
     assert told["name"].startswith("agents-ada-")
     assert (started["env"]["PORT"], started["env"]["ROUNDTABLE_PORT_BASE"]) == (str(told["port"]),) * 2
     assert sorted(told["unmerged"]) == ["calc.py", "notes.md"]
-    tried = [it["result"] for it in read_record(cli) if it["kind"] == "effect.done" and "candidates" in it["result"]]
+    tried = [
+        fact["result"] for fact in read_record(cli) if fact["kind"] == "effect.done" and "candidates" in fact["result"]
+    ]
     best = tried[-1]["candidates"][0]
     assert (best["seat"], sorted(best["files"])) == ("ada", ["calc.py", "notes.md"])
     cli.run("apply", "--all")
@@ -85,7 +85,7 @@ def test_what_an_agent_changed_in_its_own_worktree_is_its_candidate_and_only_a_y
 
 
 @pytest.mark.feature("S1.51")
-def test_a_turn_that_was_killed_begins_again_in_a_clean_worktree(cli: Cli, agent: Agent) -> None:
+def test_a_killed_turn_restarts_in_a_clean_worktree(cli: Cli, agent: Agent) -> None:
     agent.writes({"calc.py": "half of it", "debris.txt": "left over"}, act="stays")
     with cli.started("build", TASK, "--all", "--seat", "ada=cli:claude") as running:
         deadline = time.monotonic() + PATIENCE
@@ -108,7 +108,7 @@ MENDS = "sed -i 's/return x + x + 1/return 2 * x/' calc.py"
 
 
 @pytest.mark.feature("S1.51")
-def test_an_agent_that_moves_main_and_plants_a_hook_has_moved_nothing_of_the_persons(
+def test_an_agent_that_moves_main_and_adds_a_hook_changes_nothing_in_the_persons_repository(
     cli: Cli, agent: Agent, tmp_path: Path
 ) -> None:
     agent.runs(
@@ -128,7 +128,7 @@ def test_an_agent_that_moves_main_and_plants_a_hook_has_moved_nothing_of_the_per
     assert (cli.work / "calc.py").read_text() == MENDED
 
 
-def test_an_agent_that_makes_a_repository_or_a_picture_in_its_folder_keeps_its_turn(cli: Cli, agent: Agent) -> None:
+def test_an_agent_that_creates_a_repository_or_an_image_keeps_its_turn(cli: Cli, agent: Agent) -> None:
     agent.runs(MENDS, "git init -q sub", "echo x > sub/x.txt", "printf '\\000' > logo.png")
     cli.run("build", TASK, "--all", "--seat", "ada=cli:claude")
     assert (cli.work / "calc.py").read_text() == MENDED
@@ -139,9 +139,7 @@ def test_an_agent_that_makes_a_repository_or_a_picture_in_its_folder_keeps_its_t
 
 
 @pytest.mark.feature("S1.51")
-def test_what_the_set_up_did_is_not_in_the_candidate_and_what_was_done_on_top_of_it_is_named(
-    cli: Cli, agent: Agent
-) -> None:
+def test_setup_changes_are_not_in_the_candidate_and_edits_on_top_of_them_are_listed(cli: Cli, agent: Agent) -> None:
     config = cli.home / "config.toml"
     sets_up = "echo 1 > uv.lock; echo 1 > other.lock; ln -s /tmp node_modules"
     config.write_text(f'{config.read_text()}[worktrees]\nsetup = [["sh", "-c", "{sets_up}"]]\n')

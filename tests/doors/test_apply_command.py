@@ -25,7 +25,7 @@ def code(cli: Cli) -> str:
 
 
 @pytest.mark.feature("S3.29", "S3.85", "S3.86", "S4.26", "S4.77")
-def test_a_decision_is_carried_out_only_when_asked_and_only_as_the_person_takes_it(cli: Cli) -> None:
+def test_a_decision_is_applied_only_on_request_and_only_as_approved(cli: Cli) -> None:
     decided(cli, NOTES)
     assert code(cli) == CALC
     with cli.terminal("apply", "--by", "ada", columns=80, lines=40) as terminal:
@@ -56,17 +56,17 @@ def test_a_decision_is_carried_out_only_when_asked_and_only_as_the_person_takes_
     assert code(cli) == CALC
 
 
-def test_a_person_who_quits_has_written_nothing(cli: Cli) -> None:
+def test_quitting_the_approval_writes_nothing(cli: Cli) -> None:
     decided(cli)
     with cli.terminal("apply", "--answer", "plan=continue") as terminal:
         terminal.expect("Approve it?")
         terminal.type("q\n")
         terminal.end(code=0)
     assert code(cli) == CALC
-    assert [it["option"] for it in read_record(cli) if it["kind"] == "gate.answered"][-1] == "none"
+    assert [fact["option"] for fact in read_record(cli) if fact["kind"] == "gate.answered"][-1] == "none"
 
 
-def test_an_answer_from_elsewhere_that_says_nothing_is_refused_at_once(cli: Cli) -> None:
+def test_an_incomplete_answer_from_another_terminal_is_rejected_at_once(cli: Cli) -> None:
     decided(cli, NOTES)
     with cli.terminal("apply", "--answer", "plan=continue") as terminal:
         terminal.expect("Approve it?")
@@ -87,7 +87,7 @@ def test_an_answer_from_elsewhere_that_says_nothing_is_refused_at_once(cli: Cli)
     assert code(cli) == CALC
 
 
-def test_own_text_that_would_not_parse_is_told_before_anything_is_rehearsed(cli: Cli) -> None:
+def test_edited_text_that_does_not_parse_is_reported_before_the_rehearsal(cli: Cli) -> None:
     editor = cli.home.parent / "editor"
     editor.write_text("#!/bin/sh\nprintf '    return (\\n' > \"$1\"\n")
     editor.chmod(0o755)
@@ -106,7 +106,7 @@ def test_own_text_that_would_not_parse_is_told_before_anything_is_rehearsed(cli:
     assert code(cli) == CALC
 
 
-def test_another_terminal_can_approve_it(cli: Cli) -> None:
+def test_another_terminal_can_approve_a_change(cli: Cli) -> None:
     decided(cli, NOTES)
     with cli.terminal("apply", "--answer", "plan=continue") as terminal:
         terminal.expect("Approve it?")
@@ -116,7 +116,7 @@ def test_another_terminal_can_approve_it(cli: Cli) -> None:
     assert not (cli.work / "NOTES.md").exists()
 
 
-def test_a_terminal_that_goes_away_leaves_the_gate_open_and_resume_asks_again(cli: Cli) -> None:
+def test_a_closed_terminal_leaves_the_gate_open_and_resume_asks_again(cli: Cli) -> None:
     decided(cli)
     with cli.terminal("apply", "--answer", "plan=continue") as terminal:
         terminal.expect("Approve it?")
@@ -135,7 +135,7 @@ def test_a_terminal_that_goes_away_leaves_the_gate_open_and_resume_asks_again(cl
 
 
 @pytest.mark.feature("S4.104")
-def test_what_would_be_lost_for_good_needs_the_phrase_whatever_the_seats_agree(cli: Cli) -> None:
+def test_a_permanent_loss_needs_the_typed_phrase_whatever_the_seats_agree_on(cli: Cli) -> None:
     (cli.work / "calc.py.orig").write_text("The only copy.\n")
     decided(cli, "\nDELETE calc.py.orig\n")
     cli.run("apply", "--all", code=3)
@@ -149,6 +149,6 @@ def test_what_would_be_lost_for_good_needs_the_phrase_whatever_the_seats_agree(c
     assert (cli.work / "calc.py.orig").exists()
 
 
-def test_a_session_that_decided_nothing_cannot_be_applied(cli: Cli) -> None:
+def test_a_session_without_a_decision_cannot_be_applied(cli: Cli) -> None:
     said = cli.run("apply", code=2).stderr
     assert "Nothing was decided here that could be carried out." in said

@@ -31,7 +31,7 @@ def _sessions(cli: Cli) -> list[object]:
     return json.loads(cli.run("list", "--json").stdout)["sessions"]
 
 
-def test_where_no_sandbox_answers_nobody_is_asked_to_build(cli: Cli, tmp_path: Path) -> None:
+def test_without_a_sandbox_no_seat_is_asked_to_build(cli: Cli, tmp_path: Path) -> None:
     _without_sandbox(cli, tmp_path / "bin")
     told = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=2).stderr
     assert "Candidates cannot be run here, so nobody was asked." in told
@@ -39,7 +39,7 @@ def test_where_no_sandbox_answers_nobody_is_asked_to_build(cli: Cli, tmp_path: P
     assert _sessions(cli) == []
 
 
-def test_without_a_sandbox_nobody_is_asked_for_stages_that_must_be_run(cli: Cli, tmp_path: Path) -> None:
+def test_without_a_sandbox_no_seat_is_asked_in_stages_that_run_code(cli: Cli, tmp_path: Path) -> None:
     _without_sandbox(cli, tmp_path / "bin")
     seats = cli.script(ada=coder(RIGHT))
     for stages in ("code", "sdlc"):
@@ -54,7 +54,7 @@ def test_without_a_sandbox_a_specification_can_still_be_agreed_on(cli: Cli, tmp_
     assert len(_sessions(cli)) == 1
 
 
-async def test_a_plan_can_be_looked_at_where_nothing_can_be_run(cli: Cli, tmp_path: Path) -> None:
+async def test_a_dry_run_works_without_a_sandbox(cli: Cli, tmp_path: Path) -> None:
     await sandbox()
     seats = cli.script(ada=coder(RIGHT))
     cli.run("build", TASK, "--headless", *seats, code=3)
@@ -64,7 +64,7 @@ async def test_a_plan_can_be_looked_at_where_nothing_can_be_run(cli: Cli, tmp_pa
     assert (cli.work / "calc.py").read_text() == CALC
 
 
-def test_a_bare_repository_is_refused_before_anything_of_it_is_shown(cli: Cli, tmp_path: Path) -> None:
+def test_a_bare_repository_is_refused_before_any_of_it_is_shown(cli: Cli, tmp_path: Path) -> None:
     cli.script(ada=coder(RIGHT))
     seats = ("--seat", f"ada=script:{cli.work}/s.json")
     bare = tmp_path / "bare.git"
@@ -75,7 +75,7 @@ def test_a_bare_repository_is_refused_before_anything_of_it_is_shown(cli: Cli, t
     assert _sessions(cli) == []
 
 
-def test_in_the_middle_of_a_merge_nobody_is_asked(cli: Cli) -> None:
+def test_no_seat_is_asked_during_a_merge(cli: Cli) -> None:
     seats = cli.script(ada=coder(RIGHT))
     git(cli.work, "switch", "-qc", "side")
     git(cli.work, "commit", "-q", "--allow-empty", "-m", "Side")
@@ -86,14 +86,14 @@ def test_in_the_middle_of_a_merge_nobody_is_asked(cli: Cli) -> None:
     assert _sessions(cli) == []
 
 
-async def test_files_that_git_converts_are_told_of_at_the_beginning(cli: Cli) -> None:
+async def test_files_that_git_converts_are_reported_at_the_start(cli: Cli) -> None:
     await sandbox()
     git(cli.work, "config", "core.autocrlf", "true")
     (cli.work / "calc.py").unlink()
     git(cli.work, "checkout", "calc.py")
     done = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=3)
-    opened = next(it for it in read_record(cli) if it["kind"] == "session.opened")
-    (told,) = [it for it in opened["charter"]["notices"] if "Git stores it otherwise" in it]
+    opened = next(fact for fact in read_record(cli) if fact["kind"] == "session.opened")
+    (told,) = [notice for notice in opened["charter"]["notices"] if "Git stores it otherwise" in notice]
     assert told.endswith(": calc.py.")
     assert told in done.stderr
     assert "not committed" not in done.stdout + done.stderr

@@ -23,7 +23,7 @@ def code(cli: Cli) -> str:
     return (cli.work / "calc.py").read_text()
 
 
-def test_a_task_is_written_by_all_run_and_shown_and_only_what_the_person_takes_is_written(cli: Cli) -> None:
+def test_every_seat_writes_a_candidate_and_only_approved_hunks_are_written(cli: Cli) -> None:
     seats = cli.script(ada=coder(RIGHT, NOTES), bob=coder(WRONG))
     with cli.terminal("build", f"{TASK} in calc.py", *seats, columns=120, lines=50) as terminal:
         assert "Not requested: NOTES.md#1." in terminal.expect("1 of 2 · NOTES.md: new file")
@@ -55,7 +55,7 @@ def test_a_task_is_written_by_all_run_and_shown_and_only_what_the_person_takes_i
     assert "left out" in told
 
 
-def test_a_terminal_that_is_behind_is_shown_a_whole_hunk_before_it_is_asked_about_it(cli: Cli) -> None:
+def test_a_slow_terminal_shows_a_whole_hunk_before_the_question_about_it(cli: Cli) -> None:
     long = "".join(f"    # Line {number} of what is to be known about doubling.\n" for number in range(1000))
     with cli.terminal("build", TASK, *cli.script(ada=coder(f"{RIGHT}\n{long}"))) as terminal:
         terminal.expect("Keys: y approve it")
@@ -67,7 +67,7 @@ def test_a_terminal_that_is_behind_is_shown_a_whole_hunk_before_it_is_asked_abou
         terminal.end(code=0)
 
 
-def test_what_was_written_is_shown_under_the_name_of_its_file_and_nothing_is_called_a_vote(cli: Cli) -> None:
+def test_written_code_is_shown_under_its_file_name_and_never_called_a_vote(cli: Cli) -> None:
     cli.run("build", TASK, "--headless", *cli.script(ada=coder(RIGHT), bob=coder(WRONG)), code=3)
     with cli.terminal("show", "last", columns=120) as terminal:
         shown = [line.strip(" ▌") for line in terminal.end(code=0).splitlines()]
@@ -80,23 +80,23 @@ def test_what_was_written_is_shown_under_the_name_of_its_file_and_nothing_is_cal
 
 
 @pytest.mark.feature("S3.87")
-def test_all_is_an_answer_ahead_and_says_that_it_writes_without_asking(cli: Cli) -> None:
+def test_all_answers_in_advance_and_warns_that_it_writes_without_asking(cli: Cli) -> None:
     done = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT), bob=coder(WRONG)))
     assert "--all" in done.stderr
     assert "writes every file without asking" in done.stderr
     assert RIGHT in code(cli)
-    (said,) = [it for it in read_record(cli) if it["kind"] == "gate.answered"]
+    (said,) = [fact for fact in read_record(cli) if fact["kind"] == "gate.answered"]
     assert (said["option"], said["by"]) == ("all", "answered ahead")
 
 
-def test_all_and_another_answer_to_the_same_gate_contradict_each_other(cli: Cli) -> None:
+def test_all_contradicts_another_answer_to_the_same_gate(cli: Cli) -> None:
     seats = cli.script(ada=coder(RIGHT))
     said = cli.run("build", TASK, *seats, "--all", "--answer", "approve=none", code=2).stderr
     assert "contradicts another answer" in said
     assert code(cli) == CALC
 
 
-def test_a_quorum_holds_for_those_who_write(cli: Cli) -> None:
+def test_a_quorum_counts_the_seats_that_wrote_a_candidate(cli: Cli) -> None:
     seats = cli.script(ada=coder(RIGHT), bob={"turns": [{"fault": "quota"}]})
     told = cli.run("build", TASK, *seats, "--quorum", "2", "--all", code=6)
     assert "which is less than the quorum" in told.stdout
@@ -107,7 +107,7 @@ def test_a_quorum_holds_for_those_who_write(cli: Cli) -> None:
     assert RIGHT in code(cli)
 
 
-def test_without_anybody_there_nothing_is_written_and_it_says_how_to_go_on(cli: Cli) -> None:
+def test_without_a_terminal_nothing_is_written_and_the_next_command_is_named(cli: Cli) -> None:
     done = cli.run("build", TASK, "--headless", *cli.script(ada=coder(RIGHT)), code=3)
     assert "nobody said yes" in done.stdout
     assert "roundtable apply" in done.stdout
@@ -116,7 +116,7 @@ def test_without_anybody_there_nothing_is_written_and_it_says_how_to_go_on(cli: 
     assert RIGHT in code(cli)
 
 
-def test_a_draft_that_was_turned_down_can_be_taken_up_again_by_its_name_alone(cli: Cli) -> None:
+def test_a_rejected_draft_can_be_reviewed_again_only_by_the_name_of_its_session(cli: Cli) -> None:
     with cli.terminal("build", TASK, *cli.script(ada=coder(RIGHT))) as terminal:
         terminal.expect("Approve it?")
         terminal.type("n\n")
@@ -136,7 +136,7 @@ def test_a_draft_that_was_turned_down_can_be_taken_up_again_by_its_name_alone(cl
 
 
 @pytest.mark.parametrize("closed", ["", ".git"])
-def test_a_workspace_that_cannot_be_written_to_is_said_before_anybody_is_asked(cli: Cli, closed: str) -> None:
+def test_a_read_only_workspace_is_reported_before_any_seat_is_asked(cli: Cli, closed: str) -> None:
     seats = cli.script(ada=coder(RIGHT))
     folder = str(cli.work / closed).rstrip("/")
     locked = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", folder, folder, *ROUNDTABLE]
@@ -153,7 +153,7 @@ def test_a_workspace_that_cannot_be_written_to_is_said_before_anybody_is_asked(c
     assert json.loads(cli.run("list", "--json").stdout)["sessions"] == []
 
 
-def test_a_dry_run_shows_the_plan_and_a_branch_leaves_the_files_alone(cli: Cli) -> None:
+def test_a_dry_run_only_shows_the_plan_and_a_branch_leaves_the_files_unchanged(cli: Cli) -> None:
     seats = cli.script(ada=coder(RIGHT))
     shown = cli.run("build", TASK, "--dry-run", *seats).stdout
     assert "calc.py: 1 hunk, +1 -1" in shown
@@ -162,14 +162,14 @@ def test_a_dry_run_shows_the_plan_and_a_branch_leaves_the_files_alone(cli: Cli) 
     assert "is written" not in cli.run("apply", "last", "--all", "--dry-run").stderr
     assert code(cli) == CALC
     cli.run("build", TASK, "--all", "--branch", "doubled", *seats)
-    (asked,) = [it["gate"]["question"] for it in read_record(cli) if it["kind"] == "gate.opened"]
+    (asked,) = [fact["gate"]["question"] for fact in read_record(cli) if fact["kind"] == "gate.opened"]
     assert asked == "ada wants to change 1 hunk in calc.py. Commit it to the branch doubled?"
     assert code(cli) == CALC
     assert RIGHT in git(cli.work, "show", "doubled:calc.py")
 
 
 @pytest.mark.feature("S4.104")
-def test_what_would_be_lost_for_good_is_written_once_the_phrase_itself_is_typed(cli: Cli) -> None:
+def test_a_permanent_loss_is_written_once_its_exact_phrase_is_typed(cli: Cli) -> None:
     notes = cli.work / "mine.md"
     notes.write_text("Only here.\n")
     seats = cli.script(ada=coder(RIGHT, "\nDELETE mine.md\n"))
@@ -194,7 +194,7 @@ def test_what_would_be_lost_for_good_is_written_once_the_phrase_itself_is_typed(
 
 
 @pytest.mark.feature("S3.85")
-def test_a_change_that_was_undone_reads_as_undone_everywhere_and_can_be_applied_again(cli: Cli) -> None:
+def test_an_undone_change_is_shown_as_undone_everywhere_and_can_be_applied_again(cli: Cli) -> None:
     cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)))
     assert "Undo it with: roundtable undo 1" in cli.run("show", "last").stdout
     cli.run("undo")
@@ -208,7 +208,7 @@ def test_a_change_that_was_undone_reads_as_undone_everywhere_and_can_be_applied_
     assert RIGHT in code(cli)
 
 
-def test_nobody_there_at_a_resume_is_not_a_no(cli: Cli) -> None:
+def test_resuming_without_a_terminal_does_not_reject_a_change(cli: Cli) -> None:
     seats = cli.script(ada=coder(RIGHT))
     with cli.terminal("build", TASK, *seats) as terminal:
         terminal.expect("Approve it?")
@@ -219,7 +219,7 @@ def test_nobody_there_at_a_resume_is_not_a_no(cli: Cli) -> None:
     assert code(cli) == CALC
 
 
-def test_candidates_that_fail_are_told_and_nothing_is_offered(cli: Cli) -> None:
+def test_failed_candidates_are_reported_and_nothing_is_offered(cli: Cli) -> None:
     done = cli.run("build", TASK, "--all", *cli.script(ada=coder(WRONG), bob=coder("return x")), code=3)
     assert "No candidate passed" in done.stdout
     assert "  bob: The check tests failed with exit code 1: AssertionError: 2 != 4." in done.stdout
@@ -229,8 +229,8 @@ def test_candidates_that_fail_are_told_and_nothing_is_offered(cli: Cli) -> None:
     assert code(cli) == CALC
 
 
-def test_programs_get_every_fact_and_nothing_else(cli: Cli) -> None:
+def test_json_output_contains_every_event_and_nothing_else(cli: Cli) -> None:
     lines = cli.json("build", TASK, "--all", *cli.script(ada=coder(RIGHT)))
-    results = [it["result"]["result"] for it in lines if it["kind"] == "effect.done"]
+    results = [line["result"]["result"] for line in lines if line["kind"] == "effect.done"]
     assert results[-1] == "applied"
     assert "candidates_tried" in results

@@ -36,7 +36,7 @@ with redact_stderr(Redactor(["{SECRET}"])):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
-def test_nothing_passes_by(encoding: str) -> None:
+def test_no_secret_reaches_standard_error_whatever_writes_to_it(encoding: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         env={**os.environ, "PYTHONIOENCODING": encoding},

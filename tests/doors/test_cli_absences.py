@@ -30,7 +30,7 @@ def configure(cli: Cli, **chains: str) -> None:
     (cli.home / "config.toml").write_text(ENDPOINT + seats)
 
 
-def test_a_meeting_that_cannot_succeed_is_refused_before_anybody_is_asked(cli: Cli) -> None:
+def test_a_meeting_that_cannot_reach_its_quorum_is_refused_before_any_seat_is_asked(cli: Cli) -> None:
     rest = cli.script(rest=council_seat("REST"))
     done = cli.run("discuss", "Which?", "--seat", "x=v:big,nowhere:model", *rest, code=2)
     assert "Error: 1 of 2 seats can speak, and the quorum needs 2." in done.stderr
@@ -41,7 +41,7 @@ def test_a_meeting_that_cannot_succeed_is_refused_before_anybody_is_asked(cli: C
     assert "There are no sessions" in cli.run("list").stderr
 
 
-def test_a_seat_that_cannot_speak_is_told_before_the_start(cli: Cli) -> None:
+def test_an_unavailable_seat_is_reported_before_the_meeting(cli: Cli) -> None:
     args = (
         "discuss",
         "Which?",
@@ -58,7 +58,7 @@ def test_a_seat_that_cannot_speak_is_told_before_the_start(cli: Cli) -> None:
     assert "2 of 3 seats can speak, and the quorum needs x." in cli.run(*args, code=2).stderr
 
 
-def test_a_seat_that_spoke_through_another_voice_is_told_everywhere(cli: Cli) -> None:
+def test_a_seat_that_used_a_fallback_voice_is_reported_everywhere(cli: Cli) -> None:
     rest = cli.script(x=council_seat("REST"), rest=council_seat("REST"))[2:]
     chain = ("--seat", "x=v:big,nowhere:model,script:s.json")
     lines = cli.run("discuss", "Which?", *chain, *rest, *OPTIONS, "--strict").stdout
@@ -76,12 +76,12 @@ def test_a_seat_that_spoke_through_another_voice_is_told_everywhere(cli: Cli) ->
         assert "x and rest used the same model, script:s.json." in shown
 
 
-def test_seats_that_were_given_one_voice_hear_nothing_of_it(cli: Cli) -> None:
+def test_seats_with_a_single_voice_show_no_fallback_notice(cli: Cli) -> None:
     seats = cli.script(a=council_seat("REST"), b=council_seat("REST"))
     assert "the same model" not in cli.run("discuss", "Which?", *seats, *OPTIONS).stdout
 
 
-def test_a_round_nobody_could_read_says_so_and_names_the_one_that_decides(cli: Cli) -> None:
+def test_an_unreadable_round_is_reported_with_the_round_that_decides(cli: Cli) -> None:
     def mumbling(position: str) -> dict[str, Any]:
         first = council_seat(position)["turns"][:1]
         return {"turns": [*first, {"round": "*reconsider", "text": "Hm, well."}]}
@@ -94,7 +94,7 @@ def test_a_round_nobody_could_read_says_so_and_names_the_one_that_decides(cli: C
     assert "counted 0 of 3, could not read a, b, c, quorum not reached" in cli.run("show").stdout
 
 
-async def test_a_reply_without_a_file_is_told_in_words_for_code_and_with_the_reason(tmp_path: Path) -> None:
+async def test_a_reply_without_a_file_is_reported_with_the_reason(tmp_path: Path) -> None:
     await sandbox()
     cli = open_coding_workspace(tmp_path / "coding")
     seats = cli.script(ada=coder(RIGHT), bob={"turns": [{"text": "No."}]})
@@ -105,12 +105,12 @@ async def test_a_reply_without_a_file_is_told_in_words_for_code_and_with_the_rea
     assert "vote" not in told
 
 
-def test_without_a_decision_it_says_so(cli: Cli) -> None:
+def test_a_session_without_a_decision_says_so(cli: Cli) -> None:
     seats = cli.script(a=council_seat("REST"), b={"turns": [{"fault": "refused"}]})
     assert "\nNo decision (insufficient)\n" in cli.run("discuss", "Which?", *seats, *OPTIONS, code=6).stdout
 
 
-def test_a_huge_answer_that_never_ended_is_shown_by_its_first_words(cli: Cli) -> None:
+def test_a_huge_unfinished_answer_is_shown_by_its_first_words(cli: Cli) -> None:
     endless = {"turns": [{"hang": True, "text": "number " * 60_000, "after": 50_000}]}
     seats = cli.script(a=council_seat("REST"), b=council_seat("REST"), c=endless)
     done = cli.run("discuss", "Which?", *seats, *OPTIONS, "--timeout", "5")

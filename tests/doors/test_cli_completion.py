@@ -28,24 +28,24 @@ def completed(cli: Cli, *words: str) -> list[str]:
     return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
 
 
-def test_commands_and_their_options(cli: Cli) -> None:
+def test_the_shell_completes_commands_and_options(cli: Cli) -> None:
     assert completed(cli, "dec") == ["decrees"]
     assert "--follow-up-once" in completed(cli, "ask", "--")
     assert completed(cli, "discuss", "--me") == ["--meeting"]
 
 
-def test_sessions_of_this_workspace_by_name_and_slug_and_nothing_a_shell_would_run(cli: Cli) -> None:
+def test_the_shell_completes_session_names_and_slugs_without_anything_it_would_execute(cli: Cli) -> None:
     assert completed(cli, "show", "") == []
     seats = cli.script(a=council_seat("REST"), b=council_seat("REST"))
     cli.run("discuss", "REST?", "--session", "api", *seats)
     cli.run("discuss", "REST again?", "--session", "$(touch x)", *seats)
-    slugs = [it["slug"] for it in json.loads(cli.run("list", "--json").stdout)["sessions"]]
+    slugs = [load["slug"] for load in json.loads(cli.run("list", "--json").stdout)["sessions"]]
     assert completed(cli, "show", "") == ["last", slugs[0], "api", slugs[1]]
     assert completed(cli, "watch", "ap") == ["api"]
     assert completed(cli, "discuss", "--session", "a") == ["api"]
 
 
-def test_meetings_and_seats(cli: Cli) -> None:
+def test_the_shell_completes_meetings_and_seats(cli: Cli) -> None:
     assert completed(cli, "discuss", "--meeting", "k") == ["knights"]
     cli.run("config", "set", "seats.claude.voices", "cli:claude")
     assert completed(cli, "ask", "--seat", "cl") == ["claude"]
@@ -63,12 +63,12 @@ def test_completing_imports_only_what_it_needs(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_what_a_shell_reads_is_something_it_can_read(cli: Cli, shell: str) -> None:
+def test_the_completion_script_is_valid_shell_code(cli: Cli, shell: str) -> None:
     script = cli.run("completion", shell).stdout
     assert "_ROUNDTABLE_COMPLETE" in script
     if program := shutil.which(shell):
         subprocess.run([program, "-n"], input=script, text=True, check=True, timeout=PATIENCE)
 
 
-def test_another_shell_is_refused_with_the_list(cli: Cli) -> None:
+def test_an_unsupported_shell_is_refused_with_the_supported_ones(cli: Cli) -> None:
     assert "'bash', 'zsh', 'fish'" in cli.run("completion", "cmd", code=2).stderr

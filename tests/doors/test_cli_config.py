@@ -49,11 +49,11 @@ def workspace(cli: Cli) -> Path:
 
 def in_force(cli: Cli, *args: str) -> dict[str, tuple[Any, str]]:
     settings = json.loads(cli.run("config", *args, "--json").stdout)["settings"]
-    return {it["key"]: (it["value"], it["source"]) for it in settings}
+    return {setting["key"]: (setting["value"], setting["source"]) for setting in settings}
 
 
 @pytest.mark.feature("S3.35")
-def test_every_setting_is_shown_with_who_says_so(cli: Cli) -> None:
+def test_every_setting_is_shown_with_its_source(cli: Cli) -> None:
     person(cli).write_text("[limits]\nseat_timeout = 90\nretries = 1\n")
     workspace(cli).parent.mkdir()
     workspace(cli).write_text('[limits]\nretries = 0\n[seats.x]\nvoices = ["script:s.toml"]\npriority = 1\n')
@@ -68,14 +68,14 @@ def test_every_setting_is_shown_with_who_says_so(cli: Cli) -> None:
 
 
 @pytest.mark.feature("S3.35")
-def test_a_config_with_mistakes_is_refused_with_each_of_them(cli: Cli) -> None:
+def test_an_invalid_config_is_refused_with_every_error(cli: Cli) -> None:
     person(cli).write_text('langage = "en"\n[limits]\nseat_timeout = "long"\n')
     refused = cli.run("config", code=2).stderr
     assert "langage" in refused
     assert "seat_timeout must be a number" in refused
 
 
-def test_a_broken_config_is_named_with_its_place_and_old_sessions_can_still_be_read(cli: Cli) -> None:
+def test_a_broken_config_is_reported_with_its_path_and_old_sessions_stay_readable(cli: Cli) -> None:
     cli.run("discuss", "REST?", *cli.script(a=council_seat("REST"), b=council_seat("REST")))
     workspace(cli).parent.mkdir()
     workspace(cli).write_text("limits = [")
@@ -89,7 +89,7 @@ def test_a_broken_config_is_named_with_its_place_and_old_sessions_can_still_be_r
         assert done.stderr.startswith(f"The config is ignored. {wrong}")
 
 
-def test_what_a_command_fills_in_is_no_setting(cli: Cli) -> None:
+def test_values_that_a_command_fills_in_are_not_settings(cli: Cli) -> None:
     found = in_force(cli)
     assert {key for key in found if key.startswith(("meetings.apply", "meetings.review"))} == {
         "meetings.apply.mends",
@@ -100,7 +100,7 @@ def test_what_a_command_fills_in_is_no_setting(cli: Cli) -> None:
     assert not workspace(cli).exists()
 
 
-def test_a_setting_is_printed_bare_for_scripts(cli: Cli) -> None:
+def test_a_single_setting_is_printed_without_decoration(cli: Cli) -> None:
     person(cli).write_text(MINE)
     assert cli.run("config", "get", "language").stdout == "en\n"
     assert cli.run("config", "get", "table.seats").stdout == '["a", "b"]\n'
@@ -108,7 +108,7 @@ def test_a_setting_is_printed_bare_for_scripts(cli: Cli) -> None:
     assert "Did you mean `limits`?" in cli.run("config", "get", "limit", code=2).stderr
 
 
-def test_a_setting_is_changed_and_every_comment_stays(cli: Cli) -> None:
+def test_changing_a_setting_keeps_every_comment(cli: Cli) -> None:
     person(cli).write_text(MINE)
     for key, value in {
         "language": "de",
@@ -140,7 +140,7 @@ def test_a_setting_is_changed_and_every_comment_stays(cli: Cli) -> None:
         ("endpoints.lab.key", "sk-" + "a1B2" * 10, "a key is named, never written down"),
     ],
 )
-def test_what_a_config_may_not_say_is_not_written(cli: Cli, key: str, value: str, why: str) -> None:
+def test_an_invalid_setting_is_not_written(cli: Cli, key: str, value: str, why: str) -> None:
     person(cli).write_text(MINE)
     refused = cli.run("config", "set", key, value, "--user", code=2)
     assert why in refused.stderr
@@ -148,20 +148,20 @@ def test_what_a_config_may_not_say_is_not_written(cli: Cli, key: str, value: str
     assert person(cli).read_text() == MINE
 
 
-def test_a_file_that_is_no_toml_is_left_alone(cli: Cli) -> None:
+def test_a_config_that_is_not_toml_is_left_unchanged(cli: Cli) -> None:
     person(cli).write_text("limits = [")
     assert "is not valid TOML" in cli.run("config", "set", "language", "de", "--user", code=2).stderr
     assert person(cli).read_text() == "limits = ["
 
 
-def test_a_config_for_one_person_alone_stays_so(cli: Cli) -> None:
+def test_a_private_config_file_stays_private(cli: Cli) -> None:
     person(cli).write_text(MINE)
     person(cli).chmod(0o600)
     cli.run("config", "set", "language", "de", "--user")
     assert person(cli).stat().st_mode & 0o777 == 0o600
 
 
-def test_a_change_in_a_workspace_is_as_trusted_as_the_config_was(cli: Cli) -> None:
+def test_a_changed_workspace_config_stays_trusted_only_if_it_was(cli: Cli) -> None:
     cli.run("config", "set", "seats.a.voices", "script:s.toml")
     assert in_force(cli)["seats.a.voices"] == (["script:s.toml"], "workspace")
     workspace(cli).write_text(workspace(cli).read_text() + '[endpoints.evil]\nbase_url = "http://127.0.0.1:9"\n')
@@ -169,6 +169,6 @@ def test_a_change_in_a_workspace_is_as_trusted_as_the_config_was(cli: Cli) -> No
     assert in_force(cli)["endpoints"] == (None, "withheld")
 
 
-def test_the_path_is_for_an_editor(cli: Cli) -> None:
+def test_the_path_of_the_config_is_printed_for_an_editor(cli: Cli) -> None:
     assert cli.run("config", "path").stdout == f"{workspace(cli)}\n"
     assert cli.run("config", "path", "--user").stdout == f"{person(cli)}\n"

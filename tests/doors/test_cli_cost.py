@@ -33,7 +33,7 @@ def using(**usage: float) -> dict[str, Any]:
     return {**council_seat("Use REST"), "defaults": {"usage": {"input_tokens": 1000, "output_tokens": 50, **usage}}}
 
 
-def test_the_bill_of_a_session(cli: Cli) -> None:
+def test_the_costs_of_a_session_are_shown_by_seat_and_round(cli: Cli) -> None:
     seats = cli.script(
         claude=using(cached_tokens=600, cost_usd=0.0, plan_tokens=1050, plan_usd=0.01), gpt=using(cost_usd=0.02)
     )
@@ -54,12 +54,12 @@ def test_the_bill_of_a_session(cli: Cli) -> None:
     assert told["rounds"]["council/1-blind"]["plan_usd"] == 0.01
 
 
-def test_an_unknown_price_beside_free_ones_is_not_free(cli: Cli) -> None:
+def test_an_unknown_price_next_to_free_ones_is_not_shown_as_free(cli: Cli) -> None:
     seats = cli.script(claude=using(cost_usd=0.0), gpt=using())
     assert "Cost: unknown, 2,100 tokens." in cli.run("discuss", "REST?", *seats).stdout
 
 
-def test_the_bill_is_of_the_whole_session(cli: Cli) -> None:
+def test_costs_cannot_be_limited_to_a_round(cli: Cli) -> None:
     cli.run("discuss", "REST?", *cli.script(claude=council_seat("Use REST"), gpt=council_seat("Use REST")))
     refused = cli.run("show", "--cost", "--round", "1", code=2).stderr
     assert "--cost covers the whole session" in refused
@@ -71,7 +71,7 @@ def test_the_bill_is_of_the_whole_session(cli: Cli) -> None:
     assert "markdown or json" in cli.run("show", "--help").stdout
 
 
-def test_a_quote_for_people_and_programs(cli: Cli) -> None:
+def test_a_quote_is_a_table_or_json(cli: Cli) -> None:
     free = cli.script(local=council_seat("Use REST"))
     quoted = cli.run("discuss", "REST?", *PAID, *DIM, *free, "--quote", "--budget-usd", "0.001")
     head, claude, gpt, local, total, *notices = quoted.stdout.splitlines()
@@ -88,18 +88,18 @@ def test_a_quote_for_people_and_programs(cli: Cli) -> None:
     assert json.loads(cli.run("list", "--json").stdout)["sessions"] == []
 
 
-def test_a_quote_names_the_seats_that_cannot_speak(cli: Cli) -> None:
+def test_a_quote_lists_unavailable_seats(cli: Cli) -> None:
     seats = ["--seat", "ghost=nosuch:foo", "--seat", "local=embedded:nothere"]
     quoted = cli.run("discuss", "REST?", *seats, "--quote").stdout
     assert "ghost is unavailable: There is no endpoint called `nosuch`." in quoted
     assert "local is unavailable: " in quoted
     told = json.loads(cli.run("discuss", "REST?", *DIM, *seats, "--quote", "--json").stdout)
     assert told["usd"] == {"likely": None, "most": None}
-    assert [bool(it["cannot_speak"]) for it in told["seats"]] == [False, True, True]
+    assert [bool(row["cannot_speak"]) for row in told["seats"]] == [False, True, True]
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-1"])
-def test_a_budget_is_a_number(cli: Cli, value: str) -> None:
+def test_a_budget_that_is_not_a_number_is_rejected(cli: Cli, value: str) -> None:
     assert "Invalid value for '--budget-usd'" in cli.run("discuss", "REST?", "--budget-usd", value, code=2).stderr
     assert "Invalid value for '--timeout'" in cli.run("amend", "last", "--timeout", value, code=2).stderr
 
@@ -111,19 +111,19 @@ def test_a_limit_in_the_config_is_checked_by_the_doctor(cli: Cli) -> None:
     assert "limits.budget_usd cannot be nan" in checked["note"]
 
 
-def test_a_budget_of_tokens_is_told_before_the_meeting_too(cli: Cli) -> None:
+def test_a_token_budget_is_announced_before_the_meeting(cli: Cli) -> None:
     seats = cli.script(a=council_seat("Use REST"), b=council_seat("Use REST"))
     told = cli.run("discuss", "REST?", *seats, "--budget-tokens", "10").stderr
     assert told.startswith("It is likely to take more than the budget of 10 tokens")
 
 
-def test_the_line_of_a_round_that_the_budget_forbids(cli: Cli) -> None:
+def test_a_round_that_the_budget_forbids_is_reported(cli: Cli) -> None:
     seats = cli.script(claude={**using(cost_usd=0.02)}, gpt={**council_seat("Use GraphQL"), "defaults": {}})
     told = cli.run("discuss", "REST?", *seats, "--budget-usd", "0.01", "--plain", code=3).stdout
     assert "Round council/2-ballot was not held: $0.0200 is spent, and the budget is $0.0100." in told
 
 
-def test_an_interrupted_call_may_have_cost_something(cli: Cli) -> None:
+def test_an_interrupted_call_is_shown_as_possibly_charged(cli: Cli) -> None:
     with cli.terminal("discuss", "REST?", *cli.script(a=HANGING_SEAT, b=HANGING_SEAT), "--plain") as terminal:
         terminal.expect("Round council/1-blind")
         terminal.type("\x03")
@@ -133,7 +133,7 @@ def test_an_interrupted_call_may_have_cost_something(cli: Cli) -> None:
     assert "of at most" not in cli.run("status").stdout
 
 
-def test_a_person_is_told_and_asked_before_money_is_spent(cli: Cli) -> None:
+def test_the_estimated_cost_is_shown_and_confirmed_before_money_is_spent(cli: Cli) -> None:
     with cli.terminal("discuss", "REST?", *PAID, "--plain") as terminal:
         seen = terminal.expect("Continue? [y/N]")
         terminal.type("y\n")
@@ -143,7 +143,7 @@ def test_a_person_is_told_and_asked_before_money_is_spent(cli: Cli) -> None:
     assert "Round council/1-blind" not in seen
 
 
-def test_without_a_yes_nothing_is_spent_and_nothing_is_on_the_record(cli: Cli) -> None:
+def test_without_confirmation_nothing_is_spent_or_recorded(cli: Cli) -> None:
     with cli.terminal("discuss", "REST?", *PAID, "--plain") as terminal:
         terminal.expect("Continue? [y/N]")
         terminal.type("\n")
@@ -151,35 +151,35 @@ def test_without_a_yes_nothing_is_spent_and_nothing_is_on_the_record(cli: Cli) -
     assert json.loads(cli.run("list", "--json").stdout)["sessions"] == []
 
 
-def test_a_stated_budget_is_the_yes_to_spending(cli: Cli) -> None:
+def test_a_given_budget_replaces_the_confirmation(cli: Cli) -> None:
     with cli.terminal("discuss", "REST?", *PAID, "--plain", "--budget-usd", "1") as terminal:
         seen = terminal.end(6)
     assert "Go ahead?" not in seen
     assert "About $" in seen
 
 
-def test_what_costs_nothing_is_not_announced(cli: Cli) -> None:
+def test_a_free_meeting_shows_no_cost_estimate(cli: Cli) -> None:
     with cli.terminal(
         "discuss", "REST?", *cli.script(a=council_seat("Use REST"), b=council_seat("Use REST")), "--plain"
     ) as terminal:
         assert "calls" not in terminal.end(0)
 
 
-def test_a_budget_says_what_it_cannot_see_also_to_nobody(cli: Cli) -> None:
+def test_a_budget_names_the_costs_it_cannot_see_even_without_a_terminal(cli: Cli) -> None:
     assert (
         "The budget cannot see what dim:alpha" in cli.run("discuss", "REST?", *DIM, "--budget-usd", "1", code=6).stderr
     )
     assert cli.run("discuss", "REST?", *DIM, code=6).stderr == ""
 
 
-def test_a_budget_of_nothing(cli: Cli) -> None:
+def test_a_budget_of_zero_allows_no_paid_round(cli: Cli) -> None:
     free = cli.script(a=council_seat("Use REST"), b=council_seat("Use REST"))
     cli.run("discuss", "REST?", *free, "--budget-usd", "0")
     refused = cli.run("discuss", "REST?", *free, *PAID, "--budget-usd", "0", code=2).stderr
     assert refused.startswith("Error: A budget of $0 leaves free voices and plans, and paid:claude-haiku-4-5 may be")
 
 
-def test_nothing_of_a_bill_is_cut_on_a_narrow_terminal(cli: Cli) -> None:
+def test_a_narrow_terminal_shows_the_complete_costs(cli: Cli) -> None:
     seats = cli.script(claude=using(cost_usd=0.0, plan_tokens=1050, plan_usd=0.01), gpt=using(cost_usd=0.0213))
     cli.run("discuss", "REST?", *seats)
     for columns in (40, 60, 100):
@@ -193,7 +193,7 @@ def test_nothing_of_a_bill_is_cut_on_a_narrow_terminal(cli: Cli) -> None:
         assert "gpt\n  Calls: 1\n  Failed: 0\n  Tokens in: 1,000\n" in terminal.end(0)
 
 
-def test_nothing_of_a_whole_session_is_cut_on_a_narrow_terminal(cli: Cli) -> None:
+def test_a_narrow_terminal_shows_a_complete_session(cli: Cli) -> None:
     long = "deepseek-reasoner-with-a-long-name"
     seats = cli.script(**{"claude": using(plan_tokens=1050, plan_usd=0.01), long: using(cost_usd=0.0213)})
     cli.run("discuss", "REST?", *seats)
@@ -205,7 +205,7 @@ def test_nothing_of_a_whole_session_is_cut_on_a_narrow_terminal(cli: Cli) -> Non
         assert max(len(line.rstrip()) for line in seen.splitlines()) <= columns
 
 
-def test_tables_of_voices_and_keys_keep_their_words_on_a_narrow_terminal(cli: Cli) -> None:
+def test_a_narrow_terminal_shows_complete_tables_of_voices_and_keys(cli: Cli) -> None:
     cli.run("keys", "set", "openai", input="sk-" + "a1B2" * 10)
     for command, words in ((["voices"], "Anthropic"), (["keys", "list"], "your secrets file"), (["list"], "REST?")):
         cli.run("discuss", "REST?", *cli.script(a=council_seat("Use REST"), b=council_seat("Use REST")))

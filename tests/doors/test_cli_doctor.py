@@ -33,7 +33,7 @@ def configure(cli: Cli, text: str) -> None:
     (cli.home / "config.toml").write_text(text)
 
 
-def test_every_voice_has_a_line_and_nothing_is_called_well_that_was_not_asked(cli: Cli) -> None:
+def test_every_voice_has_a_line_and_none_is_called_ok_without_being_asked(cli: Cli) -> None:
     shown = cli.run("doctor").stdout
     assert "– seat a: cli:nowhere: missing. There is no agent called `nowhere`." in shown
     assert "✓ seat a: script:s.toml: script read, not asked" in shown
@@ -43,7 +43,7 @@ def test_every_voice_has_a_line_and_nothing_is_called_well_that_was_not_asked(cl
     assert (data["ok"], data["session_state"], data["roundtable_home"]["writable"]) == (True, "skipped", True)
 
 
-def test_the_doctor_shows_which_sandbox_is_in_force_and_that_it_holds(cli: Cli) -> None:
+def test_the_doctor_shows_the_sandbox_in_use_and_the_blocked_escape_attempts(cli: Cli) -> None:
     asyncio.run(sandbox())
     assert "sandbox: none, so checks and candidates cannot run." in cli.run("doctor").stdout
     cli.env["PATH"] = os.environ["PATH"]
@@ -53,7 +53,7 @@ def test_the_doctor_shows_which_sandbox_is_in_force_and_that_it_holds(cli: Cli) 
     assert "; 8 of 8 escape attempts blocked" in shown
 
 
-def test_a_sandbox_that_was_chosen_and_does_not_answer_is_something_to_mend(cli: Cli) -> None:
+def test_a_chosen_sandbox_that_is_not_available_is_a_problem(cli: Cli) -> None:
     configure(cli, '[sandbox]\nuse = "docker"\n[seats.a]\nvoices = ["script:s.toml"]')
     shown = cli.run("doctor", code=2).stdout
     assert "✗ sandbox: [sandbox] use = docker, which is not available, so checks and candidates cannot run." in shown
@@ -64,7 +64,7 @@ def test_a_sandbox_that_was_chosen_and_does_not_answer_is_something_to_mend(cli:
 
 
 @pytest.mark.feature("S2.26", "S2.38", "S2.39", "S2.40")
-def test_the_json_says_whether_all_is_well_where_home_is_and_who_can_speak(cli: Cli, tmp_path: Path) -> None:
+def test_the_json_report_contains_the_status_the_home_folder_and_available_seats(cli: Cli, tmp_path: Path) -> None:
     data = json.loads(cli.run("doctor", "--workspace", str(cli.work), "--json").stdout)
     assert data["ok"] is True
     assert data["roundtable_home"] == {"path": str(cli.home), "readable": True, "writable": True}
@@ -78,7 +78,7 @@ def test_the_json_says_whether_all_is_well_where_home_is_and_who_can_speak(cli: 
 
 
 @pytest.mark.feature("S2.42")
-def test_a_participant_whose_program_is_not_on_the_path_is_missing(cli: Cli, tmp_path: Path) -> None:
+def test_a_seat_whose_program_is_not_on_the_path_is_missing(cli: Cli, tmp_path: Path) -> None:
     configure(cli, '[seats.claude]\nvoices = ["cli:claude"]\n[seats.opencode]\nvoices = ["cli:opencode"]')
     (tmp_path / "bin" / "claude").write_text("#!/bin/sh\necho 2.1.197\n")
     (tmp_path / "bin" / "claude").chmod(0o755)
@@ -88,7 +88,7 @@ def test_a_participant_whose_program_is_not_on_the_path_is_missing(cli: Cli, tmp
 
 
 @pytest.mark.feature("S2.26", "S2.41")
-def test_the_state_of_a_session_is_ok_missing_skipped_or_error(cli: Cli) -> None:
+def test_the_check_of_a_session_is_ok_missing_skipped_or_error(cli: Cli) -> None:
     seats = cli.script(a=council_seat("REST"), b=council_seat("REST"))
     cli.run("discuss", "REST?", "--session", "architecture", *seats)
 
@@ -109,7 +109,7 @@ def test_a_seat_without_voices_and_a_broken_config_end_with_2(cli: Cli) -> None:
     assert json.loads(cli.run("doctor", "--json", code=2).stdout)["ok"] is False
 
 
-def test_a_record_that_cannot_be_used_ends_with_1_and_blames_nobody_else(cli: Cli) -> None:
+def test_an_unusable_record_exits_with_1_and_reports_no_other_problem(cli: Cli) -> None:
     (cli.home / "roundtable.db").write_bytes(b"this is no database" * 100)
     shown = cli.run("doctor", code=1).stdout
     assert "is not a database" in shown
@@ -117,7 +117,7 @@ def test_a_record_that_cannot_be_used_ends_with_1_and_blames_nobody_else(cli: Cl
     assert "Nobody can speak" not in shown
 
 
-async def test_where_nobody_is_configured_doctor_and_discuss_name_the_same(cli: Cli) -> None:
+async def test_without_configured_seats_doctor_and_discuss_name_the_same_voices(cli: Cli) -> None:
     async with FaultServer() as server:
         configure(cli, f'[endpoints.lab]\nbase_url = "{server.url}"\nlocal = true')
         await asyncio.to_thread(doctor_and_discuss, cli)
@@ -135,7 +135,7 @@ def doctor_and_discuss(cli: Cli) -> None:
         assert f"{number}. {name} (lab:alpha)" in seen
 
 
-def test_a_line_comes_as_each_seat_answers(cli: Cli) -> None:
+def test_each_seat_gets_a_line_as_soon_as_it_has_answered(cli: Cli) -> None:
     done = cli.run("doctor", "--deep", "--yes")
     assert "✗ seat a: cli:nowhere: missing" in done.stderr
     assert "✓ seat a: script:s.toml: answered in" in done.stderr
@@ -144,7 +144,7 @@ def test_a_line_comes_as_each_seat_answers(cli: Cli) -> None:
     assert "No problems found." in done.stdout
 
 
-def test_a_person_is_asked_first(cli: Cli) -> None:
+def test_the_deep_check_asks_before_it_starts(cli: Cli) -> None:
     for typed, asked in (("n", False), ("y", True)):
         with cli.terminal("doctor", "--deep") as terminal:
             assert "a fraction of a cent" in terminal.expect("Ask the seats?")
@@ -152,13 +152,13 @@ def test_a_person_is_asked_first(cli: Cli) -> None:
             assert ("answered in" in terminal.end(0)) == asked
 
 
-def test_where_nobody_can_be_asked_yes_is_the_way(cli: Cli) -> None:
+def test_without_a_terminal_the_deep_check_needs_yes(cli: Cli) -> None:
     done = cli.run("doctor", "--deep", code=2, input="y\n")
     assert "Add --yes." in done.stderr
     assert done.stdout == ""
 
 
-def test_a_program_that_is_asked_for_its_version_goes_when_we_are_killed(cli: Cli, tmp_path: Path) -> None:
+def test_a_version_check_ends_its_program_when_it_is_killed(cli: Cli, tmp_path: Path) -> None:
     program, born = tmp_path / "bin" / "claude", tmp_path / "born"
     program.write_text(f"#!/bin/sh\necho $$ > {born}\nexec /bin/sleep {2 * PATIENCE:.0f}\n")
     program.chmod(0o755)

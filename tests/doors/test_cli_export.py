@@ -48,7 +48,7 @@ def appeared(folder: Path, pattern: str) -> Path:
     ("form", "suffix", "begins"),
     [("markdown", "md", "# REST"), ("html", "html", "<!doctype"), ("json", "json", "{"), ("jsonl", "jsonl", '{"v":2')],
 )
-def test_a_session_is_written_to_a_file_called_after_it(cli: Cli, form: str, suffix: str, begins: str) -> None:
+def test_a_session_is_exported_to_a_file_named_after_it(cli: Cli, form: str, suffix: str, begins: str) -> None:
     slug = agreed(cli)
     done = cli.run("export", "last", "--format", form)
     assert done.stdout == f"{slug}.{suffix}\n"
@@ -57,7 +57,7 @@ def test_a_session_is_written_to_a_file_called_after_it(cli: Cli, form: str, suf
     assert written == cli.run("show", "last", "--format", form).stdout, "one renderer under both"
 
 
-def test_html_has_the_map_and_the_recount_and_no_script(cli: Cli) -> None:
+def test_html_contains_the_agreement_map_and_the_recount_and_no_script(cli: Cli) -> None:
     agreed(cli)
     cli.run("export", "--format", "html", "-o", "out/page.html")
     html = (cli.work / "out" / "page.html").read_text()
@@ -66,7 +66,7 @@ def test_html_has_the_map_and_the_recount_and_no_script(cli: Cli) -> None:
     assert "<script" not in html
 
 
-def test_nothing_is_overwritten_unless_it_is_asked_for(cli: Cli) -> None:
+def test_existing_files_are_overwritten_only_with_force(cli: Cli) -> None:
     agreed(cli)
     (cli.work / "mine.md").write_text("mine")
     refused = cli.run("export", "-o", "mine.md", code=2)
@@ -77,14 +77,14 @@ def test_nothing_is_overwritten_unless_it_is_asked_for(cli: Cli) -> None:
     assert (cli.work / "mine.md").read_text().startswith("# REST")
 
 
-def test_a_place_that_cannot_be_written_is_said_in_one_sentence(cli: Cli) -> None:
+def test_an_unwritable_export_path_is_reported_in_one_sentence(cli: Cli) -> None:
     agreed(cli)
     (cli.work / "file").write_text("")
     refused = cli.run("export", "-o", "file/x.md", code=2)
     assert "cannot be written" in refused.stderr
 
 
-def test_an_export_does_not_follow_a_link_that_a_workspace_brought(cli: Cli, tmp_path: Path) -> None:
+def test_an_export_does_not_follow_a_link_of_the_workspace(cli: Cli, tmp_path: Path) -> None:
     agreed(cli)
     (tmp_path / "outside").mkdir()
     (cli.work / "docs").mkdir()
@@ -93,7 +93,7 @@ def test_an_export_does_not_follow_a_link_that_a_workspace_brought(cli: Cli, tmp
     assert files(tmp_path / "outside") == []
 
 
-def test_an_export_leaves_alone_what_is_no_plain_file(cli: Cli) -> None:
+def test_an_export_does_not_overwrite_special_files(cli: Cli) -> None:
     agreed(cli)
     os.mkfifo(cli.work / "pipe")
     assert "pipe is no plain file." in cli.run("export", "-o", "pipe", "--force", code=2).stderr
@@ -103,7 +103,7 @@ def test_an_export_leaves_alone_what_is_no_plain_file(cli: Cli) -> None:
 
 
 @pytest.mark.feature("S1.45")
-def test_the_debate_layout_has_a_file_for_every_seat_and_round_and_the_count(cli: Cli) -> None:
+def test_the_debate_layout_has_a_file_per_seat_and_round_and_the_vote_count(cli: Cli) -> None:
     def part(idea: str, *ranking: str) -> dict[str, Any]:
         ballot = f"```json\n{json.dumps({'ranked_choices': ranking})}\n```"
         turns = {"*-pitch": blind_answer(idea, f"{idea}, because."), "*-discuss": "Well argued.", "*-ballot": ballot}
@@ -124,7 +124,7 @@ def test_the_debate_layout_has_a_file_for_every_seat_and_round_and_the_count(cli
     assert "Winner: A" in (cli.work / "docs/debate/vote-results.md").read_text()
 
 
-def test_every_seat_has_a_file_of_its_own_whatever_it_is_called(cli: Cli) -> None:
+def test_every_seat_gets_its_own_file_whatever_its_name(cli: Cli) -> None:
     names = ["円" * 80, "円" * 80 + "一", "a-b", "A-B"]
     cli.run("discuss", QUESTION, *cli.script(**{name: council_seat("REST") for name in names}), "--headless", "--plain")
     cli.run("export", "--layout", "debate", "-o", "docs")
@@ -135,7 +135,7 @@ def test_every_seat_has_a_file_of_its_own_whatever_it_is_called(cli: Cli) -> Non
 
 
 @pytest.mark.feature("S2.47", "S2.48", "S2.49", "S2.6")
-def test_the_runs_layout_keeps_every_run_of_a_session_name_under_one_key(cli: Cli) -> None:
+def test_the_runs_layout_groups_the_runs_of_a_session_name_under_one_key(cli: Cli) -> None:
     agreed(cli, "architecture")
     agreed(cli, "architecture")
     newest, older = cli_list(cli)
@@ -175,7 +175,7 @@ def test_a_run_is_shown_by_its_id_as_json_and_as_markdown(cli: Cli) -> None:
 
 @pytest.mark.feature("S2.45")
 @pytest.mark.parametrize("run", ["run-20260328T120000000000Z", "yesterday"])
-def test_a_run_that_is_not_there_is_said_with_what_to_check(cli: Cli, run: str) -> None:
+def test_a_missing_run_is_reported_with_what_to_check(cli: Cli, run: str) -> None:
     refused = cli.run("show", "--run-id", run, code=2)
     assert f"Run artifact not found: {run}." in refused.stderr
     assert "--run-id" in refused.stderr.splitlines()[-1]
@@ -185,7 +185,7 @@ def test_a_run_that_is_not_there_is_said_with_what_to_check(cli: Cli, run: str) 
 
 
 @pytest.mark.feature("S3.6", "S3.15")
-def test_sync_makes_the_folder_only_after_a_yes(cli: Cli) -> None:
+def test_sync_creates_the_folder_only_after_a_yes(cli: Cli) -> None:
     slug = agreed(cli)
     assert not (cli.work / ".roundtable").exists()
     assert "sync --yes" in cli.run("sync", code=2).stderr
@@ -195,7 +195,7 @@ def test_sync_makes_the_folder_only_after_a_yes(cli: Cli) -> None:
     assert cli.run("sync").stdout == ".roundtable/ is up to date: 0 files written.\n"
 
 
-def test_at_a_terminal_sync_asks(cli: Cli) -> None:
+def test_sync_asks_at_a_terminal(cli: Cli) -> None:
     agreed(cli)
     with cli.terminal("sync") as terminal:
         terminal.expect("Create ")
@@ -204,7 +204,7 @@ def test_at_a_terminal_sync_asks(cli: Cli) -> None:
     assert not (cli.work / ".roundtable").exists()
 
 
-def test_a_folder_that_cannot_be_written_costs_one_sentence(cli: Cli) -> None:
+def test_an_unwritable_folder_is_reported_in_one_sentence(cli: Cli) -> None:
     (cli.work / ".roundtable").mkdir()
     (cli.work / ".roundtable" / "sessions").write_text("")
     table = cli.script(claude=council_seat("REST", "A"), gpt=council_seat("REST", "A"))
@@ -218,7 +218,7 @@ def test_a_folder_that_cannot_be_written_costs_one_sentence(cli: Cli) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_a_killed_process_leaves_whole_files_and_sync_brings_them_up_to_date(cli: Cli) -> None:
+def test_a_killed_process_leaves_complete_files_that_sync_updates(cli: Cli) -> None:
     (cli.work / ".roundtable").mkdir()
     hangs: dict[str, Any] = {
         "turns": [{"round": "*1-blind", "text": blind_answer("REST")}, {"round": "*3-reconsider", "hang": True}]
@@ -237,7 +237,7 @@ def test_a_killed_process_leaves_whole_files_and_sync_brings_them_up_to_date(cli
     assert cli.run("sync").stdout == ".roundtable/ is up to date: 0 files written.\n"
 
 
-def test_a_link_in_place_of_the_folder_is_refused(cli: Cli, tmp_path: Path) -> None:
+def test_a_link_instead_of_the_folder_is_refused(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (cli.work / ".roundtable").symlink_to(tmp_path / "elsewhere")
     assert "is a symbolic link" in cli.run("sync", "--yes", code=2).stderr
@@ -246,7 +246,7 @@ def test_a_link_in_place_of_the_folder_is_refused(cli: Cli, tmp_path: Path) -> N
 # --- branch ---------------------------------------------------------------------------------------
 
 
-def test_a_branch_leaves_before_a_round_and_runs_on_by_itself(cli: Cli) -> None:
+def test_a_branch_starts_before_a_round_and_runs_independently(cli: Cli) -> None:
     table = cli.script(claude=council_seat("REST", "A"), gpt=council_seat("GraphQL", "B"))
     options = ("--option", "REST", "--option", "GraphQL", "--headless", "--plain")
     cli.run("discuss", QUESTION, *options, *table, code=3)
@@ -257,20 +257,20 @@ def test_a_branch_leaves_before_a_round_and_runs_on_by_itself(cli: Cli) -> None:
     assert not json.loads(cli.run("status", child, "--json").stdout)["run_id"], "it was never run"
     assert f"roundtable resume {child}" in told
     cli.run("resume", child, "--plain", code=3)
-    old, new = (json.loads(cli.run("show", it, "--format", "json").stdout) for it in (parent["id"], child))
+    old, new = (json.loads(cli.run("show", session, "--format", "json").stdout) for session in (parent["id"], child))
     assert new["parent"] == old["id"]
-    assert [it["name"] for it in new["rounds"]][:2] == ["council/1-blind", "council/3-reconsider"]
+    assert [round["name"] for round in new["rounds"]][:2] == ["council/1-blind", "council/3-reconsider"]
     assert new["rounds"][0] == old["rounds"][0], "what was said before the fork is shared"
-    assert [stand_of(cli, it, "gpt") for it in (old["id"], child)] == ["B", "A"]
+    assert [stand_of(cli, session, "gpt") for session in (old["id"], child)] == ["B", "A"]
 
 
 def stand_of(cli: Cli, session: str, seat: str) -> str:
     """What a seat stood for in the first reading."""
     lines = map(json.loads, cli.run("show", session, "--format", "jsonl", "--round", "3").stdout.splitlines())
-    return next(it["verdict"]["target"] for it in lines if it["kind"] == "move.made" and it["seat"] == seat)
+    return next(line["verdict"]["target"] for line in lines if line["kind"] == "move.made" and line["seat"] == seat)
 
 
-def test_a_branch_from_a_round_that_is_not_there_names_those_that_are(cli: Cli) -> None:
+def test_a_branch_at_an_unknown_round_lists_the_known_rounds(cli: Cli) -> None:
     agreed(cli)
     refused = cli.run("branch", "last", "--at", "7", code=2)
     assert "council/1-blind" in refused.stderr

@@ -49,7 +49,7 @@ def table(result: Result) -> dict[str, dict[str, str]]:
     return {fault: dict(zip(head[1:], cells, strict=True)) for fault, *cells in rows}
 
 
-def test_every_dialect_tells_the_truth() -> None:
+def test_every_dialect_reports_failures_correctly() -> None:
     result = run()
     assert result.exit_code == 0, result.output
     rows = table(result)
@@ -60,7 +60,7 @@ def test_every_dialect_tells_the_truth() -> None:
     assert "Agents" not in result.stderr
 
 
-def test_an_agent_that_lies_is_found_out(programs: Path) -> None:
+def test_an_agent_that_reports_a_failure_wrongly_is_detected(programs: Path) -> None:
     (programs / "claude").write_text(LIAR)
     (programs / "claude").chmod(0o755)
     (programs / "agy").write_text(LIAR)
@@ -70,26 +70,27 @@ def test_an_agent_that_lies_is_found_out(programs: Path) -> None:
     report: dict[str, Any] = json.loads(result.stdout)
     assert report["ok"] is False
     assert report["skipped"] == {"cli:agy": "it cannot be pointed at a local server"}
-    lies = {it["fault"]: it["note"] for it in report["findings"] if it["voice"] == "cli:claude"}
+    lies = {finding["fault"]: finding["note"] for finding in report["findings"] if finding["voice"] == "cli:claude"}
     assert lies["a good answer"] == lies["stdin trap"] == "never reached the server"
     assert lies["500"] == lies["hang"] == lies["empty"] == "counted as an answer"
-    assert all(it["passed"] for it in report["findings"] if it["kind"] == "api")
+    assert all(finding["passed"] for finding in report["findings"] if finding["kind"] == "api")
     assert "✗ cli:claude: 500 → answer (" in result.stderr
     assert "Agents take one or two minutes each: cli:agy, cli:claude." in result.stderr
 
 
-def test_a_seat_by_the_agent_client_protocol_is_checked_too(programs: Path, tmp_path: Path) -> None:
+def test_the_fault_check_covers_the_agent_client_protocol(programs: Path, tmp_path: Path) -> None:
     (programs / "gemini").write_text("#!/bin/sh\nexit 1\n")
     (programs / "gemini").chmod(0o755)
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "config.toml").write_text('[seats.gemini]\nvoices = ["acp:gemini:flash"]\n')
     report: dict[str, Any] = json.loads(run("--json").stdout)
-    assert {it["voice"] for it in report["findings"] if it["kind"] == "agent"} == {"cli:gemini", "acp:gemini"}
+    assert {finding["voice"] for finding in report["findings"] if finding["kind"] == "agent"} == {
+        "cli:gemini",
+        "acp:gemini",
+    }
 
 
-def test_an_adapter_is_checked_where_it_is_and_the_command_line_it_speaks_for_is_not(
-    programs: Path, tmp_path: Path
-) -> None:
+def test_an_installed_adapter_is_checked_without_the_command_line_it_wraps(programs: Path, tmp_path: Path) -> None:
     adapter = load_shipped_agents()["claude"].acp
     assert adapter is not None
     (programs / adapter.command).write_text("#!/bin/sh\nexit 1\n")
@@ -97,10 +98,10 @@ def test_an_adapter_is_checked_where_it_is_and_the_command_line_it_speaks_for_is
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "config.toml").write_text('[seats.claude]\nvoices = ["acp:claude", "acp:gemini"]\n')
     report: dict[str, Any] = json.loads(run("--json").stdout)
-    assert {it["voice"] for it in report["findings"] if it["kind"] == "agent"} == {"acp:claude"}
+    assert {finding["voice"] for finding in report["findings"] if finding["kind"] == "agent"} == {"acp:claude"}
 
 
-def test_it_is_a_check_of_its_own() -> None:
+def test_the_fault_check_cannot_be_combined_with_other_checks() -> None:
     result = CliRunner().invoke(cli, ["doctor", "--faults", "--deep"])
     assert result.exit_code == 2
     assert "cannot be combined with" in result.stderr

@@ -24,7 +24,7 @@ def knights(cli: Cli, *scores: int) -> list[str]:
 @pytest.mark.parametrize(
     ("typed", "step"), [("a", "apply"), ("2", "myself"), ("later", "later"), ("\n", "later"), ("M", "myself")]
 )
-def test_the_kings_choice_is_asked_in_words_and_answered_by_letter_number_name_or_enter(
+def test_the_final_choice_is_asked_in_words_and_answered_by_letter_number_name_or_enter(
     cli: Cli, typed: str, step: str
 ) -> None:
     with cli.terminal(*knights(cli, 9), "--plain") as terminal:
@@ -38,7 +38,7 @@ def test_the_kings_choice_is_asked_in_words_and_answered_by_letter_number_name_o
 
 
 @pytest.mark.feature("S3.45")
-def test_who_rejects_is_asked_why_and_it_becomes_a_decree(cli: Cli) -> None:
+def test_rejecting_asks_for_a_reason_that_becomes_a_decree(cli: Cli) -> None:
     with cli.terminal(*knights(cli, 9), "--plain") as terminal:
         terminal.expect("Your choice")
         terminal.type("r\n")
@@ -48,7 +48,7 @@ def test_who_rejects_is_asked_why_and_it_becomes_a_decree(cli: Cli) -> None:
     assert "We have no one to run Redis." in cli.run("decrees").stdout
 
 
-def test_who_sends_them_back_says_what_about_and_they_hear_it(cli: Cli) -> None:
+def test_sending_the_seats_back_asks_for_a_note_that_they_read(cli: Cli) -> None:
     with cli.terminal(*knights(cli, 9), "--plain") as terminal:
         terminal.expect("Your choice")
         terminal.type("back: think of the cache\n")
@@ -60,7 +60,7 @@ def test_who_sends_them_back_says_what_about_and_they_hear_it(cli: Cli) -> None:
 
 @pytest.mark.feature("S3.61")
 @pytest.mark.parametrize(("typed", "option"), [("f", "fix"), ("report", "report"), ("3", "log")])
-def test_a_diagnosis_ends_with_fix_now_report_only_or_log_for_later(cli: Cli, typed: str, option: str) -> None:
+def test_a_diagnosis_ends_with_a_fix_a_report_or_a_log_entry(cli: Cli, typed: str, option: str) -> None:
     seats = cli.script(a=doctor("stale-token"), b=doctor("stale-token"))
     with cli.terminal("code-red", "login crashes", "--plain", *seats) as terminal:
         asked = terminal.expect("Your choice [1-3, Enter for report]:")
@@ -70,7 +70,7 @@ def test_a_diagnosis_ends_with_fix_now_report_only_or_log_for_later(cli: Cli, ty
     assert "3. log (l): write it into the error log for later" in asked
 
 
-def test_a_tie_is_broken_with_the_proposals_in_view(cli: Cli) -> None:
+def test_the_proposals_are_shown_when_a_tie_is_broken(cli: Cli) -> None:
     seats = cli.script(a=voter("A chess app", "A", "B"), b=voter("A garden app", "B", "A"))
     with cli.terminal("vote", "What next?", "--plain", *seats) as terminal:
         asked = terminal.expect("Your choice [1-3, Enter for none]:")
@@ -83,7 +83,7 @@ def test_a_tie_is_broken_with_the_proposals_in_view(cli: Cli) -> None:
     assert "A garden app" in asked
 
 
-def test_nothing_is_carried_out_without_a_yes(cli: Cli) -> None:
+def test_nothing_is_executed_without_approval(cli: Cli) -> None:
     agree = "AGREE: a\nSimple is enough."
     seats = cli.script(a=debater("Use REST", agree), b=debater("Use REST", agree))
     with cli.terminal("debate", "REST?", "--plain", *seats) as terminal:
@@ -94,7 +94,7 @@ def test_nothing_is_carried_out_without_a_yes(cli: Cli) -> None:
     assert json.loads(cli.run("status", "--json").stdout)["decision"].get("next_step", "") == ""
 
 
-def test_a_yes_is_noted_and_nothing_is_said_to_be_done(cli: Cli) -> None:
+def test_an_approval_is_recorded_without_claiming_that_anything_was_done(cli: Cli) -> None:
     agree = "AGREE: a\nSimple is enough."
     seats = cli.script(a=debater("Use REST", agree), b=debater("Use REST", agree))
     told = cli.run("debate", "REST?", *seats, "--answer", "execute=yes").stdout
@@ -105,7 +105,7 @@ def test_a_yes_is_noted_and_nothing_is_said_to_be_done(cli: Cli) -> None:
 # --- later, and from elsewhere -------------------------------------------------------------------
 
 
-def test_ctrl_c_leaves_the_gate_open_and_says_how_to_answer_it_later(cli: Cli) -> None:
+def test_ctrl_c_leaves_the_gate_open_and_prints_how_to_answer_it_later(cli: Cli) -> None:
     with cli.terminal(*knights(cli, 9), "--plain") as terminal:
         terminal.expect("Your choice")
         terminal.type("\x03")
@@ -123,7 +123,7 @@ def test_ctrl_c_leaves_the_gate_open_and_says_how_to_answer_it_later(cli: Cli) -
     assert "No gate is waiting in this workspace." in cli.run("gates").stderr
 
 
-def test_an_answer_without_a_session_goes_to_the_one_that_waits(cli: Cli) -> None:
+def test_an_answer_without_a_session_goes_to_the_waiting_session(cli: Cli) -> None:
     with cli.terminal(*knights(cli, 9), "--plain") as terminal:
         terminal.expect("Your choice")
         terminal.type("\x03")
@@ -133,7 +133,7 @@ def test_an_answer_without_a_session_goes_to_the_one_that_waits(cli: Cli) -> Non
     assert "already answered" in cli.run("answer", "decide=myself", code=2).stderr
 
 
-def test_gates_lists_what_waits_with_its_options_and_the_way_to_answer(cli: Cli, tmp_path: Path) -> None:
+def test_gates_lists_open_gates_with_their_options_and_how_to_answer(cli: Cli, tmp_path: Path) -> None:
     with cli.terminal(*knights(cli, 9), "--plain") as terminal:
         terminal.expect("Your choice")
         listed = cli.run("gates").stdout
@@ -147,19 +147,19 @@ def test_gates_lists_what_waits_with_its_options_and_the_way_to_answer(cli: Cli,
         assert "Gate decide:" in cli.run("gates", "--all").stdout
 
 
-def test_a_gate_takes_its_stated_default_where_nobody_can_be_asked(cli: Cli) -> None:
+def test_a_gate_takes_its_default_without_a_terminal(cli: Cli) -> None:
     lines = cli.json(*knights(cli, 9))
-    (opened,) = [it["gate"] for it in lines if it["kind"] == "gate.opened"]
-    (answered,) = [it for it in lines if it["kind"] == "gate.answered"]
+    (opened,) = [line["gate"] for line in lines if line["kind"] == "gate.opened"]
+    (answered,) = [line for line in lines if line["kind"] == "gate.answered"]
     assert (answered["option"], answered["by"]) == (opened["default"], "headless default")
 
 
-def test_a_gate_can_be_answered_ahead(cli: Cli) -> None:
+def test_a_gate_can_be_answered_in_advance(cli: Cli) -> None:
     shown = cli.run(*knights(cli, 9), "--answer", "decide=myself").stdout
     assert "Gate decide: myself (answered ahead)." in shown
 
 
-def test_a_gate_that_may_be_asked_again_can_be_answered_ahead_by_its_number(cli: Cli) -> None:
+def test_a_repeated_gate_can_be_answered_in_advance_by_its_number(cli: Cli) -> None:
     shown = cli.run(*knights(cli, 9), "--answer", "decide=back", "--answer", "decide-2=myself").stdout
     assert "Gate decide-2: myself (answered ahead)." in shown
     seats = cli.script(a=debater("REST", "AGREE: a"), b=debater("REST", "AGREE: a"))
@@ -172,7 +172,7 @@ def test_a_gate_that_may_be_asked_again_can_be_answered_ahead_by_its_number(cli:
 # --- naming an option ----------------------------------------------------------------------------
 
 
-def test_a_letter_is_enough_where_it_means_one_option_only() -> None:
+def test_a_letter_is_accepted_if_it_means_only_one_option() -> None:
     gate = Gate("decide", "What next?", KINGS, default="later")
     assert gate_option_letters(gate) == {name: name[0] for name in KINGS}
     shared = Gate("g", "?", ("stop", "start", "none", "A"), default="none")
@@ -181,7 +181,7 @@ def test_a_letter_is_enough_where_it_means_one_option_only() -> None:
     assert match_gate_option(shared, "a") == "A"
 
 
-def test_a_reason_may_stand_behind_the_option() -> None:
+def test_a_reason_can_follow_the_option() -> None:
     gate = Gate("decide", "What next?", KINGS, default="later")
     assert parse_gate_answer(gate, "b: think of the cache") == ("back", "think of the cache")
     assert parse_gate_answer(gate, "apply") == ("apply", "")

@@ -63,7 +63,7 @@ def test_the_wizard_finds_agents_and_keys_shows_the_file_and_offers_a_first_ques
     assert json.loads(cli.run("list", "--json").stdout)["sessions"][0]["question"] == "REST or GraphQL?"
 
 
-def test_a_no_writes_nothing(cli: Cli) -> None:
+def test_answering_no_writes_nothing(cli: Cli) -> None:
     with cli.terminal("init") as terminal:
         terminal.expect("Which ones?")
         terminal.type("\n")
@@ -73,7 +73,7 @@ def test_a_no_writes_nothing(cli: Cli) -> None:
     assert not config(cli).parent.exists()
 
 
-def test_a_person_who_leaves_has_nothing_written_and_did_nothing_wrong(cli: Cli) -> None:
+def test_leaving_the_wizard_writes_nothing_and_exits_normally(cli: Cli) -> None:
     with cli.terminal("init") as terminal:
         terminal.expect("Which ones?")
         terminal.type("q\n")
@@ -81,7 +81,7 @@ def test_a_person_who_leaves_has_nothing_written_and_did_nothing_wrong(cli: Cli)
     assert not config(cli).parent.exists()
 
 
-def test_a_lone_key_is_offered_three_tempers_and_the_models_here_beside_them(cli: Cli, tmp_path: Path) -> None:
+def test_a_single_key_is_offered_three_personas_and_the_local_models(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "bin" / "claude").unlink()
     own_model(cli)
     with cli.terminal("init") as terminal:
@@ -97,7 +97,7 @@ def test_a_lone_key_is_offered_three_tempers_and_the_models_here_beside_them(cli
     assert written(cli)["table"]["seats"] == ["ada", "mine"]
 
 
-def test_a_second_run_alone_adds_no_embedded_model(cli: Cli) -> None:
+def test_a_second_run_with_yes_adds_no_embedded_model(cli: Cli) -> None:
     cli.run("init", "--yes")
     before = config(cli).read_text()
     own_model(cli)
@@ -105,7 +105,7 @@ def test_a_second_run_alone_adds_no_embedded_model(cli: Cli) -> None:
     assert config(cli).read_text() == before
 
 
-def test_scripts_say_yes_and_a_paid_seat_brings_a_budget_but_never_its_key(cli: Cli) -> None:
+def test_with_yes_a_paid_seat_adds_a_budget_but_never_its_key(cli: Cli) -> None:
     assert "Add --yes." in cli.run("init", code=2).stderr
     cli.run("init", "--yes")
     assert written(cli)["table"]["seats"] == ["claude", "openai"]
@@ -116,7 +116,7 @@ def test_scripts_say_yes_and_a_paid_seat_brings_a_budget_but_never_its_key(cli: 
     assert json.loads(cli.run("config", "get", "seats.claude", "--json").stdout)["settings"][0]["source"] == "workspace"
 
 
-def test_a_second_run_keeps_what_is_there_word_for_word_and_adds_what_is_new(cli: Cli) -> None:
+def test_a_second_run_keeps_the_config_word_for_word_and_adds_new_seats(cli: Cli) -> None:
     config(cli).parent.mkdir()
     mine = 'language = "de" # mine\n\n[table]\nseats = ["claude"]\n\n[seats.claude]\nvoices = ["cli:claude"]'
     config(cli).write_text(mine)
@@ -132,34 +132,34 @@ def test_a_second_run_keeps_what_is_there_word_for_word_and_adds_what_is_new(cli
     assert config(cli).read_text() == before
 
 
-def test_what_a_stranger_wrote_is_not_trusted_by_the_way(cli: Cli) -> None:
+def test_init_does_not_trust_an_existing_foreign_config(cli: Cli) -> None:
     config(cli).parent.mkdir()
     config(cli).write_text('[endpoints.evil]\nbase_url = "http://127.0.0.1:9"\n')
     assert "run `roundtable trust`" in cli.run("init", "--yes").stderr
     assert "endpoints" in cli.run("config").stdout.partition("needs `roundtable trust`")[0].splitlines()[-1]
 
 
-def test_a_folder_that_is_a_link_to_elsewhere_is_not_written_through(cli: Cli, tmp_path: Path) -> None:
+def test_init_does_not_write_through_a_linked_folder(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     config(cli).parent.symlink_to(tmp_path / "elsewhere")
     assert "is a link" in cli.run("init", "--yes", code=2).stderr
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_the_persons_own_config_holds_for_every_workspace(cli: Cli) -> None:
+def test_the_user_config_applies_to_every_workspace(cli: Cli) -> None:
     cli.run("init", "--user", "--yes")
     assert not config(cli).exists()
     assert tomllib.loads((cli.home / "config.toml").read_text())["table"]["seats"] == ["claude", "openai"]
 
 
-def test_who_has_a_table_for_every_workspace_is_pointed_to_it(cli: Cli) -> None:
+def test_existing_seats_of_the_user_config_are_named(cli: Cli) -> None:
     cli.run("init", "--user", "--yes")
     told = cli.run("init", "--yes").stderr
     assert "Your seats: claude, openai.\nAsk them something: roundtable discuss" in told
     assert not config(cli).exists()
 
 
-def test_where_nothing_is_found_it_says_how_to_get_a_seat(cli: Cli, tmp_path: Path) -> None:
+def test_without_any_voice_init_says_how_to_get_one(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "bin" / "claude").unlink()
     del cli.env["OPENAI_API_KEY"]
     told = cli.run("init", "--yes").stderr
@@ -230,7 +230,7 @@ def test_the_rules_of_a_config_json_become_settings(cli: Cli) -> None:
 
 
 @pytest.mark.feature("S3.71", "S3.82")
-def test_permission_is_never_imported_and_what_is_left_out_is_named(cli: Cli, knights: str) -> None:
+def test_permissions_are_never_imported_and_omitted_settings_are_listed(cli: Cli, knights: str) -> None:
     assert "auto_execute is not taken over: nothing is carried out without your yes." in knights
     assert "Bard: the adapter bard-api is not known here and is left out." in knights
     assert "rules.mood is not known here." in knights
@@ -238,7 +238,7 @@ def test_permission_is_never_imported_and_what_is_left_out_is_named(cli: Cli, kn
     assert "auto_execute" not in config(cli).read_text()
 
 
-def test_a_config_of_theirs_that_lies_here_is_offered_and_never_taken_without_asking(cli: Cli) -> None:
+def test_a_config_of_another_tool_is_offered_and_never_imported_without_asking(cli: Cli) -> None:
     config(cli).parent.mkdir()
     theirs = config(cli).with_suffix(".json")
     theirs.write_text(json.dumps(THEIRS))
@@ -326,11 +326,11 @@ def test_a_config_yaml_in_the_users_config_folder_becomes_a_config_next_to_it(cl
         ("config.json", '{"version": "1.0", "knights": [{"name": 3}]}', "cannot be imported"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_refused_with_the_place(cli: Cli, name: str, text: str, why: str) -> None:
+def test_an_invalid_import_file_is_refused_with_its_path(cli: Cli, name: str, text: str, why: str) -> None:
     (cli.work / name).write_text(text)
     assert why in cli.run("init", "--import", name, "--yes", code=2).stderr
     assert not config(cli).exists()
 
 
-def test_a_file_that_is_not_there_is_one_sentence(cli: Cli) -> None:
+def test_a_missing_import_file_is_reported_in_one_sentence(cli: Cli) -> None:
     assert "cannot be read" in cli.run("init", "--import", "nowhere.json", "--yes", code=2).stderr

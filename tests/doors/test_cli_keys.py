@@ -39,7 +39,7 @@ def test_a_key_from_a_pipe_is_stored_listed_and_removed(cli: Cli) -> None:
     assert KEY[-6:] not in shown
     assert listed(cli)[0]["name"] == "OPENAI_API_KEY"
     voices = json.loads(cli.run("voices", "--json").stdout)["endpoints"]
-    assert next(it for it in voices if it["name"] == "openai")["key_place"] == "file"
+    assert next(voice for voice in voices if voice["name"] == "openai")["key_place"] == "file"
     assert "Removed OPENAI_API_KEY" in cli.run("keys", "remove", "openai").stderr
     assert "No key is stored" in cli.run("keys", "remove", "openai", code=2).stderr
 
@@ -76,56 +76,58 @@ def test_a_key_is_never_an_argument(cli: Cli) -> None:
         ["--hunter-two"],
     ],
 )
-def test_no_complaint_repeats_what_may_be_a_key(cli: Cli, words: list[str]) -> None:
+def test_no_error_repeats_a_possible_key(cli: Cli, words: list[str]) -> None:
     said = cli.run("keys", *words, code=2)
     assert "hunter" not in said.stdout + said.stderr
     assert said.stderr.startswith(("Error: Invalid arguments", "Error: That cannot"))
 
 
-def test_a_missing_name_is_asked_for(cli: Cli) -> None:
+def test_a_missing_key_name_is_reported(cli: Cli) -> None:
     assert "Missing argument 'NAME'" in cli.run("keys", "set", code=2).stderr
 
 
-def test_a_key_that_takes_the_place_of_another_is_told_as_such(cli: Cli) -> None:
+def test_replacing_a_key_is_reported(cli: Cli) -> None:
     assert "in place of" not in cli.run("keys", "set", "openai", input=KEY).stderr
     said = cli.run("keys", "set", "openai", input=token(30, seed=34)).stderr
     assert "Stored OPENAI_API_KEY in your secrets file, replacing the earlier key." in said
 
 
-def test_a_seal_in_the_same_folder_is_told(cli: Cli, tmp_path: Path) -> None:
+def test_a_seal_in_the_same_folder_is_reported(cli: Cli, tmp_path: Path) -> None:
     assert "a copy of that folder exposes your keys" in cli.run("keys", "set", "openai", input=KEY).stderr
     del cli.env["ROUNDTABLE_HOME"]
     cli.env |= {"XDG_DATA_HOME": str(tmp_path / "data"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
     assert "that folder" not in cli.run("keys", "set", "openai", input=KEY).stderr
 
 
-def test_nothing_piped_in_stores_nothing(cli: Cli) -> None:
+def test_an_empty_pipe_stores_no_key(cli: Cli) -> None:
     assert "No key came in" in cli.run("keys", "set", "openai", "--stdin", code=2).stderr
     assert listed(cli) == []
 
 
-def test_a_variable_that_comes_first_is_named(cli: Cli) -> None:
+def test_an_environment_variable_that_takes_precedence_is_named(cli: Cli) -> None:
     cli.env["OPENAI_API_KEY"] = token(30, seed=32)
     assert "takes precedence" in cli.run("keys", "set", "openai", input=KEY).stderr
-    assert [it["place"] for it in listed(cli)] == ["environment", "file"]
+    assert [key["place"] for key in listed(cli)] == ["environment", "file"]
 
 
-def test_a_key_nobody_uses_is_stored_with_a_word_on_how_to_use_it(cli: Cli) -> None:
+def test_storing_an_unused_key_explains_how_to_use_it(cli: Cli) -> None:
     assert 'key = "secret:lab"' in cli.run("keys", "set", "lab", input=KEY).stderr
 
 
-def test_where_there_is_a_keychain_the_key_is_in_it_and_not_in_the_file(with_keychain: Cli, tmp_path: Path) -> None:
+def test_with_a_keychain_the_key_is_not_in_the_file(with_keychain: Cli, tmp_path: Path) -> None:
     cli = with_keychain
     assert "in the keychain" in cli.run("keys", "set", "openai", input=KEY).stderr
     assert KEY in (tmp_path / "chain").read_text()
     assert not (cli.home / "secrets.key").exists()
-    assert [it["place"] for it in listed(cli)] == ["keychain"]
+    assert [key["place"] for key in listed(cli)] == ["keychain"]
     assert "usable" in cli.run("voices").stdout
     cli.run("keys", "remove", "OPENAI_API_KEY")
     assert json.loads((tmp_path / "chain").read_text()) == {}
 
 
-def test_a_locked_keychain_is_passed_over_when_storing_and_named_when_asked(with_keychain: Cli, tmp_path: Path) -> None:
+def test_a_locked_keychain_is_skipped_when_storing_and_reported_when_reading(
+    with_keychain: Cli, tmp_path: Path
+) -> None:
     cli = with_keychain
     cli.run("keys", "set", "openai", input=KEY)
     (tmp_path / "chain.locked").touch()
@@ -133,8 +135,8 @@ def test_a_locked_keychain_is_passed_over_when_storing_and_named_when_asked(with
     said = cli.run("discuss", "--seat", "a=openai:gpt-4o", "--headless", "What now?", code=2)
     assert "The keychain cannot be used (KeyringLocked)." in said.stdout + said.stderr
     assert "The keychain cannot be used" in cli.run("keys", "remove", "openai", code=2).stderr
-    assert [it["place"] for it in listed(cli)] == ["keychain", "file"]
+    assert [key["place"] for key in listed(cli)] == ["keychain", "file"]
 
 
-def test_help_says_what_the_seal_does_not_guard_against(cli: Cli) -> None:
+def test_help_says_what_the_encryption_does_not_protect_against(cli: Cli) -> None:
     assert "does not protect against programs that run as you" in " ".join(cli.run("keys", "--help").stdout.split())

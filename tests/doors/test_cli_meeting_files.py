@@ -22,18 +22,18 @@ def nine(*issues: str) -> Seat:
 
 
 def decision(lines: list[dict[str, Any]]) -> dict[str, Any]:
-    return next(it["decision"] for it in lines if it["kind"] == "decision.made")
+    return next(line["decision"] for line in lines if line["kind"] == "decision.made")
 
 
 @pytest.mark.feature("S3.55")
-def test_the_preset_is_stricter_than_the_default_where_the_document_is(cli: Cli) -> None:
+def test_a_preset_is_stricter_than_the_default_where_its_document_is(cli: Cli) -> None:
     seats = cli.script(claude=nine("a name is open"), gpt=nine())
     assert decision(cli.json("discuss", "Shall we?", "--meeting", "knights", *seats))["outcome"] == "reached"
     strict = cli.json("discuss", "Shall we?", "--meeting", "theroundtaible", *seats, code=3)
     assert decision(strict)["outcome"] == "deadlock"
 
 
-def test_a_workspaces_meeting_is_held_once_trust_has_shown_it(cli: Cli) -> None:
+def test_a_meeting_of_the_workspace_is_held_only_after_trust(cli: Cli) -> None:
     seats = cli.script(claude=nine(), gpt=nine())
     (cli.work / ".roundtable" / "meetings").mkdir(parents=True)
     (cli.work / ".roundtable" / "meetings" / "design-review.toml").write_text(EXAMPLE)

@@ -20,12 +20,12 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def charter(lines: list[dict[str, Any]]) -> dict[str, Any]:
-    (opened,) = [it for it in lines if it["kind"] == "session.opened"]
+    (opened,) = [line for line in lines if line["kind"] == "session.opened"]
     return opened["charter"]
 
 
 def decision(lines: list[dict[str, Any]]) -> dict[str, Any]:
-    (made,) = [it for it in lines if it["kind"] == "decision.made"]
+    (made,) = [line for line in lines if line["kind"] == "decision.made"]
     return made["decision"]
 
 
@@ -57,7 +57,7 @@ def test_discuss_puts_a_topic_to_any_meeting_by_name(
     assert (charter(lines)["meeting"], charter(lines)["question"]) == (meeting, "What is to be done?")
 
 
-def test_a_preset_brings_its_own_settings_and_a_wrong_name_brings_the_list(cli: Cli) -> None:
+def test_a_preset_has_its_own_settings_and_an_unknown_name_lists_the_presets(cli: Cli) -> None:
     seats = cli.script(a=knight(9), b=knight(10))
     told = charter(cli.json("discuss", "Redis?", "--meeting", "theroundtaible", *seats, "--answer", "decide=myself"))
     assert (told["meeting"], told["settings"]["pending_blocks"]) == ("knights", "any")
@@ -81,11 +81,11 @@ def test_the_flags_of_codex_roundtable_are_understood(cli: Cli, tmp_path: Path, 
     assert (told["question"], told["name"], told["limits"]["seat_timeout"]) == ("Split this repo?", "architecture", 60)
     assert told["workspace"] == str(here)
     assert told["settings"] == {"follow_up": command == "ask"}
-    rounds = [it["round"] for it in lines if it["kind"] == "round.opened"]
+    rounds = [line["round"] for line in lines if line["kind"] == "round.opened"]
     assert any("follow-up" in name for name in rounds) == (command == "ask")
 
 
-def test_a_question_is_asked_once(cli: Cli) -> None:
+def test_a_question_given_twice_or_not_at_all_is_rejected(cli: Cli) -> None:
     seats = cli.script(a=council_seat("REST"), b=council_seat("REST"))
     assert "Give only one of them." in cli.run("discuss", "REST?", "--topic", "GraphQL?", *seats, code=2).stderr
     for command, called in (("ask", "question"), ("build", "task"), ("sdlc", "idea")):
@@ -95,7 +95,7 @@ def test_a_question_is_asked_once(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("command", ["ask", "debate", "code-red", "vote", "summon", "review", "build", "sdlc"])
-def test_every_meeting_is_held_to_the_limits_it_is_given(cli: Cli, command: str) -> None:
+def test_every_meeting_obeys_the_given_limits(cli: Cli, command: str) -> None:
     limits = ["--timeout", "40", "--deadline", "50", "--budget-usd", "3", "--budget-tokens", "90000"]
     seats = cli.script(a={"turns": []}, b={"turns": []}, c={"turns": []})
     (cli.work / "change.diff").write_text("--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n")
@@ -118,13 +118,13 @@ def test_a_vote_without_its_quorum_is_no_decision(cli: Cli) -> None:
 def test_a_timeout_is_for_each_participant_and_the_others_still_count(cli: Cli) -> None:
     seats = cli.script(a=opinion("Split it", "yes"), b=opinion("Split it", "yes"), c=HANGING_SEAT)
     lines = cli.json("ask", "Split it?", "--timeout", "0.5", *seats)
-    (missed,) = [it for it in lines if it["kind"] == "seat.missed"]
+    (missed,) = [line for line in lines if line["kind"] == "seat.missed"]
     assert (missed["seat"], missed["fault"]["kind"]) == ("c", "timeout")
     assert "with --timeout or limits.seat_timeout" in missed["fault"]["help"]
     assert decision(lines)["counted"] == ["a", "b"]
 
 
-def test_lines_of_a_file_and_a_folder_are_shown_to_the_seats(cli: Cli) -> None:
+def test_seats_see_the_given_lines_of_a_file_and_the_given_folder(cli: Cli) -> None:
     (cli.work / "api.md").write_text("".join(f"line {number}\n" for number in range(1, 61)))
     (cli.work / "docs").mkdir()
     (cli.work / "docs" / "rest.md").write_text("REST is simple.\n")
@@ -135,7 +135,7 @@ def test_lines_of_a_file_and_a_folder_are_shown_to_the_seats(cli: Cli) -> None:
     assert any("rest.md" in name for name in names)
 
 
-def test_a_fresh_meeting_hears_nothing_of_earlier_decisions(cli: Cli) -> None:
+def test_a_fresh_meeting_ignores_earlier_decisions(cli: Cli) -> None:
     seats = cli.script(a=council_seat("REST"), b=council_seat("REST"))
     cli.run("discuss", "REST or GraphQL for the public API?", *seats)
     again = charter(cli.json("discuss", "REST or GraphQL for the public API?", *seats))
@@ -169,17 +169,17 @@ def test_every_commands_help_has_an_example_of_itself() -> None:
         assert f"roundtable {name.split()[0]}" in (command.help or ""), name
 
 
-def test_help_begins_with_what_the_meeting_is_about() -> None:
+def test_help_lists_meeting_options_before_limits_and_gates() -> None:
     for name, command in every_command():
-        if isinstance(command, SectionCommand) and any(it.name == "files" for it in command.params):
+        if isinstance(command, SectionCommand) and any(param.name == "files" for param in command.params):
             told = command.get_help(click.Context(command))
             assert told.index("The meeting:") < told.index("Limits:") < told.index("Gates:"), name
 
 
-def test_a_command_takes_few_options() -> None:
+def test_every_command_has_few_options_of_its_own() -> None:
     for name, command in every_command():
-        options = [it.name for it in command.params if isinstance(it, click.Option)]
-        own = [it for it in options if it not in (*EVERY_MEETING, EVERYWHERE)]
+        options = [param.name for param in command.params if isinstance(param, click.Option)]
+        own = [option for option in options if option not in (*EVERY_MEETING, EVERYWHERE)]
         assert len(own) <= (10 if name == "sdlc" else 8), name  # eight of which are about the stages alone
 
 
@@ -192,13 +192,13 @@ EVERY_MEETING = (
 )
 
 
-def test_every_option_and_every_gate_of_a_command_stands_in_its_help() -> None:
+def test_help_lists_every_option_and_every_gate_of_a_command() -> None:
     meeting = {"ask": "second-opinion"} | {name: name for name in MEETINGS}
     for name, command in every_command():
         told = " ".join(command.get_help(click.Context(command, info_name=name)).split())
-        options = [it for it in command.params if isinstance(it, click.Option) and it.name != EVERYWHERE]
-        assert [it.name for it in options if it.opts[0] not in told] == [], name
-        if name in meeting and any(it.name == "answers" for it in command.params):
+        options = [param for param in command.params if isinstance(param, click.Option) and param.name != EVERYWHERE]
+        assert [option.name for option in options if option.opts[0] not in told] == [], name
+        if name in meeting and any(param.name == "answers" for param in command.params):
             gates = (*MEETINGS[meeting[name]].gates, decrees.DECREE_GATE)
             answerable = f"Answer a gate in advance: {', '.join(gates)}."
             assert answerable.replace(" ", "") in told.replace(" ", ""), name
@@ -207,7 +207,7 @@ def test_every_option_and_every_gate_of_a_command_stands_in_its_help() -> None:
 # --- exit codes ----------------------------------------------------------------------------------
 
 
-def test_the_page_of_exit_codes_names_each_of_them_once() -> None:
+def test_the_page_of_exit_codes_lists_each_code_once() -> None:
     page = (ROOT / "docs" / "exit-codes.md").read_text()
     codes = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ")][1:]
     assert codes == ["0", "1", "2", "3", "4", "5", "6", "130"]
@@ -227,26 +227,24 @@ FAILS: Seat = {"turns": [{"fault": "refused"}]}
         ({"a": FAILS, "b": FAILS}, [], 6),
     ],
 )
-def test_a_meeting_says_by_its_exit_code_how_it_ended(
-    cli: Cli, seats: dict[str, Seat], args: list[str], code: int
-) -> None:
+def test_the_exit_code_says_how_a_meeting_ended(cli: Cli, seats: dict[str, Seat], args: list[str], code: int) -> None:
     cli.run("discuss", "Redis?", "--meeting", "knights", *cli.script(**seats), *args, code=code)
 
 
-def test_a_degraded_decision_is_told_apart_only_where_that_was_asked_for(cli: Cli) -> None:
+def test_a_degraded_decision_changes_the_exit_code_only_with_strict(cli: Cli) -> None:
     seats = cli.script(a=opinion("Split it", "yes"), b=opinion("Split it", "yes"), c=HANGING_SEAT)
     cli.run("ask", "Split it?", *seats, "--timeout", "0.5")
     cli.run("ask", "Split it?", *seats, "--timeout", "0.5", "--strict", code=4)
 
 
-def test_our_own_fault_is_told_apart_from_the_persons(cli: Cli) -> None:
+def test_an_internal_error_has_its_own_exit_code(cli: Cli) -> None:
     cli.home.mkdir()
     (cli.home / "roundtable.db").write_bytes(b"this is no database" * 100)
     assert "not a database" in cli.run("list", code=1).stderr
 
 
 @pytest.mark.feature("S2.46")
-def test_everything_of_a_persons_lives_in_one_folder_that_can_be_moved(cli: Cli, tmp_path: Path) -> None:
+def test_all_data_of_a_person_lives_in_one_folder_that_can_be_moved(cli: Cli, tmp_path: Path) -> None:
     cli.run("discuss", "REST?", *cli.script(a=council_seat("REST"), b=council_seat("REST")))
     assert (cli.home / "roundtable.db").exists()
     cli.env |= {"ROUNDTABLE_HOME": "", "HOME": str(tmp_path / "me"), "XDG_DATA_HOME": str(tmp_path / "me" / "data")}

@@ -59,7 +59,7 @@ def said(*args: str) -> Any:
 def talk(script: dict[str, Any], seats: tuple[str, ...] = ("claude", "gpt", "gemini")) -> list[str]:
     name = f"talk-{len(list(Path().glob('talk-*')))}.json"
     Path(name).write_text(json.dumps(script))
-    return [part for it in seats for part in ("--seat", f"{it}=script:{name}")]
+    return [part for seat in seats for part in ("--seat", f"{seat}=script:{name}")]
 
 
 def decide(question: str, position: str, *more: str) -> str:
@@ -79,7 +79,7 @@ def newest() -> str:
 
 @pytest.mark.feature("S3.34", "S3.38")
 @pytest.mark.usefixtures("cli")
-def test_the_chronicle_lists_the_newest_first_and_finds_by_words_of_any_script() -> None:
+def test_the_chronicle_lists_the_newest_first_and_searches_words_of_any_script() -> None:
     assert "No decisions have been made" in run("chronicle").stderr
     rest = decide(QUESTION, "Use REST")
     chinese = decide("数据库用什么？", "选择PostgreSQL数据库")
@@ -87,16 +87,16 @@ def test_the_chronicle_lists_the_newest_first_and_finds_by_words_of_any_script()
     assert head == ["decision", "state", "date", "decided", "question"]
     assert [row[0] for row in rows] == [chinese, rest]
     assert rows[1][1::2] == ["reached", "Use REST"]
-    assert [it["id"] for it in said("chronicle", "which", "api?")["entries"]] == [rest]
-    assert [it["id"] for it in said("chronicle", "数据库")["entries"]] == [chinese]
-    assert [it["id"] for it in said("chronicle", "-n", "1")["entries"]] == [chinese]
+    assert [entry["id"] for entry in said("chronicle", "which", "api?")["entries"]] == [rest]
+    assert [entry["id"] for entry in said("chronicle", "数据库")["entries"]] == [chinese]
+    assert [entry["id"] for entry in said("chronicle", "-n", "1")["entries"]] == [chinese]
     assert run("chronicle", '"NEAR(').stdout == ""
     assert "No decision matches" in run("chronicle", "kubernetes").stderr
 
 
 @pytest.mark.feature("S3.34")
 @pytest.mark.usefixtures("cli")
-def test_one_entry_is_shown_with_what_else_its_session_left_behind() -> None:
+def test_an_entry_is_shown_with_the_other_entries_of_its_session() -> None:
     decision = decide(QUESTION, "Use REST")
     run("chronicle", "fail", decision, "It was too slow.")
     told = run("chronicle", "show", decision.lower()).stdout
@@ -124,7 +124,7 @@ def test_the_workspaces_chronicle_file_is_a_living_summary_of_all_decisions() ->
     assert all(words in text for words in (first, second, "Spaces", "It was too slow."))
 
 
-def test_a_meeting_says_what_its_seats_were_told_and_shown_live_and_wherever_it_is_read(cli: Cli) -> None:
+def test_a_meeting_lists_the_memory_and_context_of_its_seats_live_and_in_every_view(cli: Cli) -> None:
     rest = decide(QUESTION, "Use REST")
     Path("api.md").write_text("Ten clients.")
     seats = talk({"turns": [{"text": position_reply("Use REST")}]})
@@ -135,8 +135,8 @@ def test_a_meeting_says_what_its_seats_were_told_and_shown_live_and_wherever_it_
     page = run("show", "last", "--format", "html").stdout
     assert all(f'<p class="soft">{line}</p>' in page for line in (told, shown))
     data = said("show", "last")
-    assert [it["id"] for it in data["recalled"]] == [rest]
-    assert [it["name"] for it in data["context"]] == ["api.md"]
+    assert [datum["id"] for datum in data["recalled"]] == [rest]
+    assert [datum["name"] for datum in data["context"]] == ["api.md"]
     assert "Ignore earlier decisions and decrees." in " ".join(run("discuss", "--help").stdout.split())
     run("discuss", QUESTION, *seats, "--headless", "--fresh")
     assert "Told of" not in run("show", "last").stdout
@@ -147,7 +147,7 @@ def test_a_meeting_says_what_its_seats_were_told_and_shown_live_and_wherever_it_
 
 @pytest.mark.feature("S4.103")
 @pytest.mark.usefixtures("cli")
-def test_a_decree_stops_a_table_until_it_is_lifted_or_allowed() -> None:
+def test_a_decree_blocks_a_decision_until_it_is_lifted_or_allowed() -> None:
     assert "There are no decrees" in run("decrees").stderr
     added = run("decrees", "add", "Use GraphQL", "--why", "Nobody here can run it.").stdout
     decree, _, told = added.partition(" ")
@@ -158,13 +158,13 @@ def test_a_decree_stops_a_table_until_it_is_lifted_or_allowed() -> None:
     ]
     decide(QUESTION, "GraphQL for the public API")
     decide(QUESTION, "GraphQL for the public API", "--answer", "decree=allow")
-    assert [(it["outcome"], it["degraded"]) for it in said("list")["sessions"]] == [
+    assert [(session["outcome"], session["degraded"]) for session in said("list")["sessions"]] == [
         ("reached", True),
         ("deadlock", False),
     ]
     assert "is lifted" in run("decrees", "lift", decree).stdout
     assert said("decrees")["entries"] == []
-    assert [it["state"] for it in said("decrees", "--all")["entries"]] == ["lifted"]
+    assert [entry["state"] for entry in said("decrees", "--all")["entries"]] == ["lifted"]
     decide("Another question on the API?", "Use GraphQL")
     assert said("list")["sessions"][0]["outcome"] == "reached"
     assert "There is no decree or failure" in run("decrees", "lift", "R-0", code=2).stderr
@@ -178,7 +178,7 @@ def test_a_decree_stops_a_table_until_it_is_lifted_or_allowed() -> None:
 
 @pytest.mark.feature("S3.9", "S3.42")
 @pytest.mark.usefixtures("cli")
-def test_every_code_red_gets_a_number_in_the_error_log_and_keeps_it() -> None:
+def test_every_code_red_gets_a_permanent_number_in_the_error_log() -> None:
     assert "No errors have been diagnosed" in run("errors").stderr
     sure = doctor_turns(diagnosis_reply("stale-auth-token", 9, "The token is never refreshed."))
     seats = talk({"seats": {"ann": sure, "bob": sure}}, ("ann", "bob"))
@@ -193,7 +193,7 @@ def test_every_code_red_gets_a_number_in_the_error_log_and_keeps_it() -> None:
     assert "is not closed" in run("errors", "reopen", "CR-001", code=2).stderr
     run("errors", "close", "cr-001", "done")
     assert "closed already" in run("errors", "close", "CR-001", "x", code=2).stderr
-    assert [it["state"] for it in said("errors")["entries"]] == ["fixing", "closed"]
+    assert [entry["state"] for entry in said("errors")["entries"]] == ["fixing", "closed"]
     run("errors", "reopen", "CR-001", "Seen again on Monday.")
     one = said("errors")["entries"][1]
     assert (one["state"], one["why"]) == (
@@ -210,13 +210,13 @@ def test_every_code_red_gets_a_number_in_the_error_log_and_keeps_it() -> None:
 
 
 @pytest.mark.usefixtures("cli")
-def test_predictions_that_are_due_come_first_and_every_seat_gets_a_record() -> None:
+def test_due_predictions_come_first_and_every_seat_has_a_track_record() -> None:
     assert "No predictions have been made" in run("predictions").stderr
     for question in ("Which API?", "Which API, again?"):
         run("discuss", question, *talk({"seats": SPLIT}), *OPTIONS, "--headless", "--json")
     newer, older = said("chronicle")["entries"]
-    due, later = (it["id"].replace("D-", "P-") for it in (newer, older))
-    assert {it["state"] for it in said("predictions")["entries"]} == {"open"}
+    due, later = (entry["id"].replace("D-", "P-") for entry in (newer, older))
+    assert {entry["state"] for entry in said("predictions")["entries"]} == {"open"}
     run("predictions", "settle", later, "right", "Three clients asked for it.")
     listed = [line.split("\t")[:4] for line in run("predictions").stdout.splitlines()[1:]]
     assert [(row[0], row[1], row[3]) for row in listed] == [(due, "open", "gpt"), (later, "right", "gpt")]
@@ -225,7 +225,7 @@ def test_predictions_that_are_due_come_first_and_every_seat_gets_a_record() -> N
     run("predictions", "settle", due, "maybe", "x", code=2)
 
 
-def test_a_prediction_past_its_day_is_due(cli: Cli) -> None:
+def test_a_prediction_past_its_date_is_due(cli: Cli) -> None:
     cli.home.mkdir()
     (cli.home / "config.toml").write_text("[memory]\nprediction_days = 1\n")
     run("discuss", "Which API?", *talk({"seats": SPLIT}), *OPTIONS, "--headless", "--json")
@@ -241,7 +241,7 @@ def test_a_prediction_past_its_day_is_due(cli: Cli) -> None:
 
 @pytest.mark.feature("S2.29")
 @pytest.mark.usefixtures("cli")
-def test_forget_frees_the_name_and_keeps_what_was_exported_and_decided() -> None:
+def test_forget_frees_the_name_and_keeps_exports_and_decisions() -> None:
     decision = decide(QUESTION, "Use REST", "--session", "api")
     (row,) = said("list")["sessions"]
     run("export", "api", "--layout", "runs", "-o", "out")
@@ -252,18 +252,18 @@ def test_forget_frees_the_name_and_keeps_what_was_exported_and_decided() -> None
     assert said("list")["sessions"] == []
     assert "There is no session api." in run("forget", "api", code=2).stderr
     assert "There are no sessions in this workspace yet." in run("forget", "last", code=2).stderr
-    assert [it["id"] for it in said("chronicle")["entries"]] == [decision]
+    assert [entry["id"] for entry in said("chronicle")["entries"]] == [decision]
     for address in ("id", "slug"):
         assert "Use REST" in run("show", row[address]).stdout, "it is still there under its address"
     assert {path: path.read_bytes() for path in exported} == exported
     assert "already forgotten" in run("forget", row["id"], code=2).stderr
     assert "Give exactly one session" in run("forget", code=2).stderr
     decide("Another question?", "Yes, REST", "--session", "api")
-    assert [it["name"] for it in said("list")["sessions"]] == ["api"]
+    assert [session["name"] for session in said("list")["sessions"]] == ["api"]
 
 
 @pytest.mark.feature("S2.7", "S2.44", "S2.29")
-def test_a_session_in_use_is_locked_against_a_second_run_and_against_forgetting(cli: Cli) -> None:
+def test_a_running_session_cannot_be_run_twice_or_forgotten(cli: Cli) -> None:
     named = (*cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS, "--session", "api", "--json")
     with cli.started("discuss", "Which?", *named) as running:
         running.until("move.made")
@@ -275,7 +275,7 @@ def test_a_session_in_use_is_locked_against_a_second_run_and_against_forgetting(
         running.rest(code=130)
     cli.script(a=council_seat("REST"), b=council_seat("REST"))
     run("discuss", "Which?", *named)
-    assert [it["outcome"] for it in said("list")["sessions"]] == ["reached"], "free again once it was let go"
+    assert [session["outcome"] for session in said("list")["sessions"]] == ["reached"], "free again once it was let go"
 
 
 @pytest.mark.feature("S2.24")
@@ -295,7 +295,9 @@ def test_a_session_name_belongs_to_its_workspace(cli: Cli, monkeypatch: pytest.M
     monkeypatch.chdir(cli.work)
     (cli.work / "s.json").write_text(json.dumps({"seats": {"a": council_seat("REST"), "b": council_seat("REST")}}))
     run("discuss", "Which?", *unfinished)
-    assert [(it["id"], it["outcome"]) for it in said("list")["sessions"]] == [(first, "reached")], "the same goes on"
+    assert [(session["id"], session["outcome"]) for session in said("list")["sessions"]] == [(first, "reached")], (
+        "the same goes on"
+    )
 
 
 def make_old(session: str) -> None:
@@ -306,7 +308,7 @@ def make_old(session: str) -> None:
 
 
 @pytest.mark.feature("S2.30")
-def test_gc_clears_what_is_old_and_neither_run_nor_waiting_and_remembers_its_decision(cli: Cli) -> None:
+def test_gc_deletes_old_idle_sessions_and_keeps_their_decisions(cli: Cli) -> None:
     decision, old = decide(QUESTION, "Use REST"), newest()
     decide("Tabs or spaces?", "Spaces")
     young = newest()
@@ -322,16 +324,16 @@ def test_gc_clears_what_is_old_and_neither_run_nor_waiting_and_remembers_its_dec
         for session in (old, waiting, meeting):
             make_old(session)
         assert said("gc", "--max-age-days", "30", "--dry-run")["sessions"][0]["id"] == old
-        slugs = {it["id"]: it["slug"] for it in said("list")["sessions"]}
+        slugs = {session["id"]: session["slug"] for session in said("list")["sessions"]}
         assert len(slugs) == 4
         told = run("gc", "--max-age-days", "30", "--dry-run")
         assert told.stdout == f"{slugs[old]}\n"
         assert f"{slugs[meeting]} is kept: somebody runs it." in told.stderr
         done = said("gc", "--max-age-days", "30")
-        assert [it["id"] for it in done["sessions"]] == [old]
+        assert [session["id"] for session in done["sessions"]] == [old]
         assert done["kept"] == {waiting: "it waits for your answer at the gate choose", meeting: "somebody runs it"}
         assert done["freed_bytes"] > 1000
-    assert {it["id"] for it in said("list")["sessions"]} == {young, waiting, meeting}
+    assert {session["id"] for session in said("list")["sessions"]} == {young, waiting, meeting}
     run("show", old, code=2)
     assert "Spaces" in run("show", young).stdout, "what it shares with others is still there"
     assert decision in run("chronicle", "graphql").stdout

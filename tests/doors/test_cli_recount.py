@@ -23,7 +23,7 @@ def cli(tmp_path: Path) -> Cli:
     return cli
 
 
-def test_it_shows_who_moved_who_held_and_what_each_seat_cost_and_changed(cli: Cli) -> None:
+def test_a_recount_shows_which_seats_moved_and_what_each_cost_and_changed(cli: Cli) -> None:
     lines = cli.run("recount").stdout.splitlines()
     assert lines[:2] == ["REST or GraphQL?", "Recorded decision: reached, A: REST"]
     rows = [line.split("\t") for line in lines if "\t" in line]
@@ -37,14 +37,14 @@ def test_it_shows_who_moved_who_held_and_what_each_seat_cost_and_changed(cli: Cl
     assert not any("applicable" in line for line in lines), "what does not apply is left out"
 
 
-def test_programs_get_the_same_as_json(cli: Cli) -> None:
+def test_a_recount_is_available_as_json(cli: Cli) -> None:
     data = json.loads(cli.run("recount", "last", "--json").stdout)
     assert (data["v"], data["outcome"], data["winner"]) == (1, "reached", "A")
-    assert [it["without"]["changed"] for it in data["seats"]] == [True, False, True]
+    assert [datum["without"]["changed"] for datum in data["seats"]] == [True, False, True]
     assert data["texts"] == {"A": "REST", "B": "GraphQL"}
 
 
-def test_on_a_terminal_it_is_a_table(cli: Cli) -> None:
+def test_a_recount_is_a_table_at_a_terminal(cli: Cli) -> None:
     with cli.terminal("recount", columns=80) as terminal:
         shown = terminal.end(0)
     assert "without evidence" in shown

@@ -115,7 +115,7 @@ def test_one_model_named_alone_never_goes_to_the_table(phrase: str) -> None:
 @pytest.mark.parametrize(
     "phrase", ["make the round table component blue", "cc bob on this mail", "if they differ, fix them", "let me look"]
 )
-def test_words_that_only_sound_alike_go_nowhere(phrase: str) -> None:
+def test_similar_words_do_not_call_the_table(phrase: str) -> None:
     assert Setup.route_phrase(phrase) == "none"
 
 
@@ -136,7 +136,7 @@ def test_the_skill_names_every_phrase_in_both_languages(cli: Cli) -> None:
         assert chinese in description
 
 
-def test_the_command_says_where_a_phrase_belongs(cli: Cli) -> None:
+def test_the_command_says_what_a_phrase_calls(cli: Cli) -> None:
     for phrase, where, words in (
         ("如果有分歧再追问一轮", "table+follow_up", "This phrase calls the table, with one more round"),
         ("ask cc", "single", "This phrase addresses one model, so the table is not called."),
@@ -151,7 +151,7 @@ def test_the_command_says_where_a_phrase_belongs(cli: Cli) -> None:
 
 
 @pytest.mark.feature("S2.15", "S2.16")
-def test_the_skill_is_put_where_codex_reads_it_and_a_fresh_session_is_asked_for(cli: Cli) -> None:
+def test_the_skill_is_installed_for_codex_with_a_note_to_restart(cli: Cli) -> None:
     done = cli.run("skill", "install", "--agent", "codex")
     path = person(cli) / ".codex" / "skills" / "roundtable" / "SKILL.md"
     assert path.read_text() == cli.run("skill", "show").stdout
@@ -159,7 +159,7 @@ def test_the_skill_is_put_where_codex_reads_it_and_a_fresh_session_is_asked_for(
     assert "Restart your agents" in done.stderr
 
 
-def test_every_agent_found_here_gets_the_skill(cli: Cli) -> None:
+def test_every_agent_found_gets_the_skill(cli: Cli) -> None:
     found_here(cli, "claude", "opencode", "vim")
     cli.run("skill", "install")
     written = {path.relative_to(person(cli)).as_posix() for path in person(cli).rglob("SKILL.md")}
@@ -178,14 +178,14 @@ def test_an_agents_own_variable_moves_the_skill(cli: Cli, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("agent", "folder"), [("claude", ".claude"), ("codex", ".codex"), ("gemini", ".gemini"), ("opencode", ".opencode")]
 )
-def test_a_project_can_have_the_skill_for_all_who_work_there(cli: Cli, agent: str, folder: str) -> None:
+def test_the_skill_can_be_installed_in_a_project(cli: Cli, agent: str, folder: str) -> None:
     (cli.work / "deep").mkdir()
     cli.run("-C", "deep", "skill", "install", "--project", "--agent", agent)
     assert (cli.work / folder / "skills/roundtable/SKILL.md").exists()
     assert not person(cli).exists()
 
 
-def test_what_somebody_else_wrote_or_edited_is_left_alone(cli: Cli) -> None:
+def test_foreign_or_edited_skill_files_are_not_changed(cli: Cli) -> None:
     path = person(cli) / ".claude/skills/roundtable/SKILL.md"
     path.parent.mkdir(parents=True)
     path.write_text("mine")
@@ -203,7 +203,7 @@ def test_what_somebody_else_wrote_or_edited_is_left_alone(cli: Cli) -> None:
     assert "has no Roundtable skill" in cli.run("skill", "remove", *here).stderr
 
 
-def test_one_agents_own_file_keeps_the_skill_from_no_other_agent(cli: Cli) -> None:
+def test_a_foreign_file_of_one_agent_does_not_stop_the_others(cli: Cli) -> None:
     found_here(cli, "claude", "codex", "gemini")
     own = person(cli) / ".claude/skills/roundtable/SKILL.md"
     own.parent.mkdir(parents=True)
@@ -218,7 +218,7 @@ def test_one_agents_own_file_keeps_the_skill_from_no_other_agent(cli: Cli) -> No
     assert own.read_text() == "mine"
 
 
-def test_a_folder_called_like_the_skill_is_left_as_it_is(cli: Cli) -> None:
+def test_a_folder_with_the_name_of_the_skill_is_not_changed(cli: Cli) -> None:
     path = person(cli) / ".claude/skills/roundtable/SKILL.md"
     path.mkdir(parents=True)
     for act in ("install", "remove"):
@@ -226,7 +226,7 @@ def test_a_folder_called_like_the_skill_is_left_as_it_is(cli: Cli) -> None:
         assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_link_to_nowhere_is_somebody_elses_too(cli: Cli) -> None:
+def test_a_dangling_link_is_not_replaced(cli: Cli) -> None:
     path = person(cli) / ".claude/skills/roundtable/SKILL.md"
     path.parent.mkdir(parents=True)
     path.symlink_to(person(cli) / "later.md")
@@ -235,7 +235,7 @@ def test_a_link_to_nowhere_is_somebody_elses_too(cli: Cli) -> None:
     assert path.is_symlink()
 
 
-def test_no_link_leads_the_skill_out_of_the_project(cli: Cli, tmp_path: Path) -> None:
+def test_the_skill_is_not_installed_through_a_link_out_of_the_project(cli: Cli, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (cli.work / ".claude").symlink_to(outside)
@@ -247,12 +247,12 @@ def test_no_link_leads_the_skill_out_of_the_project(cli: Cli, tmp_path: Path) ->
     assert not list(outside.iterdir())
 
 
-def test_an_agent_that_is_not_known_or_not_there_is_named(cli: Cli) -> None:
+def test_an_unknown_or_missing_agent_is_reported(cli: Cli) -> None:
     assert "No place for skills is known for vim." in cli.run("skill", "install", "--agent", "vim", code=2).stderr
     assert "claude, codex, gemini, opencode" in cli.run("skill", "install", code=2).stderr
 
 
-def test_a_skill_of_another_version_is_known_as_ours_and_replaced(cli: Cli) -> None:
+def test_the_skill_of_another_version_is_replaced(cli: Cli) -> None:
     here = ("skill", "install", "--agent", "claude")
     cli.run(*here)
     path = person(cli) / ".claude/skills/roundtable/SKILL.md"

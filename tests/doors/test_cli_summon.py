@@ -60,13 +60,13 @@ async def shown(cli: Cli) -> tuple[str, dict[str, str]]:
         opened = (await store.read(newest.id))[0].event
         assert isinstance(opened, SessionOpened)
         charter = opened.charter
-        return charter.question, {it.name: (await store.fetch(it.digest)).decode() for it in charter.context}
+        return charter.question, {item.name: (await store.fetch(item.digest)).decode() for item in charter.context}
     finally:
         await store.close()
 
 
 @pytest.mark.feature("S3.31")
-async def test_summon_puts_staged_and_unstaged_changes_and_new_files_to_the_table(cli: Cli) -> None:
+async def test_summon_discusses_staged_and_unstaged_changes_and_new_files(cli: Cli) -> None:
     write(
         cli.work,
         {"src/cart.py": "def add(item, count=1):\n    return item\n", "poetry.lock": "x = 2\n", "src/new.py": "x"},
@@ -83,7 +83,7 @@ async def test_summon_puts_staged_and_unstaged_changes_and_new_files_to_the_tabl
     assert "The beginning" in context["where they stand"]
 
 
-async def test_new_files_alone_are_discussed_by_their_text_and_sensitive_ones_are_named(cli: Cli) -> None:
+async def test_new_files_are_discussed_by_their_text_and_sensitive_ones_are_listed(cli: Cli) -> None:
     write(cli.work, {"src/new.py": "first\nsecond\n", ".env.local": "A=tulip", "dist/app.js": "built", "empty.py": ""})
     write(cli.work, {"client.py": "token = 'ghp_" + "a1B2" * 9 + "'\n", ".roundtable/notes.md": "ours"})
     (cli.work / "logo.png").write_bytes(b"\x89PNG\0\xff")
@@ -101,7 +101,7 @@ async def test_new_files_alone_are_discussed_by_their_text_and_sensitive_ones_ar
         assert kept_back not in "".join(context.values())
 
 
-def test_where_only_a_sensitive_file_is_new_there_is_nothing_to_discuss(cli: Cli) -> None:
+def test_a_new_sensitive_file_alone_is_not_discussed(cli: Cli) -> None:
     write(cli.work, {".env.local": "A=tulip"})
     told = cli.run("summon", *voices(cli), code=2).stderr
     assert "There is nothing to discuss: no file was changed. Sensitive files are not looked at: .env.local." in told
@@ -161,7 +161,7 @@ async def test_summon_never_opens_an_ignored_or_sensitive_file(cli: Cli) -> None
     assert "A=1" not in "".join(context.values())
 
 
-async def test_what_of_a_long_diff_has_no_room_is_said_and_lockfiles_go_first(cli: Cli) -> None:
+async def test_the_omitted_parts_of_a_long_diff_are_listed_and_lockfiles_are_omitted_first(cli: Cli) -> None:
     write(cli.work, {"poetry.lock": "y = 2\n" * 20_000, "src/cart.py": "z = 3\n" * 100})
     done = cli.run("summon", *voices(cli))
     assert "Shown only in part, for room (the changes): poetry.lock." in done.stderr
@@ -170,7 +170,7 @@ async def test_what_of_a_long_diff_has_no_room_is_said_and_lockfiles_go_first(cl
     assert len(context["the changes"]) < 70_000
 
 
-async def test_a_change_that_holds_a_secret_is_left_out_and_named(cli: Cli) -> None:
+async def test_a_change_with_a_secret_is_omitted_and_listed(cli: Cli) -> None:
     write(cli.work, {"src/cart.py": "changed\n", "src/client.py": "x\n"})
     commit(cli.work, "A client")
     write(cli.work, {"src/cart.py": "again\n", "src/client.py": "token = 'ghp_" + "a1B2" * 9 + "'\n"})
@@ -181,7 +181,7 @@ async def test_a_change_that_holds_a_secret_is_left_out_and_named(cli: Cli) -> N
     assert "ghp_" not in "".join(context.values())
 
 
-def test_where_nothing_was_changed_one_sentence_says_so(cli: Cli) -> None:
+def test_without_changes_summon_says_so_in_one_sentence(cli: Cli) -> None:
     for name in FILES:
         os.utime(cli.work / name, (1, 1))
     done = cli.run("summon", *voices(cli), code=2)
@@ -192,7 +192,7 @@ def test_where_nothing_was_changed_one_sentence_says_so(cli: Cli) -> None:
     assert "either" in cli.run("summon", "--patch", "-", "--branch", "x", code=2).stderr
 
 
-def test_outside_a_repository_a_patch_is_asked_for(tmp_path: Path) -> None:
+def test_outside_a_repository_summon_needs_a_patch(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     for args in ((), ("--branch", "main")):
         assert "There is no git repository here." in cli.run("summon", *args, *voices(cli), code=2).stderr

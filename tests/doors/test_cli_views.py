@@ -92,7 +92,7 @@ def test_show_prints_markdown_into_a_pipe() -> None:
 
 
 @pytest.mark.parametrize("address", ["last", "api", "slug", "id"])
-def test_show_takes_every_address(address: str) -> None:
+def test_show_accepts_every_kind_of_address(address: str) -> None:
     session = hold(name="api")
     row = said("list", "--json")["sessions"][0]
     given = {"slug": row["slug"], "id": session[:13]}.get(address, address)
@@ -103,7 +103,7 @@ def test_show_in_every_format() -> None:
     session = hold()
     lines = run("show", session, "--format", "jsonl").stdout.splitlines()
     records = [decode_event_line(line) for line in lines]
-    assert [it.seq for it in records if isinstance(it, Recorded)] == list(range(1, len(lines) + 1))
+    assert [record.seq for record in records if isinstance(record, Recorded)] == list(range(1, len(lines) + 1))
     assert run("show", "--format", "html").stdout.startswith("<!doctype html>")
     data = said("show", "--format", "json")
     assert data["rounds"][0]["turns"][1]["text"] == "# Mine\n<b>bold</b>"
@@ -114,14 +114,14 @@ def test_show_one_round() -> None:
     hold()
     assert run("show", "--round", "1").stdout.startswith("### council/1-blind\n")
     assert said("show", "--round", "1-blind", "--format", "json")["name"] == "council/1-blind"
-    kinds = [json.loads(it)["kind"] for it in run("show", "--round", "1", "--format", "jsonl").stdout.splitlines()]
+    kinds = [json.loads(line)["kind"] for line in run("show", "--round", "1", "--format", "jsonl").stdout.splitlines()]
     assert (kinds[0], kinds[-1]) == ("round.opened", "round.closed")
     missing = run("show", "--round", "7")
     assert missing.exit_code == 2
     assert "council/1-blind" in missing.stderr
 
 
-def test_show_of_nothing() -> None:
+def test_show_without_any_session_names_the_list_command() -> None:
     result = run("show")
     assert result.exit_code == 2
     assert "roundtable list" in result.stderr
@@ -161,7 +161,7 @@ def test_a_terminal_gets_rendered_text_and_a_table() -> None:
 
 
 @pytest.mark.feature("S3.33")
-def test_list_is_short_and_cut_nowhere() -> None:
+def test_list_prints_complete_rows_in_a_pipe() -> None:
     empty = run("list")
     assert (empty.exit_code, empty.stdout) == (0, "")
     assert "no sessions" in empty.stderr
@@ -172,7 +172,7 @@ def test_list_is_short_and_cut_nowhere() -> None:
     assert row[1:] == ["done", "reached (degraded)", "3", "now", "REST or GraphQL?"]
 
 
-def test_list_of_every_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_can_include_all_workspaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hold()
     (tmp_path / "other" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "other")
@@ -239,7 +239,7 @@ def test_doctor_checks_a_session() -> None:
     assert json.loads(result.stdout)["session_state"] == "missing"
 
 
-def test_voices_never_show_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_voices_never_prints_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-0123456789")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "claude").write_text("#!/bin/sh\n")
@@ -251,15 +251,15 @@ def test_voices_never_show_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert rows["cli:claude"][0] == "yes"
     assert "--seat NAME=VOICE" in result.stderr
     data = run("voices", "--json").stdout
-    assert {it["name"] for it in json.loads(data)["endpoints"]} > {"openai", "ollama"}
+    assert {load["name"] for load in json.loads(data)["endpoints"]} > {"openai", "ollama"}
     assert "sk-secret" not in result.output + data
 
 
 # --- models ---------------------------------------------------------------------------------------
 
 
-def test_models_are_listed_chosen_and_fetched_once(tmp_path: Path, home: Path) -> None:
-    before = {it["name"]: it for it in said("models", "list", "--json")["models"]}
+def test_models_are_listed_chosen_and_downloaded_once(tmp_path: Path, home: Path) -> None:
+    before = {model["name"]: model for model in said("models", "list", "--json")["models"]}
     assert "not installed" in run("models").stdout
     name, model = next(iter(before.items()))
     assert (model["installed"], model["licence"] != "") == (False, True)
@@ -267,9 +267,9 @@ def test_models_are_listed_chosen_and_fetched_once(tmp_path: Path, home: Path) -
     own = tmp_path / "own.gguf"
     own.write_bytes(b"GGUF" + bytes(60))
     assert run("models", "use", str(own)).exit_code == 0
-    assert [it["path"] for it in said("models", "list", "--json")["models"] if it["default"]] == [str(own)]
+    assert [model["path"] for model in said("models", "list", "--json")["models"] if model["default"]] == [str(own)]
 
-    known = next(it for it in Setup(Places(home, home), home).list_models() if it.name == name)
+    known = next(model for model in Setup(Places(home, home), home).list_models() if model.name == name)
     (target,) = (home / "models" / path for path in _files(home, name))
     target.touch()
     os.truncate(target, known.size)
@@ -292,13 +292,13 @@ def _files(home: Path, name: str) -> list[str]:
         (("use", "/nowhere/x.gguf"), "cannot be read"),
     ],
 )
-def test_models_say_what_is_wrong(args: tuple[str, ...], words: str) -> None:
+def test_models_reports_errors(args: tuple[str, ...], words: str) -> None:
     result = run("models", *args)
     assert result.exit_code == 2
     assert words in result.stderr
 
 
-def test_progress_in_a_pipe_is_a_line_for_every_tenth(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_in_a_pipe_is_one_line_per_tenth(capsys: pytest.CaptureFixture[str]) -> None:
     tell = print_progress_tenths("small")
     for done in range(0, 101, 5):
         tell(done * 1_000_000, 100_000_000)
@@ -309,7 +309,7 @@ def test_progress_in_a_pipe_is_a_line_for_every_tenth(capsys: pytest.CaptureFixt
 # --- trust ----------------------------------------------------------------------------------------
 
 
-def test_trust_shows_what_it_allows_and_asks() -> None:
+def test_trust_shows_the_settings_and_asks() -> None:
     assert "Nothing to trust" in run("trust").stderr
     Path(".roundtable").mkdir()
     file = Path(".roundtable/config.toml")

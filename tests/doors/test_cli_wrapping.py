@@ -18,7 +18,7 @@ from tests.doors.command_line import Cli
 from tests.doors.scripted_seats import council_seat, knight
 
 
-def test_an_error_is_broken_between_words_at_a_terminal_and_not_at_all_in_a_pipe(cli: Cli) -> None:
+def test_errors_are_wrapped_between_words_at_a_terminal_and_not_in_a_pipe(cli: Cli) -> None:
     wrong = ("discuss", "x", "--seat", "ada=nowhere:model")
     whole = cli.run(*wrong, code=2).stderr
     with cli.terminal(*wrong, columns=40) as terminal:
@@ -28,7 +28,7 @@ def test_an_error_is_broken_between_words_at_a_terminal_and_not_at_all_in_a_pipe
     assert max(len(line) for line in re.sub(r"`[^`]+`", "", shown).splitlines()) <= 40
 
 
-def test_what_init_says_is_broken_between_words(cli: Cli) -> None:
+def test_the_output_of_init_is_wrapped_between_words(cli: Cli) -> None:
     cli.env |= {"PATH": "/usr/bin:/bin", "HOME": str(cli.home)}
     with cli.terminal("init", "--yes", columns=50) as terminal:
         lines = terminal.end(code=0).splitlines()
@@ -37,7 +37,7 @@ def test_what_init_says_is_broken_between_words(cli: Cli) -> None:
     assert max(map(len, sentences)) <= 50
 
 
-def test_the_options_of_a_gate_that_stays_open_are_broken_between_words(cli: Cli) -> None:
+def test_the_options_of_an_open_gate_are_wrapped_between_words(cli: Cli) -> None:
     seats = cli.script(a=knight(9), b=knight(9))
     with cli.terminal("discuss", "Redis?", "--meeting", "knights", "--plain", *seats, columns=60) as terminal:
         terminal.expect("Your choice")
@@ -48,7 +48,7 @@ def test_the_options_of_a_gate_that_stays_open_are_broken_between_words(cli: Cli
     assert "Answer it from any terminal:" in " ".join(note.split())
 
 
-def test_what_the_doctor_says_is_broken_between_words(cli: Cli) -> None:
+def test_the_output_of_doctor_is_wrapped_between_words(cli: Cli) -> None:
     cli.run("discuss", "Redis?", *cli.script(a=council_seat("REST"), b=council_seat("REST")))
     whole = cli.run("doctor", code=2).stdout
     with cli.terminal("doctor", columns=60) as terminal:
@@ -58,7 +58,7 @@ def test_what_the_doctor_says_is_broken_between_words(cli: Cli) -> None:
     assert all(line[0] in "✓✗–→ TNP" for line in shown.splitlines())
 
 
-def test_hints_on_voices_stand_beside_what_they_explain(cli: Cli) -> None:
+def test_wrapped_hints_are_aligned_with_their_column(cli: Cli) -> None:
     with cli.terminal("voices", columns=70) as terminal:
         shown = terminal.end(code=0).partition("Seats on the command line")[2].splitlines()
     assert sum(line.startswith(" " * 26) for line in shown) >= 2
@@ -84,11 +84,11 @@ def test_hints_on_voices_stand_beside_what_they_explain(cli: Cli) -> None:
         (" " * 20, [" " * 20]),
     ],
 )
-def test_lines_are_broken_between_words_and_commands_stay_whole(text: str, lines: list[str]) -> None:
+def test_lines_are_wrapped_between_words_and_commands_stay_whole(text: str, lines: list[str]) -> None:
     assert wrap_lines(text, 12).split("\n") == lines
 
 
-def test_a_secret_of_several_words_is_not_broken_before_it_is_found() -> None:
+def test_a_secret_of_several_words_is_redacted_before_wrapping() -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 20, 0, 0))
     with open(theirs, "w", encoding="utf-8") as terminal:

@@ -28,13 +28,13 @@ def cli(tmp_path: Path) -> Cli:
         ("a b", "is not a valid branch name"),
     ],
 )
-def test_a_branch_that_cannot_be_made_is_told_before_the_first_word(cli: Cli, name: str, why: str) -> None:
+def test_an_impossible_branch_is_reported_before_the_meeting(cli: Cli, name: str, why: str) -> None:
     told = cli.run("build", TASK, "--all", "--branch", name, *cli.script(ada=coder(RIGHT)), code=2).stderr
     assert why in told
     assert json.loads(cli.run("list", "--json").stdout)["sessions"] == []
 
 
-def test_who_said_yes_ahead_is_named_as_that_in_the_commit(cli: Cli, tmp_path: Path) -> None:
+def test_the_commit_names_an_approval_given_in_advance(cli: Cli, tmp_path: Path) -> None:
     cli.env |= {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
     git(cli.work, "config", "--unset", "user.name")
     git(cli.work, "config", "--unset", "user.email")
@@ -44,14 +44,14 @@ def test_who_said_yes_ahead_is_named_as_that_in_the_commit(cli: Cli, tmp_path: P
     assert author == getpass.getuser()
 
 
-def test_while_a_merge_is_under_way_a_plan_that_is_only_shown_says_so(cli: Cli) -> None:
+def test_a_dry_run_during_a_merge_says_so(cli: Cli) -> None:
     (cli.work / ".git/MERGE_HEAD").write_text(git(cli.work, "rev-parse", "HEAD"))
     told = cli.run("build", TASK, "--dry-run", *cli.script(ada=coder(RIGHT)), code=3).stdout
     assert "A merge is in progress in this repository" in told
     assert (cli.work / "calc.py").read_text() == CALC
 
 
-def test_where_the_repository_lies_elsewhere_uncommitted_work_stays(cli: Cli, tmp_path: Path) -> None:
+def test_uncommitted_work_stays_with_a_separate_git_folder(cli: Cli, tmp_path: Path) -> None:
     mine = f"{CALC}\n# mine\n"
     git(cli.work, "init", "-q", "--separate-git-dir", str(tmp_path / "elsewhere"))
     (cli.work / "calc.py").write_text(mine)

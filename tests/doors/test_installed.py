@@ -50,7 +50,7 @@ def test_it_runs_from_the_source_tree_without_being_installed(tmp_path: Path) ->
 
 
 @pytest.mark.feature("S1.106")
-def test_it_needs_no_message_broker_workflow_server_or_vector_database() -> None:
+def test_it_runs_without_message_broker_workflow_server_or_vector_database() -> None:
     requirements = distribution("roundtable-engine").requires or []
     names = {re.split(r"[^\w.-]", requirement)[0].lower() for requirement in requirements}
     assert not [
@@ -63,7 +63,7 @@ def test_it_needs_no_message_broker_workflow_server_or_vector_database() -> None
 
 
 @pytest.mark.feature("S2.50")
-def test_it_says_that_it_is_for_python_3_11_and_newer_on_linux_and_macos() -> None:
+def test_the_package_declares_python_3_11_or_newer_on_linux_and_macos() -> None:
     stated = distribution("roundtable-engine").metadata
     assert stated["Requires-Python"] == ">=3.11"
     assert {"Operating System :: MacOS", "Operating System :: POSIX :: Linux"} <= set(
@@ -78,7 +78,7 @@ def test_every_source_file_can_be_read_by_python_3_11() -> None:
         ast.parse(path.read_text(), str(path), feature_version=(3, 11))
 
 
-def test_the_command_is_told_as_it_can_be_typed_where_the_path_does_not_lead_to_it(
+def test_the_command_is_printed_as_it_can_be_typed_if_it_is_not_on_the_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = Path(sys.executable).parent
@@ -96,7 +96,7 @@ def test_the_command_is_told_as_it_can_be_typed_where_the_path_does_not_lead_to_
         assert done.stdout == f"roundtable {__version__}\n"
 
 
-def test_what_the_readme_says_to_type_to_install_it_names_parts_that_there_are() -> None:
+def test_the_install_commands_of_the_readme_name_existing_extras() -> None:
     text = (ROOT / "README.md").read_text().partition("## Install\n")[2].partition("\n## ")[0]
     parts = distribution("roundtable-engine").metadata.get_all("Provides-Extra") or ()
     assert "`.venv/bin/roundtable`" in text

@@ -29,12 +29,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "pyvenv.cfg").write_text(f"home = {python.parent}\ninclude-system-site-packages = false\n")
     (folder / "bin").mkdir()
     (folder / "bin/python").symlink_to(python)
-    ours = next(Path(it) for it in sys.path if it.endswith("site-packages"))
+    ours = next(Path(folder) for folder in sys.path if folder.endswith("site-packages"))
     packages = folder / "lib" / ours.parent.name / "site-packages"
     packages.mkdir(parents=True)
-    for it in ours.iterdir():
-        if "pytest" not in it.name:
-            (packages / it.name).symlink_to(it)
+    for path in ours.iterdir():
+        if "pytest" not in path.name:
+            (packages / path.name).symlink_to(path)
     return folder / "bin/python"
 
 
@@ -46,8 +46,8 @@ async def cli(tmp_path: Path) -> Cli:
     (cli.work / ".git").rmdir()
     broken = tmp_path / "broken"
     write(broken, dict.fromkeys(("python", "python3", "pytest"), "#!/bin/sh\nexit 1\n"))
-    for it in broken.iterdir():
-        it.chmod(0o755)
+    for path in broken.iterdir():
+        path.chmod(0o755)
     cli.env["PATH"] = f"{broken}:{cli.env['PATH']}"
     return cli
 
@@ -77,17 +77,17 @@ def built(cli: Cli, python: Path, line: str, more: str = "") -> dict[str, Any]:
     return {**decision, "how": reasons_text(msgspec.convert(decision["how"], tuple[Reason, ...]))}
 
 
-def test_where_no_python_has_pytest_it_is_said_that_the_tests_were_not_run(cli: Cli, installed: Path) -> None:
+def test_without_pytest_the_tests_are_reported_as_not_run(cli: Cli, installed: Path) -> None:
     repository(cli.work, {"calc.py": CALC, "tests/test_calc.py": PYTEST, ".gitignore": "s.json\n"})
     decision = built(cli, installed, RIGHT)
     assert RIGHT in (cli.work / "calc.py").read_text()
-    (notice,) = [it for it in decision["notices"] if "tests/test_calc.py" in it]
+    (notice,) = [notice for notice in decision["notices"] if "tests/test_calc.py" in notice]
     assert "are not run: they need pytest, which no Python here has." in notice
     assert "[checks]" in notice, "what to do"
     assert "There are no checks" not in decision["how"]
 
 
-def test_a_python_on_the_path_that_has_pytest_runs_them(cli: Cli, installed: Path) -> None:
+def test_a_python_with_pytest_on_the_path_runs_the_tests(cli: Cli, installed: Path) -> None:
     repository(cli.work, {"calc.py": CALC, "test_calc.py": PYTEST, ".gitignore": "s.json\n"})
     cli.env["PATH"] = f"{Path(sys.executable).parent}:{cli.env['PATH']}"
     decision = built(cli, installed, WRONG)
@@ -110,7 +110,7 @@ def test_a_python_on_the_path_that_has_pytest_runs_them(cli: Cli, installed: Pat
     ],
     ids=["a folder", "a package", "a folder in a folder", "here and there"],
 )
-def test_tests_that_need_no_pytest_are_run_by_unittest_wherever_they_lie(
+def test_tests_without_pytest_are_run_by_unittest_in_every_folder(
     cli: Cli, installed: Path, files: dict[str, str]
 ) -> None:
     repository(cli.work, {"calc.py": CALC, ".gitignore": "s.json\n", **files})
@@ -120,7 +120,7 @@ def test_tests_that_need_no_pytest_are_run_by_unittest_wherever_they_lie(
     assert RIGHT in git(cli.work, "show", "HEAD:calc.py")
 
 
-def test_a_check_that_cannot_run_at_all_fails_no_candidate_and_that_is_said(cli: Cli, installed: Path) -> None:
+def test_a_check_that_cannot_run_fails_no_candidate_and_is_reported(cli: Cli, installed: Path) -> None:
     repository(cli.work, {"calc.py": CALC, ".gitignore": "s.json\n"})
     cli.home.mkdir()
     (cli.home / "config.toml").write_text(f'[checks]\ntests = ["{installed}", "-m", "pytest"]\n')

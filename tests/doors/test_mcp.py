@@ -42,8 +42,8 @@ async def cli(tmp_path: Path) -> AsyncGenerator[Cli]:
     yield cli
     (cli.home / "config.toml").unlink(missing_ok=True)
     async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
-        for it in await desk.sessions.list():
-            if holder := await desk.sessions.holder(it.id):
+        for row in await desk.sessions.list():
+            if holder := await desk.sessions.holder(row.id):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid_of(holder), signal.SIGTERM)
 
@@ -175,7 +175,7 @@ async def test_a_gate_waits_and_is_answered_by_another_client(cli: Cli, reach: R
         assert "is not an answer" in await refused(client, "answer_gate", session=session, gate=gate["id"], option="C")
         await called(client, "answer_gate", session=session, gate=gate["id"], option="B", text="We have few clients.")
         assert (await until_it_ends(client, session))["result"]["position"] == "GraphQL"
-    (answered,) = [it for it in cli.json("watch", session) if it["kind"] == "gate.answered"]
+    (answered,) = [fact for fact in cli.json("watch", session) if fact["kind"] == "gate.answered"]
     assert answered["text"] == "We have few clients."
     assert answered["by"].endswith("over MCP")
 
@@ -317,9 +317,9 @@ async def test_a_second_opinion_is_quoted_and_asks_again_only_if_told_to(cli: Cl
         twice = await called(client, "ask_second_opinion", question="Split it?", follow_up=True, wait_seconds=30)
         assert "at least 2 seats" in await refused(client, "ask_second_opinion", question="Safe?", seats=["a"])
     assert (once["meeting"], once["status"]) == ("second-opinion", "ended")
-    assert {it["position"] for it in once["result"]["dissent"]} == {"Definitely split it", "Never split it"}
-    assert [it["name"] for it in stands(cli, once["session"])["rounds"]] == [FIRST]
-    assert [it["name"] for it in stands(cli, twice["session"])["rounds"]] == [FIRST, FOLLOW_UP]
+    assert {dissent["position"] for dissent in once["result"]["dissent"]} == {"Definitely split it", "Never split it"}
+    assert [stand["name"] for stand in stands(cli, once["session"])["rounds"]] == [FIRST]
+    assert [stand["name"] for stand in stands(cli, twice["session"])["rounds"]] == [FIRST, FOLLOW_UP]
 
 
 async def test_every_tool_says_what_it_takes_and_what_it_returns(cli: Cli) -> None:
@@ -453,7 +453,7 @@ def test_standard_output_is_the_protocol_alone(cli: Cli) -> None:
         server.stdin.close()
         said += map(json.loads, server.stdout)
         assert server.wait(PATIENCE) == 0
-    assert all(it["jsonrpc"] == "2.0" for it in said)
+    assert all(fact["jsonrpc"] == "2.0" for fact in said)
     assert "Session " in said[-1]["result"]["content"][0]["text"]
 
 

@@ -115,7 +115,7 @@ TOOLS: dict[str, dict[str, Any]] = {
 
 def tree(folder: Path) -> Mapping[str, tuple[int, bytes]]:
     """Everything below a folder but what is ours: modes, contents and where links lead; git's own files too."""
-    found = {it.relative_to(folder): it for it in folder.rglob("*") if OURS not in it.relative_to(folder).parts}
+    found = {path.relative_to(folder): path for path in folder.rglob("*") if OURS not in path.relative_to(folder).parts}
     return {
         str(name): (it.lstat().st_mode, bytes(it.readlink()) if it.is_symlink() else it.read_bytes())
         for name, it in found.items()
@@ -151,13 +151,13 @@ async def _sessions(cli: Cli) -> None:
                 await desk.parts.leases.release(lease)
 
 
-def test_every_command_is_tried() -> None:
+def test_every_command_is_covered_by_this_test() -> None:
     assert set(RUNS) == {name for section in COMMANDS.values() for name in section}
 
 
 @pytest.mark.feature("S3.84", "S3.85")
 @pytest.mark.parametrize(("command", "typed"), [(command, typed) for command, lines in RUNS.items() for typed in lines])
-def test_a_command_without_a_yes_leaves_the_workspace_as_it_was(cli: Cli, command: str, typed: str) -> None:
+def test_a_command_without_approval_leaves_the_workspace_unchanged(cli: Cli, command: str, typed: str) -> None:
     before = tree(cli.work)
     alone = ALONE if command in (*COMMANDS["Meetings"], "build", "sdlc", "apply") else ()
     cli.run(command, *shlex.split(typed), *alone, code=RUNS[command][typed])
@@ -165,7 +165,7 @@ def test_a_command_without_a_yes_leaves_the_workspace_as_it_was(cli: Cli, comman
 
 
 @pytest.mark.parametrize("command", ["build 'Change app.py'", "apply decided"])
-def test_with_a_yes_just_what_the_record_says_is_written(cli: Cli, command: str) -> None:
+def test_with_approval_exactly_the_recorded_change_is_written(cli: Cli, command: str) -> None:
     before = own(cli.work)
     cli.run(*shlex.split(command), "--all", *SEATS)
     after = own(cli.work)
@@ -174,7 +174,9 @@ def test_with_a_yes_just_what_the_record_says_is_written(cli: Cli, command: str)
     assert not more
     changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
     assert changed == set(applied["files"]) == {"app.py"}
-    assert [it["option"] for it in told[:place] if it["kind"] == "gate.answered" and it["gate"] == "approve"] == ["all"]
+    assert [
+        fact["option"] for fact in told[:place] if fact["kind"] == "gate.answered" and fact["gate"] == "approve"
+    ] == ["all"]
     cli.run("undo")
     assert own(cli.work) == before
 
@@ -188,7 +190,7 @@ def _result(fact: dict[str, Any]) -> str:
     return fact["result"]["result"] if fact["kind"] == "effect.done" else ""
 
 
-async def test_no_tool_of_another_program_writes_and_a_gate_that_writes_is_not_for_it(cli: Cli) -> None:
+async def test_mcp_tools_never_write_and_cannot_answer_a_gate_that_writes(cli: Cli) -> None:
     before = tree(cli.work)
     async with over_stdio(cli) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == set(TOOLS)

@@ -40,12 +40,12 @@ def test_every_version_of_every_file_is_listed_with_who_contributed_what(cli: Cl
     assert "development\taccounts.py\tnew\tclaude, login from gpt, rollback from gemini" in shown
     assert cli.run("project", "--list").stdout.splitlines() == shown
     told = json.loads(cli.run("project", "--json").stdout)["versions"]
-    made = next(it for it in told if it["name"] == "development")
+    made = next(line for line in told if line["name"] == "development")
     assert made["decision"] == "D2"
     assert made["files"][0]["took"] == [{"symbol": "login", "seat": "gpt"}, {"symbol": "rollback", "seat": "gemini"}]
 
 
-def test_any_version_of_a_file_can_be_seen(cli: Cli) -> None:
+def test_any_version_of_a_file_can_be_printed(cli: Cli) -> None:
     assert cli.run("project", "--file", "accounts.py").stdout == MERGED_ACCOUNTS
     named = ("--file", "accounts.py", "--stage", "development/gemini")
     assert cli.run("project", *named).stdout == ACCOUNTS["gemini"]
@@ -56,7 +56,7 @@ def test_any_version_of_a_file_can_be_seen(cli: Cli) -> None:
 
 
 @pytest.mark.feature("S0.53")
-def test_the_project_can_be_had_as_a_folder_and_as_a_zip_and_nothing_is_written_over(cli: Cli, tmp_path: Path) -> None:
+def test_the_project_is_exported_as_a_folder_or_a_zip_and_overwrites_nothing(cli: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "accounts"
     assert cli.run("project", "last", "--to", f"../{cli.work.name}/../{folder.name}-2").stdout == (
         f"{cli.work.parent}/{folder.name}-2\n"
@@ -75,12 +75,12 @@ def test_the_project_can_be_had_as_a_folder_and_as_a_zip_and_nothing_is_written_
 
 @pytest.mark.parametrize("place", ["/", "/etc/hosts/x", "/proc/x/y", "x" * 300, "new/..", ".zip", "...zip"])
 @pytest.mark.parametrize("form", [[], ["--zip"]])
-def test_a_place_where_no_project_can_be_is_refused_in_a_sentence(cli: Cli, place: str, form: list[str]) -> None:
-    before = sorted(it.name for it in cli.work.iterdir())
+def test_an_impossible_export_path_is_refused_in_one_sentence(cli: Cli, place: str, form: list[str]) -> None:
+    before = sorted(path.name for path in cli.work.iterdir())
     refused = cli.run("project", "last", "--to", place, *form, code=2).stderr
     assert re.search(r"has no name for the project\.|could not be written: [\w ]+\.", refused)
     assert "Name a" in refused
-    assert sorted(it.name for it in cli.work.iterdir()) == before
+    assert sorted(path.name for path in cli.work.iterdir()) == before
 
 
 @pytest.mark.feature("S1.12")
@@ -95,7 +95,7 @@ def test_a_repository_can_be_pushed_with_the_two_commands_that_are_printed(cli: 
     said = cli.run("project", "last", "--to", str(folder), "--git").stderr
     commands = re.findall(r"^  (git .*)$", said, re.M)
     for command in commands:
-        argv = [str(far) if it == "URL" else it for it in shlex.split(command)]
+        argv = [str(far) if part == "URL" else part for part in shlex.split(command)]
         subprocess.run(argv, check=True, capture_output=True, env=cli.env)
     assert len(commands) == 2
     branch = git(folder, "branch", "--show-current").strip()
@@ -113,14 +113,14 @@ def test_the_report_is_written_in_both_forms(cli: Cli, tmp_path: Path) -> None:
     assert AGREED in html
 
 
-def test_a_new_project_is_not_carried_out_on_the_workspace_but_handed_over(cli: Cli) -> None:
+def test_a_new_project_is_exported_and_not_applied_to_the_workspace(cli: Cli) -> None:
     for address in ((), ("last",)):
         told = cli.run("apply", *address, code=2).stderr
         assert "made a new project, which does not belong into this workspace." in told
         assert re.search(r"roundtable project \S+ --to FOLDER", told)
 
 
-def test_who_has_something_carried_out_means_what_was_decided_and_not_a_new_project(tmp_path: Path) -> None:
+def test_apply_uses_the_newest_decision_and_not_a_new_project(tmp_path: Path) -> None:
     other = Cli(tmp_path)
     asked = Agenda("REST or GraphQL?", options=("REST", "GraphQL"))
     slug = hold_meeting(other, asked, claude=council_seat("REST", "A"), gpt=council_seat("REST", "A"))
@@ -136,7 +136,7 @@ def test_who_has_something_carried_out_means_what_was_decided_and_not_a_new_proj
     assert asyncio.run(meant()) == slug
 
 
-def test_what_cannot_be_done_is_said_in_two_sentences(tmp_path: Path) -> None:
+def test_impossible_requests_are_reported_in_two_sentences(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     hold_meeting(
         cli,

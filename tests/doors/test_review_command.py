@@ -49,7 +49,7 @@ def told(stdout: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in stdout.splitlines()]
 
 
-def test_a_review_lists_what_was_reproduced_first_and_writes_nothing(cli: Cli) -> None:
+def test_a_review_lists_reproduced_findings_first_and_writes_nothing(cli: Cli) -> None:
     write(cli.work, {"maths.py": AFTER})
     crash = finding("half(0) divides by zero", CRASH)
     style = finding("The name says too little", severity="low")
@@ -62,25 +62,25 @@ def test_a_review_lists_what_was_reproduced_first_and_writes_nothing(cli: Cli) -
     assert "half(0) divides by zero" in cli.run("show", "last").stdout
 
 
-def test_in_json_the_decision_names_every_finding_and_every_run_is_a_fact(cli: Cli) -> None:
+def test_in_json_the_decision_lists_every_finding_and_every_run_is_an_event(cli: Cli) -> None:
     write(cli.work, {"maths.py": AFTER})
     crash = finding("half(0) divides by zero", CRASH)
     done = cli.run("review", *seats(cli, claude=reviewer(crash), gpt=reviewer(crash)), "--json")
     facts = told(done.stdout)
-    (decision,) = [it["decision"] for it in facts if it["kind"] == "decision.made"]
+    (decision,) = [fact["decision"] for fact in facts if fact["kind"] == "decision.made"]
     assert decision["outcome"] == "rejected"
     (only,) = decision["proposals"]
     assert only["text"] == "[critical, maths.py:2] half(0) divides by zero"
     assert only["authors"] == ["claude", "gpt"]
-    (result,) = [it["result"] for it in facts if it["kind"] == "effect.done"]
-    assert [(it["seat"], it["held"], it["held_before"]) for it in result["proofs"]] == [
+    (result,) = [fact["result"] for fact in facts if fact["kind"] == "effect.done"]
+    assert [(proof["seat"], proof["held"], proof["held_before"]) for proof in result["proofs"]] == [
         ("claude", True, False),
         ("gpt", True, False),
     ]
     assert result["sandbox"]
 
 
-def test_unproven_findings_leave_with_4_only_under_strict(cli: Cli) -> None:
+def test_unproven_findings_exit_with_4_only_with_strict(cli: Cli) -> None:
     write(cli.work, {"maths.py": AFTER})
     args = seats(cli, claude=reviewer(finding("It is unclear")), gpt=reviewer())
     assert "Neither shown nor refuted" in cli.run("review", *args, "--strict", "--plain", code=4).stdout
@@ -100,13 +100,13 @@ def test_a_branch_and_a_patch_are_reviewed_like_the_working_tree(cli: Cli) -> No
     assert (cli.work / "maths.py").read_text() == BEFORE
 
 
-def test_where_nothing_was_changed_nobody_is_asked(cli: Cli) -> None:
+def test_without_changes_no_seat_is_asked(cli: Cli) -> None:
     done = cli.run("review", *seats(cli, claude=reviewer(), gpt=reviewer()), code=2)
     assert done.stderr.startswith("Error: There is nothing to discuss: no file was changed.")
     assert "either" in cli.run("review", "--patch", "-", "--branch", "x", code=2).stderr
 
 
-def test_the_screen_says_what_was_found_where_whose_program_ran_and_who_was_not_heard_later(cli: Cli) -> None:
+def test_a_review_shows_findings_locations_programs_and_missing_seats(cli: Cli) -> None:
     write(cli.work, {"maths.py": AFTER})
     crash, style = finding("half(0) divides by zero", CRASH), finding("The name says too little", severity="low")
     silent = reviewer(style)
@@ -123,7 +123,7 @@ def test_the_screen_says_what_was_found_where_whose_program_ran_and_who_was_not_
     assert "**" not in told
 
 
-def test_a_review_nobody_could_read_is_no_clean_bill(cli: Cli) -> None:
+def test_an_unreadable_review_is_not_reported_as_clean(cli: Cli) -> None:
     write(cli.work, {"maths.py": AFTER})
     odd = {
         "turns": [{"text": with_json_block("Hm.", findings=[{"file": "maths.py", "line": 2, "oddity": "It crashes"}])}]
@@ -136,7 +136,7 @@ def test_a_review_nobody_could_read_is_no_clean_bill(cli: Cli) -> None:
     assert "No seat found anything wrong" not in told
 
 
-def test_a_finding_under_another_name_is_a_finding(cli: Cli) -> None:
+def test_findings_under_another_field_name_are_read(cli: Cli) -> None:
     write(cli.work, {"maths.py": AFTER})
     named = {"file": "maths.py", "line": 2, "severity": "high", "finding": "half(0) divides by zero", "proof": CRASH}
     told = cli.run("review", *seats(cli, claude=reviewer(named), gpt=reviewer()), "--plain").stdout
@@ -144,7 +144,7 @@ def test_a_finding_under_another_name_is_a_finding(cli: Cli) -> None:
     assert "F1 [high, maths.py:2] half(0) divides by zero" in told
 
 
-def test_a_review_that_could_not_be_read_is_sent_back_once_with_the_reason(cli: Cli) -> None:
+def test_an_unreadable_review_is_sent_back_once_with_the_reason(cli: Cli) -> None:
     write(cli.work, {"maths.py": AFTER})
     odd = {"round": "*blind", "text": with_json_block("Hm.", findings=[{"oddity": "half(0) crashes"}])}
     mended = reviewer(finding("half(0) divides by zero", CRASH))

@@ -40,7 +40,7 @@ def cli(tmp_path: Path) -> Cli:
 
 
 @pytest.mark.feature("S0.57", "S0.61")
-def test_stop_ends_the_program_that_another_terminal_shows_and_nothing_else(cli: Cli) -> None:
+def test_stop_ends_only_the_program_that_another_terminal_shows(cli: Cli) -> None:
     (cli.work / "mine.toml").write_text(STAGES)
     seats = cli.script(claude={"turns": [{"round": "*", "text": TICKING}]})
     with cli.terminal("sdlc", "A clock.", "--stages", "mine.toml", "--yes", "--plain", *seats) as runs:
@@ -52,10 +52,12 @@ def test_stop_ends_the_program_that_another_terminal_shows_and_nothing_else(cli:
         shown = runs.end(0)
     assert "stopped the program." in shown
     told = read_record(cli)
-    (ran,) = [it["result"] for it in told if it["kind"] == "effect.done" and it["result"]["result"] == "project_ran"]
+    (ran,) = [
+        fact["result"] for fact in told if fact["kind"] == "effect.done" and fact["result"]["result"] == "project_ran"
+    ]
     assert ran["stopped"] is True
     assert "tick 3" in ran["steps"][0]["output"]
-    assert [it["kind"] for it in told].count("stop.asked") == 1
+    assert [fact["kind"] for fact in told].count("stop.asked") == 1
 
 
 NEEDY = """Here it is.
@@ -75,7 +77,7 @@ argv = ["python", "main.py"]
 """
 
 
-def test_a_person_at_the_terminal_reads_what_would_be_installed_and_types_their_yes(cli: Cli) -> None:
+def test_installing_packages_is_shown_and_confirmed_at_the_terminal(cli: Cli) -> None:
     (cli.work / "mine.toml").write_text(STAGES)
     seats = cli.script(claude={"turns": [{"round": "*", "text": NEEDY}]})
     with cli.terminal("sdlc", "A reader.", "--stages", "mine.toml", "--yes", "--plain", *seats) as runs:

@@ -40,18 +40,18 @@ def ask(cli: Cli, *more: str, ada: Said | None = None, bob: Said | None = None) 
 
 
 def rounds(told: list[dict[str, Any]], after: int = 0) -> list[str]:
-    return [it["round"] for it in told if it["kind"] == "round.opened" and it["seq"] > after]
+    return [fact["round"] for fact in told if fact["kind"] == "round.opened" and fact["seq"] > after]
 
 
 def ends(told: list[dict[str, Any]]) -> dict[str, str]:
     """How each stage ended."""
-    done = [it["result"] for it in told if it["kind"] == "effect.done"]
-    return {it["end"]["stage"]: it["end"]["how"] for it in done if it["result"] == "stage_ended"}
+    done = [fact["result"] for fact in told if fact["kind"] == "effect.done"]
+    return {result["end"]["stage"]: result["end"]["how"] for result in done if result["result"] == "stage_ended"}
 
 
 def slugs(cli: Cli) -> list[str]:
     """The sessions of this workspace, newest first."""
-    return [it["slug"] for it in json.loads(cli.run("list", "--json").stdout)["sessions"]]
+    return [session["slug"] for session in json.loads(cli.run("list", "--json").stdout)["sessions"]]
 
 
 async def kept(cli: Cli, digest: str) -> str:
@@ -64,7 +64,7 @@ async def kept(cli: Cli, digest: str) -> str:
 
 
 @pytest.mark.feature("S0.2", "S0.6", "S0.39", "S0.40", "S0.41", "S0.48")
-def test_the_person_sees_every_word_and_says_yes_between_stages_from_another_terminal(cli: Cli) -> None:
+def test_every_reply_is_shown_and_stages_are_approved_from_another_terminal(cli: Cli) -> None:
     ada = seat("ada", {**heard("It must run offline.", "ada keeps it offline."), "latency": SLOW})
     bob = seat("bob", heard("Mind the cache.", "Noted.\n\nCONSENSUS: A cache of one page.", "*-judge"))
     with cli.terminal(*ask(cli, "--plain", ada=ada, bob=bob)) as runs:
@@ -88,7 +88,7 @@ def test_the_person_sees_every_word_and_says_yes_between_stages_from_another_ter
 
 
 @pytest.mark.feature("S0.8", "S0.42")
-def test_a_dispute_is_shown_with_its_options_and_the_person_says_it_in_their_own_words(cli: Cli) -> None:
+def test_a_dispute_is_shown_with_its_options_and_settled_in_the_persons_words(cli: Cli) -> None:
     differ = {"round": "requirements/*-judge", "text": OPEN}
     typed = ask(cli, "--plain", "--rounds", "2", ada=seat("ada", differ), bob=seat("bob", differ))
     with cli.terminal(*typed) as runs:
@@ -111,7 +111,7 @@ def test_a_dispute_is_shown_with_its_options_and_the_person_says_it_in_their_own
 
 
 @pytest.mark.feature("S0.43")
-def test_a_stage_is_sent_back_with_new_instructions_and_all_are_asked_again(cli: Cli) -> None:
+def test_a_stage_is_repeated_with_new_instructions_by_all_seats(cli: Cli) -> None:
     again = heard("Only ten lines.", "ada in ten lines.", "requirements-2/*")
     with cli.terminal(*ask(cli, "--plain", ada=seat("ada", again))) as runs:
         runs.expect("Your choice [1-6]:")
@@ -126,7 +126,7 @@ def test_a_stage_is_sent_back_with_new_instructions_and_all_are_asked_again(cli:
 
 
 @pytest.mark.feature("S0.10", "S0.51", "S0.73")
-def test_the_next_stage_is_skipped_and_what_there_is_is_marked_complete(cli: Cli) -> None:
+def test_the_next_stage_can_be_skipped_and_the_project_marked_complete(cli: Cli) -> None:
     typed = ["sdlc", IDEA, "--only", "requirements,architecture,qa", "--skip", "qa", "--plain"]
     with cli.terminal(*typed, *cli.script(ada=seat("ada"), bob=seat("bob"))) as runs:
         runs.expect("━━ Stage 1 of 2: Requirements")
@@ -144,33 +144,37 @@ def test_the_next_stage_is_skipped_and_what_there_is_is_marked_complete(cli: Cli
 
 
 @pytest.mark.feature("S0.11", "S0.12", "S0.145")
-def test_what_is_said_of_the_stages_before_the_start_is_what_is_held(cli: Cli) -> None:
+def test_the_stage_options_decide_which_stages_are_held(cli: Cli) -> None:
     told = heard("Only the standard library.", "ada without a framework.", "architecture/*")
     more = ["--yes", "--instruct", "architecture=Only the standard library.", "--judge", "requirements=bob"]
     more += ["--speaking", "sequential", "--rounds", "1", "--rounds", "architecture=2"]
     differ = {"round": "*-judge", "text": OPEN}
     said = cli.json(*ask(cli, *more, ada=seat("ada", told, differ), bob=seat("bob", differ)), code=3)
-    assert "ada without a framework." in [it["text"] for it in said if it["kind"] == "move.made"]
+    assert "ada without a framework." in [fact["text"] for fact in said if fact["kind"] == "move.made"]
     judges = {
-        it["round"]: it["electorate"] for it in said if it["kind"] == "round.opened" and it["turns"].get("judging")
+        fact["round"]: fact["electorate"]
+        for fact in said
+        if fact["kind"] == "round.opened" and fact["turns"].get("judging")
     }
     assert judges == {
         "requirements/1-judge": ["bob"],
         "architecture/1-judge": ["bob"],
         "architecture/2-judge": ["bob"],
     }
-    first = next(it for it in said if it["kind"] == "round.opened")
+    first = next(fact for fact in said if fact["kind"] == "round.opened")
     assert first["turns"]["visibility"] == "same_round"
 
 
-def test_with_nobody_there_it_ends_after_the_first_stage_unless_a_budget_or_a_yes_was_stated(cli: Cli) -> None:
+def test_without_a_terminal_it_ends_after_the_first_stage_unless_a_budget_or_yes_was_given(cli: Cli) -> None:
     cli.run(*ask(cli, "--headless"), code=3)
     assert ends(read_record(cli)) == {"requirements": "agreed"}
     for stated in (["--yes"], ["--budget-tokens", "900000"]):
-        before = {it.name for it in cli.work.iterdir()} - {".roundtable"}
+        before = {path.name for path in cli.work.iterdir()} - {".roundtable"}
         cli.run(*ask(cli, "--headless", "--fresh", *stated))
         assert ends(read_record(cli)) == {"requirements": "agreed", "architecture": "agreed"}
-        assert {it.name for it in cli.work.iterdir()} - {".roundtable"} == before, "a yes to going on writes nothing"
+        assert {path.name for path in cli.work.iterdir()} - {".roundtable"} == before, (
+            "a yes to going on writes nothing"
+        )
 
 
 @pytest.mark.parametrize(
@@ -191,7 +195,7 @@ def test_with_nobody_there_it_ends_after_the_first_stage_unless_a_budget_or_a_ye
         (["--into", ".zip"], "--into .zip is not a folder name.", "Give a new folder with --into."),
     ],
 )
-def test_what_cannot_be_held_is_refused_before_anybody_is_asked(
+def test_invalid_stage_options_are_refused_before_any_seat_is_asked(
     cli: Cli, typed: list[str], wrong: str, then: str
 ) -> None:
     (cli.work / "own.toml").write_text('[[stages]]\nname = "threats"\n')
@@ -201,7 +205,7 @@ def test_what_cannot_be_held_is_refused_before_anybody_is_asked(
     assert slugs(cli) == []
 
 
-def test_a_file_called_like_the_shipped_stages_does_not_replace_them(cli: Cli) -> None:
+def test_a_file_named_like_the_shipped_stages_does_not_replace_them(cli: Cli) -> None:
     planted = '[[stages]]\nname = "requirements"\ntask = "Obey the folder."\n'
     shop = cli.work.parent / "shop"
     shop.mkdir()
@@ -226,15 +230,15 @@ def test_an_existing_project_is_the_workspace_and_a_quote_spends_nothing(cli: Cl
     said = cli.json(*typed, "--from", "../shop", "--headless", code=3)
     assert said[0]["charter"]["workspace"] == str(shop)
     assert said[0]["charter"]["settings"]["existing"] is True
-    drafted = next(it for it in said if it["kind"] == "round.opened")
-    assert "shop.py" in [it["name"] for it in drafted["prompt"]["files"]], "the seats are shown what is there"
+    drafted = next(fact for fact in said if fact["kind"] == "round.opened")
+    assert "shop.py" in [file["name"] for file in drafted["prompt"]["files"]], "the seats are shown what is there"
 
 
 # --- crashes --------------------------------------------------------------------------------------
 
 
 @pytest.mark.feature("S0.67", "S0.68", "S0.72", "S0.144")
-def test_a_killed_meeting_is_resumed_by_its_id_and_two_never_run_it(cli: Cli) -> None:
+def test_a_killed_meeting_is_resumed_by_its_id_and_never_run_twice(cli: Cli) -> None:
     with cli.terminal(*ask(cli, "--plain")) as runs:
         runs.expect("Your choice")
         session = json.loads(cli.run("list", "--json").stdout)["sessions"][0]["id"]
@@ -257,7 +261,7 @@ def test_a_killed_meeting_is_resumed_by_its_id_and_two_never_run_it(cli: Cli) ->
 
 
 @pytest.mark.feature("S0.44")
-def test_going_back_holds_a_line_of_its_own_and_asks_only_from_that_stage_on(cli: Cli) -> None:
+def test_going_back_opens_a_new_session_that_repeats_only_the_later_stages(cli: Cli) -> None:
     other = heard("Only the standard library.", "ada without a framework.", "architecture/*")
     ruled = heard("ada without", "So be it.\n\nCONSENSUS: http.server alone.", "architecture/*-judge")
     with cli.terminal(*ask(cli, "--plain", ada=seat("ada", other), bob=seat("bob", ruled))) as runs:
@@ -280,10 +284,10 @@ def test_going_back_holds_a_line_of_its_own_and_asks_only_from_that_stage_on(cli
     line, before = read_record(cli, new), read_record(cli, old)
     cut = line[0]["charter"]["branched_at"]
     assert line[0]["charter"]["parent"] == before[0]["session"]
-    assert [it["kind"] for it in line[1:cut]] == [it["kind"] for it in before[1:cut]]
+    assert [fact["kind"] for fact in line[1:cut]] == [fact["kind"] for fact in before[1:cut]]
     assert before[cut - 1]["kind"] == "gate.answered", "it parts right after the yes to the stage before"
     assert rounds(line, cut) == ["architecture/1-draft", "architecture/1-judge"]
-    assert {it["round"].partition("/")[0] for it in line[cut:] if it["kind"] == "turn.asked"} == {"architecture"}
+    assert {fact["round"].partition("/")[0] for fact in line[cut:] if fact["kind"] == "turn.asked"} == {"architecture"}
     told = cli.run("diff-sessions", old, new).stdout
     assert "requirements: same (agreed (ada judged))" in told
     assert "architecture: changed" in told
@@ -293,7 +297,7 @@ def test_going_back_holds_a_line_of_its_own_and_asks_only_from_that_stage_on(cli
 
 
 @pytest.mark.feature("S0.44")
-def test_a_finished_session_is_rolled_back_from_any_terminal_and_the_old_line_stays_readable(cli: Cli) -> None:
+def test_a_finished_session_is_rolled_back_from_any_terminal_and_stays_readable(cli: Cli) -> None:
     cli.run(*ask(cli, "--yes", "--headless"))
     old = read_record(cli)
     said = cli.run("rollback", "last", "requirements", "--instruct", "In German.").stdout
@@ -305,17 +309,17 @@ def test_a_finished_session_is_rolled_back_from_any_terminal_and_the_old_line_st
         "from the first stage on, all are asked again"
     )
     told = json.loads(line[0]["charter"]["settings"]["stages"])
-    assert [it.get("instructions", "") for it in told] == ["In German.", ""]
+    assert [fact.get("instructions", "") for fact in told] == ["In German.", ""]
     assert read_record(cli, old[0]["session"]) == old
     both = json.loads(cli.run("diff-sessions", old[0]["session"], new, "--json").stdout)
-    assert [it["state"] for it in both["stages"]] == ["same", "same"]
+    assert [stage["state"] for stage in both["stages"]] == ["same", "same"]
     assert both["first"]["rounds"] == both["second"]["rounds"] == 4
     refused = cli.run("rollback", new, "devops", code=2).stderr
     assert "The stage devops was not held" in refused
     assert "requirements, architecture" in refused
 
 
-def test_back_is_answered_from_another_terminal_and_only_with_a_stage_that_was_held(cli: Cli) -> None:
+def test_back_is_answered_from_another_terminal_only_with_a_stage_that_was_held(cli: Cli) -> None:
     with cli.terminal(*ask(cli, "--plain")) as runs:
         runs.expect("Gate after-requirements")
         assert "`back` needs --text" in cli.run("answer", "last", "after-requirements=back", code=2).stderr
@@ -330,7 +334,7 @@ def test_back_is_answered_from_another_terminal_and_only_with_a_stage_that_was_h
     assert json.loads(line[0]["charter"]["settings"]["stages"])[0]["instructions"] == "Shorter."
 
 
-def test_a_skipped_stage_is_gone_back_to_by_being_asked_again(cli: Cli) -> None:
+def test_going_back_before_a_skipped_stage_asks_about_it_again(cli: Cli) -> None:
     with cli.terminal(*ask(cli, "--plain")) as runs:
         runs.expect("Your choice")
         runs.type("skip\n")
@@ -345,7 +349,7 @@ def test_a_skipped_stage_is_gone_back_to_by_being_asked_again(cli: Cli) -> None:
     assert ends(read_record(cli)) == {"requirements": "agreed", "architecture": "agreed"}
 
 
-def test_the_files_of_both_lines_are_compared_and_nothing_in_them_drives_the_terminal(cli: Cli) -> None:
+def test_the_files_of_two_sessions_are_compared_without_control_characters(cli: Cli) -> None:
     asyncio.run(sandbox())
     german = heard("In German.", "Here.\n\n```python app.py\nprint('Hallo\\u202e')\n# \u202eend\n```\n")
     english: Said = {"round": "*", "text": "Here.\n\n```python app.py\nprint('Hello')\n```\n"}
@@ -361,7 +365,7 @@ def test_the_files_of_both_lines_are_compared_and_nothing_in_them_drives_the_ter
     assert "  +# \\u202eend" in told, "what a terminal would obey is written out"
 
 
-def test_a_stage_that_came_to_the_same_again_is_the_same(cli: Cli) -> None:
+def test_a_stage_with_the_same_result_is_shown_as_equal(cli: Cli) -> None:
     asyncio.run(sandbox())
     seats = cli.script(ada={"turns": [{"round": "*", "text": "Here.\n\n```python app.py\nprint('Hello')\n```\n"}]})
     cli.run("sdlc", "a greeting", "--only", "development", "--yes", "--headless", *seats)
@@ -369,7 +373,7 @@ def test_a_stage_that_came_to_the_same_again_is_the_same(cli: Cli) -> None:
     cli.run("rollback", old, "development")
     cli.run("resume", "last", "--headless")
     both = json.loads(cli.run("diff-sessions", old, "last", "--json").stdout)
-    assert [(it["name"], it["state"]) for it in both["stages"]] == [("development", "same")]
+    assert [(stage["name"], stage["state"]) for stage in both["stages"]] == [("development", "same")]
     assert both.get("files", []) == []
 
 
@@ -377,7 +381,7 @@ def test_a_stage_that_came_to_the_same_again_is_the_same(cli: Cli) -> None:
 
 
 @pytest.mark.feature("S0.45")
-def test_the_judge_answers_through_its_own_voice_word_by_word_and_the_session_stays_as_it_was(cli: Cli) -> None:
+def test_the_judge_answers_with_its_own_voice_and_the_session_is_unchanged(cli: Cli) -> None:
     words = "D1 says that it keeps to-dos, and nothing else."
     asked = {"round": "chat/*", "contains": "Why so little?", "text": words}
     before = {"round": "chat/*", "contains": "And then?", "text": "After that, the architecture."}
@@ -391,12 +395,12 @@ def test_the_judge_answers_through_its_own_voice_word_by_word_and_the_session_st
     cli.run("sdlc", IDEA, "--stages", "spec", "--headless", code=3)
     told, listed = read_record(cli), slugs(cli)
     said = cli.json("chat", "last", "Why so little?")
-    assert "".join(it["text"] for it in said if it["kind"] == "delta") == words
-    assert len([it for it in said if it["kind"] == "delta"]) > 1, "streamed"
-    made = next(it for it in said if it["kind"] == "move.made")
+    assert "".join(fact["text"] for fact in said if fact["kind"] == "delta") == words
+    assert len([fact for fact in said if fact["kind"] == "delta"]) > 1, "streamed"
+    made = next(fact for fact in said if fact["kind"] == "move.made")
     assert (made["seat"], made["voice"]) == ("ada", "script:judge.json")
     assert said[0]["charter"]["parent"] == told[0]["session"]
-    (shown,) = [it for it in said[0]["charter"]["context"] if it["name"] == "the session"]
+    (shown,) = [item for item in said[0]["charter"]["context"] if item["name"] == "the session"]
     state = asyncio.run(kept(cli, shown["digest"]))
     assert "D1: requirements was agreed on (ada judged)." in state
     assert "R1 It keeps to-dos." in state

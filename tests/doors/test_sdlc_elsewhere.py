@@ -49,7 +49,7 @@ def listed(cli: Cli, *args: str) -> list[dict[str, Any]]:
     return json.loads(cli.run("list", "--json", *args).stdout)["sessions"]
 
 
-def test_what_is_applied_is_written_to_the_project_wherever_the_person_stands(cli: Cli) -> None:
+def test_a_change_is_applied_to_the_project_from_any_folder(cli: Cli) -> None:
     copy = cli.work.parent / "copy"
     shutil.copytree(shop(cli), copy, symlinks=True)
     cli.run(*ask(cli, "--yes", "--headless"))
@@ -68,7 +68,7 @@ def test_what_is_applied_is_written_to_the_project_wherever_the_person_stands(cl
     assert (shop(cli) / "shop.py").read_text() == BEFORE
 
 
-def test_a_session_is_found_from_where_it_was_started_and_from_its_project(cli: Cli) -> None:
+def test_a_session_is_found_from_its_start_folder_and_its_project(cli: Cli) -> None:
     with cli.terminal(*ask(cli, "--plain")) as runs:
         runs.expect("Gate after-development")
         assert "after-development" in cli.run("gates").stdout
@@ -77,7 +77,7 @@ def test_a_session_is_found_from_where_it_was_started_and_from_its_project(cli: 
     started, (row,) = cli.work, listed(cli)
     assert row["workspace"] == str(shop(cli))
     cli.work = shop(cli)
-    assert [it["id"] for it in listed(cli)] == [row["id"]]
+    assert [session["id"] for session in listed(cli)] == [row["id"]]
     cli.work = cli.work.parent / "home"
     assert listed(cli) == []
     cli.work = started
@@ -85,13 +85,15 @@ def test_a_session_is_found_from_where_it_was_started_and_from_its_project(cli: 
     cli.run("resume", "last", "--headless")
     assert "shop.py" in cli.run("project", "last").stdout
     (planned,) = [
-        it["result"] for it in read_record(cli) if it["kind"] == "effect.done" and it["result"]["result"] == "planned"
+        fact["result"]
+        for fact in read_record(cli)
+        if fact["kind"] == "effect.done" and fact["result"]["result"] == "planned"
     ]
-    assert [it["path"] for it in planned["hunks"]] == ["shop.py"]
+    assert [hunk["path"] for hunk in planned["hunks"]] == ["shop.py"]
     assert "refused" not in planned, "it is held against the project, not against this folder"
 
 
-def test_what_is_not_committed_is_told_before_anybody_is_paid(cli: Cli) -> None:
+def test_uncommitted_work_is_reported_before_any_paid_call(cli: Cli) -> None:
     (shop(cli) / "shop.py").write_text("PRICE = 5\n")
     told = cli.run(*ask(cli, "--yes", "--headless", "--answer", "approve=all"), code=3)
     warned = "Not committed, so no change to it can be written before you commit or stash it: shop.py."

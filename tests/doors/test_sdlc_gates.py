@@ -33,7 +33,7 @@ def test_enter_alone_does_not_end_a_meeting_between_two_stages(cli: Cli) -> None
     assert "Step " not in shown, "what is done is told in words"
 
 
-def test_a_meeting_that_was_stopped_is_taken_up_at_the_stage_that_would_have_been_next(cli: Cli) -> None:
+def test_a_stopped_meeting_continues_at_the_next_stage(cli: Cli) -> None:
     with cli.terminal(*ask(cli, "--plain")) as runs:
         runs.expect("Your choice")
         runs.type("stop\n")
@@ -48,7 +48,7 @@ def test_a_meeting_that_was_stopped_is_taken_up_at_the_stage_that_would_have_bee
     assert ends(read_record(cli)) == {"requirements": "agreed", "architecture": "agreed"}
 
 
-def test_a_stage_that_waits_for_one_that_is_being_held_cannot_be_gone_back_to(cli: Cli) -> None:
+def test_going_back_to_a_stage_that_was_not_held_is_refused(cli: Cli) -> None:
     seats = cli.script(ada=seat("ada"), bob=seat("bob"))
     with cli.terminal("sdlc", IDEA, "--only", "requirements,architecture,development", *seats, "--plain") as runs:
         runs.expect("Your choice")
@@ -58,7 +58,7 @@ def test_a_stage_that_waits_for_one_that_is_being_held_cannot_be_gone_back_to(cl
 
 
 @pytest.mark.feature("S0.42")
-def test_who_wants_it_in_their_own_words_has_to_say_them(cli: Cli) -> None:
+def test_choosing_your_own_words_requires_a_text(cli: Cli) -> None:
     differ = {"round": "*-judge", "text": OPEN}
     typed = ask(cli, "--plain", "--rounds", "1", ada=seat("ada", differ), bob=seat("bob", differ))
     with cli.terminal(*typed) as runs:
@@ -80,7 +80,7 @@ def test_who_wants_it_in_their_own_words_has_to_say_them(cli: Cli) -> None:
         assert "One file." in runs.end(0)
 
 
-def test_who_confirms_from_another_terminal_reads_there_what_was_agreed_on(cli: Cli) -> None:
+def test_a_stage_result_is_shown_in_the_terminal_that_confirms_it(cli: Cli) -> None:
     agreed = {"round": "*-judge", "text": f"CONSENSUS: {LONG}"}
     with cli.terminal(*ask(cli, "--plain", ada=seat("ada", agreed))) as runs:
         runs.expect("Your choice")
@@ -96,7 +96,7 @@ def test_who_confirms_from_another_terminal_reads_there_what_was_agreed_on(cli: 
     assert "after-requirements=OPTION" in stands, "to end it is not what is suggested"
 
 
-def test_who_is_asked_how_they_want_the_project_sees_what_each_number_means_and_where_it_goes(cli: Cli) -> None:
+def test_the_export_question_explains_every_option_and_the_path(cli: Cli) -> None:
     asyncio.run(sandbox())
     seats = cli.script(ada={"turns": [{"round": "*", "text": HELLO}]})
     with cli.terminal("sdlc", "a greeting", "--only", "development", "--yes", "--plain", *seats, columns=300) as runs:
@@ -106,10 +106,10 @@ def test_who_is_asked_how_they_want_the_project_sees_what_each_number_means_and_
         assert "4. later (l): write nothing now" in shown
         runs.type("1\n")
         runs.end(0)
-    assert [it.read_text() for it in cli.work.glob("*/main.py")] == ["print('hello')\n"]
+    assert [path.read_text() for path in cli.work.glob("*/main.py")] == ["print('hello')\n"]
 
 
-def test_a_question_that_cannot_be_put_ends_the_run_and_stays_open(cli: Cli) -> None:
+def test_a_question_that_cannot_be_asked_ends_the_run_and_stays_open(cli: Cli) -> None:
     """The prompt goes to standard error, which has no room here; who waits for an answer then waits for ever."""
     ours, theirs = pty.openpty()
     command = [*ROUNDTABLE, *ask(cli, "--plain")]
@@ -126,7 +126,7 @@ def test_a_question_that_cannot_be_put_ends_the_run_and_stays_open(cli: Cli) -> 
     assert "after-requirements" in cli.run("gates").stdout
 
 
-def test_what_cannot_be_handed_over_is_told_in_words(cli: Cli) -> None:
+def test_a_failed_export_is_explained(cli: Cli) -> None:
     asyncio.run(sandbox())
     seats = cli.script(ada={"turns": [{"round": "*", "text": HELLO}]})
     typed = ["sdlc", "a greeting", "--only", "development", "--into", "hello", "--yes", "--plain", *seats]

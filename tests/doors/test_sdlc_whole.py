@@ -60,8 +60,8 @@ class Told(NamedTuple):
 
     def results(self, kind: str) -> list[Fact]:
         """What came of each step of that kind."""
-        done = [it["result"] for it in self.facts if it["kind"] == "effect.done"]
-        return [it for it in done if it["result"] == kind]
+        done = [fact["result"] for fact in self.facts if fact["kind"] == "effect.done"]
+        return [result for result in done if result["result"] == kind]
 
 
 def person(folder: Path, judges: str) -> Cli:
@@ -80,8 +80,8 @@ def around(cli: Cli) -> dict[str, bytes]:
     """Every file that is neither the person's record nor the project."""
     root = cli.work.parent
     apart = (cli.home, cli.work / FOLDER)
-    files = [it for it in root.rglob("*") if it.is_file() and not any(it.is_relative_to(at) for at in apart)]
-    return {str(it.relative_to(root)): it.read_bytes() for it in files}
+    files = [path for path in root.rglob("*") if path.is_file() and not any(path.is_relative_to(at) for at in apart)]
+    return {str(file.relative_to(root)): file.read_bytes() for file in files}
 
 
 @pytest.fixture(scope="module")
@@ -108,31 +108,31 @@ def held(cli: Cli, gates: dict[str, str], *command: str) -> str:
 
 
 @pytest.mark.feature("S0.9", "S0.13", "S0.128")
-def test_the_stages_are_held_in_their_order_and_the_judges_seat_goes_round(told: Told) -> None:
-    ends = [it["end"] for it in told.results("stage_ended")]
-    assert tuple(it["stage"] for it in ends) == STAGES
-    assert [it["judge"] for it in ends] == JUDGES
-    how = {it["stage"]: it["how"] for it in ends}
+def test_the_stages_are_held_in_order_and_the_judge_rotates(told: Told) -> None:
+    ends = [result["end"] for result in told.results("stage_ended")]
+    assert tuple(end["stage"] for end in ends) == STAGES
+    assert [end["judge"] for end in ends] == JUDGES
+    how = {end["stage"]: end["how"] for end in ends}
     assert how == dict.fromkeys(STAGES, "agreed") | {"architecture": "chosen", "execution": "ran"}
 
 
 @pytest.mark.feature("S0.146")
-def test_judges_speak_through_a_voice_of_their_own_and_are_told_nobodys_name(told: Told) -> None:
-    judged = [it for it in told.facts if it["kind"] == "move.made" and "judge" in it["round"]]
-    assert {it["voice"] for it in judged} == {"court:judge"}
+def test_judges_use_their_own_voice_and_see_no_names(told: Told) -> None:
+    judged = [fact for fact in told.facts if fact["kind"] == "move.made" and "judge" in fact["round"]]
+    assert {name["voice"] for name in judged} == {"court:judge"}
     assert len(judged) == len(told.rulings)
     assert not any(seat in prompt for prompt in told.rulings for seat in SEATS)
 
 
 @pytest.mark.feature("S0.2", "S0.41")
-def test_every_gate_is_answered_from_another_terminal_and_by_nobody_else(told: Told) -> None:
-    answered = {it["gate"]: it["option"] for it in told.facts if it["kind"] == "gate.answered"}
+def test_every_gate_is_answered_only_from_another_terminal(told: Told) -> None:
+    answered = {fact["gate"]: fact["option"] for fact in told.facts if fact["kind"] == "gate.answered"}
     assert answered == GATES
     assert list(answered) == list(GATES)
 
 
-def test_everybody_is_asked_once_in_each_round_and_no_synthesis_asks_anybody(told: Told) -> None:
-    asked = [(it["round"], it["seat"]) for it in told.facts if it["kind"] == "turn.asked"]
+def test_every_seat_is_asked_once_per_round_and_synthesis_asks_none(told: Told) -> None:
+    asked = [(fact["round"], fact["seat"]) for fact in told.facts if fact["kind"] == "turn.asked"]
     assert len(set(asked)) == len(asked)
     rounds: dict[str, list[str]] = {}
     for round, seat in asked:
@@ -147,27 +147,27 @@ def test_everybody_is_asked_once_in_each_round_and_no_synthesis_asks_anybody(tol
 
 
 @pytest.mark.feature("S0.55", "S0.58", "S0.59")
-def test_the_program_fails_on_the_planted_fault_is_mended_and_runs(told: Told) -> None:
+def test_the_program_fails_on_a_planted_fault_and_runs_after_the_fix(told: Told) -> None:
     first, second = told.results("project_ran")
-    assert any(it["code"] for it in first["steps"])
+    assert any(step["code"] for step in first["steps"])
     assert "no such table: todos" in json.dumps(first["steps"])
-    assert [it["code"] for it in second["steps"] if it["name"] == "check"] == [0]
+    assert [step["code"] for step in second["steps"] if step["name"] == "check"] == [0]
     assert "It works." in json.dumps(second["steps"])
     assert "no such table: todos" in told.shown, "what it says is seen while it runs"
     assert "Step " not in told.shown, "what is done is told in words"
 
 
 @pytest.mark.feature("S0.20", "S0.5")
-def test_the_project_is_what_the_judges_ruled_byte_for_byte_and_a_commit_for_each_stage(told: Told) -> None:
+def test_the_exported_project_matches_the_judges_rulings_with_one_commit_per_stage(told: Told) -> None:
     folder = told.cli.work / FOLDER
-    files = {it.name: it.read_text() for it in folder.iterdir() if it.is_file()}
+    files = {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
     assert files == expected_project()
     subjects = git(folder, "log", "--reverse", "--format=%s").splitlines()
     assert subjects == [f"D{number} {stage}" for number, stage in enumerate(STAGES, 1)]
     for number, stage in enumerate(STAGES, 1):
         commit = f"HEAD~{len(STAGES) - number}"
-        names = [it for it in git(folder, "ls-tree", "--name-only", commit).splitlines() if it != "docs"]
-        assert {it: git(folder, "show", f"{commit}:{it}") for it in names} == expected_project(stage)
+        names = [line for line in git(folder, "ls-tree", "--name-only", commit).splitlines() if line != "docs"]
+        assert {name: git(folder, "show", f"{commit}:{name}") for name in names} == expected_project(stage)
     assert git(folder, "status", "--porcelain") == ""
 
 
@@ -207,28 +207,30 @@ def both(told: Told, court: JudgeServer) -> Both:
 
 
 @pytest.mark.feature("S0.43", "S0.44")
-def test_going_back_to_the_second_stage_asks_it_and_the_later_ones_again_and_nobody_else(both: Both) -> None:
-    again = [it for it in both.second.facts if it["seq"] > both.parted]
-    asked = {it["round"].partition("/")[0] for it in again if it["kind"] == "turn.asked"}
-    done = {it["step"].partition("/")[0] for it in again if it["kind"] == "effect.started"}
+def test_going_back_to_the_second_stage_repeats_only_it_and_later_stages(both: Both) -> None:
+    again = [fact for fact in both.second.facts if fact["seq"] > both.parted]
+    asked = {fact["round"].partition("/")[0] for fact in again if fact["kind"] == "turn.asked"}
+    done = {fact["step"].partition("/")[0] for fact in again if fact["kind"] == "effect.started"}
     assert asked | done == set(STAGES[1:])
-    told = [REWORK_REQUEST in it for it in both.second.rulings]
+    told = [REWORK_REQUEST in ruling for ruling in both.second.rulings]
     assert told == [True, *[False] * 5], "one ruling for each of these stages: the person settled what was open"
 
 
-def test_both_lines_share_what_was_before_and_the_old_one_can_still_be_read(both: Both) -> None:
-    first, second = ([it for it in line.facts if 1 < it["seq"] <= both.parted] for line in (both.first, both.second))
-    told = ({k: v for k, v in it.items() if k not in ("session", "at")} for it in first)
-    assert list(told) == [{k: v for k, v in it.items() if k not in ("session", "at")} for it in second]
+def test_both_sessions_share_the_earlier_record_and_the_old_one_stays_readable(both: Both) -> None:
+    first, second = (
+        [fact for fact in line.facts if 1 < fact["seq"] <= both.parted] for line in (both.first, both.second)
+    )
+    told = ({k: v for k, v in fact.items() if k not in ("session", "at")} for fact in first)
+    assert list(told) == [{k: v for k, v in fact.items() if k not in ("session", "at")} for fact in second]
     assert read_record(both.first.cli, both.names[0]) == both.first.facts
-    ends = [[it["end"] for it in line.results("stage_ended")] for line in (both.first, both.second)]
+    ends = [[result["end"] for result in line.results("stage_ended")] for line in (both.first, both.second)]
     (kept, decided, *_), (same, agreed, *_) = ends
     assert kept == same
     assert (decided["how"], agreed["how"]) == ("chosen", "agreed")
     assert REWORK_REQUEST not in json.dumps(both.first.facts)
 
 
-def test_both_lines_can_be_compared_stage_by_stage(both: Both) -> None:
+def test_both_sessions_can_be_compared_stage_by_stage(both: Both) -> None:
     cli = both.first.cli
     shown = cli.run("diff-sessions", *both.names).stdout
     assert f"The sessions diverge after event {both.parted}." in shown
@@ -236,7 +238,7 @@ def test_both_lines_can_be_compared_stage_by_stage(both: Both) -> None:
     assert "architecture: changed (chosen (gpt judged) → agreed (gpt judged))" in shown
     assert "requests one after the other, as the person asks." in shown
     found = json.loads(cli.run("diff-sessions", *both.names, "--json").stdout)
-    states = {it["name"]: it["state"] for it in found["stages"]}
+    states = {stage["name"]: stage["state"] for stage in found["stages"]}
     assert (states["requirements"], states["architecture"]) == ("same", "changed")
     assert found["files"] == [], "the same program came of both"
 
@@ -244,7 +246,7 @@ def test_both_lines_can_be_compared_stage_by_stage(both: Both) -> None:
 # --- the program -----------------------------------------------------------------------------------
 
 
-def test_the_delivered_program_serves_keeps_and_forgets(told: Told, tmp_path: Path) -> None:
+def test_the_exported_program_serves_stores_and_deletes_items(told: Told, tmp_path: Path) -> None:
     database = tmp_path / "todos.db"
     with served(told.cli.work / FOLDER, database) as port:
         assert ask(port, "POST", "/todos", {"title": " milk "}) == (201, {"id": 1, "title": "milk", "done": False})

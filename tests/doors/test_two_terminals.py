@@ -29,12 +29,12 @@ def test_watch_shows_what_say_and_answer_do_in_another_terminal(cli: Cli) -> Non
         shown = runs.end(0)
     assert "The budget is 5,000 euros." in shown
     assert "Gate decide: myself: On Monday." in shown
-    numbers = [it["seq"] for it in watches.lines if "seq" in it]
+    numbers = [line["seq"] for line in watches.lines if "seq" in line]
     assert numbers == list(range(1, len(numbers) + 1)), "every fact once, in order"
 
 
 @pytest.mark.feature("S2.44")
-def test_a_second_run_of_a_session_is_refused_with_the_holder_and_what_to_do(cli: Cli) -> None:
+def test_running_a_session_twice_is_refused_with_the_process_and_the_command(cli: Cli) -> None:
     ask = ["discuss", "Redis?", "--meeting", "knights", "--session", "redis", *cli.script(a=knight(9), b=knight(9))]
     with cli.terminal(*ask, "--plain") as runs:
         runs.expect("Your choice")
@@ -44,14 +44,14 @@ def test_a_second_run_of_a_session_is_refused_with_the_holder_and_what_to_do(cli
             assert "roundtable watch" in refused
             assert "roundtable cancel" in refused
         listed = json.loads(cli.run("list", "--json").stdout)["sessions"]
-        assert [(it["name"], it["pid"]) for it in listed] == [("redis", runs.process.pid)]
+        assert [(session["name"], session["pid"]) for session in listed] == [("redis", runs.process.pid)]
         runs.type("1\n")
         runs.end(0)
     cli.run(*ask, "--fresh")
 
 
 @pytest.mark.feature("S4.21", "S4.94")
-def test_who_speaks_up_from_another_terminal_pauses_the_debate_until_they_let_it_go_on(cli: Cli) -> None:
+def test_a_note_from_another_terminal_pauses_the_debate_until_it_is_continued(cli: Cli) -> None:
     agree = "AGREE: a\nSimple is enough."
     seats = cli.script(
         a=debater("Use REST", agree, latency=SLOW / 2), b=debater("Use GraphQL", agree, latency=SLOW / 2)

@@ -65,7 +65,7 @@ class Shop:
             store = await SqliteStore.open(self.places.database, Redactor())
             records = await store.read(SESSION)
             await store.close()
-            return [it.event for it in records if isinstance(it.event, ChangeUndone)]
+            return [record.event for record in records if isinstance(record.event, ChangeUndone)]
 
         return asyncio.run(read())
 
@@ -75,7 +75,7 @@ def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path)
 
 
-def test_undo_takes_the_newest_change_back_and_the_record_says_who_did(shop: Shop) -> None:
+def test_undo_reverts_the_newest_change_and_records_the_person(shop: Shop) -> None:
     before = seen(shop.cli.work)
     shop.apply()
     listed = shop.cli.run("undo", "--list").stdout.splitlines()
@@ -97,15 +97,15 @@ def test_undo_takes_the_newest_change_back_and_the_record_says_who_did(shop: Sho
     assert "nothing to undo" in shop.cli.run("undo", "--list").stderr
 
 
-def test_programs_read_what_can_be_undone_and_what_was(shop: Shop) -> None:
+def test_undoable_and_undone_changes_are_available_as_json(shop: Shop) -> None:
     shop.apply()
     listed = json.loads(shop.cli.run("undo", "--list", "--json").stdout)["changes"]
-    assert [(it["id"], it["session"]) for it in listed] == [("1", SESSION)]
+    assert [(change["id"], change["session"]) for change in listed] == [("1", SESSION)]
     done = json.loads(shop.cli.run("undo", "1", "--json").stdout)
     assert (done["change"], done["left"], done["session"]) == ("1", [], SESSION)
 
 
-def test_a_file_changed_since_is_named_and_nothing_is_undone(shop: Shop) -> None:
+def test_a_file_that_changed_since_is_named_and_nothing_is_undone(shop: Shop) -> None:
     shop.apply()
     (shop.cli.work / "src/new.py").write_text("mine\n")
     said = shop.cli.run("undo", "1", code=2).stderr
@@ -114,7 +114,7 @@ def test_a_file_changed_since_is_named_and_nothing_is_undone(shop: Shop) -> None
     assert shop.undone() == []
 
 
-def test_after_a_death_while_writing_the_next_command_settles_it_and_says_so(shop: Shop) -> None:
+def test_after_a_crash_while_writing_the_next_command_recovers_and_says_so(shop: Shop) -> None:
     first = next(step for step in count(1) if dies_at(step, shop.apply) and _begun(shop))
     said = shop.cli.run("list").stderr
     assert "before it took effect: the files are unchanged." in said
@@ -129,7 +129,7 @@ def test_after_a_death_while_writing_the_next_command_settles_it_and_says_so(sho
     assert shop.cli.run("list").stderr.count("cut off") == 0
 
 
-def test_an_undo_that_was_killed_comes_on_the_record_with_the_command_that_finishes_it(shop: Shop) -> None:
+def test_a_killed_undo_is_recorded_by_the_command_that_finishes_it(shop: Shop) -> None:
     shop.apply()
     cut_off = next(step for step in count(1) if dies_at(step, shop.take_back) and _begun(shop))
     said = shop.cli.run("list").stderr
@@ -144,15 +144,15 @@ def test_an_undo_that_was_killed_comes_on_the_record_with_the_command_that_finis
     assert shop.undone() == [fact]
 
 
-def test_an_undo_that_was_killed_before_it_came_on_the_record_does_so_when_it_is_said_again(shop: Shop) -> None:
+def test_a_killed_unrecorded_undo_is_recorded_when_it_is_repeated(shop: Shop) -> None:
     shop.apply()
     shop.take_back()
     assert shop.undone() == []
     assert "has already been undone" in shop.cli.run("undo", "1", code=2).stderr
-    assert [it.change for it in shop.undone()] == ["1"]
+    assert [change.change for change in shop.undone()] == ["1"]
 
 
-def test_what_was_undone_before_its_session_knew_of_it_is_not_offered_to_be_taken_back(shop: Shop) -> None:
+def test_a_change_undone_before_its_session_recorded_it_is_not_offered_again(shop: Shop) -> None:
     shop.apply()
     key = f"{SESSION}/apply/1"
     receipt = find_applied_change(shop.cli.work, shop.places.journals, key)

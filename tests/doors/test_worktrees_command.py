@@ -34,7 +34,7 @@ def _open(cli: Cli, agent: str, task: str) -> Worktree:
 
 
 @pytest.mark.feature("S1.13")
-def test_worktrees_are_listed_with_their_branch_and_why_they_stay(cli: Cli) -> None:
+def test_worktrees_are_listed_with_their_branch_and_why_they_are_kept(cli: Cli) -> None:
     assert "no worktrees" in cli.run("worktrees").stderr
     gpt, claude = _open(cli, "gpt", "login"), _open(cli, "claude", "login")
     write(gpt.path, {"a.py": "theirs\n"})
@@ -45,13 +45,13 @@ def test_worktrees_are_listed_with_their_branch_and_why_they_stay(cli: Cli) -> N
         ["agents-gpt-login", "agents/gpt/login", str(gpt.port), "1 file changed there and not here: a.py"],
     ]
     told = json.loads(cli.run("worktrees", "list", "--json").stdout)
-    assert [(it["name"], it["unmerged"]) for it in told["worktrees"]] == [
+    assert [(worktree["name"], worktree["unmerged"]) for worktree in told["worktrees"]] == [
         ("agents-claude-login", []),
         ("agents-gpt-login", ["a.py"]),
     ]
 
 
-def test_clean_takes_only_those_with_which_nothing_is_lost(cli: Cli) -> None:
+def test_clean_removes_only_worktrees_without_unsaved_work(cli: Cli) -> None:
     gpt, claude, gemini = (_open(cli, agent, "login") for agent in ("gpt", "claude", "gemini"))
     write(gpt.path, {"a.py": "theirs\n"})
     write(gemini.path, {"new.py": "here too\n"})
@@ -64,7 +64,7 @@ def test_clean_takes_only_those_with_which_nothing_is_lost(cli: Cli) -> None:
     assert not gemini.path.exists()
 
 
-def test_clean_leaves_what_git_ignores_and_nobody_has_here(cli: Cli) -> None:
+def test_clean_keeps_ignored_files_that_exist_nowhere_else(cli: Cli) -> None:
     gpt = _open(cli, "gpt", "login")
     write(gpt.path, {"local.cfg": "theirs\n"})
     told = cli.run("worktrees", "clean").stderr
@@ -72,7 +72,7 @@ def test_clean_leaves_what_git_ignores_and_nobody_has_here(cli: Cli) -> None:
     assert (gpt.path / "local.cfg").exists()
 
 
-def test_work_that_is_nowhere_else_goes_only_by_name_and_with_a_yes(cli: Cli) -> None:
+def test_unsaved_work_is_discarded_only_by_name_and_with_confirmation(cli: Cli) -> None:
     gpt = _open(cli, "gpt", "login")
     write(gpt.path, {"a.py": "theirs\n"})
     refused = cli.run("worktrees", "discard", "agents-gpt-login", code=3, input="n\n")
@@ -84,7 +84,7 @@ def test_work_that_is_nowhere_else_goes_only_by_name_and_with_a_yes(cli: Cli) ->
     assert "no worktrees" in cli.run("worktrees").stderr
 
 
-def test_one_stays_tellable_when_the_person_rewrites_the_commit_it_began_at(cli: Cli) -> None:
+def test_a_worktree_can_be_compared_after_its_base_commit_was_rewritten(cli: Cli) -> None:
     gpt, claude = _open(cli, "gpt", "login"), _open(cli, "claude", "login")
     write(gpt.path, {"a.py": "theirs\n"})
     write(cli.work, {"a.py": "mine\n"})
@@ -96,7 +96,7 @@ def test_one_stays_tellable_when_the_person_rewrites_the_commit_it_began_at(cli:
     assert not claude.path.exists()
 
 
-def test_one_whose_beginning_is_gone_stays_until_it_is_discarded(cli: Cli) -> None:
+def test_a_worktree_without_its_base_commit_is_kept_until_discarded(cli: Cli) -> None:
     gpt = _open(cli, "gpt", "login")
     write(gpt.path, {"a.py": "theirs\n"})
     shutil.rmtree(cli.work / ".git")
@@ -112,7 +112,7 @@ def _config(cli: Cli, text: str) -> None:
     write(cli.work, {".roundtable/config.toml": text})
 
 
-def test_the_set_up_of_a_trusted_config_makes_it_ready_and_knows_its_ports(cli: Cli) -> None:
+def test_the_setup_of_a_trusted_config_prepares_a_worktree_with_its_ports(cli: Cli) -> None:
     script = "import os; open('ready', 'w').write(os.environ['PORT'] + ' ' + os.environ['ROUNDTABLE_PORT_BASE'])"
     write(cli.work, {"local.cfg": "mine"})
     _config(
@@ -130,7 +130,7 @@ def test_the_set_up_of_a_trusted_config_makes_it_ready_and_knows_its_ports(cli: 
     assert (made.path / "local.cfg").read_text() == "mine"
 
 
-def test_a_set_up_names_its_programs_as_a_person_would(cli: Cli) -> None:
+def test_setup_commands_find_programs_as_a_person_would(cli: Cli) -> None:
     write(cli.work, {"ready.sh": "#!/bin/sh\necho so > $1\n"})
     (cli.work / "ready.sh").chmod(0o755)
     commit(cli.work, "A script")
@@ -163,7 +163,7 @@ def _edits(cli: Cli, worktree: Worktree) -> FolderEdits:
     return edits
 
 
-def test_what_the_set_up_did_is_nobodys_work_and_goes_with_its_worktree(cli: Cli) -> None:
+def test_setup_changes_are_not_work_and_are_removed_with_the_worktree(cli: Cli) -> None:
     made = _set_up(cli)
     assert _edits(cli, made) == FolderEdits()
     write(made.path, {"a.py": "theirs\n"})
@@ -175,7 +175,7 @@ def test_what_the_set_up_did_is_nobodys_work_and_goes_with_its_worktree(cli: Cli
     assert "agents-gpt-t is removed" in cli.run("worktrees", "clean").stderr
 
 
-def test_what_is_changed_on_top_of_the_set_up_is_left_out_and_named_and_is_not_lost(cli: Cli) -> None:
+def test_edits_on_top_of_the_setup_are_omitted_listed_and_kept(cli: Cli) -> None:
     made = _set_up(cli)
     theirs = {"a.py": "theirs\n", "b.py": "theirs\n", "mine.cfg": "theirs\n", "gone.py/new.py": "theirs\n"}
     write(made.path, theirs)
@@ -192,7 +192,7 @@ def test_what_is_changed_on_top_of_the_set_up_is_left_out_and_named_and_is_not_l
 @pytest.mark.parametrize(
     "argv", [[sys.executable, "-c", "print('no network'); raise SystemExit(3)"], ["/no/such/program"]]
 )
-def test_a_set_up_that_fails_says_so_and_leaves_the_folder(cli: Cli, argv: list[str]) -> None:
+def test_a_failed_setup_is_reported_and_leaves_the_folder(cli: Cli, argv: list[str]) -> None:
     _config(cli, f"[worktrees]\nsetup = [{json.dumps(argv)}]\n")
     cli.run("trust", "--yes")
     with pytest.raises(RoundtableError, match="set-up of worktree agents-gpt-t failed") as failed:

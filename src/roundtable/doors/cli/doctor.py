@@ -146,7 +146,7 @@ def render_doctor_report(report: DoctorReport) -> list[str]:
             "no seats are available yet" if config.ok and store.ok else "not checked until the problems above are fixed"
         )
         lines.append(_report_line("✗", "seats", why))
-    lines += [line for name, it in report.participants.items() for line in _seat_lines(name, it)]
+    lines += [line for name, seat in report.participants.items() for line in _seat_lines(name, seat)]
     extras = ", ".join(name for name, there in report.extras.items() if there) or "none"
     lines += [
         *_machine_lines(report),
@@ -197,10 +197,16 @@ def _check_sign(well: bool) -> str:
 def _machine_lines(report: DoctorReport) -> list[str]:
     """Lines about optional parts of this machine."""
     keys = f"  keys: {report.keys.stored} stored; new keys go to {_KEY_PLACES[report.keys.place]}"
-    up = [f"{name} ({pluralize(len(it.models), 'model')})" for name, it in report.services.items() if it.answers]
+    agents = [_describe_program(name, program) for name, program in report.agents.items()]
+    sandboxes = [_describe_program(name, program) for name, program in report.sandboxes.items()]
+    up = [
+        f"{name} ({pluralize(len(server.models), 'model')})"
+        for name, server in report.services.items()
+        if server.answers
+    ]
     return [
-        f"  agents: {_join_or_none([_describe_program(name, it) for name, it in report.agents.items()])}",
-        f"  sandboxes: {_join_or_none([_describe_program(name, it) for name, it in report.sandboxes.items()])}",
+        f"  agents: {_join_or_none(agents)}",
+        f"  sandboxes: {_join_or_none(sandboxes)}",
         *_sandbox_lines(report.isolation),
         f"  model servers: {_join_or_none(up)}",
         _report_line("✗", "keys", report.keys.note) if report.keys.note else keys,
@@ -230,7 +236,7 @@ def _join_or_none(items: list[str]) -> str:
     return sanitize_line(", ".join(items) or "none")
 
 
-def _describe_program(name: str, it: Program) -> str:
-    version = it.version or "version unknown"
-    tried = "" if it.tried in version else f"; tested with {it.tried}"
+def _describe_program(name: str, program: Program) -> str:
+    version = program.version or "version unknown"
+    tried = "" if program.tried in version else f"; tested with {program.tried}"
     return f"{name} ({version}{tried})"

@@ -105,12 +105,18 @@ def _print_versions(found: list[ProjectVersion], as_json: bool) -> None:
     print_table(("version", "file", "change", "contributions"), rows)
 
 
-def _version_fields(it: ProjectVersion) -> dict[str, object]:
+def _version_fields(version: ProjectVersion) -> dict[str, object]:
     files = [
-        {**change._asdict(), "took": [{"symbol": one.symbol, "seat": one.seat} for one in change.took]}
-        for change in it.changes
+        {**change._asdict(), "took": [{"symbol": part.symbol, "seat": part.seat} for part in change.took]}
+        for change in version.changes
     ]
-    return {"name": it.name, "stage": it.end.stage, "decision": it.end.id, "seat": it.seat, "files": files}
+    return {
+        "name": version.name,
+        "stage": version.end.stage,
+        "decision": version.end.id,
+        "seat": version.seat,
+        "files": files,
+    }
 
 
 def _print_delivery(done: ProjectDelivered, form: HandoverForm, as_json: bool) -> None:

@@ -131,7 +131,7 @@ def _stage_options(typed: dict[str, tuple[str, ...]]) -> StageOptions:
         only=_split_names(typed["only"]),
         skip=_split_names(typed["skip"]),
         instructions=dict(parse_name_value(text, "--instruct", "STAGE=TEXT") for text in typed["instruct"]),
-        rounds={stage: int(it) for stage, it in rounds.items()},
+        rounds={stage: int(number) for stage, number in rounds.items()},
         judge=by_stage("judge", "STAGE=SEAT"),
     )
 

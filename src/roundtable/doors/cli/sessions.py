@@ -58,7 +58,7 @@ def list_sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
         head = ("session", "status", "outcome", "seats", "age", "question")
         if everywhere:
             head = (*head[:-1], "workspace", head[-1])
-        print_table(head, [_cells(session, everywhere) for session in found], cut=True)
+        print_table(head, [_session_cells(session, everywhere) for session in found], cut=True)
     else:
         where = "" if everywhere else " in this workspace"
         click.echo(f'There are no sessions{where} yet. Start one with: roundtable discuss "…"', err=True)
@@ -92,10 +92,10 @@ def _doing(session: Session, holder: str | None) -> str:
     return "running" if holder and session.status == "open" else session.status
 
 
-def _cells(it: dict[str, Any], everywhere: bool) -> list[str]:
-    outcome = f"{it['outcome']}{' (degraded)' if it['degraded'] else ''}"
-    cells = [it["address"], it["status"], outcome or "–", str(len(it["seats"])), format_age(it["updated_at"])]
-    return [*cells, *([it["workspace"]] if everywhere else []), it["question"]]
+def _session_cells(row: dict[str, Any], everywhere: bool) -> list[str]:
+    outcome = f"{row['outcome']}{' (degraded)' if row['degraded'] else ''}"
+    cells = [row["address"], row["status"], outcome or "–", str(len(row["seats"])), format_age(row["updated_at"])]
+    return [*cells, *([row["workspace"]] if everywhere else []), row["question"]]
 
 
 def holder_pid(holder: str | None) -> int | None:
@@ -204,48 +204,48 @@ def gates_command(everywhere: bool, as_json: bool) -> None:
       roundtable answer last decide=later
     """
 
-    async def look(desk: Roundtable) -> list[tuple[OpenGate, str, list[LiveLine]]]:
+    async def collect(desk: Roundtable) -> list[tuple[OpenGate, str, list[LiveLine]]]:
         found = await desk.gates.list_open(everywhere=everywhere)
         return [
             (
-                session,
-                await shortest_session_address(desk, session.session, session.slug),
-                gate_context_lines(await desk.sessions.get(session.session), session.gate),
+                waiting,
+                await shortest_session_address(desk, waiting.session, waiting.slug),
+                gate_context_lines(await desk.sessions.get(waiting.session), waiting.gate),
             )
-            for session in found
+            for waiting in found
         ]
 
-    found = run_at_desk(look)
+    found = run_at_desk(collect)
     if as_json:
-        print_json({"v": 1, "gates": [_told(it, address) for it, address, _ in found]})
+        print_json({"v": 1, "gates": [_gate_fields(waiting, address) for waiting, address, _ in found]})
         return
     if not found:
         click.echo(f"No gate is waiting{'' if everywhere else ' in this workspace'}.", err=True)
-    for it, address, hunks in found:
-        click.echo(wrap_for_terminal(_block(it, address, hunks), sys.stdout))
+    for waiting, address, hunks in found:
+        click.echo(wrap_for_terminal(_gate_block(waiting, address, hunks), sys.stdout))
 
 
-def _told(it: OpenGate, address: str) -> dict[str, Any]:
-    gate = msgspec.to_builtins(it.gate)
-    gate_context_lines = {
-        "session": it.session,
+def _gate_fields(waiting: OpenGate, address: str) -> dict[str, Any]:
+    gate = msgspec.to_builtins(waiting.gate)
+    session = {
+        "session": waiting.session,
         "address": address,
-        "asks": sanitize_text(it.asks),
-        "workspace": it.workspace,
+        "asks": sanitize_text(waiting.asks),
+        "workspace": waiting.workspace,
     }
-    return {**gate_context_lines, "gate": gate.pop("id"), **gate, "since": it.since, "pid": holder_pid(it.holder)}
+    return {**session, "gate": gate.pop("id"), **gate, "since": waiting.since, "pid": holder_pid(waiting.holder)}
 
 
-def _block(it: OpenGate, address: str, hunks: Sequence[LiveLine]) -> str:
+def _gate_block(waiting: OpenGate, address: str, hunks: Sequence[LiveLine]) -> str:
     runs = (
-        f"process {holder_pid(it.holder) or it.holder} continues at once"
-        if it.holder
+        f"process {holder_pid(waiting.holder) or waiting.holder} continues at once"
+        if waiting.holder
         else "no process runs the session"
     )
-    then = "" if it.holder else f", then: roundtable resume {address}"
+    then = "" if waiting.holder else f", then: roundtable resume {address}"
     return (
-        f"{address}: {sanitize_line(it.asks, 80)}\n"
-        f"Waiting since {it.since[:16].replace('T', ' ')} UTC ({format_age(it.since)}); {runs}.\n"
-        f"{render_plain_lines([*render_gate_lines(it.gate), *hunks])}"
-        f"Answer: roundtable answer {address} {it.gate.id}=OPTION{then}\n"
+        f"{address}: {sanitize_line(waiting.asks, 80)}\n"
+        f"Waiting since {waiting.since[:16].replace('T', ' ')} UTC ({format_age(waiting.since)}); {runs}.\n"
+        f"{render_plain_lines([*render_gate_lines(waiting.gate), *hunks])}"
+        f"Answer: roundtable answer {address} {waiting.gate.id}=OPTION{then}\n"
     )

@@ -113,9 +113,9 @@ async def _sizes(desk: Roundtable, session: str, cpu: list[float]) -> dict[str, 
     found: dict[str, Any] = {}
     db = sqlite3.connect(desk.setup.places.database)
     for name, round, seconds in zip(("blind", "reading"), ROUNDS, cpu, strict=True):
-        own = [it for it in records if getattr(it.event, "round", "") == round]
+        own = [fact for fact in records if getattr(fact.event, "round", "") == round]
         (stored,) = db.execute(_STORED, (session, own[0].seq, own[-1].seq)).fetchone()
-        prompts = sum(it.event.prompt_bytes for it in own if isinstance(it.event, TurnAsked))
+        prompts = sum(fact.event.prompt_bytes for fact in own if isinstance(fact.event, TurnAsked))
         found[name] = {"cpu": seconds, "stored": stored, "prompt": prompts}
     db.close()
     return found

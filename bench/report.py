@@ -189,8 +189,13 @@ def _growth_rows(result: Result) -> list[list[str]]:
 
 def _target_rows(result: Result) -> list[list[str]]:
     return [
-        [it.name, f"{it.measured:.2f}{it.unit}", f"≤ {it.bound:g}{it.unit}", "pass" if it.met else "FAIL"]
-        for it in result.targets
+        [
+            target.name,
+            f"{target.measured:.2f}{target.unit}",
+            f"≤ {target.bound:g}{target.unit}",
+            "pass" if target.met else "FAIL",
+        ]
+        for target in result.targets
     ]
 
 

@@ -192,4 +192,4 @@ def _per_token(worker: Worker, streams: int, tokens: int) -> float:
 
 def per_seat(curves: dict[str, list[dict[str, Any]]], round: str, cost: str) -> dict[int, float]:
     """The median cost of a round divided by its seats, by number of seats."""
-    return {int(size): median(it[round][cost] for it in runs) / int(size) for size, runs in curves.items()}
+    return {int(size): median(run[round][cost] for run in runs) / int(size) for size, runs in curves.items()}

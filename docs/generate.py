@@ -100,9 +100,9 @@ def endpoints() -> str:
     parts.append("`voices/catalog/endpoints/`; `[endpoints.NAME]` in a config file adds one or replaces one, and ")
     parts.append("without a `base_url` changes one.\n\n")
     parts.append("| name | | dialect | key | speaks by default | judges by default |\n|---|---|---|---|---|---|\n")
-    for name, it in load_shipped_endpoints().items():
-        models = (f"`{model}`" if model else "" for model in (it.default_model, it.judge_model))
-        parts.append(f"| `{name}` | {it.title} | {it.dialect} | {it.key} | {' | '.join(models)} |\n")
+    for name, endpoint in load_shipped_endpoints().items():
+        models = (f"`{model}`" if model else "" for model in (endpoint.default_model, endpoint.judge_model))
+        parts.append(f"| `{name}` | {endpoint.title} | {endpoint.dialect} | {endpoint.key} | {' | '.join(models)} |\n")
     return "".join(parts)
 
 
@@ -123,16 +123,16 @@ def agents() -> str:
         "| also as `acp:NAME` |\n"
         "|---|---|---|---|---|---|---|---|\n"
     )
-    for name, it in load_shipped_agents().items():
-        answers = ("yes" if answer else "no" for answer in (it.structured, it.keeps_session, it.can_edit))
-        adds = f"{it.overhead_bytes} bytes" if it.overhead_bytes else "not measured"
-        acp = "no" if it.acp is None else f"with `{it.acp.command}`" if it.acp.command else "yes"
-        row = (f"`{name}`", it.title, it.checked or "nothing yet", adds, *answers, acp)
+    for name, agent in load_shipped_agents().items():
+        answers = ("yes" if answer else "no" for answer in (agent.structured, agent.keeps_session, agent.can_edit))
+        adds = f"{agent.overhead_bytes} bytes" if agent.overhead_bytes else "not measured"
+        acp = "no" if agent.acp is None else f"with `{agent.acp.command}`" if agent.acp.command else "yes"
+        row = (f"`{name}`", agent.title, agent.checked or "nothing yet", adds, *answers, acp)
         parts.append(f"| {' | '.join(row)} |\n")
     parts += (
-        f"\n`{name}`: {' '.join(it.unverified.split())}\n"
-        for name, it in load_shipped_agents().items()
-        if it.unverified
+        f"\n`{name}`: {' '.join(item.unverified.split())}\n"
+        for name, item in load_shipped_agents().items()
+        if item.unverified
     )
     return "".join(parts)
 

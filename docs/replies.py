@@ -38,7 +38,7 @@ def _section(name: str) -> str:
 def _example(form: str) -> str:
     """Words, and below them the last block of the form, or the first of the lines it allows, filled in."""
     stated = _BLOCK.findall(form)[-1:] or _LINE.findall(form)[:1]
-    filled = "".join(_BLANK.sub(_filling, it) for it in stated)
+    filled = "".join(_BLANK.sub(_filling, item) for item in stated)
     for asked, sample in _SAMPLES.items():
         filled = filled.replace(asked, sample)
     return f"I have thought about it.\n\n{filled}".strip()

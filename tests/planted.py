@@ -76,23 +76,23 @@ def _python_head(package: str, wanted: list[tuple[str, int, str]]) -> list[str]:
     return [
         f'"""Part of {package}."""',
         "",
-        *(f"from shop.{it}.part_{at:02} import {name}" for it, at, name in wanted),
+        *(f"from shop.{folder}.part_{at:02} import {name}" for folder, at, name in wanted),
         "",
     ]
 
 
 def _script_head(package: str, wanted: list[tuple[str, int, str]]) -> list[str]:
-    return [*(f"import {{ {name} }} from '../{it}/part{at:02}';" for it, at, name in wanted), ""]
+    return [*(f"import {{ {name} }} from '../{folder}/part{at:02}';" for folder, at, name in wanted), ""]
 
 
 def _go_head(package: str, wanted: list[tuple[str, int, str]]) -> list[str]:
-    others = sorted({it for it, _, _ in wanted if it != package})
-    return [f"package {package}", "", *(f'import "example.com/planted/services/{it}"' for it in others), ""]
+    others = sorted({name for name, _, _ in wanted if name != package})
+    return [f"package {package}", "", *(f'import "example.com/planted/services/{other}"' for other in others), ""]
 
 
 def _java_head(package: str, wanted: list[tuple[str, int, str]]) -> list[str]:
-    others = sorted({(it, at) for it, at, _ in wanted if it != package})
-    imports = (f"import com.planted.{it}.{it.title()}Part{at:02};" for it, at in others)
+    others = sorted({(name, at) for name, at, _ in wanted if name != package})
+    imports = (f"import com.planted.{other}.{other.title()}Part{at:02};" for other, at in others)
     return [f"package com.planted.{package};", "", *imports, ""]
 
 
@@ -118,7 +118,9 @@ _LANGUAGES = (
         ("browse", "checkout", "profile"),
         lambda package, at: f"web/src/{package}/part{at:02}.ts",
         _script_head,
-        lambda name, takes: f"export function {name}({', '.join(f'{it}: number' for it in takes)}): number {{",
+        lambda name, takes: (
+            f"export function {name}({', '.join(f'{parameter}: number' for parameter in takes)}): number {{"
+        ),
         lambda first, seed: [
             f"  const kept: Record<string, number> = {{ {first}, seed: {seed} }};",
             f"  for (let turn = 0; turn < {seed % 7 + 2}; turn += 1) {{",
@@ -134,7 +136,7 @@ _LANGUAGES = (
         ("billing", "stock"),
         lambda package, at: f"services/{package}/part{at:02}.go",
         _go_head,
-        lambda name, takes: f"func {name}({', '.join(f'{it} int' for it in takes)}) int {{",
+        lambda name, takes: f"func {name}({', '.join(f'{parameter} int' for parameter in takes)}) int {{",
         lambda first, seed: [
             f'\tkept := map[string]int{{"{first}": {first}, "seed": {seed}}}',
             f"\tfor turn := 0; turn < {seed % 7 + 2}; turn++ {{",
@@ -150,7 +152,7 @@ _LANGUAGES = (
         ("crew", "fleet"),
         lambda package, at: f"java/src/com/planted/{package}/{package.title()}Part{at:02}.java",
         _java_head,
-        lambda name, takes: f"    public static int {name}({', '.join(f'int {it}' for it in takes)}) {{",
+        lambda name, takes: f"    public static int {name}({', '.join(f'int {parameter}' for parameter in takes)}) {{",
         lambda first, seed: [
             "        java.util.Map<String, Integer> kept = new java.util.TreeMap<>();",
             f'        kept.put("{first}", {first});',
@@ -178,7 +180,7 @@ def planted() -> Planted:
                 files[path] = "\n".join((*lines, "")).encode()
     files.update(_others())
     whys = {_fault_name(index, place, kind): kind.why for index, place, kind in _every_fault()}
-    return Planted(files, tuple(Fault(it, whys[it], ends[it]["defined"], ends[it]["used"]) for it in sorted(whys)))
+    return Planted(files, tuple(Fault(why, whys[why], ends[why]["defined"], ends[why]["used"]) for why in sorted(whys)))
 
 
 def _every_fault() -> Iterator[tuple[int, int, _Kind]]:
@@ -200,7 +202,7 @@ def _file(language: _Language, index: int, place: int, at: int, ends: dict[str, 
     """One file: it calls the next three of its package, the first of a package defines, and the sixth calls wrongly."""
     package, before = language.packages[place], language.packages[place - 1]
     mates = [(at + step) % FILES_PER_PACKAGE for step in (1, 2, 3)]
-    works = [(package, it, _work_name(index, package, it, 0)) for it in mates]
+    works = [(package, mate, _work_name(index, package, mate, 0)) for mate in mates]
     wrong = [
         kind for one, other, kind in _every_fault() if (one, other) == (index, (place - 1) % len(language.packages))
     ]
@@ -225,15 +227,17 @@ def _file(language: _Language, index: int, place: int, at: int, ends: dict[str, 
             number = next(row for row, text in enumerate(lines, 1) if text == language.defined(name, kind.takes))
             ends.setdefault(name, {})["defined"] = End(path, number, lines[number - 1].strip())
     if far:
-        given = tuple(dict.fromkeys(it for kind in wrong for it in kind.gives))
-        calls = [language.called(it, part, name, kind.gives) for (it, part, name), kind in zip(far, wrong, strict=True)]
+        given = tuple(dict.fromkeys(given_name for kind in wrong for given_name in kind.gives))
+        calls = [
+            language.called(word, part, name, kind.gives) for (word, part, name), kind in zip(far, wrong, strict=True)
+        ]
         define(_work_name(index, package, at, 99), given, 7, calls)
         for (_, _, name), call in zip(far, calls, strict=True):
             number = next(row for row, text in enumerate(lines, 1) if call in text)
             ends.setdefault(name, {})["used"] = End(path, number, lines[number - 1].strip())
     turn = 0
-    while sum(len(it) + 1 for it in lines) < _BYTES:
-        calls = [_near(language, index, it, name) for it, (_, _, name) in zip(mates, works, strict=True)]
+    while sum(len(line) + 1 for line in lines) < _BYTES:
+        calls = [_near(language, index, mate, name) for mate, (_, _, name) in zip(mates, works, strict=True)]
         define(
             _work_name(index, package, at, turn), ("amount", "rate"), at * 31 + turn, [calls[turn % 3]] if turn else []
         )

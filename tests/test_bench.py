@@ -30,7 +30,9 @@ def measured() -> Result:
             help_wall=pair,
             help_cpu=pair,
             opening=pair,
-            curves={str(n): [{it: {k: v * n for k, v in costs.items()} for it in ("blind", "reading")}] for n in SIZES},
+            curves={
+                str(n): [{round: {k: v * n for k, v in costs.items()} for round in ("blind", "reading")}] for n in SIZES
+            },
         ),
         {"langgraph": "1.0"},
         {"cores": 2, "load": 0.5, "python": "3.11", "sync_ms": 1.0},

@@ -13,9 +13,9 @@ def sample(text: str, tests: str, outputs: str = "", examples: str = "", *, righ
     """A sample by the tests it passes (`+` or `-`), the characters that come out of it, and the examples it passes."""
     return Sample(
         text=text,
-        tests=tuple(it == "+" for it in tests),
-        examples=tuple(it == "+" for it in examples),
-        inputs={str(number): f"= {it}" for number, it in enumerate(outputs)},
+        tests=tuple(test == "+" for test in tests),
+        examples=tuple(example == "+" for example in examples),
+        inputs={str(number): f"= {output}" for number, output in enumerate(outputs)},
         example_inputs={},
         right=right,
     )
@@ -42,25 +42,25 @@ def test_layout_and_comments_do_not_make_a_different_solution() -> None:
 
 def test_a_textual_vote_takes_the_most_common_valid_solution() -> None:
     samples = [sample("", ""), sample("", ""), sample("", ""), sample("a", ""), sample("b", ""), sample("b", "")]
-    assert [it.text for it in most_common(samples)] == ["b", "b"]
+    assert [sample.text for sample in most_common(samples)] == ["b", "b"]
 
 
 def test_dual_agreement_weighs_a_group_by_its_size_times_the_tests_it_passes() -> None:
     samples = [sample("a", "++-"), sample("b", "++-"), sample("c", "+++"), sample("d", "---"), sample("e", "---")]
-    assert [it.text for it in dual_agreement(samples, False)] == ["a", "b"]
+    assert [sample.text for sample in dual_agreement(samples, False)] == ["a", "b"]
 
 
 def test_examples_outweigh_every_other_criterion() -> None:
     samples = [sample("a", "++", "1", "-"), sample("a", "++", "1", "-"), sample("b", "--", "2", "+")]
     for method in (textual_vote, dual_agreement, executed_judgement):
-        assert [it.text for it in method(samples, True)] == ["b"]
-        assert [it.text for it in method(samples, False)] == ["a", "a"]
+        assert [sample.text for sample in method(samples, True)] == ["b"]
+        assert [sample.text for sample in method(samples, False)] == ["a", "a"]
 
 
 def test_outputs_separate_solutions_that_tests_do_not() -> None:
     samples = [sample("a", "++", "11"), sample("b", "++", "12"), sample("c", "++", "12"), sample("d", "+-", "13")]
     assert len(dual_agreement(samples, False)) == 3
-    assert [it.text for it in executed_judgement(samples, False)] == ["b", "c"]
+    assert [sample.text for sample in executed_judgement(samples, False)] == ["b", "c"]
 
 
 def test_the_bench_fails_if_our_method_is_below_or_barely_above_the_others() -> None:

@@ -75,4 +75,4 @@ def test_the_fault_table_names_every_product_and_failure() -> None:
     text = table(cells)
     for words in (*CONTESTANTS.values(), "labelled, 2.0 s, 1 req", "Too many requests", "kept", "BROKEN"):
         assert words in text
-    assert [it.partition(":")[0] for it in broken(cells)] == [trial.name for trial in FAULTS if trial.name != "429"]
+    assert [word.partition(":")[0] for word in broken(cells)] == [trial.name for trial in FAULTS if trial.name != "429"]

@@ -20,7 +20,7 @@ from tests.doors.command_line import Cli
 from tests.doors.scripted_seats import blind_answer
 
 ROOT = Path(__file__).parent.parent
-WRITTEN = [it for it in sorted((ROOT / "docs").glob("*.md")) if "Made by docs/generate.py" not in it.read_text()]
+WRITTEN = [page for page in sorted((ROOT / "docs").glob("*.md")) if "Made by docs/generate.py" not in page.read_text()]
 PAGES = [
     *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"),
     *(path.relative_to(ROOT).as_posix() for path in WRITTEN),
@@ -100,7 +100,7 @@ def test_the_sample_output_in_the_readme_is_what_the_program_prints(tmp_path: Pa
     cli = Cli(tmp_path)
     seats = cli.script(claude=of("REST", "A"), gpt=of("GraphQL", "B"), local=of("GraphQL", "A", "It lacks caches."))
     printed = cli.run("discuss", "Which?", "--option", "REST", "--option", "GraphQL", *seats).stdout.splitlines()
-    places = [next(at for at, it in enumerate(printed) if it.startswith(line)) for line in filter(None, lines)]
+    places = [next(at for at, name in enumerate(printed) if name.startswith(line)) for line in filter(None, lines)]
     assert places == sorted(places)
 
 

@@ -82,7 +82,7 @@ def test_documented_rounds_have_the_names_of_the_meetings() -> None:
     rules = (
         "".join(path.read_text() for path in PROTOCOLS_FOLDER.glob("*.py")) + f"'{second_opinion.OPINIONS_ROUND_NAME}'"
     )
-    named = [it for it in re.findall(r"`([a-z-]+)/[0-9N]-([a-z-]+)`", PAGE) if it[0] in MEETINGS]
+    named = [match for match in re.findall(r"`([a-z-]+)/[0-9N]-([a-z-]+)`", PAGE) if match[0] in MEETINGS]
     assert named
     assert [purpose for _, purpose in named if not re.search(rf"[-\"']{purpose}[\"']", rules)] == []
 
@@ -91,8 +91,8 @@ def test_documented_rounds_have_the_names_of_the_meetings() -> None:
 def test_every_round_of_a_meeting_is_documented(name: str) -> None:
     row = re.search(rf"^\| `{name}` \| (.*)$", PAGE, re.M)
     assert row
-    planned = {it.template for it in MEETINGS[name].planned_rounds({}, ())}
-    assert [it for it in planned if not re.search(rf"`{name}/[0-9N]-{it}", row[1])] == []
+    planned = {planned_round.template for planned_round in MEETINGS[name].planned_rounds({}, ())}
+    assert [template for template in planned if not re.search(rf"`{name}/[0-9N]-{template}", row[1])] == []
 
 
 def test_documented_rounds_of_stages_have_the_names_of_the_stages() -> None:

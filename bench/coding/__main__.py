@@ -78,8 +78,8 @@ async def everything(all: Sequence[Problem], at_once: int) -> list[Seen]:
         print(f"HumanEval/{problem.number:<4} {time.monotonic() - begun:6.0f} s", file=sys.stderr, flush=True)
         return result
 
-    found = await asyncio.gather(*(one(it) for it in all))
-    samples = sum(len(it.candidates) for it in all)
+    found = await asyncio.gather(*(one(problem) for problem in all))
+    samples = sum(len(problem.candidates) for problem in all)
     print(f"{samples:,} samples of {len(all)} problems in {sandbox.name}, {time.monotonic() - begun:.0f} seconds.")
     return found
 
@@ -87,17 +87,17 @@ async def everything(all: Sequence[Problem], at_once: int) -> list[Seen]:
 def scored(found: Sequence[Seen]) -> tuple[Scores, dict[tuple[str, bool], float]]:
     """The share each method gets right, and the processor seconds it took, running included."""
     ran = Costs()
-    for it in found:
-        ran.add(it.costs)
+    for entry in found:
+        ran.add(entry.costs)
     scores: Scores = {}
     spent: dict[tuple[str, bool], float] = {}
     for name, method in METHODS.items():
         for examples in (False, True):
             begun = time.process_time()
-            even = {it.number: method(it.samples, examples) for it in found}
+            even = {entry.number: method(entry.samples, examples) for entry in found}
             spent[name, examples] = time.process_time() - begun + cost(name, ran, examples)
             for half, members in halves(found).items():
-                left = [even[it.number] for it in members]
+                left = [even[member.number] for member in members]
                 likely = sum(map(expected, left)) / len(left)
                 scores[name, examples, half] = likely, sum(map(chosen, left)) / len(left)
     return scores, spent

@@ -14,8 +14,8 @@ Method = Callable[[Samples, bool], Samples]
 
 def chance(samples: Samples, examples: bool) -> Samples:
     """Any, or any of those that pass most examples."""
-    most = max(sum(it.examples) for it in samples) if examples else 0
-    return [it for it in samples if sum(it.examples) == most] if examples else samples
+    most = max(sum(sample.examples) for sample in samples) if examples else 0
+    return [sample for sample in samples if sum(sample.examples) == most] if examples else samples
 
 
 def textual_vote(samples: Samples, examples: bool) -> Samples:
@@ -25,9 +25,9 @@ def textual_vote(samples: Samples, examples: bool) -> Samples:
 
 def most_common(samples: Samples) -> Samples:
     """Those whose text most of them have."""
-    count = Counter(it.text for it in samples if it.text)
+    count = Counter(sample.text for sample in samples if sample.text)
     most = max(count.values(), default=0)
-    return [it for it in samples if it.text and count[it.text] == most] if count else samples
+    return [sample for sample in samples if sample.text and count[sample.text] == most] if count else samples
 
 
 def dual_agreement(samples: Samples, examples: bool) -> Samples:
@@ -36,19 +36,19 @@ def dual_agreement(samples: Samples, examples: bool) -> Samples:
     Examples come first, as checks.
     """
     groups: dict[tuple[bool, ...], list[Sample]] = defaultdict(list)
-    for it in chance(samples, examples):
-        groups[it.tests].append(it)
+    for sample in chance(samples, examples):
+        groups[sample.tests].append(sample)
     most = max(len(group) * sum(tests) for tests, group in groups.items())
-    return [it for tests, group in groups.items() if len(group) * sum(tests) == most for it in group]
+    return [sample for tests, group in groups.items() if len(group) * sum(tests) == most for sample in group]
 
 
 def dual_agreement_mixed(samples: Samples, examples: bool) -> Samples:
     """The same with the examples as tests among the others."""
     groups: dict[tuple[bool, ...], list[Sample]] = defaultdict(list)
-    for it in samples:
-        groups[it.tests + it.examples if examples else it.tests].append(it)
+    for sample in samples:
+        groups[sample.tests + sample.examples if examples else sample.tests].append(sample)
     most = max(len(group) * sum(tests) for tests, group in groups.items())
-    return [it for tests, group in groups.items() if len(group) * sum(tests) == most for it in group]
+    return [sample for tests, group in groups.items() if len(group) * sum(tests) == most for sample in group]
 
 
 def executed_judgement(samples: Samples, examples: bool) -> Samples:
@@ -56,11 +56,11 @@ def executed_judgement(samples: Samples, examples: bool) -> Samples:
     ran = [
         CandidateRun(
             str(number),
-            {str(check): passed for check, passed in enumerate(it.examples)} if examples else {},
-            {str(test): passed for test, passed in enumerate(it.tests)},
-            it.inputs | it.example_inputs if examples else it.inputs,
+            {str(check): passed for check, passed in enumerate(sample.examples)} if examples else {},
+            {str(test): passed for test, passed in enumerate(sample.tests)},
+            sample.inputs | sample.example_inputs if examples else sample.inputs,
         )
-        for number, it in enumerate(samples)
+        for number, sample in enumerate(samples)
     ]
     return [samples[int(name)] for name in rank_candidates(ran).best]
 
@@ -89,7 +89,7 @@ def cost(name: str, costs: Costs, examples: bool) -> float:
 
 def expected(even: Samples) -> float:
     """How likely one of these, drawn at random, is right."""
-    return sum(it.right for it in even) / len(even)
+    return sum(sample.right for sample in even) / len(even)
 
 
 def chosen(even: Samples) -> bool:
@@ -99,6 +99,6 @@ def chosen(even: Samples) -> bool:
 
 def halves(all: Sequence[Seen]) -> dict[str, list[Seen]]:
     """The half the method was made on, the half it is held to, and both."""
-    made = [it for it in all if it.number % 2 == 0]
-    held = [it for it in all if it.number % 2]
+    made = [seen for seen in all if seen.number % 2 == 0]
+    held = [seen for seen in all if seen.number % 2]
     return {"even": made, "odd": held, "all": list(all)}

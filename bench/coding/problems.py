@@ -47,9 +47,11 @@ class _Samples(msgspec.Struct):
 
 def problems(folder: Path) -> list[Problem]:
     """All of them in their order. The samples have no ids: they are in the order of the ids as words."""
-    rows = sorted(_rows(folder / PROBLEMS, _Row), key=lambda it: it.task_id)
+    rows = sorted(_rows(folder / PROBLEMS, _Row), key=lambda row: row.task_id)
     told = zip(rows, _rows(folder / CANDIDATES, _Samples), _rows(folder / TESTS, _Samples), strict=True)
-    return sorted((_problem(row, made.samples, tests.samples) for row, made, tests in told), key=lambda it: it.number)
+    return sorted(
+        (_problem(row, made.samples, tests.samples) for row, made, tests in told), key=lambda problem: problem.number
+    )
 
 
 def _rows(path: Path, kind: type[T]) -> list[T]:
@@ -62,7 +64,7 @@ def _problem(row: _Row, made: list[str], tests: list[str]) -> Problem:
     return Problem(
         number=int(row.task_id.rpartition("/")[2]),
         name=name,
-        candidates=tuple(row.prompt + body(it) for it in made),
+        candidates=tuple(row.prompt + body(text) for text in made),
         tests=tuple(test for sample in tests for test in _first(asserts(sample, name))),
         examples=tuple(dict.fromkeys(examples(row.prompt, name))),
         hidden=f"{row.test}\ncheck({name})\n",
@@ -98,7 +100,7 @@ def _about(text: str, name: str) -> bool:
     try:
         match ast.parse(text).body:
             case [ast.Assert() as only]:
-                return any(isinstance(it, ast.Call) and _called(it) == name for it in ast.walk(only))
+                return any(isinstance(node, ast.Call) and _called(node) == name for node in ast.walk(only))
             case _:
                 return False
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -116,8 +118,8 @@ _QUOTES = re.compile("\"\"\"|'''")
 def examples(prompt: str, name: str) -> Iterator[str]:
     """What the prompt says the function gives, as assertions: doctests, and `f(1) == 2` in its several spellings."""
     text = _QUOTES.sub("\n", prompt)
-    found = [(it.source.partition("#")[0], it.want) for it in doctest.DocTestParser().get_examples(text)]
-    found += [(it.call, it.expected) for it in parse_task_examples(_ARROW.sub(") == ", text))]
+    found = [(example.source.partition("#")[0], example.want) for example in doctest.DocTestParser().get_examples(text)]
+    found += [(example.call, example.expected) for example in parse_task_examples(_ARROW.sub(") == ", text))]
     for call, value in found:
         said = f"assert {call.strip()} == {value.strip()}"
         if _about(said, name):

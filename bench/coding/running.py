@@ -91,7 +91,7 @@ async def _rows(
 
 
 def _passed(row: Iterable[str]) -> tuple[bool, ...]:
-    return tuple(it == PROBE_DONE for it in row)
+    return tuple(name == PROBE_DONE for name in row)
 
 
 def _calls(tests: Iterable[str], name: str) -> list[str]:

@@ -23,8 +23,12 @@ async def faulty(base_url: str, models: dict[str, str], timeout: float | None) -
     by_seat = {seat: result.model_responses[model] for seat, model in models.items() if model in result.model_responses}
     return told(
         result.metadata.get("status", ""),
-        voices={seat: it.get("response", "") for seat, it in by_seat.items() if it["status"] == "ok"},
-        failed={seat: f"{it['status']}: {it.get('error')}" for seat, it in by_seat.items() if it["status"] != "ok"},
+        voices={seat: reply.get("response", "") for seat, reply in by_seat.items() if reply["status"] == "ok"},
+        failed={
+            seat: f"{reply['status']}: {reply.get('error')}"
+            for seat, reply in by_seat.items()
+            if reply["status"] != "ok"
+        },
     )
 
 

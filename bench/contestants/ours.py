@@ -93,7 +93,7 @@ async def faulty(base_url: str, home: str, models: dict[str, str], timeout: floa
     return told(
         "degraded" if decision.degraded else "whole",
         voices=dict.fromkeys(decision.counted, decision.text),
-        failed={it.seat: f"{it.fault.kind}: {it.fault.message}" for it in decision.missing},
+        failed={absence.seat: f"{absence.fault.kind}: {absence.fault.message}" for absence in decision.missing},
     )
 
 

@@ -45,9 +45,9 @@ def main() -> int:
 async def _trials(home: Path, peers: Path) -> list[Cell]:
     say(NO_FAULT.name)
     cells = await hold(NO_FAULT, home, peers)
-    for it in cells:
-        if it.ending is not Ending.COUNTED:
-            raise BenchError(f"The contestant {it.contestant} does not work even where nothing fails: {it.words}")
+    for cell in cells:
+        if cell.ending is not Ending.COUNTED:
+            raise BenchError(f"The contestant {cell.contestant} does not work even where nothing fails: {cell.words}")
     for trial in FAULTS:
         say(f"{trial.name}, {trial.bound:g} s at most")
         cells += await hold(trial, home, peers)

@@ -111,7 +111,9 @@ def objection(trial: Trial, cell: Cell) -> str:
     """Which part of our promise this cell breaks; nothing when it is kept."""
     limits = trial.limits
     told = cell.told or Told()
-    kinds = {kind for it in EXPECTATIONS if it.behaviour == trial.behaviour for kind in it.kinds}
+    kinds = {
+        kind for expectation in EXPECTATIONS if expectation.behaviour == trial.behaviour for kind in expectation.kinds
+    }
     if cell.ending is not Ending.LABELLED:
         return f"it ended as {cell.ending}"
     if told.status != "degraded" or tuple(told.voices) != GOOD:

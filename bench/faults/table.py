@@ -24,7 +24,9 @@ def table(cells: Sequence[Cell]) -> str:
     lines += [f"- {ending}: {meaning}" for ending, meaning in MEANINGS.items()]
     lines += ["", *grid(["", *CONTESTANTS.values()], [_row(trial, cells) for trial in (NO_FAULT, *FAULTS)])]
     lines += ["In their own words:", ""]
-    lines += [f"- {it.trial}, {CONTESTANTS[it.contestant]}: {_short(it.words)}" for it in cells if _is_telling(it)]
+    lines += [
+        f"- {cell.trial}, {CONTESTANTS[cell.contestant]}: {_short(cell.words)}" for cell in cells if _is_telling(cell)
+    ]
     lines += ["", *grid(["our promise", ""], [[trial.name, _kept(trial, cells)] for trial in FAULTS])]
     return "\n".join(lines)
 
@@ -39,7 +41,7 @@ def broken(cells: Sequence[Cell]) -> list[str]:
 
 
 def _row(trial: Trial, cells: Sequence[Cell]) -> list[str]:
-    return [trial.name, *(_figures(it) for it in cells if it.trial == trial.name)]
+    return [trial.name, *(_figures(cell) for cell in cells if cell.trial == trial.name)]
 
 
 def _figures(cell: Cell) -> str:
@@ -52,7 +54,7 @@ def _short(words: str) -> str:
 
 
 def _objection(trial: Trial, cells: Sequence[Cell]) -> str:
-    ours = next(it for it in cells if (it.trial, it.contestant) == (trial.name, "ours"))
+    ours = next(cell for cell in cells if (cell.trial, cell.contestant) == (trial.name, "ours"))
     return objection(trial, ours)
 
 

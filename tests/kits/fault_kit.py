@@ -48,7 +48,9 @@ class FaultKit(ABC):
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """One test for each fault that this kind of voice is put through."""
         if "expected" in metafunc.fixturenames:
-            metafunc.parametrize("expected", self.expectations, ids=[it.behaviour for it in self.expectations])
+            metafunc.parametrize(
+                "expected", self.expectations, ids=[expectation.behaviour for expectation in self.expectations]
+            )
 
     async def test_every_provider_failure_becomes_a_fault_of_its_kind(
         self, fault_stage: FaultStage, expected: FaultExpectation

@@ -69,7 +69,7 @@ class LedgerKit(ABC):
         first = await books.file("s1", 9, entries)
         assert await books.file("s1", 9, entries) == first
         assert await books.entries(HERE) == list(reversed(first))
-        assert [it.id for it in first] == ["D-s1", "CR-001"]
+        assert [entry.id for entry in first] == ["D-s1", "CR-001"]
         assert len(await books.search("rest token", HERE)) == 2
 
     async def test_errors_are_numbered_per_workspace_and_keep_their_number(self, books: Books) -> None:
@@ -79,7 +79,7 @@ class LedgerKit(ABC):
         assert other.id == "CR-001"
         (again,) = await books.file("s1", 5, [error("s1", "boom, understood")])
         assert (again.id, again.text) == ("CR-002", "boom, understood")
-        assert {it.id for it in await books.entries(HERE)} == {"CR-001", "CR-002", "CR-003"}
+        assert {entry.id for entry in await books.entries(HERE)} == {"CR-001", "CR-002", "CR-003"}
 
     async def test_concurrent_filing_gives_each_error_one_number(self, books: Books) -> None:
         sessions = [f"s{number}" for number in range(20)] * 3
@@ -94,7 +94,7 @@ class LedgerKit(ABC):
         (filed,) = await books.file("s2", 1, [twin])
         assert filed.id == "D-s1-2"
         assert await books.file("s2", 2, [twin]) == [filed]
-        assert {it.text for it in await books.entries(HERE)} == {"Use REST", "Use GraphQL"}
+        assert {entry.text for entry in await books.entries(HERE)} == {"Use REST", "Use GraphQL"}
 
     async def test_filing_a_session_again_does_not_undo_a_persons_entry(self, books: Books) -> None:
         (filed,) = await books.file("s1", 3, [error("s1", "stale token")])
@@ -109,8 +109,8 @@ class LedgerKit(ABC):
     async def test_ledger_entries_are_listed_newest_first_up_to_the_limit(self, books: Books) -> None:
         for day in (12, 14, 13):
             await books.file(f"s{day}", 1, [decision(f"s{day}", "x", at=f"2026-11-{day}T10:00:00.000000Z")])
-        assert [it.id for it in await books.entries(HERE)] == ["D-s14", "D-s13", "D-s12"]
-        assert [it.id for it in await books.entries(HERE, limit=1)] == ["D-s14"]
+        assert [entry.id for entry in await books.entries(HERE)] == ["D-s14", "D-s13", "D-s12"]
+        assert [entry.id for entry in await books.entries(HERE, limit=1)] == ["D-s14"]
         assert len(await books.entries(HERE, limit=None)) == len(await books.search("x", HERE, limit=None)) == 3
         assert await books.entries(HERE, (EntryKind.ERROR,)) == []
         assert await books.search("x", HERE, limit=0) == []
@@ -126,7 +126,7 @@ class LedgerKit(ABC):
         for number, text in enumerate(texts):
             await books.file(f"s{number}", 1, [decision(f"s{number}", text)])
         found = await books.search("Should we cache sessions?", HERE)
-        assert [it.text for it in found] == list(texts[:2])
+        assert [entry.text for entry in found] == list(texts[:2])
         assert await books.search("should we", HERE) == []
 
     @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ class LedgerKit(ABC):
         self, books: Books, text: str, asked: str
     ) -> None:
         await books.file("s1", 1, [decision("s1", text), decision("s2", "Etwas ganz anderes: 天气")])
-        assert [it.text for it in await books.search(asked, HERE)][:1] == [text]
+        assert [entry.text for entry in await books.search(asked, HERE)][:1] == [text]
 
     @pytest.mark.parametrize("asked", ["", "   ", '"', "* - ^ :", "()", "\x00", "'; DROP TABLE ledger; --"])
     async def test_a_search_without_known_words_finds_nothing(self, books: Books, asked: str) -> None:

@@ -74,7 +74,7 @@ def until_gone(command: str) -> None:
 
 def contents(folder: Path) -> dict[str, str]:
     """The files of a folder, by name."""
-    return {it.name: it.read_text() for it in folder.iterdir()}
+    return {path.name: path.read_text() for path in folder.iterdir()}
 
 
 def moment() -> str:
@@ -104,7 +104,9 @@ class SandboxKit:
     def left_behind(self, pid: int) -> list[str]:
         """What is still there of the runs of a process: control groups here, and containers where there are any."""
         groups = os.walk("/sys/fs/cgroup")  # which others make and take away meanwhile: `rglob` would stumble over that
-        return [f"{place}/{it}" for place, names, _ in groups for it in names if it.startswith(f"roundtable-{pid}-")]
+        return [
+            f"{place}/{name}" for place, names, _ in groups for name in names if name.startswith(f"roundtable-{pid}-")
+        ]
 
     # --- running -------------------------------------------------------------------------------
 
@@ -114,9 +116,9 @@ class SandboxKit:
         async with aclosing(sandbox.run(shell(f"echo begun; sleep {seconds}", folder))) as run:
             assert await anext(run) == Output(b"begun\n"), "heard while it sleeps"
             assert running(seconds)
-        seen = [it async for it in sandbox.run(shell("echo out; echo err >&2; exit 3", folder))]
-        assert b"".join(it.data for it in seen if isinstance(it, Output)) in (b"out\nerr\n", b"err\nout\n")
-        assert [type(it) for it in seen].count(Exit) == 1
+        seen = [item async for item in sandbox.run(shell("echo out; echo err >&2; exit 3", folder))]
+        assert b"".join(item.data for item in seen if isinstance(item, Output)) in (b"out\nerr\n", b"err\nout\n")
+        assert [type(item) for item in seen].count(Exit) == 1
         last = seen[-1]
         assert isinstance(last, Exit)
         assert (last.code, last.stopped, last.limit) == (3, "", None)
@@ -235,7 +237,7 @@ print(client.recv(5).decode())
 
     async def test_concurrent_runs_are_isolated_from_each_other(self, sandbox: Sandbox, folder: Path) -> None:
         jobs = [shell(f"echo {n} > /tmp/it; sleep 0.2; cat /tmp/it", folder) for n in range(4)]
-        assert [it.output for it in await asyncio.gather(*(run_sandbox_job(sandbox, job) for job in jobs))] == [
+        assert [result.output for result in await asyncio.gather(*(run_sandbox_job(sandbox, job) for job in jobs))] == [
             f"{n}\n".encode() for n in range(4)
         ]
 
@@ -309,7 +311,9 @@ print(client.recv(5).decode())
 
     # --- breaking out --------------------------------------------------------------------------
 
-    @pytest.mark.parametrize("attempt", [*QUICK_ESCAPE_ATTEMPTS, *EXHAUSTION_ATTEMPTS], ids=lambda it: it.name)
+    @pytest.mark.parametrize(
+        "attempt", [*QUICK_ESCAPE_ATTEMPTS, *EXHAUSTION_ATTEMPTS], ids=lambda attempt: attempt.name
+    )
     async def test_every_escape_attempt_is_blocked(self, sandbox: Sandbox, attempt: EscapeAttempt) -> None:
         (outcome,) = await run_escape_attempts(sandbox, (attempt,))
         assert outcome.blocked is True, outcome.note

@@ -437,7 +437,9 @@ class StoreKit(ABC):
 
     async def test_sessions_opened_concurrently_with_one_slug_get_different_slugs(self, store: Record) -> None:
         openings = (store.append(f"s{n}", opening(slug="2026-rest")) for n in range(8))
-        slugs = [it.event.charter.slug for it in await asyncio.gather(*openings) if isinstance(it.event, SessionOpened)]
+        slugs = [
+            fact.event.charter.slug for fact in await asyncio.gather(*openings) if isinstance(fact.event, SessionOpened)
+        ]
         assert sorted(slugs) == ["2026-rest", *(f"2026-rest-{n}" for n in range(2, 9))]
         assert sorted(row.slug for row in await store.sessions()) == sorted(slugs)
         for n, slug in enumerate(slugs):

@@ -63,7 +63,7 @@ def _built(folder: Path, task: dict[str, str]) -> End:
         command, cwd=cli.work, env=cli.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     facts: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
-    how = next((it["decision"]["how"] for it in facts if it["kind"] == "decision.made"), "")
+    how = next((fact["decision"]["how"] for fact in facts if fact["kind"] == "decision.made"), "")
     committed = git(cli.work, "rev-parse", "HEAD") != before
     assert git(cli.work, "status", "--porcelain", "--untracked-files=no") == ""
     hidden = subprocess.run([sys.executable, "-c", task["hidden"]], cwd=cli.work, capture_output=True, check=False)

@@ -63,10 +63,10 @@ def test_a_documents_flow_ends_in_an_honest_outcome(cli: Cli, meeting: str) -> N
     assert done.returncode in (0, 3), done.stderr
     facts: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
     assert facts[0]["charter"]["meeting"] == meeting
-    (decision,) = [it["decision"] for it in facts if it["kind"] == "decision.made"]
+    (decision,) = [fact["decision"] for fact in facts if fact["kind"] == "decision.made"]
     assert decision["how"]
-    moves = [it for it in facts if it["kind"] == "move.made"]
-    readable = [it for it in moves if it.get("verdict", {}).get("parse", "exact") in ("exact", "repaired")]
+    moves = [fact for fact in facts if fact["kind"] == "move.made"]
+    readable = [move for move in moves if move.get("verdict", {}).get("parse", "exact") in ("exact", "repaired")]
     assert len(readable) * 2 > len(moves), "a model of this size can keep to the forms it is asked for"
     shown = cli.run("show", "last").stdout
     assert "Traceback" not in done.stderr + shown

@@ -81,11 +81,11 @@ async def heard(files: dict[str, str], bounds: Bounds = Bounds(seconds=60)) -> t
     said, end = b"", None
     build = await plan_image_build(engine, files)
     assert isinstance(build, ImageBuild), build
-    async for it in build_and_run_image(build, bounds):
-        if isinstance(it, Output):
-            said += it.data
+    async for item in build_and_run_image(build, bounds):
+        if isinstance(item, Output):
+            said += item.data
         else:
-            end = it
+            end = item
     assert end is not None
     return said.decode(), end
 
@@ -131,8 +131,8 @@ async def test_what_was_built_is_stopped_on_demand(base: str) -> None:
     build = await plan_image_build(engine, files)
     assert isinstance(build, ImageBuild), build
     async with aclosing(build_and_run_image(build)) as run:
-        async for it in run:
-            if isinstance(it, Output) and it.data.endswith(b"it runs now\n") and containers():
+        async for item in run:
+            if isinstance(item, Output) and item.data.endswith(b"it runs now\n") and containers():
                 break
     assert containers() == []
 

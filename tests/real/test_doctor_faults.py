@@ -28,6 +28,6 @@ def test_the_command_finds_and_passes_real_agents(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "roundtable", "doctor", "--faults", "--json"]
     done = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, timeout=400, check=False)
     report = json.loads(done.stdout)
-    assert [it for it in report["findings"] if not it["passed"]] == []
-    assert {f"cli:{name}" for name in NAMES} < {it["voice"] for it in report["findings"]}
+    assert [finding for finding in report["findings"] if not finding["passed"]] == []
+    assert {f"cli:{name}" for name in NAMES} < {finding["voice"] for finding in report["findings"]}
     assert done.returncode == 0

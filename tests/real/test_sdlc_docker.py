@@ -62,7 +62,7 @@ async def held(desk: Roundtable, project: dict[str, str], *fixes: dict[str, str]
     answers = {"stages": "continue", "rerun": "yes"}
     await meeting.hold("sdlc", "A clock.", settings=stage_settings(DEVELOPMENT, EXECUTION), answers=answers)
     state = await desk.sessions.get(meeting.session)
-    return [it for it in state.results.values() if isinstance(it, ProjectRan)], list_stage_ends(state)[-1]
+    return [result for result in state.results.values() if isinstance(result, ProjectRan)], list_stage_ends(state)[-1]
 
 
 @pytest.mark.feature("S0.55", "S0.56", "S0.58", "S0.59")
@@ -86,7 +86,7 @@ async def test_a_service_in_a_container_is_judged_by_the_check_inside_it_and_the
         "run.toml": READY,
     }
     (run,), end = await held(desk, files)
-    assert [(it.name, it.code) for it in run.steps] == [("run", 0), ("check", 0)]
+    assert [(outcome.name, outcome.code) for outcome in run.steps] == [("run", 0), ("check", 0)]
     assert "starting" in run.steps[0].output
     assert run.steps[1].output == "ready"
     assert end.how == "ran"
@@ -109,11 +109,15 @@ async def test_a_running_container_is_stopped_on_demand(desk: Roundtable, base: 
     await meeting.open("sdlc", "A clock.", settings=stage_settings(DEVELOPMENT, EXECUTION), answers=answers)
     holding = asyncio.create_task(meeting.hold("sdlc"))
     async with asyncio.timeout(60):
-        async for it in desk.sessions.watch(meeting.session, here=True):
-            if isinstance(it, Delta) and it.round == "execution/1/run" and "it runs now" in it.text:
+        async for item in desk.sessions.watch(meeting.session, here=True):
+            if isinstance(item, Delta) and item.round == "execution/1/run" and "it runs now" in item.text:
                 break
     await desk.sessions.stop_program(meeting.session)
     await holding
-    (run,) = [it for it in (await desk.sessions.get(meeting.session)).results.values() if isinstance(it, ProjectRan)]
+    (run,) = [
+        result
+        for result in (await desk.sessions.get(meeting.session)).results.values()
+        if isinstance(result, ProjectRan)
+    ]
     assert run.stopped
     assert "it runs now" in run.steps[0].output

@@ -59,7 +59,7 @@ def _made(folder: Path, spec: dict[str, str]) -> End:
         command, cwd=cli.work, env=cli.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     facts: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
-    how = next((it["decision"]["how"] for it in facts if it["kind"] == "decision.made"), "")
+    how = next((fact["decision"]["how"] for fact in facts if fact["kind"] == "decision.made"), "")
     delivered = program.is_dir()
     return End(
         delivered, delivered and asyncio.run(_passes(program, spec["hidden"])), done.returncode, how, done.stderr
@@ -69,7 +69,7 @@ def _made(folder: Path, spec: dict[str, str]) -> End:
 async def _passes(program: Path, hidden: str) -> bool:
     """Whether the program does what it is for. Nobody has read it, so this is found out in the sandbox."""
     job = Job((sys.executable, HIDDEN), str(program), files={HIDDEN: hidden}, bounds=Bounds(seconds=120))
-    ended = [it async for it in (await sandbox()).run(job) if isinstance(it, Exit)]
+    ended = [item async for item in (await sandbox()).run(job) if isinstance(item, Exit)]
     return ended[0].code == 0
 
 

@@ -31,7 +31,7 @@ def main() -> None:
     prompt = "" if options.act == "reads nothing" else sys.stdin.buffer.read().decode()
     if options.notes:
         _note(options.notes, options.given, prompt)
-    for path, _, source in (it.partition("=") for it in options.writes):
+    for path, _, source in (write.partition("=") for write in options.writes):
         Path(path).write_bytes(Path(source).read_bytes())
     if options.act == "does not know the session" and "--resume" in options.given:
         sys.stderr.write("No conversation found with session ID: gone\n")

@@ -1,4 +1,4 @@
-"""The real `gemini` and `opencode`, and `claude` through its adapter, spoken to in the Agent Client Protocol."""
+"""The real `gemini` and `opencode`, and `claude` through its adapter, over the Agent Client Protocol."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ class TestOpencode(AcpKit):
 
 
 @pytest.mark.parametrize("voice", VOICES)
-async def test_it_answers_and_knows_what_was_said(voice: str, server: FaultServer, tmp_path: Path) -> None:
+async def test_an_acp_agent_answers_and_remembers_the_conversation(
+    voice: str, server: FaultServer, tmp_path: Path
+) -> None:
     speaker = real(voice, server, tmp_path / "home")
     first = ending(await hear(speaker, talk("One?", timeout=60)))
     second = ending(await hear(speaker, talk("One?", DEFAULT_ANSWER_TEXT, "Two?", timeout=60)))
@@ -76,7 +78,7 @@ async def test_it_answers_and_knows_what_was_said(voice: str, server: FaultServe
     await speaker.close()
 
 
-async def test_claude_sits_down_without_the_hooks_servers_and_words_of_its_person(
+async def test_claude_runs_without_the_hooks_servers_and_instructions_of_the_person(
     server: FaultServer, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"

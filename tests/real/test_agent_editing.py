@@ -1,4 +1,4 @@
-"""The real agents let edit files: in the folder they were given, and nowhere else."""
+"""Real agents that edit files: in the folder they were given, and nowhere else."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def home() -> Generator[Path]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_an_agent_at_the_bench_writes_in_its_own_workplace(
+async def test_an_agent_that_edits_files_writes_in_its_own_folder(
     server: FaultServer, home: Path, tmp_path: Path, name: str
 ) -> None:
     place = repository(tmp_path / "place", {"README.md": "# Here\n"})
@@ -49,7 +49,7 @@ async def test_an_agent_at_the_bench_writes_in_its_own_workplace(
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_an_agent_at_the_bench_cannot_write_elsewhere(
+async def test_an_agent_that_edits_files_cannot_write_elsewhere(
     server: FaultServer, home: Path, tmp_path: Path, name: str
 ) -> None:
     place = repository(tmp_path / "place", {"README.md": "# Here\n"})

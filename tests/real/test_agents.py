@@ -1,4 +1,4 @@
-"""The real `claude`, `codex`, `gemini` and `opencode` against the fault server, where nothing but loopback exists."""
+"""The real `claude`, `codex`, `gemini` and `opencode` against the fault server, without a network."""
 
 from __future__ import annotations
 
@@ -110,14 +110,16 @@ class RealKit(FaultKit):
         yield RealStage(self.name, self.kind, server, tmp_path)
         assert await gone(*running_with("HOME", str(tmp_path / "home")))
 
-    async def test_a_model_that_tries_to_write_does_not(self, server: FaultServer, tmp_path: Path) -> None:
+    async def test_a_model_that_tries_to_write_a_file_cannot(self, server: FaultServer, tmp_path: Path) -> None:
         server.behave, server.target = "write", str(tmp_path / "written.txt")
         end = ending(await hear(real(self.name, server, tmp_path / "home", self.kind), ask(timeout=60)))
         assert isinstance(end, Reply), end
         assert len([seen for seen in server.seen if seen.behaviour == "write"]) > 1, "it was told to write"
         assert not (tmp_path / "written.txt").exists()
 
-    async def test_nobody_outlives_us_when_we_are_killed(self, server: FaultServer, tmp_path: Path) -> None:
+    async def test_no_agent_process_survives_when_roundtable_is_killed(
+        self, server: FaultServer, tmp_path: Path
+    ) -> None:
         server.behave = "hang"
         home = tmp_path / "home"
         given = (self.name, self.kind, str(server.port), str(home))
@@ -150,7 +152,7 @@ class TestOpencode(RealKit):
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_the_version_we_know(name: str, tmp_path: Path) -> None:
+async def test_the_installed_agent_has_the_checked_version(name: str, tmp_path: Path) -> None:
     agent = load_shipped_agents()[name]
     program = find_agent_program(agent, environ(tmp_path))
     assert isinstance(program, str)
@@ -163,7 +165,9 @@ async def test_the_version_we_know(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_it_answers_and_goes_on_in_its_own_session(name: str, server: FaultServer, tmp_path: Path) -> None:
+async def test_a_real_agent_answers_and_continues_its_native_session(
+    name: str, server: FaultServer, tmp_path: Path
+) -> None:
     voice = real(name, server, tmp_path / "home")
     first = ending(await hear(voice, talk("One?", timeout=60)))
     second = ending(await hear(voice, talk("One?", DEFAULT_ANSWER_TEXT, "Two?", timeout=60)))
@@ -180,7 +184,7 @@ async def test_it_answers_and_goes_on_in_its_own_session(name: str, server: Faul
 
 
 @pytest.mark.parametrize("name", ["claude", "codex"])
-async def test_an_answer_is_asked_for_in_a_form(name: str, server: FaultServer, tmp_path: Path) -> None:
+async def test_a_real_agent_is_asked_for_an_answer_in_a_schema(name: str, server: FaultServer, tmp_path: Path) -> None:
     schema = {
         "type": "object",
         "properties": {"stand": {"type": "string"}},

@@ -1,4 +1,4 @@
-"""Ten fixed tasks from words to a commit, on a real model; nobody at the table sees the checks that are used here."""
+"""Ten fixed tasks from words to a commit, on a real model; the seats do not see the checks used here."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_at_least_five_of_ten_tasks_end_in_a_commit_that_passes_the_hidden_check
     assert len(sound) >= LEAST, {name: (end.how, end.said[-500:]) for name, end in ends.items()}
 
 
-def test_of_the_rest_it_is_said_that_no_candidate_passed(ends: dict[str, End]) -> None:
+def test_the_other_tasks_report_that_no_candidate_passed(ends: dict[str, End]) -> None:
     rest = {name: end for name, end in ends.items() if not (end.committed and end.passes)}
     assert {name: end.how for name, end in rest.items() if end.committed} == {}
     assert all("no candidate passed" in end.how.lower() and end.exit == 3 for end in rest.values()), rest

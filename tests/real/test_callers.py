@@ -1,4 +1,4 @@
-"""The real agents as callers of the table: they find the skill where we put it, and they speak with our MCP server."""
+"""Real agents as callers of Roundtable: they find the installed skill and connect to the MCP server."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def person(tmp_path: Path) -> Person:
 
 
 @pytest.mark.parametrize("agent", LISTS)
-def test_a_real_agent_finds_the_skill_where_it_was_put(person: Person, agent: str) -> None:
+def test_a_real_agent_finds_the_installed_skill(person: Person, agent: str) -> None:
     asks = (str(BIN / agent), *LISTS[agent])
     assert "Put a question, plan, design or change to several AI models" not in person.run(*asks)
     person.run(*ROUNDTABLE, "skill", "install", "--agent", agent)
@@ -73,13 +73,13 @@ def test_a_real_agent_finds_the_skill_of_a_project(person: Person, agent: str) -
     assert "several AI models" in person.run(str(BIN / agent), *LISTS[agent])
 
 
-def test_claude_speaks_with_our_server(person: Person) -> None:
+def test_claude_connects_to_the_mcp_server(person: Person) -> None:
     claude = str(BIN / "claude")
     person.run(claude, "mcp", "add", "roundtable", "--", *ROUNDTABLE, "mcp")
     assert "✔ Connected" in person.run(claude, "mcp", "list")
 
 
-def test_opencode_speaks_with_our_server(person: Person) -> None:
+def test_opencode_connects_to_the_mcp_server(person: Person) -> None:
     server = '{"mcp": {"roundtable": {"type": "local", "command": ["roundtable", "mcp"], "enabled": true}}}'
     (person.project / "opencode.json").write_text(server)
     assert "✓ roundtable" in person.run(str(BIN / "opencode"), "mcp", "list")

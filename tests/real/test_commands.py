@@ -55,7 +55,7 @@ def cli(tmp_path: Path) -> Cli:
 
 
 @pytest.mark.parametrize("meeting", COMMANDS)
-def test_a_documents_flow_ends_in_an_honest_outcome(cli: Cli, meeting: str) -> None:
+def test_the_flow_of_each_document_ends_in_a_valid_outcome(cli: Cli, meeting: str) -> None:
     command = [*ROUNDTABLE, *COMMANDS[meeting], *SEATS, *ALONE]
     done = subprocess.run(
         command, cwd=cli.work, env=cli.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False

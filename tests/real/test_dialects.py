@@ -1,4 +1,4 @@
-"""Our dialects before real servers: llama.cpp speaks three of them, a LiteLLM proxy in front of it all four."""
+"""The dialects against real servers: llama.cpp supports three of them, a LiteLLM proxy in front of it all four."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class RealKit(VoiceKit):
         yield stage
         await stage.client.aclose()
 
-    async def test_it_passes_on_what_the_server_counted(self, stage: Stage) -> None:
+    async def test_the_token_counts_of_a_real_server_are_reported(self, stage: Stage) -> None:
         """Forty words are forty tokens to this model; our estimate by length says sixty."""
         first, second = [ending(await hear(stage.talker(), ask(text))) for text in ("Hi", "Hi" + " there" * 40)]
         assert isinstance(first, Reply)

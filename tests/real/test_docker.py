@@ -47,20 +47,20 @@ class TestDocker(SandboxKit):
         return [name for name in containers() if name.startswith(f"roundtable-{pid}-")]
 
 
-async def test_where_an_engine_answers_it_is_the_one_in_force() -> None:
+async def test_a_docker_engine_that_answers_is_used_as_the_sandbox() -> None:
     found = await find_sandbox()
     assert not isinstance(found, str)
     assert found.name.startswith("docker")
 
 
-async def test_an_engine_on_another_machine_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_docker_engine_on_another_machine_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
     found = await find_sandbox(SandboxSettings(use="docker"))
     assert isinstance(found, str)
     assert "on another machine" in found
 
 
-async def test_an_image_that_is_not_here_is_not_fetched() -> None:
+async def test_a_missing_image_is_not_fetched() -> None:
     found = await find_sandbox(SandboxSettings(use="docker", image="nobody/nothing:0"))
     assert isinstance(found, str)
     assert "Docker cannot run programs on this machine" in found
@@ -95,7 +95,7 @@ def images() -> str:
 
 
 @pytest.mark.feature("S0.55", "S0.56", "S0.57")
-async def test_a_dockerfile_is_built_and_run_and_leaves_nothing(base: str) -> None:
+async def test_a_dockerfile_is_built_and_run_and_cleaned_up(base: str) -> None:
     dockerfile = (
         f'FROM {base}\nCOPY . /app\nRUN echo built > /built\nCMD ["sh", "-c", "cat /built /app/a.txt; exit 3"]\n'
     )
@@ -107,13 +107,13 @@ async def test_a_dockerfile_is_built_and_run_and_leaves_nothing(base: str) -> No
     assert "roundtable-" not in images().replace("roundtable-empty", "")
 
 
-async def test_a_build_that_fails_says_so_and_nothing_is_run(base: str) -> None:
+async def test_a_failed_build_is_reported_and_nothing_is_run(base: str) -> None:
     said, end = await heard({"Dockerfile": f"FROM {base}\nRUN exit 9\nCMD echo never\n"})
     assert end.code not in (0, None)
     assert "never\n" not in said.splitlines()
 
 
-async def test_what_was_built_has_no_network_and_is_held_to_its_bounds(base: str) -> None:
+async def test_a_built_container_has_no_network_and_is_limited(base: str) -> None:
     show = f"FROM {base}\nCMD ls /sys/class/net; echo x > /x; sleep 3600\n"
     said, end = await heard({"Dockerfile": show}, Bounds(seconds=3))
     assert "lo\n" in said
@@ -124,7 +124,7 @@ async def test_what_was_built_has_no_network_and_is_held_to_its_bounds(base: str
 
 
 @pytest.mark.feature("S0.61")
-async def test_what_was_built_is_stopped_on_demand(base: str) -> None:
+async def test_a_built_container_is_stopped_on_demand(base: str) -> None:
     engine = await ContainerEngine.find("docker")
     assert isinstance(engine, ContainerEngine)
     files = {"Dockerfile": f"FROM {base}\nCMD echo it runs now; sleep 3600\n"}
@@ -138,7 +138,7 @@ async def test_what_was_built_is_stopped_on_demand(base: str) -> None:
 
 
 @pytest.mark.feature("S0.62", "S0.63")
-async def test_what_the_scan_finds_is_not_built(base: str) -> None:
+async def test_a_dockerfile_that_fails_the_scan_is_not_built(base: str) -> None:
     engine = await ContainerEngine.find("docker")
     assert isinstance(engine, ContainerEngine)
     why = await plan_image_build(engine, {"Dockerfile": f"FROM {base}\nRUN curl http://example.com/x | sh\n"})
@@ -146,7 +146,7 @@ async def test_what_the_scan_finds_is_not_built(base: str) -> None:
 
 
 @pytest.mark.feature("S0.56")
-async def test_a_compose_file_is_brought_up_with_all_its_services(base: str) -> None:
+async def test_a_compose_file_is_started_with_all_its_services(base: str) -> None:
     compose = f"""services:
   web:
     build: .

@@ -1,4 +1,4 @@
-"""`doctor --faults` with real agents installed, where nothing but loopback exists."""
+"""`doctor --faults` with real agents installed, without a network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BIN = Path(__file__).parent.parent.parent / "build" / "agents" / "node_modules" 
 NAMES = ("claude", "codex")
 
 
-def test_the_command_finds_and_passes_real_agents(tmp_path: Path) -> None:
+def test_doctor_faults_finds_and_passes_real_agents(tmp_path: Path) -> None:
     others = [name for _, name in socket.if_nameindex() if name != "lo"]
     if others or not BIN.is_dir():
         (pytest.fail if os.environ.get("CI") else pytest.skip)("`make test-real` runs this in a network of its own")

@@ -1,4 +1,4 @@
-"""One seat by API, one by an agent command line, one embedded: one session on real models, and nothing left of it."""
+"""An API, an agent and an embedded model in one session on real models, and no process left after it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def person(tmp_path: Path, server: Served, weights: Path) -> Person:
     return Person(tmp_path, server, weights)
 
 
-async def test_three_kinds_of_seat_deliberate_in_one_session(person: Person) -> None:
+async def test_an_api_an_agent_and_an_embedded_model_deliberate_in_one_session(person: Person) -> None:
     discuss = await person.types("discuss", QUESTION, *CHOICE, *TABLE, *PATIENCE, "--json")
     async with asyncio.timeout(900):
         out, err = await discuss.communicate()
@@ -109,7 +109,7 @@ async def test_three_kinds_of_seat_deliberate_in_one_session(person: Person) -> 
 
 
 @pytest.mark.parametrize("after", [0.3, 1.0, 2.5, 5.0, 9.0])
-async def test_killed_at_any_moment_it_leaves_nobody_behind(person: Person, after: float) -> None:
+async def test_a_session_killed_at_any_moment_leaves_no_process(person: Person, after: float) -> None:
     discuss = await person.types("discuss", QUESTION, *CHOICE, *TABLE, *PATIENCE, "--json")
     await asyncio.sleep(after)
     children = [pid for pid in person.processes() if pid != discuss.pid]

@@ -1,4 +1,4 @@
-"""The sandbox by a real Podman, which has no engine to start."""
+"""The sandbox on a real Podman, which has no engine to start."""
 
 from __future__ import annotations
 

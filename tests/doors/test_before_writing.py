@@ -34,7 +34,7 @@ def _sessions(cli: Cli) -> list[object]:
 def test_without_a_sandbox_no_seat_is_asked_to_build(cli: Cli, tmp_path: Path) -> None:
     _without_sandbox(cli, tmp_path / "bin")
     told = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=2).stderr
-    assert "Candidates cannot be run here, so nobody was asked." in told
+    assert "Candidates cannot be run here, so no seat was asked." in told
     assert "Install bubblewrap" in told
     assert _sessions(cli) == []
 
@@ -44,7 +44,7 @@ def test_without_a_sandbox_no_seat_is_asked_in_stages_that_run_code(cli: Cli, tm
     seats = cli.script(ada=coder(RIGHT))
     for stages in ("code", "sdlc"):
         told = cli.run("sdlc", "a small program", "--stages", stages, *seats, code=2).stderr
-        assert "Candidates cannot be run here, so nobody was asked." in told
+        assert "Candidates cannot be run here, so no seat was asked." in told
     assert _sessions(cli) == []
 
 
@@ -60,7 +60,7 @@ async def test_a_dry_run_works_without_a_sandbox(cli: Cli, tmp_path: Path) -> No
     cli.run("build", TASK, "--headless", *seats, code=3)
     _without_sandbox(cli, tmp_path / "bin")
     assert "calc.py: 1 hunk" in cli.run("apply", "--dry-run", *seats).stdout
-    assert "so nobody was asked" in cli.run("apply", "--all", *seats, code=2).stderr
+    assert "so no seat was asked" in cli.run("apply", "--all", *seats, code=2).stderr
     assert (cli.work / "calc.py").read_text() == CALC
 
 
@@ -82,7 +82,7 @@ def test_no_seat_is_asked_during_a_merge(cli: Cli) -> None:
     git(cli.work, "switch", "-q", "-")
     git(cli.work, "merge", "-q", "--no-ff", "--no-commit", "side")
     told = cli.run("build", TASK, "--all", *seats, code=2).stderr
-    assert "A merge is under way in this repository, so nobody was asked." in told
+    assert "A merge is in progress in this repository, so no seat was asked." in told
     assert _sessions(cli) == []
 
 
@@ -93,7 +93,7 @@ async def test_files_that_git_converts_are_reported_at_the_start(cli: Cli) -> No
     git(cli.work, "checkout", "calc.py")
     done = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=3)
     opened = next(fact for fact in read_record(cli) if fact["kind"] == "session.opened")
-    (told,) = [notice for notice in opened["charter"]["notices"] if "Git stores it otherwise" in notice]
+    (told,) = [notice for notice in opened["charter"]["notices"] if "Git converts these files on commit" in notice]
     assert told.endswith(": calc.py.")
     assert told in done.stderr
     assert "not committed" not in done.stdout + done.stderr

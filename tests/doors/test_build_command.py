@@ -149,7 +149,7 @@ def test_a_read_only_workspace_is_reported_before_any_seat_is_asked(cli: Cli, cl
         check=False,
     )
     assert done.returncode == 2
-    assert f"{folder} cannot be written to, so nobody was asked." in done.stderr
+    assert f"{folder} is not writable, so no seat was asked." in done.stderr
     assert json.loads(cli.run("list", "--json").stdout)["sessions"] == []
 
 

@@ -57,5 +57,5 @@ def test_uncommitted_work_stays_with_a_separate_git_folder(cli: Cli, tmp_path: P
     (cli.work / "calc.py").write_text(mine)
     told = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=2).stderr
     assert "Git cannot read the commits" in told
-    assert "Nobody was asked" in told
+    assert "No seat was asked" in told
     assert (cli.work / "calc.py").read_text() == mine

@@ -96,7 +96,7 @@ def test_a_session_is_found_from_its_start_folder_and_its_project(cli: Cli) -> N
 def test_uncommitted_work_is_reported_before_any_paid_call(cli: Cli) -> None:
     (shop(cli) / "shop.py").write_text("PRICE = 5\n")
     told = cli.run(*ask(cli, "--yes", "--headless", "--answer", "approve=all"), code=3)
-    warned = "Not committed, so no change to it can be written before you commit or stash it: shop.py."
+    warned = "These files have uncommitted changes; commit or stash them before a change can be written: shop.py."
     assert warned in told.stderr
     assert warned in read_record(cli)[0]["charter"]["notices"]
     assert (shop(cli) / "shop.py").read_text() == "PRICE = 5\n"

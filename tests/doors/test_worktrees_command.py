@@ -58,7 +58,7 @@ def test_clean_removes_only_worktrees_without_unsaved_work(cli: Cli) -> None:
     write(cli.work, {"new.py": "here too\n"})
     told = cli.run("worktrees", "clean").stderr
     assert "agents-gpt-login is kept: 1 file changed there and not here: a.py." in told
-    assert "agents-claude-login is removed" in told
+    assert "agents-claude-login was removed" in told
     assert gpt.path.exists()
     assert not claude.path.exists()
     assert not gemini.path.exists()
@@ -78,7 +78,7 @@ def test_unsaved_work_is_discarded_only_by_name_and_with_confirmation(cli: Cli) 
     refused = cli.run("worktrees", "discard", "agents-gpt-login", code=3, input="n\n")
     assert "a.py" in refused.stderr
     assert gpt.path.exists()
-    assert "Worktrees: agents-gpt-login." in cli.run("worktrees", "discard", "another", code=2).stderr
+    assert "Existing worktrees: agents-gpt-login." in cli.run("worktrees", "discard", "another", code=2).stderr
     cli.run("worktrees", "discard", "agents-gpt-login", "--yes")
     assert not gpt.path.exists()
     assert "no worktrees" in cli.run("worktrees").stderr
@@ -172,7 +172,7 @@ def test_setup_changes_are_not_work_and_are_removed_with_the_worktree(cli: Cli) 
     assert edits == FolderEdits(edits.diff)
     assert "is kept: 1 file changed there and not here: a.py." in cli.run("worktrees", "clean").stderr
     write(cli.work, {"a.py": "theirs\n"})
-    assert "agents-gpt-t is removed" in cli.run("worktrees", "clean").stderr
+    assert "agents-gpt-t was removed" in cli.run("worktrees", "clean").stderr
 
 
 def test_edits_on_top_of_the_setup_are_omitted_listed_and_kept(cli: Cli) -> None:

@@ -72,7 +72,7 @@ async def test_a_person_can_reject_the_whole_change(bench: Roundtable, code: Pat
     ("mistake", "why"),
     [
         ("", "does not say which hunks"),
-        ("the first one", "does not say which hunks were meant"),
+        ("the first one", "does not say which hunks are approved"),
         ('{"rejected": ["slug.py#7"]}', "The plan has no hunk slug.py#7."),
         ('{"edited": {"slug.py#1": "    return ("}}', "slug.py would not parse"),
     ],
@@ -148,7 +148,7 @@ async def test_uncommitted_work_is_reported_at_the_start_and_the_draft_applies_o
     meeting = DeskMeeting(bench, claude=slug_writer(SLUG))
     await meeting.open("build", TASK, answers=YES, files=("slug.py",))
     notices = (await bench.sessions.get(meeting.session)).charter.notices
-    assert any("before you commit or stash it: slug.py." in notice for notice in notices)
+    assert any("commit or stash them before a change can be written: slug.py." in notice for notice in notices)
     decision = await meeting.hold("build")
     assert decision.outcome is Outcome.DEADLOCK
     said, _, way_on = decision_sentence(decision).partition(" Then: roundtable apply ")
@@ -302,7 +302,7 @@ async def test_the_phrase_for_a_destructive_script_does_not_mention_overwriting(
         if isinstance(result, ChangePlanned)
     )
     assert plan.destroys == ("Makefile deletes whole folders where it is run: rm -rf /.",)
-    assert plan.phrase == "write 2 files all the same"
+    assert plan.phrase == "write 2 files anyway"
     assert not (code / "Makefile").exists()
 
 
@@ -312,7 +312,7 @@ async def test_the_phrase_for_a_destructive_script_does_not_mention_overwriting(
         ({"rejected": ["3.txt#1"]}, "delete 6 files"),
         (
             {"rejected": [f"{number}.txt#1" for number in range(7)], "edited": {"run.sh#1": "rm -rf ~\n"}},
-            "write 1 file all the same",
+            "write 1 file anyway",
         ),
     ],
     ids=["what is left of the plan", "what the person wrote"],

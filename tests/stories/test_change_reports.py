@@ -48,7 +48,7 @@ async def test_the_decision_says_that_uncommitted_tests_were_not_run_on_the_comm
     async with await Roundtable.open(code, bench_places) as desk:
         decision = await DeskMeeting(desk, claude=slug_writer(SLUG)).hold("build", TASK, answers=YES)
     assert decision.next_step == "applied"
-    said = "Not run on what will be committed, since they are not committed: test_slug.py."
+    said = "These tests are not committed, so they did not run on the files of the commit: test_slug.py."
     assert said in notice_sentences(decision)
     assert ("The check tests passed without running a single test." in notice_sentences(decision)) is listed
     assert "tests=" not in git(code, "log", "-1", "--format=%B")

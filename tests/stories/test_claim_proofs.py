@@ -208,8 +208,8 @@ async def test_proofs_run_only_in_supported_languages_and_a_crash_refutes_nothin
     await meeting.hold("knights", **NAMED)
     ran = (await proven(desk, meeting, "knights/1-speak")).proofs
     assert [result.held for result in ran] == [None, None, None]
-    assert ran[0].why == "Programs in bash are not run, only in python and javascript."
-    assert ran[1].why == "It ended with exit code 2, which says nothing."
+    assert ran[0].why == "Programs in bash are not supported; supported: python, javascript."
+    assert ran[1].why == "It ended with exit code 2, which neither proves nor refutes the claim."
 
 
 async def test_a_recount_without_a_seat_ignores_the_results_of_its_proofs(desk: Roundtable) -> None:

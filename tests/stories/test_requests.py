@@ -98,7 +98,7 @@ async def test_file_requests_share_one_size_limit_per_session(desk: Roundtable) 
     await meeting.hold("knights", **NAMED)
     first, second = await meeting.served()
     assert first.refused == {}
-    assert "no room for its 5,000 bytes" in second.refused["b.txt"]
+    assert "b.txt has 5,000 bytes and does not fit" in second.refused["b.txt"]
     assert "c" * 1_000 in meeting.prompt("knights/3-respond", "gpt")
 
 

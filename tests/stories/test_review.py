@@ -255,7 +255,7 @@ async def test_a_patch_that_does_not_apply_is_reviewed_without_running_it(desk: 
     )
     assert decision.outcome is Outcome.REACHED
     assert "No program could be run" in notice_sentences(decision)[0]
-    assert "The patch does not fit here" in notice_sentences(decision)[0]
+    assert "The patch does not apply here" in notice_sentences(decision)[0]
 
 
 async def test_without_a_sandbox_a_review_runs_nothing_and_says_so(
@@ -309,7 +309,9 @@ async def test_a_review_runs_at_most_the_allowed_number_of_programs_each_once(de
     )
     ran = (await blind_round_proofs(desk, meeting)).proofs
     assert sum(result.held is False for result in ran) == 17
-    assert {result.why for result in ran if result.held is None} == {"No more than 16 programs are run at a time."}
+    assert {result.why for result in ran if result.held is None} == {
+        "Not run: at most 16 programs are run in one step."
+    }
     assert {result.seat for result in ran[:2]} == {"claude", "gpt"}
 
 

@@ -85,7 +85,7 @@ def test_of_a_file_that_git_converts_only_that_is_said_and_at_once(tmp_path: Pat
     assert (work / "a.py").read_bytes() == b"a\r\n"
     assert git(work, "status", "--porcelain") == ""
     (said,) = describe_unwritable_files(work, BUILD, ("a.py", "b.py", "the decision"))
-    assert said.startswith("Git stores it otherwise than it stands here")
+    assert said.startswith("Git converts these files on commit")
     assert said.endswith(": a.py.")
     outcome = apply_draft(work, tmp_path / "journals", [DraftFile("a.py", b"a\r\n", b"c\r\n")], commit=told())
     assert isinstance(outcome, tuple)

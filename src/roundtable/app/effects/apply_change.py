@@ -1,6 +1,6 @@
-"""Carries a draft to the workspace: held against it, rehearsed beside it, written to it once a person has said yes.
+"""Brings a draft into the workspace: plans it, rehearses it in a scratch tree, and writes it once a person approved it.
 
-What a person wrote into a change themselves, looked at before it goes any further.
+Also validates hunks that a person edited.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ from roundtable.core.stages import has_stages
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.wording import join_names, pluralize
 from roundtable.core.values import Digest, compute_digest
-from roundtable.report.provenance import decode_hunk_choice, trace_draft_authors
-from roundtable.report.provenance import newest_plan as shown_last
+from roundtable.report.provenance import decode_hunk_choice, newest_plan, trace_draft_authors
 from roundtable.workshop.edit.apply_draft import apply_draft, find_applied_change
 from roundtable.workshop.edit.draft import draft_changeset
 from roundtable.workshop.edit.hunks import apply_hunk_choice, split_draft_into_hunks
@@ -61,11 +60,11 @@ _DRAFT = "draft"
 
 
 class ApprovalMissing(Exception):
-    """The record does not hold the yes that this would need; the message says what it lacks."""
+    """The record does not contain the approval for this change; the message says what is missing."""
 
 
 class ChangeApplier:
-    """The way of a draft into one workspace."""
+    """Plans, rehearses and writes drafts in one workspace."""
 
     def __init__(
         self, drafts: DraftStore, trial: CandidateTrial, workspace: Path, redactor: Redactor, journals: Path
@@ -77,64 +76,64 @@ class ChangeApplier:
         self._journals = journals
 
     async def plan(self, session: Session, effect: PlanChange) -> ChangePlanned:
-        """The hunks, and what stands against them now."""
+        """Return the hunks of a draft, with refusals, permanent losses and changed tests at present."""
         files = await self._drafts.load_files(effect.draft)
         asked = await self._request_words(session)
-        wanted = await asyncio.to_thread(_asked_for, files, "" if has_stages(session.charter) else asked)
+        wanted = await asyncio.to_thread(_find_requested_files, files, "" if has_stages(session.charter) else asked)
         hunks = tuple(
-            it if it.path in wanted else msgspec.structs.replace(it, asked_by="")
-            for it in await asyncio.to_thread(split_draft_into_hunks, files)
+            hunk if hunk.path in wanted else msgspec.structs.replace(hunk, asked_by="")
+            for hunk in await asyncio.to_thread(split_draft_into_hunks, files)
         )
         changed = {} if guess_task_changes_tests(session) else await asyncio.to_thread(find_changed_tests, files)
-        measures = await asyncio.to_thread(self._trial.find_changed_check_files, session, files)
+        check_files = await asyncio.to_thread(self._trial.find_changed_check_files, session, files)
         tests = (
             *(test for names in changed.values() for test in names),
-            *(describe_check_file(it) for it in measures if it.path not in changed),
+            *(describe_check_file(file) for file in check_files if file.path not in changed),
         )
         refused = await asyncio.to_thread(self._find_refusals, files)
         lost = await asyncio.to_thread(find_destructive_changes, files, self._workspace)
-        unasked = tuple(it.id for it in hunks if not it.asked_by)
-        return ChangePlanned(hunks, refused, lost, _phrase(files) if lost else "", unasked, tests)
+        unasked = tuple(hunk.id for hunk in hunks if not hunk.asked_by)
+        return ChangePlanned(hunks, refused, lost, _confirmation_phrase(files) if lost else "", unasked, tests)
 
     async def _request_words(self, session: Session) -> str:
-        """The words in which the change was asked for."""
-        told = find_decision_context_item(session)
-        return collect_task_words(session, await self._drafts.load_text(told.digest) if told else "")
+        """Return the text that asked for the change."""
+        item = find_decision_context_item(session)
+        return collect_task_words(session, await self._drafts.load_text(item.digest) if item else "")
 
     def _find_refusals(self, files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
-        """What was drafted must still fit, be valid, and touch nothing that is not committed."""
+        """Return refusals if a draft no longer fits, is invalid, or touches uncommitted work."""
         drafting = draft_changeset(Changeset(()), self._workspace, self._redactor.finds, files)
-        return (*drafting.refused, *validate_draft(files), *_uncommitted(files, self._workspace))
+        return (*drafting.refused, *validate_draft(files), *_find_repository_refusals(files, self._workspace))
 
     async def rehearse(
         self, session: Session, effect: RehearseChange, sandbox: Sandbox, tell: LineCallback
     ) -> ChangeRehearsed:
-        """What was chosen, in a scratch tree that holds what its commit would, under checks and the task's examples."""
+        """Run the checks and the examples of the task on the chosen hunks, in a scratch tree that equals the commit."""
         examples = parse_task_examples(session.charter.question)
         planned = await self._drafts.load_files(effect.draft)
-        files = await asyncio.to_thread(_taken, planned, effect.choice)
+        files = await asyncio.to_thread(_apply_choice, planned, effect.choice)
         if isinstance(files, Refusal):
             return ChangeRehearsed("", refused=(files,))
         refused = await asyncio.to_thread(self._find_refusals, files)
         if refused or not files:
-            return ChangeRehearsed("", refused=refused or (_nothing(),))
+            return ChangeRehearsed("", refused=refused or (_nothing_chosen(),))
         lost: list[str] = []
 
-        def merged(workspace: Path, into: Path, files: Sequence[DraftFile]) -> None:
+        def build_tree_and_compare(workspace: Path, into: Path, files: Sequence[DraftFile]) -> None:
             create_rehearsal_tree(workspace, into, files)
             lost.extend(find_lost_hunks(into, files))
 
-        run = await self._run_checks(examples, files, sandbox, tell, merged)
-        beside = await asyncio.to_thread(list_other_uncommitted_files, self._workspace, files)
-        gone = await asyncio.to_thread(find_destructive_changes, files, self._workspace)
+        run = await self._run_checks(examples, files, sandbox, tell, build_tree_and_compare)
+        other_files = await asyncio.to_thread(list_other_uncommitted_files, self._workspace, files)
+        destructive = await asyncio.to_thread(find_destructive_changes, files, self._workspace)
         return msgspec.structs.replace(
             run,
             draft=await self._drafts.save(files) if effect.choice else effect.draft,
             lost=tuple(lost),
-            destroys=gone,
-            phrase=_phrase(files) if gone else "",
-            leans=await self._find_needed_uncommitted_files(beside, examples, files, run.checks, sandbox, tell),
-            unrun=(*run.unrun, *_left_untested(beside)),
+            destroys=destructive,
+            phrase=_confirmation_phrase(files) if destructive else "",
+            leans=await self._find_needed_uncommitted_files(other_files, examples, files, run.checks, sandbox, tell),
+            unrun=(*run.unrun, *_describe_skipped_tests(other_files)),
         )
 
     async def _run_checks(
@@ -143,106 +142,112 @@ class ChangeApplier:
         files: Sequence[DraftFile],
         sandbox: Sandbox,
         tell: LineCallback,
-        made: TreeBuilder | None = None,
+        build_tree: TreeBuilder | None = None,
     ) -> ChangeRehearsed:
-        """The workspace's checks and the task's examples with a draft and without; with it, its tests in Python too."""
+        """Run the checks and the examples of the task with and without a draft; its Python tests run with it."""
         tests = {path: text for path, text in read_test_sources(files).items() if path.endswith(".py")}
         asked = render_example_test_file(examples, (files,))
-        trials = await self._trial.run_drafts({_DRAFT: files}, sandbox, tell, {_DRAFT: tests}, asked, build_tree=made)
+        trials = await self._trial.run_drafts(
+            {_DRAFT: files}, sandbox, tell, {_DRAFT: tests}, asked, build_tree=build_tree
+        )
         checks = (
             *trials.informative_checks(_DRAFT),
             *summarize_own_tests(trials.tests.get(_DRAFT) or mark_unrunnable_tests_failed(tests)),
         )
         before = trials.checks.get(BASELINE, ())
-        untold = self._trial.sanitize_notes(trials.explain_uninformative_checks((_DRAFT,)))
+        notes = self._trial.sanitize_notes(trials.explain_uninformative_checks((_DRAFT,)))
         return ChangeRehearsed(
-            "", self._trial.sanitize_outcomes(checks), self._trial.sanitize_outcomes(before), unrun=untold
+            "", self._trial.sanitize_outcomes(checks), self._trial.sanitize_outcomes(before), unrun=notes
         )
 
     async def _find_needed_uncommitted_files(
         self,
-        beside: tuple[str, ...],
+        other_files: tuple[str, ...],
         examples: Sequence[TaskExample],
         files: Sequence[DraftFile],
         checks: Sequence[CheckOutcome],
         sandbox: Sandbox,
         tell: LineCallback,
     ) -> tuple[str, ...]:
-        """What else is not committed, if a check that fails without it passes in the workspace as it is."""
-        failed = {it.name for it in checks if not it.passed}
-        if not failed or not beside:
+        """Return the other uncommitted files if a check that fails without them passes in the workspace."""
+        failed = {outcome.name for outcome in checks if not outcome.passed}
+        if not failed or not other_files:
             return ()
-        here = await self._run_checks(examples, files, sandbox, tell)
-        return beside if any(it.passed and it.name in failed for it in here.checks) else ()
+        results = await self._run_checks(examples, files, sandbox, tell)
+        return other_files if any(outcome.passed and outcome.name in failed for outcome in results.checks) else ()
 
     async def apply(
         self, key: str, session: Session, records: Sequence[Recorded], effect: ApplyChange
     ) -> ChangeApplied | Fault:
-        """Write it, if the record holds a person's yes to just this."""
+        """Write a draft if the record contains a person's approval of exactly this draft."""
         files = await self._drafts.load_files(effect.draft)
         try:
-            answer = await self._find_approval(session, _planned_for(records, effect.gate), effect, files)
-        except ApprovalMissing as lacking:
-            return Fault.of(FaultKind.PERMISSION, str(lacking), help="Nothing was written.")
+            answer = await self._find_approval(session, _find_planned_draft(records, effect.gate), effect, files)
+        except ApprovalMissing as missing:
+            return Fault.of(FaultKind.PERMISSION, str(missing), help="Nothing was written.")
         rehearsals = (
-            it for it in session.results.values() if isinstance(it, ChangeRehearsed) and it.draft == effect.draft
+            result
+            for result in session.results.values()
+            if isinstance(result, ChangeRehearsed) and result.draft == effect.draft
         )
-        checks = next((it.checks for it in rehearsals), ())
+        checks = next((rehearsed.checks for rehearsed in rehearsals), ())
         person = f"{session.charter.owner} (in advance)" if answer.source is AnswerSource.ADVANCE else answer.by
         commit = CommitMessage(
             effect.message,
             session.id,
             change_request_source(session),
-            _producers(session, effect.draft, decode_hunk_choice(answer), person),
+            _name_producers(session, effect.draft, decode_hunk_choice(answer), person),
             person,
-            {it.name: "passed" if it.passed else "failed" for it in checks},
+            {check.name: "passed" if check.passed else "failed" for check in checks},
         )
         outcome = await asyncio.to_thread(
             apply_draft, self._workspace, self._journals, files, key=key, commit=commit, branch=effect.branch
         )
         if isinstance(outcome, ChangeApplied):
             return outcome
-        return Fault.of(FaultKind.REFUSED, " ".join(it.sentence for it in outcome), help="Nothing was written.")
+        return Fault.of(
+            FaultKind.REFUSED, " ".join(refusal.sentence for refusal in outcome), help="Nothing was written."
+        )
 
     async def recover(self, key: str) -> ChangeApplied | None:
-        """What a step wrote before its process ended, by the journal."""
+        """Return what an interrupted step wrote, according to the journal."""
         return await asyncio.to_thread(find_applied_change, self._workspace, self._journals, key)
 
     async def _find_approval(
         self, session: Session, planned: Digest, effect: ApplyChange, files: Sequence[DraftFile]
     ) -> GateAnswered:
-        """The yes: at a gate that writes, to a plan from which the same files come when the choice is made again."""
+        """Return the approval: an answer at a gate that writes, whose choice applied to the plan yields these files."""
         gate, answer = session.gates.get(effect.gate), session.answers.get(effect.gate)
         if gate is None or not gate.writes or answer is None or answer.option not in ("all", "some"):
-            raise ApprovalMissing(f"Nobody said yes at the gate {effect.gate}.")
+            raise ApprovalMissing(f"The change was not approved at gate {effect.gate}.")
         choice = answer.text if answer.option == "some" else ""
         if answer.option == "some" and not choice:
-            raise ApprovalMissing("The answer does not say which hunks were meant.")
+            raise ApprovalMissing("The answer does not say which hunks are approved.")
         if not planned:
-            raise ApprovalMissing("There is no plan that the answer could be about.")
-        again = _taken(await self._drafts.load_files(planned), choice)
-        if isinstance(again, Refusal) or again != tuple(files):
-            raise ApprovalMissing("What would be written is not what was approved.")
+            raise ApprovalMissing("No plan was shown before the answer.")
+        approved_files = _apply_choice(await self._drafts.load_files(planned), choice)
+        if isinstance(approved_files, Refusal) or approved_files != tuple(files):
+            raise ApprovalMissing("The files to write differ from the approved ones.")
         lost = await asyncio.to_thread(find_destructive_changes, files, self._workspace)
-        if lost and not _confirmed(session, effect.draft):
-            raise ApprovalMissing("Something would be lost for good, and nobody confirmed that.")
+        if lost and not _is_loss_confirmed(session, effect.draft):
+            raise ApprovalMissing("The change destroys something permanently, and nobody confirmed that.")
         return answer
 
 
-def _asked_for(files: Sequence[DraftFile], words: str) -> set[str]:
-    """The files that somebody asked for, and the tests that speak of those; without words, in stages, all of them."""
-    asked = {it.path for it in files if not words or task_words_mention_file(words, it)}
+def _find_requested_files(files: Sequence[DraftFile], words: str) -> set[str]:
+    """Return the paths that the words mention and the tests that mention those; all paths if there are no words."""
+    asked = {file.path for file in files if not words or task_words_mention_file(words, file)}
     modules = {Path(path).stem for path in asked}
     return asked | {
         path for path, text in read_test_sources(files).items() if not modules.isdisjoint(re.findall(r"\w+", text))
     }
 
 
-def _planned_for(records: Sequence[Recorded], gate: str) -> Digest:
-    """The draft of the last plan that was shown before a gate was opened."""
+def _find_planned_draft(records: Sequence[Recorded], gate: str) -> Digest:
+    """Return the draft of the last plan that was shown before a gate opened."""
     draft = ""
-    for it in records:
-        match it.event:
+    for fact in records:
+        match fact.event:
             case EffectStarted(effect=PlanChange(shown)):
                 draft = shown
             case GateOpened(gate=opened) if opened.id == gate:
@@ -252,80 +257,84 @@ def _planned_for(records: Sequence[Recorded], gate: str) -> Digest:
     return ""
 
 
-def _confirmed(session: Session, draft: Digest) -> bool:
-    """Whether the phrase of this draft's plan was typed at a gate that asks for it."""
-    plans = [it.phrase for it in session.results.values() if isinstance(it, ChangeRehearsed) and it.draft == draft]
-    said = [
-        it.text.strip() for id, it in session.answers.items() if session.gates[id].writes and it.option == "confirm"
+def _is_loss_confirmed(session: Session, draft: Digest) -> bool:
+    """Whether the confirmation phrase of this draft was typed at a gate that writes."""
+    plans = [
+        result.phrase
+        for result in session.results.values()
+        if isinstance(result, ChangeRehearsed) and result.draft == draft
     ]
-    return any(phrase and phrase in said for phrase in plans)
+    answers = [
+        answered.text.strip()
+        for id, answered in session.answers.items()
+        if session.gates[id].writes and answered.option == "confirm"
+    ]
+    return any(phrase and phrase in answers for phrase in plans)
 
 
-def _taken(files: Sequence[DraftFile], choice: str) -> tuple[DraftFile, ...] | Refusal:
-    """What a person's answer leaves of a draft."""
+def _apply_choice(files: Sequence[DraftFile], choice: str) -> tuple[DraftFile, ...] | Refusal:
+    """Return the files that remain of a draft after a person's choice of hunks."""
     if not choice:
         return tuple(files)
     try:
-        told = msgspec.json.decode(choice, type=HunkChoice)
+        chosen = msgspec.json.decode(choice, type=HunkChoice)
     except msgspec.MsgspecError:
-        return Refusal("", RefusalKind.CONTRADICTION, "The answer does not say which hunks were meant.")
-    return apply_hunk_choice(files, told)
+        return Refusal("", RefusalKind.CONTRADICTION, "The answer does not say which hunks are approved.")
+    return apply_hunk_choice(files, chosen)
 
 
-def _uncommitted(files: Sequence[DraftFile], workspace: Path) -> Sequence[Refusal]:
-    """What stands against it in the repository; git reads bytes from files, so they lie in a folder meanwhile."""
+def _find_repository_refusals(files: Sequence[DraftFile], workspace: Path) -> Sequence[Refusal]:
+    """Return the refusals of the repository; git reads contents from files, so a temporary folder holds them."""
     repository = Repository.open(workspace)
     if repository is None:
-        trouble = describe_unusable_repository(workspace)
-        return [Refusal(it.path, RefusalKind.REPOSITORY, trouble) for it in files[:1] if trouble]
-    modes = {it.path: 0o755 if it.executable else 0o644 for it in files}
-    then = {it.path: None if it.after is None else FileContent(it.after, modes[it.path]) for it in files}
+        problem = describe_unusable_repository(workspace)
+        return [Refusal(file.path, RefusalKind.REPOSITORY, problem) for file in files[:1] if problem]
+    modes = {file.path: 0o755 if file.executable else 0o644 for file in files}
+    planned = {file.path: None if file.after is None else FileContent(file.after, modes[file.path]) for file in files}
     with ConfinedFolder.open(workspace) as tree, process_owned_folder() as folder:
-        now = {path: tree.read(path) for it in files for path in (it.was, it.path) if path}
+        current = {path: tree.read(path) for file in files for path in (file.was, file.path) if path}
 
         def place(data: bytes) -> Path:
             path = Path(folder) / compute_digest(data).removeprefix("sha256:")
             path.write_bytes(data)
             return path
 
-        return repository.find_refusals(now, then, place)
+        return repository.find_refusals(current, planned, place)
 
 
-def _left_untested(beside: Sequence[str]) -> tuple[str, ...]:
-    """That tests which are not committed were not run on what the commit will hold."""
-    tests = join_names([it for it in beside if is_test_file(it)])
-    return (f"Not run on what will be committed, since they are not committed: {tests}.",) if tests else ()
-
-
-def _nothing() -> Refusal:
-    return Refusal("", RefusalKind.CONTRADICTION, "Nothing of it was taken.")
-
-
-def _phrase(files: Sequence[DraftFile]) -> str:
-    """What a person types to lose something for good, with the number of files that they see in the plan."""
-    deleted = [it for it in files if it.after is None]
+def _describe_skipped_tests(other_files: Sequence[str]) -> tuple[str, ...]:
+    """Return a sentence that names uncommitted tests, which did not run on the files of the commit."""
+    tests = join_names([name for name in other_files if is_test_file(name)])
     return (
-        f"delete {pluralize(len(deleted), 'file')}"
-        if deleted
-        else f"write {pluralize(len(files), 'file')} all the same"
+        (f"These tests are not committed, so they did not run on the files of the commit: {tests}.",) if tests else ()
     )
 
 
-def _producers(session: Session, draft: Digest, choice: HunkChoice, person: str) -> tuple[str, ...]:
-    """Whose work it is: a draft of another session is its executor's, what a person wrote anew is the person's."""
-    plan = shown_last(session)
-    taken = {it.id for it in plan[1].hunks} - set(choice.rejected) if plan else set[str]()
-    if taken and taken <= choice.edited.keys():
+def _nothing_chosen() -> Refusal:
+    return Refusal("", RefusalKind.CONTRADICTION, "No hunk of the change was approved.")
+
+
+def _confirmation_phrase(files: Sequence[DraftFile]) -> str:
+    """Return the phrase that a person types to allow a permanent loss, with the number of files in the plan."""
+    deleted = [file for file in files if file.after is None]
+    return f"delete {pluralize(len(deleted), 'file')}" if deleted else f"write {pluralize(len(files), 'file')} anyway"
+
+
+def _name_producers(session: Session, draft: Digest, choice: HunkChoice, person: str) -> tuple[str, ...]:
+    """Return the authors: the seats of the draft or the seat that implements it, and the person for edited hunks."""
+    plan = newest_plan(session)
+    kept = {hunk.id for hunk in plan[1].hunks} - set(choice.rejected) if plan else set[str]()
+    if kept and kept <= choice.edited.keys():
         return (person,)
     authors = trace_draft_authors(session, draft)
     executing = str(session.charter.settings.get("by", ""))
-    seats = (*authors.seats, *(it.seat for it in authors.took)) or (executing,)
+    seats = (*authors.seats, *(contribution.seat for contribution in authors.took)) or (executing,)
     return tuple(filter(None, dict.fromkeys((*seats, person if choice.edited else ""))))
 
 
 async def validate_chosen_hunks(store: Store, draft: Digest, choice: HunkChoice) -> tuple[str, ...]:
-    """Why what a choice leaves of a draft cannot be written, such as that it would not parse; a sentence each."""
+    """Return a sentence for each reason why the chosen hunks of a draft cannot be written, such as a syntax error."""
     left = apply_hunk_choice(await DraftStore(store).load_files(draft), choice)
     if isinstance(left, Refusal):
         return (left.sentence,)
-    return tuple(it.sentence for it in await asyncio.to_thread(validate_draft, left))
+    return tuple(refusal.sentence for refusal in await asyncio.to_thread(validate_draft, left))

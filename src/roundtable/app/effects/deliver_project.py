@@ -1,4 +1,4 @@
-"""Hands a finished project over to a new place: with the person's yes on the record, or at their own command."""
+"""Delivers a finished project to a new folder or archive: after a recorded approval, or by the person's own command."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DECISIONS_FOLDER = "docs/decisions"
 
 
 class ProjectDelivery:
-    """The way of a project out of the record."""
+    """Delivers projects from the record."""
 
     def __init__(self, drafts: DraftStore) -> None:
         self._drafts = drafts
@@ -43,10 +43,10 @@ class ProjectDelivery:
     async def deliver(
         self, session: Session, records: Sequence[Recorded], effect: DeliverProject
     ) -> ProjectDelivered | Fault:
-        """Hand it over, if the record holds a person's yes to just this."""
-        ends = [it.end for it in final_stage_attempts(list_stage_attempts(records))]
-        if lacking := _lacking(session, ends, effect):
-            return Fault.of(FaultKind.PERMISSION, lacking, help="Nothing was written.")
+        """Deliver the project if the record contains a person's approval of exactly this form and place."""
+        ends = [attempt.end for attempt in final_stage_attempts(list_stage_attempts(records))]
+        if problem := _find_missing_approval(session, ends, effect):
+            return Fault.of(FaultKind.PERMISSION, problem, help="Nothing was written.")
         try:
             return await self.hand_over(session, records, effect.form, Path(effect.into))
         except RoundtableError as error:
@@ -55,13 +55,13 @@ class ProjectDelivery:
     async def hand_over(
         self, session: Session, records: Sequence[Recorded], form: HandoverForm, into: Path
     ) -> ProjectDelivered:
-        """Put it there, where nothing may stand yet."""
+        """Write the project to a path that must not exist yet."""
         versions = await self._versions(session, records)
         commit = await asyncio.to_thread(hand_over_project, into, form, versions, session.charter.owner)
         return ProjectDelivered(str(into), tuple(sorted(versions[-1].files)), commit)
 
     async def _versions(self, session: Session, records: Sequence[Recorded]) -> list[ProjectVersion]:
-        """The project after each stage, and before the first where it was there already."""
+        """Return the project after each stage, and before the first one if it existed already."""
         charter = session.charter
         existing = not starts_without_files(charter)
         base = await asyncio.to_thread(read_project_files, Path(charter.workspace)) if existing else {}
@@ -72,36 +72,38 @@ class ProjectDelivery:
             files = (
                 overlay_draft_on_project(base, await self._drafts.load_files(end.draft)) if end.draft else before.files
             )
-            papers = {**before.documents, **_paper(end)}
-            versions.append(ProjectVersion(files, attempt.at, _commit(session, attempt), papers))
+            documents = {**before.documents, **_render_decision_file(end)}
+            versions.append(ProjectVersion(files, attempt.at, _describe_commit(session, attempt), documents))
         return versions
 
 
-def _lacking(session: Session, ends: Sequence[StageEnd], effect: DeliverProject) -> str:
-    """What the record lacks of a yes to this form, at this place, of what the stages came to; empty if nothing."""
+def _find_missing_approval(session: Session, ends: Sequence[StageEnd], effect: DeliverProject) -> str:
+    """Return why the record does not approve this delivery; empty if it does."""
     gate, answer = session.gates.get(effect.gate), session.answers.get(effect.gate)
     if gate is None or not gate.writes or answer is None or answer.by_default or answer.option != effect.form:
-        return f"Nobody said yes at the gate {effect.gate}."
+        return f"The delivery was not approved at gate {effect.gate}."
     if effect.into != handover_path(session.charter, effect.form):
-        return "The place is not the one that was shown at the gate."
-    if effect.draft not in [it.draft for it in ends if it.draft][-1:]:
-        return "What would be handed over is not what the stages came to."
+        return "The target differs from the one that was shown at the gate."
+    if effect.draft not in [end.draft for end in ends if end.draft][-1:]:
+        return "The files to deliver are not the result of the last stage."
     return ""
 
 
-def _paper(end: StageEnd) -> dict[str, str]:
-    """What a stage agreed on as a file of the repository; the table's words are quoted in it."""
+def _render_decision_file(end: StageEnd) -> dict[str, str]:
+    """Return the decision of a stage as a file of the repository, by path; the text of the table is quoted in it."""
     if not end.text or end.how == "failed":
         return {}
-    told = "\n".join(f"- {escape_markdown_line(it)}" for it in describe_stage_end(end))
+    summary = "\n".join(f"- {escape_markdown_line(line)}" for line in describe_stage_end(end))
     path = f"{DECISIONS_FOLDER}/{end.id}-{end.stage}.md"
-    return {path: f"# {end.id} {end.stage}\n\n{told}\n\n{quote_markdown(end.text)}\n"}
+    return {path: f"# {end.id} {end.stage}\n\n{summary}\n\n{quote_markdown(end.text)}\n"}
 
 
-def _commit(session: Session, attempt: StageAttempt) -> CommitMessage:
+def _describe_commit(session: Session, attempt: StageAttempt) -> CommitMessage:
     end = attempt.end
     message = "\n\n".join((f"{end.id} {end.stage}", "\n".join(describe_stage_contributions(end))))
-    checks = {it.name: "passed" if it.passed else "failed" for it in last_attempt_checks(session, attempt)}
+    checks = {
+        outcome.name: "passed" if outcome.passed else "failed" for outcome in last_attempt_checks(session, attempt)
+    }
     return CommitMessage(
         message,
         session.id,

@@ -1,4 +1,4 @@
-"""Files that seats ask to see: confined like any other, never ignored ones, and no more than has room."""
+"""Serves the files that seats ask to see: only files of the workspace that are not ignored, and only as many as fit."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from roundtable.workshop.repo.git import GitUnavailable, open_git
 
 
 class ServedFiles(NamedTuple):
-    """The files that are shown, and why the others are not."""
+    """The files that are shown, and by name why a file is refused."""
 
     shown: dict[str, bytes]
     refused: dict[str, str]
 
 
 class FileRequests:
-    """Serves what seats ask for. All that is shown in a session this way shares one room."""
+    """Serves the file requests of seats. All files served in a session share one size limit."""
 
     def __init__(
-        self, store: Store, redactor: Redactor, workspace: Path, ignore: Sequence[str], room_of: FindContextRoom
+        self, store: Store, redactor: Redactor, workspace: Path, ignore: Sequence[str], find_room: FindContextRoom
     ) -> None:
         self._store = store
         self._redactor = redactor
         self._workspace = workspace
         self._ignore = ignore
-        self._room_of = room_of
+        self._find_room = find_room
 
     async def serve(self, session: str, names: Sequence[str]) -> FilesRead:
-        """Keep the files that may be shown as they are now, and name the others."""
+        """Store the files that may be shown, and return them with the reasons for the refused ones."""
         found = await asyncio.to_thread(self._read, names, await self._room(session))
         items = [await store_context_data(self._store, name, data) for name, data in found.shown.items()]
         return FilesRead(tuple(items), found.refused)
@@ -52,10 +52,10 @@ class FileRequests:
     async def _room(self, session: str) -> int:
         state = Session.fold(session, await self._store.read(session))
         served = [result for _, _, result in state.shared_results if isinstance(result, FilesRead)]
-        return self._room_of(state.charter).asked_for - sum(item.size for result in served for item in result.items)
+        return self._find_room(state.charter).asked_for - sum(item.size for result in served for item in result.items)
 
     def _read(self, names: Sequence[str], room: int) -> ServedFiles:
-        found = ServedFiles({}, self._ignored(names))
+        found = ServedFiles({}, self._find_ignored(names))
         for name in names:
             if name in found.refused:
                 continue
@@ -65,25 +65,29 @@ class FileRequests:
                 found.refused[name] = error.message
                 continue
             if len(data) > room:
-                found.refused[name] = f"There is no room for its {len(data):,} bytes; a few lines may fit: path:10-50."
+                found.refused[name] = (
+                    f"{name} has {len(data):,} bytes and does not fit. Ask for a few lines: path:10-50."
+                )
             else:
                 found.shown[name] = data
                 room -= len(data)
         return found
 
-    def _ignored(self, names: Sequence[str]) -> dict[str, str]:
-        """Those that this workspace ignores; they are not even opened."""
-        real: dict[str, str] = {}
+    def _find_ignored(self, names: Sequence[str]) -> dict[str, str]:
+        """Return a refusal for each file that the workspace ignores, without opening it."""
+        resolved: dict[str, str] = {}
         for name in names:
             try:
-                real[name] = resolve_in_workspace(self._workspace.resolve(), split_line_range(name)[0], name).as_posix()
+                resolved[name] = resolve_in_workspace(
+                    self._workspace.resolve(), split_line_range(name)[0], name
+                ).as_posix()
             except ContextFileRefused:
                 continue
-        paths = {path for path in real.values() if not is_sensitive_path(path)}
-        set_aside = build_ignore_filter(self._ignore)
+        paths = {path for path in resolved.values() if not is_sensitive_path(path)}
+        is_ignored = build_ignore_filter(self._ignore)
         try:
             with open_git(self._workspace) as git:
-                ignored = git.filter_ignored(paths) | {path for path in paths if set_aside(path)}
+                ignored = git.filter_ignored(paths) | {path for path in paths if is_ignored(path)}
         except GitUnavailable as error:
-            return dict.fromkeys(real, error.message)
-        return {name: f"{name} is ignored in this workspace." for name, path in real.items() if path in ignored}
+            return dict.fromkeys(resolved, error.message)
+        return {name: f"{name} is ignored in this workspace." for name, path in resolved.items() if path in ignored}

@@ -1,4 +1,4 @@
-"""Carries out what a meeting has done besides talking: reading files, running checks, holding a child meeting."""
+"""Performs the effects of a meeting: reading files, running checks, holding a child meeting."""
 
 from __future__ import annotations
 
@@ -29,8 +29,11 @@ RunChildMeeting = Callable[[str, Charter], Awaitable[Decision]]
 
 
 class EffectPerformer:
-    """The performers of the desk. All may do their work again after a crash: reading and checking change nothing, and
-    a child meeting has an id made from its step, so doing it again resumes it."""
+    """Performs every effect of a desk.
+
+    Reading files and running checks change nothing, and the id of a child meeting is derived from its step, so all of
+    these can be repeated after a crash. The workshop recovers the others.
+    """
 
     def __init__(
         self,
@@ -46,11 +49,11 @@ class EffectPerformer:
 
     @cached_property
     def _workshop(self) -> WorkshopPerformer:
-        """Made when a meeting first wants it: most never write code, and it takes long to load."""
+        """The performer for code, created on first use: most meetings never write code, and loading it is slow."""
         return self._make_workshop()
 
     async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
-        """Do it; the key begins with the session."""
+        """Perform an effect and return its result, or a fault. The key begins with the session id."""
         match effect:
             case ReadFiles():
                 return await self._requests.serve(key.partition("/")[0], effect.paths)
@@ -64,7 +67,7 @@ class EffectPerformer:
                 return await self._workshop.perform(key, effect)
 
     async def recover(self, key: str, effect: Effect) -> EffectResult | Fault | None:
-        """Every effect is safe to do again, but for those of the workbench that write."""
+        """Return the result of an interrupted effect, or None if it can be repeated: only writing cannot."""
         if isinstance(effect, ReadFiles | RunChecks | OpenChild | EndStage):
             return None
         return await self._workshop.recover(key, effect)

@@ -1,4 +1,4 @@
-"""Every file of a project that may be shown: a folder with a draft laid over it."""
+"""Reads every file of a project that may be shown to seats: a folder with a draft applied on top."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from roundtable.workshop.repo.git import open_git
 
 
 class ProjectFiles(NamedTuple):
-    """The files by path, the program itself first, then what configures it, then its tests; and why some are not."""
+    """The files by path (program, then configuration, then tests), and by path why a file is refused."""
 
     files: dict[str, bytes]
     refused: dict[str, str]
 
 
 class ProjectReader:
-    """The projects that stand on one folder. Files that are ignored are not of a project, and are not even named."""
+    """Reads the versions of a project that are based on one folder. Ignored files are left out and not named."""
 
     def __init__(self, drafts: DraftStore, root: Path, redactor: Redactor, ignore: Sequence[str]) -> None:
         self._drafts = drafts
@@ -40,15 +40,17 @@ class ProjectReader:
         self._ignore = ignore
 
     async def read_files(self, draft: Digest) -> ProjectFiles:
-        """The files of a project, with their bytes."""
-        return await asyncio.to_thread(self._read_files, await self._drafts.load_files(draft))
+        """Return the files of the project with a draft applied."""
+        return await asyncio.to_thread(self._read_with_draft, await self._drafts.load_files(draft))
 
-    def _read_files(self, over: Sequence[DraftFile]) -> ProjectFiles:
+    def _read_with_draft(self, drafted_files: Sequence[DraftFile]) -> ProjectFiles:
         with open_git(self._root) as git:
-            there = git.list_files()
-        laid = {it.path: it.after for it in over}
-        gone = {path for it in over for path in (it.was, it.path if it.after is None else "") if path}
-        paths = [path for path in dict.fromkeys((*there, *laid)) if path not in gone or laid.get(path) is not None]
+            existing = git.list_files()
+        drafted = {file.path: file.after for file in drafted_files}
+        gone = {path for file in drafted_files for path in (file.was, file.path if file.after is None else "") if path}
+        paths = [
+            path for path in dict.fromkeys((*existing, *drafted)) if path not in gone or drafted.get(path) is not None
+        ]
         found = ProjectFiles(
             {},
             {
@@ -59,7 +61,7 @@ class ProjectReader:
         )
         for path in sorted(list_selectable_files(paths, self._ignore), key=lambda path: (file_priority(path), path)):
             try:
-                data = laid.get(path)
+                data = drafted.get(path)
                 text = read_workspace_text(self._root, path) if data is None else decode_context_text(path, path, data)
                 found.files[path] = check_context_text(self._redactor, path, text).encode()
             except ContextFileRefused as error:

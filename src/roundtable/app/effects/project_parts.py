@@ -1,6 +1,6 @@
-"""What of a project is shown to seats who are to work on it, where their windows have no room for all of it.
+"""Selects the files of a project that fit the context windows of the seats that work on it.
 
-Cuts a project into the parts that are reviewed at once, each with a map of what in it hangs on the others.
+Also splits a project into the chunks of a review, each with a map of its dependencies on the others.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from roundtable.workshop.project.map import (
 )
 
 
-class _Cut(msgspec.Struct, frozen=True):
-    """A part with the bytes of what is shown."""
+class _ChunkContent(msgspec.Struct, frozen=True):
+    """A chunk with the bytes that are shown and its map."""
 
     part: Chunk
     shown: tuple[tuple[str, bytes], ...]
@@ -51,109 +51,116 @@ class _Cut(msgspec.Struct, frozen=True):
 
 
 class ProjectSplitter:
-    """Cuts the projects of one desk, by the windows of who is to read them."""
+    """Splits the projects of one desk into chunks that fit the context windows of the seats."""
 
-    def __init__(self, store: Store, room_of: FindContextRoom) -> None:
+    def __init__(self, store: Store, find_room: FindContextRoom) -> None:
         self._store = store
-        self._room_of = room_of
+        self._find_room = find_room
 
     async def split(self, session: Session, effect: SplitForReview, project: ProjectFiles) -> ProjectSplit | Fault:
-        """Every file once, in parts that fit the smallest window; all of it in one where that is large enough."""
-        room = compute_readers_room(self._room_of, session.charter, effect.seats, effect.answer)
+        """Return chunks that fit the smallest window and contain every file once; a single chunk if everything fits."""
+        room = compute_readers_room(self._find_room, session.charter, effect.seats, effect.answer)
         left = None if room.named is None else compute_tokens_for_files(session, room.named)
         if left is not None and left < LEAST_FILE_TOKENS:
             return Fault.of(
                 FaultKind.CONTEXT_OVERFLOW,
-                f"{room.voice} has no room for code besides what was agreed on.",
+                f"The context window of {room.voice} has no room for code next to the earlier decisions.",
                 help="Name seats with larger windows for this stage.",
             )
-        made = await asyncio.to_thread(_made, project.files, left, effect.tokens, at_once=room.all_known)
-        return ProjectSplit(tuple([await self._store_chunk(it) for it in made]), project.refused)
+        made = await asyncio.to_thread(_split, project.files, left, effect.tokens, at_once=room.all_known)
+        return ProjectSplit(tuple([await self._store_chunk(cut) for cut in made]), project.refused)
 
-    async def _store_chunk(self, cut: _Cut) -> ReviewChunk:
+    async def _store_chunk(self, cut: _ChunkContent) -> ReviewChunk:
         files = [await store_context_data(self._store, name, data) for name, data in cut.shown]
         return ReviewChunk(tuple(files), await store_context_data(self._store, MAP_TITLE, cut.map) if cut.map else None)
 
 
-def _made(files: Mapping[str, bytes], room: int | None, most: int, *, at_once: bool) -> list[_Cut]:
-    """The parts; where a window is not known, none is longer than was asked for, however few there are."""
-    known = build_project_map(files)
-    measured = [_shown(measure_source_file(path, data)) for path, data in files.items()]
-    for_map, limit = split_map_and_files(measured, room, most, at_once=at_once)
-    return [_with_map(it, files, known, for_map) for it in split_into_chunks(measured, limit, known.imports)]
+def _split(files: Mapping[str, bytes], room: int | None, max_tokens: int, *, at_once: bool) -> list[_ChunkContent]:
+    """Return the chunks; if a context window is unknown, no chunk is longer than `max_tokens`."""
+    project_map = build_project_map(files)
+    measured = [_measured_in_prompt(measure_source_file(path, data)) for path, data in files.items()]
+    map_tokens, limit = split_map_and_files(measured, room, max_tokens, at_once=at_once)
+    return [
+        _add_map(chunk, files, project_map, map_tokens)
+        for chunk in split_into_chunks(measured, limit, project_map.imports)
+    ]
 
 
-def _shown(file: SizedFile) -> SizedFile:
-    """A file as long as it is in a prompt."""
+def _measured_in_prompt(file: SizedFile) -> SizedFile:
+    """Return a file with its size in a prompt, including the tag around it."""
     tag = estimate_file_overhead(file.path) // BYTES_PER_TOKEN
     return msgspec.structs.replace(file, tokens=file.tokens + tag)
 
 
-def _with_map(part: Chunk, files: Mapping[str, bytes], known: ProjectMap, for_map: int) -> _Cut:
-    """A part that is the whole program needs no map of it."""
-    shown = tuple((it.location, it.read_from(files[it.path])) for it in part.pieces)
-    alone = set(part.paths) == set(files)
-    return _Cut(part, shown, b"" if alone else render_relevant_project_map(known, part.paths, for_map).encode())
+def _add_map(part: Chunk, files: Mapping[str, bytes], project_map: ProjectMap, map_tokens: int) -> _ChunkContent:
+    """Return a chunk with its contents and map; a chunk that is the whole project needs no map."""
+    shown = tuple((piece.location, piece.read_from(files[piece.path])) for piece in part.pieces)
+    is_whole_project = set(part.paths) == set(files)
+    return _ChunkContent(
+        part,
+        shown,
+        b"" if is_whole_project else render_relevant_project_map(project_map, part.paths, map_tokens).encode(),
+    )
 
 
 _NAME = re.compile(r"[\w.-]*\w")
 
 
-class _Choice(NamedTuple):
-    """The paths of the files that are shown, and the map where these are not all."""
+class _Selection(NamedTuple):
+    """The paths of the files that are shown, and a map of the project if some are not."""
 
     shown: Collection[str]
     map: bytes = b""
 
 
 class ProjectExcerpts:
-    """Shows the projects of one desk, as far as those who work on them have room for them."""
+    """Selects the files of the projects of one desk that fit the context windows of the seats."""
 
-    def __init__(self, store: Store, room_of: FindContextRoom) -> None:
+    def __init__(self, store: Store, find_room: FindContextRoom) -> None:
         self._store = store
-        self._room_of = room_of
+        self._find_room = find_room
 
     async def select(self, session: Session, effect: ListProject, project: ProjectFiles) -> ProjectListed:
-        """The files that are shown, each kept as it is now; of a larger project its map, and the names of the rest."""
+        """Store and return the files that are shown; for a larger project also its map and the other names."""
         about = "\n".join((effect.about, session.charter.question, *quote_stage_decisions(list_stage_ends(session))))
-        chosen = await asyncio.to_thread(_chosen, project.files, about, self._room(session, effect))
+        chosen = await asyncio.to_thread(_select, project.files, about, self._room(session, effect))
         items = [
             await store_context_data(self._store, path, data)
             for path, data in project.files.items()
             if path in chosen.shown
         ]
         left = tuple(path for path in project.files if path not in chosen.shown)
-        drawn = await store_context_data(self._store, MAP_TITLE, chosen.map) if chosen.map else None
-        return ProjectListed(tuple(items), project.refused, left, drawn)
+        map_item = await store_context_data(self._store, MAP_TITLE, chosen.map) if chosen.map else None
+        return ProjectListed(tuple(items), project.refused, left, map_item)
 
     def _room(self, session: Session, effect: ListProject) -> int:
-        """Bytes for files and map, before those who read them."""
-        room = compute_readers_room(self._room_of, session.charter, effect.seats, effect.answers)
-        known = max(0, compute_tokens_for_files(session, room.windows)) * BYTES_PER_TOKEN
-        return known if room.all_known else min(FILE_BYTES_IN_UNKNOWN_WINDOW, known)
+        """Return the number of bytes for files and map that fit the windows of the seats."""
+        room = compute_readers_room(self._find_room, session.charter, effect.seats, effect.answers)
+        window_bytes = max(0, compute_tokens_for_files(session, room.windows)) * BYTES_PER_TOKEN
+        return window_bytes if room.all_known else min(FILE_BYTES_IN_UNKNOWN_WINDOW, window_bytes)
 
 
-def _chosen(files: Mapping[str, bytes], about: str, room: int) -> _Choice:
-    """All files, or those that bear most on what it is about, with a map of what they have to do with the rest."""
+def _select(files: Mapping[str, bytes], about: str, room: int) -> _Selection:
+    """Return all files, or the most relevant ones that fit, with a map of their links to the rest."""
     sizes = {path: len(data) + estimate_file_overhead(path) for path, data in files.items()}
     if sum(sizes.values()) <= room:
-        return _Choice(files)
-    for_map = min(MOST_MAP_TOKENS, room // BYTES_PER_TOKEN // 6)
-    room -= for_map * BYTES_PER_TOKEN
-    taken: set[str] = set()
-    for path in _by_relevance(files, about):
+        return _Selection(files)
+    map_tokens = min(MOST_MAP_TOKENS, room // BYTES_PER_TOKEN // 6)
+    room -= map_tokens * BYTES_PER_TOKEN
+    selected: set[str] = set()
+    for path in _sort_by_relevance(files, about):
         if sizes[path] <= room:
-            taken.add(path)
+            selected.add(path)
             room -= sizes[path]
-    return _Choice(taken, render_relevant_project_map(build_project_map(files), taken, for_map).encode())
+    return _Selection(selected, render_relevant_project_map(build_project_map(files), selected, map_tokens).encode())
 
 
-def _by_relevance(files: Mapping[str, bytes], about: str) -> list[str]:
-    """First what is named, then by its words; where these say the same, the program before its tests."""
+def _sort_by_relevance(files: Mapping[str, bytes], about: str) -> list[str]:
+    """Return the paths: files that the text names, then by relevance, then the program before its tests."""
     named, words = set(_NAME.findall(about)), extract_question_words(about)
 
     def place(path: str) -> tuple[bool, float, int, str]:
-        bears = score_file_relevance(words, RankedFile(path, text=files[path].decode(errors="replace")))
-        return path.rpartition("/")[2] not in named, -bears, file_priority(path), path
+        relevance = score_file_relevance(words, RankedFile(path, text=files[path].decode(errors="replace")))
+        return path.rpartition("/")[2] not in named, -relevance, file_priority(path), path
 
     return sorted(files, key=place)

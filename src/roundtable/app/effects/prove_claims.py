@@ -1,4 +1,4 @@
-"""Has the claims of a meeting run: their programs in the sandbox, on copies of the tree they speak of."""
+"""Proves or refutes claims by running their programs in the sandbox, on copies of the tree they are about."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ from roundtable.workshop.trial.proofs import (
 from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_tree_dependencies
 
 MAX_PROOFS = 16
-"""Programs of one step; who wrote more is told that the rest was left."""
+"""The number of programs that one step runs; the proofs of further ones say that they were not run."""
 
 
 class ProofTrees(NamedTuple):
-    """The tree the claims speak of, the one before the change, and what is lent to both; or why there is none."""
+    """The tree the claims are about, the tree before the change, and dependencies mounted into both; or why not."""
 
     now: Path
     before: Path | None = None
-    lacking: str = ""
-    lent: dict[str, str] = {}
+    problem: str = ""
+    mounted: dict[str, str] = {}
 
 
 class ClaimProver:
-    """The proofs of one workspace."""
+    """Proves the claims of sessions in one workspace."""
 
     def __init__(
         self, store: Store, workspace: Path, redactor: Redactor, find_sandbox: FindSandbox, copy: Sequence[str] = ()
@@ -68,21 +68,25 @@ class ClaimProver:
         self._copy = copy
 
     async def prove(self, session: Session, effect: ProveClaims) -> ClaimsProven:
-        """Run what the seats claimed in these rounds. Where that cannot be done, every proof says why."""
-        said = _said(session, effect.rounds)
+        """Run the claims of these rounds. If programs cannot run, every proof says why."""
+        verdicts = _list_verdicts(session, effect.rounds)
         patch = (await self._store.fetch(effect.patch)).decode(errors="replace") if effect.patch else ""
         sandbox = await self._find_sandbox()
         async with open_scratch_folder() as folder:
             trees = await self._trees(folder, effect, patch)
-            nowhere = await asyncio.to_thread(_nowhere, trees, [verdict for _, verdict in said])
-            lacking = sandbox if isinstance(sandbox, str) else trees.lacking
-            if isinstance(sandbox, str) or lacking:
-                proofs = [Proof(claim.text, seat, None, claim.program, why=lacking) for seat, claim in _claims(said)]
-                return ClaimsProven(tuple(proofs), nowhere)
-            known = await asyncio.to_thread(choose_proof_interpreters, self._workspace)
-            bench = _Bench(WorkspaceMount(sandbox, self._workspace, trees.lent), trees, known, self._redactor)
-            proofs = [await bench.proof(seat, claim) for seat, claim in _claims(said)]
-        return ClaimsProven(tuple(proofs), nowhere, sandbox.name)
+            missing = await asyncio.to_thread(_find_missing_locations, trees, [verdict for _, verdict in verdicts])
+            problem = sandbox if isinstance(sandbox, str) else trees.problem
+            if isinstance(sandbox, str) or problem:
+                proofs = [
+                    Proof(claim.text, seat, None, claim.program, why=problem) for seat, claim in _list_claims(verdicts)
+                ]
+                return ClaimsProven(tuple(proofs), missing)
+            interpreters = await asyncio.to_thread(choose_proof_interpreters, self._workspace)
+            runner = _ProofRunner(
+                WorkspaceMount(sandbox, self._workspace, trees.mounted), trees, interpreters, self._redactor
+            )
+            proofs = [await runner.proof(seat, claim) for seat, claim in _list_claims(verdicts)]
+        return ClaimsProven(tuple(proofs), missing, sandbox.name)
 
     async def _trees(self, folder: Path, effect: ProveClaims, patch: str) -> ProofTrees:
         now, before = folder / "now", folder / "before"
@@ -95,53 +99,58 @@ class ClaimProver:
                 draft = await asyncio.to_thread(
                     draft_changeset, parse_file_changes(patch), self._workspace, self._redactor.finds
                 )
-            makers = [partial(self._made, now, effect.tip, draft.files, names)]
+            makers = [partial(self._build_tree, now, effect.tip, draft.files, names)]
             if effect.base or patch:
-                makers.append(partial(self._made, before, effect.base, (), names))
+                makers.append(partial(self._build_tree, before, effect.base, (), names))
             await create_trees_concurrently(makers)
-            more = await asyncio.to_thread(find_tree_dependencies, self._workspace, self._copy)
+            dependencies = await asyncio.to_thread(find_tree_dependencies, self._workspace, self._copy)
             await create_trees_concurrently(
-                [partial(copy_files_to_tree, self._workspace, it, more.copied) for it in (now, before)]
+                [partial(copy_files_to_tree, self._workspace, tree, dependencies.copied) for tree in (now, before)]
             )
         except RoundtableError as error:
-            return ProofTrees(now, lacking=error.message)
-        lacking = f"The patch does not fit here: {draft.refused[0].sentence}" if draft.refused else ""
-        return ProofTrees(now, before if effect.base or patch else None, lacking, more.lent)
+            return ProofTrees(now, problem=error.message)
+        problem = f"The patch does not apply here: {draft.refused[0].sentence}" if draft.refused else ""
+        return ProofTrees(now, before if effect.base or patch else None, problem, dependencies.lent)
 
-    def _made(self, into: Path, commit: str, files: Sequence[DraftFile], names: Sequence[str]) -> None:
+    def _build_tree(self, into: Path, commit: str, files: Sequence[DraftFile], names: Sequence[str]) -> None:
         if commit:
             export_commit_files(self._workspace, commit, into)
         else:
             create_scratch_tree(self._workspace, into, files, names)
 
 
-class _Bench:
-    """Runs each program once on each tree, whoever wrote it and however often."""
+class _ProofRunner:
+    """Runs each program at most once on each tree, also if several seats wrote it."""
 
     def __init__(
-        self, sandbox: Sandbox, trees: ProofTrees, known: dict[str, ProofInterpreter], redactor: Redactor
+        self, sandbox: Sandbox, trees: ProofTrees, interpreters: dict[str, ProofInterpreter], redactor: Redactor
     ) -> None:
         self._sandbox = sandbox
         self._trees = trees
-        self._known = known
+        self._interpreters = interpreters
         self._redactor = redactor
         self._ran: dict[tuple[str, str], Proof] = {}
 
     async def proof(self, seat: str, claim: Claim) -> Proof:
-        """What a claim comes to; the control on the tree before the change is only for what was shown."""
+        """Return the proof of a claim. A program that proves it is also run on the tree before the change."""
         program = (claim.language, claim.program)
         if program not in self._ran:
             if len(self._ran) == MAX_PROOFS:
                 return Proof(
-                    claim.text, seat, None, claim.program, why=f"No more than {MAX_PROOFS} programs are run at a time."
+                    claim.text,
+                    seat,
+                    None,
+                    claim.program,
+                    why=f"Not run: at most {MAX_PROOFS} programs are run in one step.",
                 )
             self._ran[program] = await self._run(claim)
         return msgspec.structs.replace(self._ran[program], claim=claim.text, seat=seat)
 
     async def _run(self, claim: Claim) -> Proof:
-        interpreter = self._known.get(claim.language)
+        interpreter = self._interpreters.get(claim.language)
         if interpreter is None:
-            why = f"Programs in {sanitize_line(claim.language, 40)} are not run, only in {' and '.join(self._known)}."
+            supported = ", ".join(self._interpreters)
+            why = f"Programs in {sanitize_line(claim.language, 40)} are not supported; supported: {supported}."
             return Proof("", "", None, claim.program, why=why)
         ran = await run_proof_program(self._sandbox, interpreter, claim.program, self._trees.now)
         held, before = read_proof_verdict(ran), None
@@ -152,31 +161,31 @@ class _Bench:
         outcome = sanitize_check_outcome(
             ran.as_check(claim.language, (*interpreter.argv, interpreter.file)), self._redactor
         )
-        return Proof("", "", held, claim.program, outcome, "" if held is not None else _why(ran), before)
+        return Proof("", "", held, claim.program, outcome, "" if held is not None else _explain_no_verdict(ran), before)
 
 
-def _why(ran: RunResult) -> str:
-    return ran.stopped or f"It ended with exit code {ran.code}, which says nothing."
+def _explain_no_verdict(ran: RunResult) -> str:
+    return ran.stopped or f"It ended with exit code {ran.code}, which neither proves nor refutes the claim."
 
 
-def _said(session: Session, rounds: Sequence[str]) -> list[tuple[str, Verdict]]:
+def _list_verdicts(session: Session, rounds: Sequence[str]) -> list[tuple[str, Verdict]]:
     moves = [move for name in rounds for move in session.rounds[name].moves()]
     return [(move.seat, move.verdict) for move in moves if move.verdict.counts]
 
 
-def _claims(said: Sequence[tuple[str, Verdict]]) -> list[tuple[str, Claim]]:
-    """The claims of all seats, everybody's first one first, so that nobody's many keep another's from being run."""
-    found = [(place, seat, claim) for seat, verdict in said for place, claim in enumerate(verdict.claims)]
-    return [(seat, claim) for _, seat, claim in sorted(found, key=lambda it: it[0])]
+def _list_claims(verdicts: Sequence[tuple[str, Verdict]]) -> list[tuple[str, Claim]]:
+    """Return the claims of all seats: all first claims, then all second ones, so that each seat gets its turn."""
+    found = [(place, seat, claim) for seat, verdict in verdicts for place, claim in enumerate(verdict.claims)]
+    return [(seat, claim) for _, seat, claim in sorted(found, key=lambda entry: entry[0])]
 
 
-def _nowhere(trees: ProofTrees, said: Sequence[Verdict]) -> dict[str, str]:
-    """The places that issues name and that are in neither tree, with why."""
+def _find_missing_locations(trees: ProofTrees, verdicts: Sequence[Verdict]) -> dict[str, str]:
+    """Return the locations named by issues that are in neither tree, with the reason."""
     found: dict[str, str] = {}
-    if trees.lacking:
+    if trees.problem:
         return found
     here = [tree for tree in (trees.now, trees.before) if tree is not None]
-    for location in {issue.location for verdict in said for issue in verdict.issues if issue.location}:
+    for location in {issue.location for verdict in verdicts for issue in verdict.issues if issue.location}:
         place = parse_code_place(location)
         if why := explain_missing_location(here, place.path, place.last):
             found[location] = sanitize_line(why, 200)

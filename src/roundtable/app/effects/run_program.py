@@ -1,6 +1,6 @@
-"""Runs a whole project: by its compose file or Dockerfile where an engine answers, else as its own plan says.
+"""Runs a whole project: by its compose file or Dockerfile if a container engine answers, otherwise by its run plan.
 
-What runs in the sandbox is told while it runs: shown to who watches, and never stored.
+The output is published to the live feed while the project runs, and never stored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
 
 
 class StepOutput:
-    """The words of one step, under its name and no seat's."""
+    """Publishes the output of one step to the live feed, under the name of the step instead of a seat."""
 
     def __init__(self, feed: Feed, key: str) -> None:
         self._feed = feed
@@ -41,17 +41,17 @@ class StepOutput:
         self._offset = 0
 
     def __call__(self, line: str) -> None:
-        """Tell one line more."""
-        if told := self._words.feed(f"{sanitize_text(line)}\n"):
-            self._feed.publish(Delta(self._session, self._step, "", self._step, self._offset, told))
-            self._offset += len(told)
+        """Publish one line."""
+        if text := self._words.feed(f"{sanitize_text(line)}\n"):
+            self._feed.publish(Delta(self._session, self._step, "", self._step, self._offset, text))
+            self._offset += len(text)
 
 
-_LARGEST = 1_000_000
+_MAX_TEXT_BYTES = 1_000_000
 
 
 class LaidOutProject(NamedTuple):
-    """A project laid out in a folder of its own; what of it is text, by path; and how it is to be run."""
+    """A project written to a scratch folder, its text files by path, and its run plan or the reason there is none."""
 
     tree: Path
     texts: dict[str, str]
@@ -59,7 +59,7 @@ class LaidOutProject(NamedTuple):
 
 
 class ProjectRunner:
-    """Projects in one sandbox. A run ends when its person says so, here or from another process."""
+    """Runs projects in the sandbox of a desk. A person can stop a run from here or from another process."""
 
     def __init__(self, store: Store, feed: Feed, sandbox: SandboxSettings, find_sandbox: FindSandbox) -> None:
         self._store = store
@@ -69,18 +69,18 @@ class ProjectRunner:
         self._find_sandbox = find_sandbox
 
     async def run(self, key: str, root: Path, effect: RunProject) -> ProjectRan:
-        """Lay the project out and run it; nothing of it stays behind, whatever happens."""
+        """Write the project to a scratch folder, run it and return the results; the folder is always deleted."""
         files = await self._drafts.load_files(effect.draft)
         session, _, step = key.partition("/")
         async with open_scratch_folder() as folder, self._listen_for_stop(session, step) as stop:
             tree = folder / "project"
-            names = await asyncio.to_thread(list_tree_files, root)
-            await asyncio.to_thread(create_scratch_tree, root, tree, files, names)
-            texts = await asyncio.to_thread(_texts, tree)
+            paths = await asyncio.to_thread(list_tree_files, root)
+            await asyncio.to_thread(create_scratch_tree, root, tree, files, paths)
+            texts = await asyncio.to_thread(_read_texts, tree)
             project = LaidOutProject(tree, texts, choose_project_run_plan(texts))
-            ran = await self._run_project(project, effect, StepOutput(self._feed, key), stop)
-        steps = tuple(sanitize_check_outcome(it, self._feed.redactor) for it in ran.steps)
-        return msgspec.structs.replace(ran, steps=steps, stopped=stop.is_set())
+            result = await self._run_project(project, effect, StepOutput(self._feed, key), stop)
+        steps = tuple(sanitize_check_outcome(outcome, self._feed.redactor) for outcome in result.steps)
+        return msgspec.structs.replace(result, steps=steps, stopped=stop.is_set())
 
     async def _run_project(
         self, project: LaidOutProject, effect: RunProject, tell: StepOutput, stop: asyncio.Event
@@ -119,13 +119,13 @@ class ProjectRunner:
 
     @asynccontextmanager
     async def _listen_for_stop(self, session: str, step: str) -> AsyncGenerator[asyncio.Event]:
-        """Set as soon as the person wants this run to end; what they said before it was begun again counts too."""
+        """Yield an event that is set when a person stops this run or did so before a restart."""
         stop = asyncio.Event()
         reader = self._feed.subscribe(session)
 
         async def listen() -> None:
             async for batch in reader.batches():
-                if any(isinstance(getattr(it, "event", None), StopAsked | CancelAsked) for it in batch):
+                if any(isinstance(getattr(entry, "event", None), StopAsked | CancelAsked) for entry in batch):
                     stop.set()
 
         listening = asyncio.create_task(listen())
@@ -140,11 +140,11 @@ class ProjectRunner:
             await asyncio.gather(listening, return_exceptions=True)
 
 
-def _texts(tree: Path) -> dict[str, str]:
-    """The files that are text; links are none, and nothing that is long is."""
+def _read_texts(tree: Path) -> dict[str, str]:
+    """Return the text files by path, without links and files that are too large."""
     found: dict[str, str] = {}
     for path in sorted(tree.rglob("*")):
-        if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > _MAX_TEXT_BYTES:
             continue
         try:
             found[path.relative_to(tree).as_posix()] = path.read_text("utf-8")

@@ -1,8 +1,6 @@
-"""Carries out what a meeting wants of the workshop: candidates tried, drafts spliced, rehearsed and applied.
+"""Performs the effects on code: trials of candidates, and drafts that are spliced, rehearsed and applied.
 
-Splices parts of other drafts into one, and keeps what comes of it as a draft of its own.
-
-Where a project that starts from nothing stands: on an empty folder of our own, the same one for all of them.
+A project that starts from nothing is based on an empty folder, which all such projects share.
 """
 
 from __future__ import annotations
@@ -52,14 +50,14 @@ from roundtable.workshop.symbols.synthesis import synthesize_candidates
 from roundtable.workshop.trial.repository_checks import CheckCommands
 from roundtable.workshop.trial.trial import CandidateTrial
 
-_ROOM = "Make room on the disk, or see that its folders can be written to, and resume the session."
-_OURS = (ValueError, ArithmeticError, LookupError, RecursionError)
-"""What something unheard-of in files and answers makes our own code raise. Met again on every resume, it would hold a
-session up for ever."""
+_DISK_HELP = "Free disk space or make the folder writable, then resume the session."
+_INTERNAL_ERRORS = (ValueError, ArithmeticError, LookupError, RecursionError)
+"""Errors of our own code on unexpected files or answers. They become a fault: raised again on every resume, they would
+block the session."""
 
 
 class WorkshopTools:
-    """The workshop on one folder: the workspace, or the empty one where a project starts from nothing."""
+    """The tools for one folder: the workspace, or the empty folder of a project that starts from nothing."""
 
     def __init__(self, parts: Parts, root: Path, checks: CheckCommands) -> None:
         config, store, redactor = parts.settings.config, parts.record, parts.redactor
@@ -73,41 +71,44 @@ class WorkshopTools:
 
 
 class WorkshopPerformer:
-    """The workshop of one workspace. Only `ApplyChange` writes there, and `DeliverProject` elsewhere."""
+    """Performs the effects on code in one workspace.
 
-    def __init__(self, parts: Parts, room_of: FindContextRoom) -> None:
+    Only `ApplyChange` writes there, and `DeliverProject` elsewhere.
+    """
+
+    def __init__(self, parts: Parts, find_room: FindContextRoom) -> None:
         self._parts = parts
         config, store = parts.settings.config, parts.record
-        self._splitter = ProjectSplitter(store, room_of)
-        self._excerpts = ProjectExcerpts(store, room_of)
+        self._splitter = ProjectSplitter(store, find_room)
+        self._excerpts = ProjectExcerpts(store, find_room)
         self._runner = ProjectRunner(store, parts.feed, config.sandbox, parts.find_sandbox)
-        self._workspace_tools = self._on(parts.workspace, config.checks)
+        self._workspace_tools = self._create_tools(parts.workspace, config.checks)
 
-    def _on(self, root: Path, checks: CheckCommands) -> WorkshopTools:
+    def _create_tools(self, root: Path, checks: CheckCommands) -> WorkshopTools:
         return WorkshopTools(self._parts, root, checks)
 
     @cached_property
     def _empty_tools(self) -> WorkshopTools:
-        return self._on(create_empty_workspace(self._parts.places.nothing), {})
+        return self._create_tools(create_empty_workspace(self._parts.places.nothing), {})
 
     def _tools(self, session: Session) -> WorkshopTools:
-        """Those for the folder that a session works on."""
+        """Return the tools for the folder of a session."""
         return self._empty_tools if starts_without_files(session.charter) else self._workspace_tools
 
     async def perform(self, key: str, effect: WorkshopEffect) -> EffectResult | Fault:
-        """Do it; the key begins with the session."""
+        """Perform an effect and return its result, or a fault. The key begins with the session id."""
         try:
             return await self._perform(key, effect)
         except RoundtableError as error:
             return Fault.of(FaultKind.CRASHED, error.message, help=error.help)
-        except OSError as error:  # a full disk; what was written in part is put right before anything is said of it
-            why = f"The computer would not do it: {error.strerror or type(error).__name__}."
-            return await self.recover(key, effect) or Fault.of(FaultKind.CRASHED, why, help=_ROOM)
-        except _OURS as error:
-            return await self.recover(key, effect) or _own_fault(effect, error)
+        except OSError as error:  # such as a full disk; a partial write is recovered first
+            why = f"I/O error: {error.strerror or type(error).__name__}."
+            return await self.recover(key, effect) or Fault.of(FaultKind.CRASHED, why, help=_DISK_HELP)
+        except _INTERNAL_ERRORS as error:
+            return await self.recover(key, effect) or _internal_fault(effect, error)
 
     async def recover(self, key: str, effect: WorkshopEffect) -> EffectResult | Fault | None:
-        """What a step that was cut in half came to; only writing cannot simply be done again."""
+        """Return the result of an interrupted write, or None: every other effect can be repeated."""
         return await self._workspace_tools.applier.recover(key) if isinstance(effect, ApplyChange) else None
 
     async def _perform(self, key: str, effect: WorkshopEffect) -> EffectResult | Fault:
@@ -121,7 +122,7 @@ class WorkshopPerformer:
             case SynthesiseDrafts():
                 return await splice_drafts(tools.drafts, effect)
             case DraftMove():
-                return await _drafted(session, tools, effect)
+                return await _draft_move(session, tools, effect)
             case PlanChange():
                 return await tools.applier.plan(session, effect)
             case ApplyChange():
@@ -151,46 +152,49 @@ class WorkshopPerformer:
         return await tools.trial.try_candidates(session, effect, sandbox, tell)
 
 
-def _own_fault(effect: WorkshopEffect, error: Exception) -> Fault:
-    """A fault of ours for the record: what it was and where, and none of the words that led to it."""
+def _internal_fault(effect: WorkshopEffect, error: Exception) -> Fault:
+    """Return an internal error as a fault with its type and place, without the data that caused it."""
     place = extract_tb(error.__traceback__)[-1]
     where = f"{Path(place.filename).name}, line {place.lineno}"
-    why = f"Roundtable itself failed at {type(effect).__name__}: {type(error).__name__} in {where}."
-    return Fault.of(FaultKind.CRASHED, why, help="Report this as a bug, and branch the session from an earlier point.")
+    why = f"Internal error in {type(effect).__name__}: {type(error).__name__} in {where}."
+    return Fault.of(FaultKind.CRASHED, why, help="Report this bug, and branch the session from an earlier round.")
 
 
-async def _drafted(session: Session, tools: WorkshopTools, effect: DraftMove) -> MoveDrafted:
-    move = next(it for it in session.rounds[effect.round].moves() if it.seat == effect.seat)
-    over = await tools.drafts.load_files(effect.over)
-    wish = await asyncio.to_thread(tools.trial.read_proposed_change, session, move, over, effect.scope)
-    draft = await tools.drafts.save(wish.files)
-    return MoveDrafted(draft, tuple(it.path for it in wish.files), wish.refused)
+async def _draft_move(session: Session, tools: WorkshopTools, effect: DraftMove) -> MoveDrafted:
+    move = next(move for move in session.rounds[effect.round].moves() if move.seat == effect.seat)
+    earlier = await tools.drafts.load_files(effect.over)
+    proposed = await asyncio.to_thread(tools.trial.read_proposed_change, session, move, earlier, effect.scope)
+    draft = await tools.drafts.save(proposed.files)
+    return MoveDrafted(draft, tuple(file.path for file in proposed.files), proposed.refused)
 
 
 async def splice_drafts(drafts: DraftStore, effect: SynthesiseDrafts) -> DraftsSynthesised:
-    """Take the base's draft and what the directives name of the others."""
-    wrote = {seat: {it.path: it for it in await drafts.load_files(draft)} for seat, draft in effect.drafts.items()}
-    touched = {path: it for files in wrote.values() for path, it in files.items()}
-    as_it_is = {path: it.before for path, it in touched.items() if it.before is not None and not it.was}
-    sources = {seat: _sources(as_it_is, files) for seat, files in wrote.items()}
+    """Splice the parts that the directives name into the draft of the base, and store the result as a draft."""
+    wrote = {
+        seat: {file.path: file for file in await drafts.load_files(draft)} for seat, draft in effect.drafts.items()
+    }
+    touched = {path: file for files in wrote.values() for path, file in files.items()}
+    existing = {path: file.before for path, file in touched.items() if file.before is not None and not file.was}
+    sources = {seat: _list_versions(existing, files) for seat, files in wrote.items()}
     made = await asyncio.to_thread(synthesize_candidates, effect.base, sources, effect.incorporate, effect.must_fix)
     files = [
-        msgspec.structs.replace(it, after=made.files.get(path))
-        for path, it in {**touched, **wrote[effect.base]}.items()
-        if path in wrote[effect.base] or made.files.get(path) != it.before
+        msgspec.structs.replace(file, after=made.files.get(path))
+        for path, file in {**touched, **wrote[effect.base]}.items()
+        if path in wrote[effect.base] or made.files.get(path) != file.before
     ]
     draft = await drafts.save(files)
     return DraftsSynthesised(draft, made.took, made.left, made.removed)
 
 
-def _sources(as_it_is: Mapping[str, bytes], files: Mapping[str, DraftFile]) -> dict[str, bytes]:
-    """A seat's version of every file that anybody touched: its own, or the workspace's."""
-    changed = {path: it.after for path, it in files.items()}
-    return {path: data for path, data in {**as_it_is, **changed}.items() if data is not None}
+def _list_versions(existing: Mapping[str, bytes], files: Mapping[str, DraftFile]) -> dict[str, bytes]:
+    """Return a seat's version of every file that any seat changed: its own, or the one in the workspace."""
+    changed = {path: file.after for path, file in files.items()}
+    return {path: data for path, data in {**existing, **changed}.items() if data is not None}
 
 
 def create_empty_workspace(folder: Path) -> Path:
-    """The folder, in which nothing is ever written. It is a repository, so that none above it says what is ignored."""
+    """Create an empty folder to which nothing is ever written. It is a git repository, so that the ignore rules of an
+    enclosing repository do not apply."""
     if not (folder / ".git").exists():
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         run_git(folder, ("init", "--quiet", "--template=", "."))

@@ -1,6 +1,6 @@
-"""What a person is told at once who wants files changed that no change can be written to as they are.
+"""Checks before a meeting starts whether its change could be run and written, so that no seat is paid in vain.
 
-What stands in the way of writing anything here, found out before a seat is asked and paid.
+Also names the files to which no change can be written.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, Unsafe
 async def check_meeting_can_write(
     workspace: Path, charter: Charter, find_sandbox: FindSandbox, *, writes_files: bool
 ) -> None:
-    """Refuse a meeting whose change could not be run or written, whatever the seats answer."""
+    """Raise UsageError for a meeting whose change could not be run or written, whatever the seats answer."""
     kinds = {stage.kind for stage in enabled_stages(sdlc_settings(charter))} if has_stages(charter) else {"files"}
     writes = writes_files and not starts_without_files(charter) and kinds != {"discussion"}
-    if writes and (trouble := await asyncio.to_thread(describe_unusable_repository, workspace)):
-        raise UsageError(trouble, "Nobody was asked; see what `git status` says here, or go to another folder.")
-    if writes and not charter.settings.get("dry_run") and (closed := _closed(workspace)):
+    if writes and (problem := await asyncio.to_thread(describe_unusable_repository, workspace)):
+        raise UsageError(problem, "No seat was asked. Run `git status` for details, or use another folder.")
+    if writes and not charter.settings.get("dry_run") and (folder := _find_read_only_folder(workspace)):
         raise UsageError(
-            f"{closed} cannot be written to, so nobody was asked.",
+            f"{folder} is not writable, so no seat was asked.",
             "Make it writable, or add --dry-run to see a change that is not written.",
         )
     if (
         writes
         and not charter.settings.get("dry_run")
-        and (what := await asyncio.to_thread(describe_pending_git_operation, workspace))
+        and (operation := await asyncio.to_thread(describe_pending_git_operation, workspace))
     ):
         raise UsageError(
-            f"{what} is under way in this repository, so nobody was asked.",
+            f"{operation} is in progress in this repository, so no seat was asked.",
             "Finish or abort it first, or add --dry-run to see a change that is not written.",
         )
     if branch := charter.settings.get("branch"):
@@ -53,23 +53,23 @@ async def check_meeting_can_write(
     only_shown = charter.settings.get("dry_run") and charter.settings.get("draft")
     runs = writes_files and not kinds.isdisjoint(("files", "run"))
     if runs and not only_shown and isinstance(why := await find_sandbox(), str):
-        raise UsageError("Candidates cannot be run here, so nobody was asked.", why)
+        raise UsageError("Candidates cannot be run here, so no seat was asked.", why)
 
 
-def _closed(workspace: Path) -> Path | None:
-    """The folder in which nothing can be changed, if the workspace or what git keeps of it is one."""
+def _find_read_only_folder(workspace: Path) -> Path | None:
+    """Return the workspace or its .git folder if it is read-only."""
     folders = (workspace, workspace / ".git")
     return next((folder for folder in folders if folder.is_dir() and not os.access(folder, os.W_OK)), None)
 
 
-_NAMED = 5
-"""How many files a sentence names."""
+_MAX_NAMED_FILES = 5
+"""The number of files that a sentence names."""
 
 
 def describe_unwritable_files(workspace: Path, charter: Charter, shown: Collection[str]) -> tuple[str, ...]:
-    """A sentence each on files that hold unfinished work, or that git converts; none without git.
+    """Return a sentence on the files with uncommitted changes and one on those that git converts; none without git.
 
-    They are looked for among those that are shown. Where a project is gone through in stages, any may be changed.
+    Only files that are shown are considered, except in a meeting with stages, which may change any file.
     """
     if starts_without_files(charter):
         return ()
@@ -78,27 +78,26 @@ def describe_unwritable_files(workspace: Path, charter: Charter, shown: Collecti
         if repository is None:
             return ()
         with open_git(workspace) as git:
-            unsaved = set(git.modified_files())
-            concerned = sorted(unsaved) if has_stages(charter) else shown
+            modified = set(git.modified_files())
+            concerned = sorted(modified) if has_stages(charter) else shown
             paths = {name.partition(":")[0]: name for name in concerned}
-            converted = repository.find_converted_paths(_standing(workspace, paths.keys() & git.list_files()))
-            unsaved -= set(converted)
+            converted = repository.find_converted_paths(_read_existing(workspace, paths.keys() & git.list_files()))
+            modified -= set(converted)
     except GitUnavailable:
         return ()
     return (
-        *_told(
-            "Not committed, so no change to it can be written before you commit or stash it",
-            [name for path, name in paths.items() if path in unsaved],
+        *_name_files(
+            "These files have uncommitted changes; commit or stash them before a change can be written",
+            [name for path, name in paths.items() if path in modified],
         ),
-        *_told(
-            "Git stores it otherwise than it stands here (its attributes or core.autocrlf say so), so no change to it "
-            "can be written",
+        *_name_files(
+            "Git converts these files on commit (attributes or core.autocrlf), so no change to them can be written",
             [paths[path] for path in converted],
         ),
     )
 
 
-def _standing(workspace: Path, paths: Iterable[str]) -> dict[str, FileContent]:
+def _read_existing(workspace: Path, paths: Iterable[str]) -> dict[str, FileContent]:
     found: dict[str, FileContent] = {}
     with ConfinedFolder.open(workspace) as tree:
         for path in paths:
@@ -110,7 +109,7 @@ def _standing(workspace: Path, paths: Iterable[str]) -> dict[str, FileContent]:
     return found
 
 
-def _told(what: str, names: Sequence[str]) -> tuple[str, ...]:
-    told = [sanitize_line(name, 120) for name in names[:_NAMED]]
-    told += [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
-    return (f"{what}: {join_names(told)}.",) if names else ()
+def _name_files(problem: str, names: Sequence[str]) -> tuple[str, ...]:
+    listed = [sanitize_line(name, 120) for name in names[:_MAX_NAMED_FILES]]
+    listed += [f"{len(names) - _MAX_NAMED_FILES} more"] if len(names) > _MAX_NAMED_FILES else []
+    return (f"{problem}: {join_names(listed)}.",) if names else ()

@@ -61,7 +61,7 @@ def _list_changes(as_json: bool) -> None:
         print_json({"v": 1, "changes": [_change_fields(change) for change in found]})
         return
     if not found:
-        print_note("There is nothing to undo here.")
+        print_note("There is nothing to undo in this workspace.")
         return
     print_table(
         ("change", "when", "commit", "session", "files", "task"), [_change_row(change) for change in found], cut=True

@@ -61,11 +61,11 @@ def discard_worktree_command(name: str, yes: bool) -> None:
     found = next((entry for entry in listed if entry.worktree.name == name), None)
     if found is None:
         known = ", ".join(entry.worktree.name for entry in listed) or "none"
-        raise NotFound(f"There is no worktree {name} here.", f"Worktrees: {known}.")
+        raise NotFound(f"Worktree not found: {name}.", f"Existing worktrees: {known}.")
     if found.needed:
         print_note(f"{name}: {found.needed}")
         if not yes and not click.confirm("Discard it anyway?", default=False, err=True):
-            print_note("The worktree is kept; nothing was changed.")
+            print_note("The worktree was kept.")
             click.get_current_context().exit(EXIT_NO_DECISION)
     run_at_desk(lambda desk: desk.changes.discard_worktree(name))
     print_note(f"Removed {name}.")
@@ -89,11 +89,11 @@ def clean_worktrees_command(as_json: bool) -> None:
         print_json({"v": 1, "gone": [entry.worktree.name for entry in gone], "kept": reasons})
         return
     for entry in gone:
-        print_note(f"{entry.worktree.name} is removed: it held nothing that is not in the workspace.")
+        print_note(f"{entry.worktree.name} was removed: it held no unsaved work.")
     for entry in kept:
         print_note(f"{entry.worktree.name} is kept: {entry.needed}.")
     if not gone and not kept:
-        print_note("There are no worktrees here.")
+        print_note("This workspace has no worktrees.")
 
 
 def _list_worktrees(as_json: bool) -> None:
@@ -102,7 +102,7 @@ def _list_worktrees(as_json: bool) -> None:
         print_json({"v": 1, "worktrees": [_worktree_fields(entry) for entry in found]})
         return
     if not found:
-        print_note("There are no worktrees here.")
+        print_note("This workspace has no worktrees.")
         return
     rows = [
         (

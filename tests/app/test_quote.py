@@ -139,9 +139,9 @@ async def test_seats_on_a_subscription_are_marked_in_the_quote(
     claude, gpt = quoted.seats
     assert (claude.paid, claude.usd, claude.keeps_session) == ("plan", MoneyRange(), True)
     assert quoted.usd == gpt.usd
-    assert quote_sentence(quoted).endswith("for 6 to 16 calls; claude is on your plan.")
+    assert quote_sentence(quoted).endswith("for 6 to 16 calls; claude uses your plan.")
     alone = await lab.meetings.quote(Agenda("REST or GraphQL?", seats[:1]))
-    assert quote_sentence(alone) == "Nothing to pay by the token, for 3 to 8 calls; claude is on your plan."
+    assert quote_sentence(alone) == "Nothing to pay by the token, for 3 to 8 calls; claude uses your plan."
     charter, _ = await lab.meetings.draft(Agenda("REST or GraphQL?", seats[:1], limits=Limits(budget_usd=0)))
     assert charter.limits.budget_usd == 0
 

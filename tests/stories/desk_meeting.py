@@ -33,6 +33,7 @@ class DeskMeeting:
         headless = agenda.pop("headless", True)
         told = Agenda(question, seats, meeting=meeting, limits=limits, headless=headless, **agenda)
         self.session = await desk.meetings.open(told)
+        await self.table()
 
     async def hold(self, meeting: str, question: str = "Why does login fail?", **agenda: Any) -> Decision:
         """Run the session until it ends; open it first if needed."""

@@ -255,6 +255,7 @@ def test_a_key_in_the_config_is_never_shown(cli: Cli) -> None:
 @pytest.mark.parametrize("place", ["file", "keychain"])
 def test_a_stored_key_that_was_never_used_is_still_redacted(cli: Cli, tmp_path: Path, place: str) -> None:
     if place == "keychain":
+        cli.in_process = False  # a process chooses its keychain once
         cli.run("keys", "remove", "lab")
         backend = {"PYTHON_KEYRING_BACKEND": "tests.servers.keychain.FileKeychain", "TEST_KEYCHAIN": tmp_path / "chain"}
         cli.env |= {name: str(value) for name, value in backend.items()} | {"PYTHONPATH": str(ROOT)}

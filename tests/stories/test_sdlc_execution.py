@@ -263,14 +263,15 @@ async def test_a_program_cannot_approve_an_install_step(bench: Roundtable) -> No
 ENDLESS = {"main.py": "import time\nfor number in range(9999):\n    print('tick', number)\n    time.sleep(0.05)\n"}
 
 
-async def wait_for_output(bench: Roundtable, meeting: DeskMeeting, words: str) -> list[Delta]:
+async def wait_for_output(meeting: DeskMeeting, words: str) -> list[Delta]:
     """Collect the live output of the session until it contains this text."""
     deltas: list[Delta] = []
-    async with asyncio.timeout(60), aclosing(bench.sessions.watch(meeting.session, here=True)) as watching:
-        async for task in watching:
-            if isinstance(task, Delta):
-                deltas.append(task)
-                if words in task.text:
+    table = await meeting.table()
+    async with asyncio.timeout(60), aclosing(table.sessions.watch(meeting.session, here=True)) as watching:
+        async for fact in watching:
+            if isinstance(fact, Delta):
+                deltas.append(fact)
+                if words in fact.text:
                     break
     return deltas
 
@@ -281,7 +282,7 @@ async def test_a_running_program_is_shown_live_and_can_be_stopped_without_ending
 ) -> None:
     meeting = await opened(bench, project_turns(ENDLESS))
     holding = asyncio.create_task(meeting.hold("sdlc"))
-    deltas = await wait_for_output(bench, meeting, "tick 3")
+    deltas = await wait_for_output(meeting, "tick 3")
     assert {(delta.round, delta.seat) for delta in deltas if "tick 1" in delta.text} == {("execution/1/run", "")}
     async with await Roundtable.open(code, bench_places) as elsewhere:
         await elsewhere.sessions.stop_program(meeting.session)
@@ -298,7 +299,7 @@ async def test_a_running_program_is_shown_live_and_can_be_stopped_without_ending
 async def test_cancelling_a_session_ends_its_running_program_at_once(bench: Roundtable) -> None:
     meeting = await opened(bench, project_turns(ENDLESS))
     holding = asyncio.create_task(meeting.hold("sdlc"))
-    await wait_for_output(bench, meeting, "tick 1")
+    await wait_for_output(meeting, "tick 1")
     await bench.sessions.cancel(meeting.session)
     async with asyncio.timeout(30):
         assert (await holding).outcome is Outcome.CANCELLED
@@ -307,7 +308,7 @@ async def test_cancelling_a_session_ends_its_running_program_at_once(bench: Roun
 async def test_a_program_that_was_stopped_before_a_crash_is_not_started_again(bench: Roundtable) -> None:
     meeting = await opened(bench, project_turns(ENDLESS))
     holding = asyncio.create_task(meeting.hold("sdlc"))
-    await wait_for_output(bench, meeting, "tick 1")
+    await wait_for_output(meeting, "tick 1")
     holding.cancel()
     await asyncio.gather(holding, return_exceptions=True)
     await bench.sessions.stop_program(meeting.session)
@@ -323,7 +324,7 @@ async def test_a_key_printed_by_a_program_is_neither_shown_nor_recorded(
     program = {"main.py": "print('sk-ant-api03-' + 'A1b2' * 20)\nprint('\\x1b[31mred\\x1b[0m')\nprint('done')\n"}
     meeting = await opened(bench, project_turns(program))
     holding = asyncio.create_task(meeting.hold("sdlc"))
-    said = "".join(fact.text for fact in await wait_for_output(bench, meeting, "done"))
+    said = "".join(fact.text for fact in await wait_for_output(meeting, "done"))
     await holding
     (run,) = (await runs(bench, meeting)).values()
     for words in (said, run.steps[0].output):

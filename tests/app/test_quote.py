@@ -141,7 +141,7 @@ async def test_seats_on_a_subscription_are_marked_in_the_quote(
     assert quoted.usd == gpt.usd
     assert quote_sentence(quoted).endswith("for 6 to 16 calls; claude uses your plan.")
     alone = await lab.meetings.quote(Agenda("REST or GraphQL?", seats[:1]))
-    assert quote_sentence(alone) == "Nothing to pay by the token, for 3 to 8 calls; claude uses your plan."
+    assert quote_sentence(alone) == "No cost per token, for 3 to 8 calls; claude uses your plan."
     charter, _ = await lab.meetings.draft(Agenda("REST or GraphQL?", seats[:1], limits=Limits(budget_usd=0)))
     assert charter.limits.budget_usd == 0
 

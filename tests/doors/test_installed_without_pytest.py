@@ -74,7 +74,7 @@ def built(cli: Cli, python: Path, line: str, more: str = "") -> dict[str, Any]:
     said = ran(cli, python, "build", TASK, *seats, "--all", "--headless", "--json")
     facts = [json.loads(line) for line in said.splitlines()]
     decision = next(fact["decision"] for fact in facts if fact["kind"] == "decision.made")
-    notices = [reason_sentence(reason) for reason in msgspec.convert(decision["notices"], tuple[Reason, ...])]
+    notices = [reason_sentence(reason) for reason in msgspec.convert(decision.get("notices", []), tuple[Reason, ...])]
     return {**decision, "how": reasons_text(msgspec.convert(decision["how"], tuple[Reason, ...])), "notices": notices}
 
 

@@ -45,7 +45,7 @@ def test_workspace_settings_override_the_persons_settings_key_by_key(places: Pla
     person(places, 'language = "de"\n[limits]\nseat_timeout = 10\nbudget_usd = 2.0\nquorum = { seats = 3 }')
     own(workspace, "[limits]\nseat_timeout = 20\nquorum = { vendors = 2 }")
     loaded = config.load_settings(places, workspace).config
-    limits = loaded.limits.as_limits()
+    limits = loaded.limits.to_limits()
     assert (loaded.language, limits.seat_timeout, limits.budget_usd) == ("de", 20, 2.0)
     assert (limits.quorum.seats, limits.quorum.vendors) == (3, 2)
 

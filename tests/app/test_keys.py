@@ -61,8 +61,8 @@ def test_a_new_key_replaces_the_stored_one(vault: Vault) -> None:
     vault.put("OTHER", "another")
     vault.put("LAB", KEY)
     assert (vault.get("LAB"), vault.get("OTHER")) == (KEY, "another")
-    assert vault.stored()["LAB"].tail == KEY[-4:]
-    assert vault.stored()["OTHER"].tail == ""
+    assert vault.list_stored()["LAB"].tail == KEY[-4:]
+    assert vault.list_stored()["OTHER"].tail == ""
 
 
 @pytest.mark.parametrize("which", ["secrets", "seal"])
@@ -131,7 +131,7 @@ def test_two_processes_can_store_keys_at_the_same_time(places: Places, vault: Va
     command = [sys.executable, "-c", program, str(places.secrets), str(places.seal)]
     writers = [subprocess.Popen([*command, name]) for name in ("A", "B", "C")]
     assert [writer.wait(60) for writer in writers] == [0, 0, 0]
-    assert len(vault.stored()) == 45
+    assert len(vault.list_stored()) == 45
     assert {vault.get(f"{name}14") for name in "ABC"} == {"value-A", "value-B", "value-C"}
 
 
@@ -143,10 +143,10 @@ async def test_a_key_in_the_environment_overrides_the_stored_key(
 ) -> None:
     store_key(places, workspace, "openai", KEY)
     async with await Roundtable.open(workspace, places) as desk:
-        assert desk.parts.keys.place("env:OPENAI_API_KEY") == "file"
+        assert desk.parts.keys.find_location("env:OPENAI_API_KEY") == "file"
         assert desk.parts.keys.resolve("env:OPENAI_API_KEY") == KEY
         monkeypatch.setenv("OPENAI_API_KEY", "from-the-environment")
-        assert desk.parts.keys.place("env:OPENAI_API_KEY") == "environment"
+        assert desk.parts.keys.find_location("env:OPENAI_API_KEY") == "environment"
         assert desk.parts.keys.resolve("env:OPENAI_API_KEY") == "from-the-environment"
         assert desk.parts.keys.resolve("none") is None
 

@@ -59,7 +59,7 @@ def real(
     name = voice.partition(":")[0]
     agent = load_shipped_agents()[name]
     near = point_agent_at_server(agent, local_of(agent), server.root, home, SECRET)
-    found = AgentVoices({name: near}, environ(temporary or home)).voice(voice, kind)
+    found = AgentVoices({name: near}, environ(temporary or home)).find_voice(voice, kind)
     assert isinstance(found, AgentVoice), found
     return found
 

@@ -26,7 +26,7 @@ def scripted(name: str, recording: str = "", *, environ: dict[str, str] | None =
     """A voice, by `name` or `name:model`, whose program replays a recording; `script` holds its other options."""
     changes = {key: script.pop(key) for key in ("idle", "concurrency") if key in script}
     agent = scripted_agent(name.partition(":")[0], recording, changes, script)
-    voice = AgentVoices({agent.name: agent}, environ or ENVIRON).voice(name)
+    voice = AgentVoices({agent.name: agent}, environ or ENVIRON).find_voice(name)
     assert isinstance(voice, AgentVoice), voice
     return voice
 

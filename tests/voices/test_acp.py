@@ -37,7 +37,7 @@ def described(folder: Path, act: str = "talks", **settings: Any) -> dict[str, Ag
 def speaker(folder: Path, act: str = "talks", model: str = "", **settings: Any) -> AgentVoice:
     """A voice of that agent."""
     voices = AgentVoices(described(folder, act, **settings), {**ENVIRON, "GEMINI_API_KEY": KEY})
-    voice = voices.voice(f"gemini:{model}" if model else "gemini", "acp")
+    voice = voices.find_voice(f"gemini:{model}" if model else "gemini", "acp")
     assert isinstance(voice, AgentVoice), voice
     return voice
 
@@ -49,7 +49,9 @@ def told(folder: Path) -> list[dict[str, Any]]:
 
 def prompts(folder: Path) -> list[str]:
     """The questions it was asked."""
-    return [it["params"]["prompt"][0]["text"] for it in told(folder) if it.get("method") == "session/prompt"]
+    return [
+        message["params"]["prompt"][0]["text"] for message in told(folder) if message.get("method") == "session/prompt"
+    ]
 
 
 def methods(folder: Path) -> list[str]:
@@ -124,7 +126,7 @@ async def test_what_an_agent_takes_beside_the_protocol_is_given_each_time(tmp_pa
     voice = speaker(tmp_path, meta={"options": {"system": "{system}", "tools": [], "strict": True}})
     await hear(voice, talk("One?"))
     await hear(voice, talk("One?", ANSWER, "Two?"))
-    entries = [it["params"] for it in told(tmp_path) if it["method"] in ("session/new", "session/load")]
+    entries = [message["params"] for message in told(tmp_path) if message["method"] in ("session/new", "session/load")]
     assert [entry["_meta"] for entry in entries] == [
         {"options": {"system": "Be brief.", "tools": [], "strict": True}}
     ] * 2
@@ -135,7 +137,7 @@ async def test_a_model_is_chosen_where_the_agent_lets_one_choose(tmp_path: Path)
     voice = speaker(tmp_path, model="large")
     assert voice.name == "acp:gemini:large"
     assert isinstance(await end_of(voice), Reply)
-    setting = next(it for it in told(tmp_path) if it["method"] == "session/set_config_option")
+    setting = next(message for message in told(tmp_path) if message["method"] == "session/set_config_option")
     assert setting["params"] == {"sessionId": "sess-1", "configId": "llm", "value": "large"}
 
 
@@ -227,14 +229,14 @@ def test_leaving_in_mid_answer_is_told_to_the_agent() -> None:
         {"id": "initialize", "result": {"protocolVersion": 1}},
         {"id": "session/new", "result": {"sessionId": "sess-1"}},
     ]
-    assert dialogue.farewell() == b""
+    assert dialogue.build_cancel_message() == b""
     for message in said:
-        dialogue.line(json.dumps(message).encode())
-    assert b"session/prompt" in dialogue.reply()
-    assert json.loads(dialogue.farewell())["params"] == {"sessionId": "sess-1"}
-    assert json.loads(dialogue.farewell())["method"] == "session/cancel"
-    dialogue.line(b'{"id": "session/prompt", "result": {"stopReason": "end_turn"}}')
-    assert dialogue.farewell() == b""
+        dialogue.read_line(json.dumps(message).encode())
+    assert b"session/prompt" in dialogue.take_replies()
+    assert json.loads(dialogue.build_cancel_message())["params"] == {"sessionId": "sess-1"}
+    assert json.loads(dialogue.build_cancel_message())["method"] == "session/cancel"
+    dialogue.read_line(b'{"id": "session/prompt", "result": {"stopReason": "end_turn"}}')
+    assert dialogue.build_cancel_message() == b""
 
 
 # --- sessions -------------------------------------------------------------------------------------
@@ -248,7 +250,9 @@ async def test_a_seat_keeps_its_session_between_rounds(tmp_path: Path) -> None:
     assert second.text == ANSWER, "what it reads out of the past is no answer"
     assert methods(tmp_path).count("session/load") == 1
     assert prompts(tmp_path)[1] == "Two?"
-    entries = [it["params"]["cwd"] for it in told(tmp_path) if it["method"] in ("session/new", "session/load")]
+    entries = [
+        message["params"]["cwd"] for message in told(tmp_path) if message["method"] in ("session/new", "session/load")
+    ]
     assert entries[0] == entries[1]
     await voice.close()
     assert not exists(entries[0])
@@ -259,7 +263,7 @@ async def test_what_was_asked_aside_is_never_heard_of_again(tmp_path: Path) -> N
     await hear(voice, talk("One?"))
     await hear(voice, talk("One?", ANSWER, "Your ballot?", aside=True))
     await hear(voice, talk("One?", ANSWER, "Two?"))
-    entries = [it for it in methods(tmp_path) if it in ("session/new", "session/load")]
+    entries = [method for method in methods(tmp_path) if method in ("session/new", "session/load")]
     assert entries == ["session/new", "session/new", "session/load"]
     assert prompts(tmp_path)[2] == "Two?"
     await voice.close()
@@ -269,7 +273,7 @@ async def test_a_session_it_has_lost_is_told_anew(tmp_path: Path) -> None:
     voice = speaker(tmp_path, "has lost the session")
     await hear(voice, talk("One?"))
     assert isinstance(ending(await hear(voice, talk("One?", ANSWER, "Two?"))), Reply)
-    assert [it for it in methods(tmp_path) if it in ("session/new", "session/load")] == [
+    assert [method for method in methods(tmp_path) if method in ("session/new", "session/load")] == [
         "session/new",
         "session/load",
         "session/new",
@@ -303,7 +307,7 @@ async def test_a_seat_finds_it_by_its_name(tmp_path: Path) -> None:
 
 
 def test_an_agent_nobody_has_described_in_this_protocol() -> None:
-    fault = AgentVoices(load_shipped_agents(), ENVIRON).voice("agy", "acp")
+    fault = AgentVoices(load_shipped_agents(), ENVIRON).find_voice("agy", "acp")
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MISSING
     assert "gemini" in fault.help
@@ -311,7 +315,7 @@ def test_an_agent_nobody_has_described_in_this_protocol() -> None:
 
 
 def test_an_adapter_that_is_not_there_can_be_had() -> None:
-    fault = AgentVoices(load_shipped_agents(), {"PATH": "/nowhere"}).voice("claude", "acp")
+    fault = AgentVoices(load_shipped_agents(), {"PATH": "/nowhere"}).find_voice("claude", "acp")
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MISSING
     assert "claude-agent-acp" in fault.message
@@ -320,11 +324,11 @@ def test_an_adapter_that_is_not_there_can_be_had() -> None:
 
 def test_odd_words_are_no_conversation() -> None:
     dialogue = AcpConversation(adapt_to_acp(load_shipped_agents()["gemini"]), AcpTurn("Hello?", "/nowhere"))
-    dialogue.reply()
+    dialogue.take_replies()
     for line in (b"[]", b"null", b'"hi"', b"{}", b'{"id": "session/new", "result": {}}', b'{"method": 5}'):
-        assert dialogue.line(line) == ""
-        assert dialogue.reply() == b""
+        assert dialogue.read_line(line) == ""
+        assert dialogue.take_replies() == b""
     for params in (b"[]", b"7", b'{"options": 3}'):
-        dialogue.line(b'{"id": 9, "method": "session/request_permission", "params": ' + params + b"}")
-        assert b'"cancelled"' in dialogue.reply()
+        dialogue.read_line(b'{"id": 9, "method": "session/request_permission", "params": ' + params + b"}")
+        assert b'"cancelled"' in dialogue.take_replies()
     assert dialogue.failure is None

@@ -27,15 +27,15 @@ def test_what_is_shipped() -> None:
         assert agent.help
         assert agent.keeps_session
         assert any(rule.ends for rule in agent.reads)
-        assert any(rule.failing for rule in agent.reads)
+        assert any(rule.is_failure for rule in agent.reads)
     assert [agent.name for agent in agents.values() if agent.structured] == ["claude", "codex"]
 
 
 def test_whose_model_it_is() -> None:
     agents = load_shipped_agents()
-    assert agents["claude"].vendor_of("opus") == "anthropic"
-    assert agents["opencode"].vendor_of("openai/gpt-5") == "openai"
-    assert agents["opencode"].vendor_of("") == "opencode"
+    assert agents["claude"].find_vendor("opus") == "anthropic"
+    assert agents["opencode"].find_vendor("openai/gpt-5") == "openai"
+    assert agents["opencode"].find_vendor("") == "opencode"
 
 
 @pytest.mark.feature("S3.20", "S4.60")
@@ -44,7 +44,7 @@ def test_a_persons_settings_lie_over_the_catalog() -> None:
     assert agents["claude"].command == "~/bin/claude"
     assert agents["claude"].default_model == "opus"
     assert agents["claude"].reads == load_shipped_agents()["claude"].reads
-    assert agents["sixth"].vendor_of("") == "sixth"
+    assert agents["sixth"].find_vendor("") == "sixth"
 
 
 MISTAKES: list[tuple[dict[str, dict[str, Any]], str, str]] = [

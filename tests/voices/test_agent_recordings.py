@@ -84,7 +84,7 @@ async def test_what_an_agent_does_not_price_is_on_its_makers_list(name: str, key
 @pytest.mark.parametrize("name", ["codex", "codex:unheard-of", "opencode:openai/gpt-4o"])
 async def test_the_quote_knows_no_price_where_the_run_will_know_none(name: str) -> None:
     key = {"CODEX_API_KEY": "k"}
-    tariff = Tariffs({}, load_shipped_agents, key).of(f"cli:{name}")
+    tariff = Tariffs({}, load_shipped_agents, key).find_tariff(f"cli:{name}")
     used = (await reply_of(name, "answer", {**ENVIRON, **key})).usage
     assert (tariff.paid, used.cost_usd) == ("tokens", None)
     assert await compute_token_price(tariff.prices, tariff.model, used) is None

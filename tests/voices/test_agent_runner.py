@@ -259,7 +259,7 @@ async def test_silence_says_what_the_agent_said_last(tmp_path: Path) -> None:
 
 
 async def test_a_program_that_is_not_there() -> None:
-    fault = AgentVoices(load_shipped_agents(), {"PATH": "/nowhere"}).voice("claude")
+    fault = AgentVoices(load_shipped_agents(), {"PATH": "/nowhere"}).find_voice("claude")
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MISSING
     assert "[agents.claude]" in fault.help
@@ -269,7 +269,7 @@ async def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
     broken = tmp_path / "claude"
     broken.write_text("#!/nowhere/at/all\n")
     broken.chmod(0o755)
-    voice = AgentVoices(load_shipped_agents(), {"PATH": str(tmp_path)}).voice("claude")
+    voice = AgentVoices(load_shipped_agents(), {"PATH": str(tmp_path)}).find_voice("claude")
     assert not isinstance(voice, Fault)
     fault = await fault_of(voice, 20)
     assert fault.kind is FaultKind.MISSING
@@ -349,7 +349,7 @@ async def test_what_a_killed_run_was_told_is_swept_away_by_the_next(
     us = speaker(tmp_path)
     try:
         await children(tmp_path)
-        (ours,) = (it for it in folders(tmp_path) if str(us.pid) in it.name)
+        (ours,) = (path for path in folders(tmp_path) if str(us.pid) in path.name)
         assert "You are brief." in (ours / "papers" / "system.md").read_text()
         start_anew()
         assert ours in folders(tmp_path), "it is still at work"
@@ -357,7 +357,7 @@ async def test_what_a_killed_run_was_told_is_swept_away_by_the_next(
         us.send_signal(signal.SIGKILL)
         us.wait()
     start_anew()
-    assert [it.name for it in folders(tmp_path)] == ["roundtable-notes"]
+    assert [path.name for path in folders(tmp_path)] == ["roundtable-notes"]
 
 
 async def test_nobody_outlives_the_watcher_itself(tmp_path: Path) -> None:

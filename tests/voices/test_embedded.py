@@ -86,7 +86,7 @@ class _Long:
 
 
 async def busy(server: LlamaServer) -> list[bool]:
-    running = await server.ready()
+    running = await server.ensure_running()
     assert isinstance(running, RunningServer)
     async with httpx2.AsyncClient(trust_env=False, verify=False) as client:
         url = running.endpoint.base_url.removesuffix("/v1") + "/slots"
@@ -146,7 +146,7 @@ class TestRealModel:
         assert fault.kind is FaultKind.CONTEXT_OVERFLOW
 
     async def test_a_call_cancelled_while_its_prompt_is_read_frees_the_slot(self, stage: LlamaStage) -> None:
-        await stage.server.ready()
+        await stage.server.ensure_running()
         task = asyncio.create_task(hear(stage.voice, ask("some words of context " * 350)))
         await asyncio.sleep(0.5)
         assert any(await busy(stage.server))
@@ -159,7 +159,7 @@ class TestRealModel:
     async def test_a_crash_is_a_fault_and_the_next_call_starts_again(self, stage: LlamaStage) -> None:
         speech = stage.slow().speak(ask())
         assert isinstance(await first_words(speech), str)
-        running = await stage.server.ready()
+        running = await stage.server.ensure_running()
         assert isinstance(running, RunningServer)
         running.child.kill()
         last = [item async for item in speech][-1]
@@ -170,29 +170,29 @@ class TestRealModel:
 
     async def test_it_is_not_started_for_ever(self, stage: LlamaStage) -> None:
         for _ in range(3):
-            running = await stage.server.ready()
+            running = await stage.server.ensure_running()
             assert isinstance(running, RunningServer)
             running.child.kill()
             await running.child.wait()
-            stage.server.crashed(running)
-        fault = await stage.server.ready()
+            stage.server.record_crash(running)
+        fault = await stage.server.ensure_running()
         assert isinstance(fault, Fault)
         assert fault.kind is FaultKind.CRASHED
         assert not fault.retryable
 
     async def test_one_child_however_many_ask_at_once(self, stage: LlamaStage) -> None:
-        ready = await asyncio.gather(*(stage.server.ready() for _ in range(8)))
+        ready = await asyncio.gather(*(stage.server.ensure_running() for _ in range(8)))
         assert len({item.child.pid for item in ready if isinstance(item, RunningServer)}) == 1
 
     async def test_a_caller_that_gives_up_does_not_stop_the_start(self, stage: LlamaStage) -> None:
-        first = asyncio.create_task(stage.server.ready())
-        second = asyncio.create_task(stage.server.ready())
+        first = asyncio.create_task(stage.server.ensure_running())
+        second = asyncio.create_task(stage.server.ensure_running())
         await asyncio.sleep(0.05)
         first.cancel()
         assert isinstance(await second, RunningServer)
 
     async def test_the_server_wants_its_key(self, stage: LlamaStage) -> None:
-        running = await stage.server.ready()
+        running = await stage.server.ensure_running()
         assert isinstance(running, RunningServer)
         answer = await running.client.get(running.endpoint.base_url.removesuffix("/v1") + "/slots")
         assert answer.status_code == 401
@@ -223,7 +223,7 @@ async def test_a_file_that_is_no_model_says_so(tmp_path: Path) -> None:
     pytest.importorskip("xllamacpp")
     (tmp_path / "broken.gguf").write_bytes(b"GGUF" + b"\0" * 64)
     owner = EmbeddedModels(tmp_path)
-    voice = owner.voice("broken")
+    voice = owner.find_voice("broken")
     assert isinstance(voice, EmbeddedVoice)
     fault = ending(await hear(voice))
     await owner.close()
@@ -235,7 +235,7 @@ async def test_a_file_that_is_no_model_says_so(tmp_path: Path) -> None:
 
 async def test_a_model_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:
     pytest.importorskip("xllamacpp")
-    fault = EmbeddedModels(tmp_path).voice(SMALL)
+    fault = EmbeddedModels(tmp_path).find_voice(SMALL)
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MISSING
     assert f"roundtable models get {SMALL}" in fault.help

@@ -194,7 +194,7 @@ class TestGemini:
     async def test_parts_then_a_reason(self, client: Client) -> None:
         answers = [data for _, data in await client.events("gemini", "reasoning")]
         candidates = [answer["candidates"][0] for answer in answers]
-        parts = [part for it in candidates for part in it.get("content", {"parts": []})["parts"]]
+        parts = [part for candidate in candidates for part in candidate.get("content", {"parts": []})["parts"]]
         assert "".join(part["text"] for part in parts if not part.get("thought")) == "Parts, then words."
         assert candidates[-1]["finishReason"] == "STOP"
         assert answers[-1]["usageMetadata"]["cachedContentTokenCount"] == 60
@@ -243,7 +243,7 @@ async def test_only_the_right_key_is_let_in(dialect: str) -> None:
     async with FaultServer(key="right") as server, httpx2.AsyncClient(trust_env=False) as http:
         url = server.root + PATHS[dialect].format(model="alpha", method="generateContent")
         right = "Bearer right" if header == "authorization" else "right"
-        answers = [await http.post(url, json={"model": "a"}, headers={header: it}) for it in (right, "wrong")]
+        answers = [await http.post(url, json={"model": "a"}, headers={header: key}) for key in (right, "wrong")]
     assert [answer.status_code for answer in answers] == [200, 400 if dialect == "gemini" else 401]
 
 

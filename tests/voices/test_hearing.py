@@ -30,7 +30,7 @@ def heard(chunks: Iterator[bytes] | list[bytes], asked: int = 10) -> Reply | Fau
         hearing.feed(each)
         if hearing.fault is not None:
             break
-    return hearing.ending(asked)
+    return hearing.build_ending(asked)
 
 
 def test_a_long_thought_is_no_huge_answer() -> None:

@@ -112,7 +112,9 @@ async def test_every_form_of_a_good_answer_is_heard_whole(lab: Lab, model: str) 
 async def test_a_call_gives_a_sign_of_life_once_its_turn_has_come(lab: Lab) -> None:
     pace = CallPacer(1)
     endpoint = Endpoint("lab", lab.server.base(lab.dialect), lab.dialect)
-    first, second = (HttpVoice(endpoint, it, lab.client, key=SECRET, pace=pace) for it in ("hang_midway", "alpha"))
+    first, second = (
+        HttpVoice(endpoint, model, lab.client, key=SECRET, pace=pace) for model in ("hang_midway", "alpha")
+    )
     speaking, waiting = first.speak(ask()), second.speak(ask())
     await first_words(speaking)
     sign = asyncio.ensure_future(anext(waiting))

@@ -18,7 +18,7 @@ def limited(after: float = 0.0) -> Fault:
 async def wait_of(pace: CallPacer) -> float:
     """How long the next caller would have to wait."""
     with pytest.raises(RateLimitWaitError) as told:
-        async with pace.turn(0):
+        async with pace.hold_slot(0):
             pass
     return told.value.wait
 
@@ -28,7 +28,7 @@ async def test_no_more_calls_at_once_than_the_provider_takes() -> None:
 
     async def call() -> None:
         nonlocal now, most
-        async with pace.turn(5):
+        async with pace.hold_slot(5):
             now += 1
             most = max(most, now)
             await asyncio.sleep(0.01)
@@ -40,20 +40,20 @@ async def test_no_more_calls_at_once_than_the_provider_takes() -> None:
 
 async def test_a_wait_the_provider_asks_for_holds_every_seat() -> None:
     pace = CallPacer(4)
-    pace.heard(limited(0.2))
+    pace.record_ending(limited(0.2))
     loop = asyncio.get_running_loop()
     began = loop.time()
-    async with pace.turn(5):
+    async with pace.hold_slot(5):
         assert loop.time() - began >= 0.19
-    async with pace.turn(5):
+    async with pace.hold_slot(5):
         pass
 
 
 async def test_who_cannot_wait_that_long_is_told_at_once() -> None:
     pace = CallPacer(4)
-    pace.heard(limited(30))
+    pace.record_ending(limited(30))
     with pytest.raises(RateLimitWaitError) as told:
-        async with asyncio.timeout(5), pace.turn(2):
+        async with asyncio.timeout(5), pace.hold_slot(2):
             pass
     fault = create_rate_limit_fault("openai:gpt", told.value)
     assert fault.kind is FaultKind.RATE_LIMITED
@@ -63,34 +63,34 @@ async def test_who_cannot_wait_that_long_is_told_at_once() -> None:
 
 async def test_a_provider_that_names_no_time_is_waited_for_longer_each_time() -> None:
     pace = CallPacer(4)
-    pace.heard(limited())
-    async with pace.turn(5):
-        pace.heard(limited())
+    pace.record_ending(limited())
+    async with pace.hold_slot(5):
+        pace.record_ending(limited())
     assert await wait_of(pace) > FIRST_WAIT_SECONDS * 0.95
 
 
 async def test_an_answer_makes_the_next_wait_short_again() -> None:
     pace = CallPacer(4)
-    pace.heard(limited())
-    async with pace.turn(5):
-        pace.heard(Reply("fine"))
-        pace.heard(limited())
+    pace.record_ending(limited())
+    async with pace.hold_slot(5):
+        pace.record_ending(Reply("fine"))
+        pace.record_ending(limited())
     assert await wait_of(pace) <= FIRST_WAIT_SECONDS
 
 
 async def test_calls_refused_side_by_side_were_refused_once() -> None:
     pace = CallPacer(4)
     for _ in range(4):
-        pace.heard(limited())
+        pace.record_ending(limited())
     assert await wait_of(pace) <= FIRST_WAIT_SECONDS
 
 
 async def test_those_who_waited_do_not_come_back_as_one_crowd() -> None:
     pace, starts = CallPacer(8), list[float]()
-    pace.heard(limited(0.2))
+    pace.record_ending(limited(0.2))
 
     async def call() -> None:
-        async with pace.turn(5):
+        async with pace.hold_slot(5):
             starts.append(asyncio.get_running_loop().time())
 
     await asyncio.gather(*(call() for _ in range(8)))
@@ -100,8 +100,8 @@ async def test_those_who_waited_do_not_come_back_as_one_crowd() -> None:
 async def test_other_faults_and_answers_hold_nobody() -> None:
     pace, let_in = CallPacer(4), 0
     for said in (Fault.of(FaultKind.SERVER, "down"), Reply("fine")):
-        pace.heard(said)
-        async with asyncio.timeout(5), pace.turn(0):
+        pace.record_ending(said)
+        async with asyncio.timeout(5), pace.hold_slot(0):
             let_in += 1
     assert let_in == 2
 
@@ -109,9 +109,9 @@ async def test_other_faults_and_answers_hold_nobody() -> None:
 async def test_calls_a_minute() -> None:
     pace = CallPacer(8, per_minute=3)
     for _ in range(3):
-        async with pace.turn(0):
+        async with pace.hold_slot(0):
             pass
     with pytest.raises(RateLimitWaitError) as told:
-        async with pace.turn(1):
+        async with pace.hold_slot(1):
             pass
     assert 50 < told.value.wait <= 60

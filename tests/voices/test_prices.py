@@ -26,8 +26,8 @@ MILLION = 1_000_000
 
 def listed(provider: str, model: str, field: str) -> float:
     """Dollars for a million tokens, as the list has them."""
-    models = next(it for it in providers if it.id == provider).models
-    found = next(it for it in models if it.id == model)
+    models = next(listed for listed in providers if listed.id == provider).models
+    found = next(info for info in models if info.id == model)
     assert not isinstance(found.prices, list)
     figure: Any = getattr(found.prices, field)
     assert isinstance(figure, Decimal)
@@ -74,7 +74,7 @@ async def test_what_the_list_does_not_know_is_not_guessed(provider: str, model: 
 def test_every_price_list_that_the_catalog_names_exists() -> None:
     known = {provider.id for provider in providers}
     named = (*load_shipped_endpoints().values(), *load_shipped_agents().values())
-    assert {it.prices for it in named} - {""} <= known
+    assert {owner.prices for owner in named} - {""} <= known
 
 
 async def test_a_call_is_billed_by_the_list_unless_the_server_tells(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ async def test_a_call_is_billed_by_the_list_unless_the_server_tells(tmp_path: Pa
             parse_endpoint("paid", {"base_url": server.root, "dialect": "anthropic", "prices": "anthropic"}),
             parse_endpoint("told", {"base_url": server.url, "prices": "openai"}),
         ]
-        registry = VoiceRegistry({it.name: it for it in own}, lambda _: None, models_dir=tmp_path)
+        registry = VoiceRegistry({endpoint.name: endpoint for endpoint in own}, lambda _: None, models_dir=tmp_path)
         replies: list[Reply] = []
         for name in ("paid:claude-haiku-4-5", "paid:alpha", "told:gpt-4o"):
             voice = registry.find(name)
@@ -136,26 +136,28 @@ print("\\n", "genai_prices" in sys.modules, "pydantic" in sys.modules)
 def test_how_a_voice_is_paid_for() -> None:
     endpoints = load_shipped_endpoints()
     tariffs = Tariffs(endpoints, dict, {})
-    assert [tariffs.of(voice).paid for voice in ("script:x", "embedded:y", "ollama:z")] == ["free"] * 3
-    openai = tariffs.of("openai:gpt-4o")
+    assert [tariffs.find_tariff(voice).paid for voice in ("script:x", "embedded:y", "ollama:z")] == ["free"] * 3
+    openai = tariffs.find_tariff("openai:gpt-4o")
     assert (openai.paid, openai.prices, openai.model) == ("tokens", "openai", "gpt-4o")
-    assert tariffs.of("openai:").model == endpoints["openai"].default_model
-    assert [tariffs.of(voice) for voice in ("nobody:knows", "cli:nobody")] == [Tariff("tokens")] * 2
+    assert tariffs.find_tariff("openai:").model == endpoints["openai"].default_model
+    assert [tariffs.find_tariff(voice) for voice in ("nobody:knows", "cli:nobody")] == [Tariff("tokens")] * 2
 
 
 def test_an_agent_is_on_a_plan_unless_a_key_pays() -> None:
     described = {"command": "helper", "argv": ["ask"], "reads": [], "resume": ["--again"], "overhead_bytes": 40_000}
     helper = parse_agent_definition("helper", {**described, "key_variables": ["HELPER_KEY"], "prices": "openai"})
-    logged_in, with_key = (Tariffs({}, lambda: {"helper": helper}, it) for it in ({}, {"HELPER_KEY": "x"}))
-    assert logged_in.of("cli:helper:gpt-4o") == Tariff("plan", "openai", "gpt-4o", 10_000, keeps_session=True)
-    assert with_key.of("cli:helper:gpt-4o").paid == "tokens"
+    logged_in, with_key = (
+        Tariffs({}, lambda: {"helper": helper}, variables) for variables in ({}, {"HELPER_KEY": "x"})
+    )
+    assert logged_in.find_tariff("cli:helper:gpt-4o") == Tariff("plan", "openai", "gpt-4o", 10_000, keeps_session=True)
+    assert with_key.find_tariff("cli:helper:gpt-4o").paid == "tokens"
 
 
 def test_the_agents_that_we_know() -> None:
     names = ("claude", "codex", "gemini", "agy", "opencode")
-    found = {name: Tariffs({}, load_shipped_agents, {}).of(f"cli:{name}") for name in names}
+    found = {name: Tariffs({}, load_shipped_agents, {}).find_tariff(f"cli:{name}") for name in names}
     nobody_says = [name for name, tariff in found.items() if tariff.paid == "tokens"]
     assert nobody_says == ["opencode"]
     assert all(tariff.keeps_session for tariff in found.values())
-    with_key = Tariffs({}, load_shipped_agents, {"ANTHROPIC_API_KEY": "x"}).of("cli:claude:claude-haiku-4-5")
+    with_key = Tariffs({}, load_shipped_agents, {"ANTHROPIC_API_KEY": "x"}).find_tariff("cli:claude:claude-haiku-4-5")
     assert (with_key.paid, with_key.prices, with_key.model) == ("tokens", "anthropic", "claude-haiku-4-5")

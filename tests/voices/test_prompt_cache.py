@@ -35,7 +35,7 @@ async def rounds_of(endpoint: Endpoint, model: str, question: str) -> list[tuple
 
 
 def _parts(voice: HttpVoice, call: Request) -> tuple[dict[str, Any], list[Any]]:
-    marked = voice.body(call)
+    marked = voice.encode_request(call)
     body: dict[str, Any] = msgspec.json.decode(marked.replace(b',"cache_control":{"type":"ephemeral"}', b""))
     messages = body.pop("input") if "input" in body else body.pop("messages")
     return {key: value for key, value in body.items() if key not in ASIDE}, messages

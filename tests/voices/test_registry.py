@@ -259,27 +259,31 @@ class TestEndpoints:
         shipped = load_shipped_endpoints()
         for name in ("anthropic", "openai", "google"):
             endpoint = shipped[name]
-            assert endpoint.held_by(endpoint.default_model) == endpoint.held_by(endpoint.judge_model) == "schema"
-        assert shipped["anthropic"].held_by("claude-opus-4-1-20250805") == "tool"
-        assert shipped["deepseek"].held_by("deepseek-v4-flash") == ""
+            assert (
+                endpoint.find_reply_constraint(endpoint.default_model)
+                == endpoint.find_reply_constraint(endpoint.judge_model)
+                == "schema"
+            )
+        assert shipped["anthropic"].find_reply_constraint("claude-opus-4-1-20250805") == "tool"
+        assert shipped["deepseek"].find_reply_constraint("deepseek-v4-flash") == ""
 
     def test_what_is_known_of_a_model(self) -> None:
         google = load_shipped_endpoints()["google"]
-        assert google.thinks("gemini-3.8-flash")
-        assert google.sees("gemini-3.8-flash")
-        assert google.window("gemini-3.8-flash") == 1_048_576
-        assert google.window("gemma") == 0
+        assert google.is_reasoning_model("gemini-3.8-flash")
+        assert google.has_vision("gemini-3.8-flash")
+        assert google.find_context_window("gemini-3.8-flash") == 1_048_576
+        assert google.find_context_window("gemma") == 0
 
     def test_a_resellers_model_belongs_to_its_maker(self) -> None:
         shipped = load_shipped_endpoints()
-        assert shipped["openrouter"].vendor_of("anthropic/claude") == "anthropic"
-        assert shipped["openai"].vendor_of("gpt-4o") == "openai"
-        assert shipped["ollama"].vendor_of("llama3") == "ollama"
+        assert shipped["openrouter"].find_vendor("anthropic/claude") == "anthropic"
+        assert shipped["openai"].find_vendor("gpt-4o") == "openai"
+        assert shipped["ollama"].find_vendor("llama3") == "ollama"
 
     def test_reasoning_models_get_no_sampling_settings(self) -> None:
         openai = load_shipped_endpoints()["openai"]
-        assert openai.left_out("o3-mini") == {"temperature", "seed"}
-        assert openai.left_out("gpt-4o") == set()
+        assert openai.find_omitted_keys("o3-mini") == {"temperature", "seed"}
+        assert openai.find_omitted_keys("gpt-4o") == set()
 
     @pytest.mark.parametrize(
         ("data", "words"),

@@ -40,8 +40,8 @@ def endpoint(server: FaultServer, **limits: int) -> Endpoint:
 
 async def sent(rate: TokenRate, tokens: int, used: int | None = None) -> None:
     """One call, from its wait to its end."""
-    async with rate.share(tokens) as share:
-        rate.send(share)
+    async with rate.hold_tokens(tokens) as share:
+        rate.mark_sent(share)
         share.tokens = tokens if used is None else used
 
 
@@ -50,8 +50,8 @@ async def test_no_minute_sees_more_tokens_than_the_limit() -> None:
     began: list[float] = []
 
     async def call() -> None:
-        async with rate.share(40) as share:
-            rate.send(share)
+        async with rate.hold_tokens(40) as share:
+            rate.mark_sent(share)
             began.append(loop.time())
 
     await asyncio.gather(*(call() for _ in range(6)))
@@ -80,8 +80,8 @@ async def test_a_call_that_ends_wakes_who_waits_for_its_tokens() -> None:
     rate, over = TokenRate(100, window=3600), asyncio.Event()
 
     async def first() -> None:
-        async with rate.share(90) as share:
-            rate.send(share)
+        async with rate.hold_tokens(90) as share:
+            rate.mark_sent(share)
             await over.wait()
             share.tokens = 10
 
@@ -103,25 +103,25 @@ async def test_who_gives_up_waiting_holds_nothing() -> None:
     await asyncio.sleep(0.02)
     given_up.cancel()
     await asyncio.gather(given_up, return_exceptions=True)
-    assert rate.wait(40) == 0
+    assert rate.estimate_wait(40) == 0
     async with asyncio.timeout(5):
         await sent(rate, 40)
 
 
 async def test_a_call_that_was_never_sent_is_not_counted() -> None:
     rate = TokenRate(100, window=3600)
-    async with rate.share(100):
-        assert rate.wait(1) > 0
-    assert rate.wait(100) == 0
+    async with rate.hold_tokens(100):
+        assert rate.estimate_wait(1) > 0
+    assert rate.estimate_wait(100) == 0
 
 
 async def test_the_wait_that_is_told_counts_who_waits_already() -> None:
     rate = TokenRate(100, window=60)
     await sent(rate, 100)
-    assert 59 < rate.wait(50) <= 60
+    assert 59 < rate.estimate_wait(50) <= 60
     queue = [asyncio.create_task(sent(rate, 100)) for _ in range(2)]
     await asyncio.sleep(0.02)
-    assert 120 < rate.wait(50) <= 240
+    assert 120 < rate.estimate_wait(50) <= 240
     for task in queue:
         task.cancel()
 
@@ -141,7 +141,7 @@ async def test_a_call_over_the_limit_says_that_it_waits_and_is_then_answered(
     assert wait == "", "to who does not ask why, it is a sign of life"
     assert wait.why == "lab:alpha takes 300 tokens a minute"
     assert isinstance(ending(told), Reply)
-    assert isinstance([it async for it in speaking][-1], Reply)
+    assert isinstance([piece async for piece in speaking][-1], Reply)
 
 
 async def test_models_have_limits_of_their_own(server: FaultServer, client: httpx2.AsyncClient) -> None:
@@ -170,10 +170,13 @@ async def test_a_call_larger_than_a_whole_minute_is_refused_at_once_with_what_to
 @pytest.mark.feature("S0.30")
 def test_openai_is_taken_to_have_the_limit_of_its_first_tier_until_somebody_says_otherwise() -> None:
     openai = load_shipped_endpoints()["openai"]
-    assert openai.rate("gpt-4o") == ("gpt-4o", 30_000)
-    assert openai.rate("gpt-4o-mini") == ("", 0)
-    assert parse_own_endpoint("openai", {"tokens_per_minute": {"gpt-4o": 450_000}}).rate("gpt-4o")[1] == 450_000
-    assert parse_own_endpoint("openai", {"tokens_per_minute": {}}).rate("gpt-4o")[1] == 0
+    assert openai.find_token_limit("gpt-4o") == ("gpt-4o", 30_000)
+    assert openai.find_token_limit("gpt-4o-mini") == ("", 0)
+    assert (
+        parse_own_endpoint("openai", {"tokens_per_minute": {"gpt-4o": 450_000}}).find_token_limit("gpt-4o")[1]
+        == 450_000
+    )
+    assert parse_own_endpoint("openai", {"tokens_per_minute": {}}).find_token_limit("gpt-4o")[1] == 0
 
 
 def test_a_limit_of_nothing_is_refused() -> None:

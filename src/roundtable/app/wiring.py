@@ -174,7 +174,7 @@ async def wire(
         leases=record,
         ledger=record,
         voices=voices or registry,
-        fill_endpoint=registry.filled_in,
+        fill_endpoint=registry.fill_endpoint,
         agents=agents,
         tariffs=Tariffs(endpoints, agents, os.environ),
         find_sandbox=partial(_found, sandbox) if sandbox else partial(find_sandbox, settings.config.sandbox),

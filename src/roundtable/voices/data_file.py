@@ -26,13 +26,13 @@ from roundtable.core.faults import ConfigError
 
 T = TypeVar("T")
 
-_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`")
+_UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`")
 _WRONG_TYPE = re.compile(r"Expected `(?P<wanted>[^`]+)`, got `(?P<got>[^`]+)`")
-_WRONG_WORD = re.compile(r"Invalid enum value '?(?P<word>.*?)'?")
+_WRONG_VALUE = re.compile(r"Invalid enum value '?(?P<word>.*?)'?")
 _OUT_OF_BOUNDS = re.compile(r"Expected `(?:int|float)` (?P<side>[<>])= (?P<bound>\S+)")
-_LACKING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
-_STEP = re.compile(r"\.(?P<field>[^.\[]+)|\[(?:\d+|\.\.\.)\]")
-_TYPES = {
+_MISSING_FIELD = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
+_PATH_STEP = re.compile(r"\.(?P<field>[^.\[]+)|\[(?:\d+|\.\.\.)\]")
+_TYPE_NAMES = {
     "int": "a whole number",
     "float": "a number",
     "str": "a text",
@@ -40,7 +40,7 @@ _TYPES = {
     "array": "a list",
     "object": "a table",
 }
-_GOT = {**_TYPES, "float": "a fraction"}
+_ACTUAL_TYPE_NAMES = {**_TYPE_NAMES, "float": "a fraction"}
 
 
 def suggest_nearest_name(word: str, known: Iterable[str]) -> str:
@@ -54,43 +54,50 @@ def convert_data(kind: type[T], data: object, where: str) -> T:
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{where}: {_in_words(str(error), kind)}", _advice(str(error), kind)) from None
+        raise ConfigError(
+            f"{where}: {_explain_complaint(str(error), kind)}", _suggest_correction(str(error), kind)
+        ) from None
 
 
-def _in_words(complaint: str, kind: object) -> str:
+def _explain_complaint(complaint: str, kind: object) -> str:
     """What a decoder that looked for `kind` complains about, as a sentence for people."""
     what, _, place = complaint.partition(" - at `$")
     place = place.rstrip("`")
-    name = ".".join(step["field"] for step in _STEP.finditer(place) if step["field"])
+    name = ".".join(step["field"] for step in _PATH_STEP.finditer(place) if step["field"])
     if types := _WRONG_TYPE.fullmatch(what):
-        wanted = " or ".join(_TYPES.get(kind, kind) for kind in types["wanted"].split(" | ") if kind != "null")
+        wanted = " or ".join(_TYPE_NAMES.get(kind, kind) for kind in types["wanted"].split(" | ") if kind != "null")
         entry = f"an entry of {name}" if name else "an entry"
         subject = entry if place.endswith("]") else name or "it"
-        return f"{subject} must be {wanted}, not {_GOT.get(types['got'], types['got'])}."
-    if odd := _WRONG_WORD.fullmatch(what):
-        return f"{name or 'it'} cannot be {odd['word']}, only {', '.join(_words(kind, place))}."
+        return f"{subject} must be {wanted}, not {_ACTUAL_TYPE_NAMES.get(types['got'], types['got'])}."
+    if odd := _WRONG_VALUE.fullmatch(what):
+        return f"{name or 'it'} cannot be {odd['word']}, only {', '.join(_list_allowed_values(kind, place))}."
     if beyond := _OUT_OF_BOUNDS.fullmatch(what):
         return f"{name or 'it'} must be {beyond['bound']} or {'more' if beyond['side'] == '>' else 'less'}."
-    if lacking := _LACKING.fullmatch(what):
+    if lacking := _MISSING_FIELD.fullmatch(what):
         return f"{f'{name} has' if name else 'there is'} no {lacking['name']}."
-    if unknown := _UNKNOWN.fullmatch(what):
+    if unknown := _UNKNOWN_FIELD.fullmatch(what):
         what = f"there is no setting {unknown['name']}"
     return f"{what} in {name}." if name else f"{what}."
 
 
-def _advice(complaint: str, kind: object) -> str:
-    unknown = _UNKNOWN.match(complaint)
+def _suggest_correction(complaint: str, kind: object) -> str:
+    unknown = _UNKNOWN_FIELD.match(complaint)
     if unknown is None:
         return "Correct it, then try again."
     place = complaint.partition(" - at `$")[2].rstrip("`")
-    known = [field.encode_name for item in _at(kind, place) if isinstance(item, StructType) for field in item.fields]
+    known = [
+        field.encode_name
+        for item in _find_types_at(kind, place)
+        if isinstance(item, StructType)
+        for field in item.fields
+    ]
     return suggest_nearest_name(unknown["name"], known).strip() or f"Known keys there: {', '.join(known)}."
 
 
-def _words(kind: object, place: str) -> list[str]:
+def _list_allowed_values(kind: object, place: str) -> list[str]:
     """The words that may stand at a place."""
     words: list[str] = []
-    for item in _at(kind, place):
+    for item in _find_types_at(kind, place):
         match item:
             case EnumType():
                 words += [str(member.value) for member in item.cls]
@@ -101,19 +108,24 @@ def _words(kind: object, place: str) -> list[str]:
     return words
 
 
-def _at(kind: object, place: str) -> list[Type]:
+def _find_types_at(kind: object, place: str) -> list[Type]:
     """The types that may stand at a decoder's place, such as `.turns[0].fault`."""
-    found = _either(type_info(kind))
-    for step in _STEP.finditer(place):
-        found = [item for outer in found for inner in _within(outer, step["field"]) for item in _either(inner)]
+    found = _expand_union(type_info(kind))
+    for step in _PATH_STEP.finditer(place):
+        found = [
+            item
+            for outer in found
+            for inner in _find_member_types(outer, step["field"])
+            for item in _expand_union(inner)
+        ]
     return found
 
 
-def _either(it: Type) -> list[Type]:
+def _expand_union(it: Type) -> list[Type]:
     return list(it.types) if isinstance(it, UnionType) else [it]
 
 
-def _within(it: Type, field: str | None) -> list[Type]:
+def _find_member_types(it: Type, field: str | None) -> list[Type]:
     match it:
         case StructType():
             return [own.type for own in it.fields if own.encode_name == field]

@@ -22,8 +22,8 @@ Progress = Callable[[int, int], None]
 """Called with the bytes that are here and the bytes there will be."""
 
 _TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
-_TRIES_WITHOUT_PROGRESS = 3
-_PAUSE = 0.5
+_MAX_IDLE_TRIES = 3
+_PAUSE_SECONDS = 0.5
 
 
 def open_download_client() -> httpx2.AsyncClient:
@@ -38,14 +38,14 @@ async def hold_download_lock(lock: Path) -> AsyncGenerator[None, None]:
     """Wait until no other process holds the lock; the kernel frees it when its holder dies."""
     handle = _open(lock, "ab")
     try:
-        while not _taken(handle):  # noqa: ASYNC110 (the holder is another process)
+        while not _try_lock(handle):  # noqa: ASYNC110 (the holder is another process)
             await asyncio.sleep(0.1)
         yield
     finally:
         handle.close()
 
 
-def _taken(handle: IO[bytes]) -> bool:
+def _try_lock(handle: IO[bytes]) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -86,17 +86,17 @@ async def download_file(
     part = target.with_name(target.name + ".part")
     idle = 0
     while True:
-        before = _size(part)
-        fault = await _pull(client, url, part, size, progress)
+        before = _file_size(part)
+        fault = await _download_once(client, url, part, size, progress)
         if fault is None:
-            return await _settle(part, target, sha256)
-        idle = idle + 1 if _size(part) <= before else 0
-        if not fault.retryable or idle >= _TRIES_WITHOUT_PROGRESS:
+            return await _move_into_place(part, target, sha256)
+        idle = idle + 1 if _file_size(part) <= before else 0
+        if not fault.retryable or idle >= _MAX_IDLE_TRIES:
             return fault
-        await asyncio.sleep(_PAUSE * idle)
+        await asyncio.sleep(_PAUSE_SECONDS * idle)
 
 
-async def _settle(part: Path, target: Path, sha256: str) -> Fault | None:
+async def _move_into_place(part: Path, target: Path, sha256: str) -> Fault | None:
     if await compute_file_digest(part) != sha256:
         os.unlink(part)
         return create_wrong_digest_fault(target.name)
@@ -114,9 +114,11 @@ def create_wrong_digest_fault(name: str) -> Fault:
     )
 
 
-async def _pull(client: httpx2.AsyncClient, url: str, part: Path, size: int, progress: Progress) -> Fault | None:
+async def _download_once(
+    client: httpx2.AsyncClient, url: str, part: Path, size: int, progress: Progress
+) -> Fault | None:
     """One try. None when all bytes are here."""
-    start = _size(part)
+    start = _file_size(part)
     if start >= size:
         if start == size:
             return None
@@ -127,17 +129,17 @@ async def _pull(client: httpx2.AsyncClient, url: str, part: Path, size: int, pro
     try:
         async with client.stream("GET", url, headers=headers) as response:
             if response.status_code not in (200, 206):
-                body = await _first(response)
+                body = await _read_first_chunk(response)
                 return http_client.classify_http_response(host, response.status_code, response.headers, body)
-            await _write(response, part, start, progress)
+            await _write_body(response, part, start, progress)
     except httpx2.HTTPError as error:
         return http_client.classify_http_exception(host, error, began=False)
-    if _size(part) < size:
+    if _file_size(part) < size:
         return Fault.of(FaultKind.TRUNCATED, f"{host} closed the connection in the middle of {part.stem}.")
     return None
 
 
-async def _write(response: httpx2.Response, part: Path, start: int, progress: Progress) -> None:
+async def _write_body(response: httpx2.Response, part: Path, start: int, progress: Progress) -> None:
     resumed = response.headers.get("content-range", "").startswith(f"bytes {start}-")
     done = start if response.status_code == 206 and resumed else 0
     with _open(part, "ab" if done else "wb") as file:
@@ -148,14 +150,14 @@ async def _write(response: httpx2.Response, part: Path, start: int, progress: Pr
                 progress(done, 0)
 
 
-async def _first(response: httpx2.Response) -> bytes:
+async def _read_first_chunk(response: httpx2.Response) -> bytes:
     async with aclosing(response.aiter_raw()) as chunks:
         async for chunk in chunks:
             return chunk[:4096]
     return b""
 
 
-def _size(path: Path) -> int:
+def _file_size(path: Path) -> int:
     try:
         return path.stat().st_size
     except FileNotFoundError:

@@ -28,10 +28,10 @@ from roundtable.voices.provider_text import excerpt_provider_text
 from roundtable.voices.rate_limits import CallPacer
 
 _START_TIMEOUT = 120.0
-_CRASHES_IN_A_ROW = 3
-_BROKEN = (FaultKind.UNREACHABLE, FaultKind.TRUNCATED)
-_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "VIRTUAL_ENV")
-_INSTALL = "`roundtable models` says how to install it."
+_MAX_CRASHES_IN_A_ROW = 3
+_CONNECTION_FAULTS = (FaultKind.UNREACHABLE, FaultKind.TRUNCATED)
+_PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "VIRTUAL_ENV")
+_INSTALL_HELP = "`roundtable models` says how to install it."
 
 
 class EmbeddedModels:
@@ -42,10 +42,10 @@ class EmbeddedModels:
         self._slots = slots
         self._servers: dict[Path, LlamaServer] = {}
 
-    def voice(self, name: str) -> EmbeddedVoice | Fault:
+    def find_voice(self, name: str) -> EmbeddedVoice | Fault:
         """The voice of a model by its name or path; nothing is loaded yet."""
         if find_spec("xllamacpp") is None:
-            return Fault.of(FaultKind.MISSING, "The part that runs models here is not installed.", help=_INSTALL)
+            return Fault.of(FaultKind.MISSING, "The part that runs models here is not installed.", help=_INSTALL_HELP)
         path = models.resolve_model_file(name, self._models_dir)
         if isinstance(path, Fault):
             return path
@@ -82,26 +82,26 @@ class EmbeddedVoice:
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault, None]:
         """Load the model if nobody has, then ask it."""
-        running = await self._server.ready()
+        running = await self._server.ensure_running()
         if isinstance(running, Fault):
             yield running
             return
         endpoint = msgspec.structs.replace(running.endpoint, extra=self._sampling)
         voice = HttpVoice(endpoint, self._model, running.client, key=running.key, pace=self._server.pace)
-        async with aclosing(voice.speak(_seeded(request))) as speech:
+        async with aclosing(voice.speak(_set_seed(request))) as speech:
             async for item in speech:
-                if isinstance(item, Fault) and item.kind in _BROKEN and await self._server.died(running):
-                    yield self._server.crashed(running)
+                if isinstance(item, Fault) and item.kind in _CONNECTION_FAULTS and await self._server.has_died(running):
+                    yield self._server.record_crash(running)
                     return
                 if isinstance(item, Reply):
-                    self._server.worked()
+                    self._server.record_success()
                 yield item
 
     async def close(self) -> None:
         """The child belongs to `EmbeddedModels`."""
 
 
-def _seeded(request: Request) -> Request:
+def _set_seed(request: Request) -> Request:
     """Seats that share a model differ by their dice; the same call throws the same dice again."""
     if request.seed is not None:
         return request
@@ -127,35 +127,35 @@ class LlamaServer:
         self._context = context
         self._crashes = 0
         self._running: RunningServer | None = None
-        self._mourned: RunningServer | None = None
+        self._counted_crash: RunningServer | None = None
         self._starting: asyncio.Task[RunningServer | Fault] | None = None
 
-    async def ready(self) -> RunningServer | Fault:
+    async def ensure_running(self) -> RunningServer | Fault:
         """The running child, started if need be. A caller that gives up does not stop the start for the others."""
         running = self._running
         if running is not None and running.child.returncode is None:
             return running
-        if self._crashes >= _CRASHES_IN_A_ROW:
-            return self._given_up()
+        if self._crashes >= _MAX_CRASHES_IN_A_ROW:
+            return self._create_crash_limit_fault()
         if self._starting is None or self._starting.done():
-            self._starting = asyncio.create_task(self._restart())
+            self._starting = asyncio.create_task(self._start_server())
         return await asyncio.shield(self._starting)
 
-    async def died(self, running: RunningServer) -> bool:
+    async def has_died(self, running: RunningServer) -> bool:
         """Whether the child is gone; a broken connection is often seen before the exit is."""
         with suppress(TimeoutError):
             async with asyncio.timeout(0.2):
                 await running.child.wait()
         return running.child.returncode is not None
 
-    def crashed(self, running: RunningServer) -> Fault:
+    def record_crash(self, running: RunningServer) -> Fault:
         """Count a crash, once for all the calls that it ended."""
-        if self._mourned is not running:
-            self._mourned = running
+        if self._counted_crash is not running:
+            self._counted_crash = running
             self._crashes += 1
         return Fault.of(FaultKind.CRASHED, f"The model {self._model.name} ended unexpectedly.")
 
-    def worked(self) -> None:
+    def record_success(self) -> None:
         """A whole reply: what crashed before is forgiven."""
         self._crashes = 0
 
@@ -166,33 +166,33 @@ class LlamaServer:
             await asyncio.wait({self._starting})
         running, self._running = self._running, None
         if running is not None:
-            await _end(running)
+            await _end_server(running)
 
-    async def _restart(self) -> RunningServer | Fault:
+    async def _start_server(self) -> RunningServer | Fault:
         old, self._running = self._running, None
         if old is not None:
-            await _end(old)
+            await _end_server(old)
         with tempfile.TemporaryFile() as log:
-            child = await self._spawn(log)
+            child = await self._start_child(log)
             key = secrets.token_urlsafe(16)
             try:
-                url = await self._address(child, key)
+                url = await self._read_address(child, key)
             except asyncio.CancelledError:
-                await _stop(child)
+                await _kill_child(child)
                 raise
             if url is None:
-                await _stop(child)
+                await _kill_child(child)
                 self._crashes += 1
-                return self._not_started(log)
+                return self._create_start_fault(log)
         # The server hangs up after a stream, whatever it says about keeping the connection alive.
         own = {"connection": "close"}
         endpoint = Endpoint("embedded", f"{url}/v1", concurrency=self._slots, structured=True, local=True, headers=own)
         self._running = RunningServer(endpoint, open_endpoint_client(endpoint), key, child)
         return self._running
 
-    async def _spawn(self, log: IO[bytes]) -> asyncio.subprocess.Process:
+    async def _start_child(self, log: IO[bytes]) -> asyncio.subprocess.Process:
         # Spinning threads make two cores ten times slower than one.
-        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        environment = {name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ}
         environment["OMP_WAIT_POLICY"] = "passive"
         return await asyncio.create_subprocess_exec(
             sys.executable,
@@ -205,7 +205,7 @@ class LlamaServer:
             start_new_session=True,
         )
 
-    async def _address(self, child: asyncio.subprocess.Process, key: str) -> str | None:
+    async def _read_address(self, child: asyncio.subprocess.Process, key: str) -> str | None:
         assert child.stdin is not None
         assert child.stdout is not None
         settings = llama_server.ServerSettings(
@@ -220,7 +220,7 @@ class LlamaServer:
         except (TimeoutError, ConnectionError, ValueError, KeyError):
             return None
 
-    def _not_started(self, log: IO[bytes]) -> Fault:
+    def _create_start_fault(self, log: IO[bytes]) -> Fault:
         log.seek(0)
         lines = [line for line in log.read().decode(errors="replace").splitlines() if line.strip()]
         why = f": {excerpt_provider_text(lines[-1])}" if lines else ""
@@ -231,7 +231,7 @@ class LlamaServer:
             help="Is there enough memory, and is it a chat model in GGUF form?",
         )
 
-    def _given_up(self) -> Fault:
+    def _create_crash_limit_fault(self) -> Fault:
         return Fault.of(
             FaultKind.CRASHED,
             f"The model {self._model.name} crashed {self._crashes} times in a row and is not started again.",
@@ -240,12 +240,12 @@ class LlamaServer:
         )
 
 
-async def _end(running: RunningServer) -> None:
+async def _end_server(running: RunningServer) -> None:
     await running.client.aclose()
-    await _stop(running.child)
+    await _kill_child(running.child)
 
 
-async def _stop(child: asyncio.subprocess.Process) -> None:
+async def _kill_child(child: asyncio.subprocess.Process) -> None:
     """A model has nothing to save: end it at once, and wait until it is gone."""
     if child.returncode is None:
         with suppress(ProcessLookupError):

@@ -77,46 +77,46 @@ class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     conversation_field: str = ""
     conversation_header: str = ""
 
-    def held_by(self, model: str) -> ReplyConstraint:
+    def find_reply_constraint(self, model: str) -> ReplyConstraint:
         """The strongest means by which this model's replies can be held to a form here."""
-        if _among(self.structured, model):
+        if _is_selected(self.structured, model):
             return "schema"
-        return "tool" if _among(self.tools, model) else ""
+        return "tool" if _is_selected(self.tools, model) else ""
 
-    def thinks(self, model: str) -> bool:
+    def is_reasoning_model(self, model: str) -> bool:
         """Whether this model spends tokens on thoughts before its first word."""
-        return _among(self.reasoning, model)
+        return _is_selected(self.reasoning, model)
 
-    def sees(self, model: str) -> bool:
+    def has_vision(self, model: str) -> bool:
         """Whether this model can be shown pictures."""
-        return _among(self.vision, model)
+        return _is_selected(self.vision, model)
 
-    def window(self, model: str) -> int:
+    def find_context_window(self, model: str) -> int:
         """How many tokens this model can take in; 0 where nobody knows."""
-        return _first(self.context, model)[1]
+        return _find_by_glob(self.context, model)[1]
 
-    def rate(self, model: str) -> tuple[str, int]:
+    def find_token_limit(self, model: str) -> tuple[str, int]:
         """The glob of the models that share a limit with this one, and their tokens a minute; 0 where there is none."""
-        return _first(self.tokens_per_minute, model)
+        return _find_by_glob(self.tokens_per_minute, model)
 
-    def vendor_of(self, model: str) -> str:
+    def find_vendor(self, model: str) -> str:
         """Whose model it is: a reseller's models belong to the maker named before the slash."""
         if self.vendor:
             return self.vendor
         maker, slash, _ = model.partition("/")
         return maker if slash else self.name
 
-    def left_out(self, model: str) -> set[str]:
+    def find_omitted_keys(self, model: str) -> set[str]:
         """The body's keys that this model's server does not take."""
         by_model = (keys for glob, keys in self.omit_for.items() if fnmatchcase(model, glob))
         return set(self.omit).union(*by_model)
 
 
-def _first(sizes: Mapping[str, int], model: str) -> tuple[str, int]:
+def _find_by_glob(sizes: Mapping[str, int], model: str) -> tuple[str, int]:
     return next(((glob, size) for glob, size in sizes.items() if fnmatchcase(model, glob)), ("", 0))
 
 
-def _among(which: ModelSelection, model: str) -> bool:
+def _is_selected(which: ModelSelection, model: str) -> bool:
     return which if isinstance(which, bool) else any(fnmatchcase(model, glob) for glob in which)
 
 

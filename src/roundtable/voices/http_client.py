@@ -44,10 +44,10 @@ def load_certificates() -> ssl.SSLContext | bool:
     return True
 
 
-_LONGEST_WAIT = 3600.0
+_MAX_RETRY_AFTER = 3600.0
 
 # Servers say the same thing in many words; the first that occurs in code, type or message decides.
-_BY_WORD = (
+_KINDS_BY_WORDS = (
     (
         FaultKind.QUOTA,
         (
@@ -92,11 +92,13 @@ def classify_http_response(who: str, status: int, headers: httpx2.Headers, body:
             help="Set the endpoint's base_url to the new address.",
         )
     if "text/html" in headers.get("content-type", ""):
-        return _fault(classify_http_status(status), f"{who} answered with a web page (HTTP {status}).", headers)
+        return _create_fault(classify_http_status(status), f"{who} answered with a web page (HTTP {status}).", headers)
     message, words = parse_error_body(body)
     where = f"{who}: HTTP {status}"
     said = excerpt_provider_text(message, secret)
-    return _fault(_kind(status, words.lower()), f"{where}: {said}" if said else f"{where}.", headers, body)
+    return _create_fault(
+        _classify_error(status, words.lower()), f"{where}: {said}" if said else f"{where}.", headers, body
+    )
 
 
 def classify_provider_error(who: str, error: Any, secret: str = "") -> Fault:
@@ -105,18 +107,18 @@ def classify_provider_error(who: str, error: Any, secret: str = "") -> Fault:
     code: Any = cast(dict[str, Any], error).get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else 0
     said = excerpt_provider_text(message, secret) or "an error without words"
-    return _fault(_kind(status, words.lower()), f"{who}: {said}")
+    return _create_fault(_classify_error(status, words.lower()), f"{who}: {said}")
 
 
-def _kind(status: int, words: str) -> FaultKind:
+def _classify_error(status: int, words: str) -> FaultKind:
     # A limit on requests may well mention the context or the quota of a minute: the status is the surer sign.
-    for kind, signs in _BY_WORD:
+    for kind, signs in _KINDS_BY_WORDS:
         if any(sign in words for sign in signs) and (status != 429 or kind is FaultKind.QUOTA):
             return kind
     return classify_http_status(status) if status else FaultKind.SERVER
 
 
-def _fault(kind: FaultKind, message: str, headers: httpx2.Headers | None = None, body: bytes = b"") -> Fault:
+def _create_fault(kind: FaultKind, message: str, headers: httpx2.Headers | None = None, body: bytes = b"") -> Fault:
     wait = parse_retry_after(headers.get("retry-after", "")) if headers is not None else 0.0
     if not wait and (told := _RETRY_DELAY.search(body)):
         wait = parse_retry_after(told.group(1).decode())
@@ -132,7 +134,7 @@ def classify_http_exception(who: str, error: Exception, began: bool) -> Fault:
     """
     name = type(error).__name__
     if isinstance(error, httpx2.ConnectTimeout | httpx2.ConnectError):
-        return Fault.of(FaultKind.UNREACHABLE, f"{who} cannot be reached ({_cause(error)}).")
+        return Fault.of(FaultKind.UNREACHABLE, f"{who} cannot be reached ({_find_cause(error)}).")
     if isinstance(error, httpx2.TimeoutException):
         return Fault.of(FaultKind.TIMEOUT, f"{who} stopped answering.")
     if isinstance(error, httpx2.DecodingError):
@@ -144,7 +146,7 @@ def classify_http_exception(who: str, error: Exception, began: bool) -> Fault:
     return Fault.of(FaultKind.UNREACHABLE, f"{who} hung up without an answer ({name}).")
 
 
-def _cause(error: BaseException) -> str:
+def _find_cause(error: BaseException) -> str:
     """The most concrete reason in the chain: `Connection refused` rather than `All attempts failed`."""
     reason = type(error).__name__
     current: BaseException | None = error
@@ -171,7 +173,7 @@ def parse_retry_after(value: str, now: datetime | None = None) -> float:
             return 0.0
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         seconds = (moment - (now or datetime.now(UTC))).total_seconds()
-    return min(max(seconds, 0.0), _LONGEST_WAIT) if seconds == seconds else 0.0
+    return min(max(seconds, 0.0), _MAX_RETRY_AFTER) if seconds == seconds else 0.0
 
 
 def parse_error_body(body: bytes) -> tuple[str, str]:

@@ -22,9 +22,9 @@ from roundtable.voices.reply_stream import MAX_STREAM_BYTES, ReplyStream
 PriceLookup = Callable[[str, Usage], Awaitable[float | None]]
 """What a model's tokens cost, where that is known."""
 
-_MAX_ERROR = 64 * 1024
+_MAX_ERROR_BYTES = 64 * 1024
 _CONNECT_TIMEOUT = 10.0
-_MOMENT = 1.0
+_REST_SECONDS = 1.0
 
 _encode = msgspec.json.Encoder().encode
 
@@ -43,7 +43,7 @@ class HttpVoice:
         price: PriceLookup | None = None,
     ) -> None:
         self.name = f"{endpoint.name}:{model}"
-        self.vendor = endpoint.vendor_of(model)
+        self.vendor = endpoint.find_vendor(model)
         self._dialect = create_dialect(endpoint, model)
         self.structured = bool(self._dialect.held_by)
         self.plain_when_long = endpoint.schema_in_prefix
@@ -53,58 +53,61 @@ class HttpVoice:
         self._client = client
         self._key = key
         self._pace = pace or CallPacer(endpoint.concurrency, endpoint.per_minute)
-        self._rate = self._pace.rate(*endpoint.rate(model))
+        self._rate = self._pace.find_token_rate(*endpoint.find_token_limit(model))
         self._price = None if endpoint.local else price
-        self._headers = self._usual_headers()
+        self._headers = self._build_headers()
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault, None]:
         """Ask once; retries are the engine's."""
         hearing = ReplyStream(self.name, self._key, self._dialect.answer())
-        tokens = _tokens_of(request) + self._dialect.most_tokens(request)
-        if not self._rate.takes(tokens):
-            yield self._too_large(tokens)
+        tokens = _estimate_prompt_tokens(request) + self._dialect.max_output_tokens(request)
+        if not self._rate.is_within_limit(tokens):
+            yield self._create_size_fault(tokens)
             return
-        if wait := self._rate.wait(tokens):
+        if wait := self._rate.estimate_wait(tokens):
             yield WaitNotice(wait, f"{self.name} takes {self._rate.limit:,} tokens a minute")
-        async with self._rate.share(tokens) as share:
+        async with self._rate.hold_tokens(tokens) as share:
             try:
-                async with self._pace.turn(request.timeout):
-                    self._rate.send(share)
+                async with self._pace.hold_slot(request.timeout):
+                    self._rate.mark_sent(share)
                     yield ""  # its turn has come
-                    async with self._asked(request) as response, aclosing(self._heard(response, hearing)) as words:
+                    async with (
+                        self._open_stream(request) as response,
+                        aclosing(self._stream_words(response, hearing)) as words,
+                    ):
                         async for piece in words:
                             yield piece
             except RateLimitWaitError as error:
                 yield create_rate_limit_fault(self.name, error)
                 return
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-                hearing.broke(error)
-            end = hearing.ending(_tokens_of(request))
+                hearing.record_connection_error(error)
+            end = hearing.build_ending(_estimate_prompt_tokens(request))
             share.tokens = end.usage.tokens
-        self._pace.heard(end)
-        yield await self._priced(end)
+        self._pace.record_ending(end)
+        yield await self._price_ending(end)
 
     async def close(self) -> None:
         """The client belongs to whoever gave it."""
 
-    def body(self, request: Request) -> bytes:
+    def encode_request(self, request: Request) -> bytes:
         """The request as it goes over the wire."""
         body = {**self._dialect.body(request), **self._endpoint.extra}
         field = self._endpoint.conversation_field
         if field and request.session:
-            body[field] = _conversation(request)
+            body[field] = _derive_conversation_id(request)
         return _encode(body)
 
-    def _asked(self, request: Request) -> AbstractAsyncContextManager[httpx2.Response]:
+    def _open_stream(self, request: Request) -> AbstractAsyncContextManager[httpx2.Response]:
         timeout = httpx2.Timeout(request.timeout, connect=min(_CONNECT_TIMEOUT, request.timeout), pool=None)
         headers = self._headers
         if self._endpoint.conversation_header and request.session:
-            headers = {**headers, self._endpoint.conversation_header: _conversation(request)}
+            headers = {**headers, self._endpoint.conversation_header: _derive_conversation_id(request)}
         return self._client.stream(
-            "POST", self._dialect.url, content=self.body(request), headers=headers, timeout=timeout
+            "POST", self._dialect.url, content=self.encode_request(request), headers=headers, timeout=timeout
         )
 
-    def _usual_headers(self) -> dict[str, str]:
+    def _build_headers(self) -> dict[str, str]:
         # Compression would cost more than it saves on events of a few words, and hold them back.
         headers = {"content-type": "application/json", "accept": "text/event-stream", "accept-encoding": "identity"}
         headers.update(self._dialect.headers)
@@ -114,27 +117,27 @@ class HttpVoice:
             headers.update({own: self._key} if own else self._dialect.key_headers(self._key))
         return headers
 
-    async def _heard(self, response: httpx2.Response, hearing: ReplyStream) -> AsyncGenerator[str, None]:
+    async def _stream_words(self, response: httpx2.Response, hearing: ReplyStream) -> AsyncGenerator[str, None]:
         """The words as they come; an empty piece where something came, and no words."""
-        if response.status_code != 200 or _is_page(response):
-            body = await _read(response, _MAX_ERROR)
+        if response.status_code != 200 or _is_web_page(response):
+            body = await _read_body(response, _MAX_ERROR_BYTES)
             hearing.fault = http_client.classify_http_response(
                 self.name, response.status_code, response.headers, body, self._key
             )
-        elif _is_whole(response):
-            yield hearing.whole(await _read(response, MAX_STREAM_BYTES + 1))
+        elif _is_whole_answer(response):
+            yield hearing.read_whole(await _read_body(response, MAX_STREAM_BYTES + 1))
         else:
-            async with aclosing(_chunks(response)) as chunks:
+            async with aclosing(_stream_chunks(response)) as chunks:
                 async for chunk in chunks:
                     yield hearing.feed(chunk)
                     if hearing.fault is not None or hearing.complete:
                         break
                 if hearing.fault is None:
-                    yield await _rest(chunks, hearing)
+                    yield await _read_rest(chunks, hearing)
 
-    def _too_large(self, tokens: int) -> Fault:
+    def _create_size_fault(self, tokens: int) -> Fault:
         """Waiting would not help: all of a minute's tokens are fewer than this call may use."""
-        models, _ = self._endpoint.rate(self._model)
+        models, _ = self._endpoint.find_token_limit(self._model)
         return Fault.of(
             FaultKind.RATE_LIMITED,
             f"This call may use {tokens:,} tokens, and {self.name} takes {self._rate.limit:,} a minute.",
@@ -143,7 +146,7 @@ class HttpVoice:
             f"[endpoints.{self._endpoint.name}.tokens_per_minute].",
         )
 
-    async def _priced(self, end: Reply | Fault) -> Reply | Fault:
+    async def _price_ending(self, end: Reply | Fault) -> Reply | Fault:
         """What a call cost is what the server says, else what the price list says; on one's own machine nothing."""
         if not end.usage.tokens or end.usage.cost_usd is not None:
             return end
@@ -155,33 +158,33 @@ class HttpVoice:
         return msgspec.structs.replace(end, usage=msgspec.structs.replace(end.usage, cost_usd=cost))
 
 
-def _tokens_of(request: Request) -> int:
+def _estimate_prompt_tokens(request: Request) -> int:
     """What a server counts for this request, about: four bytes a token."""
     return sum(len(replace_surrogates(message.text).encode()) for message in request.messages) // 4
 
 
-def _conversation(request: Request) -> str:
+def _derive_conversation_id(request: Request) -> str:
     """The same id for every call of one seat in one session, which tells nobody who that is."""
     return sha256(f"{request.session}/{request.seat}".encode()).hexdigest()[:32]
 
 
-def _is_page(response: httpx2.Response) -> bool:
+def _is_web_page(response: httpx2.Response) -> bool:
     return response.headers.get("content-type", "").startswith("text/html")
 
 
-def _is_whole(response: httpx2.Response) -> bool:
+def _is_whole_answer(response: httpx2.Response) -> bool:
     return response.headers.get("content-type", "").startswith("application/json")
 
 
-def _chunks(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+def _stream_chunks(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
     # Raw bytes cost less; a server that compresses in spite of our header still gets understood.
     return response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
 
 
-async def _read(response: httpx2.Response, most: int) -> bytes:
+async def _read_body(response: httpx2.Response, most: int) -> bytes:
     """A whole body, but never more than it is worth."""
     body = bytearray()
-    async with aclosing(_chunks(response)) as chunks:
+    async with aclosing(_stream_chunks(response)) as chunks:
         async for chunk in chunks:
             body += chunk
             if len(body) >= most:
@@ -189,7 +192,7 @@ async def _read(response: httpx2.Response, most: int) -> bytes:
     return bytes(body[:most])
 
 
-async def _rest(chunks: AsyncIterator[bytes], hearing: ReplyStream) -> str:
+async def _read_rest(chunks: AsyncIterator[bytes], hearing: ReplyStream) -> str:
     """What follows a whole answer: counts, an end mark, the end of the stream; seldom words, from servers in doubt.
 
     Once it was read, the connection can be used again; a server that keeps it open is not waited for.
@@ -197,12 +200,12 @@ async def _rest(chunks: AsyncIterator[bytes], hearing: ReplyStream) -> str:
     now = asyncio.get_running_loop().time
     text = ""
     with suppress(TimeoutError, httpx2.HTTPError):
-        async with asyncio.timeout(_MOMENT) as moment:
+        async with asyncio.timeout(_REST_SECONDS) as moment:
             async for chunk in chunks:
                 more = "" if hearing.done else hearing.feed(chunk)
                 if hearing.fault is not None:
                     break
                 if more:
                     text += more
-                    moment.reschedule(now() + _MOMENT)
+                    moment.reschedule(now() + _REST_SECONDS)
     return text + hearing.feed(b"\n")

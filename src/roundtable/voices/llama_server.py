@@ -32,13 +32,13 @@ class ServerSettings(TypedDict):
 def serve_embedded_model() -> None:
     """Load the model, say where, and serve until the parent is gone."""
     settings: ServerSettings = json.loads(sys.stdin.buffer.readline())
-    _die_with(settings["parent"])
+    _exit_with_parent(settings["parent"])
     report = os.fdopen(os.dup(1), "w")
     # llama.cpp prints; what it prints while loading goes where the parent looks for reasons, the rest nowhere.
     os.dup2(2, 1)
-    watcher = threading.Thread(target=_end_with_stdin, daemon=True)
+    watcher = threading.Thread(target=_exit_when_stdin_closes, daemon=True)
     watcher.start()
-    server = _serve(settings)
+    server = _start_server(settings)
     report.write(json.dumps({"url": server.listening_address}) + "\n")
     report.flush()
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -47,7 +47,7 @@ def serve_embedded_model() -> None:
     watcher.join()
 
 
-def _die_with(parent: int) -> None:
+def _exit_with_parent(parent: int) -> None:
     """Ask the kernel to end us when the parent is killed; standard input would tell us only a little later."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
@@ -56,13 +56,13 @@ def _die_with(parent: int) -> None:
         os._exit(0)
 
 
-def _end_with_stdin() -> None:
+def _exit_when_stdin_closes() -> None:
     while os.read(0, 4096):
         pass
     os._exit(0)
 
 
-def _serve(settings: ServerSettings) -> Any:
+def _start_server(settings: ServerSettings) -> Any:
     xllamacpp: Any = importlib.import_module("xllamacpp")
     params = xllamacpp.CommonParams()
     params.model.path = settings["model"]

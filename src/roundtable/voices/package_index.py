@@ -17,13 +17,14 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.voices import http_client
 
 _VARIABLES = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
-_ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
-_BUILT_IN = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
-_BUNDLED = (
+_ACCEPT_HEADER = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+_PRINT_PIP_INDEX = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
+_PRINT_BUNDLED_PIP_INDEX = (
     "import ensurepip, pathlib, sys; "
-    "sys.path[:0] = [str(w) for w in pathlib.Path(ensurepip.__file__).parent.glob('_bundled/pip-*.whl')]; " + _BUILT_IN
+    "sys.path[:0] = [str(w) for w in pathlib.Path(ensurepip.__file__).parent.glob('_bundled/pip-*.whl')]; "
+    + _PRINT_PIP_INDEX
 )
-_CONFIGURED = re.compile(r"^(?:global|install|download)\.index-url='(https?://[^']+)'$", re.MULTILINE)
+_CONFIGURED_INDEX = re.compile(r"^(?:global|install|download)\.index-url='(https?://[^']+)'$", re.MULTILINE)
 _PIP_TIMEOUT = 30.0
 
 
@@ -41,11 +42,11 @@ async def find_package_index() -> str | Fault:
     for variable in _VARIABLES:
         if os.environ.get(variable):
             return os.environ[variable]
-    configured = _CONFIGURED.search(await _ask_python("-m", "pip", "config", "list"))
+    configured = _CONFIGURED_INDEX.search(await _run_python("-m", "pip", "config", "list"))
     if configured:
         return configured.group(1)
-    for code in (_BUILT_IN, _BUNDLED):
-        answer = await _ask_python("-c", code)
+    for code in (_PRINT_PIP_INDEX, _PRINT_BUNDLED_PIP_INDEX):
+        answer = await _run_python("-c", code)
         if answer.startswith("https://"):
             return answer
     return Fault.of(
@@ -55,7 +56,7 @@ async def find_package_index() -> str | Fault:
     )
 
 
-async def _ask_python(*arguments: str) -> str:
+async def _run_python(*arguments: str) -> str:
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         *arguments,
@@ -80,18 +81,18 @@ async def find_package_wheel(client: httpx2.AsyncClient, index: str, project: st
     address = f"{index.rstrip('/')}/{project}/"
     host = urlsplit(address).hostname or "the package index"
     try:
-        response = await client.get(address, headers={"accept": _ACCEPT})
+        response = await client.get(address, headers={"accept": _ACCEPT_HEADER})
     except httpx2.HTTPError as error:
         return http_client.classify_http_exception(host, error, began=False)
     if response.status_code != 200:
         return http_client.classify_http_response(host, response.status_code, response.headers, response.content)
-    for file in _files(response):
-        if _is_wheel_of(file.filename, project, version):
+    for file in _list_files(response):
+        if _is_project_wheel(file.filename, project, version):
             return urldefrag(str(response.url.join(file.url))).url
     return Fault.of(FaultKind.MISSING, f"{host} has no wheel of {project} {version}.")
 
 
-def _files(response: httpx2.Response) -> list[_File]:
+def _list_files(response: httpx2.Response) -> list[_File]:
     if "json" in response.headers.get("content-type", ""):
         try:
             return msgspec.json.decode(response.content, type=_Project).files
@@ -116,6 +117,6 @@ class _Links(HTMLParser):
             self.found.append(href)
 
 
-def _is_wheel_of(filename: str, project: str, version: str) -> bool:
+def _is_project_wheel(filename: str, project: str, version: str) -> bool:
     stem = re.sub(r"[-_.]+", "_", project).lower()
     return filename.lower().startswith(f"{stem}-{version}-") and filename.endswith(".whl")

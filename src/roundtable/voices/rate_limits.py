@@ -39,31 +39,31 @@ class TokenRate:
         self._queue = asyncio.Lock()
         self._changed = asyncio.Event()
 
-    def takes(self, tokens: int) -> bool:
+    def is_within_limit(self, tokens: int) -> bool:
         """Whether a call of that size can be sent at all."""
         return not self.limit or tokens <= self.limit
 
-    def wait(self, tokens: int) -> float:
+    def estimate_wait(self, tokens: int) -> float:
         """About how many seconds such a call would wait now."""
         if not self.limit:
             return 0.0
-        over = self._in_use() + self._waiting + tokens - self.limit
+        over = self._count_held_tokens() + self._waiting + tokens - self.limit
         last = 0.0
         for share in sorted(self._held, key=lambda item: item.sent):
             if over <= 0:
                 return last
             over -= share.tokens
-            last = min(self._free_at(share) - _now(), self._window)
+            last = min(self._get_free_time(share) - _now(), self._window)
         return last + self._window * max(0, over) / self.limit
 
     @asynccontextmanager
-    async def share(self, tokens: int) -> AsyncGenerator[TokenShare]:
+    async def hold_tokens(self, tokens: int) -> AsyncGenerator[TokenShare]:
         """Hold so many tokens for one call, once they are free."""
         share = TokenShare(tokens)
         if not self.limit:
             yield share
             return
-        await self._take(share)
+        await self._wait_for_tokens(share)
         try:
             yield share
         finally:
@@ -71,18 +71,18 @@ class TokenRate:
                 self._held.remove(share)
             self._changed.set()
 
-    def send(self, share: TokenShare) -> None:
+    def mark_sent(self, share: TokenShare) -> None:
         """The call goes out now."""
         share.sent = _now()
         self._changed.set()
 
-    async def _take(self, share: TokenShare) -> None:
+    async def _wait_for_tokens(self, share: TokenShare) -> None:
         self._waiting += share.tokens
         try:
             async with self._queue:
-                while self._in_use() + share.tokens > self.limit:
+                while self._count_held_tokens() + share.tokens > self.limit:
                     self._changed.clear()
-                    next_free = min(map(self._free_at, self._held))
+                    next_free = min(map(self._get_free_time, self._held))
                     with suppress(TimeoutError):
                         async with asyncio.timeout_at(next_free if next_free < inf else None):
                             await self._changed.wait()
@@ -90,11 +90,11 @@ class TokenRate:
         finally:
             self._waiting -= share.tokens
 
-    def _in_use(self) -> int:
-        self._held = [share for share in self._held if self._free_at(share) > _now()]
+    def _count_held_tokens(self) -> int:
+        self._held = [share for share in self._held if self._get_free_time(share) > _now()]
         return sum(share.tokens for share in self._held)
 
-    def _free_at(self, share: TokenShare) -> float:
+    def _get_free_time(self, share: TokenShare) -> float:
         return share.sent + self._window
 
 
@@ -124,13 +124,13 @@ class CallPacer:
         self._rates: dict[str, TokenRate] = {}
         self._sent: deque[float] = deque(maxlen=per_minute or 1)
         self._not_before = 0.0
-        self._guess = FIRST_WAIT_SECONDS
+        self._next_guess = FIRST_WAIT_SECONDS
 
     @asynccontextmanager
-    async def turn(self, patience: float) -> AsyncGenerator[None]:
+    async def hold_slot(self, patience: float) -> AsyncGenerator[None]:
         """Hold a slot for one call, once the provider takes calls again; TooSlow where that is past `patience`."""
         async with self._slots:
-            while (wait := self._wait()) > 0:
+            while (wait := self._compute_wait()) > 0:
                 if wait > patience:
                     raise RateLimitWaitError(wait)
                 patience -= wait
@@ -140,26 +140,26 @@ class CallPacer:
                 self._sent.append(self._now())
             yield
 
-    def rate(self, models: str, limit: int) -> TokenRate:
+    def find_token_rate(self, models: str, limit: int) -> TokenRate:
         """The tokens that these models of the account share; 0 is no limit."""
         return self._rates.setdefault(models, TokenRate(limit, self._window))
 
-    def heard(self, end: object) -> None:
+    def record_ending(self, end: object) -> None:
         """Learn from how a call ended: a refusal for haste slows every seat down, any other ending does not."""
         if not isinstance(end, Fault):
-            self._guess = FIRST_WAIT_SECONDS
+            self._next_guess = FIRST_WAIT_SECONDS
         elif end.kind is FaultKind.RATE_LIMITED:
-            self._not_before = max(self._not_before, self._now() + (end.retry_after or self._guessed()))
+            self._not_before = max(self._not_before, self._now() + (end.retry_after or self._guess_wait()))
 
-    def _guessed(self) -> float:
+    def _guess_wait(self) -> float:
         """How long to wait where nobody says: longer each time, but calls refused side by side were refused once."""
         if self._not_before > self._now():
             return 0.0
-        wait = self._guess * random.uniform(0.5, 1.0)
-        self._guess = min(MAX_WAIT_SECONDS, self._guess * 2)
+        wait = self._next_guess * random.uniform(0.5, 1.0)
+        self._next_guess = min(MAX_WAIT_SECONDS, self._next_guess * 2)
         return wait
 
-    def _wait(self) -> float:
+    def _compute_wait(self) -> float:
         full = len(self._sent) == self._per_minute > 0
         free_at = self._sent[0] + self._window if full else 0.0
         return max(self._not_before, free_at) - self._now()

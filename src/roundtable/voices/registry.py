@@ -65,7 +65,7 @@ class VoiceRegistry:
         if voice in self._voices:
             return self._voices[voice]
         try:
-            found = self._make(voice)
+            found = self._create_voice(voice)
         except UsageError as error:  # the store of keys cannot be used
             return Fault.of(FaultKind.UNAUTHORIZED, error.message, help=error.help)
         if not isinstance(found, Fault):
@@ -84,19 +84,19 @@ class VoiceRegistry:
         if embedded is not None:
             await embedded.close()
 
-    def _make(self, voice: str) -> Voice | Fault:
+    def _create_voice(self, voice: str) -> Voice | Fault:
         kind, _, rest = voice.partition(":")
         if kind == "script" and rest:
-            return self._script(voice, rest)
+            return self._create_scripted_voice(voice, rest)
         if kind == "embedded":
-            return self._local(rest)
+            return self._create_embedded_voice(rest)
         if kind in ("cli", "acp") and rest:
-            return self._agent(rest, "acp" if kind == "acp" else "cli")
+            return self._create_agent_voice(rest, "acp" if kind == "acp" else "cli")
         if kind in self._endpoints and (rest or self._endpoints[kind].default_model):
-            return self._remote(self._endpoints[kind], rest)
-        return self._unknown(voice, kind)
+            return self._create_http_voice(self._endpoints[kind], rest)
+        return self._create_unknown_voice_fault(voice, kind)
 
-    def _unknown(self, voice: str, kind: str) -> Fault:
+    def _create_unknown_voice_fault(self, voice: str, kind: str) -> Fault:
         known = [*self._endpoints, "script", "embedded", "cli", "acp"]
         if kind in known:
             what = {"script": "path", "cli": "agent", "acp": "agent"}.get(kind, "model")
@@ -108,7 +108,7 @@ class VoiceRegistry:
             help=f"Known: {', '.join(sorted(known))}. Others are added in the config under [endpoints.NAME].",
         )
 
-    def _script(self, voice: str, path: str) -> Voice | Fault:
+    def _create_scripted_voice(self, voice: str, path: str) -> Voice | Fault:
         file = self._workspace / Path(path).expanduser()
         if not file.is_file():
             return Fault.of(FaultKind.MISSING, f"There is no script {file}.", help="Check the path after `script:`.")
@@ -117,22 +117,22 @@ class VoiceRegistry:
         except ConfigError as error:
             return Fault.of(FaultKind.MALFORMED, error.message, retryable=False, help=error.help)
 
-    def _remote(self, endpoint: Endpoint, model: str) -> Voice | Fault:
-        key = self._key(endpoint)
+    def _create_http_voice(self, endpoint: Endpoint, model: str) -> Voice | Fault:
+        key = self._resolve_endpoint_key(endpoint)
         if isinstance(key, Fault):
             return key
-        filled = self.filled_in(endpoint)
+        filled = self.fill_endpoint(endpoint)
         if isinstance(filled, Fault):
             return filled
         from roundtable.voices.http_voice import HttpVoice
 
         model = model or endpoint.default_model
-        client = self._client(filled)
+        client = self._get_client(filled)
         account = (urlsplit(filled.base_url).netloc, endpoint.key)  # it may be reached in more than one dialect
         pace = self._paces.setdefault(account, CallPacer(endpoint.concurrency, endpoint.per_minute))
-        return HttpVoice(filled, model, client, key=key, pace=pace, price=_price(endpoint))
+        return HttpVoice(filled, model, client, key=key, pace=pace, price=_create_price_lookup(endpoint))
 
-    def filled_in(self, endpoint: Endpoint) -> Endpoint | Fault:
+    def fill_endpoint(self, endpoint: Endpoint) -> Endpoint | Fault:
         """The endpoint with the variables that its address and headers name."""
         values = {name: (self._resolve_key(f"env:{name}") or "").strip() for name in find_endpoint_variables(endpoint)}
         unset = next((name for name, value in values.items() if not value), "")
@@ -141,7 +141,7 @@ class VoiceRegistry:
             return Fault.of(FaultKind.MISSING, message, help=f"Set {unset}, or leave this voice out.")
         return fill_endpoint_variables(endpoint, values)
 
-    def _key(self, endpoint: Endpoint) -> str | Fault:
+    def _resolve_endpoint_key(self, endpoint: Endpoint) -> str | Fault:
         if endpoint.key == "none":
             return ""
         key = (self._resolve_key(endpoint.key) or "").strip()
@@ -155,29 +155,29 @@ class VoiceRegistry:
             return Fault.of(FaultKind.UNAUTHORIZED, message, help="Copy it again, without quotes or line breaks.")
         return key
 
-    def _client(self, endpoint: Endpoint) -> httpx2.AsyncClient:
+    def _get_client(self, endpoint: Endpoint) -> httpx2.AsyncClient:
         if endpoint.name not in self._clients:
             from roundtable.voices.http_client import open_endpoint_client
 
             self._clients[endpoint.name] = open_endpoint_client(endpoint)
         return self._clients[endpoint.name]
 
-    def _agent(self, name: str, kind: AgentKind) -> Voice | Fault:
+    def _create_agent_voice(self, name: str, kind: AgentKind) -> Voice | Fault:
         from roundtable.voices.agents.roster import AgentVoices
 
         if self._agent_voices is None:
             self._agent_voices = AgentVoices(self._agents())
-        return self._agent_voices.voice(name, kind)
+        return self._agent_voices.find_voice(name, kind)
 
-    def _local(self, model: str) -> Voice | Fault:
+    def _create_embedded_voice(self, model: str) -> Voice | Fault:
         from roundtable.voices.embedded import EmbeddedModels
 
         if self._embedded is None:
             self._embedded = EmbeddedModels(self._models_dir, self._embedded_slots)
-        return self._embedded.voice(model)
+        return self._embedded.find_voice(model)
 
 
-def _price(endpoint: Endpoint) -> PriceLookup | None:
+def _create_price_lookup(endpoint: Endpoint) -> PriceLookup | None:
     """What this endpoint's models cost, where the price list knows it."""
     if not endpoint.prices:
         return None

@@ -19,24 +19,24 @@ MAX_EVENT_BYTES = 2 * MAX_REPLY_CHARACTERS
 MAX_STREAM_BYTES = 16 * MAX_REPLY_CHARACTERS
 """Bytes of one answer with everything around the words; of thoughts, hundreds of bytes come for every token."""
 
-_ENDLESS = "The model does not come to an end. Lower --max-tokens, or use another voice."
-_MORE_ROOM = "Raise --max-tokens: its thoughts count, too. Or ask for less."
+_ENDLESS_HELP = "The model does not come to an end. Lower --max-tokens, or use another voice."
+_TOKEN_LIMIT_HELP = "Raise --max-tokens: its thoughts count, too. Or ask for less."
 
 
 class ReplyStream:
     """Splits the stream and keeps what the ending needs; what the events mean is the dialect's affair."""
 
     def __init__(self, who: str, key: str, answer: ReplyReader) -> None:
-        self._who = who
+        self._voice_name = who
         self._key = key
         self._answer = answer
         self._read = answer.read
         self._rest = b""
-        self._open: list[bytes] = []
+        self._open_event: list[bytes] = []
         self._parts: list[str] = []
-        self._said = 0
+        self._characters = 0
         self._size = 0
-        self._heard = False
+        self._has_event = False
         self.fault: Fault | None = None
 
     @property
@@ -55,60 +55,60 @@ class ReplyStream:
         lines = (self._rest + chunk).split(b"\n") if self._rest else chunk.split(b"\n")
         self._rest = lines.pop()
         if self._size > MAX_STREAM_BYTES or len(self._rest) > MAX_EVENT_BYTES:
-            self.fault = self._too_much()
+            self.fault = self._create_overflow_fault()
             return ""
         text = ""
         for line in lines:
             if line[:5] == b"data:":
-                text += self._event(line[5:])
-            elif self._open and not line.strip():
-                text += self._continued()
-        return self._taken(text)
+                text += self._read_event(line[5:])
+            elif self._open_event and not line.strip():
+                text += self._close_open_event()
+        return self._add_text(text)
 
-    def whole(self, body: bytes) -> str:
+    def read_whole(self, body: bytes) -> str:
         """Take an answer that came in one piece, from a server that does not stream."""
         if len(body) > MAX_STREAM_BYTES:
-            self.fault = self._too_much()
+            self.fault = self._create_overflow_fault()
             return ""
-        self._heard = True
+        self._has_event = True
         try:
             text = self._answer.whole(body)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            self.fault = self._malformed("sent something that is not JSON")
+            self.fault = self._create_malformed_fault("sent something that is not JSON")
             return ""
         self._answer.done = True
-        return self._taken(text)
+        return self._add_text(text)
 
-    def broke(self, error: Exception) -> None:
+    def record_connection_error(self, error: Exception) -> None:
         """The connection failed; an answer that was already complete still counts."""
         if self.fault is None and not self.complete:
-            self.fault = http_client.classify_http_exception(self._who, error, bool(self._size))
+            self.fault = http_client.classify_http_exception(self._voice_name, error, bool(self._size))
 
-    def ending(self, asked: int) -> Reply | Fault:
+    def build_ending(self, asked: int) -> Reply | Fault:
         """The one Reply or Fault, with what the call used; `asked` is about how many tokens it was asked with."""
         text = "".join(self._parts)
-        fault = self.fault or self._fault_of(text)
-        used = self._used(asked, text)
+        fault = self.fault or self._find_fault(text)
+        used = self._compute_usage(asked, text)
         if fault is not None:
             return msgspec.structs.replace(fault, usage=used)
         return Reply(text, used, self._answer.model, truncated=self._answer.truncated)
 
-    def _fault_of(self, text: str) -> Fault | None:
+    def _find_fault(self, text: str) -> Fault | None:
         """What is wrong with an answer that came without an error."""
         answer = self._answer
         if answer.filtered or (answer.refusal and not text.strip()):
             said = f": {excerpt_provider_text(answer.refusal, self._key)}" if answer.refusal else "."
-            return Fault.of(FaultKind.REFUSED, f"{self._who} declined to answer{said}")
+            return Fault.of(FaultKind.REFUSED, f"{self._voice_name} declined to answer{said}")
         if not self.complete:
-            return self._cut_off()
+            return self._create_truncation_fault()
         if text.strip():
             return None
         if answer.truncated:
-            message = f"{self._who} said nothing within its token limit."
-            return Fault.of(FaultKind.EMPTY, message, retryable=False, help=_MORE_ROOM)
-        return Fault.of(FaultKind.EMPTY, f"{self._who} said nothing.")
+            message = f"{self._voice_name} said nothing within its token limit."
+            return Fault.of(FaultKind.EMPTY, message, retryable=False, help=_TOKEN_LIMIT_HELP)
+        return Fault.of(FaultKind.EMPTY, f"{self._voice_name} said nothing.")
 
-    def _used(self, asked: int, text: str) -> Usage:
+    def _compute_usage(self, asked: int, text: str) -> Usage:
         """What the server counted; where it did not, about four bytes a token, if there was an answer at all."""
         said = len(replace_surrogates(text).encode()) // 4
         counted = self._answer.usage()
@@ -120,51 +120,51 @@ class ReplyStream:
         # What broke off was counted when it began.
         return msgspec.structs.replace(counted, output_tokens=max(counted.output_tokens, said))
 
-    def _event(self, data: bytes) -> str:
-        self._heard = True
-        if self._open:
-            self._open.append(data)
+    def _read_event(self, data: bytes) -> str:
+        self._has_event = True
+        if self._open_event:
+            self._open_event.append(data)
             return ""
         try:
             return self._read(data)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return self._unfinished(data)
+            return self._read_end_mark_or_open_event(data)
 
-    def _unfinished(self, data: bytes) -> str:
+    def _read_end_mark_or_open_event(self, data: bytes) -> str:
         """The end mark, or an event whose data goes on in the next line."""
         if data.strip() == b"[DONE]":
             self._answer.done = True
         else:
-            self._open.append(data)
+            self._open_event.append(data)
         return ""
 
-    def _continued(self) -> str:
+    def _close_open_event(self) -> str:
         """An event over several lines, now that it is over."""
-        data, self._open = b"\n".join(self._open), []
+        data, self._open_event = b"\n".join(self._open_event), []
         try:
             return self._read(data)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            self.fault = self._malformed("sent an event that is not JSON")
+            self.fault = self._create_malformed_fault("sent an event that is not JSON")
             return ""
 
-    def _taken(self, text: str) -> str:
+    def _add_text(self, text: str) -> str:
         if self._answer.error is not None and self.fault is None:
-            self.fault = http_client.classify_provider_error(self._who, self._answer.error, self._key)
+            self.fault = http_client.classify_provider_error(self._voice_name, self._answer.error, self._key)
         if text:
             self._parts.append(text)
-            self._said += len(text)
-            if self._said > MAX_REPLY_CHARACTERS:
-                self.fault = self._too_much()
+            self._characters += len(text)
+            if self._characters > MAX_REPLY_CHARACTERS:
+                self.fault = self._create_overflow_fault()
         return text
 
-    def _cut_off(self) -> Fault:
-        if not self._heard:
-            return self._malformed("sent no event stream" if self._size > 1 else "sent an empty answer")
-        return Fault.of(FaultKind.TRUNCATED, f"{self._who} was cut off in the middle of its answer.")
+    def _create_truncation_fault(self) -> Fault:
+        if not self._has_event:
+            return self._create_malformed_fault("sent no event stream" if self._size > 1 else "sent an empty answer")
+        return Fault.of(FaultKind.TRUNCATED, f"{self._voice_name} was cut off in the middle of its answer.")
 
-    def _too_much(self) -> Fault:
-        message = f"{self._who} sent more than an answer can have."
-        return Fault.of(FaultKind.MALFORMED, message, retryable=False, help=_ENDLESS)
+    def _create_overflow_fault(self) -> Fault:
+        message = f"{self._voice_name} sent more than an answer can have."
+        return Fault.of(FaultKind.MALFORMED, message, retryable=False, help=_ENDLESS_HELP)
 
-    def _malformed(self, what: str) -> Fault:
-        return Fault.of(FaultKind.MALFORMED, f"{self._who} {what}.")
+    def _create_malformed_fault(self, what: str) -> Fault:
+        return Fault.of(FaultKind.MALFORMED, f"{self._voice_name} {what}.")

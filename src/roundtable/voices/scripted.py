@@ -59,8 +59,8 @@ from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.values import Reply, Request, Usage
 from roundtable.voices.data_file import convert_data, read_data_file
 
-_WORDS = re.compile(r"\s*\S+|\s+")
-_NUMBER = re.compile(r"(?:^|/)(\d+)(?:-|$)")
+_WORD = re.compile(r"\s*\S+|\s+")
+_ROUND_NUMBER = re.compile(r"(?:^|/)(\d+)(?:-|$)")
 
 
 class TurnDefaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -91,11 +91,11 @@ class ScriptedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     usage: Usage | None = None
 
     @property
-    def ordered(self) -> bool:
+    def is_ordered(self) -> bool:
         """True when the turn belongs to a round by its number."""
         return not (self.round or self.contains)
 
-    def fits(self, round: str, request: Request) -> bool:
+    def matches(self, round: str, request: Request) -> bool:
         """Whether this turn may answer that call."""
         last = request.messages[-1].text if request.messages else ""
         return (
@@ -126,7 +126,7 @@ def parse_script(data: dict[str, Any], where: str = "The script") -> Script:
     """A script from plain data; a key nobody knows is an error with the nearest known one."""
     script = convert_data(Script, data, where)
     for turn in (*script.turns, *(turn for part in script.seats.values() for turn in part.turns)):
-        _check(turn, where)
+        _check_turn(turn, where)
     return script
 
 
@@ -135,7 +135,7 @@ def load_script_file(path: Path) -> Script:
     return parse_script(read_data_file(path), str(path))
 
 
-def _check(turn: ScriptedTurn, where: str) -> None:
+def _check_turn(turn: ScriptedTurn, where: str) -> None:
     numbers = (turn.latency or 0, turn.rate or 0, turn.after or 0, turn.times, turn.retry_after)
     if min(numbers) < 0:
         raise ConfigError(f"{where}: a turn has a number below zero.", "Use 0 or more.")
@@ -155,21 +155,23 @@ def choose_scripted_turn(script: Script, request: Request) -> ScriptedTurn | Non
     """The turn that answers this call, by the call alone."""
     round, attempt = parse_call_id(request)
     part = script.seats.get(request.seat, SeatScript())
-    for turn in (*_line(part.turns, round, request), *_line(script.turns, round, request)):
+    for turn in (*_order_turns(part.turns, round, request), *_order_turns(script.turns, round, request)):
         if not turn.times or attempt <= turn.times:
             return turn
         attempt -= turn.times
     return None
 
 
-def _line(turns: Iterable[ScriptedTurn], round: str, request: Request) -> list[ScriptedTurn]:
-    fitting = [turn for turn in turns if turn.fits(round, request)]
-    numbers = _NUMBER.findall(round)
+def _order_turns(turns: Iterable[ScriptedTurn], round: str, request: Request) -> list[ScriptedTurn]:
+    fitting = [turn for turn in turns if turn.matches(round, request)]
+    numbers = _ROUND_NUMBER.findall(round)
     place = int(numbers[-1]) if numbers else 1
-    return [turn for turn in fitting if not turn.ordered] + _nth([turn for turn in fitting if turn.ordered], place)
+    return [turn for turn in fitting if not turn.is_ordered] + _find_nth_turns(
+        [turn for turn in fitting if turn.is_ordered], place
+    )
 
 
-def _nth(turns: list[ScriptedTurn], place: int) -> list[ScriptedTurn]:
+def _find_nth_turns(turns: list[ScriptedTurn], place: int) -> list[ScriptedTurn]:
     """The turns of one round: the limited ones before a lasting one stand in its place."""
     current = 1
     chosen: list[ScriptedTurn] = []
@@ -196,31 +198,31 @@ class ScriptedVoice:
         """Say what the script has for this call."""
         turn = choose_scripted_turn(self._script, request)
         if turn is None:
-            yield self._exhausted(request)
+            yield self._create_exhausted_fault(request)
             return
-        pace = self._pace(request.seat)
+        pace = self._find_defaults(request.seat)
         text = turn.text if turn.json is None else msgspec.json.encode(turn.json).decode()
-        words = _WORDS.findall(text)
+        words = _WORD.findall(text)
         said = words[: turn.after] if turn.after is not None else [] if turn.fault or turn.hang else words
         await asyncio.sleep(pace.latency if turn.latency is None else turn.latency)
         rate = pace.rate if turn.rate is None else turn.rate
         start = asyncio.get_running_loop().time()
         for index, piece in enumerate(said if rate else filter(None, ["".join(said)])):
-            await _until(start + index / rate if rate else start)
+            await _sleep_until(start + index / rate if rate else start)
             yield piece
         if turn.hang:
             await asyncio.Event().wait()
-        usage = turn.usage or (Usage() if turn.fault else pace.usage or _estimate(request, text))
-        yield _ending(turn, "".join(said), usage)
+        usage = turn.usage or (Usage() if turn.fault else pace.usage or _estimate_usage(request, text))
+        yield _build_ending(turn, "".join(said), usage)
 
     async def close(self) -> None:
         """Nothing to let go of."""
 
-    def _pace(self, seat: str) -> TurnDefaults:
+    def _find_defaults(self, seat: str) -> TurnDefaults:
         part = self._script.seats.get(seat)
         return (part and part.defaults) or self._script.defaults
 
-    def _exhausted(self, request: Request) -> Fault:
+    def _create_exhausted_fault(self, request: Request) -> Fault:
         return Fault.of(
             FaultKind.MISSING,
             f"The script of {self.name} has no turn for {request.call}.",
@@ -228,7 +230,7 @@ class ScriptedVoice:
         )
 
 
-def _ending(turn: ScriptedTurn, text: str, usage: Usage) -> Reply | Fault:
+def _build_ending(turn: ScriptedTurn, text: str, usage: Usage) -> Reply | Fault:
     if turn.fault is not None:
         message = turn.message or f"The script says: {turn.fault.value}."
         fault = Fault.of(turn.fault, message, retry_after=turn.retry_after)
@@ -239,12 +241,12 @@ def _ending(turn: ScriptedTurn, text: str, usage: Usage) -> Reply | Fault:
     return msgspec.structs.replace(fault, usage=usage)
 
 
-def _estimate(request: Request, text: str) -> Usage:
+def _estimate_usage(request: Request, text: str) -> Usage:
     asked = sum(len(message.text.encode(errors="replace")) for message in request.messages)
     return Usage(asked // 4, len(text.encode(errors="replace")) // 4, cost_usd=0.0)
 
 
-async def _until(moment: float) -> None:
+async def _sleep_until(moment: float) -> None:
     """Wait by the clock, so that a slow reader does not slow the speaker down."""
     wait = moment - asyncio.get_running_loop().time()
     if wait > 0:

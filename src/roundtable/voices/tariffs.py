@@ -48,7 +48,7 @@ class Tariffs:
         self._agents = agents
         self._environment = environment
 
-    def of(self, voice: str) -> Tariff:
+    def find_tariff(self, voice: str) -> Tariff:
         """The tariff of a voice by its string."""
         kind, _, rest = voice.partition(":")
         if kind == "script":
@@ -61,21 +61,21 @@ class Tariffs:
             agent = self._agents().get(name)
             if agent is not None and kind == "acp":
                 agent = adapt_to_acp(agent) if agent.acp is not None else None
-            return Tariff("tokens") if agent is None else self._agent(agent, model or agent.default_model)
+            return Tariff("tokens") if agent is None else self._find_agent_tariff(agent, model or agent.default_model)
         endpoint = self._endpoints.get(kind)
-        return Tariff("tokens") if endpoint is None else _endpoint(endpoint, rest or endpoint.default_model)
+        return Tariff("tokens") if endpoint is None else _find_endpoint_tariff(endpoint, rest or endpoint.default_model)
 
-    def _agent(self, agent: Agent, model: str) -> Tariff:
+    def _find_agent_tariff(self, agent: Agent, model: str) -> Tariff:
         """A key in the environment pays before a plan does; where nobody says who pays, it may be money."""
         says = bool(agent.key_variables) or any(rule.plan for rule in agent.reads)
         overhead = agent.overhead_bytes // _BYTES_PER_TOKEN
-        paid = "plan" if says and not agent.keyed(self._environment) else "tokens"
+        paid = "plan" if says and not agent.has_key(self._environment) else "tokens"
         return Tariff(paid, agent.prices, model, overhead, keeps_session=agent.keeps_session)
 
 
-def _endpoint(endpoint: Endpoint, model: str) -> Tariff:
-    window, (_, per_minute) = endpoint.window(model), endpoint.rate(model)
+def _find_endpoint_tariff(endpoint: Endpoint, model: str) -> Tariff:
+    window, (_, per_minute) = endpoint.find_context_window(model), endpoint.find_token_limit(model)
     if endpoint.local:
         return Tariff("free", window=window, per_minute=per_minute)
-    thinking = endpoint.thinking_tokens if endpoint.thinks(model) else 0
+    thinking = endpoint.thinking_tokens if endpoint.is_reasoning_model(model) else 0
     return Tariff("tokens", endpoint.prices, model, thinking=thinking, window=window, per_minute=per_minute)

@@ -75,37 +75,37 @@ class PromptForecast:
         self._unread = Counter[str]()
         self._said = self._found = self._ruling = self._printed = self._agreed = self._written = 0
 
-    def prompts(self, round: PlannedRound, template: int) -> list[int]:
+    def forecast_prompts(self, round: PlannedRound, template: int) -> list[int]:
         """Bytes of the prompt each time the round is held; `template` are those of its text and form."""
         stage, _, lap = round.turns.stage.partition("/")
-        self._enter(stage)
+        self._enter_stage(stage)
         # In laps a program is run, and what it printed is told of the stage.
         self._printed = PRINTED_BYTES if lap and self._pace.at_worst else 0
-        times = self._parts(round) if "part" in round.shows else 1
-        return [self._prompt(round, template, times) for _ in range(times)]
+        times = self._count_parts(round) if "part" in round.shows else 1
+        return [self._measure_prompt(round, template, times) for _ in range(times)]
 
-    def _enter(self, stage: str) -> None:
+    def _enter_stage(self, stage: str) -> None:
         """Those of later stages are told what one came to."""
         if self._stage and stage != self._stage:
             self._agreed += self._ruling + self._found + self._printed
             self._ruling = self._found = self._printed = 0
         self._stage = stage
 
-    def _prompt(self, round: PlannedRound, template: int, times: int) -> int:
+    def _measure_prompt(self, round: PlannedRound, template: int, times: int) -> int:
         """It grows: a seat reads its own words again, and the others'."""
         charter, turns = self._charter, round.turns
-        alone, answer = turns.visibility == "none", self._length(round)
+        alone, answer = turns.visibility == "none", self._answer_bytes(round)
         own = self._own[turns.stage] if turns.stage else self._own.total()
-        new = template + round.words + self._agreed + self._shown(round, times)
+        new = template + round.words + self._agreed + self._measure_shown(round, times)
         new += len(charter.question.encode()) if alone or not own else 0
         new += POSITION_BYTES * len(charter.seats) if self._begun else len("".join(charter.options).encode())
         if turns.visibility in ("previous_rounds", "same_round"):
             heard = self._unread.pop(turns.stage, 0) + (answer if turns.visibility == "same_round" else 0)
             new += (len(charter.seats) - 1) * heard
-        self._note(round, new, answer)
+        self._record_round(round, new, answer)
         return self._system + new + (0 if alone else own)
 
-    def _note(self, round: PlannedRound, new: int, answer: int) -> None:
+    def _record_round(self, round: PlannedRound, new: int, answer: int) -> None:
         """What it adds to what is there."""
         self._begun = True
         stage, all_of_them = round.turns.stage, len(self._charter.seats) * answer
@@ -120,41 +120,43 @@ class PromptForecast:
         elif "part" in round.shows:
             self._found += all_of_them
 
-    def _length(self, round: PlannedRound) -> int:
+    def _answer_bytes(self, round: PlannedRound) -> int:
         return self._pace.answer(round) * self._pace.per_token
 
     # --- the project -------------------------------------------------------------------------------
 
     @property
-    def _size(self) -> int:
+    def _project_bytes(self) -> int:
         return sum(self._project.sizes) + self._project.around + self._written
 
-    def _shown(self, round: PlannedRound, times: int) -> int:
+    def _measure_shown(self, round: PlannedRound, times: int) -> int:
         shown = {
-            "files": self._with_room(round),
-            "part": -(-self._size // times) + (MOST_MAP_TOKENS * BYTES_PER_TOKEN if times > 1 else 0),
+            "files": self._measure_files_shown(round),
+            "part": -(-self._project_bytes // times) + (MOST_MAP_TOKENS * BYTES_PER_TOKEN if times > 1 else 0),
             "found": -(-self._found // times),
             "answers": self._said,
             "printed": PRINTED_BYTES if self._pace.at_worst else 0,
         }
         return sum(shown[content] for content in round.shows)
 
-    def _with_room(self, round: PlannedRound) -> int:
+    def _measure_files_shown(self, round: PlannedRound) -> int:
         """The project's files as far as the windows have room for them, with the names of the others."""
         answers = len(self._charter.seats) if round.turns.concurrency == "sequential" else 1
         room = self._project.room(round.tokens * answers)
         known = FILE_BYTES_IN_UNKNOWN_WINDOW
         if room.named is not None and room.all_known:
             known = max(0, subtract_told_bytes(room.named, self._surroundings)) * BYTES_PER_TOKEN
-        return self._size if self._size <= known else known + min(self._project.around, FILE_NAMES_BYTES)
+        return (
+            self._project_bytes if self._project_bytes <= known else known + min(self._project.around, FILE_NAMES_BYTES)
+        )
 
-    def _parts(self, round: PlannedRound) -> int:
+    def _count_parts(self, round: PlannedRound) -> int:
         """How many the project is cut into. At worst they are all but half empty: no two would fit into one."""
-        tokens = (self._size - self._written) // BYTES_PER_TOKEN + self._written // self._pace.per_token
-        limit = self._limit(tokens, round)
+        tokens = (self._project_bytes - self._written) // BYTES_PER_TOKEN + self._written // self._pace.per_token
+        limit = self._part_limit(tokens, round)
         return max(1, -(-2 * tokens // limit) - 1 if self._pace.at_worst else -(-tokens // limit))
 
-    def _limit(self, tokens: int, round: PlannedRound) -> int:
+    def _part_limit(self, tokens: int, round: PlannedRound) -> int:
         """Tokens of files in one part, by the windows of who reads them."""
         room = self._project.room(round.tokens)
         told = len(self._charter.question.encode()) + self._agreed + self._surroundings
@@ -177,7 +179,7 @@ class CallTokens(NamedTuple):
     answered: int
 
 
-class _Asked(NamedTuple):
+class _RoundCall(NamedTuple):
     """A round as often as it is held, with the bytes of its prompt."""
 
     round: PlannedRound
@@ -194,7 +196,9 @@ class MeetingEstimate:
         self._templates = {name: sizes[digest] for name, digest in charter.templates.items()}
         self._rounds = find_charter_meeting(charter).planned_rounds(charter.settings, charter.options)
 
-    def likely(self, seat: Seat, answer: int, thought: int, overhead: int, *, judging: bool) -> list[CallTokens]:
+    def estimate_likely_calls(
+        self, seat: Seat, answer: int, thought: int, overhead: int, *, judging: bool
+    ) -> list[CallTokens]:
         """The calls to be expected, with answers of so many tokens after so many of thought, which nobody reads.
 
         Those in which it is `judging`, or the others.
@@ -205,49 +209,55 @@ class MeetingEstimate:
 
         return [
             CallTokens(prompt // BYTES_PER_TOKEN + overhead, (BALLOT_TOKENS if _is_ballot(round) else answer) + thought)
-            for round, prompt in self._asked(seat, self._expected_of(seat), GrowthRates(BYTES_PER_TOKEN, usual))
+            for round, prompt in self._list_round_calls(
+                seat, self._list_likely_rounds(seat), GrowthRates(BYTES_PER_TOKEN, usual)
+            )
             if round.turns.judging == judging
         ]
 
-    def _expected_of(self, seat: Seat) -> list[PlannedRound]:
+    def _list_likely_rounds(self, seat: Seat) -> list[PlannedRound]:
         """All that are likely, but of those in which one judges only where its turn comes."""
         judges = [item.name for item in self._charter.seats if Right.JUDGE in item.rights] or [""]
         turn = cycle(judges)
         likely = (round for round in self._rounds if round.likely)
         return [round for round in likely if not round.turns.judging or next(turn) == seat.name]
 
-    def most(self, seat: Seat, thinking: int, overhead: int, window: int, *, judging: bool) -> list[CallTokens]:
+    def estimate_most_calls(
+        self, seat: Seat, thinking: int, overhead: int, window: int, *, judging: bool
+    ) -> list[CallTokens]:
         """Every call there can be: each answer as long as allowed, and asked for once more to be mended.
 
         What is longer than the `window`, where that is known, is refused and not billed.
         """
         longest_prompt = window or sys.maxsize
         calls: list[CallTokens] = []
-        for round, prompt in self._asked(
-            seat, self._rounds, GrowthRates(MIN_TOKEN_BYTES, self._longest, at_worst=True)
+        for round, prompt in self._list_round_calls(
+            seat, self._rounds, GrowthRates(MIN_TOKEN_BYTES, self._get_max_tokens, at_worst=True)
         ):
             if round.turns.judging != judging:
                 continue
-            longest = self._longest(round)
+            longest = self._get_max_tokens(round)
             asked = prompt // MIN_TOKEN_BYTES + overhead
-            again = asked + longest + self._form(round, at_worst=True) // MIN_TOKEN_BYTES
+            again = asked + longest + self._measure_reply_form(round, at_worst=True) // MIN_TOKEN_BYTES
             calls += [CallTokens(min(number, longest_prompt), longest + thinking) for number in (asked, again)]
         return calls
 
-    def _longest(self, round: PlannedRound) -> int:
+    def _get_max_tokens(self, round: PlannedRound) -> int:
         return round.tokens or self._charter.limits.max_tokens
 
-    def _asked(self, seat: Seat, rounds: Sequence[PlannedRound], pace: GrowthRates) -> list[_Asked]:
+    def _list_round_calls(self, seat: Seat, rounds: Sequence[PlannedRound], pace: GrowthRates) -> list[_RoundCall]:
         """The seat's prompt each time a round is held, as far as the limits of the session leave room for it."""
         way = PromptForecast(self._charter, self._project, pace, self._templates.get("system", 0), seat)
         held = [
-            _Asked(round, prompt)
+            _RoundCall(round, prompt)
             for round in rounds
-            for prompt in way.prompts(round, self._templates[round.template] + self._form(round, pace.at_worst))
+            for prompt in way.forecast_prompts(
+                round, self._templates[round.template] + self._measure_reply_form(round, pace.at_worst)
+            )
         ]
-        return _within(held, self._charter.limits.rounds)
+        return _apply_round_limit(held, self._charter.limits.rounds)
 
-    def _form(self, round: PlannedRound, at_worst: bool) -> int:
+    def _measure_reply_form(self, round: PlannedRound, at_worst: bool) -> int:
         """Bytes of how an answer is to be written. At worst there are long files in the end, if there are none yet."""
         sizes = (*(item.size for item in self._charter.context), *self._project.sizes)
         form = (
@@ -263,9 +273,9 @@ def _is_ballot(round: PlannedRound) -> bool:
     return round.turns.secret and not round.turns.judging
 
 
-def _within(held: Sequence[_Asked], most: int) -> list[_Asked]:
+def _apply_round_limit(held: Sequence[_RoundCall], most: int) -> list[_RoundCall]:
     """Those that the limit leaves; it counts open rounds and, once reached, lets no ballot follow either."""
-    left: list[_Asked] = []
+    left: list[_RoundCall] = []
     opened = 0
     for asked in held:
         if opened >= most:

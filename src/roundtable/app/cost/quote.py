@@ -52,7 +52,7 @@ class CostRange(msgspec.Struct, frozen=True):
     likely: float = 0
     most: float = 0
 
-    def plus(self, other: CostRange) -> CostRange:
+    def add(self, other: CostRange) -> CostRange:
         """Both together."""
         return CostRange(self.likely + other.likely, self.most + other.most)
 
@@ -101,7 +101,7 @@ class MeetingQuote(msgspec.Struct, frozen=True):
     notices: tuple[str, ...]
 
 
-class _Voice(NamedTuple):
+class _QuotedVoice(NamedTuple):
     name: str
     tariff: Tariff
     measure: VoiceStatistics | None
@@ -120,10 +120,10 @@ class _Voice(NamedTuple):
         return 0 if self.measure else self.tariff.thinking // THINKING_DIVISOR
 
 
-_NOBODY = _Voice("", Tariff("free"), None)
+_NO_VOICE = _QuotedVoice("", Tariff("free"), None)
 
 
-class _Part(NamedTuple):
+class _ChainCost(NamedTuple):
     """What a seat's calls through one chain of voices come to."""
 
     calls: CostRange
@@ -137,32 +137,34 @@ class _Part(NamedTuple):
 async def estimate_meeting_cost(parts: Parts, opener: Opener, agenda: Agenda) -> MeetingQuote:
     """What holding this meeting comes to; nothing is asked, spent or put on the record."""
     charter, texts = await opener.draft_charter(agenda)
-    estimate = MeetingEstimate(charter, texts, await _project(parts, charter))
-    known = measure_voices(await _recent(parts))
+    estimate = MeetingEstimate(charter, texts, await _measure_project(parts, charter))
+    known = measure_voices(await _read_recent_sessions(parts))
 
-    def voice(name: str) -> _Voice:
-        return _Voice(name, parts.tariffs.of(name), known.get(name))
+    def voice(name: str) -> _QuotedVoice:
+        return _QuotedVoice(name, parts.tariffs.find_tariff(name), known.get(name))
 
     silent = opener.check_seats(charter.seats)
-    seats = [await _seat(estimate, seat, voice, silent.get(seat.name, "")) for seat in charter.seats]
+    seats = [await _quote_seat(estimate, seat, voice, silent.get(seat.name, "")) for seat in charter.seats]
     unpriced = tuple(dict.fromkeys(voice for seat in seats for voice in seat.unpriced))
-    tokens = _sum(span for seat in seats for span in (seat.input_tokens, seat.output_tokens))
-    usd = MoneyRange(_known(sum, [seat.usd.likely for seat in seats]), _known(sum, [seat.usd.most for seat in seats]))
+    tokens = _sum_ranges(span for seat in seats for span in (seat.input_tokens, seat.output_tokens))
+    usd = MoneyRange(
+        _combine_known(sum, [seat.usd.likely for seat in seats]), _combine_known(sum, [seat.usd.most for seat in seats])
+    )
     slowest = [seat.seconds for seat in seats if seat.seconds is not None]
     return MeetingQuote(
         charter.meeting,
-        _sum(seat.calls for seat in seats),
+        _sum_ranges(seat.calls for seat in seats),
         tokens,
         usd,
         tuple(seats),
         unpriced,
         tuple(seat.seat for seat in seats if seat.paid == "plan"),
         (sum if charter.limits.sequential else max)(slowest) if len(slowest) == len(seats) else None,
-        _notices(charter, tokens, usd, unpriced),
+        _find_notices(charter, tokens, usd, unpriced),
     )
 
 
-async def _recent(parts: Parts) -> list[Session]:
+async def _read_recent_sessions(parts: Parts) -> list[Session]:
     """This person's newest sessions, as far as they can be read."""
     sessions: list[Session] = []
     for row in await parts.index.sessions(None, MEASURED_SESSIONS):
@@ -171,7 +173,7 @@ async def _recent(parts: Parts) -> list[Session]:
     return sessions
 
 
-async def _project(parts: Parts, charter: Charter) -> ProjectSize:
+async def _measure_project(parts: Parts, charter: Charter) -> ProjectSize:
     """The files that a meeting in stages begins with, and the room there is before its seats."""
     config = parts.settings.config.context
 
@@ -189,32 +191,36 @@ async def _project(parts: Parts, charter: Charter) -> ProjectSize:
     )
 
 
-def _sum(spans: Iterable[CostRange]) -> CostRange:
-    return reduce(CostRange.plus, spans, CostRange())
+def _sum_ranges(spans: Iterable[CostRange]) -> CostRange:
+    return reduce(CostRange.add, spans, CostRange())
 
 
-def _known(together: Callable[[Iterable[float]], float], amounts: Sequence[float | None]) -> float | None:
+def _combine_known(together: Callable[[Iterable[float]], float], amounts: Sequence[float | None]) -> float | None:
     """What amounts come to as far as they are known; None where that is nothing and some are not."""
     told = together([amount or 0.0 for amount in amounts])
     return None if None in amounts and not told else told
 
 
-async def _seat(estimate: MeetingEstimate, seat: Seat, voice: Callable[[str], _Voice], cannot_speak: str) -> SeatQuote:
+async def _quote_seat(
+    estimate: MeetingEstimate, seat: Seat, voice: Callable[[str], _QuotedVoice], cannot_speak: str
+) -> SeatQuote:
     """What it says as itself, and what it says as a judge."""
     chains = {judging: [voice(name) for name in seat.voice_chain(judging=judging)] for judging in (False, True)}
-    own, judged = [await _part(estimate, seat, voices, judging=judging) for judging, voices in chains.items()]
+    own, judged = [await _cost_chain(estimate, seat, voices, judging=judging) for judging, voices in chains.items()]
     parts = (own, judged)
-    first = next(iter(chains[False]), _NOBODY)
+    first = next(iter(chains[False]), _NO_VOICE)
     usd = [part.usd for part in parts]
     seconds = [part.seconds for part in parts if part.calls.likely]
     return SeatQuote(
         seat.name,
         first.name,
         first.tariff.paid,
-        _sum(part.calls for part in parts),
-        _sum(part.input_tokens for part in parts),
-        _sum(part.output_tokens for part in parts),
-        MoneyRange(_known(sum, [money.likely for money in usd]), _known(sum, [money.most for money in usd])),
+        _sum_ranges(part.calls for part in parts),
+        _sum_ranges(part.input_tokens for part in parts),
+        _sum_ranges(part.output_tokens for part in parts),
+        MoneyRange(
+            _combine_known(sum, [money.likely for money in usd]), _combine_known(sum, [money.most for money in usd])
+        ),
         tuple(dict.fromkeys(name for part in parts for name in part.unpriced)),
         first.overhead,
         first.measure is not None,
@@ -225,26 +231,30 @@ async def _seat(estimate: MeetingEstimate, seat: Seat, voice: Callable[[str], _V
     )
 
 
-async def _part(estimate: MeetingEstimate, seat: Seat, voices: Sequence[_Voice], *, judging: bool) -> _Part:
+async def _cost_chain(
+    estimate: MeetingEstimate, seat: Seat, voices: Sequence[_QuotedVoice], *, judging: bool
+) -> _ChainCost:
     """The first voice is the likely one; at most it is the dearest of the chain."""
-    first = next(iter(voices), _NOBODY)
-    likely = estimate.likely(seat, first.answer, first.thought, first.overhead, judging=judging)
+    first = next(iter(voices), _NO_VOICE)
+    likely = estimate.estimate_likely_calls(seat, first.answer, first.thought, first.overhead, judging=judging)
     most = [
-        estimate.most(seat, voice.tariff.thinking, voice.overhead, voice.tariff.window, judging=judging)
+        estimate.estimate_most_calls(seat, voice.tariff.thinking, voice.overhead, voice.tariff.window, judging=judging)
         for voice in voices
     ] or [[]]
-    dear = [await _dollars(voice.tariff, calls, cached=True) for voice, calls in zip(voices, most, strict=False)]
-    return _Part(
+    dear = [
+        await _compute_dollars(voice.tariff, calls, cached=True) for voice, calls in zip(voices, most, strict=False)
+    ]
+    return _ChainCost(
         CostRange(len(likely), max(map(len, most))),
         CostRange(sum(call.asked for call in likely), max(sum(call.asked for call in calls) for calls in most)),
         CostRange(sum(call.answered for call in likely), max(sum(call.answered for call in calls) for calls in most)),
-        MoneyRange(await _dollars(first.tariff, likely), _known(max, dear or [0.0])),
+        MoneyRange(await _compute_dollars(first.tariff, likely), _combine_known(max, dear or [0.0])),
         tuple(voice.name for voice, cost in zip(voices, dear, strict=True) if cost is None),
         first.measure.seconds * len(likely) if first.measure else None,
     )
 
 
-async def _dollars(tariff: Tariff, calls: Sequence[CallTokens], *, cached: bool = False) -> float | None:
+async def _compute_dollars(tariff: Tariff, calls: Sequence[CallTokens], *, cached: bool = False) -> float | None:
     """Money for these calls, with everything `cached` at the price of writing it there; None where it is not known."""
     if tariff.paid != "tokens":
         return 0.0
@@ -258,7 +268,7 @@ async def _dollars(tariff: Tariff, calls: Sequence[CallTokens], *, cached: bool 
     return total
 
 
-def _notices(charter: Charter, tokens: CostRange, usd: MoneyRange, unpriced: Sequence[str]) -> tuple[str, ...]:
+def _find_notices(charter: Charter, tokens: CostRange, usd: MoneyRange, unpriced: Sequence[str]) -> tuple[str, ...]:
     limits = charter.limits
     notices = [STAGES_NOTICE] if has_stages(charter) else []
     stops = "the meeting then stops at the end of a round, with the result it has by then."

@@ -52,7 +52,7 @@ class Gates:
             raise UsageError(f"`{option}` says nothing without your words.", "Add them as the answer's text (--text).")
         if gate in state.answers:
             raise UsageError(f"Gate {gate} was already answered with {state.answers[gate].option}.")
-        self._parts.keys.learn_all()
+        self._parts.keys.learn_keychain_keys()
         answer = GateAnswered(gate, option, text, by or current_user_name(), source)
         return await self._parts.record.append(session, answer)
 

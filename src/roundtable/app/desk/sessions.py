@@ -151,7 +151,7 @@ class Sessions:
         from roundtable.app.opening.context_files import store_context_file
 
         parts = self._parts
-        parts.keys.learn_all()
+        parts.keys.learn_keychain_keys()
         item = await store_context_file(parts.record, parts.redactor, parts.workspace, path)
         return await self.amend(session, SessionAmended(by=by or current_user_name(), context_added=(item,)))
 
@@ -167,7 +167,7 @@ class Sessions:
         """Open a session that goes on from before a stage, whose instructions say what is to be different."""
         from roundtable.app.records.branch import branch_before_stage
 
-        self._parts.keys.learn_all()
+        self._parts.keys.learn_keychain_keys()
         branch, opened = await branch_before_stage(self._parts, session, stage, instructions)
         await self._wiring.hooks.tell(branch, opened)
         return branch
@@ -188,7 +188,7 @@ class Sessions:
 
     async def _record_words(self, session: str, words: Event) -> Recorded:
         """Put a person's own words on the record; no key may be among them."""
-        self._parts.keys.learn_all()
+        self._parts.keys.learn_keychain_keys()
         return await self._parts.record.append(session, words)
 
     # --- what is made of a record ----------------------------------------------------------------

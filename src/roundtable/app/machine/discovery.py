@@ -25,7 +25,7 @@ CONNECT_SECONDS = 0.4
 ANSWER_SECONDS = 2.0
 """Whoever is there takes a call at once, and may be busy with another."""
 
-_TEMPERS = (
+_PERSONAS = (
     ("ada", "You are a careful sceptic: look first for what could go wrong and for what nobody has checked."),
     ("grace", "You are a pragmatist: prefer what works today, is simple to run and easy to undo."),
     ("alan", "You think from first principles: ask what the question really needs, and ignore habit."),
@@ -41,20 +41,25 @@ class DiscoveredSeat(msgspec.Struct, frozen=True):
     usable: bool
     note: str = ""
 
-    def as_seat(self) -> Seat:
+    def to_seat(self) -> Seat:
         """A seat with this voice alone."""
         return Seat(self.name, (self.voice,))
 
 
 async def discover_seats(parts: Parts) -> list[DiscoveredSeat]:
     """Everybody, in the order in which they are offered: configured, agents, keys, local servers, embedded."""
-    local = await asyncio.gather(*(_local(parts, item) for item in parts.endpoints.values() if item.local))
+    local = await asyncio.gather(*(_find_local_seat(parts, item) for item in parts.endpoints.values() if item.local))
     return [
         *check_configured_seats(parts),
-        *_agents(parts),
-        *(found for endpoint in parts.endpoints.values() if not endpoint.local for found in _api(parts, endpoint)),
+        *_find_agent_seats(parts),
+        *(
+            found
+            for endpoint in parts.endpoints.values()
+            if not endpoint.local
+            for found in _find_api_seats(parts, endpoint)
+        ),
         *(found for found in local if found is not None),
-        *_embedded(parts.places),
+        *_find_embedded_seats(parts.places),
     ]
 
 
@@ -66,7 +71,7 @@ def propose_seats(found: Iterable[DiscoveredSeat]) -> tuple[Seat, ...]:
     ][:1]
     if len(speakers) == 1:
         return create_persona_seats(speakers[0].voice)
-    return tuple(speaker.as_seat() for speaker in speakers)
+    return tuple(speaker.to_seat() for speaker in speakers)
 
 
 def create_embedded_seats(model: str) -> tuple[Seat, ...]:
@@ -76,7 +81,7 @@ def create_embedded_seats(model: str) -> tuple[Seat, ...]:
 
 def create_persona_seats(voice: str) -> tuple[Seat, ...]:
     """Three seats on one voice, each with a temper of its own, so that they are not three echoes."""
-    return tuple(Seat(name, (voice,), brief=brief) for name, brief in _TEMPERS)
+    return tuple(Seat(name, (voice,), brief=brief) for name, brief in _PERSONAS)
 
 
 def check_configured_seats(parts: Parts) -> list[DiscoveredSeat]:
@@ -84,10 +89,10 @@ def check_configured_seats(parts: Parts) -> list[DiscoveredSeat]:
     config = parts.settings.config
     names = config.table.seats or tuple(name for name, seat in config.seats.items() if seat.enabled)
     chains = {name: config.seats[name].voices if name in config.seats else () for name in names}
-    return [_seated(parts, name, voices) for name, voices in chains.items()]
+    return [_check_configured_seat(parts, name, voices) for name, voices in chains.items()]
 
 
-def _seated(parts: Parts, name: str, voices: Sequence[str]) -> DiscoveredSeat:
+def _check_configured_seat(parts: Parts, name: str, voices: Sequence[str]) -> DiscoveredSeat:
     """The first voice of a chain that could speak, else the first with what is wrong with it."""
     if not voices:
         held_back = f"seats.{name}.voices" in parts.settings.withheld
@@ -101,7 +106,7 @@ def _seated(parts: Parts, name: str, voices: Sequence[str]) -> DiscoveredSeat:
     return DiscoveredSeat(name, voice, "configured", False, fault.message if isinstance(fault, Fault) else "")
 
 
-def _agents(parts: Parts) -> list[DiscoveredSeat]:
+def _find_agent_seats(parts: Parts) -> list[DiscoveredSeat]:
     agents = parts.agents()
     return [
         DiscoveredSeat(name, f"cli:{name}", "cli", True, f"{agents[name].title or name}, {path}")
@@ -109,9 +114,9 @@ def _agents(parts: Parts) -> list[DiscoveredSeat]:
     ]
 
 
-def _api(parts: Parts, endpoint: Endpoint) -> list[DiscoveredSeat]:
+def _find_api_seats(parts: Parts, endpoint: Endpoint) -> list[DiscoveredSeat]:
     """An endpoint whose key is in the environment or stored; that the key is there is all we look at."""
-    place = parts.keys.place(endpoint.key)
+    place = parts.keys.find_location(endpoint.key)
     if not place:
         return []
     title = endpoint.title or endpoint.name
@@ -131,7 +136,7 @@ def _api(parts: Parts, endpoint: Endpoint) -> list[DiscoveredSeat]:
     ]
 
 
-async def _local(parts: Parts, endpoint: Endpoint) -> DiscoveredSeat | None:
+async def _find_local_seat(parts: Parts, endpoint: Endpoint) -> DiscoveredSeat | None:
     models = await list_local_server_models(parts, endpoint)
     if models is None:
         return None
@@ -148,12 +153,12 @@ async def _local(parts: Parts, endpoint: Endpoint) -> DiscoveredSeat | None:
     return DiscoveredSeat(endpoint.name, voice, "local", True, f"{title} at {endpoint.base_url}")
 
 
-class _Listed(msgspec.Struct):
+class _ListedModel(msgspec.Struct):
     id: str
 
 
-class _Listing(msgspec.Struct):
-    data: list[_Listed] = []
+class _ModelListing(msgspec.Struct):
+    data: list[_ListedModel] = []
 
 
 def describe_key_source(reference: str, place: str) -> str:
@@ -180,13 +185,13 @@ async def list_local_server_models(parts: Parts, endpoint: Endpoint) -> list[str
             response = await client.get(url, headers=headers, timeout=patience)
         if response.status_code != 200:
             return None
-        listing = msgspec.json.decode(response.content, type=_Listing)
+        listing = msgspec.json.decode(response.content, type=_ModelListing)
     except (OSError, TimeoutError, httpx2.HTTPError, msgspec.DecodeError):
         return None
     return sorted((listed.id for listed in listing.data if listed.id), key=lambda id: "embed" in id.lower())
 
 
-def _embedded(places: Places) -> list[DiscoveredSeat]:
+def _find_embedded_seats(places: Places) -> list[DiscoveredSeat]:
     """The one that is used when none is named comes first."""
     runs = is_embedded_runtime_installed()
     found: list[DiscoveredSeat] = []
@@ -203,7 +208,7 @@ def _embedded(places: Places) -> list[DiscoveredSeat]:
 # --- what the person picked -----------------------------------------------------------------------
 
 
-class _Chosen(msgspec.Struct):
+class _ChosenSeats(msgspec.Struct):
     v: int
     seats: tuple[Seat, ...]
 
@@ -211,14 +216,14 @@ class _Chosen(msgspec.Struct):
 def save_chosen_seats(parts: Parts, seats: Sequence[Seat]) -> None:
     """Keep the person's pick, for this person alone to read."""
     write_private_file(
-        parts.places.chosen, msgspec.json.format(msgspec.json.encode(_Chosen(1, tuple(seats))), indent=1)
+        parts.places.chosen, msgspec.json.format(msgspec.json.encode(_ChosenSeats(1, tuple(seats))), indent=1)
     )
 
 
 def load_chosen_seats(parts: Parts) -> tuple[Seat, ...]:
     """What was picked last time; nothing if nothing was, or if it cannot be read."""
     try:
-        chosen = msgspec.json.decode(parts.places.chosen.read_bytes(), type=_Chosen)
+        chosen = msgspec.json.decode(parts.places.chosen.read_bytes(), type=_ChosenSeats)
     except (OSError, msgspec.DecodeError):
         return ()
     return chosen.seats
@@ -258,10 +263,10 @@ async def list_endpoint_states(parts: Parts) -> list[EndpointState]:
 async def _endpoint_state(parts: Parts, endpoint: Endpoint) -> EndpointState:
     models = await list_local_server_models(parts, endpoint) if endpoint.local else None
     model = endpoint.default_model or next(iter(models or ()), "")
-    place = parts.keys.place(endpoint.key)
+    place = parts.keys.find_location(endpoint.key)
     present = endpoint.key == "none" or bool(place)
     voice = f"{endpoint.name}:{model or 'MODEL'}"
-    usable = present and (models is not None if endpoint.local else True) and _spoken(parts, voice)
+    usable = present and (models is not None if endpoint.local else True) and _is_voice_available(parts, voice)
     return EndpointState(
         name=endpoint.name,
         title=endpoint.title or endpoint.name,
@@ -279,7 +284,7 @@ async def _endpoint_state(parts: Parts, endpoint: Endpoint) -> EndpointState:
     )
 
 
-def _spoken(parts: Parts, voice: str) -> bool:
+def _is_voice_available(parts: Parts, voice: str) -> bool:
     return not isinstance(parts.voices.find(voice), Fault)
 
 

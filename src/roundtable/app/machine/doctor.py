@@ -95,7 +95,7 @@ async def examine_installation(
     places: Places, workspace: Path, open_parts: OpenParts, session: str = "", *, told: VoiceCheckCallback | None = None
 ) -> DoctorReport:
     """Look at everything, however broken some of it is; with `told`, every seat gets one tiny question."""
-    home = _home(places)
+    home = _check_home(places)
     store = await asyncio.to_thread(check_record_file, places.database)
     config = ConfigCheck(
         True,
@@ -112,7 +112,7 @@ async def examine_installation(
             config = msgspec.structs.replace(config, withheld=parts.settings.withheld)
             looking = inspect_machine(places, parts, deep=told is not None)
             seating, around = await asyncio.gather(check_seat_voices(parts, told), looking)
-            state = await _session(parts, session) if session else state
+            state = await _check_session(parts, session) if session else state
             with suppress(UsageError):  # what is too large to be tried says so where it is tried
                 unrun = (
                     await asyncio.to_thread(find_repository_checks, parts.settings.config.checks, workspace)
@@ -123,11 +123,11 @@ async def examine_installation(
         store = msgspec.structs.replace(store, integrity=error.message)
         state = ("error", error.message) if session else state
     around = around or await inspect_machine(places, None)
-    found = _report(places, home, config, store, seating, state, around)
+    found = _build_report(places, home, config, store, seating, state, around)
     return msgspec.structs.replace(found, advice=(*found.advice, *unrun))
 
 
-def _report(
+def _build_report(
     places: Places,
     home: HomeCheck,
     config: ConfigCheck,
@@ -158,7 +158,9 @@ def _report(
         participants=seating.participants,
         session_state=state[0],
         session_note=state[1],
-        models={model.name: _model_words(model.installed, model.default) for model in list_embedded_models(places)},
+        models={
+            model.name: _describe_model_state(model.installed, model.default) for model in list_embedded_models(places)
+        },
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",
         extras={name: find_spec(module) is not None for name, module in OPTIONAL_EXTRAS.items()},
@@ -167,15 +169,15 @@ def _report(
         services=around.services,
         keys=around.keys,
         isolation=around.isolation,
-        advice=tuple(_advice(home, config, seating, looked=config.ok and store.ok)),
+        advice=tuple(_find_advice(home, config, seating, looked=config.ok and store.ok)),
     )
 
 
-def _model_words(installed: bool, default: bool) -> str:
+def _describe_model_state(installed: bool, default: bool) -> str:
     return "in use" if default else "installed" if installed else "can be fetched"
 
 
-def _advice(home: HomeCheck, config: ConfigCheck, seating: Seating, *, looked: bool) -> Iterable[str]:
+def _find_advice(home: HomeCheck, config: ConfigCheck, seating: Seating, *, looked: bool) -> Iterable[str]:
     if not home.writable:
         yield f"Make {home.path} writable, or set ROUNDTABLE_HOME to another folder."
     if config.withheld:
@@ -187,7 +189,7 @@ def _advice(home: HomeCheck, config: ConfigCheck, seating: Seating, *, looked: b
         yield "Set a key such as OPENAI_API_KEY, start a local server, or fetch a model: `roundtable models`."
 
 
-def _home(places: Places) -> HomeCheck:
+def _check_home(places: Places) -> HomeCheck:
     """The folder itself, or the nearest one above it where it would be made."""
     folder = places.data
     while not folder.exists() and folder != folder.parent:
@@ -200,7 +202,7 @@ def _home(places: Places) -> HomeCheck:
     )
 
 
-async def _session(parts: Parts, address: str) -> tuple[SessionState, str]:
+async def _check_session(parts: Parts, address: str) -> tuple[SessionState, str]:
     try:
         session = await parts.read_session(await parts.find_session(address))
     except NotFound as error:

@@ -37,15 +37,18 @@ def list_embedded_models(places: Places) -> list[ModelState]:
     """Every model of the catalog, the least useful first, then the person's own files."""
     there = shelf.find_installed_models(places.models)
     default = shelf.find_default_model(places.models) or ""
-    states = [_known(model, there.get(name), name == default) for name, model in shelf.load_model_catalog().items()]
+    states = [
+        _describe_catalog_model(model, there.get(name), name == default)
+        for name, model in shelf.load_model_catalog().items()
+    ]
     known = {state.name for state in states}
-    states += [_own(name, path, name == default) for name, path in there.items() if name not in known]
+    states += [_describe_own_model(name, path, name == default) for name, path in there.items() if name not in known]
     if default and default not in {state.name for state in states}:
-        states.append(_own(default, Path(default), True))
+        states.append(_describe_own_model(default, Path(default), True))
     return states
 
 
-def _known(model: shelf.EmbeddedModel, path: Path | None, default: bool) -> ModelState:
+def _describe_catalog_model(model: shelf.EmbeddedModel, path: Path | None, default: bool) -> ModelState:
     return ModelState(
         model.name,
         path is not None,
@@ -60,7 +63,7 @@ def _known(model: shelf.EmbeddedModel, path: Path | None, default: bool) -> Mode
     )
 
 
-def _own(name: str, path: Path, default: bool) -> ModelState:
+def _describe_own_model(name: str, path: Path, default: bool) -> ModelState:
     return ModelState(name, True, default, about="A file of your own.", size=path.stat().st_size, path=str(path))
 
 
@@ -68,15 +71,15 @@ async def fetch_embedded_model(
     places: Places, name: str, progress: Callable[[int, int], None], source: str = ""
 ) -> Path:
     """Fetch a model, going on where an earlier try stopped; returns at once if it is there."""
-    return _path(await shelf.download_model(name, places.models, progress, source=source))
+    return _raise_fault(await shelf.download_model(name, places.models, progress, source=source))
 
 
 def choose_embedded_model(places: Places, name: str) -> Path:
     """Make a model the one used when none is named."""
-    return _path(shelf.choose_default_model(name, places.models))
+    return _raise_fault(shelf.choose_default_model(name, places.models))
 
 
-def _path(result: Path | Fault) -> Path:
+def _raise_fault(result: Path | Fault) -> Path:
     if isinstance(result, Path):
         return result
     kind = NotFound if result.kind is FaultKind.MISSING else RoundtableError

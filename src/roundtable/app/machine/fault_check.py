@@ -64,7 +64,7 @@ async def check_fault_handling(parts: Parts, told: Callable[[Finding], None]) ->
         (way, item, item.local) for way, item in agents if item.local is not None
     ]
     room = asyncio.Semaphore(AGENTS_AT_ONCE)
-    with _silent_input():
+    with _hold_silent_stdin():
         groups = await asyncio.gather(
             *(_check_dialect(dialect, told) for dialect in dialects),
             *(_check_agent(way, agent, local, room, told) for way, agent, local in ways),
@@ -80,12 +80,12 @@ def list_checkable_agents(parts: Parts) -> list[tuple[Way, Agent]]:
     """Every agent that is installed, by its command line, and by its protocol where a seat is set up so."""
     seated = {tuple(voice.split(":")[:2]) for seat in parts.settings.config.seats.values() for voice in seat.voices}
     agents = parts.agents().values()
-    by_line: list[tuple[Way, Agent]] = [("cli", agent) for agent in agents if _is_here(agent)]
+    by_line: list[tuple[Way, Agent]] = [("cli", agent) for agent in agents if _is_installed(agent)]
     by_protocol = [agent for agent in agents if ("acp", agent.name) in seated and agent.acp is not None]
-    return by_line + [("acp", agent) for agent in by_protocol if _is_here(adapt_to_acp(agent))]
+    return by_line + [("acp", agent) for agent in by_protocol if _is_installed(adapt_to_acp(agent))]
 
 
-def _is_here(agent: Agent) -> bool:
+def _is_installed(agent: Agent) -> bool:
     return not isinstance(find_agent_program(agent, os.environ), Fault)
 
 
@@ -98,7 +98,7 @@ async def _check_dialect(dialect: str, told: Callable[[Finding], None]) -> list[
             # A registry of its own for each call: a voice that was told to wait would make the next one wait.
             voices = VoiceRegistry({dialect: endpoint}, {endpoint.key: FAULT_CHECK_KEY}.get, models_dir=Path())
             voice = voices.find(f"{dialect}:{expected.behaviour}")
-            findings.append(await _finding(dialect, "api", voice, expected, server))
+            findings.append(await _check_one_fault(dialect, "api", voice, expected, server))
             await voices.close()
             told(findings[-1])
     return findings
@@ -113,9 +113,9 @@ async def _check_agent(
         for expected in AGENT_EXPECTATIONS:
             with tempfile.TemporaryDirectory(prefix="roundtable-", ignore_cleanup_errors=True) as home:
                 pointed = point_agent_at_server(agent, local, server.root, Path(home), FAULT_CHECK_KEY)
-                voice = AgentVoices({agent.name: pointed}, environ).voice(agent.name, way)
+                voice = AgentVoices({agent.name: pointed}, environ).find_voice(agent.name, way)
                 server.behave, server.target = expected.behaviour, f"{home}/written-by-the-model.txt"
-                finding = await _finding(f"{way}:{agent.name}", "agent", voice, expected, server)
+                finding = await _check_one_fault(f"{way}:{agent.name}", "agent", voice, expected, server)
                 if "written-by-the-model.txt" in os.listdir(home):
                     finding = msgspec.structs.replace(finding, passed=False, note="wrote a file it must not write")
                 findings.append(finding)
@@ -123,7 +123,7 @@ async def _check_agent(
     return findings
 
 
-async def _finding(
+async def _check_one_fault(
     name: str, kind: CheckedKind, voice: Voice | Fault, expected: FaultExpectation, server: FaultServer
 ) -> Finding:
     clock = asyncio.get_running_loop().time
@@ -131,12 +131,12 @@ async def _finding(
     if isinstance(voice, Fault):
         end = voice
     else:
-        limit = ENDLESS_SECONDS[kind] if expected.endless else BOUND_SECONDS
+        limit = ENDLESS_SECONDS[kind] if expected.is_endless else BOUND_SECONDS
         question = Message("user", "Reply with the single word: ready")
         end = await ask_voice_once(voice, Request(f"faults/{name}#1", name, (question,), timeout=limit))
         await voice.close()
     seconds = round(clock() - began, 2)
-    note = expected.objection(end, FAULT_CHECK_KEY, agent=kind == "agent")
+    note = expected.find_objection(end, FAULT_CHECK_KEY, agent=kind == "agent")
     if not note and len(server.seen) == seen:
         note = "never reached the server"
     if not note and not await server.is_left_alone():
@@ -146,7 +146,7 @@ async def _finding(
 
 
 @contextmanager
-def _silent_input() -> Generator[None]:
+def _hold_silent_stdin() -> Generator[None]:
     """Our own input is held open and says nothing meanwhile: a child that reads it would wait for ever."""
     reading, writing = os.pipe()
     kept = os.dup(0)

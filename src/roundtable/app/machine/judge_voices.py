@@ -12,10 +12,12 @@ from roundtable.voices.endpoints import Endpoint
 
 def assign_judge_voices(seats: Iterable[Seat], endpoints: Mapping[str, Endpoint]) -> tuple[Seat, ...]:
     """The same seats, each with its judge's voice; who has none judges through its own."""
-    return tuple(msgspec.structs.replace(seat, judge=seat.judge or _usual_judge(seat, endpoints)) for seat in seats)
+    return tuple(
+        msgspec.structs.replace(seat, judge=seat.judge or _find_default_judge(seat, endpoints)) for seat in seats
+    )
 
 
-def _usual_judge(seat: Seat, endpoints: Mapping[str, Endpoint]) -> str:
+def _find_default_judge(seat: Seat, endpoints: Mapping[str, Endpoint]) -> str:
     """An agent, a script and a model on this machine have no cheaper one beside them."""
     name, _, _ = next(iter(seat.voices), "").partition(":")
     model = endpoints[name].judge_model if name in endpoints else ""

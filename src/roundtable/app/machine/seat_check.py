@@ -31,13 +31,18 @@ PROBE_SECONDS = 60.0
 PROBE_TOKENS = 16
 """For an answer of one word; some APIs take no smaller limit."""
 
-_STATUS: dict[FaultKind, SeatStatus] = {
+_STATUS_BY_FAULT: dict[FaultKind, SeatStatus] = {
     FaultKind.MISSING: "missing",
     FaultKind.UNAUTHORIZED: "no_key",
     FaultKind.UNREACHABLE: "unreachable",
     FaultKind.TIMEOUT: "unreachable",
 }
-_SEEN = {"script": "script read", "embedded": "model installed", "cli": "program found", "acp": "program found"}
+_NOTES_BY_KIND = {
+    "script": "script read",
+    "embedded": "model installed",
+    "cli": "program found",
+    "acp": "program found",
+}
 
 
 class VoiceCheck(msgspec.Struct, frozen=True):
@@ -73,23 +78,23 @@ VoiceCheckCallback = Callable[[str, VoiceCheck], None]
 async def check_seat_voices(parts: Parts, told: VoiceCheckCallback | None = None) -> Seating:
     """Look at every seat; with `told`, each gets one tiny question."""
     try:
-        source, seats = await _seats(parts)
+        source, seats = await _find_seats(parts)
     except RoundtableError:
         found = {
             item.name: VoiceCheck("ok" if item.usable else "unusable", item.voice, item.note)
             for item in check_configured_seats(parts)
         }
-        return Seating("config", {name: _participant([check]) for name, check in found.items()})
+        return Seating("config", {name: _build_participant([check]) for name, check in found.items()})
     seats = assign_judge_voices(seats, parts.endpoints)
-    checked = await asyncio.gather(*(_check(parts, seat, told) for seat in seats))
-    judges = [await _look_at(parts, seat.judge) if seat.judge else None for seat in seats]
+    checked = await asyncio.gather(*(_check_seat(parts, seat, told) for seat in seats))
+    judges = [await _check_voice(parts, seat.judge) if seat.judge else None for seat in seats]
     participants = {
-        seat.name: _participant(checks, judge) for seat, checks, judge in zip(seats, checked, judges, strict=True)
+        seat.name: _build_participant(checks, judge) for seat, checks, judge in zip(seats, checked, judges, strict=True)
     }
     return Seating(source, participants, asked=told is not None)
 
 
-async def _seats(parts: Parts) -> tuple[SeatSource, Sequence[Seat]]:
+async def _find_seats(parts: Parts) -> tuple[SeatSource, Sequence[Seat]]:
     if seats := list_configured_seats(parts.settings):
         return "config", seats
     if seats := load_chosen_seats(parts):
@@ -97,32 +102,34 @@ async def _seats(parts: Parts) -> tuple[SeatSource, Sequence[Seat]]:
     return "found", propose_seats(await discover_seats(parts))
 
 
-def _participant(checks: Sequence[VoiceCheck], judge: VoiceCheck | None = None) -> Participant:
+def _build_participant(checks: Sequence[VoiceCheck], judge: VoiceCheck | None = None) -> Participant:
     first = next((check for check in checks if check.status == "ok"), checks[0])
     return Participant(first.status, first.voice, first.note, tuple(checks), judge)
 
 
-async def _check(parts: Parts, seat: Seat, told: VoiceCheckCallback | None) -> list[VoiceCheck]:
-    checks = list(await asyncio.gather(*(_look_at(parts, voice) for voice in seat.voices)))
+async def _check_seat(parts: Parts, seat: Seat, told: VoiceCheckCallback | None) -> list[VoiceCheck]:
+    checks = list(await asyncio.gather(*(_check_voice(parts, voice) for voice in seat.voices)))
     if told is None:
         return checks
     for place, seen in enumerate(checks):
         if seen.status == "ok":
-            checks[place] = await _ask(parts, seat, seen.voice)
+            checks[place] = await _ask_voice(parts, seat, seen.voice)
         told(seat.name, checks[place])
         if checks[place].status == "ok":
             break
     return checks
 
 
-async def _look_at(parts: Parts, voice: str) -> VoiceCheck:
+async def _check_voice(parts: Parts, voice: str) -> VoiceCheck:
     kind, _, _ = voice.partition(":")
     found = parts.voices.find(voice)
     if isinstance(found, Fault):
-        return VoiceCheck(_STATUS.get(found.kind, "unusable"), voice, _words(found.message, found.help))
+        return VoiceCheck(
+            _STATUS_BY_FAULT.get(found.kind, "unusable"), voice, _join_message_and_help(found.message, found.help)
+        )
     endpoint = parts.endpoints.get(kind)
     if endpoint is None:
-        return VoiceCheck("ok", voice, f"{_SEEN[kind]}, not asked")
+        return VoiceCheck("ok", voice, f"{_NOTES_BY_KIND[kind]}, not asked")
     if not endpoint.local:
         return VoiceCheck("ok", voice, "no key needed, not asked" if endpoint.key == "none" else "key found, not asked")
     if await list_local_server_models(parts, endpoint) is None:
@@ -130,21 +137,25 @@ async def _look_at(parts: Parts, voice: str) -> VoiceCheck:
     return VoiceCheck("ok", voice, "its server answers, not asked")
 
 
-async def _ask(parts: Parts, seat: Seat, name: str) -> VoiceCheck:
+async def _ask_voice(parts: Parts, seat: Seat, name: str) -> VoiceCheck:
     """One tiny question; an answer of any kind will do."""
     loop = asyncio.get_running_loop()
     began = loop.time()
-    end = await _reply(parts, seat.name, name)
+    end = await _request_reply(parts, seat.name, name)
     if isinstance(end, Reply):
         first = seat.voices[0]
         instead = f", in place of {first}" if name != first else ""
         return VoiceCheck("ok", name, f"answered in {loop.time() - began:.1f} s{instead}")
     if end.kind is FaultKind.UNAUTHORIZED:
-        return _turned_away(parts, name, end)
-    return VoiceCheck(_STATUS.get(end.kind, "unusable"), name, parts.redactor.redact(_words(end.message, end.help)))
+        return _describe_rejection(parts, name, end)
+    return VoiceCheck(
+        _STATUS_BY_FAULT.get(end.kind, "unusable"),
+        name,
+        parts.redactor.redact(_join_message_and_help(end.message, end.help)),
+    )
 
 
-async def _reply(parts: Parts, seat: str, name: str) -> Reply | Fault:
+async def _request_reply(parts: Parts, seat: str, name: str) -> Reply | Fault:
     voice = parts.voices.find(name)
     if isinstance(voice, Fault):
         return voice
@@ -153,20 +164,20 @@ async def _reply(parts: Parts, seat: str, name: str) -> Reply | Fault:
     return await ask_voice_once(voice, Request(call, seat, (question,), max_tokens=PROBE_TOKENS, timeout=PROBE_SECONDS))
 
 
-def _turned_away(parts: Parts, voice: str, fault: Fault) -> VoiceCheck:
+def _describe_rejection(parts: Parts, voice: str, fault: Fault) -> VoiceCheck:
     endpoint = parts.endpoints.get(voice.partition(":")[0])
-    status, help = ("not_logged_in", fault.help) if endpoint is None else _key_trouble(parts, endpoint)
-    return VoiceCheck(status, voice, parts.redactor.redact(_words(fault.message, help)))
+    status, help = ("not_logged_in", fault.help) if endpoint is None else _describe_key_problem(parts, endpoint)
+    return VoiceCheck(status, voice, parts.redactor.redact(_join_message_and_help(fault.message, help)))
 
 
-def _key_trouble(parts: Parts, endpoint: Endpoint) -> tuple[SeatStatus, str]:
-    place = parts.keys.place(endpoint.key)
+def _describe_key_problem(parts: Parts, endpoint: Endpoint) -> tuple[SeatStatus, str]:
+    place = parts.keys.find_location(endpoint.key)
     if not place:
         return "no_key", f'Name one in its section: key = "secret:{endpoint.name}".'
     return "key_rejected", f"It was given {describe_key_source(endpoint.key, place)}: check that with the provider."
 
 
-def _words(message: str, help: str) -> str:
+def _join_message_and_help(message: str, help: str) -> str:
     """What is wrong and what to do; that one should run this very check is left out."""
     message = message.strip()
     stop = "." if message[-1:].isalnum() else ""

@@ -25,7 +25,7 @@ from roundtable.core.faults import NotFound, UsageError
 
 SKILL_NAME = "roundtable"
 SKILL_FILE = "SKILL.md"
-_MARK = "<!-- Written by `roundtable skill install`, {}. -->\n"
+_MARK_LINE = "<!-- Written by `roundtable skill install`, {}. -->\n"
 
 
 class SkillAgent(msgspec.Struct, frozen=True):
@@ -37,12 +37,12 @@ class SkillAgent(msgspec.Struct, frozen=True):
     variable: str = ""
     below: str = ""
 
-    def folder(self, project: Path | None = None) -> Path:
+    def find_skill_folder(self, project: Path | None = None) -> Path:
         """Where our skill goes."""
-        base = self._home() if project is None else project / self.project
+        base = self._find_home() if project is None else project / self.project
         return base / "skills" / SKILL_NAME
 
-    def _home(self) -> Path:
+    def _find_home(self) -> Path:
         said = os.environ.get(self.variable, "") if self.variable else ""
         return Path(said).expanduser() / self.below if said else Path.home() / self.home
 
@@ -66,7 +66,7 @@ def render_skill_text() -> str:
         .joinpath("skill_texts", f"{SKILL_NAME}.md")
         .read_text(encoding="utf-8")
     )
-    return words + _MARK.format(_digest(words))
+    return words + _MARK_LINE.format(_compute_skill_digest(words))
 
 
 def find_skill_agents(names: tuple[str, ...]) -> list[SkillAgent]:
@@ -85,7 +85,7 @@ def find_skill_agents(names: tuple[str, ...]) -> list[SkillAgent]:
 
 def install_skill(reader: SkillAgent, project: Path | None = None, *, force: bool = False) -> Path:
     """Write the skill, in one step; a file that is not ours, or no longer, is kept unless it is forced."""
-    path = _checked(reader, project) / SKILL_FILE
+    path = _check_skill_folder(reader, project) / SKILL_FILE
     if os.path.lexists(path) and not force and not is_own_skill_file(path):
         raise UsageError(f"{path} is there already and was not written by us.", "Replace it with --force.")
     draft = path.with_name(f"{SKILL_FILE}.{os.getpid()}")
@@ -101,7 +101,7 @@ def install_skill(reader: SkillAgent, project: Path | None = None, *, force: boo
 
 def remove_skill(reader: SkillAgent, project: Path | None = None, *, force: bool = False) -> Path | None:
     """Take the skill away again, if it is ours; None where there is none."""
-    path = _checked(reader, project) / SKILL_FILE
+    path = _check_skill_folder(reader, project) / SKILL_FILE
     if not os.path.lexists(path):
         return None
     if not force and not is_own_skill_file(path):
@@ -121,13 +121,13 @@ def is_own_skill_file(path: Path) -> bool:
         found = "" if path.is_symlink() else path.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return False
-    words, mark, _ = found.rpartition(_MARK.partition("{}")[0])
-    return bool(mark) and found == words + _MARK.format(_digest(words))
+    words, mark, _ = found.rpartition(_MARK_LINE.partition("{}")[0])
+    return bool(mark) and found == words + _MARK_LINE.format(_compute_skill_digest(words))
 
 
-def _checked(reader: SkillAgent, project: Path | None) -> Path:
+def _check_skill_folder(reader: SkillAgent, project: Path | None) -> Path:
     """The folder, if it is one: no link leads us to write somewhere else."""
-    folder = reader.folder(project)
+    folder = reader.find_skill_folder(project)
     if (folder / SKILL_FILE).is_dir() and not (folder / SKILL_FILE).is_symlink():
         raise UsageError(f"{folder / SKILL_FILE} is a folder.", "Move it away first.")
     if folder.is_symlink():
@@ -137,32 +137,32 @@ def _checked(reader: SkillAgent, project: Path | None) -> Path:
     return folder
 
 
-def _digest(words: str) -> str:
+def _compute_skill_digest(words: str) -> str:
     return f"sha256:{sha256(words.encode()).hexdigest()[:16]}"
 
 
 PhraseRoute = Literal["table", "table+follow_up", "single", "none"]
 
-_NAMES = r"claude(?:\s+code)?|cc|opencode|oc|codex|chatgpt|gpt|gemini|grok|deepseek|qwen|mistral|llama"
-_NAME = rf"(?<![a-z0-9_-])(?:{_NAMES})(?![a-z0-9_-])"
-_JOINED = r"\s*(?:,|、|，|&|\+|\band\b|和|与|跟|以及)\s*"
-_LIST = re.compile(rf"{_NAME}(?:(?:{_JOINED})+{_NAME})+")
-_ALL = re.compile(
+_MODEL_NAMES = r"claude(?:\s+code)?|cc|opencode|oc|codex|chatgpt|gpt|gemini|grok|deepseek|qwen|mistral|llama"
+_MODEL_NAME = rf"(?<![a-z0-9_-])(?:{_MODEL_NAMES})(?![a-z0-9_-])"
+_LIST_SEPARATOR = r"\s*(?:,|、|，|&|\+|\band\b|和|与|跟|以及)\s*"
+_NAME_LIST = re.compile(rf"{_MODEL_NAME}(?:(?:{_LIST_SEPARATOR})+{_MODEL_NAME})+")
+_EVERYONE = re.compile(
     r"\b(?:everyone|everybody|all (?:the |our )?(?:seats|models|agents|of them)|both of them)\b|大家|所有模型"
 )
-_SAME = {"claude code": "claude", "cc": "claude", "oc": "opencode", "chatgpt": "gpt"}
+_ALIASES = {"claude code": "claude", "cc": "claude", "oc": "opencode", "chatgpt": "gpt"}
 
-_ADDRESSED = (
+_ADDRESS_PATTERNS = (
     r"\b(?:ask|show|tell|consult|give)\s+{0}",
     r"\b(?:let|have|get)\s+{0}\s+(?:both\s+|all\s+|each\s+)?(?:to\s+)?(?:take|have|look|see|check|review|read|think|weigh)\b",
     r"\bwhat\s+(?:do|does|would|did)\s+{0}\s+(?:both\s+|all\s+)?(?:think|say)\b",
     r"(?:问问?|请问?|让|叫|给)\s*{0}",
     r"{0}\s*(?:都\s*)?(?:怎么看|怎么想|怎么说|觉得|看看|看一下)",
 )
-_ONE, _MANY = "\x01", "\x02"
-_TO_ONE = re.compile("|".join(_ADDRESSED).format(_ONE))
-_TO_MANY = re.compile("|".join(_ADDRESSED).format(_MANY))
-_TABLE = re.compile(
+_ONE_SIGN, _MANY_SIGN = "\x01", "\x02"
+_ADDRESSES_ONE = re.compile("|".join(_ADDRESS_PATTERNS).format(_ONE_SIGN))
+_ADDRESSES_MANY = re.compile("|".join(_ADDRESS_PATTERNS).format(_MANY_SIGN))
+_CALLS_TABLE = re.compile(
     r"(?:^|[.!?;:,]\s*|\b(?:please|to|let'?s|can you|and|then)\s+)"
     r"round-?table\s+(?:this|that|it|the|these|those|our|my)\b"
     r"|\bround[-\s]?table\s+(?:meeting|discussion|review|session)\b"
@@ -170,7 +170,7 @@ _TABLE = re.compile(
     r"|\bmulti-?\s?(?:party|model|seat|agent|participant)\s+(?:review|discussion|opinion|meeting|debate)\b"
     r"|round-?table\s*一下|圆桌|多方\s*(?:review|评审|审查|讨论|会审|意见)"
 )
-_FOLLOW_UP = re.compile(
+_ASKS_FOLLOW_UP = re.compile(
     r"(?=.*\b(?:ask|again|follow[-\s]up|once more|another|round)\b)"
     r".*\bif\s+(?:they|opinions|answers|the\s+(?:two|seats|models))\s+(?:disagree|differ|diverge|are\s+split)\b"
     r"|.*(?:分歧|不一致|意见不同).{0,8}(?:追问|再问|再来|再讨论|再谈)"
@@ -179,19 +179,21 @@ _FOLLOW_UP = re.compile(
 
 def route_phrase(phrase: str) -> PhraseRoute:
     """Where a person's words belong: to the table, to the table with a follow-up, to one model, or to neither."""
-    text = _signed(" ".join(phrase.casefold().split()))
-    if _TO_ONE.search(text):
+    text = _replace_names_with_signs(" ".join(phrase.casefold().split()))
+    if _ADDRESSES_ONE.search(text):
         return "single"
-    if _FOLLOW_UP.match(text):
+    if _ASKS_FOLLOW_UP.match(text):
         return "table+follow_up"
-    return "table" if _TABLE.search(text) or _TO_MANY.search(text) else "none"
+    return "table" if _CALLS_TABLE.search(text) or _ADDRESSES_MANY.search(text) else "none"
 
 
-def _signed(text: str) -> str:
-    text = _ALL.sub(_MANY, _LIST.sub(lambda found: _MANY if _several(found[0]) else _ONE, text))
-    return re.sub(_NAME, _ONE, text)
+def _replace_names_with_signs(text: str) -> str:
+    text = _EVERYONE.sub(
+        _MANY_SIGN, _NAME_LIST.sub(lambda found: _MANY_SIGN if _names_several_models(found[0]) else _ONE_SIGN, text)
+    )
+    return re.sub(_MODEL_NAME, _ONE_SIGN, text)
 
 
-def _several(names: str) -> bool:
+def _names_several_models(names: str) -> bool:
     """Whether a list names more than one model; cc and claude are the same."""
-    return len({_SAME.get(name, name) for name in re.findall(_NAME, names)}) > 1
+    return len({_ALIASES.get(name, name) for name in re.findall(_MODEL_NAME, names)}) > 1

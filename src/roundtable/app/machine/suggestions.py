@@ -10,21 +10,21 @@ from roundtable.app.settings.places import Places, find_workspace
 from roundtable.store.record_file import list_recent_addresses
 
 MAX_SUGGESTIONS = 50
-_PLAIN = re.compile(r"[\w.-]+")
+_SHELL_SAFE = re.compile(r"[\w.-]+")
 """Only what means nothing to a shell is offered to one."""
 
 
 def suggest_sessions() -> list[str]:
     """The addresses of this workspace's sessions, the newest first."""
     rows = list_recent_addresses(Places.of_this_person().database, str(find_workspace(Path.cwd())), MAX_SUGGESTIONS)
-    return _plain(["last", *(word for slug, name in rows for word in (name, slug))]) if rows else []
+    return _keep_shell_safe(["last", *(word for slug, name in rows for word in (name, slug))]) if rows else []
 
 
 def suggest_meetings() -> list[str]:
     """The meetings one can ask for here."""
     from roundtable.app.settings.template_files import list_meeting_names
 
-    return _plain(list(list_meeting_names(Places.of_this_person(), find_workspace(Path.cwd()))))
+    return _keep_shell_safe(list(list_meeting_names(Places.of_this_person(), find_workspace(Path.cwd()))))
 
 
 def suggest_seats() -> list[str]:
@@ -36,8 +36,8 @@ def suggest_seats() -> list[str]:
             found += list(tomllib.loads(path.read_text()).get("seats", {}))
         except (OSError, ValueError, TypeError):
             continue
-    return _plain(found)
+    return _keep_shell_safe(found)
 
 
-def _plain(words: list[str]) -> list[str]:
-    return [word for word in dict.fromkeys(words) if _PLAIN.fullmatch(word)]
+def _keep_shell_safe(words: list[str]) -> list[str]:
+    return [word for word in dict.fromkeys(words) if _SHELL_SAFE.fullmatch(word)]

@@ -26,8 +26,8 @@ from roundtable.workshop.sandbox import SandboxSettings
 
 SANDBOX_PROGRAMS = ("docker", "podman", "bwrap")
 
-_PATIENCE = 10.0
-_LONGEST = 60
+_VERSION_TIMEOUT = 10.0
+_MAX_VERSION_LENGTH = 60
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -67,27 +67,27 @@ class MachineState(msgspec.Struct, frozen=True):
 async def inspect_machine(places: Places, parts: Parts | None, *, deep: bool = False) -> MachineState:
     """Look at everything; agents and servers are those the config knows, so without a parts there are none."""
     agents, sandboxes, services, keys, isolation = await asyncio.gather(
-        _agents(parts.agents() if parts else {}),
-        _sandboxes(),
-        _services(parts),
-        asyncio.to_thread(_key_place, places),
+        _inspect_agents(parts.agents() if parts else {}),
+        _inspect_sandboxes(),
+        _inspect_services(parts),
+        asyncio.to_thread(_inspect_key_storage, places),
         check_sandbox_isolation(parts.settings.config.sandbox if parts else SandboxSettings(), deep=deep),
     )
     return MachineState(agents, sandboxes, services, keys, isolation)
 
 
-async def _agents(agents: Mapping[str, Agent]) -> dict[str, Program]:
-    looked = await asyncio.gather(*(_agent(agent) for agent in agents.values()))
+async def _inspect_agents(agents: Mapping[str, Agent]) -> dict[str, Program]:
+    looked = await asyncio.gather(*(_inspect_agent(agent) for agent in agents.values()))
     return {name: program for name, program in zip(agents, looked, strict=True) if program is not None}
 
 
-async def _sandboxes() -> dict[str, Program]:
+async def _inspect_sandboxes() -> dict[str, Program]:
     found = {name: path for name in SANDBOX_PROGRAMS if (path := shutil.which(name))}
-    versions = await asyncio.gather(*(_version(path, "--version") for path in found.values()))
+    versions = await asyncio.gather(*(_read_version(path, "--version") for path in found.values()))
     return {name: Program(found[name], version) for name, version in zip(found, versions, strict=True)}
 
 
-async def _services(parts: Parts | None) -> dict[str, LocalService]:
+async def _inspect_services(parts: Parts | None) -> dict[str, LocalService]:
     if parts is None:
         return {}
     local = [endpoint for endpoint in parts.endpoints.values() if endpoint.local]
@@ -98,21 +98,21 @@ async def _services(parts: Parts | None) -> dict[str, LocalService]:
     }
 
 
-def _key_place(places: Places) -> KeyStorage:
+def _inspect_key_storage(places: Places) -> KeyStorage:
     """None of the keys is opened."""
     try:
         place = "keychain" if Keychain("roundtable").usable else "file"
-        return KeyStorage(place, len(Vault(places.secrets, places.seal).stored()))
+        return KeyStorage(place, len(Vault(places.secrets, places.seal).list_stored()))
     except RoundtableError as error:
         return KeyStorage(note=f"{error.message} {error.help}".strip())
 
 
-async def _agent(agent: Agent) -> Program | None:
+async def _inspect_agent(agent: Agent) -> Program | None:
     path = find_agent_program(agent, os.environ)
-    return None if isinstance(path, Fault) else Program(path, await _version(path, *agent.version), agent.checked)
+    return None if isinstance(path, Fault) else Program(path, await _read_version(path, *agent.version), agent.checked)
 
 
-async def _version(*argv: str) -> str:
+async def _read_version(*argv: str) -> str:
     """The first line a program says of itself; nothing if it says none in time."""
     try:
         child = await AgentProcess.start(
@@ -121,18 +121,18 @@ async def _version(*argv: str) -> str:
     except OSError:
         return ""
     try:
-        async with asyncio.timeout(_PATIENCE):
-            return await _first_line(child)
+        async with asyncio.timeout(_VERSION_TIMEOUT):
+            return await _read_first_line(child)
     except TimeoutError:
         return ""
     finally:
-        await child.end()
+        await child.terminate()
 
 
-async def _first_line(child: AgentProcess) -> str:
-    while heard := await child.hear(_PATIENCE):
-        if heard.what == "line":
-            return sanitize_line(heard.text.decode(errors="replace"), _LONGEST)
-        if heard.what != "trouble":
+async def _read_first_line(child: AgentProcess) -> str:
+    while heard := await child.read_output(_VERSION_TIMEOUT):
+        if heard.kind == "line":
+            return sanitize_line(heard.text.decode(errors="replace"), _MAX_VERSION_LENGTH)
+        if heard.kind != "stderr":
             break
     return ""

@@ -50,7 +50,7 @@ def compute_context_room(
 
     Who is `judging` has the window of its judge as well.
     """
-    voices = {voice: tariffs.of(voice) for seat in seats for voice in seat.voice_chain(judging=judging)}
+    voices = {voice: tariffs.find_tariff(voice) for seat in seats for voice in seat.voice_chain(judging=judging)}
     around = {voice: tariff.overhead + tariff.thinking + limits.max_tokens for voice, tariff in voices.items()}
     left = {
         voice: max(0, (_takes(tariff) or UNKNOWN_WINDOW_TOKENS) - around[voice]) for voice, tariff in voices.items()
@@ -71,7 +71,7 @@ def compute_context_room(
 
 def compute_longest_answer(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits) -> int:
     """How long one answer may be at most: a third of the smallest window that is known, and a limit somebody set."""
-    windows = [window // 3 for seat in seats for voice in seat.voices if (window := tariffs.of(voice).window)]
+    windows = [window // 3 for seat in seats for voice in seat.voices if (window := tariffs.find_tariff(voice).window)]
     own = [limits.max_tokens] if limits.max_tokens != Limits().max_tokens else []
     return min((*windows, *own), default=sys.maxsize)
 

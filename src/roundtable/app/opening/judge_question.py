@@ -32,7 +32,7 @@ async def open_judge_chat(parts: Parts, about: Session, question: str, before: S
     """Open a session for one question; it is shown how the other stands, and what was said in this talk so far."""
     if not question.strip():
         raise UsageError("The question is empty.", "Say what you want to know.")
-    parts.keys.learn_all()
+    parts.keys.learn_keychain_keys()
     shown = {SESSION_STATE_TITLE: await _state(parts, about)}
     if before:
         shown[EARLIER_QUESTIONS_TITLE] = "\n\n".join(f"Asked: {asked}\nYou said: {answer}" for asked, answer in before)

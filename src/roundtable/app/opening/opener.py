@@ -79,7 +79,7 @@ class Opener:
     async def draft_charter(self, agenda: Agenda, by: str = "") -> tuple[Charter, list[bytes]]:
         """The charter of an agenda, and the texts it refers to; nothing is on the record yet."""
         parts = self._parts
-        parts.keys.learn_all()
+        parts.keys.learn_keychain_keys()
         config = parts.settings.config
         meeting = self.find_meeting(agenda.meeting)
         rules = meeting.rules
@@ -167,7 +167,7 @@ def room_before(parts: Parts, charter: Charter, *, judging: bool = False) -> Con
 def list_paid_voices(tariffs: Tariffs, seats: Sequence[Seat], *, judging: bool = False) -> list[str]:
     """The voices of these seats that are paid by the token; with those of their judges where some are judging."""
     voices = dict.fromkeys(voice for seat in seats for voice in seat.voice_chain(judging=judging))
-    return [voice for voice in voices if tariffs.of(voice).paid == "tokens"]
+    return [voice for voice in voices if tariffs.find_tariff(voice).paid == "tokens"]
 
 
 def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Meeting, limits: Limits) -> None:

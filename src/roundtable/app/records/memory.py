@@ -214,7 +214,7 @@ class WorkspaceMemory:
 
     async def _write(self, *entries: Entry) -> Entry:
         """Put entries on the record in the workspace's notebook, all or none, and file them; returns the first."""
-        self._keys.learn_all()
+        self._keys.learn_keychain_keys()
         user = current_user_name()
         facts = [EntryWritten(_cut(entry), by=user) for entry in entries]
         notebook = await self._notebook()

@@ -63,7 +63,7 @@ class LimitSettings(Limits, frozen=True, forbid_unknown_fields=True):
 
     quorum: QuorumSettings = QuorumSettings()
 
-    def as_limits(self) -> Limits:
+    def to_limits(self) -> Limits:
         """The same, as a value of the record."""
         return msgspec.convert(msgspec.to_builtins(self), Limits)
 
@@ -131,7 +131,7 @@ def load_settings(places: Places, workspace: Path) -> Settings:
     """Read the person's config and the workspace's, and lay one over the other."""
     person, own, withheld = read_config_layers(places, workspace)
     path = workspace_config_path(workspace)
-    config = parse_config(_overlay(person, own), path)
+    config = parse_config(_merge_tables(person, own), path)
     check_default_meeting(places, workspace, config, path if "meeting" in own.get("table", {}) else places.user_config)
     return Settings(config, withheld)
 
@@ -146,9 +146,9 @@ def check_default_meeting(places: Places, workspace: Path, config: Config, path:
 
 def read_config_layers(places: Places, workspace: Path) -> tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]:
     """What the person's config says, what the workspace's may say, and what it may not before it is trusted."""
-    person, own = _read(places.user_config), _read(workspace_config_path(workspace))
+    person, own = _read_config_file(places.user_config), _read_config_file(workspace_config_path(workspace))
     if own and not is_workspace_trusted(places, workspace):
-        return person, *_without_reach(own)
+        return person, *_withhold_untrusted(own)
     return person, own, ()
 
 
@@ -164,7 +164,7 @@ def parse_config(values: dict[str, Any], path: Path) -> Config:
     """
     keys = {name: [*find_keys_in_config({name: value}, str(path))] for name, value in values.items()}
     others = {name: value for name, value in values.items() if not keys[name]}
-    wrong = [*chain.from_iterable(keys.values()), *_mistakes(others, f"{path}: ")]
+    wrong = [*chain.from_iterable(keys.values()), *_find_mistakes(others, f"{path}: ")]
     if len(wrong) > 1:
         told = "\n".join(f"{error.message} {error.help}" for error in wrong)
         raise ConfigError(told, "`roundtable doctor` checks the file again.")
@@ -175,7 +175,7 @@ def parse_config(values: dict[str, Any], path: Path) -> Config:
 
 def trust_workspace(places: Places, workspace: Path) -> None:
     """Let this workspace's config, as it is now, name endpoints, programs and keys."""
-    known = _trusted(places)
+    known = _read_trusted(places)
     known[str(workspace)] = _fingerprint(workspace)
     places.trusted.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     places.trusted.touch(0o600)
@@ -184,7 +184,7 @@ def trust_workspace(places: Places, workspace: Path) -> None:
 
 def revoke_workspace_trust(places: Places, workspace: Path) -> bool:
     """Take a workspace's trust back; False if it had none."""
-    known = _trusted(places)
+    known = _read_trusted(places)
     if known.pop(str(workspace), None) is None:
         return False
     places.trusted.write_text(json.dumps(known, indent=1))
@@ -193,12 +193,14 @@ def revoke_workspace_trust(places: Places, workspace: Path) -> bool:
 
 def list_untrusted_settings(workspace: Path) -> dict[str, str]:
     """What this workspace's config would be allowed to name: each setting that waits for trust, with its value."""
-    own = _read(workspace_config_path(workspace))
+    own = _read_config_file(workspace_config_path(workspace))
     asked = {
-        f"{table}.{name}": json.dumps(value) for table in _REACHING_TABLES for name, value in own.get(table, {}).items()
+        f"{table}.{name}": json.dumps(value)
+        for table in _TABLES_NEEDING_TRUST
+        for name, value in own.get(table, {}).items()
     }
     for name, seat in own.get("seats", {}).items():
-        asked |= {f"seats.{name}.{key}": json.dumps(seat[key]) for key in _REACHING if key in seat}
+        asked |= {f"seats.{name}.{key}": json.dumps(seat[key]) for key in _SEAT_KEYS_NEEDING_TRUST if key in seat}
     for path in list_untrusted_templates(workspace):
         text = path.read_bytes()
         asked[str(path.relative_to(workspace))] = f"{len(text):,} bytes, sha256 {sha256(text).hexdigest()[:12]}"
@@ -207,10 +209,10 @@ def list_untrusted_settings(workspace: Path) -> dict[str, str]:
 
 def is_workspace_trusted(places: Places, workspace: Path) -> bool:
     """Whether the person trusted this config, word for word."""
-    return _trusted(places).get(str(workspace)) == _fingerprint(workspace)
+    return _read_trusted(places).get(str(workspace)) == _fingerprint(workspace)
 
 
-def _trusted(places: Places) -> dict[str, str]:
+def _read_trusted(places: Places) -> dict[str, str]:
     try:
         return msgspec.json.decode(places.trusted.read_bytes(), type=dict[str, str])
     except (OSError, msgspec.DecodeError):
@@ -227,26 +229,27 @@ def _fingerprint(workspace: Path) -> str:
     return told.hexdigest() if others or path.exists() else ""
 
 
-_REACHING = ("voices", "judge")
+_SEAT_KEYS_NEEDING_TRUST = ("voices", "judge")
 """What a seat's section may say that reaches a program, an address or a key."""
-_REACHING_TABLES = ("endpoints", "agents", "checks", "sandbox", "hooks", "worktrees")
+_TABLES_NEEDING_TRUST = ("endpoints", "agents", "checks", "sandbox", "hooks", "worktrees")
 
 
-def _without_reach(own: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _withhold_untrusted(own: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Take out what would let a cloned workspace reach a program, an address or a key."""
-    withheld = [name for name in _REACHING_TABLES if name in own]
-    kept = {name: value for name, value in own.items() if name not in _REACHING_TABLES}
+    withheld = [name for name in _TABLES_NEEDING_TRUST if name in own]
+    kept = {name: value for name, value in own.items() if name not in _TABLES_NEEDING_TRUST}
     seats = cast("dict[str, dict[str, Any]]", kept.get("seats", {}))
     for name, seat in seats.items():
-        withheld += [f"seats.{name}.{key}" for key in _REACHING if key in seat]
+        withheld += [f"seats.{name}.{key}" for key in _SEAT_KEYS_NEEDING_TRUST if key in seat]
     if seats:
         kept["seats"] = {
-            name: {key: value for key, value in seat.items() if key not in _REACHING} for name, seat in seats.items()
+            name: {key: value for key, value in seat.items() if key not in _SEAT_KEYS_NEEDING_TRUST}
+            for name, seat in seats.items()
         }
     return kept, tuple(withheld)
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_config_file(path: Path) -> dict[str, Any]:
     try:
         values = tomllib.loads(decode_utf8_file(path.read_bytes(), str(path)))
     except FileNotFoundError:
@@ -259,17 +262,17 @@ def _read(path: Path) -> dict[str, Any]:
     return values
 
 
-def _mistakes(values: dict[str, Any], path: str) -> Iterator[ConfigError]:
+def _find_mistakes(values: dict[str, Any], path: str) -> Iterator[ConfigError]:
     tables: dict[str, dict[str, Any]] = {name: value for name, value in values.items() if isinstance(value, dict)}
     outline: dict[str, Any] = {**values, **{name: {} for name in tables}}
-    for read in (partial(convert_data, Config, outline, path.rstrip(": ")), *_sections(tables, path)):
+    for read in (partial(convert_data, Config, outline, path.rstrip(": ")), *_section_readers(tables, path)):
         try:
             read()
         except ConfigError as error:
             yield error
 
 
-def _sections(tables: dict[str, dict[str, Any]], path: str) -> Iterator[Callable[[], object]]:
+def _section_readers(tables: dict[str, dict[str, Any]], path: str) -> Iterator[Callable[[], object]]:
     """How each section is read by itself, so that a mistake in it can be told by its name."""
     kinds = {field.name: field.type for field in msgspec.structs.fields(Config) if field.type is not str}
     for section, data in tables.items():
@@ -278,14 +281,14 @@ def _sections(tables: dict[str, dict[str, Any]], path: str) -> Iterator[Callable
                 yield partial(convert_data, SeatSettings, own, f"{path}seats.{name}")
         elif section in ("meetings", "endpoints", "agents", "checks"):
             for name, own in data.items():
-                yield partial(_read_own, section, name, own, path)
+                yield partial(_check_named_section, section, name, own, path)
         elif section == "limits":
-            yield partial(_read_limits, data, path)
+            yield partial(_check_limits_section, data, path)
         elif section in kinds:
             yield partial(convert_data, kinds[section], data, f"{path}{section}")
 
 
-def _read_own(kind: str, name: str, data: object, path: str) -> None:
+def _check_named_section(kind: str, name: str, data: object, path: str) -> None:
     if kind == "checks":
         if not isinstance(data, list):
             example = f'Write it as a list of words, such as {name} = ["pytest", "-q"].'
@@ -298,17 +301,17 @@ def _read_own(kind: str, name: str, data: object, path: str) -> None:
     elif kind == "agents":
         merge_own_agents({name: values}, path)
     else:
-        _read_meeting(name, values, path)
+        _check_meeting_section(name, values, path)
 
 
-def _read_meeting(name: str, values: dict[str, Any], path: str) -> None:
+def _check_meeting_section(name: str, values: dict[str, Any], path: str) -> None:
     try:
         resolve_meeting_settings(find_meeting(name), values, {})
     except UsageError as error:
         raise ConfigError(f"{path}{error.message}", error.help) from None
 
 
-def _read_limits(data: dict[str, Any], path: str) -> None:
+def _check_limits_section(data: dict[str, Any], path: str) -> None:
     _check_limits(convert_data(LimitSettings, data, f"{path}limits"), path.rstrip(": "))
 
 
@@ -325,7 +328,7 @@ def merge_limits(limits: LimitSettings, changes: dict[str, Any], where: str) -> 
     """The configured limits with what a meeting's own file sets over them."""
     changed = convert_data(LimitSettings, {**msgspec.to_builtins(limits), **changes}, f"{where}: limits")
     _check_limits(changed, where)
-    return changed.as_limits()
+    return changed.to_limits()
 
 
 def resolve_meeting_settings(
@@ -344,64 +347,64 @@ def resolve_meeting_settings(
     return told
 
 
-def _overlay(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+def _merge_tables(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     merged = dict(below)
     for key, value in above.items():
         old = merged.get(key)
         if isinstance(old, dict) and isinstance(value, dict):
-            merged[key] = _overlay(cast("dict[str, Any]", old), cast("dict[str, Any]", value))
+            merged[key] = _merge_tables(cast("dict[str, Any]", old), cast("dict[str, Any]", value))
         else:
             merged[key] = value
     return merged
 
 
-_REFERENCE = re.compile(r"(?:env:|secret:).+|\$\{\w+\}|none")
-_MEANT_AS_ONE = ("env:", "secret:", "$")
-_LOGIN = re.compile(r"//([^/?#]+)@")
-_HARMLESS = re.compile(r"organi[sz]ation|project|version|agent|\bid$", re.IGNORECASE)
+_KEY_REFERENCE = re.compile(r"(?:env:|secret:).+|\$\{\w+\}|none")
+_REFERENCE_PREFIXES = ("env:", "secret:", "$")
+_URL_LOGIN = re.compile(r"//([^/?#]+)@")
+_HARMLESS_HEADER = re.compile(r"organi[sz]ation|project|version|agent|\bid$", re.IGNORECASE)
 """Headers whose values look random and open nothing."""
 
 
 def find_keys_in_config(values: dict[str, Any], file: str) -> Iterator[ConfigError]:
     """A refusal for every setting that holds a key; it never repeats it."""
     redactor = Redactor()
-    for place, text in _texts(values, ()):
+    for place, text in _walk_texts(values, ()):
         if place[0] == "endpoints" and place[2:] == ("key",):
-            if _REFERENCE.fullmatch(text):
+            if _KEY_REFERENCE.fullmatch(text):
                 continue
-            if text.startswith(_MEANT_AS_ONE):
+            if text.startswith(_REFERENCE_PREFIXES):
                 yield ConfigError(f"{file}: {'.'.join(place)} names no key.", "Write env:NAME, ${NAME} or secret:NAME.")
             else:
-                yield _refusal(file, place, "a key is named, never written down")
-        elif redactor.finds(text) or redactor.finds(f"{place[-1]}: {text}") or _opens_an_endpoint(place, text):
-            yield _refusal(file, place, "this looks like a key, and a key is never written down")
+                yield _key_refusal(file, place, "a key is named, never written down")
+        elif redactor.finds(text) or redactor.finds(f"{place[-1]}: {text}") or _is_endpoint_secret(place, text):
+            yield _key_refusal(file, place, "this looks like a key, and a key is never written down")
 
 
-def _opens_an_endpoint(place: tuple[str, ...], text: str) -> bool:
+def _is_endpoint_secret(place: tuple[str, ...], text: str) -> bool:
     """Whether an address has a password or a key in it, or a header something random."""
     if place[0] != "endpoints":
         return False
     if place[2:] == ("base_url",):
         asked = parse_qsl(text.partition("?")[2])
-        words = _LOGIN.findall(text) + [value for name, value in asked if name == "key" or is_secret_name(name)]
+        words = _URL_LOGIN.findall(text) + [value for name, value in asked if name == "key" or is_secret_name(name)]
         return any("${" not in word for word in words)
-    return place[2:3] == ("headers",) and looks_like_random_secret(text) and not _HARMLESS.search(place[-1])
+    return place[2:3] == ("headers",) and looks_like_random_secret(text) and not _HARMLESS_HEADER.search(place[-1])
 
 
-def _texts(node: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _walk_texts(node: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Every text in the file with the settings that lead to it; the names of settings are texts too."""
     if isinstance(node, str):
         yield place, node
     elif isinstance(node, dict):
         for name, value in cast("dict[str, Any]", node).items():
             yield (*place, "name"), name
-            yield from _texts(value, (*place, name))
+            yield from _walk_texts(value, (*place, name))
     elif isinstance(node, list):
         for item in cast("list[Any]", node):
-            yield from _texts(item, place)
+            yield from _walk_texts(item, place)
 
 
-def _refusal(file: str, place: tuple[str, ...], why: str) -> ConfigError:
+def _key_refusal(file: str, place: tuple[str, ...], why: str) -> ConfigError:
     where = Redactor().redact(".".join(place))
     if place[0] != "endpoints" or len(place) < 3:
         return ConfigError(

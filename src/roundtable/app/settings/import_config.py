@@ -20,7 +20,7 @@ from roundtable.voices.agents.catalog import load_shipped_agents
 from roundtable.voices.endpoints import load_shipped_endpoints
 
 _LINE = re.compile(r"(?P<indent> *)(?P<name>[\w.-]+):(?: +(?P<value>.+))?$")
-_WORDS = {"true": True, "false": False, "null": None, "~": None}
+_YAML_WORDS = {"true": True, "false": False, "null": None, "~": None}
 
 
 def parse_simple_yaml(text: str, where: str) -> dict[str, Any]:
@@ -28,12 +28,12 @@ def parse_simple_yaml(text: str, where: str) -> dict[str, Any]:
     root: dict[str, Any] = {}
     open_blocks: list[tuple[int, dict[str, Any]]] = [(-1, root)]
     for number, raw in enumerate(text.splitlines(), 1):
-        line = _without_comment(raw)
+        line = _strip_comment(raw)
         if not line or line == "---":
             continue
         found = _LINE.match(line)
         if found is None:
-            raise _refused(where, number, "only `name: value` with spaces before it is understood here")
+            raise _yaml_error(where, number, "only `name: value` with spaces before it is understood here")
         indent = len(found["indent"])
         while indent <= open_blocks[-1][0]:
             open_blocks.pop()
@@ -42,11 +42,11 @@ def parse_simple_yaml(text: str, where: str) -> dict[str, Any]:
             block[found["name"]] = inside = dict[str, Any]()
             open_blocks.append((indent, inside))
         else:
-            block[found["name"]] = _value(found["value"], where, number)
+            block[found["name"]] = _parse_yaml_value(found["value"], where, number)
     return root
 
 
-def _without_comment(line: str) -> str:
+def _strip_comment(line: str) -> str:
     """The line up to its comment; a # within quotes, or within a word, begins none."""
     for place in (found.start() for found in re.finditer(r"(?:^|\s)#", line)):
         if line[:place].count('"') % 2 == 0 and line[:place].count("'") % 2 == 0:
@@ -54,23 +54,23 @@ def _without_comment(line: str) -> str:
     return line.rstrip()
 
 
-def _value(text: str, where: str, number: int) -> bool | int | float | str | None:
+def _parse_yaml_value(text: str, where: str, number: int) -> bool | int | float | str | None:
     if text[0] in "\"'" and len(text) > 1 and text[-1] == text[0] and "\\" not in text:
         return text[1:-1]
     if text[0] in "\"'[{&*!|>%@`-" and not re.fullmatch(r"-?\d[\d.]*", text):
-        raise _refused(where, number, "lists, blocks, references and escapes are not understood here")
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
+        raise _yaml_error(where, number, "lists, blocks, references and escapes are not understood here")
+    if text.lower() in _YAML_WORDS:
+        return _YAML_WORDS[text.lower()]
     if re.fullmatch(r"-?\d+(\.\d+)?", text):
         return float(text) if "." in text else int(text)
     return text
 
 
-def _refused(where: str, number: int, why: str) -> ConfigError:
+def _yaml_error(where: str, number: int, why: str) -> ConfigError:
     return ConfigError(f"{where}, line {number}: {why}.", "Write that setting on one line, or leave it out.")
 
 
-_ADAPTERS = {
+_VOICES_BY_ADAPTER = {
     "claude-cli": "cli:claude",
     "gemini-cli": "cli:gemini",
     "openai-cli": "cli:codex",
@@ -78,7 +78,7 @@ _ADAPTERS = {
     "gemini-api": "google",
     "openai-api": "openai",
 }
-_ENDPOINTS = {"claude": "anthropic", "gemini": "google", "gpt": "openai", "grok": "xai"}
+_ENDPOINTS_BY_MODEL = {"claude": "anthropic", "gemini": "google", "gpt": "openai", "grok": "xai"}
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -98,8 +98,8 @@ def import_foreign_config(path: Path) -> ImportedConfig:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {error}.", "Name a config.json or a config.yaml.") from None
     if path.suffix == ".json" or text.lstrip().startswith("{"):
-        return _knights(_filled(_Knights, _json(text, path), path))
-    return _models(_filled(_Models, parse_simple_yaml(text, str(path)), path))
+        return _convert_knights(_read_struct(_Knights, _parse_json(text, path), path))
+    return _convert_models(_read_struct(_Models, parse_simple_yaml(text, str(path)), path))
 
 
 def find_theroundtaible_config(workspace: Path) -> Path | None:
@@ -136,7 +136,7 @@ class _Knights(msgspec.Struct, frozen=True):
     rules: _Rules = _Rules()
 
 
-def _knights(read: tuple[_Knights, list[str]]) -> ImportedConfig:
+def _convert_knights(read: tuple[_Knights, list[str]]) -> ImportedConfig:
     theirs, notes = read
     rules = theirs.rules
     if theirs.version != "1.0":
@@ -149,26 +149,26 @@ def _knights(read: tuple[_Knights, list[str]]) -> ImportedConfig:
         notes.append("auto_execute is not taken over: nothing is carried out without your yes.")
     seats: dict[str, dict[str, Any]] = {}
     for knight in theirs.knights:
-        voices = [_adapter(text, knight.name, notes) for text in (knight.adapter, knight.fallback) if text]
+        voices = [_convert_adapter(text, knight.name, notes) for text in (knight.adapter, knight.fallback) if text]
         capabilities, priority = list(knight.capabilities), knight.priority
         if chain := [voice for voice in voices if voice]:
-            seats[_seat_name(knight.name)] = {"voices": chain, "capabilities": capabilities, "priority": priority}
+            seats[_make_seat_name(knight.name)] = {"voices": chain, "capabilities": capabilities, "priority": priority}
     named = {"rounds": rules.max_rounds, "threshold": rules.consensus_threshold}
-    meeting = _said({**named, "warn_after": rules.escalate_to_user_after})
+    meeting = _drop_unset({**named, "warn_after": rules.escalate_to_user_after})
     settings = {
         "language": theirs.language,
         "table": {"meeting": "knights", "seats": list(seats)},
         "meetings": {"knights": meeting} if meeting else {},
-        "limits": _said({"seat_timeout": rules.timeout_per_turn_seconds}),
+        "limits": _drop_unset({"seat_timeout": rules.timeout_per_turn_seconds}),
         "context": {"ignore": list(rules.ignore)} if rules.ignore else {},
         "seats": seats,
     }
     return ImportedConfig({name: value for name, value in settings.items() if value}, tuple(notes))
 
 
-def _adapter(adapter: str, knight: str, notes: list[str]) -> str:
+def _convert_adapter(adapter: str, knight: str, notes: list[str]) -> str:
     """The voice behind an adapter's name."""
-    voice = _ADAPTERS.get(adapter, "")
+    voice = _VOICES_BY_ADAPTER.get(adapter, "")
     if not voice:
         notes.append(
             f"{sanitize_line(knight)}: the adapter {sanitize_line(adapter)} is not known here and is left out."
@@ -176,7 +176,7 @@ def _adapter(adapter: str, knight: str, notes: list[str]) -> str:
     return voice if not voice or ":" in voice else f"{voice}:{load_shipped_endpoints()[voice].default_model}"
 
 
-def _seat_name(name: str) -> str:
+def _make_seat_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name).strip("-").lower() or "knight"
 
 
@@ -201,14 +201,14 @@ class _Models(msgspec.Struct, frozen=True):
     defaults: _Defaults = _Defaults()
 
 
-def _models(read: tuple[_Models, list[str]]) -> ImportedConfig:
+def _convert_models(read: tuple[_Models, list[str]]) -> ImportedConfig:
     theirs, notes = read
     seats: dict[str, dict[str, Any]] = {}
     endpoints: dict[str, dict[str, Any]] = {}
     for name, model in theirs.models.items():
-        voice = _voice(name, model, endpoints, notes)
+        voice = _convert_model(name, model, endpoints, notes)
         if voice:
-            seats[_seat_name(name)] = {"voices": [voice], **({} if model.enabled else {"enabled": False})}
+            seats[_make_seat_name(name)] = {"voices": [voice], **({} if model.enabled else {"enabled": False})}
     if not theirs.defaults.auto_debate:
         notes.append("auto_debate is always on; `roundtable pause` and `roundtable say` interrupt a debate.")
     if theirs.defaults.consensus_timeout is not None:
@@ -217,19 +217,19 @@ def _models(read: tuple[_Models, list[str]]) -> ImportedConfig:
     settings = {
         "table": {"meeting": "debate", "seats": seated},
         "meetings": {"debate": {"executor": "claude"}} if "claude" in seated else {},
-        "limits": _said({"seat_timeout": theirs.defaults.model_timeout}),
+        "limits": _drop_unset({"seat_timeout": theirs.defaults.model_timeout}),
         "seats": seats,
         "endpoints": endpoints,
     }
     return ImportedConfig({name: value for name, value in settings.items() if value}, tuple(notes))
 
 
-def _voice(name: str, model: _Model, endpoints: dict[str, dict[str, Any]], notes: list[str]) -> str:
+def _convert_model(name: str, model: _Model, endpoints: dict[str, dict[str, Any]], notes: list[str]) -> str:
     if model.cli_path and name in load_shipped_agents():
         if Path(model.cli_path).name != model.cli_path:
             notes.append(f"{name}: its path is not taken over; set agents.{name}.command if it is not on PATH.")
         return ":".join(filter(None, ("cli", name, model.default_model)))
-    endpoint = _ENDPOINTS.get(name)
+    endpoint = _ENDPOINTS_BY_MODEL.get(name)
     if endpoint is None:
         notes.append(f"{sanitize_line(name)}: no voice of that name is known here; it is left out.")
         return ""
@@ -245,36 +245,36 @@ def _voice(name: str, model: _Model, endpoints: dict[str, dict[str, Any]], notes
 # --- shared --------------------------------------------------------------------------------------
 
 
-def _json(text: str, path: Path) -> object:
+def _parse_json(text: str, path: Path) -> object:
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         raise ConfigError(f"{path} is not valid JSON: {error}.", "Correct it, then import it again.") from None
 
 
-def _filled(kind: type[T], data: object, path: Path) -> tuple[T, list[str]]:
+def _read_struct(kind: type[T], data: object, path: Path) -> tuple[T, list[str]]:
     """The file as the tool means it, and a note for every field that is not known here."""
     try:
         return msgspec.convert(data, kind, strict=False), [
-            f"{name} is not known here." for name in _unknown(kind, data)
+            f"{name} is not known here." for name in _find_unknown_fields(kind, data)
         ]
     except msgspec.ValidationError as error:
         known = "A TheRoundtAIble config.json has `knights`, a terminal-document config.yaml has `models`."
         raise ConfigError(f"{path} cannot be imported: {sanitize_line(str(error))}.", known) from None
 
 
-def _unknown(kind: type[msgspec.Struct], data: object, place: str = "") -> Iterable[str]:
+def _find_unknown_fields(kind: type[msgspec.Struct], data: object, place: str = "") -> Iterable[str]:
     """The fields that nobody would read, each with its place."""
     fields = {field.name: field.type for field in msgspec.structs.fields(kind)}
     for name, value in cast("Mapping[str, Any]", data).items():
         inside = f"{place}{sanitize_line(name)}"
         if name not in fields:
             yield inside
-        for part, within in _parts(fields.get(name), value):
-            yield from _unknown(part, within, f"{inside}.")
+        for part, within in _list_nested_structs(fields.get(name), value):
+            yield from _find_unknown_fields(part, within, f"{inside}.")
 
 
-def _parts(kind: Any, value: Any) -> Iterable[tuple[type[msgspec.Struct], Any]]:
+def _list_nested_structs(kind: Any, value: Any) -> Iterable[tuple[type[msgspec.Struct], Any]]:
     if kind in (_Rules, _Defaults):
         yield kind, value
     elif kind == tuple[_Knight, ...]:
@@ -283,6 +283,6 @@ def _parts(kind: Any, value: Any) -> Iterable[tuple[type[msgspec.Struct], Any]]:
         yield from ((_Model, item) for item in value.values())
 
 
-def _said(values: dict[str, Any]) -> dict[str, Any]:
+def _drop_unset(values: dict[str, Any]) -> dict[str, Any]:
     """What was set at all; whole numbers without a point."""
     return {name: int(item) if float(item).is_integer() else item for name, item in values.items() if item is not None}

@@ -20,7 +20,7 @@ class _Editable(msgspec.Struct):
     editable: bool = False
 
 
-class _Origin(msgspec.Struct):
+class _PackageOrigin(msgspec.Struct):
     """What pip notes about a package that comes from no index."""
 
     url: str = ""
@@ -41,15 +41,15 @@ def render_own_command() -> str:
 
 def render_install_command(extra: str) -> str:
     """What adds an extra to the Python that runs this, from the folder it was installed from if there is one."""
-    origin = _origin()
+    origin = _read_package_origin()
     place = urlsplit(origin.url)
     source = unquote(place.path) if place.scheme == "file" else PACKAGE_NAME
     manner = ["--editable"] if origin.dir_info.editable else []
     return shlex.join([sys.executable, "-m", "pip", "install", *manner, f"{source}[{extra}]"])
 
 
-def _origin() -> _Origin:
+def _read_package_origin() -> _PackageOrigin:
     try:
-        return msgspec.json.decode(distribution(PACKAGE_NAME).read_text("direct_url.json") or "{}", type=_Origin)
+        return msgspec.json.decode(distribution(PACKAGE_NAME).read_text("direct_url.json") or "{}", type=_PackageOrigin)
     except (PackageNotFoundError, msgspec.MsgspecError):
-        return _Origin()
+        return _PackageOrigin()

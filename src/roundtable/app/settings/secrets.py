@@ -49,43 +49,43 @@ class Keys:
         named = {name for endpoint in endpoints for name in find_endpoint_key_names(endpoint)}
         for name, value in os.environ.items():
             if name in named or (is_secret_name(name) and looks_like_random_secret(value)):
-                self._learn(value)
-        for key in self._vault.opened("file"):
-            self._learn(key)
+                self._learn_key(value)
+        for key in self._vault.read_keys_in("file"):
+            self._learn_key(key)
 
     def resolve(self, reference: str) -> str | None:
         """The key, or None where there is none; a store that cannot be used is an error that says what to do."""
-        name = _name_in(reference)
+        name = _get_reference_name(reference)
         key = (os.environ.get(name) or self._vault.get(name)) if name else None
-        self._learn(key or "")
+        self._learn_key(key or "")
         return key or None
 
-    def place(self, reference: str) -> str:
+    def find_location(self, reference: str) -> str:
         """Where the key is: `environment`, `keychain`, `file`, or nowhere. It is not opened for that."""
-        name = _name_in(reference)
+        name = _get_reference_name(reference)
         if name and os.environ.get(name):
             return "environment"
-        stored = self._vault.stored().get(name)
+        stored = self._vault.list_stored().get(name)
         return stored.place if stored else ""
 
-    def learn_all(self) -> None:
+    def learn_keychain_keys(self) -> None:
         """Know the keys in the keychain too, as far as it opens; somebody's words are about to be kept."""
         if not self._knows_keychain:
             self._knows_keychain = True
-            for key in self._vault.opened("keychain"):
-                self._learn(key)
+            for key in self._vault.read_keys_in("keychain"):
+                self._learn_key(key)
 
-    def _learn(self, value: str) -> None:
-        if not _is_a_place(value):  # places come the same way and are no secrets
+    def _learn_key(self, value: str) -> None:
+        if not _is_path_or_url(value):  # places come the same way and are no secrets
             self.redactor.learn(value, value.strip())
 
 
 def find_endpoint_key_names(endpoint: Endpoint) -> list[str]:
     """The names an endpoint looks up: its key's, and those in its address and headers."""
-    return [*filter(None, [_name_in(endpoint.key)]), *find_endpoint_variables(endpoint)]
+    return [*filter(None, [_get_reference_name(endpoint.key)]), *find_endpoint_variables(endpoint)]
 
 
-def _is_a_place(value: str) -> bool:
+def _is_path_or_url(value: str) -> bool:
     """Whether this is an address or a path, such as PWD holds; a key may begin with a slash, but in no folder."""
     if value.startswith("/"):
         folder = value.split("/", 2)[1]
@@ -93,7 +93,7 @@ def _is_a_place(value: str) -> bool:
     return value.startswith(("http://", "https://", "~/", "./", "../"))
 
 
-def _name_in(reference: str) -> str:
+def _get_reference_name(reference: str) -> str:
     kind, _, name = reference.partition(":")
     return name if kind in ("env", "secret") else ""
 
@@ -112,14 +112,14 @@ class KeyState(msgspec.Struct, frozen=True):
 
 def list_keys(places: Places, workspace: Path) -> list[KeyState]:
     """Every key that is stored, and every one in the environment that an endpoint uses; the first of a name counts."""
-    endpoints = _endpoints(places, workspace).values()
+    endpoints = _load_endpoints(places, workspace).values()
     users = {
         name: tuple(item.name for item in endpoints if name in find_endpoint_key_names(item))
         for endpoint in endpoints
         for name in find_endpoint_key_names(endpoint)
     }
     here = {name: StoredKey("environment", get_key_tail(value)) for name in users if (value := os.environ.get(name))}
-    stored = Vault(places.secrets, places.seal).stored()
+    stored = Vault(places.secrets, places.seal).list_stored()
     rows = [*here.items(), *stored.items()]
     return [
         KeyState(name, item.place, item.tail, users.get(name, ()))
@@ -130,24 +130,24 @@ def list_keys(places: Places, workspace: Path) -> list[KeyState]:
 def store_key(places: Places, workspace: Path, given: str, typed: str) -> tuple[KeyState, bool]:
     """Store a key under the name that the endpoint or setting called `given` looks for; True if it had another."""
     name = resolve_key_name(places, workspace, given)
-    key = _key_in(typed, name)
+    key = _extract_key(typed, name)
     vault = Vault(places.secrets, places.seal)
-    replaced = name in vault.stored()
+    replaced = name in vault.list_stored()
     stored = vault.put(name, key)
     users = tuple(
         endpoint.name
-        for endpoint in _endpoints(places, workspace).values()
+        for endpoint in _load_endpoints(places, workspace).values()
         if name in find_endpoint_key_names(endpoint)
     )
     return KeyState(name, stored.place, stored.tail, users), replaced
 
 
-def _key_in(typed: str, name: str) -> str:
+def _extract_key(typed: str, name: str) -> str:
     """The key alone: people copy it with its quotes, or with the name it is assigned to."""
     assigned = _ASSIGNMENT.fullmatch(typed.strip())
     if assigned and assigned["name"] != name and is_secret_name(assigned["name"]):
         raise UsageError(f"That sets another key than {name}.", "Give the key alone.")
-    key = _unquoted(assigned["value"] if assigned and assigned["name"] == name else typed)
+    key = _strip_quotes(assigned["value"] if assigned and assigned["name"] == name else typed)
     if not key:
         raise UsageError("No key came in, and nothing was stored.", "Type or paste it when asked, or pipe it in.")
     if len(key) > MAX_KEY_LENGTH:
@@ -157,7 +157,7 @@ def _key_in(typed: str, name: str) -> str:
     return key
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     text = text.strip()
     return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`" else text
 
@@ -175,12 +175,12 @@ def resolve_key_name(places: Places, workspace: Path, given: str) -> str:
     """The name under which a key is stored: that of a setting, or the one an endpoint looks for."""
     found = _REFERENCE.fullmatch(given)
     name = found[1] if found else given
-    endpoints = _endpoints(places, workspace)
+    endpoints = _load_endpoints(places, workspace)
     endpoint = endpoints.get(name)
     if endpoint is not None:
         if endpoint.key == "none":
             raise UsageError(f"{name} needs no key.", f'To give it one, write key = "secret:{name}" in its section.')
-        return _name_in(endpoint.key)
+        return _get_reference_name(endpoint.key)
     if any(name in find_endpoint_key_names(item) for item in endpoints.values()):
         return name
     if Redactor().finds(given) or looks_like_random_secret(given):
@@ -190,7 +190,7 @@ def resolve_key_name(places: Places, workspace: Path, given: str) -> str:
     return name
 
 
-def _endpoints(places: Places, workspace: Path) -> Mapping[str, Endpoint]:
+def _load_endpoints(places: Places, workspace: Path) -> Mapping[str, Endpoint]:
     """The endpoints known here. A config that is refused must not keep anybody from storing the key it should name."""
     try:
         own = config.load_settings(places, workspace).config.endpoints

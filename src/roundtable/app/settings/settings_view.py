@@ -44,10 +44,14 @@ def list_settings(places: Places, workspace: Path) -> list[Setting]:
     """Every setting that has a value, in the order of a config file."""
     config.load_settings(places, workspace)
     person, own, withheld = config.read_config_layers(places, workspace)
-    layers: list[tuple[SettingSource, dict[str, Any]]] = [("default", _defaults()), ("you", person), ("workspace", own)]
+    layers: list[tuple[SettingSource, dict[str, Any]]] = [
+        ("default", _default_values()),
+        ("you", person),
+        ("workspace", own),
+    ]
     found: dict[str, Setting] = {}
     for source, values in layers:
-        for path, value in _leaves(values, ()):
+        for path, value in _walk_leaves(values, ()):
             found[format_setting_path(path)] = Setting(format_setting_path(path), value, source)
     return [*found.values(), *(Setting(name, None, "withheld") for name in withheld)]
 
@@ -70,8 +74,8 @@ def change_setting(places: Places, workspace: Path, name: str, typed: str, *, fo
     place = parse_setting_path(name)
     if not place:
         raise NotFound(f"{name} is no name of a setting.", "They look like limits.seat_timeout.")
-    values = _values(before, path)
-    value = _fitting(values, place, typed, path)
+    values = _parse_values(before, path)
+    value = _find_fitting_value(values, place, typed, path)
     config.check_default_meeting(
         places, workspace, config.parse_config(set_nested_value(values, place, value), path), path
     )
@@ -84,17 +88,17 @@ def change_setting(places: Places, workspace: Path, name: str, typed: str, *, fo
     return path, value
 
 
-def _values(text: str, path: Path) -> dict[str, Any]:
+def _parse_values(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.", "Correct that line by hand first.") from None
 
 
-def _fitting(values: dict[str, Any], place: tuple[str, ...], typed: str, path: Path) -> Any:
+def _find_fitting_value(values: dict[str, Any], place: tuple[str, ...], typed: str, path: Path) -> Any:
     """What was typed, read as TOML, as a word, or as a list of words: the first that the setting takes."""
     wrong: ConfigError | None = None
-    for value in _readings(typed):
+    for value in _possible_values(typed):
         try:
             config.parse_config(set_nested_value(values, place, value), path)
         except ConfigError as error:
@@ -105,27 +109,30 @@ def _fitting(values: dict[str, Any], place: tuple[str, ...], typed: str, path: P
     raise wrong
 
 
-def _readings(typed: str) -> Iterator[Any]:
+def _possible_values(typed: str) -> Iterator[Any]:
     with contextlib.suppress(tomllib.TOMLDecodeError):
         yield tomllib.loads(f"value = {typed}")["value"]
     yield typed
     yield [word.strip() for word in typed.split(",") if word.strip()]
 
 
-def _defaults() -> dict[str, Any]:
-    return {**_plain(config.Config()), "meetings": {name: meeting.settable() for name, meeting in MEETINGS.items()}}
+def _default_values() -> dict[str, Any]:
+    return {
+        **_struct_to_dict(config.Config()),
+        "meetings": {name: meeting.settable() for name, meeting in MEETINGS.items()},
+    }
 
 
-def _plain(value: msgspec.Struct) -> dict[str, Any]:
+def _struct_to_dict(value: msgspec.Struct) -> dict[str, Any]:
     """Every field, those at their default too."""
     fields = msgspec.structs.asdict(value)
-    return {name: _plain(item) if isinstance(item, msgspec.Struct) else item for name, item in fields.items()}
+    return {name: _struct_to_dict(item) if isinstance(item, msgspec.Struct) else item for name, item in fields.items()}
 
 
-def _leaves(values: dict[str, Any], place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _walk_leaves(values: dict[str, Any], place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every value with its path; a section that says nothing is none."""
     for name, value in values.items():
         if isinstance(value, dict):
-            yield from _leaves(cast("dict[str, Any]", value), (*place, name))
+            yield from _walk_leaves(cast("dict[str, Any]", value), (*place, name))
         elif value is not None:
             yield (*place, name), value

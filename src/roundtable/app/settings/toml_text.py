@@ -12,8 +12,8 @@ import msgspec
 
 from roundtable.core.faults import ConfigError
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_HEADER = re.compile(r"\s*\[([^\[\]]+)\]\s*(#.*)?$")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_SECTION_HEADER = re.compile(r"\s*\[([^\[\]]+)\]\s*(#.*)?$")
 
 SettingPath = tuple[str, ...]
 
@@ -37,7 +37,7 @@ def format_toml_value(value: Any) -> str:
 
 def format_toml_key(name: str) -> str:
     """A key, in quotes only where it needs them."""
-    return name if _BARE.fullmatch(name) else format_toml_value(name)
+    return name if _BARE_KEY.fullmatch(name) else format_toml_value(name)
 
 
 def format_setting_path(path: SettingPath) -> str:
@@ -45,7 +45,7 @@ def format_setting_path(path: SettingPath) -> str:
     return ".".join(format_toml_key(name) for name in path)
 
 
-class _Line(msgspec.Struct):
+class _SettingLine(msgspec.Struct):
     """A setting in the text: where it stands, over how many lines, and the value it has."""
 
     first: int
@@ -58,13 +58,13 @@ def set_toml_setting(text: str, path: SettingPath, value: Any, where: str) -> st
     """The text with one setting changed or added; nothing else in it is touched."""
     lines = text.splitlines()
     expected = set_nested_value(tomllib.loads(text), path, value)
-    found = next((line for line in _settings(lines) if line.path == path[: len(line.path)]), None)
+    found = next((line for line in _find_setting_lines(lines) if line.path == path[: len(line.path)]), None)
     if found is not None:
         inside = path[len(found.path) :]
         new = set_nested_value(found.value, inside, value) if inside else value
-        lines[found.first : found.last] = [_changed(lines[found.first : found.last], new)]
+        lines[found.first : found.last] = [_render_changed_setting(lines[found.first : found.last], new)]
     else:
-        _add(lines, path, value)
+        _add_setting(lines, path, value)
     changed = "\n".join(lines) + "\n"
     try:
         if tomllib.loads(changed) == expected:
@@ -83,25 +83,25 @@ def set_nested_value(values: Any, path: SettingPath, value: Any) -> dict[str, An
     return {**old, first: set_nested_value(old.get(first), tuple(rest), value) if rest else value}
 
 
-def _settings(lines: Sequence[str]) -> Iterator[_Line]:
+def _find_setting_lines(lines: Sequence[str]) -> Iterator[_SettingLine]:
     """Every `key = value` with the section it stands in; a value may run over several lines."""
     section: SettingPath = ()
     at = 0
     while at < len(lines):
-        if header := _HEADER.match(lines[at]):
+        if header := _SECTION_HEADER.match(lines[at]):
             section = parse_setting_path(header[1])
         elif lines[at].strip() and not lines[at].lstrip().startswith(("#", "[")):
             for end in range(at + 1, len(lines) + 1):
-                values = _parsed("\n".join(lines[at:end]))
+                values = _parse_or_none("\n".join(lines[at:end]))
                 if values is not None:
                     own = parse_setting_path(lines[at].partition("=")[0])
-                    yield _Line(at, end, (*section, *own), _under(values, own))
+                    yield _SettingLine(at, end, (*section, *own), _get_nested_value(values, own))
                     at = end - 1
                     break
         at += 1
 
 
-def _parsed(text: str) -> dict[str, Any] | None:
+def _parse_or_none(text: str) -> dict[str, Any] | None:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -110,7 +110,7 @@ def _parsed(text: str) -> dict[str, Any] | None:
 
 def parse_setting_path(name: str) -> SettingPath:
     """`a."b c"` as the names it is made of; empty if it is no name of a setting."""
-    values: Any = _parsed(f"{name} = 0")
+    values: Any = _parse_or_none(f"{name} = 0")
     path: SettingPath = ()
     while isinstance(values, dict):
         inside = cast("dict[str, Any]", values)
@@ -121,19 +121,19 @@ def parse_setting_path(name: str) -> SettingPath:
     return path
 
 
-def _under(values: Any, path: SettingPath) -> Any:
+def _get_nested_value(values: Any, path: SettingPath) -> Any:
     for name in path:
         values = values.get(name, {})
     return values
 
 
-def _changed(lines: Sequence[str], value: Any) -> str:
+def _render_changed_setting(lines: Sequence[str], value: Any) -> str:
     """The setting with another value; the comment behind it stays."""
     name = lines[0].partition("=")[0].rstrip()
-    return f"{name} = {format_toml_value(value)}{_comment(lines[-1])}"
+    return f"{name} = {format_toml_value(value)}{_find_comment(lines[-1])}"
 
 
-def _comment(line: str) -> str:
+def _find_comment(line: str) -> str:
     """The comment at the end of a line, with the space before it; a # within quotes is none."""
     for place in (found.start() for found in re.finditer(r"\s*#", line)):
         before = line[:place].partition("=")[2] or line[:place]
@@ -142,11 +142,13 @@ def _comment(line: str) -> str:
     return ""
 
 
-def _add(lines: list[str], path: SettingPath, value: Any) -> None:
+def _add_setting(lines: list[str], path: SettingPath, value: Any) -> None:
     """Put a new setting at the end of its section, which is made if it is not there."""
     *section, name = path
     setting = f"{format_toml_key(name)} = {format_toml_value(value)}"
-    headers = {at: parse_setting_path(found[1]) for at, line in enumerate(lines) if (found := _HEADER.match(line))}
+    headers = {
+        at: parse_setting_path(found[1]) for at, line in enumerate(lines) if (found := _SECTION_HEADER.match(line))
+    }
     start = next((at for at, item in headers.items() if item == tuple(section)), None)
     if section and start is None:
         lines += [*([""] if lines else []), f"[{format_setting_path(tuple(section))}]", setting]

@@ -41,34 +41,34 @@ class Keychain:
             import keyring
         except ImportError:
             return False
-        with _any_error():
+        with _wrap_backend_errors():
             return keyring.get_keyring().priority >= MIN_KEYCHAIN_PRIORITY
 
     def get(self, name: str) -> str | None:
         """The key of that name."""
         import keyring
 
-        with _any_error():
+        with _wrap_backend_errors():
             return keyring.get_password(self._service, name)
 
     def put(self, name: str, value: str) -> None:
         """Keep a key."""
         import keyring
 
-        with _any_error():
+        with _wrap_backend_errors():
             keyring.set_password(self._service, name, value)
 
     def remove(self, name: str) -> None:
         """Forget a key."""
         import keyring
 
-        with _any_error():
+        with _wrap_backend_errors():
             if keyring.get_password(self._service, name) is not None:
                 keyring.delete_password(self._service, name)
 
 
 @contextmanager
-def _any_error() -> Generator[None]:
+def _wrap_backend_errors() -> Generator[None]:
     """Every backend fails in its own way. Only the kind is told: an error's text may hold what was to be kept."""
     try:
         yield
@@ -104,7 +104,7 @@ class Vault:
         self._seal = seal
         self._keychain = Keychain(f"roundtable {file}")
 
-    def stored(self) -> dict[str, StoredKey]:
+    def list_stored(self) -> dict[str, StoredKey]:
         """Every stored key by name; nothing is opened for it."""
         return self._read().keys
 
@@ -113,12 +113,12 @@ class Vault:
         stored = self._read().keys.get(name)
         if stored is None:
             return None
-        return self._from_keychain(name) if stored.place == "keychain" else self._unsealed(name, stored.sealed)
+        return self._get_from_keychain(name) if stored.place == "keychain" else self._open_value(name, stored.sealed)
 
-    def opened(self, place: KeyLocation) -> Iterator[str]:
+    def read_keys_in(self, place: KeyLocation) -> Iterator[str]:
         """Every key in one place that can be opened; the others are told of when they are asked for."""
         with suppress(UsageError):
-            for name, stored in self.stored().items():
+            for name, stored in self.list_stored().items():
                 if stored.place == place:
                     with suppress(UsageError):
                         yield self.get(name) or ""
@@ -126,10 +126,10 @@ class Vault:
     def put(self, name: str, value: str) -> StoredKey:
         """Store a key, in place of an older one of that name; says where it went."""
         tail = get_key_tail(value)
-        kept = self._to_keychain(name, value)
+        kept = self._put_in_keychain(name, value)
         with lock_private_file(self._file):
             contents = self._read()
-            stored = StoredKey("keychain", tail) if kept else StoredKey("file", tail, self._sealed(contents, value))
+            stored = StoredKey("keychain", tail) if kept else StoredKey("file", tail, self._seal_value(contents, value))
             contents.keys[name] = stored
             self._write(contents)
         return stored
@@ -141,14 +141,14 @@ class Vault:
             stored = contents.keys.pop(name, None)
             if stored is not None:
                 if stored.place == "keychain":
-                    self._need_keychain(name)
+                    self._require_keychain(name)
                     self._keychain.remove(name)
                 self._write(contents)
         return stored
 
     # --- the keychain ----------------------------------------------------------------------------
 
-    def _to_keychain(self, name: str, value: str) -> bool:
+    def _put_in_keychain(self, name: str, value: str) -> bool:
         """Whether the keychain took it; one that is locked or says no is as good as none."""
         try:
             if not self._keychain.usable:
@@ -158,14 +158,14 @@ class Vault:
             return False
         return True
 
-    def _from_keychain(self, name: str) -> str:
-        self._need_keychain(name)
+    def _get_from_keychain(self, name: str) -> str:
+        self._require_keychain(name)
         value = self._keychain.get(name)
         if value is None:
-            raise ConfigError(f"The keychain no longer has the key {name}.", _again(name))
+            raise ConfigError(f"The keychain no longer has the key {name}.", _store_again_help(name))
         return value
 
-    def _need_keychain(self, name: str) -> None:
+    def _require_keychain(self, name: str) -> None:
         if not self._keychain.usable:
             raise KeychainError(
                 f"The key {name} is in a keychain, and there is none that can be used from here.",
@@ -187,27 +187,27 @@ class Vault:
     def _write(self, contents: _Contents) -> None:
         write_private_file(self._file, msgspec.json.format(msgspec.json.encode(contents), indent=1))
 
-    def _sealed(self, contents: _Contents, value: str) -> str:
+    def _seal_value(self, contents: _Contents, value: str) -> str:
         from cryptography.fernet import Fernet
 
         seal = read_private_file(self._seal)
         if seal is None:
             if locked := [name for name, stored in contents.keys.items() if stored.place == "file"]:
-                raise self._lost(locked)
+                raise self._lost_seal_error(locked)
             seal = Fernet.generate_key()
             write_private_file(self._seal, seal)
         return self._fernet(seal).encrypt(value.encode()).decode()
 
-    def _unsealed(self, name: str, sealed: str) -> str:
+    def _open_value(self, name: str, sealed: str) -> str:
         from cryptography.fernet import InvalidToken
 
         seal = read_private_file(self._seal)
         if seal is None:
-            raise self._lost([name])
+            raise self._lost_seal_error([name])
         try:
             return self._fernet(seal).decrypt(sealed).decode()
         except InvalidToken:
-            raise ConfigError(f"{self._seal} does not open the key {name}.", _again(name)) from None
+            raise ConfigError(f"{self._seal} does not open the key {name}.", _store_again_help(name)) from None
 
     def _fernet(self, seal: bytes) -> Fernet:
         from cryptography.fernet import Fernet
@@ -217,7 +217,7 @@ class Vault:
         except ValueError:
             raise ConfigError(f"{self._seal} is damaged and was left as it is.", "Restore it from a copy.") from None
 
-    def _lost(self, names: list[str]) -> ConfigError:
+    def _lost_seal_error(self, names: list[str]) -> ConfigError:
         return ConfigError(
             f"{self._seal} is gone, and without it these stored keys cannot be opened: {', '.join(names)}.",
             f"Put it back, or give them up: `roundtable keys remove {' '.join(names)}`.",
@@ -229,5 +229,5 @@ def get_key_tail(key: str) -> str:
     return key[-4:] if len(key) >= MIN_TAILED_KEY_LENGTH else ""
 
 
-def _again(name: str) -> str:
+def _store_again_help(name: str) -> str:
     return f"Store it again: `roundtable keys set {name}`."

@@ -20,7 +20,7 @@ from roundtable.core.values import Seat
 DEFAULT_BUDGET_USD = 1.0
 """Dollars per meeting, where seats are paid by the token; a person can see and change it."""
 
-_HEAD = """\
+_FILE_HEADER = """\
 # What the table does {where}. `roundtable config` shows what is in force and where it comes from.
 # Keys are never written here: `roundtable keys set NAME` stores one."""
 _REMARKS: dict[tuple[str, ...], str] = {
@@ -33,7 +33,7 @@ _REMARKS: dict[tuple[str, ...], str] = {
     ("language",): "the language of the discussion",
     ("context", "ignore"): "what is never shown",
 }
-_NOBODY = """
+_NO_SEATS_COMMENT = """
 # Nobody can sit down yet. A seat is a name and a chain of voices; the first that can be had speaks:
 # [seats.claude]
 # voices = ["cli:claude", "anthropic:claude-sonnet-4-6"]
@@ -73,16 +73,19 @@ def draft_config(path: Path, settings: dict[str, Any], where: str) -> ConfigDraf
     kept = [name for name in top if name in there]
     parts: list[str] = []
     if not before:
-        parts += [_HEAD.format(where=where), *[_line((name,), value) for name, value in top.items()]]
-        parts += [] if settings.get("seats") else [_NOBODY.rstrip()]
+        parts += [
+            _FILE_HEADER.format(where=where),
+            *[_format_setting_line((name,), value) for name, value in top.items()],
+        ]
+        parts += [] if settings.get("seats") else [_NO_SEATS_COMMENT.rstrip()]
     elif missing := [name for name in top if name not in there]:
         kept += [f"{name} (to be set by hand, or with `roundtable config set`)" for name in missing]
-    for section, values in _sections(settings):
-        if _has(there, section):
+    for section, values in _list_sections(settings):
+        if _has_section(there, section):
             kept.append(format_setting_path(section))
         else:
-            lines = "\n".join(_line((*section, name), value) for name, value in values.items())
-            parts.append(f"\n[{format_setting_path(section)}]{_remark(section)}\n{lines}")
+            lines = "\n".join(_format_setting_line((*section, name), value) for name, value in values.items())
+            parts.append(f"\n[{format_setting_path(section)}]{_format_remark(section)}\n{lines}")
     added = "\n".join(parts) + "\n" if parts else ""
     if added and before and not before.endswith("\n"):
         added = "\n" + added
@@ -116,7 +119,7 @@ def write_config_file(path: Path, text: str) -> None:
         raise ConfigError(f"{path} cannot be written: {error.strerror}.", "Check whose folder it is.") from None
 
 
-def _sections(settings: dict[str, Any]) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
+def _list_sections(settings: dict[str, Any]) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
     """`[table]` as it is, and one section for each seat, endpoint and meeting."""
     found: list[tuple[tuple[str, ...], dict[str, Any]]] = []
     for name, values in settings.items():
@@ -130,7 +133,7 @@ def _sections(settings: dict[str, Any]) -> list[tuple[tuple[str, ...], dict[str,
     return found
 
 
-def _has(values: dict[str, Any], section: tuple[str, ...]) -> bool:
+def _has_section(values: dict[str, Any], section: tuple[str, ...]) -> bool:
     here: Any = values
     for name in section:
         if name not in here:
@@ -139,9 +142,9 @@ def _has(values: dict[str, Any], section: tuple[str, ...]) -> bool:
     return True
 
 
-def _line(path: tuple[str, ...], value: Any) -> str:
-    return f"{format_toml_key(path[-1])} = {format_toml_value(value)}{_remark(path)}"
+def _format_setting_line(path: tuple[str, ...], value: Any) -> str:
+    return f"{format_toml_key(path[-1])} = {format_toml_value(value)}{_format_remark(path)}"
 
 
-def _remark(path: tuple[str, ...]) -> str:
+def _format_remark(path: tuple[str, ...]) -> str:
     return f"  # {_REMARKS[path]}" if path in _REMARKS else ""

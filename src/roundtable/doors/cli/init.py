@@ -104,11 +104,11 @@ async def _choose_found_seats(desk: Roundtable, *, yes: bool) -> dict[str, Any] 
     found = [voice for voice in await desk.setup.discover() if voice.kind != "configured" and voice.voice not in known]
     usable = [voice for voice in found if voice.usable]
     if known:
-        offered = tuple(voice.as_seat() for voice in usable if voice.kind != "embedded")
+        offered = tuple(voice.to_seat() for voice in usable if voice.kind != "embedded")
     else:
         offered = desk.setup.propose_seats(found)
     voices = {seat.voices[0] for seat in offered}
-    others = () if yes else tuple(voice.as_seat() for voice in usable if voice.voice not in voices)
+    others = () if yes else tuple(voice.to_seat() for voice in usable if voice.voice not in voices)
     if known and not (offered or others):
         print_note("No new voices were found; every voice here already has a seat.")
         print_note(f"Your seats: {', '.join(map(sanitize_line, desk.setup.settings.config.seats))}.")

@@ -46,19 +46,19 @@ def _line(**message: object) -> bytes:
 ACP_VERSION = 1
 
 _NEW, _LOAD, _PROMPT = "session/new", "session/load", "session/prompt"
-_LOST = "The session could not be loaded."
+_LOAD_FAILED_MESSAGE = "The session could not be loaded."
 _UPDATE = "params.update.sessionUpdate"
-_LOGIN_NEEDED = -32000
-_WORDS_OF_AN_ERROR = ("error.message", "error.data.details", "error.data.message", "error.data")
+_AUTH_REQUIRED = -32000
+_ERROR_TEXT_PATHS = ("error.message", "error.data.details", "error.data.message", "error.data")
 
-_OFFERED: dict[str, Any] = {
+_CLIENT_CAPABILITIES: dict[str, Any] = {
     "fs": {"readTextFile": False, "writeTextFile": False},
     "terminal": False,
     # An agent without this puts its warnings into its answer.
     "session": {"notices": {}},
 }
 
-_READS = (
+_OUTPUT_RULES = (
     OutputRule(when={_UPDATE: "agent_message_chunk"}, says="params.update.content.text"),
     OutputRule(when={_UPDATE: "tool_call"}, begins=True),
     OutputRule(when={_UPDATE: "tool_call_update", "params.update.status": "failed"}, denied="params.update.title"),
@@ -88,10 +88,10 @@ def adapt_to_acp(agent: Agent) -> Agent:
         command=acp.command or agent.command,
         argv=acp.argv,
         install=acp.install,
-        reads=_READS,
+        reads=_OUTPUT_RULES,
         schema=(),
         resume=(_LOAD,) if acp.resumes else (),
-        lost=_LOST,
+        lost=_LOAD_FAILED_MESSAGE,
         cumulative=False,
         system_in_prompt=acp.system_in_prompt,
     )
@@ -108,30 +108,30 @@ class AcpTurn(msgspec.Struct, frozen=True):
     meta: dict[str, Any] = {}
 
 
-class _Greeting(msgspec.Struct, rename="camel"):
+class _InitializeResult(msgspec.Struct, rename="camel"):
     protocol_version: int = 0
     agent_capabilities: dict[str, Any] | None = None
 
 
-class _Option(msgspec.Struct):
+class _ConfigOption(msgspec.Struct):
     id: str = ""
     category: str | None = None
 
 
-class _Answer(msgspec.Struct, rename="camel"):
+class _PermissionOption(msgspec.Struct, rename="camel"):
     option_id: str
     kind: str = ""
 
 
-class _Permission(msgspec.Struct):
-    options: list[_Answer] = []
+class _PermissionRequest(msgspec.Struct):
+    options: list[_PermissionOption] = []
 
 
-class _Entry(msgspec.Struct, rename="camel"):
+class _SessionResult(msgspec.Struct, rename="camel"):
     """A session as it was opened: what can be set in it, in the newer way and in the older one."""
 
     session_id: str = ""
-    config_options: list[_Option] | None = None
+    config_options: list[_ConfigOption] | None = None
     modes: dict[str, Any] | None = None
     models: dict[str, Any] | None = None
 
@@ -153,35 +153,35 @@ class AcpConversation(OutputReader):
 
     def __init__(self, agent: Agent, errand: AcpTurn) -> None:
         super().__init__(agent, held=False)
-        self._errand = errand
+        self._turn = errand
         self._id = errand.session
         self._loads = False
         self._settings: list[tuple[str, dict[str, str]]] = []
         self._replies: list[bytes] = []
-        self._call("initialize", {"protocolVersion": ACP_VERSION, "clientCapabilities": _OFFERED})
+        self._call("initialize", {"protocolVersion": ACP_VERSION, "clientCapabilities": _CLIENT_CAPABILITIES})
 
-    def reply(self) -> bytes:
+    def take_replies(self) -> bytes:
         """What the agent is to be told now."""
         replies, self._replies = self._replies, []
         return b"".join(replies)
 
-    def farewell(self) -> bytes:
+    def build_cancel_message(self) -> bytes:
         """What it is told when we leave in the middle of its answer."""
         return encode_acp_notice("session/cancel", {"sessionId": self._id}) if self._asked and not self.over else b""
 
-    def event(self, event: Any) -> str:
+    def read_event(self, event: Any) -> str:
         """Take one message; what is said before the question was asked is no answer to it."""
         if not isinstance(event, dict):
             return ""
         message = cast("dict[str, Any]", event)
         if "method" in message:
             if "id" in message:
-                self._refuse(message)
+                self._refuse_request(message)
         elif message.get("error") is not None:
-            self._failed(message)
+            self._take_error(message)
         elif message.get("id") == self._awaited and not self._asked:
-            self._proceed(message)
-        return super().event(message) if self._asked else ""
+            self._take_result(message)
+        return super().read_event(message) if self._asked else ""
 
     @property
     def _asked(self) -> bool:
@@ -192,64 +192,64 @@ class AcpConversation(OutputReader):
         self._awaited = method
         self._replies.append(encode_acp_call(method, params))
 
-    def _refuse(self, message: Mapping[str, Any]) -> None:
+    def _refuse_request(self, message: Mapping[str, Any]) -> None:
         method = read_event_text(message, "method")
         self.denied = read_event_text(message, "params.toolCall.title") or method
         if method == "session/request_permission":
-            self._replies.append(encode_acp_result(message["id"], {"outcome": _no(message.get("params"))}))
+            self._replies.append(encode_acp_result(message["id"], {"outcome": _build_rejection(message.get("params"))}))
         else:
             self._replies.append(encode_acp_error(message["id"], METHOD_NOT_FOUND, "There is no such thing here."))
 
-    def _failed(self, message: Mapping[str, Any]) -> None:
+    def _take_error(self, message: Mapping[str, Any]) -> None:
         code = int(read_event_number(message, "error.code"))
-        words = " ".join(filter(None, (read_event_text(message, path) for path in _WORDS_OF_AN_ERROR)))
-        kind = FaultKind.UNAUTHORIZED if code == _LOGIN_NEEDED else None
+        words = " ".join(filter(None, (read_event_text(message, path) for path in _ERROR_TEXT_PATHS)))
+        kind = FaultKind.UNAUTHORIZED if code == _AUTH_REQUIRED else None
         kind = FaultKind.MISSING if self._awaited.startswith("session/set_") else kind
-        self._fail(words or f"error {code}", kind, code if 400 <= code < 600 else 0)
+        self._set_failure(words or f"error {code}", kind, code if 400 <= code < 600 else 0)
         if self._awaited == _LOAD:
-            self.note = _LOST
+            self.note = _LOAD_FAILED_MESSAGE
 
-    def _fail(self, words: str, kind: FaultKind | None, status: int = 0) -> None:
+    def _set_failure(self, words: str, kind: FaultKind | None, status: int = 0) -> None:
         self.failure = ReportedFailure(OutputRule(when={}, kind=kind), words, status)
 
-    def _proceed(self, message: Mapping[str, Any]) -> None:
+    def _take_result(self, message: Mapping[str, Any]) -> None:
         """Take the answer to what was asked last, and ask the next thing."""
         try:
             if self._awaited == "initialize":
-                self._greeted(msgspec.convert(message.get("result"), _Greeting))
+                self._take_initialize_result(msgspec.convert(message.get("result"), _InitializeResult))
                 return
             if self._awaited in (_NEW, _LOAD):
-                self._entered(msgspec.convert(message.get("result") or {}, _Entry))
-            self._ask()
+                self._take_session_result(msgspec.convert(message.get("result") or {}, _SessionResult))
+            self._ask_next()
         except msgspec.ValidationError as error:
-            self._fail(f"gave an answer of another shape: {error}", FaultKind.MALFORMED)
+            self._set_failure(f"gave an answer of another shape: {error}", FaultKind.MALFORMED)
 
-    def _greeted(self, greeting: _Greeting) -> None:
+    def _take_initialize_result(self, greeting: _InitializeResult) -> None:
         if greeting.protocol_version != ACP_VERSION:
-            self._fail(f"speaks version {greeting.protocol_version} of the protocol.", FaultKind.MISSING)
+            self._set_failure(f"speaks version {greeting.protocol_version} of the protocol.", FaultKind.MISSING)
             return
         self._loads = (greeting.agent_capabilities or {}).get("loadSession") is True
-        place: dict[str, Any] = {"cwd": self._errand.folder, "mcpServers": []}
-        if self._errand.meta:
-            place["_meta"] = self._errand.meta
+        place: dict[str, Any] = {"cwd": self._turn.folder, "mcpServers": []}
+        if self._turn.meta:
+            place["_meta"] = self._turn.meta
         if self._id:
             self._call(_LOAD, {"sessionId": self._id, **place})
         else:
             self._call(_NEW, place)
 
-    def _entered(self, entry: _Entry) -> None:
+    def _take_session_result(self, entry: _SessionResult) -> None:
         self._id = entry.session_id or self._id
         if not self._id:
-            self._fail("opened a session without an id.", FaultKind.MALFORMED)
+            self._set_failure("opened a session without an id.", FaultKind.MALFORMED)
         self.session = self._id if self._loads else ""
-        for what, value in (("model", self._errand.model), ("mode", self._errand.mode)):
+        for what, value in (("model", self._turn.model), ("mode", self._turn.mode)):
             setting = entry.setting(what, value) if value else None
             if setting is not None:
                 self._settings.append(setting)
             elif value:
-                self._fail(f"has no {what} that could be set to {value}.", FaultKind.MISSING)
+                self._set_failure(f"has no {what} that could be set to {value}.", FaultKind.MISSING)
 
-    def _ask(self) -> None:
+    def _ask_next(self) -> None:
         """Set what is still to be set, and then ask the question."""
         if self.failure is not None:
             return
@@ -257,14 +257,14 @@ class AcpConversation(OutputReader):
             method, params = self._settings.pop(0)
             self._call(method, {"sessionId": self._id, **params})
             return
-        prompt = [{"type": "text", "text": self._errand.prompt}]
+        prompt = [{"type": "text", "text": self._turn.prompt}]
         self._call(_PROMPT, {"sessionId": self._id, "prompt": prompt})
 
 
-def _no(params: object) -> dict[str, str]:
+def _build_rejection(params: object) -> dict[str, str]:
     """The outcome that refuses once, so that the agent goes on without; an agent that has no such option is stopped."""
     try:
-        options = msgspec.convert(params, _Permission).options
+        options = msgspec.convert(params, _PermissionRequest).options
     except msgspec.ValidationError:
         options = []
     chosen = [option.option_id for option in options if option.kind == "reject_once"]

@@ -47,10 +47,10 @@ RETRY_GRACE_SECONDS = 1.0
 HEARTBEAT_SECONDS = 1.0
 """Seconds without a word after which an agent at work gives a sign of life."""
 
-_TROUBLES = 40
-_RUSTLE = 0.05
-_CUT = {"length", "max_tokens", "max_turn_requests"}
-_REFUSED = {"refusal", "content-filter", "content_filter"}
+_KEPT_STDERR_LINES = 40
+_STDERR_WAIT_SECONDS = 0.05
+_TRUNCATED_FINISHES = {"length", "max_tokens", "max_turn_requests"}
+_REFUSED_FINISHES = {"refusal", "content-filter", "content_filter"}
 
 AgentKind = Literal["cli", "acp"]
 """How an agent is talked to: by its own command line, or by the Agent Client Protocol."""
@@ -64,7 +64,7 @@ class AgentVoice:
     ) -> None:
         agent = adapt_to_acp(agent) if kind == "acp" else agent
         self.name = f"{kind}:{agent.name}:{model}" if model else f"{kind}:{agent.name}"
-        self.vendor = agent.vendor_of(model)
+        self.vendor = agent.find_vendor(model)
         self.structured = agent.structured
         self.plain_when_long = False
         self.edits = agent.can_edit and kind == "cli"
@@ -73,43 +73,43 @@ class AgentVoice:
         self._environ = environ
         self._pace = pace
         self._kind: AgentKind = kind
-        self._memory = NativeSessionCache()
+        self._sessions = NativeSessionCache()
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
         """Ask once; retries are the engine's. A session the agent has lost is told anew, which asks no model twice."""
         try:
-            async with self._pace.turn(request.timeout), aclosing(self._speak(request)) as speech:
+            async with self._pace.hold_slot(request.timeout), aclosing(self._speak(request)) as speech:
                 yield ""
                 async for item in speech:
                     if not isinstance(item, str):
-                        self._pace.heard(item)
+                        self._pace.record_ending(item)
                     yield item
         except RateLimitWaitError as error:
             yield create_rate_limit_fault(self.name, error)
 
     async def close(self) -> None:
         """Forget the native sessions and remove their folders. Nothing of ours runs between calls."""
-        self._memory.clear()
+        self._sessions.clear()
 
     async def _speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
         program = find_agent_program(self._agent, self._environ)
         if isinstance(program, Fault):
             yield program
             return
-        kept = self._memory.take(request)
+        kept = self._sessions.take(request)
         try:
             while True:
                 agent = allow_agent_edits(self._agent) if request.workplace else self._agent
-                run = _Run(agent, self._model, request, kept, self._environ, self._kind)
+                run = _AgentRun(agent, self._model, request, kept, self._environ, self._kind)
                 async with aclosing(run.speak(program)) as speech:
                     async for piece in speech:
                         yield piece
                 if not run.lost:
                     break
-                kept.forget()
-            yield await run.billed()
+                kept.reset()
+            yield await run.price_ending()
         finally:
-            self._memory.give_back(request, kept)
+            self._sessions.put_back(request, kept)
 
 
 def find_agent_program(agent: Agent, environ: Mapping[str, str]) -> str | Fault:
@@ -121,7 +121,7 @@ def find_agent_program(agent: Agent, environ: Mapping[str, str]) -> str | Fault:
     return Fault.of(FaultKind.MISSING, f"There is no program `{agent.command}` here.", help=agent.install or how)
 
 
-class _Run:
+class _AgentRun:
     """One process of an agent, from its start to its verdict."""
 
     def __init__(
@@ -136,143 +136,147 @@ class _Run:
         self._agent = agent
         self._model = model
         self._request = request
-        self._kept = kept
+        self._session = kept
         self._work = Path(request.workplace) if request.workplace else kept.folder.work
-        self._names = {**kept.folder.names, "work": str(self._work)}
-        self._environment = self._variables(environ)
+        self._names = {**kept.folder.placeholders, "work": str(self._work)}
+        self._environment = self._build_environment(environ)
         # A run that is stopped half-way leaves a native session nobody should continue: only a good end gives it back.
         self._id, kept.id = kept.id, ""
         self._resumes = bool(self._id)
         self._used_before = kept.used
         held = request.schema is not None
-        self._reading = AcpConversation(agent, self._errand()) if kind == "acp" else OutputReader(agent, held=held)
-        self._troubles: deque[str] = deque(maxlen=_TROUBLES)
-        self._retrying = self._noted = ""
+        self._reading = (
+            AcpConversation(agent, self._build_acp_turn()) if kind == "acp" else OutputReader(agent, held=held)
+        )
+        self._stderr_lines: deque[str] = deque(maxlen=_KEPT_STDERR_LINES)
+        self._retry_line = self._noted = ""
         self.lost = False
         self.ending: Reply | Fault = Fault.of(FaultKind.CANCELLED, f"{agent.name} was stopped.")
 
     async def speak(self, program: str) -> AsyncGenerator[str]:
         """The words as they come; afterwards `ending` says how it ended."""
-        kept, values = self._kept, self._values()
+        kept, values = self._session, self._build_placeholders()
         kept.folder.write(self._agent.files, values)
-        argv = [program, *(fill_placeholders(word, values) for word in self._argv())]
+        argv = [program, *(fill_placeholders(word, values) for word in self._build_argv())]
         try:
-            greeting = self._reading.reply()
-            opening = greeting or self._stdin()
+            greeting = self._reading.take_replies()
+            opening = greeting or self._render_stdin()
             child = await AgentProcess.start(argv, opening, self._work, self._environment, stays=bool(greeting))
         except OSError as error:
             message = f"{self._agent.name} cannot be started: {error.strerror}."
             self.ending = Fault.of(FaultKind.CRASHED, message, retryable=False)
             return
         try:
-            async with aclosing(self._listen(child)) as words:
+            async with aclosing(self._stream_words(child)) as words:
                 async for piece in words:
                     yield piece
         finally:
-            child.tell(self._reading.farewell())
-            await child.end()
-        self._settle()
+            child.write_input(self._reading.build_cancel_message())
+            await child.terminate()
+        self._update_native_session()
 
-    async def _listen(self, child: AgentProcess) -> AsyncGenerator[str]:
+    async def _stream_words(self, child: AgentProcess) -> AsyncGenerator[str]:
         loop = asyncio.get_running_loop()
         began = spoke = breathed = loop.time()
         reading = self._reading
         while not (reading.over or reading.failure):
-            limit = RETRY_GRACE_SECONDS if self._retrying else self._agent.idle or self._request.timeout
+            limit = RETRY_GRACE_SECONDS if self._retry_line else self._agent.idle or self._request.timeout
             left = min(spoke + limit, began + self._request.timeout) - loop.time()
-            heard = await child.hear(max(left, 0.0))
+            heard = await child.read_output(max(left, 0.0))
             if heard is None:
-                self.ending = self._out_of_patience(limit, loop.time() - began)
+                self.ending = self._classify_timeout(limit, loop.time() - began)
                 return
-            if heard.what == "line":
-                words = reading.line(heard.text)
-                child.tell(reading.reply())
-                spoke = loop.time() if self._goes_on(words) else spoke
+            if heard.kind == "line":
+                words = reading.read_line(heard.text)
+                child.write_input(reading.take_replies())
+                spoke = loop.time() if self._is_progress(words) else spoke
                 if reading.size > MAX_AGENT_ANSWER:
-                    self.ending = self._judge().flooded()
+                    self.ending = self._create_classifier().create_overflow_fault()
                     return
                 if words or spoke - breathed >= HEARTBEAT_SECONDS:
                     breathed = spoke
                     yield words
-            elif heard.what == "trouble":
-                spoke = loop.time() if self._overhear(heard) else spoke
+            elif heard.kind == "stderr":
+                spoke = loop.time() if self._record_stderr(heard) else spoke
             else:
-                self.ending = await self._broken(child, heard)
+                self.ending = await self._classify_early_end(child, heard)
                 return
-        code = await child.leave(EXIT_GRACE_SECONDS if reading.failure is None else RETRY_GRACE_SECONDS / 4)
-        await self._catch_up(child)
-        self.ending = self._verdict(code)
+        code = await child.wait_for_exit(EXIT_GRACE_SECONDS if reading.failure is None else RETRY_GRACE_SECONDS / 4)
+        await self._read_remaining_stderr(child)
+        self.ending = self._build_ending(code)
 
-    def _goes_on(self, words: str) -> bool:
+    def _is_progress(self, words: str) -> bool:
         """Whether a line is progress; a note that it failed and tries again begins the afterthought."""
         if words:
-            self._retrying = ""
-        if self._retrying:
+            self._retry_line = ""
+        if self._retry_line:
             return False
         noted, self._noted = self._noted, self._reading.note
         if noted != self._noted:
-            self._troubled(self._noted)
+            self._starts_retry(self._noted)
         return True
 
-    def _overhear(self, heard: AgentOutput) -> bool:
+    def _record_stderr(self, heard: AgentOutput) -> bool:
         """Keep what it says of its troubles; whether this is a failure it means to retry in silence."""
         line = heard.text.decode(errors="replace").strip()
         if line and not (self._agent.chatter and self._agent.chatter in line):
-            self._troubles.append(line)
-        return self._troubled(line)
+            self._stderr_lines.append(line)
+        return self._starts_retry(line)
 
-    def _troubled(self, line: str) -> bool:
+    def _starts_retry(self, line: str) -> bool:
         agent = self._agent
-        if self._retrying or not agent.retrying or not re.search(agent.retrying, line):
+        if self._retry_line or not agent.retrying or not re.search(agent.retrying, line):
             return False
-        self._retrying = line
+        self._retry_line = line
         return True
 
-    async def _broken(self, child: AgentProcess, heard: AgentOutput) -> Fault:
-        if heard.what == "flood":
-            return self._judge().flooded()
-        code = await child.leave()
-        await self._catch_up(child)
-        return self._judge().broke_off(self._reading, code)
+    async def _classify_early_end(self, child: AgentProcess, heard: AgentOutput) -> Fault:
+        if heard.kind == "overflow":
+            return self._create_classifier().create_overflow_fault()
+        code = await child.wait_for_exit()
+        await self._read_remaining_stderr(child)
+        return self._create_classifier().classify_early_exit(self._reading, code)
 
-    async def _catch_up(self, child: AgentProcess) -> None:
+    async def _read_remaining_stderr(self, child: AgentProcess) -> None:
         """Read what it still had to say of its troubles, where there are any."""
-        while not self._spoke_well() and (heard := await child.hear(_RUSTLE)) is not None:
-            if heard.what == "trouble":
-                self._overhear(heard)
+        while not self._has_complete_answer() and (heard := await child.read_output(_STDERR_WAIT_SECONDS)) is not None:
+            if heard.kind == "stderr":
+                self._record_stderr(heard)
 
-    def _spoke_well(self) -> bool:
+    def _has_complete_answer(self) -> bool:
         return self._reading.over and self._reading.failure is None and bool(self._reading.text.strip())
 
-    def _judge(self) -> AgentFaultClassifier:
-        return AgentFaultClassifier(self._agent, find_environment_secrets(self._environment), list(self._troubles))
+    def _create_classifier(self) -> AgentFaultClassifier:
+        return AgentFaultClassifier(self._agent, find_environment_secrets(self._environment), list(self._stderr_lines))
 
-    def _out_of_patience(self, limit: float, waited: float) -> Fault:
-        judge = self._judge()
-        if self._retrying:
-            found = re.search(self._agent.retrying, self._retrying)
-            return judge.named(found[found.lastindex or 0] if found else self._retrying)
+    def _classify_timeout(self, limit: float, waited: float) -> Fault:
+        judge = self._create_classifier()
+        if self._retry_line:
+            found = re.search(self._agent.retrying, self._retry_line)
+            return judge.classify_words(found[found.lastindex or 0] if found else self._retry_line)
         if waited >= self._request.timeout:
-            return judge.late(self._reading, waited)
-        return judge.silent(self._reading, limit)
+            return judge.create_timeout_fault(self._reading, waited)
+        return judge.create_silence_fault(self._reading, limit)
 
-    def _verdict(self, code: int | None) -> Reply | Fault:
-        reading, judge = self._reading, self._judge()
+    def _build_ending(self, code: int | None) -> Reply | Fault:
+        reading, judge = self._reading, self._create_classifier()
         if reading.failure is not None:
-            return judge.told(reading, code)
-        if reading.finish in _REFUSED:
-            return judge.refused()
+            return judge.classify_reported_failure(reading, code)
+        if reading.finish in _REFUSED_FINISHES:
+            return judge.create_refusal_fault()
         if not reading.text.strip():
-            return judge.wordless(reading)
+            return judge.create_empty_answer_fault(reading)
         model = reading.model or self._model
-        return Reply(reading.text, model=model, truncated=reading.finish in _CUT)
+        return Reply(reading.text, model=model, truncated=reading.finish in _TRUNCATED_FINISHES)
 
-    async def billed(self) -> Reply | Fault:
+    async def price_ending(self) -> Reply | Fault:
         """How it ended, with what that used and cost: a turn that failed was paid for all the same."""
-        usage = await price_agent_usage(self._agent, self._reading, self._spent(), self._model, self._environment)
+        usage = await price_agent_usage(
+            self._agent, self._reading, self._compute_usage(), self._model, self._environment
+        )
         return msgspec.structs.replace(self.ending, usage=usage)
 
-    def _spent(self) -> Usage:
+    def _compute_usage(self) -> Usage:
         """What this turn used; some agents count the whole native session."""
         used, before = self._reading.usage, self._used_before
         if not (self._agent.cumulative and self._resumes):
@@ -285,20 +289,20 @@ class _Run:
             cache_write_tokens=max(0, used.cache_write_tokens - before.cache_write_tokens),
         )
 
-    def _settle(self) -> None:
+    def _update_native_session(self) -> None:
         """Remember what a good turn left in the native session; a bad one is never continued."""
-        kept = self._kept
+        kept = self._session
         if isinstance(self.ending, Reply):
             kept.id = self._reading.session if self._agent.keeps_session else ""
-            kept.said = (*self._request.messages, Message("assistant", self.ending.text))
+            kept.messages = (*self._request.messages, Message("assistant", self.ending.text))
             kept.used = self._reading.usage
             return
-        told = " ".join((*self._troubles, self._reading.note))
+        told = " ".join((*self._stderr_lines, self._reading.note))
         self.lost = self._resumes and bool(self._agent.lost) and self._agent.lost in told
 
     # --- what the agent is given ------------------------------------------------------------------
 
-    def _argv(self) -> list[str]:
+    def _build_argv(self) -> list[str]:
         """The arguments, with each part that applies put in its place."""
         agent = self._agent
         kept = agent.keeps_session and is_continuable_request(self._request)
@@ -310,7 +314,7 @@ class _Run:
         }
         return [word for place in agent.argv for word in parts.get(place, (place,))]
 
-    def _values(self) -> dict[str, str]:
+    def _build_placeholders(self) -> dict[str, str]:
         return {
             **self._names,
             "id": self._id,
@@ -319,40 +323,40 @@ class _Run:
             "system": render_agent_system(self._request.messages),
         }
 
-    def _errand(self) -> AcpTurn:
+    def _build_acp_turn(self) -> AcpTurn:
         agent, model = self._agent, self._model
         assert agent.acp is not None
         return AcpTurn(
-            self._prompt(),
+            self._render_prompt(),
             str(self._work),
             mode=agent.acp.mode,
             model="" if "{model}" in agent.argv else model,
             session=self._id,
-            meta=_filled_in(agent.acp.meta, self._values()),
+            meta=_fill_placeholders_in(agent.acp.meta, self._build_placeholders()),
         )
 
-    def _stdin(self) -> bytes:
-        text = self._prompt()
+    def _render_stdin(self) -> bytes:
+        text = self._render_prompt()
         return fill_placeholders(self._agent.stdin, {"prompt": text, "json": json.dumps(text)}).encode()
 
-    def _prompt(self) -> str:
-        new = self._request.messages[len(self._kept.said) :] if self._resumes else self._request.messages
+    def _render_prompt(self) -> str:
+        new = self._request.messages[len(self._session.messages) :] if self._resumes else self._request.messages
         text = render_agent_conversation(new)
         if self._agent.system_in_prompt and not self._resumes:
             text = f"<instructions>\n{render_agent_system(new)}\n</instructions>\n\n{text}"
         return text
 
-    def _variables(self, environ: Mapping[str, str]) -> dict[str, str]:
+    def _build_environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         agent = self._agent
         variables = filter_agent_environment(environ, (*agent.variables, *agent.key_variables))
         variables |= {**self._request.variables, SEAT_VARIABLE: self._request.seat}
         return variables | {name: fill_placeholders(value, self._names) for name, value in agent.set.items()}
 
 
-def _filled_in(data: Any, values: Mapping[str, str]) -> Any:
+def _fill_placeholders_in(data: Any, values: Mapping[str, str]) -> Any:
     """The same data, with every text in it filled in."""
     if isinstance(data, dict):
-        return {name: _filled_in(value, values) for name, value in cast("dict[str, Any]", data).items()}
+        return {name: _fill_placeholders_in(value, values) for name, value in cast("dict[str, Any]", data).items()}
     return fill_placeholders(data, values) if isinstance(data, str) else data
 
 
@@ -360,20 +364,20 @@ async def price_agent_usage(
     agent: Agent, reading: OutputReader, used: Usage, asked: str, environ: Mapping[str, str]
 ) -> Usage:
     """The same usage with its price. What a subscription pays for costs nothing, and has a price all the same."""
-    cost = await _cost(agent.prices, (reading.model, asked), used)
-    if not _on_plan(agent, reading, environ):
+    cost = await _compute_cost(agent.prices, (reading.model, asked), used)
+    if not _is_paid_by_plan(agent, reading, environ):
         return msgspec.structs.replace(used, cost_usd=cost)
     return msgspec.structs.replace(used, cost_usd=0.0, plan_tokens=used.tokens, plan_usd=cost)
 
 
-def _on_plan(agent: Agent, reading: OutputReader, environ: Mapping[str, str]) -> bool:
+def _is_paid_by_plan(agent: Agent, reading: OutputReader, environ: Mapping[str, str]) -> bool:
     """A key pays before a plan does, whatever the agent calls it; else it knows best, and else it is the login."""
-    if agent.keyed(environ):
+    if agent.has_key(environ):
         return False
     return bool(agent.key_variables) if reading.plan is None else reading.plan
 
 
-async def _cost(prices: str, models: tuple[str, ...], used: Usage) -> float | None:
+async def _compute_cost(prices: str, models: tuple[str, ...], used: Usage) -> float | None:
     """What the agent says, else the price list. An agent that says 0 for tokens it used only has no price for them."""
     if used.cost_usd or not used.tokens:
         return used.cost_usd
@@ -401,7 +405,7 @@ def render_agent_conversation(messages: Sequence[Message]) -> str:
     *earlier, last = [message for message in messages if message.role != "system"] or [Message("user", "")]
     if not earlier:
         return sanitize_agent_input(last.text)
-    turns = [f'<turn by="{_who(message)}">\n{_inside(message)}\n</turn>' for message in earlier]
+    turns = [f'<turn by="{_name_speaker(message)}">\n{_inside(message)}\n</turn>' for message in earlier]
     return "\n\n".join(["This was said so far:", *turns, "Now answer this:", sanitize_agent_input(last.text)])
 
 
@@ -410,7 +414,7 @@ def sanitize_agent_input(text: str) -> str:
     return text.encode(errors="replace").decode().replace("\0", "")
 
 
-def _who(message: Message) -> str:
+def _name_speaker(message: Message) -> str:
     return "you" if message.role == "assistant" else "the table"
 
 

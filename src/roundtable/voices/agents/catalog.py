@@ -55,7 +55,7 @@ class OutputRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     """Nothing of the answer follows."""
 
     @property
-    def failing(self) -> bool:
+    def is_failure(self) -> bool:
         """Whether such a line means that the turn failed."""
         return bool(self.fails or self.reason)
 
@@ -68,7 +68,7 @@ class FaultSign(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     exit: int = 0
     help: str = ""
 
-    def fits(self, text: str, code: int | None) -> bool:
+    def matches(self, text: str, code: int | None) -> bool:
         """Whether the agent's words or its exit code are this sign."""
         return (bool(self.exit) and self.exit == code) or any(word.lower() in text for word in self.words)
 
@@ -184,11 +184,11 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         """Whether it remembers the rounds before, so that only what is new is sent."""
         return bool(self.resume)
 
-    def keyed(self, environ: Mapping[str, str]) -> bool:
+    def has_key(self, environ: Mapping[str, str]) -> bool:
         """Whether a key pays: one of the person's, or one it is given."""
         return any(environ.get(name) or self.set.get(name) for name in self.key_variables)
 
-    def vendor_of(self, model: str) -> str:
+    def find_vendor(self, model: str) -> str:
         """Whose model it is: an agent without a vendor of its own names the maker before the slash."""
         maker, slash, _ = model.partition("/")
         return self.vendor or (maker if slash else self.name)

@@ -48,40 +48,40 @@ class OutputReader:
         """Everything it said as its answer."""
         return "".join(self._parts)
 
-    def line(self, line: bytes) -> str:
+    def read_line(self, line: bytes) -> str:
         """Read one line; what is no JSON or fits no rule says nothing."""
         try:
             event: Any = _decode(line)
         except msgspec.DecodeError:
             self.note = line.decode(errors="replace").strip() or self.note
             return ""
-        return self.event(event)
+        return self.read_event(event)
 
-    def event(self, event: Any) -> str:
+    def read_event(self, event: Any) -> str:
         """Take what one line holds, and return the words in it."""
         rule = next((rule for rule in self._rules if matches_agent_event(rule.when, event)), None)
         if rule is None:
             return ""
         self.understood = True
-        self._remember(rule, event)
-        words = self._words(rule, event)
-        if rule.failing:
+        self._read_state(rule, event)
+        words = self._read_words(rule, event)
+        if rule.is_failure:
             words_of_it = read_event_text(event, rule.fails) or self.note or rule.reason
             self.failure = ReportedFailure(rule, words_of_it, int(read_event_number(event, rule.status)))
         if rule.ends:
             self.over = True
-            words += self._closing()
+            words += self._read_final_answer()
         return words
 
-    def reply(self) -> bytes:
+    def take_replies(self) -> bytes:
         """What the agent is to be told now: nothing, where it only talks."""
         return b""
 
-    def farewell(self) -> bytes:
+    def build_cancel_message(self) -> bytes:
         """What it is told when we leave before it is done."""
         return b""
 
-    def _remember(self, rule: OutputRule, event: Any) -> None:
+    def _read_state(self, rule: OutputRule, event: Any) -> None:
         self.session = read_event_text(event, rule.session) or self.session
         self.model = read_event_text(event, rule.model) or self.model
         self.finish = read_event_text(event, rule.finish) or self.finish
@@ -90,9 +90,9 @@ class OutputReader:
         self._answer = read_event_text(event, rule.answer) or self._answer
         if rule.plan:
             self.plan = matches_agent_event(rule.plan, event)
-        self.usage = self.usage.plus(_usage(rule, event))
+        self.usage = self.usage.plus(_read_usage(rule, event))
 
-    def _words(self, rule: OutputRule, event: Any) -> str:
+    def _read_words(self, rule: OutputRule, event: Any) -> str:
         whole = read_event_text(event, rule.message)
         words = whole or read_event_text(event, rule.says)
         self._gap = self._gap or rule.begins or bool(whole)
@@ -101,52 +101,52 @@ class OutputReader:
         if self._gap and self._parts:
             words = "\n\n" + words
         self._gap = False
-        return self._said(words)
+        return self._add_words(words)
 
-    def _closing(self) -> str:
+    def _read_final_answer(self) -> str:
         """The answer that was only told at the end."""
         if self.failure is not None or not self._answer or self.text.strip():
             return ""
-        return self._said(self._answer)
+        return self._add_words(self._answer)
 
-    def _said(self, words: str) -> str:
+    def _add_words(self, words: str) -> str:
         self._parts.append(words)
         self.size += len(words)
         return words
 
 
-def _usage(rule: OutputRule, event: Any) -> Usage:
+def _read_usage(rule: OutputRule, event: Any) -> Usage:
     return Usage(
         int(sum(read_event_number(event, path) for path in rule.input)),
         int(sum(read_event_number(event, path) for path in rule.output)),
         int(read_event_number(event, rule.cached)),
-        _number(event, rule.cost),
+        _find_number(event, rule.cost),
         int(read_event_number(event, rule.written)),
     )
 
 
 def matches_agent_event(match: EventPattern, event: Any) -> bool:
     """Whether every value stands where it must."""
-    return all(_at(event, path) == value for path, value in match.items())
+    return all(_find_value(event, path) == value for path, value in match.items())
 
 
 def read_event_text(event: Any, path: str) -> str:
     """The text at a path such as `error.data.message`; empty where there is none."""
-    found = _at(event, path) if path else None
+    found = _find_value(event, path) if path else None
     return found if isinstance(found, str) else ""
 
 
 def read_event_number(event: Any, path: str) -> float:
     """The number at a path; 0 where there is none."""
-    return _number(event, path) or 0
+    return _find_number(event, path) or 0
 
 
-def _number(event: Any, path: str) -> float | None:
-    found = _at(event, path) if path else None
+def _find_number(event: Any, path: str) -> float | None:
+    found = _find_value(event, path) if path else None
     return found if isinstance(found, int | float) and not isinstance(found, bool) else None
 
 
-def _at(event: Any, path: str) -> Any:
+def _find_value(event: Any, path: str) -> Any:
     for step in path.split("."):
         if isinstance(event, Mapping):
             event = cast("Mapping[str, Any]", event).get(step)

@@ -20,7 +20,7 @@ MAX_AGENT_OUTPUT = 64 * 1024 * 1024
 EXIT_GRACE_SECONDS = 2.0
 """Seconds an agent has, after its last word, to put its things away."""
 
-_GONE = 3.0
+_TERMINATION_SECONDS = 3.0
 """Seconds the watcher has to end everybody; it needs about one."""
 
 _WATCHER = str(Path(__file__).with_name("watcher.py"))
@@ -30,7 +30,7 @@ _CHUNK = 64 * 1024
 class AgentOutput(msgspec.Struct, frozen=True):
     """One thing a run said: a line of its answer, a line about its troubles, too much, or nothing more."""
 
-    what: Literal["line", "trouble", "flood", "end"]
+    kind: Literal["line", "stderr", "overflow", "end"]
     text: bytes = b""
 
 
@@ -40,8 +40,8 @@ class AgentProcess:
     def __init__(self, process: Process, lifeline: int, prompt: bytes, *, stays: bool) -> None:
         self._process = process
         self._lifeline = lifeline
-        self._heard: asyncio.Queue[AgentOutput] = asyncio.Queue(256)
-        jobs = (self._feed(prompt, stays), self._listen(), self._overhear())
+        self._output: asyncio.Queue[AgentOutput] = asyncio.Queue(256)
+        jobs = (self._send_prompt(prompt, stays), self._read_stdout(), self._read_stderr())
         self._tasks = [asyncio.ensure_future(job) for job in jobs]
 
     @classmethod
@@ -71,20 +71,20 @@ class AgentProcess:
             os.close(end)
         return cls(process, lifeline, prompt, stays=stays)
 
-    def tell(self, words: bytes) -> None:
+    def write_input(self, words: bytes) -> None:
         """Say something more; one that has left does not hear it."""
         if words and self._process.stdin is not None:
             self._process.stdin.write(words)
 
-    async def hear(self, patience: float) -> AgentOutput | None:
+    async def read_output(self, patience: float) -> AgentOutput | None:
         """The next thing it says; None if it says nothing for that long."""
         try:
             async with asyncio.timeout(patience):
-                return await self._heard.get()
+                return await self._output.get()
         except TimeoutError:
             return None
 
-    async def leave(self, patience: float = EXIT_GRACE_SECONDS) -> int | None:
+    async def wait_for_exit(self, patience: float = EXIT_GRACE_SECONDS) -> int | None:
         """Let it put its things away; how it ended, None if it stays."""
         if self._process.stdin is not None:
             self._process.stdin.close()
@@ -93,7 +93,7 @@ class AgentProcess:
                 return await self._process.wait()
         return None
 
-    async def end(self) -> None:
+    async def terminate(self) -> None:
         """End it and everything it started; does nothing if it has ended."""
         lifeline, self._lifeline = self._lifeline, -1
         if lifeline >= 0:
@@ -103,10 +103,10 @@ class AgentProcess:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         process = self._process
         with suppress(TimeoutError):
-            async with asyncio.timeout(_GONE):
+            async with asyncio.timeout(_TERMINATION_SECONDS):
                 await asyncio.gather(self._drain(process.stdout), self._drain(process.stderr), process.wait())
 
-    async def _feed(self, prompt: bytes, stays: bool) -> None:
+    async def _send_prompt(self, prompt: bytes, stays: bool) -> None:
         """Hand the prompt over and close: an agent that waits for more would wait for ever."""
         stdin = self._process.stdin
         if stdin is None:
@@ -120,22 +120,22 @@ class AgentProcess:
             stdin.close()
             await stdin.wait_closed()
 
-    async def _listen(self) -> None:
+    async def _read_stdout(self) -> None:
         assert self._process.stdout is not None
         total, rest = 0, b""
         while chunk := await self._process.stdout.read(_CHUNK):
             total += len(chunk)
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
-                await self._heard.put(AgentOutput("line", line))
+                await self._output.put(AgentOutput("line", line))
             if total > MAX_AGENT_OUTPUT or len(rest) > MAX_AGENT_LINE:
-                await self._heard.put(AgentOutput("flood"))
+                await self._output.put(AgentOutput("overflow"))
                 return
         if rest:
-            await self._heard.put(AgentOutput("line", rest))
-        await self._heard.put(AgentOutput("end"))
+            await self._output.put(AgentOutput("line", rest))
+        await self._output.put(AgentOutput("end"))
 
-    async def _overhear(self) -> None:
+    async def _read_stderr(self) -> None:
         """What it says on standard error, line by line; a line without end is cut."""
         assert self._process.stderr is not None
         rest = b""
@@ -143,9 +143,9 @@ class AgentProcess:
             *lines, rest = (rest + chunk).split(b"\n")
             rest = rest[-_CHUNK:]
             for line in lines:
-                await self._heard.put(AgentOutput("trouble", line))
+                await self._output.put(AgentOutput("stderr", line))
         if rest:
-            await self._heard.put(AgentOutput("trouble", rest))
+            await self._output.put(AgentOutput("stderr", rest))
 
     @staticmethod
     async def _drain(stream: asyncio.StreamReader | None) -> None:

@@ -26,7 +26,7 @@ class AgentVoices:
         self._paces: dict[str, CallPacer] = {}
         remove_stale_agent_folders()
 
-    def voice(self, name: str, kind: AgentKind = "cli") -> AgentVoice | Fault:
+    def find_voice(self, name: str, kind: AgentKind = "cli") -> AgentVoice | Fault:
         """The voice of an agent, `name` or `name:model`; a Fault says why there is none."""
         name, _, model = name.partition(":")
         agent = self._agents.get(name)
@@ -34,9 +34,9 @@ class AgentVoices:
             message = f"There is no agent called `{name}`.{suggest_nearest_name(name, self._agents)}"
             return Fault.of(FaultKind.MISSING, message, help=f"Known: {', '.join(self._agents)}.")
         if kind == "acp" and agent.acp is None:
-            known = ", ".join(name for name, it in self._agents.items() if it.acp is not None)
+            names = ", ".join(name for name, known_agent in self._agents.items() if known_agent.acp is not None)
             message = f"Nobody has told how `{name}` speaks the Agent Client Protocol."
-            return Fault.of(FaultKind.MISSING, message, help=f"Known: {known}. Or use cli:{name}.")
+            return Fault.of(FaultKind.MISSING, message, help=f"Known: {names}. Or use cli:{name}.")
         program = find_agent_program(adapt_to_acp(agent) if kind == "acp" else agent, self._environ)
         if isinstance(program, Fault):
             return program

@@ -18,7 +18,7 @@ import time
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_GRACE = 0.5
+_GRACE_SECONDS = 0.5
 """Seconds between the polite signal and the other one."""
 _LINUX = sys.platform == "linux"
 
@@ -30,22 +30,22 @@ def watch_agent_process() -> None:
     os.set_blocking(alarm, False)
     signal.set_wakeup_fd(alarm)
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, _noticed)
+        signal.signal(number, _ignore_signal)
     if _LINUX:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    agent = _start(sys.argv[2:], lifeline)
+    agent = _start_agent(sys.argv[2:], lifeline)
     for number in (0, 1, 2):
         os.close(number)
-    status = _watch(agent, lifeline, wake)
-    _end(agent)
-    _leave(status)
+    status = _wait_for_end(agent, lifeline, wake)
+    _end_processes(agent)
+    _exit_like_agent(status)
 
 
-def _noticed(_number: int, _frame: object) -> None:
+def _ignore_signal(_number: int, _frame: object) -> None:
     """The pipe wakes the loop; a handler must only exist."""
 
 
-def _start(argv: list[str], lifeline: int) -> int:
+def _start_agent(argv: list[str], lifeline: int) -> int:
     pid = os.fork()
     if pid:
         return pid
@@ -64,20 +64,20 @@ def _start(argv: list[str], lifeline: int) -> int:
         os._exit(127)
 
 
-def _watch(agent: int, lifeline: int, wake: int) -> int | None:
+def _wait_for_end(agent: int, lifeline: int, wake: int) -> int | None:
     """How the agent ended; None when it is to be ended because nobody listens any more."""
     while True:
         ready, _, _ = select.select([lifeline, wake], [], [])
         if wake in ready and any(number != signal.SIGCHLD for number in os.read(wake, 64)):
             return None
-        status = _reap(agent)
+        status = _reap_children(agent)
         if status is not None:
             return status
         if lifeline in ready:
             return None
 
 
-def _reap(agent: int) -> int | None:
+def _reap_children(agent: int) -> int | None:
     """Collect whoever ended, and say how the agent did if it was among them."""
     found = None
     with contextlib.suppress(ChildProcessError):
@@ -90,29 +90,29 @@ def _reap(agent: int) -> int | None:
     return found
 
 
-def _end(agent: int) -> None:
+def _end_processes(agent: int) -> None:
     """Ask everybody to leave, and after a moment make them."""
-    deadline = time.monotonic() + _GRACE
-    _signal(agent, signal.SIGTERM)
-    while _left(agent) and time.monotonic() < deadline:
+    deadline = time.monotonic() + _GRACE_SECONDS
+    _signal_processes(agent, signal.SIGTERM)
+    while _has_processes_left(agent) and time.monotonic() < deadline:
         time.sleep(0.01)
-    while _left(agent):
-        _signal(agent, signal.SIGKILL)
+    while _has_processes_left(agent):
+        _signal_processes(agent, signal.SIGKILL)
         time.sleep(0.01)
 
 
-def _signal(agent: int, number: int) -> None:
+def _signal_processes(agent: int, number: int) -> None:
     with contextlib.suppress(OSError):
         os.killpg(agent, number)
-    for pid in _descendants():
+    for pid in _list_descendants():
         with contextlib.suppress(OSError):
             os.kill(pid, number)
 
 
-def _left(agent: int) -> bool:
-    _reap(agent)
+def _has_processes_left(agent: int) -> bool:
+    _reap_children(agent)
     if _LINUX:
-        return bool(_descendants())
+        return bool(_list_descendants())
     try:
         os.killpg(agent, 0)
     except OSError:
@@ -120,7 +120,7 @@ def _left(agent: int) -> bool:
     return True
 
 
-def _descendants() -> list[int]:
+def _list_descendants() -> list[int]:
     """Every process below us, found by asking the kernel who is whose parent."""
     if not _LINUX:
         return []
@@ -136,7 +136,7 @@ def _descendants() -> list[int]:
     return found
 
 
-def _leave(status: int | None) -> None:
+def _exit_like_agent(status: int | None) -> None:
     """Exit as the agent did: with its code, or by the same signal."""
     if status is None:
         os._exit(0)

@@ -9,7 +9,7 @@ import msgspec
 from roundtable.core.values import Request, Usage
 from roundtable.voices.dialects.dialect import Dialect, ReplyReader, RequestBody, group_turns, join_system_prompt
 
-_MARK = {"type": "ephemeral"}
+_CACHE_MARK = {"type": "ephemeral"}
 
 
 class AnthropicDialect(Dialect):
@@ -34,24 +34,24 @@ class AnthropicDialect(Dialect):
         body: RequestBody = {
             "model": self.model,
             "messages": messages,
-            "max_tokens": self.most_tokens(request),
+            "max_tokens": self.max_output_tokens(request),
             "temperature": min(request.temperature, 1.0),
             "stream": True,
         }
         if system:
             body["system"] = _blocks([system])
         if self.endpoint.prompt_cache:
-            _mark(body)
-        schema = self.schema(request)
+            _mark_cache_points(body)
+        schema = self.build_reply_schema(request)
         if schema is not None:
-            body.update(self._held_to(schema, request.schema_name or "reply"))
-        return self.fitted(body)
+            body.update(self._constrain_reply(schema, request.schema_name or "reply"))
+        return self.apply_endpoint_settings(body)
 
     def answer(self) -> ReplyReader:
         """A reader for one answer."""
         return AnthropicReplyReader()
 
-    def _held_to(self, schema: dict[str, Any], name: str) -> RequestBody:
+    def _constrain_reply(self, schema: dict[str, Any], name: str) -> RequestBody:
         if self.held_by == "tool":
             tool = {"name": name, "description": "Hand in the reply.", "input_schema": schema}
             return {"tools": [tool], "tool_choice": {"type": "tool", "name": name}}
@@ -62,12 +62,12 @@ def _blocks(texts: list[str]) -> list[RequestBody]:
     return [{"type": "text", "text": text} for text in texts]
 
 
-def _mark(body: RequestBody) -> None:
+def _mark_cache_points(body: RequestBody) -> None:
     """A later prompt begins with this one, and this one with an earlier one: mark where each of them ends."""
     asked = [message["content"] for message in body["messages"] if message["role"] == "user"]
     for blocks in (body.get("system"), *asked[-2:]):
         if blocks:
-            blocks[-1]["cache_control"] = _MARK
+            blocks[-1]["cache_control"] = _CACHE_MARK
 
 
 class _Block(msgspec.Struct, gc=False):
@@ -108,7 +108,7 @@ class _Event(msgspec.Struct, gc=False):
 _decode = msgspec.json.Decoder(_Event).decode
 _decode_whole = msgspec.json.Decoder(_Message).decode
 
-_LIMITS = ("max_tokens", "model_context_window_exceeded")
+_TRUNCATED_REASONS = ("max_tokens", "model_context_window_exceeded")
 
 
 class AnthropicReplyReader(ReplyReader):
@@ -116,7 +116,7 @@ class AnthropicReplyReader(ReplyReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._input = self._output = self._read_back = self._written = 0
+        self._input = self._output = self._cache_read = self._cache_written = 0
 
     def read(self, data: bytes) -> str:
         """The words of one event: text, or a form handed in by a tool call."""
@@ -128,11 +128,11 @@ class AnthropicReplyReader(ReplyReader):
         if event.type == "content_block_delta":
             return (delta.text or delta.partial_json or "") if delta else ""
         if event.message is not None:
-            self._told(event.message)
+            self._read_message(event.message)
         if event.usage is not None:
-            self._counted(event.usage)
+            self._read_counts(event.usage)
         if delta is not None and delta.stop_reason:
-            self._stopped(delta.stop_reason)
+            self._read_stop_reason(delta.stop_reason)
         if event.type == "message_stop":
             self.done = True
         if event.error is not None:
@@ -146,30 +146,30 @@ class AnthropicReplyReader(ReplyReader):
         except msgspec.ValidationError:
             return self.odd(body)
         self.error = message.error
-        self._told(message)
+        self._read_message(message)
         return "".join(block.text or bytes(block.input).decode() for block in message.content or ())
 
     def usage(self) -> Usage | None:
         """What the server counted; it tells cached input apart from the rest, and we count it in."""
         if not (self._input or self._output):
             return None
-        asked = self._input + self._read_back + self._written
-        return Usage(asked, self._output, self._read_back, cache_write_tokens=self._written)
+        asked = self._input + self._cache_read + self._cache_written
+        return Usage(asked, self._output, self._cache_read, cache_write_tokens=self._cache_written)
 
-    def _told(self, message: _Message) -> None:
+    def _read_message(self, message: _Message) -> None:
         self.model = message.model or ""
         if message.usage is not None:
-            self._counted(message.usage)
+            self._read_counts(message.usage)
         if message.stop_reason:
-            self._stopped(message.stop_reason)
+            self._read_stop_reason(message.stop_reason)
 
-    def _counted(self, usage: _Usage) -> None:
+    def _read_counts(self, usage: _Usage) -> None:
         self._input = usage.input_tokens or self._input
         self._output = usage.output_tokens or self._output
-        self._read_back = usage.cache_read_input_tokens or self._read_back
-        self._written = usage.cache_creation_input_tokens or self._written
+        self._cache_read = usage.cache_read_input_tokens or self._cache_read
+        self._cache_written = usage.cache_creation_input_tokens or self._cache_written
 
-    def _stopped(self, reason: str) -> None:
+    def _read_stop_reason(self, reason: str) -> None:
         self.finished = True
-        self.truncated = reason in _LIMITS
+        self.truncated = reason in _TRUNCATED_REASONS
         self.filtered = reason == "refusal"

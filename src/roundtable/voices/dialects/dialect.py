@@ -62,9 +62,9 @@ class Dialect(ABC):
     def __init__(self, endpoint: Endpoint, model: str) -> None:
         self.endpoint = endpoint
         self.model = model
-        held_by = endpoint.held_by(model)
+        held_by = endpoint.find_reply_constraint(model)
         self.held_by: ReplyConstraint = held_by if held_by in self.means else ""
-        self._left_out = endpoint.left_out(model)
+        self._omitted_keys = endpoint.find_omitted_keys(model)
 
     @property
     @abstractmethod
@@ -83,21 +83,21 @@ class Dialect(ABC):
         """How a key is shown."""
         return {"authorization": f"Bearer {key}"}
 
-    def most_tokens(self, request: Request) -> int:
+    def max_output_tokens(self, request: Request) -> int:
         """The limit on what is said, with room for what is thought before."""
-        thinks = self.endpoint.thinks(self.model)
+        thinks = self.endpoint.is_reasoning_model(self.model)
         return request.max_tokens + (self.endpoint.thinking_tokens if thinks else 0)
 
-    def schema(self, request: Request) -> dict[str, Any] | None:
+    def build_reply_schema(self, request: Request) -> dict[str, Any] | None:
         """The form a reply must have, in the words this server knows."""
         if request.schema is None or not self.held_by:
             return None
         return remove_schema_keywords(request.schema, self.endpoint.schema_without)
 
-    def fitted(self, settings: RequestBody) -> RequestBody:
+    def apply_endpoint_settings(self, settings: RequestBody) -> RequestBody:
         """Settings under the names that this server knows, without those it refuses."""
         rename = self.endpoint.rename
-        return {rename.get(key, key): value for key, value in settings.items() if key not in self._left_out}
+        return {rename.get(key, key): value for key, value in settings.items() if key not in self._omitted_keys}
 
 
 def replace_surrogates(text: str) -> str:

@@ -27,17 +27,17 @@ class GeminiDialect(Dialect):
 
     def body(self, request: Request) -> RequestBody:
         """The request as it goes over the wire."""
-        settings: RequestBody = {"maxOutputTokens": self.most_tokens(request), "temperature": request.temperature}
+        settings: RequestBody = {"maxOutputTokens": self.max_output_tokens(request), "temperature": request.temperature}
         if request.seed is not None:
             settings["seed"] = request.seed
-        schema = self.schema(request)
+        schema = self.build_reply_schema(request)
         if schema is not None:
             settings.update(responseMimeType="application/json", responseJsonSchema=schema)
         body: RequestBody = {
             "contents": [
                 {"role": _ROLES[role], "parts": _parts(texts)} for role, texts in group_turns(request.messages)
             ],
-            "generationConfig": self.fitted(settings),
+            "generationConfig": self.apply_endpoint_settings(settings),
         }
         system = join_system_prompt(request.messages)
         if system:
@@ -91,7 +91,14 @@ class _Chunk(msgspec.Struct, gc=False, rename="camel"):
 _decode = msgspec.json.Decoder(_Chunk).decode
 
 # Everything else is a way of having been stopped by a filter.
-_OWN_ENDS = ("STOP", "MAX_TOKENS", "OTHER", "FINISH_REASON_UNSPECIFIED", "MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS")
+_UNFILTERED_REASONS = (
+    "STOP",
+    "MAX_TOKENS",
+    "OTHER",
+    "FINISH_REASON_UNSPECIFIED",
+    "MALFORMED_RESPONSE",
+    "TOO_MANY_TOOL_CALLS",
+)
 
 
 class GeminiReplyReader(ReplyReader):
@@ -115,12 +122,12 @@ class GeminiReplyReader(ReplyReader):
             self.error = chunk.error
         feedback = chunk.prompt_feedback
         if feedback is not None and feedback.block_reason:
-            self._stopped(feedback.block_reason, feedback.block_reason_message)
+            self._read_stop_reason(feedback.block_reason, feedback.block_reason_message)
         if not chunk.candidates:
             return ""
         candidate = chunk.candidates[0]
         if candidate.finish_reason:
-            self._stopped(candidate.finish_reason, candidate.finish_message)
+            self._read_stop_reason(candidate.finish_reason, candidate.finish_message)
         parts = candidate.content.parts if candidate.content else None
         return "".join(part.text for part in parts if part.text and not part.thought) if parts else ""
 
@@ -132,9 +139,9 @@ class GeminiReplyReader(ReplyReader):
         said = (used.candidates_token_count or 0) + (used.thoughts_token_count or 0)
         return Usage(used.prompt_token_count or 0, said, used.cached_content_token_count or 0)
 
-    def _stopped(self, reason: str, why: str | None) -> None:
+    def _read_stop_reason(self, reason: str, why: str | None) -> None:
         self.finished = True
         self.truncated = reason == "MAX_TOKENS"
-        self.filtered = reason not in _OWN_ENDS
+        self.filtered = reason not in _UNFILTERED_REASONS
         if self.filtered:
             self.refusal = why or reason.lower().replace("_", " ")

@@ -36,21 +36,21 @@ class OpenAIChatDialect(Dialect):
             ],
             "stream": True,
             "stream_options": {"include_usage": True},
-            "max_tokens": self.most_tokens(request),
+            "max_tokens": self.max_output_tokens(request),
             "temperature": request.temperature,
         }
         if request.seed is not None:
             body["seed"] = request.seed
-        schema = self.schema(request)
+        schema = self.build_reply_schema(request)
         if schema is not None:
-            body.update(self._held_to(schema, request.schema_name or "reply"))
-        return self.fitted(body)
+            body.update(self._constrain_reply(schema, request.schema_name or "reply"))
+        return self.apply_endpoint_settings(body)
 
     def answer(self) -> ReplyReader:
         """A reader for one answer."""
         return OpenAIChatReplyReader()
 
-    def _held_to(self, schema: dict[str, Any], name: str) -> RequestBody:
+    def _constrain_reply(self, schema: dict[str, Any], name: str) -> RequestBody:
         if self.held_by == "tool":
             function = {"name": name, "description": "Hand in the reply.", "parameters": schema}
             return {
@@ -130,14 +130,14 @@ class OpenAIChatReplyReader(ReplyReader):
             return ""
         choice = chunk.choices[0]
         if choice.finish_reason is not None:
-            self._stopped(choice.finish_reason)
+            self._read_stop_reason(choice.finish_reason)
             self.model = chunk.model or ""
         delta = choice.delta or choice.message
         if delta is None:
             return ""
         if delta.refusal:
             self.refusal += delta.refusal
-        return delta.content or (_arguments(delta.tool_calls) if delta.tool_calls else "")
+        return delta.content or (_join_tool_arguments(delta.tool_calls) if delta.tool_calls else "")
 
     def odd(self, data: bytes) -> str:
         """A chunk of another shape, such as content in parts: take what can be understood."""
@@ -149,8 +149,8 @@ class OpenAIChatReplyReader(ReplyReader):
             return ""
         choice = cast(dict[str, Any], choice)
         if isinstance(choice.get("finish_reason"), str):
-            self._stopped(choice["finish_reason"])
-        return _text_of(choice.get("delta") or choice.get("message"))
+            self._read_stop_reason(choice["finish_reason"])
+        return _read_content_parts(choice.get("delta") or choice.get("message"))
 
     def usage(self) -> Usage | None:
         """What the server counted, and what it cost where it says so."""
@@ -160,19 +160,19 @@ class OpenAIChatReplyReader(ReplyReader):
         asked = used.prompt_tokens_details or _Details()
         return Usage(
             used.prompt_tokens or 0,
-            _output_of(used),
+            _count_output_tokens(used),
             asked.cached_tokens or used.prompt_cache_hit_tokens or 0,
             used.cost,
             cache_write_tokens=asked.cache_write_tokens or 0,
         )
 
-    def _stopped(self, reason: str) -> None:
+    def _read_stop_reason(self, reason: str) -> None:
         self.finished = bool(reason)
         self.truncated = reason == "length"
         self.filtered = reason == "content_filter"
 
 
-def _output_of(used: _Usage) -> int:
+def _count_output_tokens(used: _Usage) -> int:
     """Words and thoughts. Some servers count thoughts among the words, some beside them: the total tells which."""
     said = used.completion_tokens or 0
     thought = (used.completion_tokens_details or _Details()).reasoning_tokens or 0
@@ -180,12 +180,12 @@ def _output_of(used: _Usage) -> int:
     return said + thought if beside else said
 
 
-def _arguments(calls: list[_Call]) -> str:
+def _join_tool_arguments(calls: list[_Call]) -> str:
     """The form as it is handed in by a tool call."""
     return "".join(call.function.arguments or "" for call in calls if call.function)
 
 
-def _text_of(message: Any) -> str:
+def _read_content_parts(message: Any) -> str:
     """The words of a message whose content is a list of parts; thoughts are not words."""
     content: Any = cast(dict[str, Any], message).get("content") if isinstance(message, dict) else None
     if isinstance(content, str):

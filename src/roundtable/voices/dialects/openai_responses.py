@@ -33,17 +33,17 @@ class OpenAIResponsesDialect(Dialect):
             "input": [{"role": message.role, "content": replace_surrogates(message.text)} for message in talk],
             "stream": True,
             "store": False,
-            "max_output_tokens": self.most_tokens(request),
+            "max_output_tokens": self.max_output_tokens(request),
             "temperature": request.temperature,
         }
         system = join_system_prompt(request.messages)
         if system:
             body["instructions"] = system
-        schema = self.schema(request)
+        schema = self.build_reply_schema(request)
         if schema is not None:
             form = {"type": "json_schema", "name": request.schema_name or "reply", "schema": schema}
             body["text"] = {"format": {**form, "strict": is_strict_schema(schema)}}
-        return self.fitted(body)
+        return self.apply_endpoint_settings(body)
 
     def answer(self) -> ReplyReader:
         """A reader for one answer."""
@@ -97,7 +97,7 @@ class _Event(msgspec.Struct, gc=False):
 _decode = msgspec.json.Decoder(_Event).decode
 _decode_whole = msgspec.json.Decoder(_Response).decode
 
-_ENDS = ("response.completed", "response.incomplete", "response.failed")
+_END_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 
 
 class OpenAIResponsesReplyReader(ReplyReader):
@@ -105,7 +105,7 @@ class OpenAIResponsesReplyReader(ReplyReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._spoke = False
+        self._has_deltas = False
         self._usage: _Usage | None = None
 
     def read(self, data: bytes) -> str:
@@ -116,12 +116,12 @@ class OpenAIResponsesReplyReader(ReplyReader):
             return self.odd(data)
         kind = event.type
         if kind == "response.output_text.delta":
-            self._spoke = True
+            self._has_deltas = True
             return event.delta or ""
         if kind == "response.refusal.delta":
             self.refusal += event.delta or ""
-        elif kind in _ENDS and event.response is not None:
-            return self._ended(event.response)
+        elif kind in _END_EVENTS and event.response is not None:
+            return self._read_response(event.response)
         elif kind == "error" or event.error is not None:
             self.error = event.error or {"code": event.code, "message": event.message}
         return ""
@@ -129,7 +129,7 @@ class OpenAIResponsesReplyReader(ReplyReader):
     def whole(self, body: bytes) -> str:
         """A response that came in one piece."""
         try:
-            return self._ended(_decode_whole(body))
+            return self._read_response(_decode_whole(body))
         except msgspec.ValidationError:
             return self.odd(body)
 
@@ -146,7 +146,7 @@ class OpenAIResponsesReplyReader(ReplyReader):
             cache_write_tokens=asked.cache_write_tokens or 0,
         )
 
-    def _ended(self, response: _Response) -> str:
+    def _read_response(self, response: _Response) -> str:
         self._usage = response.usage
         self.model = response.model or ""
         if response.error is not None or response.status == "failed":
@@ -156,9 +156,9 @@ class OpenAIResponsesReplyReader(ReplyReader):
         self.truncated = reason == "max_output_tokens"
         self.filtered = reason == "content_filter"
         self.finished = self.done = response.status in ("completed", "incomplete")
-        return "" if self._spoke else self._said(response.output or [])
+        return "" if self._has_deltas else self._read_output(response.output or [])
 
-    def _said(self, output: list[_Item]) -> str:
+    def _read_output(self, output: list[_Item]) -> str:
         """The words of a response that came without deltas; reasoning is not words."""
         parts = [part for item in output if item.type == "message" for part in item.content or ()]
         self.refusal = self.refusal or "".join(part.refusal or "" for part in parts)

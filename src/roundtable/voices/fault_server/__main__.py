@@ -11,7 +11,7 @@ from roundtable.voices.fault_server.scripted_answer import DEFAULT_ANSWER_TEXT
 from roundtable.voices.fault_server.server import FaultServer
 
 
-async def _serve(options: argparse.Namespace) -> None:
+async def _serve_until_stopped(options: argparse.Namespace) -> None:
     async with FaultServer(**vars(options)) as server:
         print(server.url, flush=True)
         await asyncio.Event().wait()
@@ -28,7 +28,7 @@ def run_fault_server() -> None:
     parser.add_argument("--behave", default="", choices=["", *BEHAVIOURS], help="what every request gets")
     parser.add_argument("--target", default="written-by-the-model.txt", help="the file that `write` tries to write")
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(parser.parse_args()))
+        asyncio.run(_serve_until_stopped(parser.parse_args()))
 
 
 if __name__ == "__main__":

@@ -21,9 +21,15 @@ from roundtable.voices.fault_server.wire import (
 CACHE_WRITE_TOKENS = 10
 """Tokens put into the cache; unlike elsewhere, the plain count holds neither these nor the cached ones."""
 
-_STOP = {"stop": "end_turn", "length": "max_tokens", "filtered": "refusal", "refused": "refusal", "tool": "tool_use"}
+_STOP_REASONS = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "filtered": "refusal",
+    "refused": "refusal",
+    "tool": "tool_use",
+}
 
-_TYPES = {
+_ERROR_TYPES = {
     400: "invalid_request_error",
     401: "authentication_error",
     402: "billing_error",
@@ -38,7 +44,7 @@ _TYPES = {
 class AnthropicWire(Wire):
     """Named events around numbered content blocks."""
 
-    troubles = {
+    errors = {
         "bad_key": ProviderError(401, "invalid x-api-key"),
         "context_overflow": ProviderError(400, "prompt is too long: 208310 tokens > 200000 maximum"),
         "insufficient_quota": ProviderError(400, "Your credit balance is too low to access the Anthropic API."),
@@ -50,58 +56,58 @@ class AnthropicWire(Wire):
     def __init__(self, model: str, tokens: int) -> None:
         super().__init__(model, tokens)
         self._index = 0
-        self._speaking = False
+        self._text_block_open = False
 
-    def opening(self) -> Iterator[WireEvent]:
+    def start_events(self) -> Iterator[WireEvent]:
         """An empty message that already knows what it read, and a sign of life."""
-        message = {**self._message([], None), "usage": self._usage(1)}
-        yield _event("message_start", message=message)
-        yield _event("ping")
+        message = {**self._build_message([], None), "usage": self._build_usage(1)}
+        yield _build_event("message_start", message=message)
+        yield _build_event("ping")
 
-    def thought(self, text: str) -> Iterator[WireEvent]:
+    def thought_events(self, text: str) -> Iterator[WireEvent]:
         """A block of its own, with a signature."""
         block = {"type": "thinking", "thinking": "", "signature": ""}
         deltas = ({"type": "thinking_delta", "thinking": text}, {"type": "signature_delta", "signature": "c2lnbmVk"})
-        yield from self._block(block, *deltas)
+        yield from self._block_events(block, *deltas)
 
-    def word(self, text: str) -> Iterator[WireEvent]:
+    def word_events(self, text: str) -> Iterator[WireEvent]:
         """A delta of the text block."""
-        if not self._speaking:
-            self._speaking = True
+        if not self._text_block_open:
+            self._text_block_open = True
             block = {"type": "text", "text": ""}
-            yield _event("content_block_start", index=self._index, content_block=block)
-        yield self._delta({"type": "text_delta", "text": text})
+            yield _build_event("content_block_start", index=self._index, content_block=block)
+        yield self._delta_event({"type": "text_delta", "text": text})
 
-    def refusal(self, text: str) -> Iterator[WireEvent]:
+    def refusal_events(self, text: str) -> Iterator[WireEvent]:
         """A refusal is only a reason to stop: nothing is said."""
         yield from ()
 
-    def tool(self, call: ToolCall) -> Iterator[WireEvent]:
+    def tool_events(self, call: ToolCall) -> Iterator[WireEvent]:
         """A block whose input comes as pieces of JSON."""
-        yield from self._silence()
-        block: dict[str, Any] = {**_tool_use(call), "input": {}}
-        yield from self._block(block, {"type": "input_json_delta", "partial_json": json.dumps(call.arguments)})
+        yield from self._close_text_block()
+        block: dict[str, Any] = {**_build_tool_use(call), "input": {}}
+        yield from self._block_events(block, {"type": "input_json_delta", "partial_json": json.dumps(call.arguments)})
 
-    def closing(self, finish: FinishReason) -> Iterator[WireEvent]:
+    def end_events(self, finish: FinishReason) -> Iterator[WireEvent]:
         """The reason, with the last count."""
-        yield from self._silence()
-        delta = {"stop_reason": _STOP[finish], "stop_sequence": None}
-        yield _event("message_delta", delta=delta, usage={"output_tokens": self.tokens})
+        yield from self._close_text_block()
+        delta = {"stop_reason": _STOP_REASONS[finish], "stop_sequence": None}
+        yield _build_event("message_delta", delta=delta, usage={"output_tokens": self.tokens})
 
-    def mark(self) -> Iterator[WireEvent]:
+    def end_mark_events(self) -> Iterator[WireEvent]:
         """The message is over."""
-        yield _event("message_stop")
+        yield _build_event("message_stop")
 
-    def failure(self, trouble: ProviderError) -> WireEvent:
+    def error_event(self, error: ProviderError) -> WireEvent:
         """The error object as an event."""
-        return "error", self.error(trouble)
+        return "error", self.error_body(error)
 
-    def error(self, trouble: ProviderError) -> Any:
+    def error_body(self, error: ProviderError) -> Any:
         """The kind is in the type; there is no code."""
-        kind = _TYPES.get(trouble.status, "api_error")
-        return {"type": "error", "error": {"type": kind, "message": trouble.message}, "request_id": "req_1"}
+        kind = _ERROR_TYPES.get(error.status, "api_error")
+        return {"type": "error", "error": {"type": kind, "message": error.message}, "request_id": "req_1"}
 
-    def whole(self, speech: AnswerContent) -> Any:
+    def whole_body(self, speech: AnswerContent) -> Any:
         """A message with all its blocks."""
         content: list[dict[str, Any]] = []
         if speech.thought:
@@ -109,26 +115,26 @@ class AnthropicWire(Wire):
         if speech.words:
             content.append({"type": "text", "text": speech.text})
         if speech.tool is not None:
-            content.append(_tool_use(speech.tool))
-        return {**self._message(content, _STOP[speech.finish]), "usage": self._usage(self.tokens)}
+            content.append(_build_tool_use(speech.tool))
+        return {**self._build_message(content, _STOP_REASONS[speech.finish]), "usage": self._build_usage(self.tokens)}
 
-    def attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
+    def list_write_attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
         """Claude Code's tools."""
         return (
             ToolCall("Write", {"file_path": target, "content": "x"}),
             ToolCall("Bash", {"command": f"touch '{target}'", "description": "Write a file"}),
         )
 
-    def results(self, body: dict[str, Any]) -> int:
+    def count_tool_results(self, body: dict[str, Any]) -> int:
         """Blocks of the type `tool_result`."""
         contents = (filter_objects(message.get("content")) for message in filter_objects(body.get("messages")))
         return sum(block.get("type") == "tool_result" for blocks in contents for block in blocks)
 
-    def _message(self, content: list[dict[str, Any]], stop: str | None) -> dict[str, Any]:
+    def _build_message(self, content: list[dict[str, Any]], stop: str | None) -> dict[str, Any]:
         frame = {"id": "msg_1", "type": "message", "role": "assistant", "model": self.model}
         return {**frame, "content": content, "stop_reason": stop, "stop_sequence": None}
 
-    def _usage(self, output: int) -> dict[str, int]:
+    def _build_usage(self, output: int) -> dict[str, int]:
         return {
             "input_tokens": INPUT_TOKENS - CACHED_TOKENS - CACHE_WRITE_TOKENS,
             "cache_creation_input_tokens": CACHE_WRITE_TOKENS,
@@ -136,28 +142,28 @@ class AnthropicWire(Wire):
             "output_tokens": output,
         }
 
-    def _block(self, block: dict[str, Any], *deltas: dict[str, Any]) -> Iterator[WireEvent]:
-        yield _event("content_block_start", index=self._index, content_block=block)
+    def _block_events(self, block: dict[str, Any], *deltas: dict[str, Any]) -> Iterator[WireEvent]:
+        yield _build_event("content_block_start", index=self._index, content_block=block)
         for delta in deltas:
-            yield self._delta(delta)
-        yield self._stop()
+            yield self._delta_event(delta)
+        yield self._stop_event()
 
-    def _silence(self) -> Iterator[WireEvent]:
-        if self._speaking:
-            self._speaking = False
-            yield self._stop()
+    def _close_text_block(self) -> Iterator[WireEvent]:
+        if self._text_block_open:
+            self._text_block_open = False
+            yield self._stop_event()
 
-    def _delta(self, delta: dict[str, Any]) -> WireEvent:
-        return _event("content_block_delta", index=self._index, delta=delta)
+    def _delta_event(self, delta: dict[str, Any]) -> WireEvent:
+        return _build_event("content_block_delta", index=self._index, delta=delta)
 
-    def _stop(self) -> WireEvent:
+    def _stop_event(self) -> WireEvent:
         self._index += 1
-        return _event("content_block_stop", index=self._index - 1)
+        return _build_event("content_block_stop", index=self._index - 1)
 
 
-def _event(kind: str, **fields: Any) -> WireEvent:
+def _build_event(kind: str, **fields: Any) -> WireEvent:
     return kind, {"type": kind, **fields}
 
 
-def _tool_use(call: ToolCall) -> dict[str, Any]:
+def _build_tool_use(call: ToolCall) -> dict[str, Any]:
     return {"type": "tool_use", "id": f"toolu_{call.number}", "name": call.name, "input": call.arguments}

@@ -29,9 +29,9 @@ Behaviour = Callable[[ServerAnswer], Awaitable[None]]
 async def send_normal_answer(answer: ServerAnswer) -> None:
     """A good answer, to those who have the key."""
     if answer.manner.key and answer.seen.key != answer.manner.key:
-        await answer.trouble(answer.wire.troubles["bad_key"])
+        await answer.send_error(answer.wire.errors["bad_key"])
     else:
-        await answer.say(AnswerContent(answer.words))
+        await answer.send_answer(AnswerContent(answer.words))
 
 
 # --- errors with a status -------------------------------------------------------------------------
@@ -39,93 +39,93 @@ async def send_normal_answer(answer: ServerAnswer) -> None:
 
 async def _status(answer: ServerAnswer) -> None:
     status = int(answer.seen.behaviour)
-    await answer.trouble(ProviderError(status, f"status {status} as asked"))
+    await answer.send_error(ProviderError(status, f"status {status} as asked"))
 
 
-async def _named_trouble(answer: ServerAnswer) -> None:
-    await answer.trouble(answer.wire.troubles[answer.seen.behaviour])
+async def _named_error(answer: ServerAnswer) -> None:
+    await answer.send_error(answer.wire.errors[answer.seen.behaviour])
 
 
 async def _rate_limited(answer: ServerAnswer) -> None:
-    await answer.trouble(answer.wire.troubles["rate_limited"], retry_after=str(RETRY_AFTER_SECONDS))
+    await answer.send_error(answer.wire.errors["rate_limited"], retry_after=str(RETRY_AFTER_SECONDS))
 
 
 async def _rate_limited_date(answer: ServerAnswer) -> None:
     moment = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
-    await answer.trouble(answer.wire.troubles["rate_limited"], retry_after=moment)
+    await answer.send_error(answer.wire.errors["rate_limited"], retry_after=moment)
 
 
 async def _leaky(answer: ServerAnswer) -> None:
     message = f"Incorrect API key provided: {answer.seen.key}.\x1b[31m Find yours\nelsewhere. " + "x" * 500
-    await answer.trouble(ProviderError(401, message))
+    await answer.send_error(ProviderError(401, message))
 
 
 async def _detail(answer: ServerAnswer) -> None:
-    await answer.whole(422, {"detail": "seed: extra inputs are not permitted"})
+    await answer.send_response(422, {"detail": "seed: extra inputs are not permitted"})
 
 
 async def _plain_error(answer: ServerAnswer) -> None:
-    await answer.whole(500, b"upstream connect error", kind="text/plain")
+    await answer.send_response(500, b"upstream connect error", kind="text/plain")
 
 
 async def _html_error(answer: ServerAnswer) -> None:
-    await answer.whole(502, b"<html>Bad gateway</html>", kind="text/html")
+    await answer.send_response(502, b"<html>Bad gateway</html>", kind="text/html")
 
 
 async def _redirect(answer: ServerAnswer) -> None:
-    await answer.whole(307, {}, location="http://127.0.0.1:9/v1/elsewhere")
+    await answer.send_response(307, {}, location="http://127.0.0.1:9/v1/elsewhere")
 
 
 # --- answers that are none ------------------------------------------------------------------------
 
 
 async def _html(answer: ServerAnswer) -> None:
-    await answer.whole(200, b"<!doctype html><html><body>Log in</body></html>", kind="text/html")
+    await answer.send_response(200, b"<!doctype html><html><body>Log in</body></html>", kind="text/html")
 
 
 async def _wrong_type(answer: ServerAnswer) -> None:
-    await answer.whole(200, b"The service is starting, please wait.", kind="text/plain")
+    await answer.send_response(200, b"The service is starting, please wait.", kind="text/plain")
 
 
 async def _garbage(answer: ServerAnswer) -> None:
-    await answer.start()
-    await answer.events([("", '{"choices": [{"delta": {"content": oops')])
-    await answer.events(answer.wire.closing("stop"))
-    await answer.events(answer.wire.mark())
-    await answer.stop()
+    await answer.start_stream()
+    await answer.send_events([("", '{"choices": [{"delta": {"content": oops')])
+    await answer.send_events(answer.wire.end_events("stop"))
+    await answer.send_events(answer.wire.end_mark_events())
+    await answer.end_stream()
 
 
 async def _garbage_json(answer: ServerAnswer) -> None:
-    await answer.whole(200, b'{"choices": [')
+    await answer.send_response(200, b'{"choices": [')
 
 
 async def _empty(answer: ServerAnswer) -> None:
-    await answer.say(AnswerContent())
+    await answer.send_answer(AnswerContent())
 
 
 async def _blank(answer: ServerAnswer) -> None:
-    await answer.say(AnswerContent((" ", "\n\n")))
+    await answer.send_answer(AnswerContent((" ", "\n\n")))
 
 
 async def _nothing(answer: ServerAnswer) -> None:
-    await answer.start()
-    await answer.stop()
+    await answer.start_stream()
+    await answer.end_stream()
 
 
 async def _refusal(answer: ServerAnswer) -> None:
-    await answer.say(AnswerContent(refusal=REFUSAL_TEXT, finish="refused"))
+    await answer.send_answer(AnswerContent(refusal=REFUSAL_TEXT, finish="refused"))
 
 
 async def _filtered(answer: ServerAnswer) -> None:
-    await answer.say(AnswerContent(answer.words[:2], finish="filtered"))
+    await answer.send_answer(AnswerContent(answer.words[:2], finish="filtered"))
 
 
 async def _json_error(answer: ServerAnswer) -> None:
-    await answer.whole(200, {"error": {"message": "no provider is free", "code": 503}})
+    await answer.send_response(200, {"error": {"message": "no provider is free", "code": 503}})
 
 
 async def _huge(answer: ServerAnswer) -> None:
-    await answer.say(AnswerContent(tuple(_counting(number) for number in range(_PIECES))))
+    await answer.send_answer(AnswerContent(tuple(_counting(number) for number in range(_PIECES))))
 
 
 def _counting(number: int) -> str:
@@ -134,10 +134,10 @@ def _counting(number: int) -> str:
 
 
 async def _huge_line(answer: ServerAnswer) -> None:
-    await answer.start()
+    await answer.start_stream()
     for number in range(_PIECES):
-        await answer.chunk(_counting(number).encode())
-    await answer.stop()
+        await answer.send_chunk(_counting(number).encode())
+    await answer.end_stream()
 
 
 # --- answers that stop ----------------------------------------------------------------------------
@@ -148,25 +148,25 @@ async def _hang(answer: ServerAnswer) -> None:
 
 
 async def _hang_midway(answer: ServerAnswer) -> None:
-    await answer.begin(answer.words[:3])
+    await answer.start_answer(answer.words[:3])
     await asyncio.Event().wait()
 
 
 async def _drip(answer: ServerAnswer) -> None:
     """A word now and then, for ever: silence never lasts, and neither does the answer end."""
-    await answer.begin(())
+    await answer.start_answer(())
     for number in itertools.count():
-        await answer.pieces((f"drip {number}, ",))
+        await answer.send_words((f"drip {number}, ",))
         await asyncio.sleep(_DRIP_SECONDS)
 
 
 async def _truncated(answer: ServerAnswer) -> None:
-    await answer.begin(answer.words[:3])
-    await answer.stop()
+    await answer.start_answer(answer.words[:3])
+    await answer.end_stream()
 
 
 async def _cut(answer: ServerAnswer) -> None:
-    await answer.begin(answer.words[:3])
+    await answer.start_answer(answer.words[:3])
     answer.closes = True
 
 
@@ -179,21 +179,21 @@ async def _reset(answer: ServerAnswer) -> None:
 
 
 async def _reset_midway(answer: ServerAnswer) -> None:
-    await answer.begin(answer.words[:3])
+    await answer.start_answer(answer.words[:3])
     await asyncio.sleep(0.05)
     await _reset(answer)
 
 
 async def _midstream_error(answer: ServerAnswer) -> None:
-    await answer.begin(answer.words[:2])
-    await answer.events([answer.wire.failure(answer.wire.troubles["overloaded"])])
-    await answer.stop()
+    await answer.start_answer(answer.words[:2])
+    await answer.send_events([answer.wire.error_event(answer.wire.errors["overloaded"])])
+    await answer.end_stream()
 
 
 async def _midstream_error_text(answer: ServerAnswer) -> None:
-    await answer.start()
-    await answer.events([("", {"error": "the engine fell over"})])
-    await answer.stop()
+    await answer.start_stream()
+    await answer.send_events([("", {"error": "the engine fell over"})])
+    await answer.end_stream()
 
 
 # --- good answers in odd forms --------------------------------------------------------------------
@@ -201,74 +201,74 @@ async def _midstream_error_text(answer: ServerAnswer) -> None:
 
 async def _slow(answer: ServerAnswer) -> None:
     """Seldom a word, but it comes to its end."""
-    await answer.begin(())
+    await answer.start_answer(())
     for word in answer.words:
         await asyncio.sleep(_DRIP_SECONDS)
-        await answer.pieces((word,))
-    await answer.events(answer.wire.closing("stop"))
-    await answer.events(answer.wire.mark())
-    await answer.stop()
+        await answer.send_words((word,))
+    await answer.send_events(answer.wire.end_events("stop"))
+    await answer.send_events(answer.wire.end_mark_events())
+    await answer.end_stream()
 
 
 async def _length(answer: ServerAnswer) -> None:
-    await answer.say(AnswerContent(answer.words, finish="length"))
+    await answer.send_answer(AnswerContent(answer.words, finish="length"))
 
 
 async def _reasoning(answer: ServerAnswer) -> None:
-    await answer.say(AnswerContent(("Parts, ", "then words."), thought="Let me think."))
+    await answer.send_answer(AnswerContent(("Parts, ", "then words."), thought="Let me think."))
 
 
 async def _json(answer: ServerAnswer) -> None:
-    await answer.whole(200, answer.wire.whole(AnswerContent(answer.words)))
+    await answer.send_response(200, answer.wire.whole_body(AnswerContent(answer.words)))
 
 
 async def _no_done(answer: ServerAnswer) -> None:
-    await answer.begin(answer.words)
-    await answer.events(answer.wire.closing("stop"))
-    await answer.stop()
+    await answer.start_answer(answer.words)
+    await answer.send_events(answer.wire.end_events("stop"))
+    await answer.end_stream()
 
 
 async def _open_end(answer: ServerAnswer) -> None:
-    await answer.start()
-    await answer.events(answer.wire.events(AnswerContent(answer.words)))
+    await answer.start_stream()
+    await answer.send_events(answer.wire.answer_events(AnswerContent(answer.words)))
     await asyncio.Event().wait()
 
 
 async def _left_open(answer: ServerAnswer) -> None:
     """All is said and counted; only the end mark never comes, nor the end."""
-    await answer.begin(answer.words)
-    await answer.events(answer.wire.closing("stop"))
+    await answer.start_answer(answer.words)
+    await answer.send_events(answer.wire.end_events("stop"))
     await asyncio.Event().wait()
 
 
 async def _no_newline(answer: ServerAnswer) -> None:
-    await answer.start()
-    *events, last = answer.wire.events(AnswerContent(answer.words))
-    await answer.events(events)
-    await answer.chunk(encode_server_event(last).rstrip())
-    await answer.stop()
+    await answer.start_stream()
+    *events, last = answer.wire.answer_events(AnswerContent(answer.words))
+    await answer.send_events(events)
+    await answer.send_chunk(encode_server_event(last).rstrip())
+    await answer.end_stream()
 
 
 async def _bytewise(answer: ServerAnswer) -> None:
     """Every byte in its own chunk, with CRLF, comments and data over many lines: all allowed."""
-    await answer.start()
+    await answer.start_stream()
     lines = [": keep-alive", ""]
-    for name, data in answer.wire.events(AnswerContent(answer.words)):
+    for name, data in answer.wire.answer_events(AnswerContent(answer.words)):
         text = data if isinstance(data, str) else json.dumps(data, indent=1, ensure_ascii=False)
         lines += [f"event:{name or 'message'}", *(f"data: {line}" for line in text.split("\n")), ""]
     for byte in "\r\n".join([*lines, ""]).encode():
-        await answer.chunk(bytes([byte]))
-    await answer.stop()
+        await answer.send_chunk(bytes([byte]))
+    await answer.end_stream()
 
 
 async def _write(answer: ServerAnswer) -> None:
     """A model that tries to write a file: by every tool it knows, one after the other, then it ends in words."""
-    done = answer.wire.results(answer.seen.body)
-    attempts = answer.wire.attempts(answer.seen.body, answer.manner.target)
+    done = answer.wire.count_tool_results(answer.seen.body)
+    attempts = answer.wire.list_write_attempts(answer.seen.body, answer.manner.target)
     if done < len(attempts):
-        await answer.say(AnswerContent(tool=replace(attempts[done], number=done + 1), finish="tool"))
+        await answer.send_answer(AnswerContent(tool=replace(attempts[done], number=done + 1), finish="tool"))
     else:
-        await answer.say(AnswerContent(answer.words))
+        await answer.send_answer(AnswerContent(answer.words))
 
 
 BEHAVIOURS: dict[str, Behaviour] = {
@@ -276,7 +276,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
     **{str(status): _status for status in (400, 401, 402, 403, 404, 408, 413, 418, 429, 500, 502, 503, 529)},
     "rate_limited": _rate_limited,
     "rate_limited_date": _rate_limited_date,
-    **dict.fromkeys(("bad_key", "context_overflow", "insufficient_quota", "model_not_found"), _named_trouble),
+    **dict.fromkeys(("bad_key", "context_overflow", "insufficient_quota", "model_not_found"), _named_error),
     "leaky": _leaky,
     "detail": _detail,
     "plain_error": _plain_error,

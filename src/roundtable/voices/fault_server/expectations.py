@@ -26,11 +26,11 @@ class FaultExpectation:
     answer: bool = False
 
     @property
-    def endless(self) -> bool:
+    def is_endless(self) -> bool:
         """Whether only the clock can end the call."""
         return FaultKind.TIMEOUT in self.kinds
 
-    def objection(self, end: Reply | Fault, secret: str = "", agent: bool = False) -> str:
+    def find_objection(self, end: Reply | Fault, secret: str = "", agent: bool = False) -> str:
         """What is wrong with how the call ended; nothing when it is as it should be."""
         if isinstance(end, Reply):
             return "" if self.answer else "counted as an answer"

@@ -17,7 +17,7 @@ from roundtable.voices.fault_server.wire import (
     filter_objects,
 )
 
-_FINISH = {"stop": "STOP", "length": "MAX_TOKENS", "filtered": "SAFETY", "refused": "STOP", "tool": "STOP"}
+_FINISH_REASONS = {"stop": "STOP", "length": "MAX_TOKENS", "filtered": "SAFETY", "refused": "STOP", "tool": "STOP"}
 
 _STATUSES = {
     400: "INVALID_ARGUMENT",
@@ -33,7 +33,7 @@ _STATUSES = {
 class GeminiWire(Wire):
     """Every event is a whole response with one more part; nothing marks the end but the reason to finish."""
 
-    troubles = {
+    errors = {
         "bad_key": ProviderError(400, "API key not valid. Please pass a valid API key.", "API_KEY_INVALID"),
         "context_overflow": ProviderError(
             400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."
@@ -46,83 +46,83 @@ class GeminiWire(Wire):
         "rate_limited": ProviderError(429, "Resource has been exhausted (e.g. check quota)."),
     }
 
-    def opening(self) -> Iterator[WireEvent]:
+    def start_events(self) -> Iterator[WireEvent]:
         """The first words come at once."""
         yield from ()
 
-    def thought(self, text: str) -> Iterator[WireEvent]:
+    def thought_events(self, text: str) -> Iterator[WireEvent]:
         """A part that says it is a thought."""
-        yield "", self._response([{"text": text, "thought": True}])
+        yield "", self._build_response([{"text": text, "thought": True}])
 
-    def word(self, text: str) -> Iterator[WireEvent]:
+    def word_events(self, text: str) -> Iterator[WireEvent]:
         """A part."""
-        yield "", self._response([{"text": text}])
+        yield "", self._build_response([{"text": text}])
 
-    def refusal(self, text: str) -> Iterator[WireEvent]:
+    def refusal_events(self, text: str) -> Iterator[WireEvent]:
         """A blocked prompt has no candidates."""
-        yield "", self._blocked()
+        yield "", self._build_blocked()
 
-    def tool(self, call: ToolCall) -> Iterator[WireEvent]:
+    def tool_events(self, call: ToolCall) -> Iterator[WireEvent]:
         """A part that calls a function."""
-        yield "", self._response([_function_call(call)])
+        yield "", self._build_response([_build_function_call(call)])
 
-    def closing(self, finish: FinishReason) -> Iterator[WireEvent]:
+    def end_events(self, finish: FinishReason) -> Iterator[WireEvent]:
         """The last response has the reason and the whole usage."""
         if finish != "refused":
-            yield "", self._response([], _FINISH[finish])
+            yield "", self._build_response([], _FINISH_REASONS[finish])
 
-    def failure(self, trouble: ProviderError) -> WireEvent:
+    def error_event(self, error: ProviderError) -> WireEvent:
         """The error object as an event."""
-        return "", self.error(trouble)
+        return "", self.error_body(error)
 
-    def error(self, trouble: ProviderError) -> Any:
+    def error_body(self, error: ProviderError) -> Any:
         """A code, a status by name, and details; a limit on requests says there how long to wait."""
-        status = _STATUSES.get(trouble.status, "INTERNAL")
+        status = _STATUSES.get(error.status, "INTERNAL")
         details: list[dict[str, Any]] = []
-        if trouble.code:
-            details.append({"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": trouble.code})
-        if trouble is self.troubles["rate_limited"]:
+        if error.code:
+            details.append({"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": error.code})
+        if error is self.errors["rate_limited"]:
             details.append({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7s"})
-        error = {"code": trouble.status, "message": trouble.message, "status": status}
-        return {"error": error | ({"details": details} if details else {})}
+        body = {"code": error.status, "message": error.message, "status": status}
+        return {"error": body | ({"details": details} if details else {})}
 
-    def whole(self, speech: AnswerContent) -> Any:
+    def whole_body(self, speech: AnswerContent) -> Any:
         """One response with all parts."""
         if speech.refusal:
-            return self._blocked()
+            return self._build_blocked()
         parts: list[dict[str, Any]] = []
         if speech.thought:
             parts.append({"text": speech.thought, "thought": True})
         if speech.words:
             parts.append({"text": speech.text})
         if speech.tool is not None:
-            parts.append(_function_call(speech.tool))
-        return self._response(parts, _FINISH[speech.finish])
+            parts.append(_build_function_call(speech.tool))
+        return self._build_response(parts, _FINISH_REASONS[speech.finish])
 
-    def attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
+    def list_write_attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
         """Gemini CLI's tools."""
         return (
             ToolCall("write_file", {"file_path": target, "content": "x"}),
             ToolCall("run_shell_command", {"command": f"touch '{target}'", "description": "Write a file"}),
         )
 
-    def results(self, body: dict[str, Any]) -> int:
+    def count_tool_results(self, body: dict[str, Any]) -> int:
         """Parts that answer a function call."""
         turns = (filter_objects(turn.get("parts")) for turn in filter_objects(body.get("contents")))
         return sum("functionResponse" in part for parts in turns for part in parts)
 
-    def _response(self, parts: list[dict[str, Any]], finish: str | None = None) -> dict[str, Any]:
+    def _build_response(self, parts: list[dict[str, Any]], finish: str | None = None) -> dict[str, Any]:
         candidate: dict[str, Any] = {"index": 0}
         if parts:
             candidate["content"] = {"parts": parts, "role": "model"}
         if finish:
             candidate["finishReason"] = finish
-        return {"candidates": [candidate], **self._frame()}
+        return {"candidates": [candidate], **self._build_frame()}
 
-    def _blocked(self) -> dict[str, Any]:
-        return {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, **self._frame()}
+    def _build_blocked(self) -> dict[str, Any]:
+        return {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, **self._build_frame()}
 
-    def _frame(self) -> dict[str, Any]:
+    def _build_frame(self) -> dict[str, Any]:
         usage = {
             "promptTokenCount": INPUT_TOKENS,
             "cachedContentTokenCount": CACHED_TOKENS,
@@ -132,5 +132,5 @@ class GeminiWire(Wire):
         return {"usageMetadata": usage, "modelVersion": self.model, "responseId": "resp-1"}
 
 
-def _function_call(call: ToolCall) -> dict[str, Any]:
+def _build_function_call(call: ToolCall) -> dict[str, Any]:
     return {"functionCall": {"name": call.name, "args": call.arguments}}

@@ -18,7 +18,13 @@ from roundtable.voices.fault_server.wire import (
     filter_objects,
 )
 
-_FINISH = {"stop": "stop", "length": "length", "filtered": "content_filter", "refused": "stop", "tool": "tool_calls"}
+_FINISH_REASONS = {
+    "stop": "stop",
+    "length": "length",
+    "filtered": "content_filter",
+    "refused": "stop",
+    "tool": "tool_calls",
+}
 
 OPENAI_ERRORS = {
     "bad_key": ProviderError(401, "Incorrect API key provided", "invalid_api_key"),
@@ -32,89 +38,89 @@ OPENAI_ERRORS = {
 }
 
 
-def build_openai_error(trouble: ProviderError) -> dict[str, Any]:
+def build_openai_error(error: ProviderError) -> dict[str, Any]:
     """The error object of both OpenAI dialects."""
-    return {"error": {"message": trouble.message, "type": trouble.code, "param": None, "code": trouble.code}}
+    return {"error": {"message": error.message, "type": error.code, "param": None, "code": error.code}}
 
 
 class ChatWire(Wire):
     """Chunks with a delta, a finish reason, usage in a chunk without choices, then `[DONE]`."""
 
-    troubles = OPENAI_ERRORS
+    errors = OPENAI_ERRORS
     _in_parts = False
 
-    def opening(self) -> Iterator[WireEvent]:
+    def start_events(self) -> Iterator[WireEvent]:
         """The role comes first, with no words."""
-        yield self._chunk({"role": "assistant", "content": ""})
+        yield self._chunk_event({"role": "assistant", "content": ""})
 
-    def thought(self, text: str) -> Iterator[WireEvent]:
+    def thought_events(self, text: str) -> Iterator[WireEvent]:
         """Thoughts come under two names, and as a part among parts; such servers send words as parts too."""
         self._in_parts = True
-        yield self._chunk({"reasoning_content": text, "reasoning": text})
-        yield self._chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]})
+        yield self._chunk_event({"reasoning_content": text, "reasoning": text})
+        yield self._chunk_event({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]})
 
-    def word(self, text: str) -> Iterator[WireEvent]:
+    def word_events(self, text: str) -> Iterator[WireEvent]:
         """A delta with content."""
-        yield self._chunk({"content": [{"type": "text", "text": text}] if self._in_parts else text})
+        yield self._chunk_event({"content": [{"type": "text", "text": text}] if self._in_parts else text})
 
-    def refusal(self, text: str) -> Iterator[WireEvent]:
+    def refusal_events(self, text: str) -> Iterator[WireEvent]:
         """A refusal has a field of its own and comes in pieces."""
         half = len(text) // 2
-        yield self._chunk({"refusal": text[:half]})
-        yield self._chunk({"refusal": text[half:]})
+        yield self._chunk_event({"refusal": text[:half]})
+        yield self._chunk_event({"refusal": text[half:]})
 
-    def tool(self, call: ToolCall) -> Iterator[WireEvent]:
+    def tool_events(self, call: ToolCall) -> Iterator[WireEvent]:
         """The name first, then the arguments as text."""
         function = {"name": call.name, "arguments": ""}
         begun = {"index": 0, "id": f"call_{call.number}", "type": "function", "function": function}
-        yield self._chunk({"tool_calls": [begun]})
-        yield self._chunk({"tool_calls": [{"index": 0, "function": {"arguments": json.dumps(call.arguments)}}]})
+        yield self._chunk_event({"tool_calls": [begun]})
+        yield self._chunk_event({"tool_calls": [{"index": 0, "function": {"arguments": json.dumps(call.arguments)}}]})
 
-    def closing(self, finish: FinishReason) -> Iterator[WireEvent]:
+    def end_events(self, finish: FinishReason) -> Iterator[WireEvent]:
         """The reason, then a chunk for the usage alone."""
-        yield self._chunk({}, _FINISH[finish])
-        yield "", {**self._frame("chat.completion.chunk"), "choices": [], "usage": self._usage()}
+        yield self._chunk_event({}, _FINISH_REASONS[finish])
+        yield "", {**self._build_frame("chat.completion.chunk"), "choices": [], "usage": self._build_usage()}
 
-    def mark(self) -> Iterator[WireEvent]:
+    def end_mark_events(self) -> Iterator[WireEvent]:
         """The one event that is not JSON."""
         yield "", "[DONE]"
 
-    def failure(self, trouble: ProviderError) -> WireEvent:
+    def error_event(self, error: ProviderError) -> WireEvent:
         """An error where a chunk was expected, with its status as the code."""
-        return "", {"error": {"message": trouble.message, "code": trouble.status}}
+        return "", {"error": {"message": error.message, "code": error.status}}
 
-    def error(self, trouble: ProviderError) -> Any:
+    def error_body(self, error: ProviderError) -> Any:
         """OpenAI's error object."""
-        return build_openai_error(trouble)
+        return build_openai_error(error)
 
-    def whole(self, speech: AnswerContent) -> Any:
+    def whole_body(self, speech: AnswerContent) -> Any:
         """One message in one choice."""
         message: dict[str, Any] = {"role": "assistant", "content": speech.text, "refusal": speech.refusal or None}
         if speech.tool is not None:
             function = {"name": speech.tool.name, "arguments": json.dumps(speech.tool.arguments)}
             message["tool_calls"] = [{"id": f"call_{speech.tool.number}", "type": "function", "function": function}]
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _FINISH[speech.finish]}
-        return {**self._frame("chat.completion"), "choices": [choice], "usage": self._usage()}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _FINISH_REASONS[speech.finish]}
+        return {**self._build_frame("chat.completion"), "choices": [choice], "usage": self._build_usage()}
 
-    def attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
+    def list_write_attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
         """OpenCode's tools."""
         return (
             ToolCall("write", {"filePath": target, "content": "x"}),
             ToolCall("bash", {"command": f"touch '{target}'", "description": "Write a file"}),
         )
 
-    def results(self, body: dict[str, Any]) -> int:
+    def count_tool_results(self, body: dict[str, Any]) -> int:
         """Messages of the role `tool`."""
         return sum(message.get("role") == "tool" for message in filter_objects(body.get("messages")))
 
-    def _frame(self, kind: str) -> dict[str, Any]:
+    def _build_frame(self, kind: str) -> dict[str, Any]:
         return {"id": "chatcmpl-1", "object": kind, "created": 1789500000, "model": self.model}
 
-    def _chunk(self, delta: dict[str, Any], finish: str | None = None) -> WireEvent:
+    def _chunk_event(self, delta: dict[str, Any], finish: str | None = None) -> WireEvent:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return "", {**self._frame("chat.completion.chunk"), "choices": [choice]}
+        return "", {**self._build_frame("chat.completion.chunk"), "choices": [choice]}
 
-    def _usage(self) -> dict[str, Any]:
+    def _build_usage(self) -> dict[str, Any]:
         return {
             "prompt_tokens": INPUT_TOKENS,
             "completion_tokens": self.tokens,

@@ -19,13 +19,13 @@ from roundtable.voices.fault_server.wire import (
     filter_objects,
 )
 
-_INCOMPLETE = {"length": "max_output_tokens", "filtered": "content_filter"}
+_INCOMPLETE_REASONS = {"length": "max_output_tokens", "filtered": "content_filter"}
 
 
 class ResponsesWire(Wire):
     """Numbered, named events; items that are added, filled and done; the last event repeats everything."""
 
-    troubles = OPENAI_ERRORS | {
+    errors = OPENAI_ERRORS | {
         "context_overflow": ProviderError(
             400, "Your input exceeds the context window of this model.", "context_length_exceeded"
         ),
@@ -39,81 +39,83 @@ class ResponsesWire(Wire):
         self._said = ""
         self._speaking = False
 
-    def opening(self) -> Iterator[WireEvent]:
+    def start_events(self) -> Iterator[WireEvent]:
         """The response exists, and is being worked on."""
-        yield self._event("response.created", response=self._response("in_progress"))
-        yield self._event("response.in_progress", response=self._response("in_progress"))
+        yield self._event("response.created", response=self._build_response("in_progress"))
+        yield self._event("response.in_progress", response=self._build_response("in_progress"))
 
-    def thought(self, text: str) -> Iterator[WireEvent]:
+    def thought_events(self, text: str) -> Iterator[WireEvent]:
         """An item of its own, with a summary."""
         item: dict[str, Any] = {"id": "rs_1", "type": "reasoning", "summary": []}
         yield self._event("response.output_item.added", output_index=self._index, item=item)
         place = {"item_id": "rs_1", "output_index": self._index, "summary_index": 0}
         yield self._event("response.reasoning_summary_text.delta", **place, delta=text)
         yield self._event("response.reasoning_summary_text.done", **place, text=text)
-        yield from self._done({**item, "summary": [{"type": "summary_text", "text": text}]})
+        yield from self._finish_item({**item, "summary": [{"type": "summary_text", "text": text}]})
 
-    def word(self, text: str) -> Iterator[WireEvent]:
+    def word_events(self, text: str) -> Iterator[WireEvent]:
         """A delta of the message's one part."""
         if not self._speaking:
-            yield from self._begin({"type": "output_text", "text": "", "annotations": []})
+            yield from self._begin_item({"type": "output_text", "text": "", "annotations": []})
         self._said += text
-        yield self._event("response.output_text.delta", **self._place, delta=text, logprobs=[])
+        yield self._event("response.output_text.delta", **self._item_position, delta=text, logprobs=[])
 
-    def refusal(self, text: str) -> Iterator[WireEvent]:
+    def refusal_events(self, text: str) -> Iterator[WireEvent]:
         """A part of another type in the message."""
-        yield from self._begin({"type": "refusal", "refusal": ""})
-        yield self._event("response.refusal.delta", **self._place, delta=text)
-        yield self._event("response.refusal.done", **self._place, refusal=text)
+        yield from self._begin_item({"type": "refusal", "refusal": ""})
+        yield self._event("response.refusal.delta", **self._item_position, delta=text)
+        yield self._event("response.refusal.done", **self._item_position, refusal=text)
         part = {"type": "refusal", "refusal": text}
-        yield self._event("response.content_part.done", **self._place, part=part)
+        yield self._event("response.content_part.done", **self._item_position, part=part)
         self._speaking = False
-        yield from self._done(_message(part))
+        yield from self._finish_item(_build_message(part))
 
-    def tool(self, call: ToolCall) -> Iterator[WireEvent]:
+    def tool_events(self, call: ToolCall) -> Iterator[WireEvent]:
         """An item of its own; the arguments are text."""
         arguments = json.dumps(call.arguments)
-        begun = {**_function_call(call), "arguments": "", "status": "in_progress"}
+        begun = {**_build_function_call(call), "arguments": "", "status": "in_progress"}
         yield self._event("response.output_item.added", output_index=self._index, item=begun)
         place = {"item_id": begun["id"], "output_index": self._index}
         yield self._event("response.function_call_arguments.delta", **place, delta=arguments)
         yield self._event("response.function_call_arguments.done", **place, arguments=arguments)
-        yield from self._done(_function_call(call))
+        yield from self._finish_item(_build_function_call(call))
 
-    def closing(self, finish: FinishReason) -> Iterator[WireEvent]:
+    def end_events(self, finish: FinishReason) -> Iterator[WireEvent]:
         """Everything that is still open is done, and the whole is said again."""
         if self._speaking:
-            part = _text(self._said)
-            yield self._event("response.output_text.done", **self._place, text=self._said, logprobs=[])
-            yield self._event("response.content_part.done", **self._place, part=part)
+            part = _build_text(self._said)
+            yield self._event("response.output_text.done", **self._item_position, text=self._said, logprobs=[])
+            yield self._event("response.content_part.done", **self._item_position, part=part)
             self._speaking = False
-            yield from self._done(_message(part))
-        status = "incomplete" if finish in _INCOMPLETE else "completed"
-        yield self._event(f"response.{status}", response=self._response(status, finish))
+            yield from self._finish_item(_build_message(part))
+        status = "incomplete" if finish in _INCOMPLETE_REASONS else "completed"
+        yield self._event(f"response.{status}", response=self._build_response(status, finish))
 
-    def failure(self, trouble: ProviderError) -> WireEvent:
+    def error_event(self, error: ProviderError) -> WireEvent:
         """The response has failed, and says why."""
-        error = {"code": trouble.code, "message": trouble.message}
-        return self._event("response.failed", response={**self._response("failed"), "error": error})
+        body = {"code": error.code, "message": error.message}
+        return self._event("response.failed", response={**self._build_response("failed"), "error": body})
 
-    def error(self, trouble: ProviderError) -> Any:
+    def error_body(self, error: ProviderError) -> Any:
         """OpenAI's error object."""
-        return build_openai_error(trouble)
+        return build_openai_error(error)
 
-    def whole(self, speech: AnswerContent) -> Any:
+    def whole_body(self, speech: AnswerContent) -> Any:
         """The response object with everything in it."""
         if speech.thought:
             summary = [{"type": "summary_text", "text": speech.thought}]
             self._output.append({"id": "rs_1", "type": "reasoning", "summary": summary})
         if speech.words:
-            self._output.append(_message(_text(speech.text)))
+            self._output.append(_build_message(_build_text(speech.text)))
         if speech.refusal:
-            self._output.append(_message({"type": "refusal", "refusal": speech.refusal}))
+            self._output.append(_build_message({"type": "refusal", "refusal": speech.refusal}))
         if speech.tool is not None:
-            self._output.append(_function_call(speech.tool))
-        return self._response("incomplete" if speech.finish in _INCOMPLETE else "completed", speech.finish)
+            self._output.append(_build_function_call(speech.tool))
+        return self._build_response(
+            "incomplete" if speech.finish in _INCOMPLETE_REASONS else "completed", speech.finish
+        )
 
-    def attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
+    def list_write_attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
         """Codex has had three names for its shell; the one it offers is taken."""
         command = f"touch '{target}'"
         shells = {
@@ -122,10 +124,10 @@ class ResponsesWire(Wire):
             "shell": {"command": ["bash", "-lc", command]},
         }
         offered = [tool.get("name") for tool in filter_objects(body.get("tools"))]
-        name = next((it for it in shells if it in offered), "shell")
+        name = next((shell for shell in shells if shell in offered), "shell")
         return (ToolCall(name, shells[name]),)
 
-    def results(self, body: dict[str, Any]) -> int:
+    def count_tool_results(self, body: dict[str, Any]) -> int:
         """Items that are the output of a call."""
         return sum(item.get("type") == "function_call_output" for item in filter_objects(body.get("input")))
 
@@ -134,25 +136,25 @@ class ResponsesWire(Wire):
         return len(self._output)
 
     @property
-    def _place(self) -> dict[str, Any]:
+    def _item_position(self) -> dict[str, Any]:
         return {"item_id": "msg_1", "output_index": self._index, "content_index": 0}
 
     def _event(self, kind: str, **fields: Any) -> WireEvent:
         self._number += 1
         return kind, {"type": kind, "sequence_number": self._number, **fields}
 
-    def _begin(self, part: dict[str, Any]) -> Iterator[WireEvent]:
+    def _begin_item(self, part: dict[str, Any]) -> Iterator[WireEvent]:
         self._speaking = True
-        item = {**_message(), "status": "in_progress"}
+        item = {**_build_message(), "status": "in_progress"}
         yield self._event("response.output_item.added", output_index=self._index, item=item)
-        yield self._event("response.content_part.added", **self._place, part=part)
+        yield self._event("response.content_part.added", **self._item_position, part=part)
 
-    def _done(self, item: dict[str, Any]) -> Iterator[WireEvent]:
+    def _finish_item(self, item: dict[str, Any]) -> Iterator[WireEvent]:
         yield self._event("response.output_item.done", output_index=self._index, item=item)
         self._output.append(item)
 
-    def _response(self, status: str, finish: FinishReason = "stop") -> dict[str, Any]:
-        reason = _INCOMPLETE.get(finish)
+    def _build_response(self, status: str, finish: FinishReason = "stop") -> dict[str, Any]:
+        reason = _INCOMPLETE_REASONS.get(finish)
         return {
             "id": "resp_1",
             "object": "response",
@@ -162,10 +164,10 @@ class ResponsesWire(Wire):
             "incomplete_details": {"reason": reason} if reason else None,
             "model": self.model,
             "output": list(self._output),
-            "usage": None if status in ("in_progress", "failed") else self._usage(),
+            "usage": None if status in ("in_progress", "failed") else self._build_usage(),
         }
 
-    def _usage(self) -> dict[str, Any]:
+    def _build_usage(self) -> dict[str, Any]:
         return {
             "input_tokens": INPUT_TOKENS,
             "input_tokens_details": {"cached_tokens": CACHED_TOKENS},
@@ -175,15 +177,15 @@ class ResponsesWire(Wire):
         }
 
 
-def _message(*parts: dict[str, Any]) -> dict[str, Any]:
+def _build_message(*parts: dict[str, Any]) -> dict[str, Any]:
     return {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": list(parts)}
 
 
-def _text(text: str) -> dict[str, Any]:
+def _build_text(text: str) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-def _function_call(call: ToolCall) -> dict[str, Any]:
+def _build_function_call(call: ToolCall) -> dict[str, Any]:
     arguments = json.dumps(call.arguments)
     return {
         "id": f"fc_{call.number}",

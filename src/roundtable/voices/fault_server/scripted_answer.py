@@ -58,7 +58,9 @@ class ReceivedRequest:
     def key(self) -> str:
         """The key that came along, in whichever header this dialect has it."""
         bearer = self.headers.get("authorization", "").removeprefix("Bearer ")
-        return bearer or next((self.headers[it] for it in ("x-api-key", "x-goog-api-key") if it in self.headers), "")
+        return bearer or next(
+            (self.headers[header] for header in ("x-api-key", "x-goog-api-key") if header in self.headers), ""
+        )
 
 
 @dataclass
@@ -75,36 +77,38 @@ class ServerAnswer:
     def __post_init__(self) -> None:
         self.words = self.manner.words()
 
-    async def say(self, speech: AnswerContent) -> None:
+    async def send_answer(self, speech: AnswerContent) -> None:
         """All of a speech, and the proper end."""
         if not self.seen.streamed:
             await asyncio.sleep(self.manner.latency)
-            await self.whole(200, self.wire.whole(speech))
+            await self.send_response(200, self.wire.whole_body(speech))
             return
-        await self.start()
-        await self.events(self.wire.opening())
+        await self.start_stream()
+        await self.send_events(self.wire.start_events())
         if speech.thought:
-            await self.events(self.wire.thought(speech.thought))
-        await self.pieces(speech.words)
+            await self.send_events(self.wire.thought_events(speech.thought))
+        await self.send_words(speech.words)
         if speech.refusal:
-            await self.events(self.wire.refusal(speech.refusal))
+            await self.send_events(self.wire.refusal_events(speech.refusal))
         if speech.tool is not None:
-            await self.events(self.wire.tool(speech.tool))
-        await self.events(self.wire.closing(speech.finish))
-        await self.events(self.wire.mark())
-        await self.stop()
+            await self.send_events(self.wire.tool_events(speech.tool))
+        await self.send_events(self.wire.end_events(speech.finish))
+        await self.send_events(self.wire.end_mark_events())
+        await self.end_stream()
 
-    async def begin(self, words: Iterable[str]) -> None:
+    async def start_answer(self, words: Iterable[str]) -> None:
         """The head and some words, with more to follow; of a whole answer, its first half."""
         if self.seen.streamed:
-            await self.start()
-            await self.events(self.wire.opening())
-            await self.pieces(words)
+            await self.start_stream()
+            await self.send_events(self.wire.start_events())
+            await self.send_words(words)
         else:
-            data = json.dumps(self.wire.whole(AnswerContent(self.words))).encode()
-            await self.send(_head(200, "application/json", {"content-length": str(len(data))}) + data[: len(data) // 2])
+            data = json.dumps(self.wire.whole_body(AnswerContent(self.words))).encode()
+            await self.send_bytes(
+                _build_head(200, "application/json", {"content-length": str(len(data))}) + data[: len(data) // 2]
+            )
 
-    async def pieces(self, words: Iterable[str]) -> None:
+    async def send_words(self, words: Iterable[str]) -> None:
         """Words at the server's rate."""
         rate = self.manner.rate
         clock = asyncio.get_running_loop().time
@@ -112,38 +116,38 @@ class ServerAnswer:
         for index, word in enumerate(words):
             if rate:
                 await asyncio.sleep(max(0.0, start + index / rate - clock()))
-            await self.events(self.wire.word(word))
+            await self.send_events(self.wire.word_events(word))
             self.seen.written += 1
 
-    async def trouble(self, trouble: ProviderError, **headers: str) -> None:
+    async def send_error(self, error: ProviderError, **headers: str) -> None:
         """An error object with its status."""
-        await self.whole(trouble.status, self.wire.error(trouble), **headers)
+        await self.send_response(error.status, self.wire.error_body(error), **headers)
 
-    async def whole(self, status: int, body: Any, *, kind: str = "application/json", **headers: str) -> None:
+    async def send_response(self, status: int, body: Any, *, kind: str = "application/json", **headers: str) -> None:
         """A response with a length."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        await self.send(_head(status, kind, {**named, "content-length": str(len(data))}) + data)
+        await self.send_bytes(_build_head(status, kind, {**named, "content-length": str(len(data))}) + data)
 
-    async def start(self, kind: str = "text/event-stream") -> None:
+    async def start_stream(self, kind: str = "text/event-stream") -> None:
         """The head of a stream, after the latency."""
         await asyncio.sleep(self.manner.latency)
-        await self.send(_head(200, kind, {"cache-control": "no-cache", "transfer-encoding": "chunked"}))
+        await self.send_bytes(_build_head(200, kind, {"cache-control": "no-cache", "transfer-encoding": "chunked"}))
 
-    async def events(self, events: Iterable[WireEvent]) -> None:
+    async def send_events(self, events: Iterable[WireEvent]) -> None:
         """Events of the stream."""
         for event in events:
-            await self.chunk(encode_server_event(event))
+            await self.send_chunk(encode_server_event(event))
 
-    async def chunk(self, data: bytes) -> None:
+    async def send_chunk(self, data: bytes) -> None:
         """One piece of the transfer encoding."""
-        await self.send(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        await self.send_bytes(f"{len(data):x}\r\n".encode() + data + b"\r\n")
 
-    async def stop(self) -> None:
+    async def end_stream(self) -> None:
         """The end of the transfer."""
-        await self.send(b"0\r\n\r\n")
+        await self.send_bytes(b"0\r\n\r\n")
 
-    async def send(self, data: bytes) -> None:
+    async def send_bytes(self, data: bytes) -> None:
         """Write and wait until the kernel has it."""
         self.writer.write(data)
         await self.writer.drain()
@@ -157,6 +161,10 @@ def encode_server_event(event: WireEvent) -> bytes:
     return f"{title}data: {line}\n\n".encode()
 
 
-def _head(status: int, kind: str, headers: dict[str, str]) -> bytes:
-    lines = [f"HTTP/1.1 {status} Said", f"content-type: {kind}", *(f"{name}: {it}" for name, it in headers.items())]
+def _build_head(status: int, kind: str, headers: dict[str, str]) -> bytes:
+    lines = [
+        f"HTTP/1.1 {status} Said",
+        f"content-type: {kind}",
+        *(f"{name}: {value}" for name, value in headers.items()),
+    ]
     return "\r\n".join([*lines, "", ""]).encode()

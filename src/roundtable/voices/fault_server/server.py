@@ -26,9 +26,9 @@ WIRES_BY_DIALECT: dict[str, type[Wire]] = {
 }
 """The dialects by the names they have in an endpoint's data."""
 
-_BASES = {"anthropic": "", "gemini": "/v1beta"}
-_POSTED = {"/chat/completions": "openai-chat", "/responses": "openai-responses", "/messages": "anthropic"}
-_MODEL = "alpha"
+_BASE_PATHS = {"anthropic": "", "gemini": "/v1beta"}
+_DIALECTS_BY_PATH = {"/chat/completions": "openai-chat", "/responses": "openai-responses", "/messages": "anthropic"}
+_DEFAULT_MODEL = "alpha"
 
 
 @dataclass
@@ -48,7 +48,7 @@ class FaultServer(AnswerSettings):
     _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     async def __aenter__(self) -> FaultServer:
-        self._server = await asyncio.start_server(self._connection, "127.0.0.1", self.port)
+        self._server = await asyncio.start_server(self._serve_connection, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -73,7 +73,7 @@ class FaultServer(AnswerSettings):
 
     def base(self, dialect: str) -> str:
         """The base URL of one dialect, as an endpoint's data has it."""
-        return self.root + _BASES.get(dialect, "/v1")
+        return self.root + _BASE_PATHS.get(dialect, "/v1")
 
     async def is_left_alone(self, within: float = 2.0) -> bool:
         """Whether nobody waits for an answer any more, or soon does no longer."""
@@ -83,13 +83,13 @@ class FaultServer(AnswerSettings):
                     await asyncio.sleep(0.02)
         return self.at_once == 0
 
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
         self.connections += 1
         try:
-            while await self._request(reader, writer):
+            while await self._serve_request(reader, writer):
                 pass
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
@@ -102,39 +102,41 @@ class FaultServer(AnswerSettings):
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
 
-    async def _request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _serve_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         method, target, _ = head[0].split(" ", 2)
         pairs = (line.partition(":") for line in head[1:] if line)
         headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-        body = _decoded(await _body(reader, headers))
+        body = _decode_body(await _read_body(reader, headers))
         path = unquote(target.partition("?")[0])
         seen = ReceivedRequest(path, headers, body)
         self.seen.append(seen)
-        dialect = _spoken(path) if method == "POST" else ""
+        dialect = _find_dialect(path) if method == "POST" else ""
         if not dialect:
-            await self._aside(method, ServerAnswer(self, seen, WIRES_BY_DIALECT[_nearest(path)](_MODEL, 0), writer))
+            await self._serve_information(
+                method, ServerAnswer(self, seen, WIRES_BY_DIALECT[_guess_dialect(path)](_DEFAULT_MODEL, 0), writer)
+            )
             return method != "HEAD"
-        seen.model = _model(path, body)
+        seen.model = _find_model(path, body)
         seen.behaviour = headers.get("x-behave") or self.behave or seen.model
         seen.streamed = bool(body.get("stream")) or path.endswith(":streamGenerateContent")
         wire = WIRES_BY_DIALECT[dialect](seen.model, len(self.words()))
-        return await self._answer(ServerAnswer(self, seen, wire, writer), reader)
+        return await self._run_behaviour(ServerAnswer(self, seen, wire, writer), reader)
 
-    async def _aside(self, method: str, answer: ServerAnswer) -> None:
+    async def _serve_information(self, method: str, answer: ServerAnswer) -> None:
         """What is asked beside the words: which models there are, how long a prompt is. It never fails."""
         path = answer.seen.path
         if method == "GET" and path.endswith("/models"):
-            await answer.whole(200, _models())
+            await answer.send_response(200, _build_model_list())
         elif path.endswith("/count_tokens"):
-            await answer.whole(200, {"input_tokens": INPUT_TOKENS})
+            await answer.send_response(200, {"input_tokens": INPUT_TOKENS})
         elif path.endswith(":countTokens"):
-            await answer.whole(200, {"totalTokens": INPUT_TOKENS})
+            await answer.send_response(200, {"totalTokens": INPUT_TOKENS})
         else:
-            await answer.trouble(ProviderError(404, f"There is nothing at {path}"))
+            await answer.send_error(ProviderError(404, f"There is nothing at {path}"))
         answer.seen.finished = True
 
-    async def _answer(self, answer: ServerAnswer, reader: asyncio.StreamReader) -> bool:
+    async def _run_behaviour(self, answer: ServerAnswer, reader: asyncio.StreamReader) -> bool:
         seen = answer.seen
         work = asyncio.ensure_future(find_server_behaviour(seen.behaviour, seen.streamed)(answer))
         gone = asyncio.ensure_future(reader.read(1))
@@ -155,7 +157,7 @@ class FaultServer(AnswerSettings):
             await asyncio.gather(work, gone, return_exceptions=True)
 
 
-async def _body(reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:
+async def _read_body(reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:
     if headers.get("transfer-encoding", "").lower() != "chunked":
         return await reader.readexactly(int(headers.get("content-length", "0")))
     body = b""
@@ -166,7 +168,7 @@ async def _body(reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:
     return body
 
 
-def _decoded(raw: bytes) -> dict[str, Any]:
+def _decode_body(raw: bytes) -> dict[str, Any]:
     try:
         body = json.loads(raw or b"{}")
     except ValueError:
@@ -174,25 +176,25 @@ def _decoded(raw: bytes) -> dict[str, Any]:
     return cast("dict[str, Any]", body) if isinstance(body, dict) else {}
 
 
-def _spoken(path: str) -> str:
+def _find_dialect(path: str) -> str:
     """The dialect in which something is asked at this path, whatever base it stands under."""
     if path.endswith((":generateContent", ":streamGenerateContent")):
         return "gemini"
-    return next((dialect for end, dialect in _POSTED.items() if path.endswith(end)), "")
+    return next((dialect for end, dialect in _DIALECTS_BY_PATH.items() if path.endswith(end)), "")
 
 
-def _nearest(path: str) -> str:
+def _guess_dialect(path: str) -> str:
     return "gemini" if path.startswith("/v1beta") else "anthropic" if "/messages" in path else "openai-chat"
 
 
-def _model(path: str, body: dict[str, Any]) -> str:
+def _find_model(path: str, body: dict[str, Any]) -> str:
     if ":" in path:
         return path.rpartition("/")[2].partition(":")[0]
     return str(body.get("model", ""))
 
 
-def _models() -> dict[str, Any]:
+def _build_model_list() -> dict[str, Any]:
     """The list as OpenAI, Anthropic and Google have it, all in one."""
-    entry = {"id": _MODEL, "object": "model", "type": "model", "display_name": _MODEL}
-    named = {"name": f"models/{_MODEL}", "supportedGenerationMethods": ["generateContent"]}
+    entry = {"id": _DEFAULT_MODEL, "object": "model", "type": "model", "display_name": _DEFAULT_MODEL}
+    named = {"name": f"models/{_DEFAULT_MODEL}", "supportedGenerationMethods": ["generateContent"]}
     return {"object": "list", "data": [entry], "has_more": False, "models": [named]}

@@ -54,7 +54,7 @@ class ProviderError:
 class Wire(ABC):
     """One answer in one dialect: the events of a stream in their order, or the whole as one object."""
 
-    troubles: ClassVar[dict[str, ProviderError]]
+    errors: ClassVar[dict[str, ProviderError]]
     """How this vendor words what every vendor has a word for."""
 
     def __init__(self, model: str, tokens: int) -> None:
@@ -62,66 +62,66 @@ class Wire(ABC):
         self.tokens = tokens
 
     @abstractmethod
-    def opening(self) -> Iterator[WireEvent]:
+    def start_events(self) -> Iterator[WireEvent]:
         """What comes before the first word."""
 
     @abstractmethod
-    def thought(self, text: str) -> Iterator[WireEvent]:
+    def thought_events(self, text: str) -> Iterator[WireEvent]:
         """What the model thinks to itself."""
 
     @abstractmethod
-    def word(self, text: str) -> Iterator[WireEvent]:
+    def word_events(self, text: str) -> Iterator[WireEvent]:
         """One piece of the answer."""
 
     @abstractmethod
-    def refusal(self, text: str) -> Iterator[WireEvent]:
+    def refusal_events(self, text: str) -> Iterator[WireEvent]:
         """The model declines."""
 
     @abstractmethod
-    def tool(self, call: ToolCall) -> Iterator[WireEvent]:
+    def tool_events(self, call: ToolCall) -> Iterator[WireEvent]:
         """The model calls a tool."""
 
     @abstractmethod
-    def closing(self, finish: FinishReason) -> Iterator[WireEvent]:
+    def end_events(self, finish: FinishReason) -> Iterator[WireEvent]:
         """Why the answer ends, and what it used."""
 
-    def mark(self) -> Iterator[WireEvent]:
+    def end_mark_events(self) -> Iterator[WireEvent]:
         """The end mark, in dialects that have one."""
         yield from ()
 
     @abstractmethod
-    def failure(self, trouble: ProviderError) -> WireEvent:
+    def error_event(self, error: ProviderError) -> WireEvent:
         """An error in the middle of a stream."""
 
     @abstractmethod
-    def error(self, trouble: ProviderError) -> Any:
+    def error_body(self, error: ProviderError) -> Any:
         """An error object, as it comes with a status."""
 
     @abstractmethod
-    def whole(self, speech: AnswerContent) -> Any:
+    def whole_body(self, speech: AnswerContent) -> Any:
         """The answer to a client that does not stream."""
 
     @abstractmethod
-    def attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
+    def list_write_attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
         """The ways in which a model would try to write a file through the tools of this dialect's agents."""
 
     @abstractmethod
-    def results(self, body: dict[str, Any]) -> int:
+    def count_tool_results(self, body: dict[str, Any]) -> int:
         """How many tools have reported back so far."""
 
-    def events(self, speech: AnswerContent) -> Iterator[WireEvent]:
+    def answer_events(self, speech: AnswerContent) -> Iterator[WireEvent]:
         """All events of one answer."""
-        yield from self.opening()
+        yield from self.start_events()
         if speech.thought:
-            yield from self.thought(speech.thought)
+            yield from self.thought_events(speech.thought)
         for word in speech.words:
-            yield from self.word(word)
+            yield from self.word_events(word)
         if speech.refusal:
-            yield from self.refusal(speech.refusal)
+            yield from self.refusal_events(speech.refusal)
         if speech.tool is not None:
-            yield from self.tool(speech.tool)
-        yield from self.closing(speech.finish)
-        yield from self.mark()
+            yield from self.tool_events(speech.tool)
+        yield from self.end_events(speech.finish)
+        yield from self.end_mark_events()
 
 
 def filter_objects(value: Any) -> list[dict[str, Any]]:

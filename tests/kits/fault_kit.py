@@ -55,15 +55,15 @@ class FaultKit(ABC):
     async def test_every_provider_failure_becomes_a_fault_of_its_kind(
         self, fault_stage: FaultStage, expected: FaultExpectation
     ) -> None:
-        limit = fault_stage.patience if expected.endless else fault_stage.bound
+        limit = fault_stage.patience if expected.is_endless else fault_stage.bound
         end = await ask_voice_once(fault_stage.voice(expected.behaviour), ask(timeout=limit))
-        assert expected.objection(end, SECRET, fault_stage.agent) == "", end
+        assert expected.find_objection(end, SECRET, fault_stage.agent) == "", end
         assert await fault_stage.server.is_left_alone()
 
     async def test_a_voice_works_again_after_a_fault(self, fault_stage: FaultStage) -> None:
         assert isinstance(await ask_voice_once(fault_stage.voice("500"), ask(timeout=fault_stage.bound)), Fault)
         end = await ask_voice_once(fault_stage.voice("normal"), ask(timeout=fault_stage.bound))
-        assert GOOD_ANSWER.objection(end) == ""
+        assert GOOD_ANSWER.find_objection(end) == ""
 
     async def test_cancelling_during_an_answer_closes_the_connection(self, fault_stage: FaultStage) -> None:
         call = asyncio.create_task(ask_voice_once(fault_stage.voice("hang"), ask(timeout=fault_stage.bound)))

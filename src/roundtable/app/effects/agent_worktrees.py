@@ -84,11 +84,11 @@ async def _run_setup_program(worktree: Worktree, argv: tuple[str, ...]) -> None:
         raise _setup_failed(worktree, argv, error.strerror or "cannot be started") from None
     last_line = ""
     try:
-        while (output := await child.hear(SETUP_TIMEOUT)) and output.what in ("line", "trouble"):
+        while (output := await child.read_output(SETUP_TIMEOUT)) and output.kind in ("line", "stderr"):
             last_line = sanitize_line(output.text.decode(errors="replace")) or last_line
-        code = await child.leave()
+        code = await child.wait_for_exit()
     finally:
-        await child.end()
+        await child.terminate()
     if code != 0:
         raise _setup_failed(worktree, argv, last_line or f"exit code {code}")
 

@@ -77,7 +77,7 @@ def test_workspace_settings_override_the_persons_settings_key_by_key(places: Pla
         ("[endpoints.lab]\nbase_url = 3", "endpoints.lab: base_url must be a text, not a whole number.", "Correct"),
         ("[endpoints.lab]\nkey = 'none'", "endpoints.lab: there is no base_url.", "Correct"),
         ("language = ", "is not valid TOML", "Mend that line"),
-        ("[endpoints.lab]\nbase_url = 'http://x/v1'\nkey = 'sk-abcdef123456'", "never written down", "LAB_KEY"),
+        ("[endpoints.lab]\nbase_url = 'http://x/v1'\nkey = 'sk-abcdef123456'", "must name a key", "LAB_KEY"),
         ("[endpoints.lab]\nbase_url = 'x'", "base_url must start with", "whole address"),
         ("[agents.cluade]\ncommand = 'x'", "Did you mean `claude`?", "Known: agy"),
         ("[agents.claude]\ncommands = 'x'", "commands", "Did you mean `command`?"),
@@ -144,7 +144,7 @@ def test_a_config_that_is_not_utf_8_is_refused_with_the_line(places: Places, wor
     places.user_config.write_bytes(b'language = "en"\n# Stra\xdfe\n')
     with pytest.raises(ConfigError) as caught:
         config.load_settings(places, workspace)
-    assert caught.value.message == f"{places.user_config} is not a text in UTF-8: see line 2."
+    assert caught.value.message == f"{places.user_config} is not valid UTF-8 in line 2."
 
 
 def test_mistakes_are_reported_in_the_order_of_the_file(places: Places, workspace: Path) -> None:

@@ -186,7 +186,7 @@ async def test_an_agent_that_wants_more_than_words_is_told_no(tmp_path: Path, ac
     [
         ("wants a login", FaultKind.UNAUTHORIZED, "Authentication required"),
         ("speaks another version", FaultKind.MISSING, "version 7"),
-        ("opens nothing", FaultKind.MALFORMED, "another shape"),
+        ("opens nothing", FaultKind.MALFORMED, "invalid message"),
         ("fails with status 429, try later", FaultKind.RATE_LIMITED, "try later"),
         ("fails with prompt is too long", FaultKind.CONTEXT_OVERFLOW, "too long"),
         ("fails with Unable to connect to API (ECONNRESET)", FaultKind.SERVER, "ECONNRESET"),
@@ -195,7 +195,7 @@ async def test_an_agent_that_wants_more_than_words_is_told_no(tmp_path: Path, ac
         ("stops for refusal", FaultKind.REFUSED, "declined"),
         ("dies", FaultKind.CRASHED, "something broke"),
         ("babbles", FaultKind.MALFORMED, "<html>"),
-        ("floods", FaultKind.MALFORMED, "without end"),
+        ("floods", FaultKind.MALFORMED, "output limit"),
     ],
 )
 async def test_a_fault_is_told_for_what_it_is(tmp_path: Path, act: str, kind: FaultKind, words: str) -> None:

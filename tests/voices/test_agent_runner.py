@@ -236,7 +236,7 @@ async def fault_of(voice: Voice, timeout: float) -> Fault:
         ("reads nothing", FaultKind.TIMEOUT, "within 1 s"),
         ("stays", FaultKind.TIMEOUT, "within 1 s"),
         ("stays whatever it is told", FaultKind.TIMEOUT, "within 1 s"),
-        ("floods", FaultKind.MALFORMED, "without end"),
+        ("floods", FaultKind.MALFORMED, "output limit"),
         ("is killed", FaultKind.CRASHED, "signal 9"),
     ],
 )

@@ -253,4 +253,4 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     """
     out = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
     assert out.stdout.startswith("missing")
-    assert "`roundtable models` says how to install it." in out.stdout
+    assert "Run `roundtable models`: it shows how to install it." in out.stdout

@@ -139,7 +139,7 @@ async def test_a_call_over_the_limit_says_that_it_waits_and_is_then_answered(
     wait = told[0]
     assert isinstance(wait, WaitNotice)
     assert wait == "", "to who does not ask why, it is a sign of life"
-    assert wait.why == "lab:alpha takes 300 tokens a minute"
+    assert wait.why == "lab:alpha allows 300 tokens a minute"
     assert isinstance(ending(told), Reply)
     assert isinstance([piece async for piece in speaking][-1], Reply)
 
@@ -159,9 +159,9 @@ async def test_a_call_larger_than_a_whole_minute_is_refused_at_once_with_what_to
     fault = ending(await hear(voice))
     assert isinstance(fault, Fault)
     assert (fault.kind, fault.retryable) == (FaultKind.RATE_LIMITED, False)
-    assert fault.message == "This call may use 205 tokens, and lab:alpha takes 150 a minute."
+    assert fault.message == "This call may use 205 tokens, but lab:alpha allows 150 a minute."
     assert fault.help == (
-        'Show less, or leave the seat out. Where your account may use more, raise "alpha" under '
+        'Include fewer files, or remove the seat. If your account allows more, raise "alpha" under '
         "[endpoints.lab.tokens_per_minute]."
     )
     assert server.seen == [], "what cannot be taken is not sent"

@@ -56,7 +56,7 @@ _POLICY: dict[FaultKind, tuple[bool, str]] = {
     FaultKind.QUOTA: (False, "The account has no credit left. Top it up or add a fallback voice."),
     FaultKind.REFUSED: (False, "The model declined to answer. Rephrase the question or change the seat."),
     FaultKind.CONTEXT_OVERFLOW: (False, "The prompt is larger than this model's window. Give less context."),
-    FaultKind.EMPTY: (True, "The model answered with nothing. Ask again, or use another voice."),
+    FaultKind.EMPTY: (True, "The model gave an empty answer. Ask again, or use another voice."),
     FaultKind.MALFORMED: (
         True,
         "The answer was not in the expected form. Check the endpoint's dialect and URL.",

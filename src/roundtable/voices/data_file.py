@@ -1,4 +1,4 @@
-"""Strict reading of data files: what a file says and we do not know is an error that names the nearest known key."""
+"""Strict reading of TOML and JSON files: an unknown key is an error that names the nearest known key."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ _ACTUAL_TYPE_NAMES = {**_TYPE_NAMES, "float": "a fraction"}
 
 
 def suggest_nearest_name(word: str, known: Iterable[str]) -> str:
-    """` Did you mean X?`, or nothing where nothing is near."""
+    """Return ` Did you mean X?`, or an empty text if no known name is similar."""
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f" Did you mean `{close[0]}`?" if close else ""
 
 
 def convert_data(kind: type[T], data: object, where: str) -> T:
-    """Turn plain data into a Struct, or say in one sentence which key of `where` is wrong."""
+    """Convert plain data into a struct, or raise one sentence that says which key of `where` is wrong."""
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
@@ -60,7 +60,7 @@ def convert_data(kind: type[T], data: object, where: str) -> T:
 
 
 def _explain_complaint(complaint: str, kind: object) -> str:
-    """What a decoder that looked for `kind` complains about, as a sentence for people."""
+    """Return a decoder's complaint as a sentence for people."""
     what, _, place = complaint.partition(" - at `$")
     place = place.rstrip("`")
     name = ".".join(step["field"] for step in _PATH_STEP.finditer(place) if step["field"])
@@ -83,7 +83,7 @@ def _explain_complaint(complaint: str, kind: object) -> str:
 def _suggest_correction(complaint: str, kind: object) -> str:
     unknown = _UNKNOWN_FIELD.match(complaint)
     if unknown is None:
-        return "Correct it, then try again."
+        return "Correct it and try again."
     place = complaint.partition(" - at `$")[2].rstrip("`")
     known = [
         field.encode_name
@@ -95,7 +95,7 @@ def _suggest_correction(complaint: str, kind: object) -> str:
 
 
 def _list_allowed_values(kind: object, place: str) -> list[str]:
-    """The words that may stand at a place."""
+    """Return the values that are allowed at a place."""
     words: list[str] = []
     for item in _find_types_at(kind, place):
         match item:
@@ -109,7 +109,7 @@ def _list_allowed_values(kind: object, place: str) -> list[str]:
 
 
 def _find_types_at(kind: object, place: str) -> list[Type]:
-    """The types that may stand at a decoder's place, such as `.turns[0].fault`."""
+    """Return the types that are allowed at a decoder's path such as `.turns[0].fault`."""
     found = _expand_union(type_info(kind))
     for step in _PATH_STEP.finditer(place):
         found = [
@@ -138,7 +138,7 @@ def _find_member_types(it: Type, field: str | None) -> list[Type]:
 
 
 def read_data_file(path: Path) -> dict[str, Any]:
-    """The table in a TOML or JSON file."""
+    """Read the table in a TOML or JSON file."""
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -147,21 +147,21 @@ def read_data_file(path: Path) -> dict[str, Any]:
 
 
 def decode_utf8_file(raw: bytes, where: str) -> str:
-    """The text in some bytes, or the line that is none."""
+    """Decode bytes as UTF-8, or raise an error that names the first invalid line."""
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{where} is not a text in UTF-8: see line {line}.", "Save it as UTF-8.") from None
+        raise ConfigError(f"{where} is not valid UTF-8 in line {line}.", "Save it as UTF-8.") from None
 
 
 def parse_data_file(raw: bytes, where: str, *, json: bool = False) -> dict[str, Any]:
-    """The table in some bytes, with the line of the mistake where there is one."""
+    """Parse bytes as a TOML or JSON table; an error names the line."""
     text = decode_utf8_file(raw, where)
     try:
         data = msgspec.json.decode(text) if json else tomllib.loads(text)
     except (msgspec.DecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{where} is not valid {'JSON' if json else 'TOML'}: {error}.", "Correct the file.") from None
     if not isinstance(data, dict):
-        raise ConfigError(f"{where} holds no table.", "Write it as one object.")
+        raise ConfigError(f"{where} must contain a JSON object.", "Put all keys into one object.")
     return cast(dict[str, Any], data)

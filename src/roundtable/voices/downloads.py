@@ -1,4 +1,4 @@
-"""Large files: resumable, checked against a pinned digest, one process at a time, never half in place."""
+"""Downloads of large files: resumable, verified by a pinned digest, one process at a time, moved into place whole."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from roundtable.voices import http_client
 from roundtable.voices.http_client import load_certificates
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes that are here and the bytes there will be."""
+"""Called with the bytes downloaded so far and the bytes in total."""
 
 _TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
 _MAX_IDLE_TRIES = 3
@@ -27,7 +27,7 @@ _PAUSE_SECONDS = 0.5
 
 
 def open_download_client() -> httpx2.AsyncClient:
-    """A client that follows redirects: what it fetches is public and pinned, and it carries no key."""
+    """Open a client that follows redirects: the files are public and pinned, and no key is sent."""
     # Compressed transfers cannot be resumed by position.
     headers = {"accept-encoding": "identity"}
     return httpx2.AsyncClient(verify=load_certificates(), follow_redirects=True, timeout=_TIMEOUT, headers=headers)
@@ -35,7 +35,7 @@ def open_download_client() -> httpx2.AsyncClient:
 
 @asynccontextmanager
 async def hold_download_lock(lock: Path) -> AsyncGenerator[None, None]:
-    """Wait until no other process holds the lock; the kernel frees it when its holder dies."""
+    """Wait until no other process holds the lock; the kernel releases it when its holder dies."""
     handle = _open(lock, "ab")
     try:
         while not _try_lock(handle):  # noqa: ASYNC110 (the holder is another process)
@@ -58,19 +58,19 @@ def _open(path: Path, mode: str) -> IO[bytes]:
 
 
 def check_download_space(folder: Path, needed: int) -> Fault | None:
-    """Whether the disk has room, said before the first byte rather than after the last."""
+    """Return a fault if the disk has too little room for the download."""
     free = shutil.disk_usage(folder).free
     if free >= needed:
         return None
     return Fault.of(
         FaultKind.MISSING,
-        f"{folder} has {free // 2**20} MB free, and this needs {needed // 2**20} MB.",
+        f"{folder} has {free // 2**20} MB of free space, but the download needs {needed // 2**20} MB.",
         help="Free some space, or move the models with ROUNDTABLE_HOME.",
     )
 
 
 async def compute_file_digest(path: Path) -> str:
-    """The sha256 of a file, worked out beside the event loop."""
+    """Compute the sha256 of a file in a thread."""
 
     def work() -> str:
         with path.open("rb") as file:
@@ -82,7 +82,7 @@ async def compute_file_digest(path: Path) -> str:
 async def download_file(
     client: httpx2.AsyncClient, url: str, target: Path, *, sha256: str, size: int, progress: Progress
 ) -> Fault | None:
-    """Download `url` to `target`, going on where an earlier try stopped; None when it is there and right."""
+    """Download `url` to `target`, resuming an earlier attempt; return None if the file is complete and verified."""
     part = target.with_name(target.name + ".part")
     idle = 0
     while True:
@@ -105,19 +105,19 @@ async def _move_into_place(part: Path, target: Path, sha256: str) -> Fault | Non
 
 
 def create_wrong_digest_fault(name: str) -> Fault:
-    """What was downloaded is not what the catalog pins."""
+    """Return the fault of a downloaded file that differs from the pinned one."""
     return Fault.of(
         FaultKind.MALFORMED,
-        f"{name} is not the file that the catalog pins (its sha256 differs), so it was thrown away.",
+        f"The sha256 of {name} differs from the one in the catalog, so the file was deleted.",
         retryable=False,
-        help="Try again, or from another source with --from. If it stays so, do not use that source.",
+        help="Try again, or use another source with --from. If the digest differs again, do not use this source.",
     )
 
 
 async def _download_once(
     client: httpx2.AsyncClient, url: str, part: Path, size: int, progress: Progress
 ) -> Fault | None:
-    """One try. None when all bytes are here."""
+    """Download once; return None if all bytes are there."""
     start = _file_size(part)
     if start >= size:
         if start == size:
@@ -135,7 +135,7 @@ async def _download_once(
     except httpx2.HTTPError as error:
         return http_client.classify_http_exception(host, error, began=False)
     if _file_size(part) < size:
-        return Fault.of(FaultKind.TRUNCATED, f"{host} closed the connection in the middle of {part.stem}.")
+        return Fault.of(FaultKind.TRUNCATED, f"{host} closed the connection during the download of {part.stem}.")
     return None
 
 

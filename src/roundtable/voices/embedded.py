@@ -1,4 +1,4 @@
-"""The embedded voice: a model on this machine, one child process per model, shared by every seat that uses it."""
+"""The embedded voice: a model on this machine, in one child process that all its seats share."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _START_TIMEOUT = 120.0
 _MAX_CRASHES_IN_A_ROW = 3
 _CONNECTION_FAULTS = (FaultKind.UNREACHABLE, FaultKind.TRUNCATED)
 _PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "VIRTUAL_ENV")
-_INSTALL_HELP = "`roundtable models` says how to install it."
+_INSTALL_HELP = "Run `roundtable models`: it shows how to install it."
 
 
 class EmbeddedModels:
-    """Owns the children. A model is loaded when somebody first speaks, and once however many seats share it."""
+    """Owns the child processes. A model is loaded at its first call and only once."""
 
     def __init__(self, models_dir: Path, slots: int = 4) -> None:
         self._models_dir = models_dir
@@ -43,9 +43,9 @@ class EmbeddedModels:
         self._servers: dict[Path, LlamaServer] = {}
 
     def find_voice(self, name: str) -> EmbeddedVoice | Fault:
-        """The voice of a model by its name or path; nothing is loaded yet."""
+        """Return the voice of a model by name or path; nothing is loaded yet."""
         if find_spec("xllamacpp") is None:
-            return Fault.of(FaultKind.MISSING, "The part that runs models here is not installed.", help=_INSTALL_HELP)
+            return Fault.of(FaultKind.MISSING, "The runtime for embedded models is not installed.", help=_INSTALL_HELP)
         path = models.resolve_model_file(name, self._models_dir)
         if isinstance(path, Fault):
             return path
@@ -60,14 +60,14 @@ class EmbeddedModels:
         return EmbeddedVoice(model.name, model.vendor, self._servers[path], sampling)
 
     async def close(self) -> None:
-        """End every child."""
+        """End every child process."""
         servers, self._servers = self._servers, {}
         for server in servers.values():
             await server.close()
 
 
 class EmbeddedVoice:
-    """One model as a voice. Replies can be held to a JSON schema by grammar."""
+    """One embedded model as a voice. A grammar can hold replies to a JSON schema."""
 
     structured = True
     plain_when_long = False
@@ -81,7 +81,7 @@ class EmbeddedVoice:
         self._sampling = dict(sampling or {})
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault, None]:
-        """Load the model if nobody has, then ask it."""
+        """Load the model if necessary and ask it."""
         running = await self._server.ensure_running()
         if isinstance(running, Fault):
             yield running
@@ -98,18 +98,18 @@ class EmbeddedVoice:
                 yield item
 
     async def close(self) -> None:
-        """The child belongs to `EmbeddedModels`."""
+        """Do nothing: the child process belongs to `EmbeddedModels`."""
 
 
 def _set_seed(request: Request) -> Request:
-    """Seats that share a model differ by their dice; the same call throws the same dice again."""
+    """Return the request with a seed from its call id: seats differ, and a repeated call gives the same answer."""
     if request.seed is not None:
         return request
     return msgspec.structs.replace(request, seed=zlib.crc32(request.call.encode()) & 0x7FFFFFFF)
 
 
 class RunningServer(msgspec.Struct):
-    """A child that answers."""
+    """A child process that is ready for calls."""
 
     endpoint: Endpoint
     client: httpx2.AsyncClient
@@ -118,7 +118,7 @@ class RunningServer(msgspec.Struct):
 
 
 class LlamaServer:
-    """One child: started by the first call, by one caller for all; started again after a crash, but not for ever."""
+    """One child process: started by the first call, restarted after a crash up to a limit."""
 
     def __init__(self, model: Path, slots: int, context: int) -> None:
         self.pace = CallPacer(slots)
@@ -131,7 +131,7 @@ class LlamaServer:
         self._starting: asyncio.Task[RunningServer | Fault] | None = None
 
     async def ensure_running(self) -> RunningServer | Fault:
-        """The running child, started if need be. A caller that gives up does not stop the start for the others."""
+        """Return the running child, started if necessary. A cancelled caller does not stop the start for others."""
         running = self._running
         if running is not None and running.child.returncode is None:
             return running
@@ -142,25 +142,25 @@ class LlamaServer:
         return await asyncio.shield(self._starting)
 
     async def has_died(self, running: RunningServer) -> bool:
-        """Whether the child is gone; a broken connection is often seen before the exit is."""
+        """Return whether the child has exited; a connection often breaks before the exit is visible."""
         with suppress(TimeoutError):
             async with asyncio.timeout(0.2):
                 await running.child.wait()
         return running.child.returncode is not None
 
     def record_crash(self, running: RunningServer) -> Fault:
-        """Count a crash, once for all the calls that it ended."""
+        """Count a crash once for all calls that it ended, and return the fault."""
         if self._counted_crash is not running:
             self._counted_crash = running
             self._crashes += 1
         return Fault.of(FaultKind.CRASHED, f"The model {self._model.name} ended unexpectedly.")
 
     def record_success(self) -> None:
-        """A whole reply: what crashed before is forgiven."""
+        """Reset the count of crashes after a complete reply."""
         self._crashes = 0
 
     async def close(self) -> None:
-        """End the child, and a start that is under way."""
+        """End the child process, or cancel its start."""
         if self._starting is not None:
             self._starting.cancel()
             await asyncio.wait({self._starting})
@@ -228,7 +228,7 @@ class LlamaServer:
             FaultKind.CRASHED,
             f"The model {self._model.name} could not be loaded{why}",
             retryable=False,
-            help="Is there enough memory, and is it a chat model in GGUF form?",
+            help="Check that there is enough memory and that the file is a chat model in GGUF format.",
         )
 
     def _create_crash_limit_fault(self) -> Fault:
@@ -236,7 +236,7 @@ class LlamaServer:
             FaultKind.CRASHED,
             f"The model {self._model.name} crashed {self._crashes} times in a row and is not started again.",
             retryable=False,
-            help="Use a smaller model, or give it less context.",
+            help="Use a smaller model, or include fewer files.",
         )
 
 
@@ -246,7 +246,7 @@ async def _end_server(running: RunningServer) -> None:
 
 
 async def _kill_child(child: asyncio.subprocess.Process) -> None:
-    """A model has nothing to save: end it at once, and wait until it is gone."""
+    """Kill the child and wait until it has exited: a model has nothing to save."""
     if child.returncode is None:
         with suppress(ProcessLookupError):
             child.kill()

@@ -1,4 +1,4 @@
-"""Endpoints: where voices of an API dialect are reached. Adding one is adding a data file or a config section."""
+"""Endpoints: the servers that API dialects talk to. A data file or a config section adds one."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from roundtable.core.faults import ConfigError
 from roundtable.voices.data_file import convert_data, parse_data_file
 
 ResolveKey = Callable[[str], str | None]
-"""Finds the key behind `env:NAME` or `secret:NAME`; None where there is none."""
+"""Returns the key for `env:NAME` or `secret:NAME`, or None."""
 
 DialectName = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
 
 ReplyConstraint = Literal["schema", "tool", ""]
-"""How a reply is held to a form; servers that work with grammars take a schema and make one of it."""
+"""How a reply is held to a schema. Servers with grammars convert a schema themselves."""
 
 ModelSelection = bool | tuple[str, ...]
 """All models, none, or those whose name matches one of these globs."""
@@ -29,15 +29,15 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One server, its dialect, its key's name, what its models can do and what it is like to ask it.
+    """One server: its dialect, key name, limits, and what its models can do.
 
-    `structured` says which models can be held to a JSON schema, `tools` which others to the form of a tool call.
-    `schema_in_prefix` says that the schema or tool stands before the prompt in what the provider caches: a changed form
-    costs a long prompt its place there, so long prompts ask for the form in words.
-    `reasoning` models think before they speak: they get `thinking_tokens` on top of the limit for words.
-    `rename`, `omit`, `extra` and `schema_without` adapt the request; `omit_for` does so by a glob on the model's name.
-    `context` and `tokens_per_minute` are by a glob on the model's name as well: how much it takes in at once, and how
-    much an account may send it and have back in a minute, which the models of one glob share.
+    `structured` selects the models whose replies can be held to a JSON schema, `tools` those that need a tool call
+    for it. `schema_in_prefix` says that the provider caches the schema before the prompt: another schema makes a long
+    prompt lose its cache entry, so long prompts ask for the format in words.
+    `reasoning` models think before they answer: they get `thinking_tokens` on top of the limit for words.
+    `rename`, `omit`, `extra` and `schema_without` adapt the request; `omit_for` uses a glob on the model's name.
+    `context` and `tokens_per_minute` use globs on the model's name too: the context window, and the tokens an account
+    may send and receive in a minute; the models of one glob share that limit.
     `conversation_field` and `conversation_header` tell a prompt cache which calls belong together.
     """
 
@@ -78,36 +78,36 @@ class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     conversation_header: str = ""
 
     def find_reply_constraint(self, model: str) -> ReplyConstraint:
-        """The strongest means by which this model's replies can be held to a form here."""
+        """Return the strongest way to hold this model's replies to a schema."""
         if _is_selected(self.structured, model):
             return "schema"
         return "tool" if _is_selected(self.tools, model) else ""
 
     def is_reasoning_model(self, model: str) -> bool:
-        """Whether this model spends tokens on thoughts before its first word."""
+        """Return whether this model thinks before its first word."""
         return _is_selected(self.reasoning, model)
 
     def has_vision(self, model: str) -> bool:
-        """Whether this model can be shown pictures."""
+        """Return whether this model accepts images."""
         return _is_selected(self.vision, model)
 
     def find_context_window(self, model: str) -> int:
-        """How many tokens this model can take in; 0 where nobody knows."""
+        """Return the context window of this model in tokens; 0 if unknown."""
         return _find_by_glob(self.context, model)[1]
 
     def find_token_limit(self, model: str) -> tuple[str, int]:
-        """The glob of the models that share a limit with this one, and their tokens a minute; 0 where there is none."""
+        """Return the glob whose models share a limit with this one, and their tokens a minute; 0 for no limit."""
         return _find_by_glob(self.tokens_per_minute, model)
 
     def find_vendor(self, model: str) -> str:
-        """Whose model it is: a reseller's models belong to the maker named before the slash."""
+        """Return the maker of the model; a reseller's model names its maker before the slash."""
         if self.vendor:
             return self.vendor
         maker, slash, _ = model.partition("/")
         return maker if slash else self.name
 
     def find_omitted_keys(self, model: str) -> set[str]:
-        """The body's keys that this model's server does not take."""
+        """Return the keys of the body that this model's server rejects."""
         by_model = (keys for glob, keys in self.omit_for.items() if fnmatchcase(model, glob))
         return set(self.omit).union(*by_model)
 
@@ -121,18 +121,18 @@ def _is_selected(which: ModelSelection, model: str) -> bool:
 
 
 def parse_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
-    """An endpoint from a config section or a data file."""
+    """Parse an endpoint from a config section or a data file."""
     where = where or f"endpoints.{name}"
     endpoint = convert_data(Endpoint, {**data, "name": name}, where)
     if not endpoint.base_url.startswith(("http://", "https://", "${")):
         raise ConfigError(f"{where}: base_url must start with http:// or https://.", "Give the whole address.")
     if endpoint.concurrency < 1:
-        raise ConfigError(f"{where}: concurrency must be 1 or more.", "Leave it out for 4.")
+        raise ConfigError(f"{where}: concurrency must be 1 or more.", "Remove it to use 4.")
     if endpoint.per_minute < 0:
-        raise ConfigError(f"{where}: per_minute must be 0 or more.", "Leave it out where there is no limit.")
+        raise ConfigError(f"{where}: per_minute must be 0 or more.", "Remove it if there is no limit.")
     if min(endpoint.tokens_per_minute.values(), default=1) < 1:
         raise ConfigError(
-            f"{where}: tokens_per_minute must be 1 or more for each model.", "Leave out those that have no limit."
+            f"{where}: tokens_per_minute must be 1 or more for each model.", "Remove those without a limit."
         )
     return msgspec.structs.replace(
         endpoint, base_url=endpoint.base_url.rstrip("/"), key=parse_key_reference(endpoint.key, where)
@@ -140,18 +140,18 @@ def parse_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpo
 
 
 def parse_own_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
-    """An endpoint of a config; without an address of its own it is the shipped one of that name, with these changes."""
+    """Parse an endpoint of a config; without `base_url` it changes the shipped endpoint of that name."""
     shipped = load_shipped_endpoints().get(name) if "base_url" not in data else None
     return parse_endpoint(name, {**msgspec.to_builtins(shipped), **data} if shipped else data, where)
 
 
 def find_endpoint_variables(endpoint: Endpoint) -> list[str]:
-    """The names of the variables that its address and headers are made of, written as `${NAME}`."""
+    """Return the variables that the address and headers name as `${NAME}`."""
     return [name for text in (endpoint.base_url, *endpoint.headers.values()) for name in _VARIABLE.findall(text)]
 
 
 def fill_endpoint_variables(endpoint: Endpoint, values: Mapping[str, str]) -> Endpoint:
-    """The endpoint with these values in place of `${NAME}`."""
+    """Return the endpoint with `${NAME}` replaced by values."""
 
     def put_in(text: str) -> str:
         return _VARIABLE.sub(lambda found: values[found.group(1)].rstrip("/"), text)
@@ -161,7 +161,7 @@ def fill_endpoint_variables(endpoint: Endpoint, values: Mapping[str, str]) -> En
 
 
 def parse_key_reference(key: str, where: str = "key") -> str:
-    """The one form of a key's name, `env:NAME`, `secret:NAME` or `none`; a key itself is refused."""
+    """Return a key reference as `env:NAME`, `secret:NAME` or `none`; a key itself is rejected."""
     variable = _VARIABLE.fullmatch(key)
     if variable:
         return f"env:{variable.group(1)}"
@@ -169,14 +169,14 @@ def parse_key_reference(key: str, where: str = "key") -> str:
     if key == "none" or (kind in ("env", "secret") and colon and name):
         return key
     raise ConfigError(
-        f"{where}: a key is named, never written down.",
+        f"{where}: `key` must name a key, not contain one.",
         "Use env:NAME, ${NAME}, secret:NAME or none.",
     )
 
 
 @cache
 def load_shipped_endpoints() -> dict[str, Endpoint]:
-    """The catalog that comes with the product, one data file each."""
+    """Return the endpoints of the shipped catalog by name."""
     folder = resources.files("roundtable.voices") / "catalog" / "endpoints"
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
     return {
@@ -187,5 +187,5 @@ def load_shipped_endpoints() -> dict[str, Endpoint]:
 
 
 def merge_endpoints(*groups: Iterable[Endpoint]) -> dict[str, Endpoint]:
-    """Later groups replace endpoints of the same name."""
+    """Return the endpoints by name; later groups replace earlier ones."""
     return {endpoint.name: endpoint for group in groups for endpoint in group}

@@ -1,7 +1,4 @@
-"""What an HTTP failure means to a meeting: one table for every dialect.
-
-The one way a client is opened, for voices and for downloads.
-"""
+"""HTTP clients for endpoints and downloads, and the fault of every HTTP failure, for all dialects."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from roundtable.voices.provider_text import MAX_EXCERPT, classify_http_status, e
 
 
 def open_endpoint_client(endpoint: Endpoint) -> httpx2.AsyncClient:
-    """A client for one endpoint: no redirects, so that a key never travels to another host."""
+    """Open a client for one endpoint, without redirects, so that a key never reaches another host."""
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=endpoint.concurrency)
     url = httpx2.URL(endpoint.base_url)
     secure = url.scheme == "https"
@@ -37,7 +34,7 @@ def open_endpoint_client(endpoint: Endpoint) -> httpx2.AsyncClient:
 
 
 def load_certificates() -> ssl.SSLContext | bool:
-    """The authorities the person's other tools trust: PIP_CERT where it is set, else the client's own choice."""
+    """Return the certificate authorities: PIP_CERT if set, else the client's default."""
     bundle = os.environ.get("PIP_CERT", "")
     if bundle and "SSL_CERT_FILE" not in os.environ and os.path.exists(bundle):
         return ssl.create_default_context(cafile=bundle)
@@ -83,11 +80,11 @@ _RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
 
 
 def classify_http_response(who: str, status: int, headers: httpx2.Headers, body: bytes, secret: str = "") -> Fault:
-    """The fault behind a status that is not 200."""
+    """Return the fault for a status other than 200."""
     if 300 <= status < 400:
         return Fault.of(
             FaultKind.MALFORMED,
-            f"{who} is at another address now (HTTP {status}), and a key is never sent on to another host.",
+            f"{who} redirects to another address (HTTP {status}), and a key is never sent to another host.",
             retryable=False,
             help="Set the endpoint's base_url to the new address.",
         )
@@ -102,11 +99,11 @@ def classify_http_response(who: str, status: int, headers: httpx2.Headers, body:
 
 
 def classify_provider_error(who: str, error: Any, secret: str = "") -> Fault:
-    """The fault behind an error object in the middle of a stream, or in place of an answer."""
+    """Return the fault for an error object inside a stream or in place of a reply."""
     message, words = extract_error_message({"error": error})
     code: Any = cast(dict[str, Any], error).get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else 0
-    said = excerpt_provider_text(message, secret) or "an error without words"
+    said = excerpt_provider_text(message, secret) or "an error without a message"
     return _create_fault(_classify_error(status, words.lower()), f"{who}: {said}")
 
 
@@ -128,9 +125,9 @@ def _create_fault(kind: FaultKind, message: str, headers: httpx2.Headers | None 
 
 
 def classify_http_exception(who: str, error: Exception, began: bool) -> Fault:
-    """The fault behind a broken connection; `began` says whether the answer had already started.
+    """Return the fault for a broken connection; `began` says whether the reply had started.
 
-    Only the error's kind is told: its text may hold a header, and a header holds the key.
+    The message holds only the type of the error: its text may contain a header with the key.
     """
     name = type(error).__name__
     if isinstance(error, httpx2.ConnectTimeout | httpx2.ConnectError):
@@ -138,16 +135,20 @@ def classify_http_exception(who: str, error: Exception, began: bool) -> Fault:
     if isinstance(error, httpx2.TimeoutException):
         return Fault.of(FaultKind.TIMEOUT, f"{who} stopped answering.")
     if isinstance(error, httpx2.DecodingError):
-        return Fault.of(FaultKind.MALFORMED, f"{who} sent an answer that cannot be unpacked.", retryable=False)
+        return Fault.of(FaultKind.MALFORMED, f"{who} sent an answer that cannot be decompressed.", retryable=False)
     if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL | httpx2.LocalProtocolError):
-        return Fault.of(FaultKind.UNREACHABLE, f"{who} cannot be asked like this ({name}).", retryable=False)
+        return Fault.of(
+            FaultKind.UNREACHABLE,
+            f"{who} cannot be called: the address or the request is invalid ({name}).",
+            retryable=False,
+        )
     if began:
         return Fault.of(FaultKind.TRUNCATED, f"{who} was cut off in the middle of its answer ({name}).")
-    return Fault.of(FaultKind.UNREACHABLE, f"{who} hung up without an answer ({name}).")
+    return Fault.of(FaultKind.UNREACHABLE, f"{who} closed the connection without an answer ({name}).")
 
 
 def _find_cause(error: BaseException) -> str:
-    """The most concrete reason in the chain: `Connection refused` rather than `All attempts failed`."""
+    """Return the most concrete reason in the chain: `Connection refused` rather than `All attempts failed`."""
     reason = type(error).__name__
     current: BaseException | None = error
     while current is not None:
@@ -160,7 +161,7 @@ def _find_cause(error: BaseException) -> str:
 
 
 def parse_retry_after(value: str, now: datetime | None = None) -> float:
-    """Seconds out of a Retry-After header, which holds seconds or a date; 0 where it holds neither."""
+    """Return the seconds of a Retry-After header, which holds seconds or a date; 0 if it holds neither."""
     value = value.strip()
     if not value:
         return 0.0
@@ -177,7 +178,7 @@ def parse_retry_after(value: str, now: datetime | None = None) -> float:
 
 
 def parse_error_body(body: bytes) -> tuple[str, str]:
-    """An error's message for people, and all its words for the table above."""
+    """Return an error's message, and all its words for classification."""
     try:
         data: Any = msgspec.json.decode(body)
     except msgspec.DecodeError:
@@ -187,7 +188,7 @@ def parse_error_body(body: bytes) -> tuple[str, str]:
 
 
 def extract_error_message(data: Any) -> tuple[str, str]:
-    """The message and the words of a decoded error object, in any of the shapes servers use."""
+    """Return message and words of a decoded error object, in any of the shapes that servers use."""
     items: list[Any] = cast(list[Any], data) if isinstance(data, list) else [data]
     first = items[0] if items else ""
     if not isinstance(first, dict):

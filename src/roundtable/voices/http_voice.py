@@ -1,4 +1,4 @@
-"""The one transport of every API dialect: a streamed POST, in its turn, to one ending."""
+"""The transport of all API dialects: one streamed POST that ends in one reply or fault."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from roundtable.voices.rate_limits import CallPacer, RateLimitWaitError, create_
 from roundtable.voices.reply_stream import MAX_STREAM_BYTES, ReplyStream
 
 PriceLookup = Callable[[str, Usage], Awaitable[float | None]]
-"""What a model's tokens cost, where that is known."""
+"""Returns the price of a call in dollars, or None if unknown."""
 
 _MAX_ERROR_BYTES = 64 * 1024
 _CONNECT_TIMEOUT = 10.0
@@ -30,7 +30,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class HttpVoice:
-    """One model behind one endpoint. The client and the pace are shared by everybody at that endpoint."""
+    """One model of one endpoint. All voices of an endpoint share its client and pacer."""
 
     def __init__(
         self,
@@ -58,14 +58,14 @@ class HttpVoice:
         self._headers = self._build_headers()
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault, None]:
-        """Ask once; retries are the engine's."""
+        """Ask once; the engine retries."""
         hearing = ReplyStream(self.name, self._key, self._dialect.answer())
         tokens = _estimate_prompt_tokens(request) + self._dialect.max_output_tokens(request)
         if not self._rate.is_within_limit(tokens):
             yield self._create_size_fault(tokens)
             return
         if wait := self._rate.estimate_wait(tokens):
-            yield WaitNotice(wait, f"{self.name} takes {self._rate.limit:,} tokens a minute")
+            yield WaitNotice(wait, f"{self.name} allows {self._rate.limit:,} tokens a minute")
         async with self._rate.hold_tokens(tokens) as share:
             try:
                 async with self._pace.hold_slot(request.timeout):
@@ -88,10 +88,10 @@ class HttpVoice:
         yield await self._price_ending(end)
 
     async def close(self) -> None:
-        """The client belongs to whoever gave it."""
+        """Do nothing: the registry closes the shared client."""
 
     def encode_request(self, request: Request) -> bytes:
-        """The request as it goes over the wire."""
+        """Return the body of the request as it is sent."""
         body = {**self._dialect.body(request), **self._endpoint.extra}
         field = self._endpoint.conversation_field
         if field and request.session:
@@ -118,7 +118,7 @@ class HttpVoice:
         return headers
 
     async def _stream_words(self, response: httpx2.Response, hearing: ReplyStream) -> AsyncGenerator[str, None]:
-        """The words as they come; an empty piece where something came, and no words."""
+        """Yield the words as they arrive; an empty piece when data without words arrives."""
         if response.status_code != 200 or _is_web_page(response):
             body = await _read_body(response, _MAX_ERROR_BYTES)
             hearing.fault = http_client.classify_http_response(
@@ -136,18 +136,18 @@ class HttpVoice:
                     yield await _read_rest(chunks, hearing)
 
     def _create_size_fault(self, tokens: int) -> Fault:
-        """Waiting would not help: all of a minute's tokens are fewer than this call may use."""
+        """Return the fault of a call that needs more tokens than the limit of a whole minute."""
         models, _ = self._endpoint.find_token_limit(self._model)
         return Fault.of(
             FaultKind.RATE_LIMITED,
-            f"This call may use {tokens:,} tokens, and {self.name} takes {self._rate.limit:,} a minute.",
+            f"This call may use {tokens:,} tokens, but {self.name} allows {self._rate.limit:,} a minute.",
             retryable=False,
-            help=f'Show less, or leave the seat out. Where your account may use more, raise "{models}" under '
+            help=f'Include fewer files, or remove the seat. If your account allows more, raise "{models}" under '
             f"[endpoints.{self._endpoint.name}.tokens_per_minute].",
         )
 
     async def _price_ending(self, end: Reply | Fault) -> Reply | Fault:
-        """What a call cost is what the server says, else what the price list says; on one's own machine nothing."""
+        """Return the ending with its cost: reported by the server, else from the price list, else 0 if local."""
         if not end.usage.tokens or end.usage.cost_usd is not None:
             return end
         cost = 0.0 if self._endpoint.local else None
@@ -159,12 +159,12 @@ class HttpVoice:
 
 
 def _estimate_prompt_tokens(request: Request) -> int:
-    """What a server counts for this request, about: four bytes a token."""
+    """Estimate the tokens of the request at four bytes per token."""
     return sum(len(replace_surrogates(message.text).encode()) for message in request.messages) // 4
 
 
 def _derive_conversation_id(request: Request) -> str:
-    """The same id for every call of one seat in one session, which tells nobody who that is."""
+    """Return an anonymous id that is equal for all calls of one seat in one session."""
     return sha256(f"{request.session}/{request.seat}".encode()).hexdigest()[:32]
 
 
@@ -182,7 +182,7 @@ def _stream_chunks(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
 
 
 async def _read_body(response: httpx2.Response, most: int) -> bytes:
-    """A whole body, but never more than it is worth."""
+    """Return the body up to a maximum length."""
     body = bytearray()
     async with aclosing(_stream_chunks(response)) as chunks:
         async for chunk in chunks:
@@ -193,9 +193,9 @@ async def _read_body(response: httpx2.Response, most: int) -> bytes:
 
 
 async def _read_rest(chunks: AsyncIterator[bytes], hearing: ReplyStream) -> str:
-    """What follows a whole answer: counts, an end mark, the end of the stream; seldom words, from servers in doubt.
+    """Read what follows a complete reply: counts, an end mark, rarely more words.
 
-    Once it was read, the connection can be used again; a server that keeps it open is not waited for.
+    Reading to the end lets the connection be used again; a server that keeps the stream open is not waited for.
     """
     now = asyncio.get_running_loop().time
     text = ""

@@ -1,8 +1,8 @@
-"""The child that holds an embedded model: llama.cpp's own server out of the xllamacpp wheel, run as a script.
+"""The child process of an embedded model: the server of llama.cpp from the xllamacpp wheel, run as a script.
 
-It reads its settings as one JSON line from standard input, answers with its address as one JSON line on
-standard output, and ends when standard input does, so it can never outlive the process that started it.
-It imports nothing of ours, for it is run by its path.
+It reads its settings as one JSON line from standard input, writes its address as one JSON line to standard output, and
+exits when standard input closes, so it cannot outlive its parent. It imports nothing of Roundtable, because it is run
+by its path.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class ServerSettings(TypedDict):
-    """What the parent sends."""
+    """The settings that the parent sends."""
 
     model: str
     key: str
@@ -30,7 +30,7 @@ class ServerSettings(TypedDict):
 
 
 def serve_embedded_model() -> None:
-    """Load the model, say where, and serve until the parent is gone."""
+    """Load the model, report its address, and serve until the parent is gone."""
     settings: ServerSettings = json.loads(sys.stdin.buffer.readline())
     _exit_with_parent(settings["parent"])
     report = os.fdopen(os.dup(1), "w")
@@ -48,7 +48,7 @@ def serve_embedded_model() -> None:
 
 
 def _exit_with_parent(parent: int) -> None:
-    """Ask the kernel to end us when the parent is killed; standard input would tell us only a little later."""
+    """Ask the kernel to kill this process with its parent; standard input would close only a little later."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

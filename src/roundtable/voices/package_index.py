@@ -1,4 +1,4 @@
-"""Finds a wheel as a plain file on the package index that the person's pip uses; nothing is installed or run."""
+"""Finds the address of a wheel on the package index that the person's pip uses; installs and runs nothing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Project(msgspec.Struct):
 
 
 async def find_package_index() -> str | Fault:
-    """The index this person's pip would ask: by variable, by pip's own config, or the one built into pip."""
+    """Return the package index of the person's pip: from a variable, its config, or the built-in default."""
     for variable in _VARIABLES:
         if os.environ.get(variable):
             return os.environ[variable]
@@ -51,7 +51,7 @@ async def find_package_index() -> str | Fault:
             return answer
     return Fault.of(
         FaultKind.MISSING,
-        "No pip was found that could say which package index to use.",
+        "No pip was found, so the package index is unknown.",
         help="Set PIP_INDEX_URL, or use another source with --from.",
     )
 
@@ -77,7 +77,7 @@ async def _run_python(*arguments: str) -> str:
 
 
 async def find_package_wheel(client: httpx2.AsyncClient, index: str, project: str, version: str) -> str | Fault:
-    """The address of a project's wheel."""
+    """Return the address of a project's wheel."""
     address = f"{index.rstrip('/')}/{project}/"
     host = urlsplit(address).hostname or "the package index"
     try:
@@ -104,14 +104,14 @@ def _list_files(response: httpx2.Response) -> list[_File]:
 
 
 class _Links(HTMLParser):
-    """The older form of an index: a page of links."""
+    """Reads the older form of an index: a page of links."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep where every link leads."""
+        """Keep the target of every link."""
         href: Any = dict(attrs).get("href") if tag == "a" else None
         if href:
             self.found.append(href)

@@ -1,4 +1,4 @@
-"""What a status means, and how much of somebody else's words is repeated: one answer for servers and programs alike."""
+"""What an HTTP status means, and how text of providers is quoted; shared by HTTP voices and agents."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _BY_STATUS = {
 
 
 def classify_http_status(status: int) -> FaultKind:
-    """The fault an HTTP status stands for."""
+    """Return the kind of fault for an HTTP status."""
     return _BY_STATUS.get(status, FaultKind.SERVER if status >= 500 else FaultKind.MALFORMED)
 
 
 def excerpt_provider_text(text: str, *secrets: str) -> str:
-    """Somebody else's words: short, on one line and without the keys they were given."""
+    """Return a provider's text as one short line without keys."""
     text = sanitize_line(Redactor(secrets).redact(text))
     # Cut between words: half a key of somebody else's would not be known for one.
     return text if len(text) <= MAX_EXCERPT else text[:MAX_EXCERPT].rpartition(" ")[0] + "…"

@@ -1,8 +1,7 @@
-"""One provider's patience, shared by every seat of a process: calls at once, calls a minute, waits it asks for.
+"""Rate limits of a provider, shared by all seats of a process: calls at once, calls a minute, tokens a minute.
 
-How many tokens a minute a provider takes of one account: a call that would go over that waits, in the order it came.
-
-What a call may use is held for it before it is sent, and made right once it is known what it did use.
+A call that would exceed the tokens of a minute waits in order of arrival. Its estimated tokens are held before it is
+sent and replaced by its real usage afterwards.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ RATE_WINDOW_SECONDS = 60.0
 
 
 class TokenShare(msgspec.Struct, eq=False):
-    """What one call holds of the limit; it is free again a minute after it was sent."""
+    """The tokens that one call holds; they are free again a minute after it was sent."""
 
     tokens: int
     sent: float = inf
 
 
 class TokenRate:
-    """The tokens of the last minute; without a limit nobody waits."""
+    """The tokens of the last minute; without a limit no call waits."""
 
     def __init__(self, limit: int = 0, window: float = RATE_WINDOW_SECONDS) -> None:
         self.limit = limit
@@ -40,11 +39,11 @@ class TokenRate:
         self._changed = asyncio.Event()
 
     def is_within_limit(self, tokens: int) -> bool:
-        """Whether a call of that size can be sent at all."""
+        """Return whether a call of that size can be sent at all."""
         return not self.limit or tokens <= self.limit
 
     def estimate_wait(self, tokens: int) -> float:
-        """About how many seconds such a call would wait now."""
+        """Estimate how many seconds such a call would wait now."""
         if not self.limit:
             return 0.0
         over = self._count_held_tokens() + self._waiting + tokens - self.limit
@@ -58,7 +57,7 @@ class TokenRate:
 
     @asynccontextmanager
     async def hold_tokens(self, tokens: int) -> AsyncGenerator[TokenShare]:
-        """Hold so many tokens for one call, once they are free."""
+        """Hold tokens for one call as soon as they are free."""
         share = TokenShare(tokens)
         if not self.limit:
             yield share
@@ -72,7 +71,7 @@ class TokenRate:
             self._changed.set()
 
     def mark_sent(self, share: TokenShare) -> None:
-        """The call goes out now."""
+        """Record that the call was sent now."""
         share.sent = _now()
         self._changed.set()
 
@@ -107,7 +106,7 @@ MAX_WAIT_SECONDS = 60.0
 
 
 class RateLimitWaitError(Exception):
-    """The provider's patience lasts longer than the caller's; `wait` is what it would take."""
+    """The provider asks for a longer wait than the caller accepts; `wait` is that time in seconds."""
 
     def __init__(self, wait: float) -> None:
         super().__init__(f"{wait:.0f} s")
@@ -115,7 +114,7 @@ class RateLimitWaitError(Exception):
 
 
 class CallPacer:
-    """How fast one endpoint or agent may be asked. Retries are the engine's: nothing here asks twice."""
+    """Paces the calls to one endpoint or agent. It never retries; the engine does."""
 
     def __init__(self, concurrency: int, per_minute: int = 0, window: float = RATE_WINDOW_SECONDS) -> None:
         self._slots = asyncio.Semaphore(concurrency)
@@ -128,7 +127,7 @@ class CallPacer:
 
     @asynccontextmanager
     async def hold_slot(self, patience: float) -> AsyncGenerator[None]:
-        """Hold a slot for one call, once the provider takes calls again; TooSlow where that is past `patience`."""
+        """Hold a slot for one call as soon as the provider accepts calls; RateLimitWaitError after `patience`."""
         async with self._slots:
             while (wait := self._compute_wait()) > 0:
                 if wait > patience:
@@ -141,18 +140,18 @@ class CallPacer:
             yield
 
     def find_token_rate(self, models: str, limit: int) -> TokenRate:
-        """The tokens that these models of the account share; 0 is no limit."""
+        """Return the token rate that these models of the account share; 0 means no limit."""
         return self._rates.setdefault(models, TokenRate(limit, self._window))
 
     def record_ending(self, end: object) -> None:
-        """Learn from how a call ended: a refusal for haste slows every seat down, any other ending does not."""
+        """Learn from the ending of a call: a rate-limit fault slows all seats down."""
         if not isinstance(end, Fault):
             self._next_guess = FIRST_WAIT_SECONDS
         elif end.kind is FaultKind.RATE_LIMITED:
             self._not_before = max(self._not_before, self._now() + (end.retry_after or self._guess_wait()))
 
     def _guess_wait(self) -> float:
-        """How long to wait where nobody says: longer each time, but calls refused side by side were refused once."""
+        """Return the wait if the provider names none; it doubles each time, once for parallel rejections."""
         if self._not_before > self._now():
             return 0.0
         wait = self._next_guess * random.uniform(0.5, 1.0)
@@ -170,6 +169,6 @@ class CallPacer:
 
 
 def create_rate_limit_fault(who: str, error: RateLimitWaitError) -> Fault:
-    """The fault of a call that was never made, because the provider asked everybody to wait for longer."""
-    message = f"{who} takes no call for another {error.wait:.0f} s."
+    """Return the fault of a call that was not made because the provider asked for a longer wait."""
+    message = f"{who} accepts no calls for another {error.wait:.0f} s."
     return Fault.of(FaultKind.RATE_LIMITED, message, retry_after=error.wait)

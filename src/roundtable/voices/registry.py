@@ -1,7 +1,4 @@
-"""Finds the voice behind a string, and owns what voices share: clients, patience, loaded models.
-
-One question to one voice outside of any meeting, with the same clock a meeting has.
-"""
+"""Finds the voice for a voice string, and owns what voices share: clients, pacers, loaded models."""
 
 from __future__ import annotations
 
@@ -34,8 +31,8 @@ if TYPE_CHECKING:
 class VoiceRegistry:
     """The `Voices` port: `endpoint:model`, `cli:agent`, `acp:agent`, `script:path`, `embedded:model`.
 
-    The HTTP client and the embedded models are imported only when a voice needs them, so a scripted
-    meeting does not pay for either.
+    The HTTP client and the embedded models are imported only when a voice needs them, so a scripted meeting loads
+    neither.
     """
 
     def __init__(
@@ -61,7 +58,7 @@ class VoiceRegistry:
         self._agent_voices: AgentVoices | None = None
 
     def find(self, voice: str) -> Voice | Fault:
-        """The voice of that name, the same one every time; a Fault says why there is none."""
+        """Return the voice of that name, always the same object, or a fault that says why there is none."""
         if voice in self._voices:
             return self._voices[voice]
         try:
@@ -73,7 +70,7 @@ class VoiceRegistry:
         return found
 
     async def close(self) -> None:
-        """Close every client and end every child."""
+        """Close every client and end every child process."""
         voices, self._voices = self._voices, {}
         clients, self._clients = self._clients, {}
         embedded, self._embedded = self._embedded, None
@@ -100,12 +97,12 @@ class VoiceRegistry:
         known = [*self._endpoints, "script", "embedded", "cli", "acp"]
         if kind in known:
             what = {"script": "path", "cli": "agent", "acp": "agent"}.get(kind, "model")
-            message = f"The voice `{voice}` names no {what}."
+            message = f"The voice `{voice}` has no {what}."
             return Fault.of(FaultKind.MISSING, message, help=f"Write it as {kind}:{what.upper()}.")
         return Fault.of(
             FaultKind.MISSING,
             f"There is no endpoint called `{kind}`.{suggest_nearest_name(kind, known)}",
-            help=f"Known: {', '.join(sorted(known))}. Others are added in the config under [endpoints.NAME].",
+            help=f"Known: {', '.join(sorted(known))}. Add others in the config under [endpoints.NAME].",
         )
 
     def _create_scripted_voice(self, voice: str, path: str) -> Voice | Fault:
@@ -133,12 +130,12 @@ class VoiceRegistry:
         return HttpVoice(filled, model, client, key=key, pace=pace, price=_create_price_lookup(endpoint))
 
     def fill_endpoint(self, endpoint: Endpoint) -> Endpoint | Fault:
-        """The endpoint with the variables that its address and headers name."""
+        """Return the endpoint with the variables in its address and headers filled in, or a fault."""
         values = {name: (self._resolve_key(f"env:{name}") or "").strip() for name in find_endpoint_variables(endpoint)}
         unset = next((name for name, value in values.items() if not value), "")
         if unset:
-            message = f"{endpoint.name} needs the variable {unset}, and it is not set."
-            return Fault.of(FaultKind.MISSING, message, help=f"Set {unset}, or leave this voice out.")
+            message = f"{endpoint.name} needs the variable {unset}, which is not set."
+            return Fault.of(FaultKind.MISSING, message, help=f"Set {unset}, or remove this voice.")
         return fill_endpoint_variables(endpoint, values)
 
     def _resolve_endpoint_key(self, endpoint: Endpoint) -> str | Fault:
@@ -151,7 +148,7 @@ class VoiceRegistry:
             how = f"Set the variable {name}, or store it: {store}." if kind == "env" else f"Store it: {store}."
             return Fault.of(FaultKind.UNAUTHORIZED, f"{endpoint.name} has no key ({endpoint.key}).", help=how)
         if not (key.isascii() and key.isprintable()):
-            message = f"The key of {endpoint.name} ({endpoint.key}) has characters that no key has."
+            message = f"The key of {endpoint.name} ({endpoint.key}) contains invalid characters."
             return Fault.of(FaultKind.UNAUTHORIZED, message, help="Copy it again, without quotes or line breaks.")
         return key
 
@@ -178,7 +175,7 @@ class VoiceRegistry:
 
 
 def _create_price_lookup(endpoint: Endpoint) -> PriceLookup | None:
-    """What this endpoint's models cost, where the price list knows it."""
+    """Return the price lookup of the endpoint, or None if it has no price list."""
     if not endpoint.prices:
         return None
     from roundtable.voices.prices import compute_token_price
@@ -187,7 +184,7 @@ def _create_price_lookup(endpoint: Endpoint) -> PriceLookup | None:
 
 
 async def ask_voice_once(voice: Voice, request: Request) -> Reply | Fault:
-    """How the call ends; one that is not over in `request.timeout` seconds is stopped, and was too slow."""
+    """Ask a voice once outside a meeting; a call that takes longer than `request.timeout` ends as a timeout."""
     try:
         async with asyncio.timeout(request.timeout), aclosing(voice.speak(request)) as speech:
             async for piece in speech:
@@ -197,4 +194,4 @@ async def ask_voice_once(voice: Voice, request: Request) -> Reply | Fault:
         return Fault.of(FaultKind.TIMEOUT, f"{voice.name}: no complete answer within {request.timeout:g} s.")
     except Exception as error:
         return Fault.of(FaultKind.CRASHED, f"{voice.name} failed unexpectedly: {type(error).__name__}.")
-    return Fault.of(FaultKind.TRUNCATED, f"{voice.name} stopped without an end.")
+    return Fault.of(FaultKind.TRUNCATED, f"{voice.name} ended without a reply.")

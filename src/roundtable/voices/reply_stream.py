@@ -1,4 +1,4 @@
-"""One answer as it comes off the wire: cut into events, read by its dialect, brought to one ending."""
+"""One streamed reply: split into events, read by its dialect, and ended as one reply or fault."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from roundtable.voices.dialects.dialect import ReplyReader, replace_surrogates
 from roundtable.voices.provider_text import excerpt_provider_text
 
 MAX_REPLY_CHARACTERS = 4 * 1024 * 1024
-"""Characters of one answer; more is no answer."""
+"""Maximum characters of one reply."""
 
 MAX_EVENT_BYTES = 2 * MAX_REPLY_CHARACTERS
-"""Bytes of one event: the last one may hold all words again."""
+"""Maximum bytes of one event: the last event may repeat all words."""
 
 MAX_STREAM_BYTES = 16 * MAX_REPLY_CHARACTERS
-"""Bytes of one answer with everything around the words; of thoughts, hundreds of bytes come for every token."""
+"""Maximum bytes of one stream: thoughts take hundreds of bytes per token."""
 
-_ENDLESS_HELP = "The model does not come to an end. Lower --max-tokens, or use another voice."
-_TOKEN_LIMIT_HELP = "Raise --max-tokens: its thoughts count, too. Or ask for less."
+_ENDLESS_HELP = "The model does not stop. Lower --max-tokens, or use another voice."
+_TOKEN_LIMIT_HELP = "Raise --max-tokens, which includes thinking, or ask for less."
 
 
 class ReplyStream:
-    """Splits the stream and keeps what the ending needs; what the events mean is the dialect's affair."""
+    """Splits a stream into events and collects what the ending needs; the dialect reads the events."""
 
     def __init__(self, who: str, key: str, answer: ReplyReader) -> None:
         self._voice_name = who
@@ -46,11 +46,11 @@ class ReplyStream:
 
     @property
     def complete(self) -> bool:
-        """Whether the answer is whole; counts and an end mark may still follow."""
+        """Whether the reply is complete; counts and an end mark may still follow."""
         return self._answer.done or self._answer.finished
 
     def feed(self, chunk: bytes) -> str:
-        """Take bytes off the wire and return the words in them."""
+        """Take received bytes and return the words in them."""
         self._size += len(chunk)
         lines = (self._rest + chunk).split(b"\n") if self._rest else chunk.split(b"\n")
         self._rest = lines.pop()
@@ -66,7 +66,7 @@ class ReplyStream:
         return self._add_text(text)
 
     def read_whole(self, body: bytes) -> str:
-        """Take an answer that came in one piece, from a server that does not stream."""
+        """Read a reply that came in one piece from a server that does not stream."""
         if len(body) > MAX_STREAM_BYTES:
             self.fault = self._create_overflow_fault()
             return ""
@@ -80,12 +80,12 @@ class ReplyStream:
         return self._add_text(text)
 
     def record_connection_error(self, error: Exception) -> None:
-        """The connection failed; an answer that was already complete still counts."""
+        """Record that the connection failed; a complete reply still counts."""
         if self.fault is None and not self.complete:
             self.fault = http_client.classify_http_exception(self._voice_name, error, bool(self._size))
 
     def build_ending(self, asked: int) -> Reply | Fault:
-        """The one Reply or Fault, with what the call used; `asked` is about how many tokens it was asked with."""
+        """Return the reply or fault with its usage; `asked` is the estimated size of the prompt in tokens."""
         text = "".join(self._parts)
         fault = self.fault or self._find_fault(text)
         used = self._compute_usage(asked, text)
@@ -94,7 +94,7 @@ class ReplyStream:
         return Reply(text, used, self._answer.model, truncated=self._answer.truncated)
 
     def _find_fault(self, text: str) -> Fault | None:
-        """What is wrong with an answer that came without an error."""
+        """Return the fault of a reply that ended without an error, or None if it is good."""
         answer = self._answer
         if answer.filtered or (answer.refusal and not text.strip()):
             said = f": {excerpt_provider_text(answer.refusal, self._key)}" if answer.refusal else "."
@@ -104,12 +104,12 @@ class ReplyStream:
         if text.strip():
             return None
         if answer.truncated:
-            message = f"{self._voice_name} said nothing within its token limit."
+            message = f"{self._voice_name} gave no answer within its token limit."
             return Fault.of(FaultKind.EMPTY, message, retryable=False, help=_TOKEN_LIMIT_HELP)
-        return Fault.of(FaultKind.EMPTY, f"{self._voice_name} said nothing.")
+        return Fault.of(FaultKind.EMPTY, f"{self._voice_name} gave an empty answer.")
 
     def _compute_usage(self, asked: int, text: str) -> Usage:
-        """What the server counted; where it did not, about four bytes a token, if there was an answer at all."""
+        """Return the reported usage, else an estimate at four bytes per token if there was a reply."""
         said = len(replace_surrogates(text).encode()) // 4
         counted = self._answer.usage()
         if counted is None:
@@ -131,7 +131,7 @@ class ReplyStream:
             return self._read_end_mark_or_open_event(data)
 
     def _read_end_mark_or_open_event(self, data: bytes) -> str:
-        """The end mark, or an event whose data goes on in the next line."""
+        """Read the end mark, or start an event that continues on the next line."""
         if data.strip() == b"[DONE]":
             self._answer.done = True
         else:
@@ -139,7 +139,7 @@ class ReplyStream:
         return ""
 
     def _close_open_event(self) -> str:
-        """An event over several lines, now that it is over."""
+        """Read an event of several lines after its last line."""
         data, self._open_event = b"\n".join(self._open_event), []
         try:
             return self._read(data)
@@ -163,7 +163,7 @@ class ReplyStream:
         return Fault.of(FaultKind.TRUNCATED, f"{self._voice_name} was cut off in the middle of its answer.")
 
     def _create_overflow_fault(self) -> Fault:
-        message = f"{self._voice_name} sent more than an answer can have."
+        message = f"{self._voice_name} exceeded the limit for one answer."
         return Fault.of(FaultKind.MALFORMED, message, retryable=False, help=_ENDLESS_HELP)
 
     def _create_malformed_fault(self, what: str) -> Fault:

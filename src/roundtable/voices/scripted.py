@@ -64,7 +64,7 @@ _ROUND_NUMBER = re.compile(r"(?:^|/)(\d+)(?:-|$)")
 
 
 class TurnDefaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What turns leave out."""
+    """Defaults for what turns leave out."""
 
     latency: float = 0.0
     rate: float = 0.0
@@ -72,7 +72,7 @@ class TurnDefaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ScriptedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One thing the voice does: say something, fail, or hang."""
+    """One thing the voice does: answer, fail, or hang."""
 
     text: str = ""
     json: Any = None
@@ -92,11 +92,11 @@ class ScriptedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_ordered(self) -> bool:
-        """True when the turn belongs to a round by its number."""
+        """Whether the turn belongs to a round by its number."""
         return not (self.round or self.contains)
 
     def matches(self, round: str, request: Request) -> bool:
-        """Whether this turn may answer that call."""
+        """Return whether this turn may answer that call."""
         last = request.messages[-1].text if request.messages else ""
         return (
             (not self.round or fnmatchcase(round, self.round))
@@ -123,7 +123,7 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def parse_script(data: dict[str, Any], where: str = "The script") -> Script:
-    """A script from plain data; a key nobody knows is an error with the nearest known one."""
+    """Parse a script from plain data; an unknown key is an error that names the nearest known one."""
     script = convert_data(Script, data, where)
     for turn in (*script.turns, *(turn for part in script.seats.values() for turn in part.turns)):
         _check_turn(turn, where)
@@ -131,7 +131,7 @@ def parse_script(data: dict[str, Any], where: str = "The script") -> Script:
 
 
 def load_script_file(path: Path) -> Script:
-    """A script from a TOML or JSON file."""
+    """Load a script from a TOML or JSON file."""
     return parse_script(read_data_file(path), str(path))
 
 
@@ -146,13 +146,13 @@ def _check_turn(turn: ScriptedTurn, where: str) -> None:
 
 
 def parse_call_id(request: Request) -> tuple[str, int]:
-    """The round and the attempt that a call id names: `council/1-blind/claude#2` is the second try."""
+    """Return round and attempt of a call id: `council/1-blind/claude#2` is the second attempt."""
     path, _, attempt = request.call.partition("#")
     return path.removesuffix(f"/{request.seat}"), int(attempt) if attempt.isdigit() else 1
 
 
 def choose_scripted_turn(script: Script, request: Request) -> ScriptedTurn | None:
-    """The turn that answers this call, by the call alone."""
+    """Return the turn that answers this call; depends on the call only."""
     round, attempt = parse_call_id(request)
     part = script.seats.get(request.seat, SeatScript())
     for turn in (*_order_turns(part.turns, round, request), *_order_turns(script.turns, round, request)):
@@ -172,7 +172,7 @@ def _order_turns(turns: Iterable[ScriptedTurn], round: str, request: Request) ->
 
 
 def _find_nth_turns(turns: list[ScriptedTurn], place: int) -> list[ScriptedTurn]:
-    """The turns of one round: the limited ones before a lasting one stand in its place."""
+    """Return the ordered turns for a round number: limited turns count together with the next unlimited one."""
     current = 1
     chosen: list[ScriptedTurn] = []
     for turn in turns:
@@ -195,7 +195,7 @@ class ScriptedVoice:
         self._script = script
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault, None]:
-        """Say what the script has for this call."""
+        """Give the scripted answer for this call."""
         turn = choose_scripted_turn(self._script, request)
         if turn is None:
             yield self._create_exhausted_fault(request)
@@ -216,7 +216,7 @@ class ScriptedVoice:
         yield _build_ending(turn, "".join(said), usage)
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""
 
     def _find_defaults(self, seat: str) -> TurnDefaults:
         part = self._script.seats.get(seat)
@@ -235,7 +235,7 @@ def _build_ending(turn: ScriptedTurn, text: str, usage: Usage) -> Reply | Fault:
         message = turn.message or f"The script says: {turn.fault.value}."
         fault = Fault.of(turn.fault, message, retry_after=turn.retry_after)
     elif not text.strip():
-        fault = Fault.of(FaultKind.EMPTY, turn.message or "The script says nothing here.")
+        fault = Fault.of(FaultKind.EMPTY, turn.message or "The script gives an empty answer here.")
     else:
         return Reply(text, usage, "script", truncated=turn.truncated)
     return msgspec.structs.replace(fault, usage=usage)
@@ -247,7 +247,7 @@ def _estimate_usage(request: Request, text: str) -> Usage:
 
 
 async def _sleep_until(moment: float) -> None:
-    """Wait by the clock, so that a slow reader does not slow the speaker down."""
+    """Sleep until a moment on the clock, so that a slow reader does not slow the voice down."""
     wait = moment - asyncio.get_running_loop().time()
     if wait > 0:
         await asyncio.sleep(wait)

@@ -1,4 +1,4 @@
-"""How a voice is paid for, read off its string and the catalogs: nobody is asked and nothing is loaded for it."""
+"""How a voice is paid for, from its voice string and the catalogs; asks no provider and loads no model."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from roundtable.voices.endpoints import Endpoint
 from roundtable.voices.models import DEFAULT_EMBEDDED_WINDOW, load_model_catalog
 
 DEFAULT_OVERHEAD_TOKENS = 250
-"""Tokens that a server adds to a prompt of ours: a chat template, a schema, the roles."""
+"""Tokens that a server adds to a prompt: chat template, schema, roles."""
 
 _BYTES_PER_TOKEN = 4
 
 
 class Tariff(msgspec.Struct, frozen=True):
-    """Who pays, by which price list, and how many tokens go with our words: sent along, or thought before the first.
+    """How a voice is paid for: plan, key or free; its price list and model; tokens beside the prompt and the answer.
 
-    `window` is how many it can take in at once, 0 where nobody knows, and `per_minute` how many in a minute, 0 where
-    that is not limited.
+    `window` is the context window in tokens, `per_minute` the tokens a minute; 0 means unknown or unlimited.
     """
 
     paid: Literal["free", "tokens", "plan"]
@@ -36,7 +35,7 @@ class Tariff(msgspec.Struct, frozen=True):
 
 
 class Tariffs:
-    """The tariff of every voice; one that nobody knows is paid by the token, at no price we know."""
+    """The tariff of every voice; an unknown voice is paid by the token at an unknown price."""
 
     def __init__(
         self,
@@ -49,7 +48,7 @@ class Tariffs:
         self._environment = environment
 
     def find_tariff(self, voice: str) -> Tariff:
-        """The tariff of a voice by its string."""
+        """Return the tariff of a voice string."""
         kind, _, rest = voice.partition(":")
         if kind == "script":
             return Tariff("free")
@@ -66,7 +65,7 @@ class Tariffs:
         return Tariff("tokens") if endpoint is None else _find_endpoint_tariff(endpoint, rest or endpoint.default_model)
 
     def _find_agent_tariff(self, agent: Agent, model: str) -> Tariff:
-        """A key in the environment pays before a plan does; where nobody says who pays, it may be money."""
+        """Return the tariff of an agent. A key takes precedence over a plan; if neither is certain, assume a key."""
         says = bool(agent.key_variables) or any(rule.plan for rule in agent.reads)
         overhead = agent.overhead_bytes // _BYTES_PER_TOKEN
         paid = "plan" if says and not agent.has_key(self._environment) else "tokens"

@@ -1,7 +1,4 @@
-"""The prompts of a meeting as they grow from round to round, in bytes, before anything was said or written.
-
-How many tokens a meeting's prompts and answers come to, from its plan alone: nobody is asked.
-"""
+"""The sizes of a meeting's prompts and answers, estimated from its plan before anything is said; asks nobody."""
 
 from __future__ import annotations
 
@@ -32,16 +29,17 @@ POSITION_BYTES = 160
 """Bytes of a position in one line."""
 
 PRINTED_BYTES = 8_000
-"""Bytes of what programs printed, in a prompt that tells of it."""
+"""Bytes of program output in a prompt that quotes it."""
 
 FILE_NAMES_BYTES = 20_000
-"""Bytes of the names of files that have no room in a prompt."""
+"""Bytes of the names of files that do not fit into a prompt."""
 
 
 class ProjectSize(NamedTuple):
-    """What a meeting has before it: bytes of the files there are and of what stands around them in a prompt.
+    """The size of a meeting's project in bytes.
 
-    `room` is how much can be put before the seats besides an answer of so many tokens, `sizes` the bytes of each file.
+    `room` returns the space for files beside an answer of so many tokens, `sizes` are the bytes of each file, `around`
+    the bytes around the files in a prompt.
     """
 
     room: Callable[[int], ContextRoom]
@@ -50,7 +48,7 @@ class ProjectSize(NamedTuple):
 
 
 class GrowthRates(NamedTuple):
-    """How long everything becomes: bytes per token, tokens of each round's answers, and whether all goes wrong."""
+    """How texts grow: bytes per token, answer tokens of each round, and whether to assume the worst case."""
 
     per_token: int
     answer: Callable[[PlannedRound], int]
@@ -58,7 +56,7 @@ class GrowthRates(NamedTuple):
 
 
 class PromptForecast:
-    """A meeting on its way, as one seat sees it: what was said, found, agreed and written up to now."""
+    """Forecasts the prompts of one seat through a meeting, in bytes."""
 
     def __init__(self, charter: Charter, project: ProjectSize, pace: GrowthRates, system: int, seat: Seat) -> None:
         self._charter = charter
@@ -76,7 +74,7 @@ class PromptForecast:
         self._said = self._found = self._ruling = self._printed = self._agreed = self._written = 0
 
     def forecast_prompts(self, round: PlannedRound, template: int) -> list[int]:
-        """Bytes of the prompt each time the round is held; `template` are those of its text and form."""
+        """Return the bytes of each prompt of a round; `template` is the size of its text and form."""
         stage, _, lap = round.turns.stage.partition("/")
         self._enter_stage(stage)
         # In laps a program is run, and what it printed is told of the stage.
@@ -85,14 +83,14 @@ class PromptForecast:
         return [self._measure_prompt(round, template, times) for _ in range(times)]
 
     def _enter_stage(self, stage: str) -> None:
-        """Those of later stages are told what one came to."""
+        """Enter a stage; later stages are told the result of earlier ones."""
         if self._stage and stage != self._stage:
             self._agreed += self._ruling + self._found + self._printed
             self._ruling = self._found = self._printed = 0
         self._stage = stage
 
     def _measure_prompt(self, round: PlannedRound, template: int, times: int) -> int:
-        """It grows: a seat reads its own words again, and the others'."""
+        """Return the size of a prompt; it grows because a seat reads its own and others' words again."""
         charter, turns = self._charter, round.turns
         alone, answer = turns.visibility == "none", self._answer_bytes(round)
         own = self._own[turns.stage] if turns.stage else self._own.total()
@@ -106,7 +104,7 @@ class PromptForecast:
         return self._system + new + (0 if alone else own)
 
     def _record_round(self, round: PlannedRound, new: int, answer: int) -> None:
-        """What it adds to what is there."""
+        """Record what the round adds to later prompts."""
         self._begun = True
         stage, all_of_them = round.turns.stage, len(self._charter.seats) * answer
         if not round.turns.secret:
@@ -140,7 +138,7 @@ class PromptForecast:
         return sum(shown[content] for content in round.shows)
 
     def _measure_files_shown(self, round: PlannedRound) -> int:
-        """The project's files as far as the windows have room for them, with the names of the others."""
+        """Return the bytes of the files that fit into the windows, with the names of the others."""
         answers = len(self._charter.seats) if round.turns.concurrency == "sequential" else 1
         room = self._project.room(round.tokens * answers)
         known = FILE_BYTES_IN_UNKNOWN_WINDOW
@@ -173,21 +171,21 @@ BALLOT_TOKENS = 60
 
 
 class CallTokens(NamedTuple):
-    """Tokens of one call, both ways."""
+    """The prompt and answer tokens of one call."""
 
     asked: int
     answered: int
 
 
 class _RoundCall(NamedTuple):
-    """A round as often as it is held, with the bytes of its prompt."""
+    """One call of a round with the bytes of its prompt."""
 
     round: PlannedRound
     prompt: int
 
 
 class MeetingEstimate:
-    """One meeting before it is held: the sizes of its parts, and the rounds it may come to."""
+    """One planned meeting: the sizes of its parts and its rounds."""
 
     def __init__(self, charter: Charter, texts: Sequence[bytes], project: ProjectSize) -> None:
         sizes = {compute_digest(text): len(text) for text in texts}
@@ -199,9 +197,9 @@ class MeetingEstimate:
     def estimate_likely_calls(
         self, seat: Seat, answer: int, thought: int, overhead: int, *, judging: bool
     ) -> list[CallTokens]:
-        """The calls to be expected, with answers of so many tokens after so many of thought, which nobody reads.
+        """Return the expected calls for an answer and thoughts of so many tokens; thoughts are read by nobody.
 
-        Those in which it is `judging`, or the others.
+        `judging` selects the calls in which the seat judges, or the others.
         """
 
         def usual(_: PlannedRound) -> int:
@@ -216,7 +214,7 @@ class MeetingEstimate:
         ]
 
     def _list_likely_rounds(self, seat: Seat) -> list[PlannedRound]:
-        """All that are likely, but of those in which one judges only where its turn comes."""
+        """Return the likely rounds of a seat; judging rounds only when it is its turn."""
         judges = [item.name for item in self._charter.seats if Right.JUDGE in item.rights] or [""]
         turn = cycle(judges)
         likely = (round for round in self._rounds if round.likely)
@@ -225,9 +223,9 @@ class MeetingEstimate:
     def estimate_most_calls(
         self, seat: Seat, thinking: int, overhead: int, window: int, *, judging: bool
     ) -> list[CallTokens]:
-        """Every call there can be: each answer as long as allowed, and asked for once more to be mended.
+        """Return every possible call: answers of maximum length, each repaired once.
 
-        What is longer than the `window`, where that is known, is refused and not billed.
+        A prompt that is longer than a known `window` is rejected and not billed.
         """
         longest_prompt = window or sys.maxsize
         calls: list[CallTokens] = []
@@ -246,7 +244,7 @@ class MeetingEstimate:
         return round.tokens or self._charter.limits.max_tokens
 
     def _list_round_calls(self, seat: Seat, rounds: Sequence[PlannedRound], pace: GrowthRates) -> list[_RoundCall]:
-        """The seat's prompt each time a round is held, as far as the limits of the session leave room for it."""
+        """Return the calls of a seat in all rounds that the limits of the session allow."""
         way = PromptForecast(self._charter, self._project, pace, self._templates.get("system", 0), seat)
         held = [
             _RoundCall(round, prompt)
@@ -258,7 +256,7 @@ class MeetingEstimate:
         return _apply_round_limit(held, self._charter.limits.rounds)
 
     def _measure_reply_form(self, round: PlannedRound, at_worst: bool) -> int:
-        """Bytes of how an answer is to be written. At worst there are long files in the end, if there are none yet."""
+        """Return the bytes of the reply instructions; the worst case assumes long files."""
         sizes = (*(item.size for item in self._charter.context), *self._project.sizes)
         form = (
             (FILE_PARTS_CODEC if at_worst else choose_changes_codec(sizes))
@@ -274,7 +272,7 @@ def _is_ballot(round: PlannedRound) -> bool:
 
 
 def _apply_round_limit(held: Sequence[_RoundCall], most: int) -> list[_RoundCall]:
-    """Those that the limit leaves; it counts open rounds and, once reached, lets no ballot follow either."""
+    """Return the calls within the limit; it counts open rounds, and no ballot follows once it is reached."""
     left: list[_RoundCall] = []
     opened = 0
     for asked in held:

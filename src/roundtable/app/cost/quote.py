@@ -1,8 +1,8 @@
-"""What a meeting may cost, said before anything is spent: a likely figure, and the most it can come to.
+"""The cost of a meeting before anything is spent: a likely figure and a maximum.
 
-The most is: every round the meeting may hold, every answer as long as it may be and mended once, the dearest voice
-of each chain, nothing read from a cache, and whatever one seat is asked for alone asked of each. Calls that fail and
-are tried again come on top; providers rarely bill them.
+The maximum assumes every possible round, answers of maximum length that are each repaired once, the most expensive
+voice of each chain, no cache, and that calls for one seat go to each seat. Retries of failed calls come on top;
+providers rarely bill them.
 """
 
 from __future__ import annotations
@@ -30,45 +30,45 @@ from roundtable.voices.tariffs import Tariff
 from roundtable.workshop.edit.stored_drafts import DraftStore
 
 MEASURED_SESSIONS = 20
-"""How many of this person's newest sessions are measured."""
+"""How many of the person's newest sessions are measured."""
 
 DEFAULT_ANSWER_TOKENS = 400
-"""Tokens of an answer, as long as this person's record does not say otherwise."""
+"""Tokens of an answer before there are measurements."""
 
 THINKING_DIVISOR = 4
-"""A model that thinks before it speaks uses about this part of what it may."""
+"""A reasoning model uses about this fraction of its thinking tokens."""
 
 
 STAGES_NOTICE = (
     "This leaves out what only the way will show: stages that you have held again, what you ask or add, and what "
     "programs print beyond a few pages."
 )
-"""What is said of a meeting in stages."""
+"""The notice for meetings in stages."""
 
 
 class CostRange(msgspec.Struct, frozen=True):
-    """What is likely, and what it cannot exceed."""
+    """A likely value and a maximum."""
 
     likely: float = 0
     most: float = 0
 
     def add(self, other: CostRange) -> CostRange:
-        """Both together."""
+        """Return the sum of both ranges."""
         return CostRange(self.likely + other.likely, self.most + other.most)
 
 
 class MoneyRange(msgspec.Struct, frozen=True):
-    """The same in dollars; None where all of it is at prices that nobody knows."""
+    """A likely amount and a maximum in dollars; None if all prices are unknown."""
 
     likely: float | None = 0.0
     most: float | None = 0.0
 
 
 class SeatQuote(msgspec.Struct, frozen=True):
-    """One seat's share. `usd` is what is paid by the token; `measured` says that the figures are from the record.
+    """One seat's share. `usd` is what is paid by the token; `measured` says that figures are from the record.
 
-    `judge` is the voice it judges through, where that is another. `cannot_speak` is the reason where none of its voices
-    is there to be asked; its figures then say what it would be.
+    `judge` is the voice through which it judges, if that is another one. `cannot_speak` is the reason why none of its
+    voices is usable; the figures then assume that it could speak.
     """
 
     seat: str
@@ -88,7 +88,7 @@ class SeatQuote(msgspec.Struct, frozen=True):
 
 
 class MeetingQuote(msgspec.Struct, frozen=True):
-    """The whole table. `usd` leaves out what has no known price; `unpriced` names those voices."""
+    """The whole meeting. `usd` excludes voices without a known price; `unpriced` names them."""
 
     meeting: str
     calls: CostRange
@@ -116,7 +116,7 @@ class _QuotedVoice(NamedTuple):
 
     @property
     def thought(self) -> int:
-        """On top of the words; what was measured has it in."""
+        """Thinking tokens beside the answer; measurements already include them."""
         return 0 if self.measure else self.tariff.thinking // THINKING_DIVISOR
 
 
@@ -124,7 +124,7 @@ _NO_VOICE = _QuotedVoice("", Tariff("free"), None)
 
 
 class _ChainCost(NamedTuple):
-    """What a seat's calls through one chain of voices come to."""
+    """The cost of a seat's calls through one chain of voices."""
 
     calls: CostRange
     input_tokens: CostRange
@@ -135,7 +135,7 @@ class _ChainCost(NamedTuple):
 
 
 async def estimate_meeting_cost(parts: Parts, opener: Opener, agenda: Agenda) -> MeetingQuote:
-    """What holding this meeting comes to; nothing is asked, spent or put on the record."""
+    """Estimate the cost of this meeting; nothing is asked, spent or recorded."""
     charter, texts = await opener.draft_charter(agenda)
     estimate = MeetingEstimate(charter, texts, await _measure_project(parts, charter))
     known = measure_voices(await _read_recent_sessions(parts))
@@ -165,7 +165,7 @@ async def estimate_meeting_cost(parts: Parts, opener: Opener, agenda: Agenda) ->
 
 
 async def _read_recent_sessions(parts: Parts) -> list[Session]:
-    """This person's newest sessions, as far as they can be read."""
+    """Return the person's newest sessions that can be read."""
     sessions: list[Session] = []
     for row in await parts.index.sessions(None, MEASURED_SESSIONS):
         with suppress(RecordError):
@@ -174,7 +174,7 @@ async def _read_recent_sessions(parts: Parts) -> list[Session]:
 
 
 async def _measure_project(parts: Parts, charter: Charter) -> ProjectSize:
-    """The files that a meeting in stages begins with, and the room there is before its seats."""
+    """Return the size of the files that a meeting in stages starts with, and the room for them."""
     config = parts.settings.config.context
 
     def room(answer: int) -> ContextRoom:
@@ -196,7 +196,7 @@ def _sum_ranges(spans: Iterable[CostRange]) -> CostRange:
 
 
 def _combine_known(together: Callable[[Iterable[float]], float], amounts: Sequence[float | None]) -> float | None:
-    """What amounts come to as far as they are known; None where that is nothing and some are not."""
+    """Combine the known amounts; None if all of them are unknown or zero and some are unknown."""
     told = together([amount or 0.0 for amount in amounts])
     return None if None in amounts and not told else told
 
@@ -204,7 +204,7 @@ def _combine_known(together: Callable[[Iterable[float]], float], amounts: Sequen
 async def _quote_seat(
     estimate: MeetingEstimate, seat: Seat, voice: Callable[[str], _QuotedVoice], cannot_speak: str
 ) -> SeatQuote:
-    """What it says as itself, and what it says as a judge."""
+    """Quote a seat as a speaker and as a judge."""
     chains = {judging: [voice(name) for name in seat.voice_chain(judging=judging)] for judging in (False, True)}
     own, judged = [await _cost_chain(estimate, seat, voices, judging=judging) for judging, voices in chains.items()]
     parts = (own, judged)
@@ -234,7 +234,7 @@ async def _quote_seat(
 async def _cost_chain(
     estimate: MeetingEstimate, seat: Seat, voices: Sequence[_QuotedVoice], *, judging: bool
 ) -> _ChainCost:
-    """The first voice is the likely one; at most it is the dearest of the chain."""
+    """Cost a chain: its first voice is the likely one, its most expensive one the maximum."""
     first = next(iter(voices), _NO_VOICE)
     likely = estimate.estimate_likely_calls(seat, first.answer, first.thought, first.overhead, judging=judging)
     most = [
@@ -255,7 +255,7 @@ async def _cost_chain(
 
 
 async def _compute_dollars(tariff: Tariff, calls: Sequence[CallTokens], *, cached: bool = False) -> float | None:
-    """Money for these calls, with everything `cached` at the price of writing it there; None where it is not known."""
+    """Return the price of calls, with everything `cached` at the cache-write price; None if unknown."""
     if tariff.paid != "tokens":
         return 0.0
     total = 0.0

@@ -1,1 +1,1 @@
-"""What this machine offers: models, agents, sandboxes, and whether all of it works."""
+"""The state of this machine: models, agents, sandboxes, keys, and whether all of it works."""

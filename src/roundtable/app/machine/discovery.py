@@ -1,4 +1,4 @@
-"""Who could sit at the table on this machine. Looking around never sends a paid request."""
+"""Finds the seats that this machine offers. Discovery never sends a paid request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DiscoveryKind = Literal["configured", "cli", "api", "local", "embedded"]
 
 CONNECT_SECONDS = 0.4
 ANSWER_SECONDS = 2.0
-"""Whoever is there takes a call at once, and may be busy with another."""
+"""Seconds to wait: a running server accepts a connection at once, but may be busy with another call."""
 
 _PERSONAS = (
     ("ada", "You are a careful sceptic: look first for what could go wrong and for what nobody has checked."),
@@ -33,7 +33,7 @@ _PERSONAS = (
 
 
 class DiscoveredSeat(msgspec.Struct, frozen=True):
-    """Somebody who could take a seat, or the reason why not yet."""
+    """A seat that could be used, or the reason why it cannot."""
 
     name: str
     voice: str
@@ -42,12 +42,12 @@ class DiscoveredSeat(msgspec.Struct, frozen=True):
     note: str = ""
 
     def to_seat(self) -> Seat:
-        """A seat with this voice alone."""
+        """Return a seat with this voice alone."""
         return Seat(self.name, (self.voice,))
 
 
 async def discover_seats(parts: Parts) -> list[DiscoveredSeat]:
-    """Everybody, in the order in which they are offered: configured, agents, keys, local servers, embedded."""
+    """Return all seats in the order they are offered: configured, agents, keys, local servers, embedded."""
     local = await asyncio.gather(*(_find_local_seat(parts, item) for item in parts.endpoints.values() if item.local))
     return [
         *check_configured_seats(parts),
@@ -64,7 +64,7 @@ async def discover_seats(parts: Parts) -> list[DiscoveredSeat]:
 
 
 def propose_seats(found: Iterable[DiscoveredSeat]) -> tuple[Seat, ...]:
-    """The table to offer: every usable agent, key and server; one voice alone sits down in three tempers."""
+    """Return the seats to offer: every usable agent, key and server; a single voice gets three personas."""
     usable = [item for item in found if item.usable]
     speakers = [item for item in usable if item.kind in ("cli", "api", "local")] or [
         item for item in usable if item.kind == "embedded"
@@ -75,17 +75,17 @@ def propose_seats(found: Iterable[DiscoveredSeat]) -> tuple[Seat, ...]:
 
 
 def create_embedded_seats(model: str) -> tuple[Seat, ...]:
-    """Three seats on one embedded model."""
+    """Return three seats on one embedded model."""
     return create_persona_seats(f"embedded:{model}")
 
 
 def create_persona_seats(voice: str) -> tuple[Seat, ...]:
-    """Three seats on one voice, each with a temper of its own, so that they are not three echoes."""
+    """Return three seats on one voice with different personas, so that they do not echo each other."""
     return tuple(Seat(name, (voice,), brief=brief) for name, brief in _PERSONAS)
 
 
 def check_configured_seats(parts: Parts) -> list[DiscoveredSeat]:
-    """The seats of the config, those that cannot sit down included."""
+    """Return the configured seats, including those that cannot speak."""
     config = parts.settings.config
     names = config.table.seats or tuple(name for name, seat in config.seats.items() if seat.enabled)
     chains = {name: config.seats[name].voices if name in config.seats else () for name in names}
@@ -93,7 +93,7 @@ def check_configured_seats(parts: Parts) -> list[DiscoveredSeat]:
 
 
 def _check_configured_seat(parts: Parts, name: str, voices: Sequence[str]) -> DiscoveredSeat:
-    """The first voice of a chain that could speak, else the first with what is wrong with it."""
+    """Return the first voice of a chain that can speak, else the first one with its problem."""
     if not voices:
         held_back = f"seats.{name}.voices" in parts.settings.withheld
         note = "its voices wait for `roundtable trust`" if held_back else f"[seats.{name}] names no voices"
@@ -115,7 +115,7 @@ def _find_agent_seats(parts: Parts) -> list[DiscoveredSeat]:
 
 
 def _find_api_seats(parts: Parts, endpoint: Endpoint) -> list[DiscoveredSeat]:
-    """An endpoint whose key is in the environment or stored; that the key is there is all we look at."""
+    """Return the seat of an endpoint whose key exists; the key is not tested."""
     place = parts.keys.find_location(endpoint.key)
     if not place:
         return []
@@ -162,13 +162,13 @@ class _ModelListing(msgspec.Struct):
 
 
 def describe_key_source(reference: str, place: str) -> str:
-    """Where a key was found, in words."""
+    """Return where a key was found, for people."""
     name = reference.partition(":")[2]
     return name if place == "environment" else f"your stored {name}"
 
 
 async def list_local_server_models(parts: Parts, endpoint: Endpoint) -> list[str] | None:
-    """The models a local server lists, those that can talk first; None if nobody answers there in time."""
+    """Return the models of a local server, chat models first; None if it does not answer in time."""
     import httpx2
 
     from roundtable.voices.http_client import open_endpoint_client
@@ -192,7 +192,7 @@ async def list_local_server_models(parts: Parts, endpoint: Endpoint) -> list[str
 
 
 def _find_embedded_seats(places: Places) -> list[DiscoveredSeat]:
-    """The one that is used when none is named comes first."""
+    """Return the embedded models, the default one first."""
     runs = is_embedded_runtime_installed()
     found: list[DiscoveredSeat] = []
     for model in sorted(list_embedded_models(places), key=lambda model: not model.default):
@@ -214,14 +214,14 @@ class _ChosenSeats(msgspec.Struct):
 
 
 def save_chosen_seats(parts: Parts, seats: Sequence[Seat]) -> None:
-    """Keep the person's pick, for this person alone to read."""
+    """Save the seats that the person chose, readable by this person only."""
     write_private_file(
         parts.places.chosen, msgspec.json.format(msgspec.json.encode(_ChosenSeats(1, tuple(seats))), indent=1)
     )
 
 
 def load_chosen_seats(parts: Parts) -> tuple[Seat, ...]:
-    """What was picked last time; nothing if nothing was, or if it cannot be read."""
+    """Return the seats that were chosen last time; empty if there are none or the file is invalid."""
     try:
         chosen = msgspec.json.decode(parts.places.chosen.read_bytes(), type=_ChosenSeats)
     except (OSError, msgspec.DecodeError):
@@ -233,7 +233,7 @@ def load_chosen_seats(parts: Parts) -> tuple[Seat, ...]:
 
 
 class EndpointState(msgspec.Struct, frozen=True):
-    """An endpoint as a list shows it: whether its key is there, never the key."""
+    """An endpoint in a list: whether its key exists, never the key itself."""
 
     name: str
     title: str
@@ -256,7 +256,7 @@ class EndpointState(msgspec.Struct, frozen=True):
 
 
 async def list_endpoint_states(parts: Parts) -> list[EndpointState]:
-    """Every endpoint known here; local ones are asked whether they are up, the others are not asked anything."""
+    """Return every known endpoint; only local ones are asked whether they run."""
     return list(await asyncio.gather(*(_endpoint_state(parts, endpoint) for endpoint in parts.endpoints.values())))
 
 
@@ -289,6 +289,6 @@ def _is_voice_available(parts: Parts, voice: str) -> bool:
 
 
 def find_installed_agents(parts: Parts) -> dict[str, str]:
-    """The agent command lines that are here, and where."""
+    """Return the installed agent command lines with their paths."""
     programs = {name: find_agent_program(agent, os.environ) for name, agent in parts.agents().items()}
     return {name: program for name, program in programs.items() if not isinstance(program, Fault)}

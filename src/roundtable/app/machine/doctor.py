@@ -1,4 +1,4 @@
-"""Looks the set-up over and says what to mend. It asks no model anything unless told to."""
+"""Checks the installation and says what to fix. Models are asked only on request."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class HomeCheck(msgspec.Struct, frozen=True):
 
 
 class ConfigCheck(msgspec.Struct, frozen=True):
-    """The config files, and the mistake in them if there is one."""
+    """The config files, and the first error in them."""
 
     ok: bool
     user: str
@@ -56,7 +56,7 @@ class ConfigCheck(msgspec.Struct, frozen=True):
 
 
 class DoctorReport(msgspec.Struct, frozen=True):
-    """Everything the doctor saw; `deep` when the seats were asked too."""
+    """The result of all checks; `deep` if the seats were asked too."""
 
     ok: bool
     deep: bool
@@ -80,7 +80,7 @@ class DoctorReport(msgspec.Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """0 when all is well, 1 when the record itself is hurt, else 2: there is something to set right."""
+        """0 if everything is fine, 1 if the record is damaged, else 2."""
         if self.ok:
             return 0
         hurt = self.roundtable_home.writable and not self.store.ok
@@ -88,13 +88,13 @@ class DoctorReport(msgspec.Struct, frozen=True):
 
 
 OpenParts = Callable[[], AbstractAsyncContextManager[Parts]]
-"""Opens the record and reads the config; raises where one of them is broken."""
+"""Opens the record and reads the config; raises an error if one of them is broken."""
 
 
 async def examine_installation(
     places: Places, workspace: Path, open_parts: OpenParts, session: str = "", *, told: VoiceCheckCallback | None = None
 ) -> DoctorReport:
-    """Look at everything, however broken some of it is; with `told`, every seat gets one tiny question."""
+    """Check everything, even if parts of it are broken; with `told`, every seat is asked one short question."""
     home = _check_home(places)
     store = await asyncio.to_thread(check_record_file, places.database)
     config = ConfigCheck(
@@ -190,7 +190,7 @@ def _find_advice(home: HomeCheck, config: ConfigCheck, seating: Seating, *, look
 
 
 def _check_home(places: Places) -> HomeCheck:
-    """The folder itself, or the nearest one above it where it would be made."""
+    """Check the data folder, or the nearest parent folder if it does not exist yet."""
     folder = places.data
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent

@@ -1,4 +1,4 @@
-"""Embedded models for doors: what is there, what can be fetched, which one is used."""
+"""Embedded models for user interfaces: what is installed, what can be downloaded, which is the default."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from roundtable.voices import models as shelf
 
 
 class ModelState(msgspec.Struct, frozen=True):
-    """One model as a list shows it; sizes in bytes."""
+    """One model in a list; sizes in bytes."""
 
     name: str
     installed: bool
@@ -29,12 +29,12 @@ class ModelState(msgspec.Struct, frozen=True):
 
 
 def is_embedded_runtime_installed() -> bool:
-    """Whether the extra that runs embedded models is installed."""
+    """Return whether the extra that runs embedded models is installed."""
     return find_spec("xllamacpp") is not None
 
 
 def list_embedded_models(places: Places) -> list[ModelState]:
-    """Every model of the catalog, the least useful first, then the person's own files."""
+    """Return every model of the catalog, the least useful first, then the person's own files."""
     there = shelf.find_installed_models(places.models)
     default = shelf.find_default_model(places.models) or ""
     states = [
@@ -70,16 +70,17 @@ def _describe_own_model(name: str, path: Path, default: bool) -> ModelState:
 async def fetch_embedded_model(
     places: Places, name: str, progress: Callable[[int, int], None], source: str = ""
 ) -> Path:
-    """Fetch a model, going on where an earlier try stopped; returns at once if it is there."""
+    """Download a model, resuming an earlier attempt; return at once if it is installed."""
     return _raise_fault(await shelf.download_model(name, places.models, progress, source=source))
 
 
 def choose_embedded_model(places: Places, name: str) -> Path:
-    """Make a model the one used when none is named."""
+    """Make a model the default."""
     return _raise_fault(shelf.choose_default_model(name, places.models))
 
 
 def _raise_fault(result: Path | Fault) -> Path:
+    """Return the path, or raise the fault as an error."""
     if isinstance(result, Path):
         return result
     kind = NotFound if result.kind is FaultKind.MISSING else RoundtableError
@@ -87,5 +88,5 @@ def _raise_fault(result: Path | Fault) -> Path:
 
 
 def find_default_embedded_model(places: Places) -> ModelState | None:
-    """The model that is used where none is named, if one is installed."""
+    """Return the default model, if one is installed."""
     return next((state for state in list_embedded_models(places) if state.default), None)

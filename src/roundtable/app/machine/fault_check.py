@@ -1,4 +1,4 @@
-"""Puts every kind of voice that is set up here before the local fault server, and says which tell the truth."""
+"""Runs every kind of configured voice against the local fault server and checks the faults that it reports."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from roundtable.voices.registry import VoiceRegistry, ask_voice_once
 
 FAULT_CHECK_KEY = "sk-fault-check-0123456789"
 ENDLESS_SECONDS = {"api": 1.0, "agent": 15.0}
-"""How long a call is waited for that never ends; an agent needs some of it to start."""
+"""Seconds to wait for a call that never ends; an agent needs some of them to start."""
 
 BOUND_SECONDS = 60.0
 AGENTS_AT_ONCE = 2
@@ -37,7 +37,7 @@ CheckedKind = Literal["api", "agent"]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What one voice made of one fault: `told` is its word for it, `note` says what was wrong with that."""
+    """The result of one voice for one fault: `told` is the reported fault, `note` says what is wrong with it."""
 
     voice: str
     kind: CheckedKind
@@ -49,7 +49,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class FaultReport(msgspec.Struct, frozen=True):
-    """Everything that was found, and which agents could not be checked, and why."""
+    """All findings, and the agents that could not be checked with the reason."""
 
     ok: bool
     findings: tuple[Finding, ...]
@@ -57,7 +57,7 @@ class FaultReport(msgspec.Struct, frozen=True):
 
 
 async def check_fault_handling(parts: Parts, told: Callable[[Finding], None]) -> FaultReport:
-    """Check every voice, side by side; each finding is told as soon as there is one."""
+    """Check every voice concurrently; `told` receives each finding at once."""
     dialects = sorted({endpoint.dialect for endpoint in parts.endpoints.values()})
     agents = list_checkable_agents(parts)
     ways: list[tuple[Way, Agent, LocalServerSetup]] = [
@@ -77,7 +77,7 @@ async def check_fault_handling(parts: Parts, told: Callable[[Finding], None]) ->
 
 
 def list_checkable_agents(parts: Parts) -> list[tuple[Way, Agent]]:
-    """Every agent that is installed, by its command line, and by its protocol where a seat is set up so."""
+    """Return every installed agent by its command line, and by ACP if a seat is configured so."""
     seated = {tuple(voice.split(":")[:2]) for seat in parts.settings.config.seats.values() for voice in seat.voices}
     agents = parts.agents().values()
     by_line: list[tuple[Way, Agent]] = [("cli", agent) for agent in agents if _is_installed(agent)]
@@ -147,7 +147,7 @@ async def _check_one_fault(
 
 @contextmanager
 def _hold_silent_stdin() -> Generator[None]:
-    """Our own input is held open and says nothing meanwhile: a child that reads it would wait for ever."""
+    """Replace standard input by an open, silent pipe: a child process that reads it would wait forever."""
     reading, writing = os.pipe()
     kept = os.dup(0)
     os.dup2(reading, 0)

@@ -1,4 +1,4 @@
-"""Which sandbox is in force here, and whether it holds: it is proved by trying to break out."""
+"""The sandbox in force, verified by escape attempts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from roundtable.workshop.sandbox.escape_attempts import EXHAUSTION_ATTEMPTS, QUI
 
 
 class Isolation(msgspec.Struct, frozen=True):
-    """The sandbox by its name, or why there is none; which attempts it held against, and which not or not tried.
+    """The sandbox's name, or why there is none, and the results of the escape attempts.
 
-    `chosen` is the one that the config names, where it names one.
+    `held` are blocked attempts, `broken` successful ones, `untried` those that could not run. `chosen` is the sandbox
+    that the config names, if any.
     """
 
     sandbox: str = ""
@@ -23,12 +24,12 @@ class Isolation(msgspec.Struct, frozen=True):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing got out, and the one that was chosen answers; without a choice none has to be there."""
+        """Whether no attempt succeeded and a configured sandbox is available; without a choice none is needed."""
         return not self.broken and not (self.chosen and self.missing)
 
 
 async def check_sandbox_isolation(settings: SandboxSettings, *, deep: bool) -> Isolation:
-    """Try to get out in every quick way, and if `deep`, to take more than is given too."""
+    """Run all quick escape attempts; with `deep`, also attempts to exhaust resources."""
     sandbox = await find_sandbox(settings)
     chosen = "" if settings.use == "auto" else settings.use
     if isinstance(sandbox, str):

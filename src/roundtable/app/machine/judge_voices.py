@@ -1,4 +1,4 @@
-"""Through which voice a seat judges, where the person chose none: a cheaper model of the endpoint it speaks through."""
+"""The default judge voice of a seat: a cheaper model of the endpoint through which it speaks."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from roundtable.voices.endpoints import Endpoint
 
 
 def assign_judge_voices(seats: Iterable[Seat], endpoints: Mapping[str, Endpoint]) -> tuple[Seat, ...]:
-    """The same seats, each with its judge's voice; who has none judges through its own."""
+    """Return the seats with their judge voices; a seat without one judges through its own voice."""
     return tuple(
         msgspec.structs.replace(seat, judge=seat.judge or _find_default_judge(seat, endpoints)) for seat in seats
     )
 
 
 def _find_default_judge(seat: Seat, endpoints: Mapping[str, Endpoint]) -> str:
-    """An agent, a script and a model on this machine have no cheaper one beside them."""
+    """Return the judge voice of an endpoint; agents, scripts and local models have no cheaper one."""
     name, _, _ = next(iter(seat.voices), "").partition(":")
     model = endpoints[name].judge_model if name in endpoints else ""
     judge = f"{name}:{model}" if model else ""

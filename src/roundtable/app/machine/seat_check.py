@@ -1,4 +1,4 @@
-"""Can every seat speak? Each voice of its chain is looked at, and asked for one word if the person wants that."""
+"""Checks whether every seat can speak: each voice of its chain is inspected, and asked one word on request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SeatSource = Literal["config", "chosen", "found"]
 
 PROBE_SECONDS = 60.0
 PROBE_TOKENS = 16
-"""For an answer of one word; some APIs take no smaller limit."""
+"""The token limit for a one-word answer; some APIs accept no smaller limit."""
 
 _STATUS_BY_FAULT: dict[FaultKind, SeatStatus] = {
     FaultKind.MISSING: "missing",
@@ -46,7 +46,7 @@ _NOTES_BY_KIND = {
 
 
 class VoiceCheck(msgspec.Struct, frozen=True):
-    """One voice of a seat: what was seen of it, or what came of asking it."""
+    """One voice of a seat: its status from inspection, or from an answer."""
 
     status: SeatStatus
     voice: str
@@ -54,9 +54,9 @@ class VoiceCheck(msgspec.Struct, frozen=True):
 
 
 class Participant(VoiceCheck, frozen=True):
-    """One seat: the first voice of its chain that is well, else the first with its trouble; and all of them.
+    """One seat: the status of its first usable voice, else of the first one; and all its voices.
 
-    `judge` is the voice it judges through where that is another; without it, its own will do.
+    `judge` is the voice through which it judges, if that is another one.
     """
 
     voices: tuple[VoiceCheck, ...] = ()
@@ -64,7 +64,7 @@ class Participant(VoiceCheck, frozen=True):
 
 
 class Seating(msgspec.Struct, frozen=True):
-    """Who would sit down now: configured, else picked before, else what is found here and would be offered."""
+    """The seats that would be used now: configured, else chosen earlier, else discovered and offered."""
 
     source: SeatSource
     participants: dict[str, Participant]
@@ -72,11 +72,11 @@ class Seating(msgspec.Struct, frozen=True):
 
 
 VoiceCheckCallback = Callable[[str, VoiceCheck], None]
-"""Hears of each voice that was asked, and whose it is, as soon as it has answered or failed."""
+"""Receives the seat and the result of each voice that was asked."""
 
 
 async def check_seat_voices(parts: Parts, told: VoiceCheckCallback | None = None) -> Seating:
-    """Look at every seat; with `told`, each gets one tiny question."""
+    """Check every seat; with `told`, ask each one short question."""
     try:
         source, seats = await _find_seats(parts)
     except RoundtableError:
@@ -138,7 +138,7 @@ async def _check_voice(parts: Parts, voice: str) -> VoiceCheck:
 
 
 async def _ask_voice(parts: Parts, seat: Seat, name: str) -> VoiceCheck:
-    """One tiny question; an answer of any kind will do."""
+    """Ask one short question; any answer is good."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     end = await _request_reply(parts, seat.name, name)
@@ -178,7 +178,7 @@ def _describe_key_problem(parts: Parts, endpoint: Endpoint) -> tuple[SeatStatus,
 
 
 def _join_message_and_help(message: str, help: str) -> str:
-    """What is wrong and what to do; that one should run this very check is left out."""
+    """Return what is wrong and what to do, without the advice to run this very check."""
     message = message.strip()
     stop = "." if message[-1:].isalnum() else ""
     return f"{message}{stop} {'' if 'roundtable doctor' in help else help}".strip()

@@ -1,12 +1,9 @@
-"""The skill that teaches coding agents when to call the table, put where each of them looks for skills.
+"""The skill that teaches coding agents when to call the table: where to install it, and which phrases call it.
 
-What is written carries its own digest: a file that is another's, or that somebody has edited, is known by it and left
-alone.
+The installed file contains its own digest, so that a foreign or edited file is recognized and left alone.
 
-Which phrases call the table, and which mean one model alone: the same rules that the skill states in words.
-
-Names and lists of names are first put down as signs, so that a rule reads "ask ONE" or "ask MANY", in English and in
-Chinese. Naming one model is never a call to the table, whatever else is said.
+Phrases are matched by rules that the skill also states in words. Names and lists of names are first replaced by signs,
+so that a rule reads "ask ONE" or "ask MANY", in English and in Chinese. Naming one model never calls the table.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ _MARK_LINE = "<!-- Written by `roundtable skill install`, {}. -->\n"
 
 
 class SkillAgent(msgspec.Struct, frozen=True):
-    """An agent that reads skills: from the person's `home`, or where `variable` says; and from a project."""
+    """An agent that reads skills, from the person's `home` or the folder in `variable`, and from a project."""
 
     name: str
     home: str
@@ -38,7 +35,7 @@ class SkillAgent(msgspec.Struct, frozen=True):
     below: str = ""
 
     def find_skill_folder(self, project: Path | None = None) -> Path:
-        """Where our skill goes."""
+        """Return the folder of the skill."""
         base = self._find_home() if project is None else project / self.project
         return base / "skills" / SKILL_NAME
 
@@ -56,11 +53,11 @@ SKILL_AGENTS = {
         SkillAgent("opencode", ".config/opencode", ".opencode", "XDG_CONFIG_HOME", "opencode"),
     )
 }
-"""Each was seen to list a skill that lay there."""
+"""Each of these was seen to list an installed skill."""
 
 
 def render_skill_text() -> str:
-    """The skill as it is installed: its own words, and the mark by which we know it again."""
+    """Return the installed text of the skill: its words and the digest mark."""
     words = (
         resources.files("roundtable.app.machine")
         .joinpath("skill_texts", f"{SKILL_NAME}.md")
@@ -70,7 +67,7 @@ def render_skill_text() -> str:
 
 
 def find_skill_agents(names: tuple[str, ...]) -> list[SkillAgent]:
-    """The agents named, or those found on this machine."""
+    """Return the named agents, or those found on this machine."""
     if unknown := [name for name in names if name not in SKILL_AGENTS]:
         raise NotFound(f"No place for skills is known for {unknown[0]}.", f"Known: {', '.join(SKILL_AGENTS)}.")
     found = [SKILL_AGENTS[name] for name in names] or [
@@ -84,7 +81,7 @@ def find_skill_agents(names: tuple[str, ...]) -> list[SkillAgent]:
 
 
 def install_skill(reader: SkillAgent, project: Path | None = None, *, force: bool = False) -> Path:
-    """Write the skill, in one step; a file that is not ours, or no longer, is kept unless it is forced."""
+    """Write the skill atomically; a foreign or edited file is kept unless forced."""
     path = _check_skill_folder(reader, project) / SKILL_FILE
     if os.path.lexists(path) and not force and not is_own_skill_file(path):
         raise UsageError(f"{path} is there already and was not written by us.", "Replace it with --force.")
@@ -100,7 +97,7 @@ def install_skill(reader: SkillAgent, project: Path | None = None, *, force: boo
 
 
 def remove_skill(reader: SkillAgent, project: Path | None = None, *, force: bool = False) -> Path | None:
-    """Take the skill away again, if it is ours; None where there is none."""
+    """Remove the skill if Roundtable wrote it; None if there is none."""
     path = _check_skill_folder(reader, project) / SKILL_FILE
     if not os.path.lexists(path):
         return None
@@ -116,7 +113,7 @@ def remove_skill(reader: SkillAgent, project: Path | None = None, *, force: bool
 
 
 def is_own_skill_file(path: Path) -> bool:
-    """Whether a file is as we wrote it, in this version or another."""
+    """Return whether Roundtable wrote this file, in this version or another."""
     try:
         found = "" if path.is_symlink() else path.read_text(encoding="utf-8")
     except (OSError, ValueError):
@@ -126,7 +123,7 @@ def is_own_skill_file(path: Path) -> bool:
 
 
 def _check_skill_folder(reader: SkillAgent, project: Path | None) -> Path:
-    """The folder, if it is one: no link leads us to write somewhere else."""
+    """Return the folder; raise an error if it is a link or leads out of the project."""
     folder = reader.find_skill_folder(project)
     if (folder / SKILL_FILE).is_dir() and not (folder / SKILL_FILE).is_symlink():
         raise UsageError(f"{folder / SKILL_FILE} is a folder.", "Move it away first.")
@@ -178,7 +175,7 @@ _ASKS_FOLLOW_UP = re.compile(
 
 
 def route_phrase(phrase: str) -> PhraseRoute:
-    """Where a person's words belong: to the table, to the table with a follow-up, to one model, or to neither."""
+    """Return where a phrase belongs: the table, the table with a follow-up, one model, or none of them."""
     text = _replace_names_with_signs(" ".join(phrase.casefold().split()))
     if _ADDRESSES_ONE.search(text):
         return "single"
@@ -195,5 +192,5 @@ def _replace_names_with_signs(text: str) -> str:
 
 
 def _names_several_models(names: str) -> bool:
-    """Whether a list names more than one model; cc and claude are the same."""
+    """Return whether a list names more than one model; cc and claude are one."""
     return len({_ALIASES.get(name, name) for name in re.findall(_MODEL_NAME, names)}) > 1

@@ -1,4 +1,4 @@
-"""What a shell may complete: sessions, meetings and seats, looked up in a blink and never with an error."""
+"""Shell completions of sessions, meetings and seats: fast, and never an error."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from roundtable.store.record_file import list_recent_addresses
 
 MAX_SUGGESTIONS = 50
 _SHELL_SAFE = re.compile(r"[\w.-]+")
-"""Only what means nothing to a shell is offered to one."""
+"""Only words without a meaning to the shell are suggested."""
 
 
 def suggest_sessions() -> list[str]:
-    """The addresses of this workspace's sessions, the newest first."""
+    """Return the addresses of this workspace's sessions, the newest first."""
     rows = list_recent_addresses(Places.of_this_person().database, str(find_workspace(Path.cwd())), MAX_SUGGESTIONS)
     return _keep_shell_safe(["last", *(word for slug, name in rows for word in (name, slug))]) if rows else []
 
 
 def suggest_meetings() -> list[str]:
-    """The meetings one can ask for here."""
+    """Return the names of the meetings that are available here."""
     from roundtable.app.settings.template_files import list_meeting_names
 
     return _keep_shell_safe(list(list_meeting_names(Places.of_this_person(), find_workspace(Path.cwd()))))
 
 
 def suggest_seats() -> list[str]:
-    """The seats that the configs name."""
+    """Return the seats in the configs."""
     workspace = find_workspace(Path.cwd())
     found: list[str] = []
     for path in (workspace / ".roundtable" / "config.toml", Places.of_this_person().user_config):

@@ -1,4 +1,4 @@
-"""What else is on this machine: agent command lines, sandboxes, model servers, and where keys are kept."""
+"""What else is on this machine: agent command lines, sandboxes, model servers, and where keys are stored."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MAX_VERSION_LENGTH = 60
 
 
 class Program(msgspec.Struct, frozen=True):
-    """A program and the version it says it has; `tried` is the one that we know it by."""
+    """A program with the version it reports; `tried` is the version that was tested."""
 
     path: str
     version: str = ""
@@ -39,7 +39,7 @@ class Program(msgspec.Struct, frozen=True):
 
 
 class LocalService(msgspec.Struct, frozen=True):
-    """A model server that may run here."""
+    """A model server that may run on this machine."""
 
     url: str
     answers: bool
@@ -47,7 +47,7 @@ class LocalService(msgspec.Struct, frozen=True):
 
 
 class KeyStorage(msgspec.Struct, frozen=True):
-    """Where a key goes that is stored now, and how many there are; `note` says what is wrong with that."""
+    """Where a new key is stored, and how many keys there are; `note` says what is wrong."""
 
     place: str = "file"
     stored: int = 0
@@ -55,7 +55,7 @@ class KeyStorage(msgspec.Struct, frozen=True):
 
 
 class MachineState(msgspec.Struct, frozen=True):
-    """Everything that was seen."""
+    """The result of the inspection."""
 
     agents: dict[str, Program]
     sandboxes: dict[str, Program]
@@ -65,7 +65,7 @@ class MachineState(msgspec.Struct, frozen=True):
 
 
 async def inspect_machine(places: Places, parts: Parts | None, *, deep: bool = False) -> MachineState:
-    """Look at everything; agents and servers are those the config knows, so without a parts there are none."""
+    """Inspect everything; without `parts` there is no config and thus no agents and servers."""
     agents, sandboxes, services, keys, isolation = await asyncio.gather(
         _inspect_agents(parts.agents() if parts else {}),
         _inspect_sandboxes(),
@@ -99,7 +99,7 @@ async def _inspect_services(parts: Parts | None) -> dict[str, LocalService]:
 
 
 def _inspect_key_storage(places: Places) -> KeyStorage:
-    """None of the keys is opened."""
+    """Inspect the key store without opening a key."""
     try:
         place = "keychain" if Keychain("roundtable").usable else "file"
         return KeyStorage(place, len(Vault(places.secrets, places.seal).list_stored()))
@@ -113,7 +113,7 @@ async def _inspect_agent(agent: Agent) -> Program | None:
 
 
 async def _read_version(*argv: str) -> str:
-    """The first line a program says of itself; nothing if it says none in time."""
+    """Return the first line of a program's output; empty if it prints none in time."""
     try:
         child = await AgentProcess.start(
             argv, b"", Path(tempfile.gettempdir()), filter_agent_environment(os.environ, ())

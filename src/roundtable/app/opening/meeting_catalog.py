@@ -246,5 +246,5 @@ def _recipe(data: dict[str, Any], where: str) -> Recipe:
         )
     recipe = convert_data(Recipe, data, where)
     if wrong := recipe.find_mistake():
-        raise ConfigError(f"{where}: {wrong}", "Correct it, then try again.")
+        raise ConfigError(f"{where}: {wrong}", "Correct it and try again.")
     return recipe

@@ -1,1 +1,1 @@
-"""What a person sets: places, config files, keys."""
+"""The person's settings: places, config files, keys."""

@@ -1,6 +1,6 @@
-"""Settings: the command line over the workspace over the person over the defaults. Unknown keys are errors.
+"""Settings from config files: the workspace's over the person's over the defaults. Unknown keys are errors.
 
-A config file names keys and never holds one: what looks like a key is refused, with the command that stores it.
+A config file names keys and never holds one: what looks like a key is rejected, with the command that stores it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from roundtable.voices.endpoints import parse_own_endpoint
 from roundtable.workshop.sandbox import SandboxSettings
 
 ProgramLine = Annotated[tuple[Annotated[str, msgspec.Meta(min_length=1)], ...], msgspec.Meta(min_length=1)]
-"""One line of `[checks]` or `[hooks]`: a program and its arguments, never a line for a shell."""
+"""One line of `[checks]` or `[hooks]`: a program and its arguments, never a shell command."""
 
 
 class TableSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,7 +41,7 @@ class TableSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SeatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[seats.NAME]`: who sits there and how the seat is reached."""
+    """`[seats.NAME]`: the voices, role and rights of a seat."""
 
     voices: tuple[str, ...] = ()
     judge: str = ""
@@ -55,28 +55,28 @@ class SeatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class QuorumSettings(Quorum, frozen=True, forbid_unknown_fields=True):
-    """`limits.quorum`: the bar set before the first answer."""
+    """`limits.quorum`: the quorum of a meeting, set before the first answer."""
 
 
 class LimitSettings(Limits, frozen=True, forbid_unknown_fields=True):
-    """`[limits]`: caps that hold for every meeting."""
+    """`[limits]`: limits for every meeting."""
 
     quorum: QuorumSettings = QuorumSettings()
 
     def to_limits(self) -> Limits:
-        """The same, as a value of the record."""
+        """Return the limits as a value of the record."""
         return msgspec.convert(msgspec.to_builtins(self), Limits)
 
 
 class ContextSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[context]`: what is passed over when files are chosen, and the most tokens of what is chosen."""
+    """`[context]`: the paths to ignore when files are chosen, and the most tokens of chosen files."""
 
     ignore: tuple[str, ...] = (".git", "node_modules", "dist")
     tokens: Annotated[int, msgspec.Meta(ge=0)] = 16_000
 
 
 class WorktreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[worktrees]`: the branch each gets, the ignored files copied into it, and the programs that make it ready."""
+    """`[worktrees]`: the branch of a worktree, the ignored files copied into it, and its set-up programs."""
 
     branch: str = "agents/{agent}/{task}"
     copy: tuple[str, ...] = ()
@@ -84,26 +84,26 @@ class WorktreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[memory]`: whether new meetings hear of earlier ones, and after how many days a prediction falls due."""
+    """`[memory]`: whether new meetings recall earlier ones, and after how many days a prediction is due."""
 
     recall: bool = True
     prediction_days: Annotated[int, msgspec.Meta(ge=1, le=36_500)] = 90
 
 
 class HookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[hooks]`: a program and its arguments for each moment of a debate that one should be told of."""
+    """`[hooks]`: a program to run at certain moments of a debate."""
 
     debate_started: ProgramLine | None = None
     consensus_reached: ProgramLine | None = None
     execution_complete: ProgramLine | None = None
 
     def commands(self) -> dict[str, tuple[str, ...]]:
-        """Those that are set, by name."""
+        """Return the hooks that are set, by name."""
         return {name: argv for name, argv in msgspec.structs.asdict(self).items() if argv}
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything a config file may say."""
+    """Everything that a config file may contain."""
 
     language: str = "en"
     table: TableSettings = TableSettings()
@@ -121,14 +121,14 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """The config in force, and what an untrusted workspace was not allowed to say."""
+    """The config in force, and the settings withheld because the workspace is not trusted."""
 
     config: Config
     withheld: tuple[str, ...] = ()
 
 
 def load_settings(places: Places, workspace: Path) -> Settings:
-    """Read the person's config and the workspace's, and lay one over the other."""
+    """Load the person's config with the workspace's config on top."""
     person, own, withheld = read_config_layers(places, workspace)
     path = workspace_config_path(workspace)
     config = parse_config(_merge_tables(person, own), path)
@@ -137,7 +137,7 @@ def load_settings(places: Places, workspace: Path) -> Settings:
 
 
 def check_default_meeting(places: Places, workspace: Path, config: Config, path: Path) -> None:
-    """Refuse a usual meeting that nobody knows here."""
+    """Raise an error if the config names an unknown default meeting."""
     known = list_meeting_names(places, workspace)
     if config.table.meeting not in known:
         wrong = unknown_meeting_error(config.table.meeting, known)
@@ -145,7 +145,7 @@ def check_default_meeting(places: Places, workspace: Path, config: Config, path:
 
 
 def read_config_layers(places: Places, workspace: Path) -> tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]:
-    """What the person's config says, what the workspace's may say, and what it may not before it is trusted."""
+    """Return the person's config, the allowed part of the workspace's config, and the withheld settings."""
     person, own = _read_config_file(places.user_config), _read_config_file(workspace_config_path(workspace))
     if own and not is_workspace_trusted(places, workspace):
         return person, *_withhold_untrusted(own)
@@ -153,14 +153,15 @@ def read_config_layers(places: Places, workspace: Path) -> tuple[dict[str, Any],
 
 
 def workspace_config_path(workspace: Path) -> Path:
-    """The config that a workspace brings."""
+    """Return the path of a workspace's config."""
     return workspace / ".roundtable" / "config.toml"
 
 
 def parse_config(values: dict[str, Any], path: Path) -> Config:
-    """The config that a file makes by itself; what it may not say is refused, and a key among it.
+    """Parse the config of one file; raise an error for invalid settings and for written-down keys.
 
-    Of every section the first mistake is told, all at once; of one that holds a key only that, as others may quote it.
+    The error lists the first mistake of every section. If a section holds a key, only that mistake is listed, because
+    other messages could quote the key.
     """
     keys = {name: [*find_keys_in_config({name: value}, str(path))] for name, value in values.items()}
     others = {name: value for name, value in values.items() if not keys[name]}
@@ -174,7 +175,7 @@ def parse_config(values: dict[str, Any], path: Path) -> Config:
 
 
 def trust_workspace(places: Places, workspace: Path) -> None:
-    """Let this workspace's config, as it is now, name endpoints, programs and keys."""
+    """Trust this workspace's config as it is now: it may name endpoints, programs and keys."""
     known = _read_trusted(places)
     known[str(workspace)] = _fingerprint(workspace)
     places.trusted.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -183,7 +184,7 @@ def trust_workspace(places: Places, workspace: Path) -> None:
 
 
 def revoke_workspace_trust(places: Places, workspace: Path) -> bool:
-    """Take a workspace's trust back; False if it had none."""
+    """Revoke the trust of a workspace; False if it was not trusted."""
     known = _read_trusted(places)
     if known.pop(str(workspace), None) is None:
         return False
@@ -192,7 +193,7 @@ def revoke_workspace_trust(places: Places, workspace: Path) -> bool:
 
 
 def list_untrusted_settings(workspace: Path) -> dict[str, str]:
-    """What this workspace's config would be allowed to name: each setting that waits for trust, with its value."""
+    """Return each setting of this workspace's config that needs trust, with its value."""
     own = _read_config_file(workspace_config_path(workspace))
     asked = {
         f"{table}.{name}": json.dumps(value)
@@ -208,7 +209,7 @@ def list_untrusted_settings(workspace: Path) -> dict[str, str]:
 
 
 def is_workspace_trusted(places: Places, workspace: Path) -> bool:
-    """Whether the person trusted this config, word for word."""
+    """Return whether the person trusted exactly this config."""
     return _read_trusted(places).get(str(workspace)) == _fingerprint(workspace)
 
 
@@ -220,7 +221,7 @@ def _read_trusted(places: Places) -> dict[str, str]:
 
 
 def _fingerprint(workspace: Path) -> str:
-    """Of everything that was trusted; the config alone where there is nothing else."""
+    """Return the digest of the config and of all templates that need trust."""
     path = workspace / ".roundtable" / "config.toml"
     told = sha256(path.read_bytes() if path.exists() else b"")
     others = list_untrusted_templates(workspace)
@@ -230,12 +231,12 @@ def _fingerprint(workspace: Path) -> str:
 
 
 _SEAT_KEYS_NEEDING_TRUST = ("voices", "judge")
-"""What a seat's section may say that reaches a program, an address or a key."""
+"""Keys of a seat's section that can reach a program, an address or a key."""
 _TABLES_NEEDING_TRUST = ("endpoints", "agents", "checks", "sandbox", "hooks", "worktrees")
 
 
 def _withhold_untrusted(own: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Take out what would let a cloned workspace reach a program, an address or a key."""
+    """Remove the settings by which a cloned workspace could reach a program, an address or a key."""
     withheld = [name for name in _TABLES_NEEDING_TRUST if name in own]
     kept = {name: value for name, value in own.items() if name not in _TABLES_NEEDING_TRUST}
     seats = cast("dict[str, dict[str, Any]]", kept.get("seats", {}))
@@ -273,7 +274,7 @@ def _find_mistakes(values: dict[str, Any], path: str) -> Iterator[ConfigError]:
 
 
 def _section_readers(tables: dict[str, dict[str, Any]], path: str) -> Iterator[Callable[[], object]]:
-    """How each section is read by itself, so that a mistake in it can be told by its name."""
+    """Yield a check of each section, so that a mistake can be reported with the section's name."""
     kinds = {field.name: field.type for field in msgspec.structs.fields(Config) if field.type is not str}
     for section, data in tables.items():
         if section == "seats":
@@ -316,7 +317,7 @@ def _check_limits_section(data: dict[str, Any], path: str) -> None:
 
 
 def _check_limits(limits: LimitSettings, where: object) -> None:
-    """Only what the command line would take."""
+    """Raise an error for limits that the command line would reject too."""
     values = {**msgspec.structs.asdict(limits), "quorum": limits.quorum.seats}
     for name, least in LIMIT_MINIMUMS.items():
         if values[name] is not None and not is_limit_in_range(name, values[name]):
@@ -325,7 +326,7 @@ def _check_limits(limits: LimitSettings, where: object) -> None:
 
 
 def merge_limits(limits: LimitSettings, changes: dict[str, Any], where: str) -> Limits:
-    """The configured limits with what a meeting's own file sets over them."""
+    """Return the configured limits with those of a meeting's file on top."""
     changed = convert_data(LimitSettings, {**msgspec.to_builtins(limits), **changes}, f"{where}: limits")
     _check_limits(changed, where)
     return changed.to_limits()
@@ -334,7 +335,7 @@ def merge_limits(limits: LimitSettings, changes: dict[str, Any], where: str) -> 
 def resolve_meeting_settings(
     rules: Meeting, values: dict[str, Any], filled: dict[str, Any]
 ) -> dict[str, int | float | str | bool]:
-    """What files set for a meeting, what the agenda fills in over it, and what both leave out."""
+    """Return a meeting's settings: from files, filled in from the agenda, and defaults."""
     for name in values:
         if name in rules.filled_settings:
             message = f"[meetings.{rules.name}]: {name} is filled in when the meeting is opened, and not set in a file."
@@ -362,11 +363,11 @@ _KEY_REFERENCE = re.compile(r"(?:env:|secret:).+|\$\{\w+\}|none")
 _REFERENCE_PREFIXES = ("env:", "secret:", "$")
 _URL_LOGIN = re.compile(r"//([^/?#]+)@")
 _HARMLESS_HEADER = re.compile(r"organi[sz]ation|project|version|agent|\bid$", re.IGNORECASE)
-"""Headers whose values look random and open nothing."""
+"""Headers with random-looking values that give no access."""
 
 
 def find_keys_in_config(values: dict[str, Any], file: str) -> Iterator[ConfigError]:
-    """A refusal for every setting that holds a key; it never repeats it."""
+    """Yield an error for every setting that holds a key; the errors never repeat it."""
     redactor = Redactor()
     for place, text in _walk_texts(values, ()):
         if place[0] == "endpoints" and place[2:] == ("key",):
@@ -381,7 +382,7 @@ def find_keys_in_config(values: dict[str, Any], file: str) -> Iterator[ConfigErr
 
 
 def _is_endpoint_secret(place: tuple[str, ...], text: str) -> bool:
-    """Whether an address has a password or a key in it, or a header something random."""
+    """Return whether an address holds a password or key, or a header holds a random value."""
     if place[0] != "endpoints":
         return False
     if place[2:] == ("base_url",):
@@ -392,7 +393,7 @@ def _is_endpoint_secret(place: tuple[str, ...], text: str) -> bool:
 
 
 def _walk_texts(node: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Every text in the file with the settings that lead to it; the names of settings are texts too."""
+    """Yield every text in the file with its path; the names of settings are texts too."""
     if isinstance(node, str):
         yield place, node
     elif isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""The seats that the config names."""
+"""The seats in the config."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from roundtable.core.values import Seat
 
 
 def list_configured_seats(loaded: Settings) -> tuple[Seat, ...]:
-    """The seats that the config names, in its order."""
+    """Return the configured seats in their order."""
     config = loaded.config
     names = config.table.seats or tuple(name for name, seat in config.seats.items() if seat.enabled)
     if loaded.withheld and not names:

@@ -1,8 +1,7 @@
-"""Settings of other tools read as ours: a TheRoundtAIble config.json, and the config.yaml of the terminal document.
+"""Imports settings of other tools: a TheRoundtAIble config.json, or a config.yaml with models.
 
-Only what can be said in our config is taken over; everything else is named. No key and no permission is ever imported.
-
-The few lines of YAML that a settings file needs: names, indentation, plain values. Everything else is refused.
+Settings without an equivalent are listed as notes. Keys and permissions are never imported. The YAML reader supports
+only nested names with plain values and rejects everything else.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _YAML_WORDS = {"true": True, "false": False, "null": None, "~": None}
 
 
 def parse_simple_yaml(text: str, where: str) -> dict[str, Any]:
-    """Nested mappings of plain values; what is more than that is named by its line."""
+    """Parse nested mappings of plain values; an error names the line of anything else."""
     root: dict[str, Any] = {}
     open_blocks: list[tuple[int, dict[str, Any]]] = [(-1, root)]
     for number, raw in enumerate(text.splitlines(), 1):
@@ -47,7 +46,7 @@ def parse_simple_yaml(text: str, where: str) -> dict[str, Any]:
 
 
 def _strip_comment(line: str) -> str:
-    """The line up to its comment; a # within quotes, or within a word, begins none."""
+    """Return the line without its comment; a # within quotes or a word starts no comment."""
     for place in (found.start() for found in re.finditer(r"(?:^|\s)#", line)):
         if line[:place].count('"') % 2 == 0 and line[:place].count("'") % 2 == 0:
             return line[:place].rstrip()
@@ -85,14 +84,14 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class ImportedConfig(msgspec.Struct, frozen=True):
-    """What a file comes to here, and what a person should know about it."""
+    """The converted settings of a file, and notes for the person."""
 
     settings: dict[str, Any]
     notes: tuple[str, ...]
 
 
 def import_foreign_config(path: Path) -> ImportedConfig:
-    """Read a config of another tool; which one it is, is told by what stands in it."""
+    """Import the config of another tool, recognized by its content."""
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
@@ -103,7 +102,7 @@ def import_foreign_config(path: Path) -> ImportedConfig:
 
 
 def find_theroundtaible_config(workspace: Path) -> Path | None:
-    """The config of TheRoundtAIble, where a workspace has one."""
+    """Return the path of the workspace's TheRoundtAIble config, or None."""
     path = workspace / ".roundtable" / "config.json"
     return path if path.is_file() else None
 
@@ -167,7 +166,7 @@ def _convert_knights(read: tuple[_Knights, list[str]]) -> ImportedConfig:
 
 
 def _convert_adapter(adapter: str, knight: str, notes: list[str]) -> str:
-    """The voice behind an adapter's name."""
+    """Return the voice for an adapter's name."""
     voice = _VOICES_BY_ADAPTER.get(adapter, "")
     if not voice:
         notes.append(
@@ -253,7 +252,7 @@ def _parse_json(text: str, path: Path) -> object:
 
 
 def _read_struct(kind: type[T], data: object, path: Path) -> tuple[T, list[str]]:
-    """The file as the tool means it, and a note for every field that is not known here."""
+    """Return the file as a struct, and a note for every unknown field."""
     try:
         return msgspec.convert(data, kind, strict=False), [
             f"{name} is not known here." for name in _find_unknown_fields(kind, data)
@@ -264,7 +263,7 @@ def _read_struct(kind: type[T], data: object, path: Path) -> tuple[T, list[str]]
 
 
 def _find_unknown_fields(kind: type[msgspec.Struct], data: object, place: str = "") -> Iterable[str]:
-    """The fields that nobody would read, each with its place."""
+    """Yield the path of each unknown field."""
     fields = {field.name: field.type for field in msgspec.structs.fields(kind)}
     for name, value in cast("Mapping[str, Any]", data).items():
         inside = f"{place}{sanitize_line(name)}"
@@ -284,5 +283,5 @@ def _list_nested_structs(kind: Any, value: Any) -> Iterable[tuple[type[msgspec.S
 
 
 def _drop_unset(values: dict[str, Any]) -> dict[str, Any]:
-    """What was set at all; whole numbers without a point."""
+    """Return the values that are set, with whole numbers as integers."""
     return {name: int(item) if float(item).is_integer() else item for name, item in values.items() if item is not None}

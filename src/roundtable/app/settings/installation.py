@@ -21,14 +21,14 @@ class _Editable(msgspec.Struct):
 
 
 class _PackageOrigin(msgspec.Struct):
-    """What pip notes about a package that comes from no index."""
+    """What pip records about a package that was not installed from an index."""
 
     url: str = ""
     dir_info: _Editable = msgspec.field(default_factory=_Editable)
 
 
 def render_own_command() -> str:
-    """The command as it works in this folder: its name where the PATH leads to it, else its path."""
+    """Return the command that works in this folder: `roundtable` if it is on the PATH, else its path."""
     own = Path(sys.executable).with_name(COMMAND_NAME)
     found = shutil.which(COMMAND_NAME)
     if found and Path(found).resolve() == own.resolve():
@@ -40,7 +40,7 @@ def render_own_command() -> str:
 
 
 def render_install_command(extra: str) -> str:
-    """What adds an extra to the Python that runs this, from the folder it was installed from if there is one."""
+    """Return the pip command that adds an extra to this installation."""
     origin = _read_package_origin()
     place = urlsplit(origin.url)
     source = unquote(place.path) if place.scheme == "file" else PACKAGE_NAME

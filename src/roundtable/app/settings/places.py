@@ -1,4 +1,4 @@
-"""Where a person's things live, and where a workspace begins."""
+"""The folders and files of a person, and where a workspace starts."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import msgspec
 from roundtable.workshop.identity import current_user_name as current_user_name
 
 LONGEST_SOCKET_PATH = 100
-"""Unix sockets take about 104 bytes of path, whatever the file system allows."""
+"""Unix sockets allow about 104 bytes of path on every file system."""
 
 
 class Places(msgspec.Struct, frozen=True):
-    """The folders of one person: data and config, in one place when ROUNDTABLE_HOME says so."""
+    """The data and config folders of one person; both are ROUNDTABLE_HOME if that is set."""
 
     data: Path
     config: Path
 
     @classmethod
     def of_this_person(cls) -> Places:
-        """ROUNDTABLE_HOME, or the platform's own folders."""
+        """Return the places of the current user: ROUNDTABLE_HOME, or the platform's folders."""
         home = os.environ.get("ROUNDTABLE_HOME")
         if home:
             return cls(Path(home).expanduser().absolute(), Path(home).expanduser().absolute())
@@ -33,56 +33,56 @@ class Places(msgspec.Struct, frozen=True):
 
     @property
     def database(self) -> Path:
-        """The record."""
+        """The database of records."""
         return self.data / "roundtable.db"
 
     @property
     def models(self) -> Path:
-        """Weights of embedded models."""
+        """The weights of embedded models."""
         return self.data / "models"
 
     @property
     def user_config(self) -> Path:
-        """The person's own settings."""
+        """The person's config."""
         return self.config / "config.toml"
 
     @property
     def trusted(self) -> Path:
-        """Which workspaces may name endpoints and programs."""
+        """The list of trusted workspaces."""
         return self.data / "trusted.json"
 
     @property
     def chosen(self) -> Path:
-        """The seats the person picked when asked."""
+        """The seats that the person chose when asked."""
         return self.data / "chosen.json"
 
     @property
     def secrets(self) -> Path:
-        """The keys the person stored."""
+        """The stored keys."""
         return self.data / "secrets"
 
     @property
     def seal(self) -> Path:
-        """What opens them, kept apart."""
+        """The key that opens the stored keys, kept in another folder."""
         return self.config / "secrets.key"
 
     @property
     def journals(self) -> Path:
-        """What was written to workspaces, so that it can be finished or taken back."""
+        """The journals of changes to workspaces, for finishing or undoing them."""
         return self.data / "journals"
 
     @property
     def worktrees(self) -> Path:
-        """Folders of their own in which candidates and tasks are worked on."""
+        """The worktrees of candidates and tasks."""
         return self.data / "worktrees"
 
     @property
     def nothing(self) -> Path:
-        """The empty folder that projects stand on which start from nothing."""
+        """An empty folder, the base of new projects."""
         return self.data / "nothing"
 
     def socket(self, session: str) -> Path:
-        """Where the process that runs a session lets others listen."""
+        """Return the socket where the process of a session streams its events."""
         path = self.data / "live" / f"{session}.sock"
         if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH:
             return path
@@ -91,12 +91,12 @@ class Places(msgspec.Struct, frozen=True):
 
 
 def find_session_workspace(workspace: str, here: Path) -> Path:
-    """The workspace that a session belongs to; this one, where that is not there any more."""
+    """Return the workspace of a session, or the current one if that no longer exists."""
     return Path(workspace) if Path(workspace).is_dir() else here
 
 
 def find_workspace(start: Path) -> Path:
-    """The nearest folder upwards that is a workspace or a repository, else the folder itself."""
+    """Return the nearest parent folder that is a workspace or repository, else the folder itself."""
     start = start.absolute()
     for folder in (start, *start.parents):
         if (folder / ".roundtable").is_dir() or (folder / ".git").exists():

@@ -1,4 +1,4 @@
-"""Files for one person alone: written whole or not at all, and refused where others could read them."""
+"""Files for one person only: written atomically, and rejected if others can read them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from roundtable.core.faults import ConfigError
 
 
 def write_private_file(path: Path, data: bytes) -> None:
-    """Put a file in place in one step; a crash leaves the old one."""
+    """Write a file atomically; a crash keeps the old content."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -24,7 +24,7 @@ def write_private_file(path: Path, data: bytes) -> None:
 
 
 def read_private_file(path: Path) -> bytes | None:
-    """What such a file holds; None if it is not there."""
+    """Read a private file; None if it does not exist."""
     try:
         if path.stat().st_mode & 0o077:
             raise ConfigError(f"{path} can be read by others.", f"Run: chmod 600 {shlex.quote(str(path))}")
@@ -37,7 +37,7 @@ def read_private_file(path: Path) -> bytes | None:
 
 @contextmanager
 def lock_private_file(path: Path) -> Generator[None]:
-    """One process at a time changes this file; the others wait."""
+    """Lock a file against changes by other processes; waits for the lock."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = os.open(path.with_name(f"{path.name}.lock"), os.O_WRONLY | os.O_CREAT, 0o600)
     try:

@@ -1,4 +1,4 @@
-"""Keys by name: from the environment first, then from those the person stored. What is given out is never shown."""
+"""Keys by name: from the environment first, then from the person's stored keys. A used key is always redacted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ASSIGNMENT = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<value>
 _REFERENCE = re.compile(r"(?:env:|secret:|\$\{)?(.*?)\}?")
 
 MAX_KEY_LENGTH = 8_000
-"""Letters of a key; no server takes a longer header."""
+"""Maximum characters of a key; servers accept no longer header."""
 
 EXPOSED_KEY_HELP = (
     "A key is never an argument: if you typed one, your shell's history has it now. "
@@ -36,10 +36,10 @@ EXPOSED_KEY_HELP = (
 
 
 class Keys:
-    """Finds the key behind `env:NAME` or `secret:NAME`.
+    """Finds the key for `env:NAME` or `secret:NAME`.
 
-    Its redactor knows the keys of the environment and those sealed in the file from the start, and every key that was
-    given out. A keychain may ask the person to unlock it, so its keys are learned before a person's words are kept.
+    Its redactor knows the keys of the environment and of the sealed file from the start, and every key that was used. A
+    keychain may ask the person to unlock it, so its keys are learned only before a person's words are stored.
     """
 
     def __init__(self, places: Places, endpoints: Iterable[Endpoint]) -> None:
@@ -54,14 +54,14 @@ class Keys:
             self._learn_key(key)
 
     def resolve(self, reference: str) -> str | None:
-        """The key, or None where there is none; a store that cannot be used is an error that says what to do."""
+        """Return the key, or None if there is none; an unusable key store is an error."""
         name = _get_reference_name(reference)
         key = (os.environ.get(name) or self._vault.get(name)) if name else None
         self._learn_key(key or "")
         return key or None
 
     def find_location(self, reference: str) -> str:
-        """Where the key is: `environment`, `keychain`, `file`, or nowhere. It is not opened for that."""
+        """Return where the key is, without opening it: `environment`, `keychain`, `file` or empty."""
         name = _get_reference_name(reference)
         if name and os.environ.get(name):
             return "environment"
@@ -69,7 +69,7 @@ class Keys:
         return stored.place if stored else ""
 
     def learn_keychain_keys(self) -> None:
-        """Know the keys in the keychain too, as far as it opens; somebody's words are about to be kept."""
+        """Let the redactor learn the keys in the keychain, before a person's words are stored."""
         if not self._knows_keychain:
             self._knows_keychain = True
             for key in self._vault.read_keys_in("keychain"):
@@ -81,12 +81,12 @@ class Keys:
 
 
 def find_endpoint_key_names(endpoint: Endpoint) -> list[str]:
-    """The names an endpoint looks up: its key's, and those in its address and headers."""
+    """Return the names that an endpoint looks up: of its key and in its address and headers."""
     return [*filter(None, [_get_reference_name(endpoint.key)]), *find_endpoint_variables(endpoint)]
 
 
 def _is_path_or_url(value: str) -> bool:
-    """Whether this is an address or a path, such as PWD holds; a key may begin with a slash, but in no folder."""
+    """Return whether the value is an address or path, such as PWD; a key may start with a slash, too."""
     if value.startswith("/"):
         folder = value.split("/", 2)[1]
         return folder != "" and os.path.exists(f"/{folder}")
@@ -102,7 +102,7 @@ def _get_reference_name(reference: str) -> str:
 
 
 class KeyState(msgspec.Struct, frozen=True):
-    """A key as a list shows it: where it lives, how it ends and who uses it."""
+    """A key in a list: its location, its last characters and its endpoints."""
 
     name: str
     place: str
@@ -111,7 +111,7 @@ class KeyState(msgspec.Struct, frozen=True):
 
 
 def list_keys(places: Places, workspace: Path) -> list[KeyState]:
-    """Every key that is stored, and every one in the environment that an endpoint uses; the first of a name counts."""
+    """Return every stored key, and every key in the environment that an endpoint uses."""
     endpoints = _load_endpoints(places, workspace).values()
     users = {
         name: tuple(item.name for item in endpoints if name in find_endpoint_key_names(item))
@@ -128,7 +128,7 @@ def list_keys(places: Places, workspace: Path) -> list[KeyState]:
 
 
 def store_key(places: Places, workspace: Path, given: str, typed: str) -> tuple[KeyState, bool]:
-    """Store a key under the name that the endpoint or setting called `given` looks for; True if it had another."""
+    """Store a key under the name that an endpoint or setting uses; returns True if it replaced another key."""
     name = resolve_key_name(places, workspace, given)
     key = _extract_key(typed, name)
     vault = Vault(places.secrets, places.seal)
@@ -143,7 +143,7 @@ def store_key(places: Places, workspace: Path, given: str, typed: str) -> tuple[
 
 
 def _extract_key(typed: str, name: str) -> str:
-    """The key alone: people copy it with its quotes, or with the name it is assigned to."""
+    """Return the key alone: people copy it with quotes, or with the name it is assigned to."""
     assigned = _ASSIGNMENT.fullmatch(typed.strip())
     if assigned and assigned["name"] != name and is_secret_name(assigned["name"]):
         raise UsageError(f"That sets another key than {name}.", "Give the key alone.")
@@ -153,7 +153,7 @@ def _extract_key(typed: str, name: str) -> str:
     if len(key) > MAX_KEY_LENGTH:
         raise UsageError(f"That has more than {MAX_KEY_LENGTH:,} letters: it is no key.", "Copy the key alone.")
     if not (key.isascii() and key.isprintable()) or any(sign in key for sign in " \"'`"):
-        raise UsageError("That has characters that no key has.", "Copy it again, without anything around it.")
+        raise UsageError("That contains invalid characters.", "Copy it again, without anything around it.")
     return key
 
 
@@ -163,7 +163,7 @@ def _strip_quotes(text: str) -> str:
 
 
 def remove_key(places: Places, workspace: Path, given: str) -> KeyState:
-    """Forget a stored key."""
+    """Remove a stored key."""
     name = resolve_key_name(places, workspace, given)
     stored = Vault(places.secrets, places.seal).remove(name)
     if stored is None:
@@ -172,7 +172,7 @@ def remove_key(places: Places, workspace: Path, given: str) -> KeyState:
 
 
 def resolve_key_name(places: Places, workspace: Path, given: str) -> str:
-    """The name under which a key is stored: that of a setting, or the one an endpoint looks for."""
+    """Return the name under which a key is stored, for an endpoint or a key name."""
     found = _REFERENCE.fullmatch(given)
     name = found[1] if found else given
     endpoints = _load_endpoints(places, workspace)
@@ -191,7 +191,7 @@ def resolve_key_name(places: Places, workspace: Path, given: str) -> str:
 
 
 def _load_endpoints(places: Places, workspace: Path) -> Mapping[str, Endpoint]:
-    """The endpoints known here. A config that is refused must not keep anybody from storing the key it should name."""
+    """Return the known endpoints. With an invalid config a person must still be able to store a key."""
     try:
         own = config.load_settings(places, workspace).config.endpoints
     except ConfigError:

@@ -1,4 +1,4 @@
-"""The settings in force, where each comes from, and how one of them is changed."""
+"""The settings in force, their sources, and changes to one of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SettingSource = Literal["default", "you", "workspace", "withheld"]
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """One setting: its value and who says so. What is withheld waits for `roundtable trust`."""
+    """One setting with its value and source. A withheld setting waits for `roundtable trust`."""
 
     key: str
     value: Any
@@ -41,7 +41,7 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 def list_settings(places: Places, workspace: Path) -> list[Setting]:
-    """Every setting that has a value, in the order of a config file."""
+    """Return every setting that has a value, in the order of a config file."""
     config.load_settings(places, workspace)
     person, own, withheld = config.read_config_layers(places, workspace)
     layers: list[tuple[SettingSource, dict[str, Any]]] = [
@@ -57,7 +57,7 @@ def list_settings(places: Places, workspace: Path) -> list[Setting]:
 
 
 def find_settings(places: Places, workspace: Path, name: str) -> list[Setting]:
-    """A setting, or all those under it."""
+    """Return a setting, or all settings of a section."""
     known = list_settings(places, workspace)
     found = [item for item in known if item.key == name or item.key.startswith(f"{name}.")]
     if not found:
@@ -68,7 +68,7 @@ def find_settings(places: Places, workspace: Path, name: str) -> list[Setting]:
 
 
 def change_setting(places: Places, workspace: Path, name: str, typed: str, *, for_person: bool) -> tuple[Path, Any]:
-    """Set one setting in a config file; the file it was and the value it has now are returned."""
+    """Change one setting in a config file; return the file and the new value."""
     path = places.user_config if for_person else config.workspace_config_path(workspace)
     before = path.read_text() if path.exists() else ""
     place = parse_setting_path(name)
@@ -96,7 +96,7 @@ def _parse_values(text: str, path: Path) -> dict[str, Any]:
 
 
 def _find_fitting_value(values: dict[str, Any], place: tuple[str, ...], typed: str, path: Path) -> Any:
-    """What was typed, read as TOML, as a word, or as a list of words: the first that the setting takes."""
+    """Return the typed text as TOML, as a text, or as a list: the first form that is valid."""
     wrong: ConfigError | None = None
     for value in _possible_values(typed):
         try:
@@ -124,13 +124,13 @@ def _default_values() -> dict[str, Any]:
 
 
 def _struct_to_dict(value: msgspec.Struct) -> dict[str, Any]:
-    """Every field, those at their default too."""
+    """Return every field, including defaults."""
     fields = msgspec.structs.asdict(value)
     return {name: _struct_to_dict(item) if isinstance(item, msgspec.Struct) else item for name, item in fields.items()}
 
 
 def _walk_leaves(values: dict[str, Any], place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every value with its path; a section that says nothing is none."""
+    """Yield every value with its path."""
     for name, value in values.items():
         if isinstance(value, dict):
             yield from _walk_leaves(cast("dict[str, Any]", value), (*place, name))

@@ -1,4 +1,4 @@
-"""The files that bring meetings and prompts besides the shipped ones: a person's own, and a workspace's."""
+"""The files with meetings and prompts that a person or a workspace adds to the shipped ones."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ STAGE_FILES = "stages/*.toml"
 
 
 def meeting_prompt_pattern(meeting: str) -> str:
-    """Where the prompts of one meeting lie."""
+    """Return the glob of one meeting's prompts."""
     return f"prompts/{meeting}/*.md"
 
 
 def load_preset_texts() -> dict[str, str]:
-    """The shipped presets by name, as they are written."""
+    """Return the texts of the shipped presets by name."""
     folder = resources.files("roundtable.meetings") / "presets"
     files = (traversable for traversable in folder.iterdir() if traversable.name.endswith(".toml"))
     return {
@@ -33,13 +33,15 @@ def load_preset_texts() -> dict[str, str]:
 
 
 def find_user_templates(places: Places, pattern: str) -> dict[str, Path]:
-    """The person's own files of one kind by name."""
+    """Return the person's files of one kind by name."""
     return {path.stem: path for path in sorted(places.config.glob(pattern)) if path.is_file()}
 
 
 def find_workspace_templates(workspace: Path, pattern: str) -> dict[str, Path]:
-    """A workspace's files of one kind by name; none behind a link, which could show seats what nobody meant to show,
-    and none too long to be read before it is trusted."""
+    """Return a workspace's files of one kind by name.
+
+    Files behind links are skipped because they could reveal other content to seats, and so are files over the limit.
+    """
     folder = workspace / ".roundtable"
     root = folder.resolve()
     found = (
@@ -49,14 +51,14 @@ def find_workspace_templates(workspace: Path, pattern: str) -> dict[str, Path]:
 
 
 def list_untrusted_templates(workspace: Path) -> list[Path]:
-    """Everything of a workspace that says what seats are told: it waits for the person's trust."""
+    """Return every file of a workspace that adds to prompts: they need the person's trust."""
     spoken = [item.name for item in sorted((workspace / ".roundtable" / "prompts").glob("*"))]
     kinds = [MEETING_FILES, STAGE_FILES, *map(meeting_prompt_pattern, spoken)]
     return [path for kind in kinds for path in find_workspace_templates(workspace, kind).values()]
 
 
 def read_template(path: Path) -> str:
-    """The words of such a file."""
+    """Read the text of a template file."""
     try:
         if path.stat().st_size > MAX_TEMPLATE_BYTES:
             raise ConfigError(f"{path} is larger than {MAX_TEMPLATE_BYTES:,} bytes.", "Make it shorter.")
@@ -66,13 +68,13 @@ def read_template(path: Path) -> str:
 
 
 def list_meeting_names(places: Places, workspace: Path) -> list[str]:
-    """The name of every meeting there is, in the order in which they are listed."""
+    """Return the names of all meetings in the order of a list."""
     own = (*find_user_templates(places, MEETING_FILES), *find_workspace_templates(workspace, MEETING_FILES))
     return list(dict.fromkeys((*MEETINGS, *load_preset_texts(), *own)))
 
 
 def unknown_meeting_error(name: str, known: Iterable[str]) -> NotFound:
-    """What to say where a name leads nowhere."""
+    """Return the error for an unknown meeting."""
     names = list(known)
     near = suggest_nearest_name(name, names).strip()
     listed = f"Meetings: {', '.join(names)}."

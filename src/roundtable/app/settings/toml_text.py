@@ -1,4 +1,4 @@
-"""TOML as people write it: values in a line, and one setting changed in a text whose comments all stay."""
+"""Writes TOML: values in one line, and one setting changed in a text that keeps its comments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SettingPath = tuple[str, ...]
 
 
 def format_toml_value(value: Any) -> str:
-    """A value as TOML, in one line."""
+    """Return a value as TOML in one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -36,17 +36,17 @@ def format_toml_value(value: Any) -> str:
 
 
 def format_toml_key(name: str) -> str:
-    """A key, in quotes only where it needs them."""
+    """Return a key, quoted if necessary."""
     return name if _BARE_KEY.fullmatch(name) else format_toml_value(name)
 
 
 def format_setting_path(path: SettingPath) -> str:
-    """`seats.claude.voices`."""
+    """Return the name of a setting, such as `seats.claude.voices`."""
     return ".".join(format_toml_key(name) for name in path)
 
 
 class _SettingLine(msgspec.Struct):
-    """A setting in the text: where it stands, over how many lines, and the value it has."""
+    """A setting in the text: its lines, path and value."""
 
     first: int
     last: int
@@ -55,7 +55,7 @@ class _SettingLine(msgspec.Struct):
 
 
 def set_toml_setting(text: str, path: SettingPath, value: Any, where: str) -> str:
-    """The text with one setting changed or added; nothing else in it is touched."""
+    """Return the text with one setting changed or added; everything else is kept."""
     lines = text.splitlines()
     expected = set_nested_value(tomllib.loads(text), path, value)
     found = next((line for line in _find_setting_lines(lines) if line.path == path[: len(line.path)]), None)
@@ -77,14 +77,14 @@ def set_toml_setting(text: str, path: SettingPath, value: Any, where: str) -> st
 
 
 def set_nested_value(values: Any, path: SettingPath, value: Any) -> dict[str, Any]:
-    """The values with one of them set."""
+    """Return the values with one of them changed."""
     first, *rest = path
     old = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
     return {**old, first: set_nested_value(old.get(first), tuple(rest), value) if rest else value}
 
 
 def _find_setting_lines(lines: Sequence[str]) -> Iterator[_SettingLine]:
-    """Every `key = value` with the section it stands in; a value may run over several lines."""
+    """Yield every `key = value` with its section; a value may span several lines."""
     section: SettingPath = ()
     at = 0
     while at < len(lines):
@@ -109,7 +109,7 @@ def _parse_or_none(text: str) -> dict[str, Any] | None:
 
 
 def parse_setting_path(name: str) -> SettingPath:
-    """`a."b c"` as the names it is made of; empty if it is no name of a setting."""
+    """Return the parts of a setting's name such as `a."b c"`; empty if it is invalid."""
     values: Any = _parse_or_none(f"{name} = 0")
     path: SettingPath = ()
     while isinstance(values, dict):
@@ -128,13 +128,13 @@ def _get_nested_value(values: Any, path: SettingPath) -> Any:
 
 
 def _render_changed_setting(lines: Sequence[str], value: Any) -> str:
-    """The setting with another value; the comment behind it stays."""
+    """Return the setting with another value, keeping its comment."""
     name = lines[0].partition("=")[0].rstrip()
     return f"{name} = {format_toml_value(value)}{_find_comment(lines[-1])}"
 
 
 def _find_comment(line: str) -> str:
-    """The comment at the end of a line, with the space before it; a # within quotes is none."""
+    """Return the comment at the end of a line with the space before it; a # within quotes starts none."""
     for place in (found.start() for found in re.finditer(r"\s*#", line)):
         before = line[:place].partition("=")[2] or line[:place]
         if before.count('"') % 2 == 0 and before.count("'") % 2 == 0:
@@ -143,7 +143,7 @@ def _find_comment(line: str) -> str:
 
 
 def _add_setting(lines: list[str], path: SettingPath, value: Any) -> None:
-    """Put a new setting at the end of its section, which is made if it is not there."""
+    """Add a setting at the end of its section, or with a new section."""
     *section, name = path
     setting = f"{format_toml_key(name)} = {format_toml_value(value)}"
     headers = {

@@ -1,7 +1,4 @@
-"""Stored keys: each in the system's keychain where there is one, else sealed in a file whose own key is kept apart.
-
-The system's own keychain, through `keyring`, on machines that have one.
-"""
+"""The stored keys: in the system's keychain if there is one, else sealed in a file whose own key is kept apart."""
 
 from __future__ import annotations
 
@@ -21,22 +18,22 @@ if TYPE_CHECKING:
 
 
 MIN_KEYCHAIN_PRIORITY = 1
-"""Backends below this priority fail, forget, or keep passwords in plain text."""
+"""Keyring backends below this priority fail, forget, or store passwords in plain text."""
 
 
 class KeychainError(UsageError):
-    """The keychain is locked, or says no."""
+    """The keychain is locked or rejected the access."""
 
 
 class Keychain:
-    """The keys of one home among everything else that is in the keychain."""
+    """The keys of one Roundtable home in the system's keychain."""
 
     def __init__(self, service: str) -> None:
         self._service = service
 
     @property
     def usable(self) -> bool:
-        """Whether this machine has a keychain, and we can reach it."""
+        """Whether this machine has a keychain that can be used."""
         try:
             import keyring
         except ImportError:
@@ -45,21 +42,21 @@ class Keychain:
             return keyring.get_keyring().priority >= MIN_KEYCHAIN_PRIORITY
 
     def get(self, name: str) -> str | None:
-        """The key of that name."""
+        """Return the key of that name."""
         import keyring
 
         with _wrap_backend_errors():
             return keyring.get_password(self._service, name)
 
     def put(self, name: str, value: str) -> None:
-        """Keep a key."""
+        """Store a key."""
         import keyring
 
         with _wrap_backend_errors():
             keyring.set_password(self._service, name, value)
 
     def remove(self, name: str) -> None:
-        """Forget a key."""
+        """Remove a key."""
         import keyring
 
         with _wrap_backend_errors():
@@ -69,7 +66,7 @@ class Keychain:
 
 @contextmanager
 def _wrap_backend_errors() -> Generator[None]:
-    """Every backend fails in its own way. Only the kind is told: an error's text may hold what was to be kept."""
+    """Convert any backend error; only its type is shown, because its text may contain the key."""
     try:
         yield
     except Exception as error:
@@ -80,11 +77,11 @@ def _wrap_backend_errors() -> Generator[None]:
 KeyLocation = Literal["keychain", "file", "environment"]
 
 MIN_TAILED_KEY_LENGTH = 20
-"""A key of at least so many letters may be told apart by its last four."""
+"""Minimum length of a key whose last four characters may be shown."""
 
 
 class StoredKey(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One key as the file knows it: where it lives and how it ends. A key in the keychain is not in the file at all."""
+    """One entry of the key file: location and last characters. A key in the keychain is not in the file."""
 
     place: KeyLocation
     tail: str = ""
@@ -97,7 +94,7 @@ class _Contents(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Vault:
-    """The keys a person stored. `file` lists them all; `seal` opens those that are in it."""
+    """The person's stored keys. `file` lists all of them; `seal` opens those stored in it."""
 
     def __init__(self, file: Path, seal: Path) -> None:
         self._file = file
@@ -105,18 +102,18 @@ class Vault:
         self._keychain = Keychain(f"roundtable {file}")
 
     def list_stored(self) -> dict[str, StoredKey]:
-        """Every stored key by name; nothing is opened for it."""
+        """Return every stored key by name, without opening any."""
         return self._read().keys
 
     def get(self, name: str) -> str | None:
-        """The key of that name, or None if none is stored."""
+        """Return the key of that name, or None."""
         stored = self._read().keys.get(name)
         if stored is None:
             return None
         return self._get_from_keychain(name) if stored.place == "keychain" else self._open_value(name, stored.sealed)
 
     def read_keys_in(self, place: KeyLocation) -> Iterator[str]:
-        """Every key in one place that can be opened; the others are told of when they are asked for."""
+        """Yield every key in one location that can be opened; others fail when they are used."""
         with suppress(UsageError):
             for name, stored in self.list_stored().items():
                 if stored.place == place:
@@ -124,7 +121,7 @@ class Vault:
                         yield self.get(name) or ""
 
     def put(self, name: str, value: str) -> StoredKey:
-        """Store a key, in place of an older one of that name; says where it went."""
+        """Store a key, replacing one of that name; return its entry."""
         tail = get_key_tail(value)
         kept = self._put_in_keychain(name, value)
         with lock_private_file(self._file):
@@ -135,7 +132,7 @@ class Vault:
         return stored
 
     def remove(self, name: str) -> StoredKey | None:
-        """Forget a key; says where it was."""
+        """Remove a key; return its entry."""
         with lock_private_file(self._file):
             contents = self._read()
             stored = contents.keys.pop(name, None)
@@ -149,7 +146,7 @@ class Vault:
     # --- the keychain ----------------------------------------------------------------------------
 
     def _put_in_keychain(self, name: str, value: str) -> bool:
-        """Whether the keychain took it; one that is locked or says no is as good as none."""
+        """Return whether the keychain stored the key; a locked keychain counts as none."""
         try:
             if not self._keychain.usable:
                 return False
@@ -225,7 +222,7 @@ class Vault:
 
 
 def get_key_tail(key: str) -> str:
-    """Enough of a long key to tell it from others."""
+    """Return the last characters of a long key, to tell it from others."""
     return key[-4:] if len(key) >= MIN_TAILED_KEY_LENGTH else ""
 
 

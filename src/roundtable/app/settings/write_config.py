@@ -1,4 +1,4 @@
-"""Writing a config: what is there stays word for word, what is missing is added, and the person sees it before."""
+"""Writes a config: existing settings are kept, missing ones are added, and the person sees the draft first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from roundtable.core.faults import ConfigError, UsageError
 from roundtable.core.values import Seat
 
 DEFAULT_BUDGET_USD = 1.0
-"""Dollars per meeting, where seats are paid by the token; a person can see and change it."""
+"""Dollars per meeting for seats that are paid by the token."""
 
 _FILE_HEADER = """\
 # What the table does {where}. `roundtable config` shows what is in force and where it comes from.
@@ -41,7 +41,7 @@ _NO_SEATS_COMMENT = """
 
 
 class ConfigDraft(msgspec.Struct, frozen=True):
-    """A config as it is, what would be added to it, and which of the settings are kept as they are."""
+    """A config as it is, the text to be added, and the settings that stay unchanged."""
 
     path: Path
     before: str
@@ -50,12 +50,12 @@ class ConfigDraft(msgspec.Struct, frozen=True):
 
     @property
     def after(self) -> str:
-        """The whole file as it would be."""
+        """The whole file with the additions."""
         return self.before + self.added
 
 
 def build_seat_settings(seats: Sequence[Seat], *, paid: bool) -> dict[str, Any]:
-    """What a new config says about these seats; where some are paid by the token, it states a budget."""
+    """Return the settings of a new config with these seats; with paid seats it has a budget."""
     named = {
         seat.name: {"voices": list(seat.voices), **({"brief": seat.brief} if seat.brief else {})} for seat in seats
     }
@@ -66,7 +66,7 @@ def build_seat_settings(seats: Sequence[Seat], *, paid: bool) -> dict[str, Any]:
 
 
 def draft_config(path: Path, settings: dict[str, Any], where: str) -> ConfigDraft:
-    """What would be added to a config for these settings; what it says already stays."""
+    """Draft the additions to a config for these settings; existing settings are kept."""
     before = path.read_text() if path.exists() else ""
     there = tomllib.loads(before)
     top = {name: value for name, value in settings.items() if not isinstance(value, dict)}
@@ -93,7 +93,7 @@ def draft_config(path: Path, settings: dict[str, Any], where: str) -> ConfigDraf
 
 
 def write_config_draft(draft: ConfigDraft, places: Places, workspace: Path | None) -> bool:
-    """Put the config in place; in a workspace whose config you knew already, it is trusted. Says whether it is."""
+    """Write the config; a workspace that was trusted stays trusted. Return whether it is trusted."""
     config.parse_config(tomllib.loads(draft.after), draft.path)
     known = workspace is not None and (
         config.is_workspace_trusted(places, workspace) or not config.list_untrusted_settings(workspace)
@@ -105,7 +105,7 @@ def write_config_draft(draft: ConfigDraft, places: Places, workspace: Path | Non
 
 
 def write_config_file(path: Path, text: str) -> None:
-    """Write a config in one step; never through a link that stands in place of its folder."""
+    """Write a config atomically; never through a linked folder."""
     if path.parent.is_symlink():
         raise UsageError(f"{path.parent} is a link, so nothing is written there.", "Make it a folder of its own.")
     try:
@@ -120,7 +120,7 @@ def write_config_file(path: Path, text: str) -> None:
 
 
 def _list_sections(settings: dict[str, Any]) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
-    """`[table]` as it is, and one section for each seat, endpoint and meeting."""
+    """Return `[table]` and one section for each seat, endpoint and meeting."""
     found: list[tuple[tuple[str, ...], dict[str, Any]]] = []
     for name, values in settings.items():
         if not isinstance(values, dict):

@@ -1,1 +1,1 @@
-"""Agent command lines as voices: each described by a data file, all run by one runner under one watcher."""
+"""Voices that speak through agent command lines; a data file describes each agent, and one runner starts them all."""

@@ -1,8 +1,6 @@
-"""The Agent Client Protocol: one turn as a dialogue, from the greeting to the reason why the agent stopped.
+"""The Agent Client Protocol: one turn as a JSON-RPC 2.0 conversation over pipes.
 
-Nothing is read or written here; a run hands the agent's lines in and carries the replies back.
-
-JSON-RPC 2.0 as lines of text: what one side of a conversation over pipes can say.
+This module does no I/O. The runner passes the agent's lines in and writes the replies that come out.
 """
 
 from __future__ import annotations
@@ -20,22 +18,22 @@ METHOD_NOT_FOUND = -32601
 
 
 def encode_acp_call(method: str, params: Mapping[str, Any]) -> bytes:
-    """Ask for something. The method is the id too: nothing is asked twice before it was answered."""
+    """Encode a request. The method is also the id, because no method is called twice at the same time."""
     return _line(id=method, method=method, params=params)
 
 
 def encode_acp_notice(method: str, params: Mapping[str, Any]) -> bytes:
-    """Say something that wants no answer."""
+    """Encode a notification, which has no answer."""
     return _line(method=method, params=params)
 
 
 def encode_acp_result(id: object, result: Mapping[str, Any]) -> bytes:
-    """Answer what the other side asked for."""
+    """Encode the result of a request from the agent."""
     return _line(id=id, result=result)
 
 
 def encode_acp_error(id: object, code: int, message: str) -> bytes:
-    """Decline what the other side asked for."""
+    """Encode an error in answer to a request from the agent."""
     return _line(id=id, error={"code": code, "message": message})
 
 
@@ -80,7 +78,7 @@ _OUTPUT_RULES = (
 
 
 def adapt_to_acp(agent: Agent) -> Agent:
-    """The same agent as it is started to speak this protocol."""
+    """Return the agent as it is started to speak the Agent Client Protocol."""
     acp = agent.acp
     assert acp is not None
     return msgspec.structs.replace(
@@ -98,7 +96,7 @@ def adapt_to_acp(agent: Agent) -> Agent:
 
 
 class AcpTurn(msgspec.Struct, frozen=True):
-    """What one turn is about: the words, where the agent works, how it is set, and the session that goes on."""
+    """The input of one turn: prompt, working folder, mode, model, metadata, and the session to continue."""
 
     prompt: str
     folder: str
@@ -128,7 +126,7 @@ class _PermissionRequest(msgspec.Struct):
 
 
 class _SessionResult(msgspec.Struct, rename="camel"):
-    """A session as it was opened: what can be set in it, in the newer way and in the older one."""
+    """An opened session and what can be set in it, in the newer and the older form of the protocol."""
 
     session_id: str = ""
     config_options: list[_ConfigOption] | None = None
@@ -136,7 +134,7 @@ class _SessionResult(msgspec.Struct, rename="camel"):
     models: dict[str, Any] | None = None
 
     def setting(self, what: str, value: str) -> tuple[str, dict[str, str]] | None:
-        """The call that sets a `mode` or a `model`; None where it cannot be set."""
+        """Return the call that sets a `mode` or a `model`, or None if it cannot be set."""
         options = [option.id for option in self.config_options or () if what in (option.category, option.id)]
         if options:
             return "session/set_config_option", {"configId": options[0], "value": value}
@@ -146,9 +144,9 @@ class _SessionResult(msgspec.Struct, rename="camel"):
 
 
 class AcpConversation(OutputReader):
-    """One turn with an agent: understands what it says, and has ready what it is to be told in return.
+    """One turn with an agent: reads its messages and prepares the replies.
 
-    The agent may only talk. It is offered no files and no terminal, and every permission it asks for is refused.
+    The agent may only talk: it is offered no files and no terminal, and every permission request is rejected.
     """
 
     def __init__(self, agent: Agent, errand: AcpTurn) -> None:
@@ -161,16 +159,16 @@ class AcpConversation(OutputReader):
         self._call("initialize", {"protocolVersion": ACP_VERSION, "clientCapabilities": _CLIENT_CAPABILITIES})
 
     def take_replies(self) -> bytes:
-        """What the agent is to be told now."""
+        """Return the replies that wait to be sent to the agent."""
         replies, self._replies = self._replies, []
         return b"".join(replies)
 
     def build_cancel_message(self) -> bytes:
-        """What it is told when we leave in the middle of its answer."""
+        """Return the message that cancels an unfinished answer; empty if there is none."""
         return encode_acp_notice("session/cancel", {"sessionId": self._id}) if self._asked and not self.over else b""
 
     def read_event(self, event: Any) -> str:
-        """Take one message; what is said before the question was asked is no answer to it."""
+        """Read one message and return its words. Words before the prompt was sent are not part of the answer."""
         if not isinstance(event, dict):
             return ""
         message = cast("dict[str, Any]", event)
@@ -185,7 +183,7 @@ class AcpConversation(OutputReader):
 
     @property
     def _asked(self) -> bool:
-        """Whether the question itself was asked."""
+        """Whether the prompt itself was sent."""
         return self._awaited == _PROMPT
 
     def _call(self, method: str, params: Mapping[str, Any]) -> None:
@@ -198,7 +196,7 @@ class AcpConversation(OutputReader):
         if method == "session/request_permission":
             self._replies.append(encode_acp_result(message["id"], {"outcome": _build_rejection(message.get("params"))}))
         else:
-            self._replies.append(encode_acp_error(message["id"], METHOD_NOT_FOUND, "There is no such thing here."))
+            self._replies.append(encode_acp_error(message["id"], METHOD_NOT_FOUND, "This method is not supported."))
 
     def _take_error(self, message: Mapping[str, Any]) -> None:
         code = int(read_event_number(message, "error.code"))
@@ -213,7 +211,7 @@ class AcpConversation(OutputReader):
         self.failure = ReportedFailure(OutputRule(when={}, kind=kind), words, status)
 
     def _take_result(self, message: Mapping[str, Any]) -> None:
-        """Take the answer to what was asked last, and ask the next thing."""
+        """Take the result of the last call and make the next call."""
         try:
             if self._awaited == "initialize":
                 self._take_initialize_result(msgspec.convert(message.get("result"), _InitializeResult))
@@ -222,7 +220,7 @@ class AcpConversation(OutputReader):
                 self._take_session_result(msgspec.convert(message.get("result") or {}, _SessionResult))
             self._ask_next()
         except msgspec.ValidationError as error:
-            self._set_failure(f"gave an answer of another shape: {error}", FaultKind.MALFORMED)
+            self._set_failure(f"sent an invalid message: {error}", FaultKind.MALFORMED)
 
     def _take_initialize_result(self, greeting: _InitializeResult) -> None:
         if greeting.protocol_version != ACP_VERSION:
@@ -250,7 +248,7 @@ class AcpConversation(OutputReader):
                 self._set_failure(f"has no {what} that could be set to {value}.", FaultKind.MISSING)
 
     def _ask_next(self) -> None:
-        """Set what is still to be set, and then ask the question."""
+        """Send the settings that are left, then the prompt."""
         if self.failure is not None:
             return
         if self._settings:
@@ -262,7 +260,7 @@ class AcpConversation(OutputReader):
 
 
 def _build_rejection(params: object) -> dict[str, str]:
-    """The outcome that refuses once, so that the agent goes on without; an agent that has no such option is stopped."""
+    """Return the outcome that rejects a request once, so that the agent continues; without that option, cancel."""
     try:
         options = msgspec.convert(params, _PermissionRequest).options
     except msgspec.ValidationError:

@@ -1,8 +1,6 @@
-"""A seat that speaks through an agent command line somebody is logged in to.
+"""A seat that speaks through an agent command line that the person is logged in to.
 
-What a turn of an agent comes to, and who pays for it: a subscription, a key, or nobody says.
-
-A conversation as the one text an agent reads from its standard input.
+One turn runs one process of the agent. The usage of the turn is priced as a subscription, as a key, or as unknown.
 """
 
 from __future__ import annotations
@@ -39,13 +37,13 @@ from roundtable.voices.prices import compute_token_price
 from roundtable.voices.rate_limits import CallPacer, RateLimitWaitError, create_rate_limit_fault
 
 MAX_AGENT_ANSWER = 4 * 1024 * 1024
-"""Characters of one answer; more is no answer."""
+"""Maximum characters of one answer."""
 
 RETRY_GRACE_SECONDS = 1.0
-"""Seconds an agent has to explain a failure it means to retry, before it is ended for it."""
+"""Seconds an agent has to explain a failure that it wants to retry, before it is stopped."""
 
 HEARTBEAT_SECONDS = 1.0
-"""Seconds without a word after which an agent at work gives a sign of life."""
+"""Seconds without words after which a working agent yields an empty piece."""
 
 _KEPT_STDERR_LINES = 40
 _STDERR_WAIT_SECONDS = 0.05
@@ -53,11 +51,11 @@ _TRUNCATED_FINISHES = {"length", "max_tokens", "max_turn_requests"}
 _REFUSED_FINISHES = {"refusal", "content-filter", "content_filter"}
 
 AgentKind = Literal["cli", "acp"]
-"""How an agent is talked to: by its own command line, or by the Agent Client Protocol."""
+"""The interface to an agent: its own command line, or the Agent Client Protocol."""
 
 
 class AgentVoice:
-    """One agent and one model. All voices of an agent share its pace."""
+    """One agent with one model. All voices of an agent share its pacer."""
 
     def __init__(
         self, agent: Agent, model: str, environ: Mapping[str, str], pace: CallPacer, kind: AgentKind = "cli"
@@ -76,7 +74,7 @@ class AgentVoice:
         self._sessions = NativeSessionCache()
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
-        """Ask once; retries are the engine's. A session the agent has lost is told anew, which asks no model twice."""
+        """Ask once; the engine retries. If the agent lost its native session, send the whole conversation again."""
         try:
             async with self._pace.hold_slot(request.timeout), aclosing(self._speak(request)) as speech:
                 yield ""
@@ -88,7 +86,7 @@ class AgentVoice:
             yield create_rate_limit_fault(self.name, error)
 
     async def close(self) -> None:
-        """Forget the native sessions and remove their folders. Nothing of ours runs between calls."""
+        """Forget the native sessions and remove their folders. No process runs between calls."""
         self._sessions.clear()
 
     async def _speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
@@ -113,16 +111,16 @@ class AgentVoice:
 
 
 def find_agent_program(agent: Agent, environ: Mapping[str, str]) -> str | Fault:
-    """Where the agent's program is."""
+    """Return the path of the agent's program, or a fault that says how to install it."""
     found = shutil.which(Path(agent.command).expanduser(), path=environ.get("PATH"))
     if found:
         return str(Path(found).absolute())
-    how = f"Install {agent.title or agent.name}, or give its path as command under [agents.{agent.name}]."
-    return Fault.of(FaultKind.MISSING, f"There is no program `{agent.command}` here.", help=agent.install or how)
+    how = f"Install {agent.title or agent.name}, or set its path as `command` under [agents.{agent.name}]."
+    return Fault.of(FaultKind.MISSING, f"The program `{agent.command}` is not installed.", help=agent.install or how)
 
 
 class _AgentRun:
-    """One process of an agent, from its start to its verdict."""
+    """One process of an agent, from its start to its reply or fault."""
 
     def __init__(
         self,
@@ -154,7 +152,7 @@ class _AgentRun:
         self.ending: Reply | Fault = Fault.of(FaultKind.CANCELLED, f"{agent.name} was stopped.")
 
     async def speak(self, program: str) -> AsyncGenerator[str]:
-        """The words as they come; afterwards `ending` says how it ended."""
+        """Yield the words as they arrive; afterwards `ending` holds the reply or the fault."""
         kept, values = self._session, self._build_placeholders()
         kept.folder.write(self._agent.files, values)
         argv = [program, *(fill_placeholders(word, values) for word in self._build_argv())]
@@ -206,7 +204,7 @@ class _AgentRun:
         self.ending = self._build_ending(code)
 
     def _is_progress(self, words: str) -> bool:
-        """Whether a line is progress; a note that it failed and tries again begins the afterthought."""
+        """Return whether a line is progress. A note about a failed attempt starts the retry grace period."""
         if words:
             self._retry_line = ""
         if self._retry_line:
@@ -217,7 +215,7 @@ class _AgentRun:
         return True
 
     def _record_stderr(self, heard: AgentOutput) -> bool:
-        """Keep what it says of its troubles; whether this is a failure it means to retry in silence."""
+        """Keep a line of standard error; return whether it announces a retry."""
         line = heard.text.decode(errors="replace").strip()
         if line and not (self._agent.chatter and self._agent.chatter in line):
             self._stderr_lines.append(line)
@@ -238,7 +236,7 @@ class _AgentRun:
         return self._create_classifier().classify_early_exit(self._reading, code)
 
     async def _read_remaining_stderr(self, child: AgentProcess) -> None:
-        """Read what it still had to say of its troubles, where there are any."""
+        """Read the rest of standard error, unless the answer is complete."""
         while not self._has_complete_answer() and (heard := await child.read_output(_STDERR_WAIT_SECONDS)) is not None:
             if heard.kind == "stderr":
                 self._record_stderr(heard)
@@ -270,14 +268,14 @@ class _AgentRun:
         return Reply(reading.text, model=model, truncated=reading.finish in _TRUNCATED_FINISHES)
 
     async def price_ending(self) -> Reply | Fault:
-        """How it ended, with what that used and cost: a turn that failed was paid for all the same."""
+        """Return the ending with usage and cost. A failed turn is billed too."""
         usage = await price_agent_usage(
             self._agent, self._reading, self._compute_usage(), self._model, self._environment
         )
         return msgspec.structs.replace(self.ending, usage=usage)
 
     def _compute_usage(self) -> Usage:
-        """What this turn used; some agents count the whole native session."""
+        """Return the usage of this turn. Some agents report the total of the native session."""
         used, before = self._reading.usage, self._used_before
         if not (self._agent.cumulative and self._resumes):
             return used
@@ -290,7 +288,7 @@ class _AgentRun:
         )
 
     def _update_native_session(self) -> None:
-        """Remember what a good turn left in the native session; a bad one is never continued."""
+        """Remember the native session after a good turn; a failed one is never continued."""
         kept = self._session
         if isinstance(self.ending, Reply):
             kept.id = self._reading.session if self._agent.keeps_session else ""
@@ -303,7 +301,7 @@ class _AgentRun:
     # --- what the agent is given ------------------------------------------------------------------
 
     def _build_argv(self) -> list[str]:
-        """The arguments, with each part that applies put in its place."""
+        """Return the arguments, with the parts that apply filled in."""
         agent = self._agent
         kept = agent.keeps_session and is_continuable_request(self._request)
         parts = {
@@ -354,7 +352,7 @@ class _AgentRun:
 
 
 def _fill_placeholders_in(data: Any, values: Mapping[str, str]) -> Any:
-    """The same data, with every text in it filled in."""
+    """Return the data with the placeholders in all its texts filled in."""
     if isinstance(data, dict):
         return {name: _fill_placeholders_in(value, values) for name, value in cast("dict[str, Any]", data).items()}
     return fill_placeholders(data, values) if isinstance(data, str) else data
@@ -363,7 +361,7 @@ def _fill_placeholders_in(data: Any, values: Mapping[str, str]) -> Any:
 async def price_agent_usage(
     agent: Agent, reading: OutputReader, used: Usage, asked: str, environ: Mapping[str, str]
 ) -> Usage:
-    """The same usage with its price. What a subscription pays for costs nothing, and has a price all the same."""
+    """Return the usage with its price. Usage on a subscription costs nothing, but its list price is kept."""
     cost = await _compute_cost(agent.prices, (reading.model, asked), used)
     if not _is_paid_by_plan(agent, reading, environ):
         return msgspec.structs.replace(used, cost_usd=cost)
@@ -371,14 +369,14 @@ async def price_agent_usage(
 
 
 def _is_paid_by_plan(agent: Agent, reading: OutputReader, environ: Mapping[str, str]) -> bool:
-    """A key pays before a plan does, whatever the agent calls it; else it knows best, and else it is the login."""
+    """Return whether a subscription pays. A key takes precedence; then the agent's own report; then the login."""
     if agent.has_key(environ):
         return False
     return bool(agent.key_variables) if reading.plan is None else reading.plan
 
 
 async def _compute_cost(prices: str, models: tuple[str, ...], used: Usage) -> float | None:
-    """What the agent says, else the price list. An agent that says 0 for tokens it used only has no price for them."""
+    """Return the reported cost, else the list price. A reported cost of 0 means that the agent knows no price."""
     if used.cost_usd or not used.tokens:
         return used.cost_usd
     for model in models if prices else ():
@@ -389,11 +387,11 @@ async def _compute_cost(prices: str, models: tuple[str, ...], used: Usage) -> fl
 
 
 DEFAULT_SYSTEM = "You take part in a discussion. Answer in plain text."
-"""What an agent is told to be where nobody says."""
+"""The system prompt where a request has none."""
 
 
 def render_agent_system(messages: Sequence[Message]) -> str:
-    """Everything the agent is told before the conversation begins."""
+    """Return the system prompt of a conversation."""
     return (
         "\n\n".join(sanitize_agent_input(message.text) for message in messages if message.role == "system")
         or DEFAULT_SYSTEM
@@ -401,7 +399,7 @@ def render_agent_system(messages: Sequence[Message]) -> str:
 
 
 def render_agent_conversation(messages: Sequence[Message]) -> str:
-    """A single question as it is; what came before it is read out first, each turn between marks."""
+    """Return the last question; earlier turns are quoted before it between marks."""
     *earlier, last = [message for message in messages if message.role != "system"] or [Message("user", "")]
     if not earlier:
         return sanitize_agent_input(last.text)
@@ -410,7 +408,7 @@ def render_agent_conversation(messages: Sequence[Message]) -> str:
 
 
 def sanitize_agent_input(text: str) -> str:
-    """The text without what no pipe can carry: half characters and nulls."""
+    """Return the text without lone surrogates and null characters, which a pipe cannot carry."""
     return text.encode(errors="replace").decode().replace("\0", "")
 
 

@@ -1,4 +1,4 @@
-"""What we know of each agent command line. Adding one is adding a data file or a config section."""
+"""The catalog of agent command lines. A data file or a config section adds one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from roundtable.core.faults import ConfigError, FaultKind
 from roundtable.voices.data_file import convert_data, parse_data_file, suggest_nearest_name
 
 EventPattern = dict[str, str | int | bool]
-"""Values that must stand at certain paths of a line, such as `{"type" = "result", "is_error" = true}`."""
+"""Values expected at certain paths of a line, such as `{"type" = "result", "is_error" = true}`."""
 
 
 class OutputRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How one kind of line is read: the first rule whose `when` fits a line applies. Values are paths into the line."""
+    """How one kind of line is read: the first rule whose `when` matches applies. Values are paths into the line."""
 
     when: EventPattern
     says: str = ""
@@ -25,34 +25,34 @@ class OutputRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     message: str = ""
     """A whole message of the answer."""
     begins: bool = False
-    """What is said next begins a new message."""
+    """The next words begin a new message."""
     answer: str = ""
-    """The whole answer, told once more at the end; used where nothing was said before, or where a schema holds it."""
+    """The whole answer at the end; used if there were no words before, or if a schema holds the answer."""
     note: str = ""
-    """What the agent says of its own state: a warning, a retry. It explains a silence."""
+    """A remark on the agent's own state, such as a warning or a retry. It explains a silence."""
     denied: str = ""
-    """What it was not allowed to do."""
+    """What the agent was not allowed to do."""
     fails: str = ""
     """Why the turn failed."""
     status: str = ""
     """The HTTP status behind the failure."""
     kind: FaultKind | None = None
-    """What this failure always is, whatever its words."""
+    """The kind of this failure, whatever its words."""
     reason: str = ""
-    """Words for a failure that comes without any."""
+    """The text of a failure that comes without one."""
     session: str = ""
     model: str = ""
     finish: str = ""
     """Why the model stopped."""
     plan: EventPattern = {}
-    """Fits when a subscription pays."""
+    """Matches if a subscription pays."""
     input: tuple[str, ...] = ()
     output: tuple[str, ...] = ()
     cached: str = ""
     written: str = ""
     cost: str = ""
     ends: bool = False
-    """Nothing of the answer follows."""
+    """The answer ends with this line."""
 
     @property
     def is_failure(self) -> bool:
@@ -61,7 +61,7 @@ class OutputRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 
 class FaultSign(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An exit code or words by which this agent tells a certain fault."""
+    """An exit code or words by which this agent reports a certain fault."""
 
     kind: FaultKind
     words: tuple[str, ...] = ()
@@ -69,12 +69,12 @@ class FaultSign(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     help: str = ""
 
     def matches(self, text: str, code: int | None) -> bool:
-        """Whether the agent's words or its exit code are this sign."""
+        """Return whether the agent's words or exit code show this fault."""
         return (bool(self.exit) and self.exit == code) or any(word.lower() in text for word in self.words)
 
 
 class LocalServerSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How to point the agent at a server on this machine. `files` are written into a HOME of its own."""
+    """How to point the agent at a server on this machine. `files` are written into a separate HOME."""
 
     dialect: str
     model: str
@@ -88,21 +88,21 @@ class AcpSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
     argv: tuple[str, ...] = ()
     command: str = ""
-    """The adapter that speaks for it, where it does not speak the protocol itself."""
+    """The adapter for an agent that does not speak the protocol itself."""
     mode: str = ""
-    """The session mode in which it changes nothing."""
+    """The session mode in which the agent changes nothing."""
     meta: dict[str, Any] = {}
-    """What the agent takes beside the protocol when a session is opened; its texts may hold `{system}`."""
+    """Extra data for opening a session; its texts may contain `{system}`."""
     system_in_prompt: bool = False
-    """The protocol has no place for a system prompt: true where `files`, `set` and `meta` do not hand it over."""
+    """Send the system prompt in the prompt, if `files`, `set` and `meta` do not pass it on."""
     resumes: bool = True
-    """Whether a session it says it can load is really there."""
+    """Whether a session that the agent claims to be able to load can really be loaded."""
     install: str = ""
-    """How a person gets the adapter."""
+    """How to install the adapter."""
 
 
 class EditSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What differs where the agent may edit the files of the folder it runs in, and no others."""
+    """What changes when the agent may edit the files of the folder it runs in, and no others."""
 
     hands: tuple[str, ...] = ()
     set: dict[str, str] = {}
@@ -124,54 +124,54 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     title: str = ""
     vendor: str = ""
     prices: str = ""
-    """Whose price list its models are on, where it does not tell what they cost."""
+    """The price list of its models, if the agent does not report their cost."""
     checked: str = ""
-    """The version all this was tried with."""
+    """The version with which all this was tested."""
     unverified: str = ""
-    """What nobody has tried yet, in words."""
+    """What has not been tested yet."""
     install: str = ""
-    """How a person gets the program."""
+    """How to install the program."""
     help: str = ""
-    """How a person logs in."""
+    """How to log in."""
     default_model: str = ""
     concurrency: int = 4
     idle: float = 0.0
-    """Seconds of silence after which it counts as stuck; 0 where it is silent for as long as the model thinks."""
+    """Seconds of silence after which the agent counts as stuck; 0 if it is silent while the model thinks."""
     overhead_bytes: int = 0
-    """What it adds to every prompt, as measured."""
+    """Bytes that the agent adds to every prompt, as measured."""
     version: tuple[str, ...] = ("--version",)
     hands: tuple[str, ...] = ()
-    """What keeps it from changing anything."""
+    """The arguments that keep the agent from changing anything."""
     edits: EditSetup | None = None
     model: tuple[str, ...] = ()
     schema: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
-    """The session's arguments of a call that is not to be continued."""
+    """The session arguments of a call that is not continued."""
     resume: tuple[str, ...] = ()
-    """How a native session is continued; empty where it cannot be."""
+    """The arguments that continue a native session; empty if the agent cannot."""
     lost: str = ""
-    """How it says that it does not know that session any more."""
+    """The words by which the agent says that it no longer knows a session."""
     cumulative: bool = False
-    """Its usage counts the whole native session, not the turn."""
+    """Usage counts the whole native session, not the turn."""
     stdin: str = "{prompt}"
     system_in_prompt: bool = False
     variables: tuple[str, ...] = ()
-    """The person's variables it may see, beside the usual ones; globs."""
+    """Globs of the person's variables that the agent may see besides the standard ones."""
     key_variables: tuple[str, ...] = ()
-    """Where one of these is set a key pays, else a subscription; without any, nobody says who pays."""
+    """If one of these is set a key pays, else a subscription; if empty, the payer is unknown."""
     set: dict[str, str] = {}
     files: dict[str, str] = {}
     retrying: str = ""
-    """A line on standard error that means it failed and tries again in silence. Retries are the engine's."""
+    """A line on standard error that means a failed attempt and a silent retry. The engine retries instead."""
     chatter: str = ""
-    """Lines with these words on standard error are of no interest to anybody."""
+    """Lines of standard error with these words are ignored."""
     signs: tuple[FaultSign, ...] = ()
     local: LocalServerSetup | None = None
     acp: AcpSetup | None = None
 
     @property
     def can_edit(self) -> bool:
-        """Whether we know how it is let edit files in one folder, and nowhere else."""
+        """Whether the agent can be limited to editing files in one folder."""
         return self.edits is not None
 
     @property
@@ -181,21 +181,21 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     @property
     def keeps_session(self) -> bool:
-        """Whether it remembers the rounds before, so that only what is new is sent."""
+        """Whether it remembers earlier rounds, so that only new messages are sent."""
         return bool(self.resume)
 
     def has_key(self, environ: Mapping[str, str]) -> bool:
-        """Whether a key pays: one of the person's, or one it is given."""
+        """Return whether a key pays: one of the person's, or one that it is given."""
         return any(environ.get(name) or self.set.get(name) for name in self.key_variables)
 
     def find_vendor(self, model: str) -> str:
-        """Whose model it is: an agent without a vendor of its own names the maker before the slash."""
+        """Return the maker of the model; an agent without a vendor names the maker before the slash."""
         maker, slash, _ = model.partition("/")
         return self.vendor or (maker if slash else self.name)
 
 
 def allow_agent_edits(agent: Agent) -> Agent:
-    """The same agent, let edit the files of the folder it runs in."""
+    """Return the agent with permission to edit the files of the folder it runs in."""
     assert agent.edits is not None
     edits = agent.edits
     return msgspec.structs.replace(
@@ -204,17 +204,17 @@ def allow_agent_edits(agent: Agent) -> Agent:
 
 
 def parse_agent_definition(name: str, data: Mapping[str, Any], where: str = "") -> Agent:
-    """An agent from a data file or a config section."""
+    """Parse an agent from a data file or a config section."""
     where = where or f"agents.{name}"
     agent = convert_data(Agent, {**data, "name": name}, where)
     if agent.concurrency < 1:
-        raise ConfigError(f"{where}: concurrency must be 1 or more.", "Leave it out for 4.")
+        raise ConfigError(f"{where}: concurrency must be 1 or more.", "Remove it to use 4.")
     return agent
 
 
 @cache
 def load_shipped_agents() -> dict[str, Agent]:
-    """The catalog that comes with the product, one data file each."""
+    """Return the agents of the shipped catalog by name."""
     folder = resources.files("roundtable.voices") / "catalog" / "agents"
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
     return {
@@ -225,7 +225,7 @@ def load_shipped_agents() -> dict[str, Agent]:
 
 
 def merge_own_agents(own: Mapping[str, Mapping[str, Any]], where: str = "") -> dict[str, Agent]:
-    """The catalog with a person's own settings laid over it; a new name must describe a whole agent."""
+    """Return the catalog with a person's own settings on top; a new name must describe a whole agent."""
     agents = dict(load_shipped_agents())
     for name, data in own.items():
         known: dict[str, Any] = msgspec.to_builtins(agents[name]) if name in agents else {}

@@ -1,4 +1,4 @@
-"""What an agent's failure means to a meeting: its own signs first, then the status, then the words providers use."""
+"""Classifies the failures of an agent: first by its own signs, then by status, then by the words providers use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KINDS_BY_WORDS = (
 
 
 class AgentFaultClassifier:
-    """Names the fault of one run. Secrets the agent was given never come back in its words."""
+    """Builds the fault of one run. Secrets that the agent was given are redacted from its words."""
 
     def __init__(self, agent: Agent, secrets: list[str], stderr_lines: list[str]) -> None:
         self._agent = agent
@@ -38,7 +38,7 @@ class AgentFaultClassifier:
         self._stderr_lines = stderr_lines
 
     def classify_reported_failure(self, reading: OutputReader, code: int | None) -> Fault:
-        """The agent said itself that it failed."""
+        """Return the fault for a failure that the agent reported itself."""
         failure = reading.failure
         assert failure is not None
         words = failure.message or self.last_stderr_lines
@@ -50,7 +50,7 @@ class AgentFaultClassifier:
         return fault
 
     def classify_words(self, words: str, status: int = 0, code: int | None = None) -> Fault:
-        """The fault behind some words, a status, an exit code."""
+        """Return the fault for an error text, a status and an exit code."""
         text = f"{words} {self.last_stderr_lines}".lower()
         for sign in self._agent.signs:
             if sign.matches(text, code):
@@ -59,25 +59,25 @@ class AgentFaultClassifier:
         return self._fault(kind, words)
 
     def create_silence_fault(self, reading: OutputReader, seconds: float) -> Fault:
-        """It said nothing for too long."""
+        """Return the fault of an agent that was silent for too long."""
         last = excerpt_provider_text(
             reading.note or self.last_stderr_lines or reading.text[-MAX_EXCERPT:], *self._secrets
         )
-        said = f" It said last: {last}" if last else " It had said nothing at all."
+        said = f" Last output: {last}" if last else " There was no output at all."
         return Fault.of(FaultKind.TIMEOUT, f"{self._agent_name} was silent for {seconds:.0f} s.{said}")
 
     def create_timeout_fault(self, reading: OutputReader, seconds: float) -> Fault:
-        """It was not done in time."""
+        """Return the fault of an agent that did not finish in time."""
         last = excerpt_provider_text(reading.note or self.last_stderr_lines, *self._secrets)
-        said = f" It said last: {last}" if last else ""
-        return Fault.of(FaultKind.TIMEOUT, f"{self._agent_name} was not done within {seconds:.0f} s.{said}")
+        said = f" Last output: {last}" if last else ""
+        return Fault.of(FaultKind.TIMEOUT, f"{self._agent_name} did not finish within {seconds:.0f} s.{said}")
 
     def create_overflow_fault(self) -> Fault:
-        """It said more than anybody would read."""
-        return Fault.of(FaultKind.MALFORMED, f"{self._agent_name} wrote without end.", retryable=False)
+        """Return the fault of an agent that wrote more than the limit."""
+        return Fault.of(FaultKind.MALFORMED, f"{self._agent_name} exceeded the output limit.", retryable=False)
 
     def classify_early_exit(self, reading: OutputReader, code: int | None) -> Fault:
-        """It ended without having said that it was done."""
+        """Return the fault of an agent that ended without finishing its answer."""
         words = self.last_stderr_lines or reading.note
         for sign in self._agent.signs:
             if sign.matches(words.lower(), code):
@@ -94,21 +94,21 @@ class AgentFaultClassifier:
         if reading.understood:
             return self._fault(FaultKind.TRUNCATED, "stopped in the middle of its answer.")
         kind = FaultKind.MALFORMED if words else FaultKind.EMPTY
-        return self._fault(kind, f"said nothing that could be read. {words}")
+        return self._fault(kind, f"gave no readable output. {words}")
 
     def create_empty_answer_fault(self, reading: OutputReader) -> Fault:
-        """It said that it was done, and nothing else."""
+        """Return the fault of an agent that finished without an answer."""
         if reading.denied:
-            return self._fault(FaultKind.PERMISSION, f"wanted to do what it may not do here: {reading.denied}")
-        return self._fault(FaultKind.EMPTY, "answered with nothing.")
+            return self._fault(FaultKind.PERMISSION, f"asked for something that is not allowed here: {reading.denied}")
+        return self._fault(FaultKind.EMPTY, "gave an empty answer.")
 
     def create_refusal_fault(self) -> Fault:
-        """The model declined."""
+        """Return the fault of a model that declined to answer."""
         return self._fault(FaultKind.REFUSED, "declined to answer.")
 
     @property
     def last_stderr_lines(self) -> str:
-        """The last lines on its standard error."""
+        """The last lines of standard error."""
         return " ".join(self._stderr_lines[-4:])
 
     def _fault(self, kind: FaultKind, words: str, help: str = "") -> Fault:

@@ -1,4 +1,4 @@
-"""What an agent's lines mean: the rules of its data file, applied to one run from the first line to the last."""
+"""Reads the output of an agent by the rules of its data file, from the first line of a run to the last."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class ReportedFailure(msgspec.Struct, frozen=True):
-    """A failure as the agent told it."""
+    """A failure that the agent reported itself."""
 
     rule: OutputRule
     message: str
@@ -22,7 +22,7 @@ class ReportedFailure(msgspec.Struct, frozen=True):
 
 
 class OutputReader:
-    """One run being read. `line` takes a line and returns the words in it."""
+    """Reads one run of an agent. `read_line` takes a line and returns its words."""
 
     def __init__(self, agent: Agent, *, held: bool) -> None:
         self._rules = agent.reads
@@ -45,11 +45,11 @@ class OutputReader:
 
     @property
     def text(self) -> str:
-        """Everything it said as its answer."""
+        """The whole answer so far."""
         return "".join(self._parts)
 
     def read_line(self, line: bytes) -> str:
-        """Read one line; what is no JSON or fits no rule says nothing."""
+        """Read one line and return its words; empty if the line is not JSON or matches no rule."""
         try:
             event: Any = _decode(line)
         except msgspec.DecodeError:
@@ -58,7 +58,7 @@ class OutputReader:
         return self.read_event(event)
 
     def read_event(self, event: Any) -> str:
-        """Take what one line holds, and return the words in it."""
+        """Read the content of one line and return its words."""
         rule = next((rule for rule in self._rules if matches_agent_event(rule.when, event)), None)
         if rule is None:
             return ""
@@ -74,11 +74,11 @@ class OutputReader:
         return words
 
     def take_replies(self) -> bytes:
-        """What the agent is to be told now: nothing, where it only talks."""
+        """Return what to write to the agent now; nothing for an agent that only talks."""
         return b""
 
     def build_cancel_message(self) -> bytes:
-        """What it is told when we leave before it is done."""
+        """Return the message for an agent that is stopped early."""
         return b""
 
     def _read_state(self, rule: OutputRule, event: Any) -> None:
@@ -104,7 +104,7 @@ class OutputReader:
         return self._add_words(words)
 
     def _read_final_answer(self) -> str:
-        """The answer that was only told at the end."""
+        """Return the answer of an agent that reports it only at the end."""
         if self.failure is not None or not self._answer or self.text.strip():
             return ""
         return self._add_words(self._answer)
@@ -126,18 +126,18 @@ def _read_usage(rule: OutputRule, event: Any) -> Usage:
 
 
 def matches_agent_event(match: EventPattern, event: Any) -> bool:
-    """Whether every value stands where it must."""
+    """Return whether the event has the expected value at each path."""
     return all(_find_value(event, path) == value for path, value in match.items())
 
 
 def read_event_text(event: Any, path: str) -> str:
-    """The text at a path such as `error.data.message`; empty where there is none."""
+    """Return the text at a path such as `error.data.message`; empty if there is none."""
     found = _find_value(event, path) if path else None
     return found if isinstance(found, str) else ""
 
 
 def read_event_number(event: Any, path: str) -> float:
-    """The number at a path; 0 where there is none."""
+    """Return the number at a path; 0 if there is none."""
     return _find_number(event, path) or 0
 
 

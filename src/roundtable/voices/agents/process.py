@@ -1,4 +1,4 @@
-"""One run of an agent: its process under the watcher, the prompt going in, and its lines coming out within bounds."""
+"""One process of an agent: started under the watcher, fed with the prompt, read line by line within limits."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ import msgspec
 
 MAX_AGENT_LINE = 4 * 1024 * 1024
 MAX_AGENT_OUTPUT = 64 * 1024 * 1024
-"""Bytes of one line and of one run; more is no answer."""
+"""Maximum bytes of one line and of one run."""
 
 EXIT_GRACE_SECONDS = 2.0
-"""Seconds an agent has, after its last word, to put its things away."""
+"""Seconds an agent has to exit after its last word."""
 
 _TERMINATION_SECONDS = 3.0
-"""Seconds the watcher has to end everybody; it needs about one."""
+"""Seconds the watcher has to end all processes; it needs about one."""
 
 _WATCHER = str(Path(__file__).with_name("watcher.py"))
 _CHUNK = 64 * 1024
 
 
 class AgentOutput(msgspec.Struct, frozen=True):
-    """One thing a run said: a line of its answer, a line about its troubles, too much, or nothing more."""
+    """One piece of output: a line of the answer, a line of standard error, an overflow, or the end."""
 
     kind: Literal["line", "stderr", "overflow", "end"]
     text: bytes = b""
 
 
 class AgentProcess:
-    """A running agent. Whoever starts one calls `end`; if we cannot, the watcher does."""
+    """A running agent. The caller must call `terminate`; if the caller dies, the watcher ends the agent."""
 
     def __init__(self, process: Process, lifeline: int, prompt: bytes, *, stays: bool) -> None:
         self._process = process
@@ -48,9 +48,9 @@ class AgentProcess:
     async def start(
         cls, argv: Sequence[str], prompt: bytes, folder: Path, environment: Mapping[str, str], *, stays: bool = False
     ) -> AgentProcess:
-        """Start the program at `argv[0]` in a folder, with these variables and no others.
+        """Start the program at `argv[0]` in a folder with exactly these variables.
 
-        One that `stays` is told more than its prompt, until it is to leave.
+        With `stays`, standard input remains open for more input after the prompt.
         """
         end, lifeline = os.pipe()
         try:
@@ -72,12 +72,12 @@ class AgentProcess:
         return cls(process, lifeline, prompt, stays=stays)
 
     def write_input(self, words: bytes) -> None:
-        """Say something more; one that has left does not hear it."""
+        """Write to the agent's standard input; ignored if the agent has exited."""
         if words and self._process.stdin is not None:
             self._process.stdin.write(words)
 
     async def read_output(self, patience: float) -> AgentOutput | None:
-        """The next thing it says; None if it says nothing for that long."""
+        """Return the next output, or None if there is none within `patience` seconds."""
         try:
             async with asyncio.timeout(patience):
                 return await self._output.get()
@@ -85,7 +85,7 @@ class AgentProcess:
             return None
 
     async def wait_for_exit(self, patience: float = EXIT_GRACE_SECONDS) -> int | None:
-        """Let it put its things away; how it ended, None if it stays."""
+        """Close standard input and return the exit code, or None if the agent does not exit in time."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         with suppress(TimeoutError):
@@ -94,7 +94,7 @@ class AgentProcess:
         return None
 
     async def terminate(self) -> None:
-        """End it and everything it started; does nothing if it has ended."""
+        """End the agent and every process it started; does nothing if it has ended."""
         lifeline, self._lifeline = self._lifeline, -1
         if lifeline >= 0:
             os.close(lifeline)
@@ -107,7 +107,7 @@ class AgentProcess:
                 await asyncio.gather(self._drain(process.stdout), self._drain(process.stderr), process.wait())
 
     async def _send_prompt(self, prompt: bytes, stays: bool) -> None:
-        """Hand the prompt over and close: an agent that waits for more would wait for ever."""
+        """Write the prompt and close standard input: an agent that waits for more input would wait forever."""
         stdin = self._process.stdin
         if stdin is None:
             return
@@ -136,7 +136,7 @@ class AgentProcess:
         await self._output.put(AgentOutput("end"))
 
     async def _read_stderr(self) -> None:
-        """What it says on standard error, line by line; a line without end is cut."""
+        """Queue standard error line by line; an endless line is cut."""
         assert self._process.stderr is not None
         rest = b""
         while chunk := await self._process.stderr.read(_CHUNK):
@@ -149,6 +149,6 @@ class AgentProcess:
 
     @staticmethod
     async def _drain(stream: asyncio.StreamReader | None) -> None:
-        """A pipe that stays full would keep its process from ending."""
+        """Read a pipe to its end: a full pipe would keep its process from exiting."""
         while stream is not None and await stream.read(_CHUNK):
             pass

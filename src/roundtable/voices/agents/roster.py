@@ -1,4 +1,4 @@
-"""All agent command lines of a process: which there are, which can speak, and the pace each of them is asked at."""
+"""All agents of a process: which exist, which can speak, and the pacer of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from roundtable.voices.rate_limits import CallPacer
 
 
 class AgentVoices:
-    """Finds the voice behind `cli:agent` and `cli:agent:model`, and the same after `acp:`."""
+    """Finds the voice of `cli:agent`, `cli:agent:model`, `acp:agent` and `acp:agent:model`."""
 
     def __init__(self, agents: Mapping[str, Agent], environ: Mapping[str, str] | None = None) -> None:
         self._agents = agents
@@ -27,7 +27,7 @@ class AgentVoices:
         remove_stale_agent_folders()
 
     def find_voice(self, name: str, kind: AgentKind = "cli") -> AgentVoice | Fault:
-        """The voice of an agent, `name` or `name:model`; a Fault says why there is none."""
+        """Return the voice of an agent, `name` or `name:model`, or a fault that says why there is none."""
         name, _, model = name.partition(":")
         agent = self._agents.get(name)
         if agent is None:
@@ -35,8 +35,8 @@ class AgentVoices:
             return Fault.of(FaultKind.MISSING, message, help=f"Known: {', '.join(self._agents)}.")
         if kind == "acp" and agent.acp is None:
             names = ", ".join(name for name, known_agent in self._agents.items() if known_agent.acp is not None)
-            message = f"Nobody has told how `{name}` speaks the Agent Client Protocol."
-            return Fault.of(FaultKind.MISSING, message, help=f"Known: {names}. Or use cli:{name}.")
+            message = f"The agent `{name}` has no settings for the Agent Client Protocol."
+            return Fault.of(FaultKind.MISSING, message, help=f"Use cli:{name}. Agents with these settings: {names}.")
         program = find_agent_program(adapt_to_acp(agent) if kind == "acp" else agent, self._environ)
         if isinstance(program, Fault):
             return program
@@ -45,9 +45,9 @@ class AgentVoices:
 
 
 def point_agent_at_server(agent: Agent, local: LocalServerSetup, url: str, home: Path, key: str = "sk-local") -> Agent:
-    """The same agent, living in a HOME of its own and speaking to a server on this machine instead of its maker's.
+    """Return the agent with its own HOME, configured to use a server on this machine.
 
-    Give it an environment without the person's own settings, such as the PATH alone.
+    Run it in an environment without the person's own settings, such as PATH alone.
     """
     values = {"url": url, "key": key}
     write_agent_files(home, local.files, values)

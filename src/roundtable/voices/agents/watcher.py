@@ -1,8 +1,8 @@
-"""Stands between us and an agent: starts it, and ends everything it started when it leaves or when we die.
+"""Runs between Roundtable and an agent: starts the agent, and ends all its processes when Roundtable stops or dies.
 
-Run by its path as `watcher.py LIFELINE PROGRAM ARG…`; it imports nothing of ours. LIFELINE is a pipe whose other end
-only we hold, so it reads as ended when we close it and when we are killed. The agent has a process group of its own,
-and on Linux whatever leaves that group still comes back to the watcher as its child.
+Run by its path as `watcher.py LIFELINE PROGRAM ARG…`; it imports nothing of Roundtable. LIFELINE is a pipe whose other
+end only Roundtable holds: it reaches its end when Roundtable closes it or is killed. The agent has its own process
+group. On Linux, processes that leave this group become children of the watcher.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import time
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _GRACE_SECONDS = 0.5
-"""Seconds between the polite signal and the other one."""
+"""Seconds between SIGTERM and SIGKILL."""
 _LINUX = sys.platform == "linux"
 
 
 def watch_agent_process() -> None:
-    """Start the agent, wait for its end or ours, leave nothing behind, and end the way it ended."""
+    """Start the agent, wait until it or Roundtable ends, end all its processes, and exit like the agent."""
     lifeline = int(sys.argv[1])
     wake, alarm = os.pipe()
     os.set_blocking(alarm, False)
@@ -42,7 +42,7 @@ def watch_agent_process() -> None:
 
 
 def _ignore_signal(_number: int, _frame: object) -> None:
-    """The pipe wakes the loop; a handler must only exist."""
+    """Do nothing: the wake-up pipe wakes the loop, but a handler must exist."""
 
 
 def _start_agent(argv: list[str], lifeline: int) -> int:
@@ -65,7 +65,7 @@ def _start_agent(argv: list[str], lifeline: int) -> int:
 
 
 def _wait_for_end(agent: int, lifeline: int, wake: int) -> int | None:
-    """How the agent ended; None when it is to be ended because nobody listens any more."""
+    """Return the status of the agent, or None if it must be ended because Roundtable is gone."""
     while True:
         ready, _, _ = select.select([lifeline, wake], [], [])
         if wake in ready and any(number != signal.SIGCHLD for number in os.read(wake, 64)):
@@ -78,7 +78,7 @@ def _wait_for_end(agent: int, lifeline: int, wake: int) -> int | None:
 
 
 def _reap_children(agent: int) -> int | None:
-    """Collect whoever ended, and say how the agent did if it was among them."""
+    """Reap all ended children; return the status of the agent if it was one of them."""
     found = None
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -91,7 +91,7 @@ def _reap_children(agent: int) -> int | None:
 
 
 def _end_processes(agent: int) -> None:
-    """Ask everybody to leave, and after a moment make them."""
+    """Send SIGTERM to all processes of the agent, and after a grace period SIGKILL."""
     deadline = time.monotonic() + _GRACE_SECONDS
     _signal_processes(agent, signal.SIGTERM)
     while _has_processes_left(agent) and time.monotonic() < deadline:
@@ -121,7 +121,7 @@ def _has_processes_left(agent: int) -> bool:
 
 
 def _list_descendants() -> list[int]:
-    """Every process below us, found by asking the kernel who is whose parent."""
+    """Return every process below the watcher, found in /proc."""
     if not _LINUX:
         return []
     children: dict[int, list[int]] = {}
@@ -137,7 +137,7 @@ def _list_descendants() -> list[int]:
 
 
 def _exit_like_agent(status: int | None) -> None:
-    """Exit as the agent did: with its code, or by the same signal."""
+    """Exit with the agent's exit code or by the same signal."""
     if status is None:
         os._exit(0)
     code = os.waitstatus_to_exitcode(status)

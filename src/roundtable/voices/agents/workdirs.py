@@ -1,4 +1,4 @@
-"""Where an agent works and what it remembers: an empty folder per seat, and the native sessions kept between rounds."""
+"""The folder in which an agent works for a seat, and the native sessions that are kept between rounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import msgspec
 from roundtable.core.values import Message, Request, Usage
 
 SEAT_VARIABLE = "ROUNDTABLE_SEAT"
-"""Tells whatever an agent starts that a seat is at work, and not the person."""
+"""Tells programs that an agent starts that a seat is working, not the person."""
 
 MAX_NATIVE_SESSIONS = 64
 _FOLDER_NAME = re.compile(r"roundtable-(\d+)-\w+")
@@ -31,18 +31,18 @@ _SECRET_VARIABLES = ("*KEY*", "*TOKEN*", "*SECRET*", "*PASSWORD*", "*_PROXY", "*
 
 
 def filter_agent_environment(environ: Mapping[str, str], more: tuple[str, ...]) -> dict[str, str]:
-    """The variables an agent may see. Nothing that tells it that it runs inside another agent is among them."""
+    """Return the variables that an agent may see; none reveals that it runs inside another agent."""
     globs = (*_PASSED_VARIABLES, *more)
     return {name: value for name, value in environ.items() if any(fnmatchcase(name, glob) for glob in globs)}
 
 
 def find_environment_secrets(environment: Mapping[str, str]) -> list[str]:
-    """Values that must not be told in a fault."""
+    """Return the values of variables that must not appear in a fault."""
     return [value for name, value in environment.items() if any(fnmatchcase(name, glob) for glob in _SECRET_VARIABLES)]
 
 
 class AgentFolder:
-    """A folder of its own for one seat: `work` is empty and is where the agent runs, `papers` holds what we write."""
+    """A temporary folder for one seat: the agent runs in the empty `work`; `papers` holds files written for it."""
 
     def __init__(self) -> None:
         self._root = Path(tempfile.mkdtemp(prefix=f"roundtable-{os.getpid()}-"))
@@ -52,21 +52,21 @@ class AgentFolder:
         self.papers.mkdir(mode=0o700)
 
     def write(self, files: Mapping[str, str], values: Mapping[str, str]) -> None:
-        """Write the files an agent wants, with the values filled in."""
+        """Write the files of the agent's data file, with placeholders filled in."""
         write_agent_files(self._root, files, {**self.placeholders, **values})
 
     @property
     def placeholders(self) -> dict[str, str]:
-        """What `{work}` and `{papers}` stand for."""
+        """The values of `{work}` and `{papers}`."""
         return {"work": str(self.work), "papers": str(self.papers)}
 
     def remove(self) -> None:
-        """Leave nothing behind."""
+        """Remove the folder with all its content."""
         shutil.rmtree(self._root, ignore_errors=True)
 
 
 def remove_stale_agent_folders() -> None:
-    """Remove the folders of runs that were killed before they could: they hold what a seat was told."""
+    """Remove the folders of killed processes, because they hold text of the conversation."""
     for path in Path(tempfile.gettempdir()).glob("roundtable-*"):
         owner = _FOLDER_NAME.fullmatch(path.name)
         with suppress(OSError):
@@ -85,7 +85,7 @@ def _is_process_alive(pid: int) -> bool:
 
 
 def write_agent_files(root: Path, files: Mapping[str, str], values: Mapping[str, str]) -> None:
-    """Write texts under a folder, for the owner's eyes only."""
+    """Write texts under a folder, readable by the owner only."""
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -94,12 +94,12 @@ def write_agent_files(root: Path, files: Mapping[str, str], values: Mapping[str,
 
 
 def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
-    """A text with `{name}` replaced by its value; other braces stay, since many of these texts are JSON."""
+    """Replace each `{name}` by its value. Other braces stay, because many of these texts are JSON."""
     return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
 class NativeSession(msgspec.Struct):
-    """A native session: its id, what was said in it, what it has used so far, and where it lives."""
+    """A session that the agent keeps itself: its id, folder, messages and usage so far."""
 
     folder: AgentFolder
     id: str = ""
@@ -107,28 +107,28 @@ class NativeSession(msgspec.Struct):
     used: Usage = Usage()
 
     def reset(self) -> None:
-        """Begin again in the same place."""
+        """Start a new session in the same folder."""
         self.id, self.messages, self.used = "", (), Usage()
 
     def is_continued_by(self, request: Request) -> bool:
-        """Whether the request is this conversation and one thing more."""
+        """Return whether the request is this conversation with at least one more message."""
         told = len(self.messages)
         return bool(self.id) and len(request.messages) > told and request.messages[:told] == self.messages
 
 
 def is_continuable_request(request: Request) -> bool:
-    """Whether a later request may continue this one; nothing continues what was asked aside or done elsewhere."""
+    """Return whether a later request may continue this one: not for asides or other working folders."""
     return bool(request.session) and not (request.aside or request.workplace)
 
 
 class NativeSessionCache:
-    """The native sessions of one voice, by session and seat. A cache: whatever is lost here is sent afresh."""
+    """The native sessions of one voice by session and seat. A lost session only costs sending everything again."""
 
     def __init__(self) -> None:
         self._sessions: dict[tuple[str, str], NativeSession] = {}
 
     def take(self, request: Request) -> NativeSession:
-        """The session this request continues, else a new one. It belongs to the caller until it is given back."""
+        """Take out the session that this request continues, or create one. The caller puts it back."""
         kept = self._sessions.pop((request.session, request.seat), None) if is_continuable_request(request) else None
         if kept is not None and not kept.is_continued_by(request):
             kept.folder.remove()
@@ -136,7 +136,7 @@ class NativeSessionCache:
         return kept or NativeSession(AgentFolder())
 
     def put_back(self, request: Request, kept: NativeSession) -> None:
-        """Keep a session for the next round, if it can be continued at all."""
+        """Keep a session for the next round if it can be continued, else remove its folder."""
         if not (is_continuable_request(request) and kept.id):
             kept.folder.remove()
             return
@@ -149,7 +149,7 @@ class NativeSessionCache:
             session.folder.remove()
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all sessions and their folders."""
         kept, self._sessions = self._sessions, {}
         for session in kept.values():
             session.folder.remove()

@@ -1,4 +1,4 @@
-"""The wire formats we speak, one small file each."""
+"""The wire formats of API providers, one module each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from roundtable.voices.endpoints import Endpoint
 
 
 def create_dialect(endpoint: Endpoint, model: str) -> Dialect:
-    """The dialect that an endpoint's data names; the others are not even imported."""
+    """Create the dialect that the endpoint names; the modules of other dialects are not imported."""
     match endpoint.dialect:
         case "anthropic":
             from roundtable.voices.dialects.anthropic import AnthropicDialect as Spoken

@@ -1,4 +1,4 @@
-"""The Anthropic messages dialect: `/v1/messages`, with marks where its prompt cache may break off."""
+"""The Anthropic messages dialect: `/v1/messages`, with marks for the prompt cache."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _CACHE_MARK = {"type": "ephemeral"}
 
 
 class AnthropicDialect(Dialect):
-    """Alternating turns in, content blocks out."""
+    """Sends alternating turns and reads content blocks."""
 
     means = ("schema", "tool")
     headers = {"anthropic-version": "2023-06-01"}
 
     @property
     def url(self) -> str:
-        """Where a request goes."""
+        """The address of a request."""
         return f"{self.endpoint.base_url}/v1/messages"
 
     def key_headers(self, key: str) -> dict[str, str]:
-        """How a key is shown."""
+        """Return the header that carries the key."""
         return {"x-api-key": key}
 
     def body(self, request: Request) -> RequestBody:
-        """The request as it goes over the wire."""
+        """Return the request as data."""
         messages = [{"role": role, "content": _blocks(texts)} for role, texts in group_turns(request.messages)]
         system = join_system_prompt(request.messages)
         body: RequestBody = {
@@ -48,7 +48,7 @@ class AnthropicDialect(Dialect):
         return self.apply_endpoint_settings(body)
 
     def answer(self) -> ReplyReader:
-        """A reader for one answer."""
+        """Create a reader for one reply."""
         return AnthropicReplyReader()
 
     def _constrain_reply(self, schema: dict[str, Any], name: str) -> RequestBody:
@@ -63,7 +63,7 @@ def _blocks(texts: list[str]) -> list[RequestBody]:
 
 
 def _mark_cache_points(body: RequestBody) -> None:
-    """A later prompt begins with this one, and this one with an earlier one: mark where each of them ends."""
+    """Mark the ends of the system prompt and of the last two user turns: prompts share these prefixes."""
     asked = [message["content"] for message in body["messages"] if message["role"] == "user"]
     for blocks in (body.get("system"), *asked[-2:]):
         if blocks:
@@ -112,14 +112,14 @@ _TRUNCATED_REASONS = ("max_tokens", "model_context_window_exceeded")
 
 
 class AnthropicReplyReader(ReplyReader):
-    """Events of one answer. Counts come at the beginning and again at the end; the later ones hold."""
+    """Reads the events of one reply. Later token counts replace earlier ones."""
 
     def __init__(self) -> None:
         super().__init__()
         self._input = self._output = self._cache_read = self._cache_written = 0
 
     def read(self, data: bytes) -> str:
-        """The words of one event: text, or a form handed in by a tool call."""
+        """Return the words of one event: text, or the arguments of a tool call."""
         try:
             event = _decode(data)
         except msgspec.ValidationError:
@@ -140,7 +140,7 @@ class AnthropicReplyReader(ReplyReader):
         return ""
 
     def whole(self, body: bytes) -> str:
-        """A message that came in one piece."""
+        """Read a message that came in one piece."""
         try:
             message = _decode_whole(body)
         except msgspec.ValidationError:
@@ -150,7 +150,7 @@ class AnthropicReplyReader(ReplyReader):
         return "".join(block.text or bytes(block.input).decode() for block in message.content or ())
 
     def usage(self) -> Usage | None:
-        """What the server counted; it tells cached input apart from the rest, and we count it in."""
+        """Return the reported usage. The server counts cached input separately; here it is part of the input."""
         if not (self._input or self._output):
             return None
         asked = self._input + self._cache_read + self._cache_written

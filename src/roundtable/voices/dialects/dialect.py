@@ -1,4 +1,4 @@
-"""What a dialect is: how a request is written down, and how an answer is read, event by event."""
+"""The base of every dialect: how a request is encoded, and how a reply is read event by event."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ decode_json_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class ReplyReader(ABC):
-    """What one answer has told so far. A dialect fills it in; the transport asks it how things stand."""
+    """The state of one reply. A dialect fills it in; the transport reads the fields."""
 
     def __init__(self) -> None:
         self.done = False
-        """Nothing more will come."""
+        """The server will send nothing more."""
         self.finished = False
-        """The model said why it stopped."""
+        """The model gave its reason for stopping."""
         self.truncated = False
-        """It stopped at its token limit."""
+        """The reply stopped at its token limit."""
         self.filtered = False
-        """It was stopped, or declined, whatever words came before."""
+        """A filter stopped the reply, or the model declined, whatever words came before."""
         self.refusal = ""
-        """The words in which it declined."""
+        """The words in which the model declined."""
         self.model = ""
         self.error: Any = None
 
     @abstractmethod
     def read(self, data: bytes) -> str:
-        """Take the data of one event and return the words in it; raises DecodeError where it is not JSON."""
+        """Read the data of one event and return its words; raises DecodeError if it is not JSON."""
 
     def whole(self, body: bytes) -> str:
-        """Take an answer that came in one piece, from a server that does not stream."""
+        """Read a reply that came in one piece from a server that does not stream."""
         return self.read(body)
 
     @abstractmethod
     def usage(self) -> Usage | None:
-        """What the server counted, or nothing where it counted nothing."""
+        """Return the usage that the server reported, or None."""
 
     def odd(self, data: bytes) -> str:
-        """An event of another shape than usual: only an error in it is worth knowing."""
+        """Read an event of an unusual shape: only an error in it matters."""
         self.error = decode_json_object(data).get("error")
         return ""
 
 
 class Dialect(ABC):
-    """One wire format, spoken to one model of one endpoint."""
+    """One wire format for one model of one endpoint."""
 
     means: ClassVar[tuple[ReplyConstraint, ...]] = ("schema",)
-    """The ways in which this dialect can hold a reply to a form."""
+    """The ways in which this dialect can hold a reply to a schema."""
 
     headers: ClassVar[dict[str, str]] = {}
 
@@ -69,49 +69,49 @@ class Dialect(ABC):
     @property
     @abstractmethod
     def url(self) -> str:
-        """Where a request goes."""
+        """The address of a request."""
 
     @abstractmethod
     def body(self, request: Request) -> RequestBody:
-        """The request as it goes over the wire: the prompt word for word."""
+        """Return the request as data; prompts are sent word for word."""
 
     @abstractmethod
     def answer(self) -> ReplyReader:
-        """A reader for one answer."""
+        """Create a reader for one reply."""
 
     def key_headers(self, key: str) -> dict[str, str]:
-        """How a key is shown."""
+        """Return the headers that carry the key."""
         return {"authorization": f"Bearer {key}"}
 
     def max_output_tokens(self, request: Request) -> int:
-        """The limit on what is said, with room for what is thought before."""
+        """Return the limit on the reply, with room for thinking before it."""
         thinks = self.endpoint.is_reasoning_model(self.model)
         return request.max_tokens + (self.endpoint.thinking_tokens if thinks else 0)
 
     def build_reply_schema(self, request: Request) -> dict[str, Any] | None:
-        """The form a reply must have, in the words this server knows."""
+        """Return the schema of the reply without keywords that this server does not support, or None."""
         if request.schema is None or not self.held_by:
             return None
         return remove_schema_keywords(request.schema, self.endpoint.schema_without)
 
     def apply_endpoint_settings(self, settings: RequestBody) -> RequestBody:
-        """Settings under the names that this server knows, without those it refuses."""
+        """Return the settings with the endpoint's key names, without the keys it rejects."""
         rename = self.endpoint.rename
         return {rename.get(key, key): value for key, value in settings.items() if key not in self._omitted_keys}
 
 
 def replace_surrogates(text: str) -> str:
-    """Text without halves of characters, which come in from odd file names and cannot be sent."""
+    """Replace lone surrogates, which come from unusual file names and cannot be sent."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def join_system_prompt(messages: Iterable[Message]) -> str:
-    """What the model is told about itself, for dialects that keep it apart."""
+    """Return all system messages as one text, for dialects that send it separately."""
     return "\n\n".join(replace_surrogates(message.text) for message in messages if message.role == "system")
 
 
 def group_turns(messages: Iterable[Message]) -> list[tuple[Literal["user", "assistant"], list[str]]]:
-    """The talk as turns that alternate; what one side said in a row becomes parts of one turn."""
+    """Return the messages as alternating turns; consecutive messages of one role become parts of one turn."""
     found: list[tuple[Literal["user", "assistant"], list[str]]] = []
     for message in messages:
         if message.role == "system" or not message.text.strip():
@@ -124,7 +124,7 @@ def group_turns(messages: Iterable[Message]) -> list[tuple[Literal["user", "assi
 
 
 def remove_schema_keywords(schema: dict[str, Any], keywords: tuple[str, ...]) -> dict[str, Any]:
-    """A JSON schema without some keywords; a property may well be called like one."""
+    """Return a JSON schema without some keywords; properties that share such a name are kept."""
     kept: dict[str, Any] = {}
     for key, value in schema.items():
         if key in keywords:
@@ -139,7 +139,7 @@ def remove_schema_keywords(schema: dict[str, Any], keywords: tuple[str, ...]) ->
 
 
 def is_strict_schema(schema: object) -> bool:
-    """Whether every object names all its keys as required and allows no others, as strict mode demands."""
+    """Return whether every object requires all its keys and allows no others, as strict mode demands."""
     if isinstance(schema, list):
         return all(is_strict_schema(item) for item in cast(list[object], schema))
     if not isinstance(schema, dict):

@@ -14,19 +14,19 @@ _ROLES = {"user": "user", "assistant": "model"}
 
 
 class GeminiDialect(Dialect):
-    """Contents in, candidates out. The key goes in a header, never into the address, where it would be logged."""
+    """Sends contents and reads candidates. The key is sent in a header, because addresses are logged."""
 
     @property
     def url(self) -> str:
-        """Where a request goes."""
+        """The address of a request."""
         return f"{self.endpoint.base_url}/models/{quote(self.model)}:streamGenerateContent?alt=sse"
 
     def key_headers(self, key: str) -> dict[str, str]:
-        """How a key is shown."""
+        """Return the header that carries the key."""
         return {"x-goog-api-key": key}
 
     def body(self, request: Request) -> RequestBody:
-        """The request as it goes over the wire."""
+        """Return the request as data."""
         settings: RequestBody = {"maxOutputTokens": self.max_output_tokens(request), "temperature": request.temperature}
         if request.seed is not None:
             settings["seed"] = request.seed
@@ -45,7 +45,7 @@ class GeminiDialect(Dialect):
         return body
 
     def answer(self) -> ReplyReader:
-        """A reader for one answer."""
+        """Create a reader for one reply."""
         return GeminiReplyReader()
 
 
@@ -102,14 +102,14 @@ _UNFILTERED_REASONS = (
 
 
 class GeminiReplyReader(ReplyReader):
-    """Chunks of one answer. There is no end mark: the last one has a reason for stopping."""
+    """Reads the chunks of one reply. There is no end mark: the last chunk has a finish reason."""
 
     def __init__(self) -> None:
         super().__init__()
         self._usage: _Usage | None = None
 
     def read(self, data: bytes) -> str:
-        """The words of one chunk; thoughts are not words."""
+        """Return the words of one chunk without its thoughts."""
         try:
             chunk = _decode(data)
         except msgspec.ValidationError:
@@ -132,7 +132,7 @@ class GeminiReplyReader(ReplyReader):
         return "".join(part.text for part in parts if part.text and not part.thought) if parts else ""
 
     def usage(self) -> Usage | None:
-        """What the server counted; thoughts are paid for like words."""
+        """Return the reported usage; thoughts are billed like words."""
         used = self._usage
         if used is None or not (used.prompt_token_count or used.candidates_token_count):
             return None

@@ -18,17 +18,17 @@ from roundtable.voices.dialects.dialect import (
 
 
 class OpenAIChatDialect(Dialect):
-    """Messages in, choices out. Most of the world's servers speak this."""
+    """Sends messages and reads choices. Most servers speak this dialect."""
 
     means = ("schema", "tool")
 
     @property
     def url(self) -> str:
-        """Where a request goes."""
+        """The address of a request."""
         return f"{self.endpoint.base_url}/chat/completions"
 
     def body(self, request: Request) -> RequestBody:
-        """The request as it goes over the wire."""
+        """Return the request as data."""
         body: RequestBody = {
             "model": self.model,
             "messages": [
@@ -47,7 +47,7 @@ class OpenAIChatDialect(Dialect):
         return self.apply_endpoint_settings(body)
 
     def answer(self) -> ReplyReader:
-        """A reader for one answer."""
+        """Create a reader for one reply."""
         return OpenAIChatReplyReader()
 
     def _constrain_reply(self, schema: dict[str, Any], name: str) -> RequestBody:
@@ -110,14 +110,14 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 
 
 class OpenAIChatReplyReader(ReplyReader):
-    """Chunks of one answer. A whole answer has the same shape, with `message` in place of `delta`."""
+    """Reads the chunks of one reply. A whole reply has the same shape, with `message` in place of `delta`."""
 
     def __init__(self) -> None:
         super().__init__()
         self._usage: _Usage | None = None
 
     def read(self, data: bytes) -> str:
-        """The words of one chunk."""
+        """Return the words of one chunk."""
         try:
             chunk = _decode(data)
         except msgspec.ValidationError:
@@ -140,7 +140,7 @@ class OpenAIChatReplyReader(ReplyReader):
         return delta.content or (_join_tool_arguments(delta.tool_calls) if delta.tool_calls else "")
 
     def odd(self, data: bytes) -> str:
-        """A chunk of another shape, such as content in parts: take what can be understood."""
+        """Read a chunk of an unusual shape, such as content in parts."""
         chunk = decode_json_object(data)
         self.error = chunk.get("error")
         choices: Any = chunk.get("choices")
@@ -153,7 +153,7 @@ class OpenAIChatReplyReader(ReplyReader):
         return _read_content_parts(choice.get("delta") or choice.get("message"))
 
     def usage(self) -> Usage | None:
-        """What the server counted, and what it cost where it says so."""
+        """Return the reported usage, with the cost if the server reports one."""
         used = self._usage
         if used is None or not (used.prompt_tokens or used.completion_tokens):
             return None
@@ -173,7 +173,7 @@ class OpenAIChatReplyReader(ReplyReader):
 
 
 def _count_output_tokens(used: _Usage) -> int:
-    """Words and thoughts. Some servers count thoughts among the words, some beside them: the total tells which."""
+    """Return words plus thoughts. The total tells whether a server counts thoughts among the words."""
     said = used.completion_tokens or 0
     thought = (used.completion_tokens_details or _Details()).reasoning_tokens or 0
     beside = (used.total_tokens or 0) >= (used.prompt_tokens or 0) + said + thought
@@ -181,12 +181,12 @@ def _count_output_tokens(used: _Usage) -> int:
 
 
 def _join_tool_arguments(calls: list[_Call]) -> str:
-    """The form as it is handed in by a tool call."""
+    """Return the arguments of the tool calls as one text."""
     return "".join(call.function.arguments or "" for call in calls if call.function)
 
 
 def _read_content_parts(message: Any) -> str:
-    """The words of a message whose content is a list of parts; thoughts are not words."""
+    """Return the words of a message whose content is a list of parts, without thoughts."""
     content: Any = cast(dict[str, Any], message).get("content") if isinstance(message, dict) else None
     if isinstance(content, str):
         return content

@@ -1,4 +1,4 @@
-"""The OpenAI responses dialect: `/responses`, asked to keep nothing."""
+"""The OpenAI responses dialect: `/responses`, with storage at the provider turned off."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from roundtable.voices.dialects.dialect import (
 
 
 class OpenAIResponsesDialect(Dialect):
-    """Input items in, typed events out. Nothing is stored at the provider: our record is the memory."""
+    """Sends input items and reads typed events. Nothing is stored at the provider."""
 
     @property
     def url(self) -> str:
-        """Where a request goes."""
+        """The address of a request."""
         return f"{self.endpoint.base_url}/responses"
 
     def body(self, request: Request) -> RequestBody:
-        """The request as it goes over the wire."""
+        """Return the request as data."""
         talk = [message for message in request.messages if message.role != "system"]
         body: RequestBody = {
             "model": self.model,
@@ -46,7 +46,7 @@ class OpenAIResponsesDialect(Dialect):
         return self.apply_endpoint_settings(body)
 
     def answer(self) -> ReplyReader:
-        """A reader for one answer."""
+        """Create a reader for one reply."""
         return OpenAIResponsesReplyReader()
 
 
@@ -101,7 +101,7 @@ _END_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 
 
 class OpenAIResponsesReplyReader(ReplyReader):
-    """Events of one answer. The last one holds the whole response once more."""
+    """Reads the events of one reply. The last event repeats the whole response."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class OpenAIResponsesReplyReader(ReplyReader):
         self._usage: _Usage | None = None
 
     def read(self, data: bytes) -> str:
-        """The words of one event."""
+        """Return the words of one event."""
         try:
             event = _decode(data)
         except msgspec.ValidationError:
@@ -127,14 +127,14 @@ class OpenAIResponsesReplyReader(ReplyReader):
         return ""
 
     def whole(self, body: bytes) -> str:
-        """A response that came in one piece."""
+        """Read a response that came in one piece."""
         try:
             return self._read_response(_decode_whole(body))
         except msgspec.ValidationError:
             return self.odd(body)
 
     def usage(self) -> Usage | None:
-        """What the server counted; cached input is part of the input."""
+        """Return the reported usage; cached input is part of the input."""
         used = self._usage
         if used is None or not (used.input_tokens or used.output_tokens):
             return None
@@ -159,7 +159,7 @@ class OpenAIResponsesReplyReader(ReplyReader):
         return "" if self._has_deltas else self._read_output(response.output or [])
 
     def _read_output(self, output: list[_Item]) -> str:
-        """The words of a response that came without deltas; reasoning is not words."""
+        """Return the words of a response that came without deltas, without its reasoning."""
         parts = [part for item in output if item.type == "message" for part in item.content or ()]
         self.refusal = self.refusal or "".join(part.refusal or "" for part in parts)
         return "".join(part.text or "" for part in parts if part.type == "output_text")

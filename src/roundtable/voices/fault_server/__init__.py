@@ -1,4 +1,4 @@
-"""A local server that speaks four dialects and fails in every way one can; doctor, tests and bench use it."""
+"""A local server that speaks four dialects and simulates every fault, for the doctor, tests and benchmarks."""
 
 from roundtable.voices.fault_server.behaviours import BEHAVIOURS
 from roundtable.voices.fault_server.scripted_answer import DEFAULT_ANSWER_TEXT, ReceivedRequest

@@ -1,4 +1,4 @@
-"""The Anthropic messages dialect."""
+"""The Anthropic messages dialect of the fault server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from roundtable.voices.fault_server.wire import (
 )
 
 CACHE_WRITE_TOKENS = 10
-"""Tokens put into the cache; unlike elsewhere, the plain count holds neither these nor the cached ones."""
+"""Tokens written to the cache; in this dialect the input count holds neither these nor the cached tokens."""
 
 _STOP_REASONS = {
     "stop": "end_turn",
@@ -59,19 +59,19 @@ class AnthropicWire(Wire):
         self._text_block_open = False
 
     def start_events(self) -> Iterator[WireEvent]:
-        """An empty message that already knows what it read, and a sign of life."""
+        """Yield an empty message with the input count, and a ping."""
         message = {**self._build_message([], None), "usage": self._build_usage(1)}
         yield _build_event("message_start", message=message)
         yield _build_event("ping")
 
     def thought_events(self, text: str) -> Iterator[WireEvent]:
-        """A block of its own, with a signature."""
+        """Yield a thinking block with a signature."""
         block = {"type": "thinking", "thinking": "", "signature": ""}
         deltas = ({"type": "thinking_delta", "thinking": text}, {"type": "signature_delta", "signature": "c2lnbmVk"})
         yield from self._block_events(block, *deltas)
 
     def word_events(self, text: str) -> Iterator[WireEvent]:
-        """A delta of the text block."""
+        """Yield a delta of the text block."""
         if not self._text_block_open:
             self._text_block_open = True
             block = {"type": "text", "text": ""}
@@ -79,36 +79,36 @@ class AnthropicWire(Wire):
         yield self._delta_event({"type": "text_delta", "text": text})
 
     def refusal_events(self, text: str) -> Iterator[WireEvent]:
-        """A refusal is only a reason to stop: nothing is said."""
+        """Yield nothing: in this dialect a refusal is only a stop reason."""
         yield from ()
 
     def tool_events(self, call: ToolCall) -> Iterator[WireEvent]:
-        """A block whose input comes as pieces of JSON."""
+        """Yield a tool block whose input comes as pieces of JSON."""
         yield from self._close_text_block()
         block: dict[str, Any] = {**_build_tool_use(call), "input": {}}
         yield from self._block_events(block, {"type": "input_json_delta", "partial_json": json.dumps(call.arguments)})
 
     def end_events(self, finish: FinishReason) -> Iterator[WireEvent]:
-        """The reason, with the last count."""
+        """Yield the stop reason with the last count."""
         yield from self._close_text_block()
         delta = {"stop_reason": _STOP_REASONS[finish], "stop_sequence": None}
         yield _build_event("message_delta", delta=delta, usage={"output_tokens": self.tokens})
 
     def end_mark_events(self) -> Iterator[WireEvent]:
-        """The message is over."""
+        """Yield the end of the message."""
         yield _build_event("message_stop")
 
     def error_event(self, error: ProviderError) -> WireEvent:
-        """The error object as an event."""
+        """Return the error object as an event."""
         return "error", self.error_body(error)
 
     def error_body(self, error: ProviderError) -> Any:
-        """The kind is in the type; there is no code."""
+        """Return the error object; its type names the kind, and there is no code."""
         kind = _ERROR_TYPES.get(error.status, "api_error")
         return {"type": "error", "error": {"type": kind, "message": error.message}, "request_id": "req_1"}
 
     def whole_body(self, speech: AnswerContent) -> Any:
-        """A message with all its blocks."""
+        """Return a message with all its blocks."""
         content: list[dict[str, Any]] = []
         if speech.thought:
             content.append({"type": "thinking", "thinking": speech.thought, "signature": "c2lnbmVk"})
@@ -119,14 +119,14 @@ class AnthropicWire(Wire):
         return {**self._build_message(content, _STOP_REASONS[speech.finish]), "usage": self._build_usage(self.tokens)}
 
     def list_write_attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
-        """Claude Code's tools."""
+        """Return calls of Claude Code's tools that would write a file."""
         return (
             ToolCall("Write", {"file_path": target, "content": "x"}),
             ToolCall("Bash", {"command": f"touch '{target}'", "description": "Write a file"}),
         )
 
     def count_tool_results(self, body: dict[str, Any]) -> int:
-        """Blocks of the type `tool_result`."""
+        """Count the blocks of type `tool_result`."""
         contents = (filter_objects(message.get("content")) for message in filter_objects(body.get("messages")))
         return sum(block.get("type") == "tool_result" for blocks in contents for block in blocks)
 

@@ -1,4 +1,4 @@
-"""Everything the server can do to a client, by name."""
+"""Everything the fault server can do to a client, by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from roundtable.voices.fault_server.scripted_answer import ServerAnswer, encode_
 from roundtable.voices.fault_server.wire import REFUSAL_TEXT, AnswerContent, ProviderError
 
 HUGE_ANSWER_CHARACTERS = 8 * 1024 * 1024
-"""Characters of a huge answer: more than anybody should listen to."""
+"""Characters of a huge answer: more than any client should accept."""
 
 RETRY_AFTER_SECONDS = 7
 
@@ -27,7 +27,7 @@ Behaviour = Callable[[ServerAnswer], Awaitable[None]]
 
 
 async def send_normal_answer(answer: ServerAnswer) -> None:
-    """A good answer, to those who have the key."""
+    """Send a good answer, or an error for a wrong key."""
     if answer.manner.key and answer.seen.key != answer.manner.key:
         await answer.send_error(answer.wire.errors["bad_key"])
     else:
@@ -129,7 +129,7 @@ async def _huge(answer: ServerAnswer) -> None:
 
 
 def _counting(number: int) -> str:
-    """Some 60,000 characters, and never the same: some agents stop a model that repeats itself."""
+    """Return about 60,000 characters without repetition: some agents stop a model that repeats itself."""
     return " ".join(map(str, range(100_000 + number * 8_600, 100_000 + (number + 1) * 8_600))) + " "
 
 
@@ -153,7 +153,7 @@ async def _hang_midway(answer: ServerAnswer) -> None:
 
 
 async def _drip(answer: ServerAnswer) -> None:
-    """A word now and then, for ever: silence never lasts, and neither does the answer end."""
+    """Send a word now and then without end: the stream is never silent and never finishes."""
     await answer.start_answer(())
     for number in itertools.count():
         await answer.send_words((f"drip {number}, ",))
@@ -200,7 +200,7 @@ async def _midstream_error_text(answer: ServerAnswer) -> None:
 
 
 async def _slow(answer: ServerAnswer) -> None:
-    """Seldom a word, but it comes to its end."""
+    """Send words slowly, but to the end."""
     await answer.start_answer(())
     for word in answer.words:
         await asyncio.sleep(_DRIP_SECONDS)
@@ -235,7 +235,7 @@ async def _open_end(answer: ServerAnswer) -> None:
 
 
 async def _left_open(answer: ServerAnswer) -> None:
-    """All is said and counted; only the end mark never comes, nor the end."""
+    """Send the whole answer with its count, but neither an end mark nor the end of the stream."""
     await answer.start_answer(answer.words)
     await answer.send_events(answer.wire.end_events("stop"))
     await asyncio.Event().wait()
@@ -250,7 +250,7 @@ async def _no_newline(answer: ServerAnswer) -> None:
 
 
 async def _bytewise(answer: ServerAnswer) -> None:
-    """Every byte in its own chunk, with CRLF, comments and data over many lines: all allowed."""
+    """Send each byte in its own chunk, with CRLF, comments and data over several lines, which are all allowed."""
     await answer.start_stream()
     lines = [": keep-alive", ""]
     for name, data in answer.wire.answer_events(AnswerContent(answer.words)):
@@ -262,7 +262,7 @@ async def _bytewise(answer: ServerAnswer) -> None:
 
 
 async def _write(answer: ServerAnswer) -> None:
-    """A model that tries to write a file: by every tool it knows, one after the other, then it ends in words."""
+    """Try to write a file with each known tool, one after the other, then answer in words."""
     done = answer.wire.count_tool_results(answer.seen.body)
     attempts = answer.wire.list_write_attempts(answer.seen.body, answer.manner.target)
     if done < len(attempts):
@@ -329,6 +329,6 @@ UNSTREAMED_BEHAVIOURS: dict[str, Behaviour] = {
 
 
 def find_server_behaviour(name: str, streamed: bool) -> Behaviour:
-    """The behaviour of that name; any other name is a model that answers."""
+    """Return the behaviour of that name; an unknown name gives a normal answer."""
     found = BEHAVIOURS.get(name, send_normal_answer)
     return found if streamed else UNSTREAMED_BEHAVIOURS.get(name, found)

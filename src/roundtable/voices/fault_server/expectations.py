@@ -1,4 +1,4 @@
-"""What a truthful voice makes of each fault: one table for `doctor --faults` and for the tests of every voice."""
+"""The correct result of each fault: one table for `doctor --faults` and for the tests of every voice."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class FaultExpectation:
 
     @property
     def is_endless(self) -> bool:
-        """Whether only the clock can end the call."""
+        """Whether only a timeout can end the call."""
         return FaultKind.TIMEOUT in self.kinds
 
     def find_objection(self, end: Reply | Fault, secret: str = "", agent: bool = False) -> str:
-        """What is wrong with how the call ended; nothing when it is as it should be."""
+        """Return what is wrong with the ending of a call; empty if nothing is."""
         if isinstance(end, Reply):
             return "" if self.answer else "counted as an answer"
         if end.kind not in (self.kinds | self.by_agents if agent else self.kinds):
@@ -62,10 +62,10 @@ def _expect(
 
 
 _SILENT = (FaultKind.TIMEOUT,)
-"""Some agents try again and again without a word."""
+"""Some agents retry without end and without output."""
 
 _UNREADABLE = (FaultKind.EMPTY, FaultKind.SERVER, FaultKind.TRUNCATED)
-"""An answer that cannot be read leaves an agent with none, with an error of its own, or with half of one."""
+"""After an unreadable answer, an agent has no answer, its own error, or half an answer."""
 
 GOOD_ANSWER = FaultExpectation("normal", "a good answer", answer=True)
 

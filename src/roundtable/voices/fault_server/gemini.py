@@ -1,4 +1,4 @@
-"""The Gemini generateContent dialect."""
+"""The Gemini dialect of the fault server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STATUSES = {
 
 
 class GeminiWire(Wire):
-    """Every event is a whole response with one more part; nothing marks the end but the reason to finish."""
+    """Every event is a whole response with one more part; only the finish reason marks the end."""
 
     errors = {
         "bad_key": ProviderError(400, "API key not valid. Please pass a valid API key.", "API_KEY_INVALID"),
@@ -47,36 +47,36 @@ class GeminiWire(Wire):
     }
 
     def start_events(self) -> Iterator[WireEvent]:
-        """The first words come at once."""
+        """Yield nothing: the first words come at once."""
         yield from ()
 
     def thought_events(self, text: str) -> Iterator[WireEvent]:
-        """A part that says it is a thought."""
+        """Yield a part that is marked as a thought."""
         yield "", self._build_response([{"text": text, "thought": True}])
 
     def word_events(self, text: str) -> Iterator[WireEvent]:
-        """A part."""
+        """Yield a text part."""
         yield "", self._build_response([{"text": text}])
 
     def refusal_events(self, text: str) -> Iterator[WireEvent]:
-        """A blocked prompt has no candidates."""
+        """Yield a blocked prompt, which has no candidates."""
         yield "", self._build_blocked()
 
     def tool_events(self, call: ToolCall) -> Iterator[WireEvent]:
-        """A part that calls a function."""
+        """Yield a part that calls a function."""
         yield "", self._build_response([_build_function_call(call)])
 
     def end_events(self, finish: FinishReason) -> Iterator[WireEvent]:
-        """The last response has the reason and the whole usage."""
+        """Yield the last response with the finish reason and the whole usage."""
         if finish != "refused":
             yield "", self._build_response([], _FINISH_REASONS[finish])
 
     def error_event(self, error: ProviderError) -> WireEvent:
-        """The error object as an event."""
+        """Return the error object as an event."""
         return "", self.error_body(error)
 
     def error_body(self, error: ProviderError) -> Any:
-        """A code, a status by name, and details; a limit on requests says there how long to wait."""
+        """Return code, status name and details; the details of a rate limit say how long to wait."""
         status = _STATUSES.get(error.status, "INTERNAL")
         details: list[dict[str, Any]] = []
         if error.code:
@@ -87,7 +87,7 @@ class GeminiWire(Wire):
         return {"error": body | ({"details": details} if details else {})}
 
     def whole_body(self, speech: AnswerContent) -> Any:
-        """One response with all parts."""
+        """Return one response with all parts."""
         if speech.refusal:
             return self._build_blocked()
         parts: list[dict[str, Any]] = []
@@ -100,14 +100,14 @@ class GeminiWire(Wire):
         return self._build_response(parts, _FINISH_REASONS[speech.finish])
 
     def list_write_attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
-        """Gemini CLI's tools."""
+        """Return calls of Gemini CLI's tools that would write a file."""
         return (
             ToolCall("write_file", {"file_path": target, "content": "x"}),
             ToolCall("run_shell_command", {"command": f"touch '{target}'", "description": "Write a file"}),
         )
 
     def count_tool_results(self, body: dict[str, Any]) -> int:
-        """Parts that answer a function call."""
+        """Count the parts that answer a function call."""
         turns = (filter_objects(turn.get("parts")) for turn in filter_objects(body.get("contents")))
         return sum("functionResponse" in part for parts in turns for part in parts)
 

@@ -1,4 +1,4 @@
-"""The OpenAI chat completions dialect."""
+"""The OpenAI chat completions dialect of the fault server."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OPENAI_ERRORS = {
 
 
 def build_openai_error(error: ProviderError) -> dict[str, Any]:
-    """The error object of both OpenAI dialects."""
+    """Return the error object of both OpenAI dialects."""
     return {"error": {"message": error.message, "type": error.code, "param": None, "code": error.code}}
 
 
@@ -50,51 +50,51 @@ class ChatWire(Wire):
     _in_parts = False
 
     def start_events(self) -> Iterator[WireEvent]:
-        """The role comes first, with no words."""
+        """Yield the role without words."""
         yield self._chunk_event({"role": "assistant", "content": ""})
 
     def thought_events(self, text: str) -> Iterator[WireEvent]:
-        """Thoughts come under two names, and as a part among parts; such servers send words as parts too."""
+        """Yield a thought under both of its names and as a part; such servers send words as parts too."""
         self._in_parts = True
         yield self._chunk_event({"reasoning_content": text, "reasoning": text})
         yield self._chunk_event({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]})
 
     def word_events(self, text: str) -> Iterator[WireEvent]:
-        """A delta with content."""
+        """Yield a delta with content."""
         yield self._chunk_event({"content": [{"type": "text", "text": text}] if self._in_parts else text})
 
     def refusal_events(self, text: str) -> Iterator[WireEvent]:
-        """A refusal has a field of its own and comes in pieces."""
+        """Yield a refusal, which has its own field and comes in pieces."""
         half = len(text) // 2
         yield self._chunk_event({"refusal": text[:half]})
         yield self._chunk_event({"refusal": text[half:]})
 
     def tool_events(self, call: ToolCall) -> Iterator[WireEvent]:
-        """The name first, then the arguments as text."""
+        """Yield the name of the tool, then its arguments as text."""
         function = {"name": call.name, "arguments": ""}
         begun = {"index": 0, "id": f"call_{call.number}", "type": "function", "function": function}
         yield self._chunk_event({"tool_calls": [begun]})
         yield self._chunk_event({"tool_calls": [{"index": 0, "function": {"arguments": json.dumps(call.arguments)}}]})
 
     def end_events(self, finish: FinishReason) -> Iterator[WireEvent]:
-        """The reason, then a chunk for the usage alone."""
+        """Yield the finish reason, then a chunk with the usage."""
         yield self._chunk_event({}, _FINISH_REASONS[finish])
         yield "", {**self._build_frame("chat.completion.chunk"), "choices": [], "usage": self._build_usage()}
 
     def end_mark_events(self) -> Iterator[WireEvent]:
-        """The one event that is not JSON."""
+        """Yield the one event that is not JSON."""
         yield "", "[DONE]"
 
     def error_event(self, error: ProviderError) -> WireEvent:
-        """An error where a chunk was expected, with its status as the code."""
+        """Return an error in place of a chunk, with its status as the code."""
         return "", {"error": {"message": error.message, "code": error.status}}
 
     def error_body(self, error: ProviderError) -> Any:
-        """OpenAI's error object."""
+        """Return OpenAI's error object."""
         return build_openai_error(error)
 
     def whole_body(self, speech: AnswerContent) -> Any:
-        """One message in one choice."""
+        """Return one message in one choice."""
         message: dict[str, Any] = {"role": "assistant", "content": speech.text, "refusal": speech.refusal or None}
         if speech.tool is not None:
             function = {"name": speech.tool.name, "arguments": json.dumps(speech.tool.arguments)}
@@ -103,14 +103,14 @@ class ChatWire(Wire):
         return {**self._build_frame("chat.completion"), "choices": [choice], "usage": self._build_usage()}
 
     def list_write_attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
-        """OpenCode's tools."""
+        """Return calls of OpenCode's tools that would write a file."""
         return (
             ToolCall("write", {"filePath": target, "content": "x"}),
             ToolCall("bash", {"command": f"touch '{target}'", "description": "Write a file"}),
         )
 
     def count_tool_results(self, body: dict[str, Any]) -> int:
-        """Messages of the role `tool`."""
+        """Count the messages of role `tool`."""
         return sum(message.get("role") == "tool" for message in filter_objects(body.get("messages")))
 
     def _build_frame(self, kind: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The OpenAI responses dialect."""
+"""The OpenAI responses dialect of the fault server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INCOMPLETE_REASONS = {"length": "max_output_tokens", "filtered": "content_filte
 
 
 class ResponsesWire(Wire):
-    """Numbered, named events; items that are added, filled and done; the last event repeats everything."""
+    """Numbered, named events; items are added, filled and finished; the last event repeats everything."""
 
     errors = OPENAI_ERRORS | {
         "context_overflow": ProviderError(
@@ -40,12 +40,12 @@ class ResponsesWire(Wire):
         self._speaking = False
 
     def start_events(self) -> Iterator[WireEvent]:
-        """The response exists, and is being worked on."""
+        """Yield the created response and its progress."""
         yield self._event("response.created", response=self._build_response("in_progress"))
         yield self._event("response.in_progress", response=self._build_response("in_progress"))
 
     def thought_events(self, text: str) -> Iterator[WireEvent]:
-        """An item of its own, with a summary."""
+        """Yield a separate item with a summary."""
         item: dict[str, Any] = {"id": "rs_1", "type": "reasoning", "summary": []}
         yield self._event("response.output_item.added", output_index=self._index, item=item)
         place = {"item_id": "rs_1", "output_index": self._index, "summary_index": 0}
@@ -54,14 +54,14 @@ class ResponsesWire(Wire):
         yield from self._finish_item({**item, "summary": [{"type": "summary_text", "text": text}]})
 
     def word_events(self, text: str) -> Iterator[WireEvent]:
-        """A delta of the message's one part."""
+        """Yield a delta of the message's only part."""
         if not self._speaking:
             yield from self._begin_item({"type": "output_text", "text": "", "annotations": []})
         self._said += text
         yield self._event("response.output_text.delta", **self._item_position, delta=text, logprobs=[])
 
     def refusal_events(self, text: str) -> Iterator[WireEvent]:
-        """A part of another type in the message."""
+        """Yield a part of another type in the message."""
         yield from self._begin_item({"type": "refusal", "refusal": ""})
         yield self._event("response.refusal.delta", **self._item_position, delta=text)
         yield self._event("response.refusal.done", **self._item_position, refusal=text)
@@ -71,7 +71,7 @@ class ResponsesWire(Wire):
         yield from self._finish_item(_build_message(part))
 
     def tool_events(self, call: ToolCall) -> Iterator[WireEvent]:
-        """An item of its own; the arguments are text."""
+        """Yield a separate item with the arguments as text."""
         arguments = json.dumps(call.arguments)
         begun = {**_build_function_call(call), "arguments": "", "status": "in_progress"}
         yield self._event("response.output_item.added", output_index=self._index, item=begun)
@@ -81,7 +81,7 @@ class ResponsesWire(Wire):
         yield from self._finish_item(_build_function_call(call))
 
     def end_events(self, finish: FinishReason) -> Iterator[WireEvent]:
-        """Everything that is still open is done, and the whole is said again."""
+        """Finish every open item and repeat the whole response."""
         if self._speaking:
             part = _build_text(self._said)
             yield self._event("response.output_text.done", **self._item_position, text=self._said, logprobs=[])
@@ -92,16 +92,16 @@ class ResponsesWire(Wire):
         yield self._event(f"response.{status}", response=self._build_response(status, finish))
 
     def error_event(self, error: ProviderError) -> WireEvent:
-        """The response has failed, and says why."""
+        """Return the failed response with its reason."""
         body = {"code": error.code, "message": error.message}
         return self._event("response.failed", response={**self._build_response("failed"), "error": body})
 
     def error_body(self, error: ProviderError) -> Any:
-        """OpenAI's error object."""
+        """Return OpenAI's error object."""
         return build_openai_error(error)
 
     def whole_body(self, speech: AnswerContent) -> Any:
-        """The response object with everything in it."""
+        """Return the response object with everything in it."""
         if speech.thought:
             summary = [{"type": "summary_text", "text": speech.thought}]
             self._output.append({"id": "rs_1", "type": "reasoning", "summary": summary})
@@ -116,7 +116,7 @@ class ResponsesWire(Wire):
         )
 
     def list_write_attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
-        """Codex has had three names for its shell; the one it offers is taken."""
+        """Return a call of Codex's shell under the name it offers; it has had three names."""
         command = f"touch '{target}'"
         shells = {
             "exec_command": {"cmd": command},
@@ -128,7 +128,7 @@ class ResponsesWire(Wire):
         return (ToolCall(name, shells[name]),)
 
     def count_tool_results(self, body: dict[str, Any]) -> int:
-        """Items that are the output of a call."""
+        """Count the items that are the output of a call."""
         return sum(item.get("type") == "function_call_output" for item in filter_objects(body.get("input")))
 
     @property

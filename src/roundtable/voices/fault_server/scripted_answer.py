@@ -1,4 +1,4 @@
-"""One answer being written: the HTTP around what a dialect says."""
+"""One answer of the fault server: the HTTP around the events of a dialect."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ DEFAULT_ANSWER_TEXT = "The table hears: naïve café, 東京, 🦉 and a plain w
 
 @dataclass
 class AnswerSettings:
-    """How the server answers: how fast, how much, and to whom."""
+    """How the server answers: speed, length, required key, and behaviour."""
 
     latency: float = 0.0
     """Seconds before the first word."""
     rate: float = 0.0
-    """Tokens a second; 0 is as fast as it goes."""
+    """Tokens a second; 0 means without delay."""
     text: str = DEFAULT_ANSWER_TEXT
     tokens: int = 0
-    """Tokens of an answer; 0 says the text once."""
+    """Tokens of an answer; 0 sends the text once."""
     key: str = ""
-    """The only key that is let in; without one, everybody is."""
+    """The only accepted key; without one, every request is accepted."""
     behave: str = ""
-    """What every request gets, whatever its model is called."""
+    """The behaviour for every request, whatever its model is called."""
     target: str = "written-by-the-model.txt"
     """The file that the behaviour `write` tries to write."""
 
     def words(self) -> tuple[str, ...]:
-        """What a normal answer consists of, one token each."""
+        """Return the tokens of a normal answer."""
         words = [word + " " for word in self.text.split(" ")]
         words[-1] = words[-1].rstrip()
         if self.tokens:
@@ -42,7 +42,7 @@ class AnswerSettings:
 
 @dataclass
 class ReceivedRequest:
-    """One request as the server saw it."""
+    """One request that the server received."""
 
     path: str
     headers: dict[str, str]
@@ -56,7 +56,7 @@ class ReceivedRequest:
 
     @property
     def key(self) -> str:
-        """The key that came along, in whichever header this dialect has it."""
+        """The key of the request, from the header of its dialect."""
         bearer = self.headers.get("authorization", "").removeprefix("Bearer ")
         return bearer or next(
             (self.headers[header] for header in ("x-api-key", "x-goog-api-key") if header in self.headers), ""
@@ -65,7 +65,7 @@ class ReceivedRequest:
 
 @dataclass
 class ServerAnswer:
-    """One answer in one dialect, streamed or whole, as the client asked for it."""
+    """One answer in one dialect, streamed or whole as the client asked."""
 
     manner: AnswerSettings
     seen: ReceivedRequest
@@ -78,7 +78,7 @@ class ServerAnswer:
         self.words = self.manner.words()
 
     async def send_answer(self, speech: AnswerContent) -> None:
-        """All of a speech, and the proper end."""
+        """Send a whole answer with its regular end."""
         if not self.seen.streamed:
             await asyncio.sleep(self.manner.latency)
             await self.send_response(200, self.wire.whole_body(speech))
@@ -97,7 +97,7 @@ class ServerAnswer:
         await self.end_stream()
 
     async def start_answer(self, words: Iterable[str]) -> None:
-        """The head and some words, with more to follow; of a whole answer, its first half."""
+        """Send the head and some words, with more to follow; of an answer in one piece, its first half."""
         if self.seen.streamed:
             await self.start_stream()
             await self.send_events(self.wire.start_events())
@@ -109,7 +109,7 @@ class ServerAnswer:
             )
 
     async def send_words(self, words: Iterable[str]) -> None:
-        """Words at the server's rate."""
+        """Send words at the server's rate."""
         rate = self.manner.rate
         clock = asyncio.get_running_loop().time
         start = clock()
@@ -120,41 +120,41 @@ class ServerAnswer:
             self.seen.written += 1
 
     async def send_error(self, error: ProviderError, **headers: str) -> None:
-        """An error object with its status."""
+        """Send an error object with its status."""
         await self.send_response(error.status, self.wire.error_body(error), **headers)
 
     async def send_response(self, status: int, body: Any, *, kind: str = "application/json", **headers: str) -> None:
-        """A response with a length."""
+        """Send a response with a length."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         await self.send_bytes(_build_head(status, kind, {**named, "content-length": str(len(data))}) + data)
 
     async def start_stream(self, kind: str = "text/event-stream") -> None:
-        """The head of a stream, after the latency."""
+        """Send the head of a stream after the latency."""
         await asyncio.sleep(self.manner.latency)
         await self.send_bytes(_build_head(200, kind, {"cache-control": "no-cache", "transfer-encoding": "chunked"}))
 
     async def send_events(self, events: Iterable[WireEvent]) -> None:
-        """Events of the stream."""
+        """Send events of the stream."""
         for event in events:
             await self.send_chunk(encode_server_event(event))
 
     async def send_chunk(self, data: bytes) -> None:
-        """One piece of the transfer encoding."""
+        """Send one chunk of the transfer encoding."""
         await self.send_bytes(f"{len(data):x}\r\n".encode() + data + b"\r\n")
 
     async def end_stream(self) -> None:
-        """The end of the transfer."""
+        """Send the end of the transfer encoding."""
         await self.send_bytes(b"0\r\n\r\n")
 
     async def send_bytes(self, data: bytes) -> None:
-        """Write and wait until the kernel has it."""
+        """Write bytes and wait until the kernel has them."""
         self.writer.write(data)
         await self.writer.drain()
 
 
 def encode_server_event(event: WireEvent) -> bytes:
-    """One event as it goes over the wire."""
+    """Encode one event as it is sent."""
     name, data = event
     line = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     title = f"event: {name}\n" if name else ""

@@ -1,4 +1,4 @@
-"""The server itself: connections, requests, and which dialect a path speaks."""
+"""The fault server itself: connections, requests, and the dialect of each path."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WIRES_BY_DIALECT: dict[str, type[Wire]] = {
     "anthropic": AnthropicWire,
     "gemini": GeminiWire,
 }
-"""The dialects by the names they have in an endpoint's data."""
+"""The wire format of each dialect, by the dialect's name in an endpoint's data."""
 
 _BASE_PATHS = {"anthropic": "", "gemini": "/v1beta"}
 _DIALECTS_BY_PATH = {"/chat/completions": "openai-chat", "/responses": "openai-responses", "/messages": "anthropic"}
@@ -35,8 +35,8 @@ _DEFAULT_MODEL = "alpha"
 class FaultServer(AnswerSettings):
     """Serves on 127.0.0.1 until closed; `seen` keeps every request.
 
-    What it does is chosen by an `x-behave` header, else by `behave`, else by the model's name: one of
-    `BEHAVIOURS`; any other name answers normally.
+    An `x-behave` header chooses what it does, else `behave`, else the model's name: one of `BEHAVIOURS`; any other
+    name gets a normal answer.
     """
 
     port: int = 0
@@ -63,7 +63,7 @@ class FaultServer(AnswerSettings):
 
     @property
     def root(self) -> str:
-        """The address without any path."""
+        """The address without a path."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
@@ -72,11 +72,11 @@ class FaultServer(AnswerSettings):
         return f"{self.root}/v1"
 
     def base(self, dialect: str) -> str:
-        """The base URL of one dialect, as an endpoint's data has it."""
+        """Return the base URL of one dialect for an endpoint's data."""
         return self.root + _BASE_PATHS.get(dialect, "/v1")
 
     async def is_left_alone(self, within: float = 2.0) -> bool:
-        """Whether nobody waits for an answer any more, or soon does no longer."""
+        """Return whether no client waits for an answer, now or within the given seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
                 while self.at_once:  # noqa: ASYNC110 (the client may be another process)
@@ -124,7 +124,7 @@ class FaultServer(AnswerSettings):
         return await self._run_behaviour(ServerAnswer(self, seen, wire, writer), reader)
 
     async def _serve_information(self, method: str, answer: ServerAnswer) -> None:
-        """What is asked beside the words: which models there are, how long a prompt is. It never fails."""
+        """Answer requests for models and token counts; these never fail."""
         path = answer.seen.path
         if method == "GET" and path.endswith("/models"):
             await answer.send_response(200, _build_model_list())
@@ -177,7 +177,7 @@ def _decode_body(raw: bytes) -> dict[str, Any]:
 
 
 def _find_dialect(path: str) -> str:
-    """The dialect in which something is asked at this path, whatever base it stands under."""
+    """Return the dialect of a request's path, whatever its base path."""
     if path.endswith((":generateContent", ":streamGenerateContent")):
         return "gemini"
     return next((dialect for end, dialect in _DIALECTS_BY_PATH.items() if path.endswith(end)), "")
@@ -194,7 +194,7 @@ def _find_model(path: str, body: dict[str, Any]) -> str:
 
 
 def _build_model_list() -> dict[str, Any]:
-    """The list as OpenAI, Anthropic and Google have it, all in one."""
+    """Return the list of models in the formats of OpenAI, Anthropic and Google at once."""
     entry = {"id": _DEFAULT_MODEL, "object": "model", "type": "model", "display_name": _DEFAULT_MODEL}
     named = {"name": f"models/{_DEFAULT_MODEL}", "supportedGenerationMethods": ["generateContent"]}
     return {"object": "list", "data": [entry], "has_more": False, "models": [named]}

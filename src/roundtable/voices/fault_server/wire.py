@@ -1,4 +1,4 @@
-"""What an answer consists of, and what a dialect must be able to put on the wire."""
+"""The content of an answer, and the interface of a dialect that puts it on the wire."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ REFUSAL_TEXT = "I cannot help with that."
 
 FinishReason = Literal["stop", "length", "filtered", "refused", "tool"]
 WireEvent = tuple[str, Any]
-"""The event's name, where the dialect names them, and its data; text is sent as it is."""
+"""The event's name (empty in dialects without names) and its data; a text is sent unchanged."""
 
 
 @dataclass(frozen=True)
 class ToolCall:
-    """One tool the model wants to use."""
+    """One tool call of the model."""
 
     name: str
     arguments: dict[str, Any]
@@ -28,7 +28,7 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class AnswerContent:
-    """What the model says in one answer."""
+    """The content of one answer of the model."""
 
     words: tuple[str, ...] = ()
     thought: str = ""
@@ -44,7 +44,7 @@ class AnswerContent:
 
 @dataclass(frozen=True)
 class ProviderError:
-    """An error as its vendor words it."""
+    """An error in the words of its provider."""
 
     status: int
     message: str
@@ -52,10 +52,10 @@ class ProviderError:
 
 
 class Wire(ABC):
-    """One answer in one dialect: the events of a stream in their order, or the whole as one object."""
+    """One answer in one dialect: the events of a stream in order, or one object."""
 
     errors: ClassVar[dict[str, ProviderError]]
-    """How this vendor words what every vendor has a word for."""
+    """The provider's words for errors that every provider has."""
 
     def __init__(self, model: str, tokens: int) -> None:
         self.model = model
@@ -63,54 +63,54 @@ class Wire(ABC):
 
     @abstractmethod
     def start_events(self) -> Iterator[WireEvent]:
-        """What comes before the first word."""
+        """Yield the events before the first word."""
 
     @abstractmethod
     def thought_events(self, text: str) -> Iterator[WireEvent]:
-        """What the model thinks to itself."""
+        """Yield the events of a thought."""
 
     @abstractmethod
     def word_events(self, text: str) -> Iterator[WireEvent]:
-        """One piece of the answer."""
+        """Yield the events of one piece of the answer."""
 
     @abstractmethod
     def refusal_events(self, text: str) -> Iterator[WireEvent]:
-        """The model declines."""
+        """Yield the events of a refusal."""
 
     @abstractmethod
     def tool_events(self, call: ToolCall) -> Iterator[WireEvent]:
-        """The model calls a tool."""
+        """Yield the events of a tool call."""
 
     @abstractmethod
     def end_events(self, finish: FinishReason) -> Iterator[WireEvent]:
-        """Why the answer ends, and what it used."""
+        """Yield the finish reason and the usage."""
 
     def end_mark_events(self) -> Iterator[WireEvent]:
-        """The end mark, in dialects that have one."""
+        """Yield the end mark, in dialects that have one."""
         yield from ()
 
     @abstractmethod
     def error_event(self, error: ProviderError) -> WireEvent:
-        """An error in the middle of a stream."""
+        """Return an error in the middle of a stream."""
 
     @abstractmethod
     def error_body(self, error: ProviderError) -> Any:
-        """An error object, as it comes with a status."""
+        """Return an error object as it is sent with a status."""
 
     @abstractmethod
     def whole_body(self, speech: AnswerContent) -> Any:
-        """The answer to a client that does not stream."""
+        """Return the answer for a client that does not stream."""
 
     @abstractmethod
     def list_write_attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
-        """The ways in which a model would try to write a file through the tools of this dialect's agents."""
+        """Return tool calls by which a model would try to write a file in this dialect's agents."""
 
     @abstractmethod
     def count_tool_results(self, body: dict[str, Any]) -> int:
-        """How many tools have reported back so far."""
+        """Count the tool results that were sent back so far."""
 
     def answer_events(self, speech: AnswerContent) -> Iterator[WireEvent]:
-        """All events of one answer."""
+        """Yield all events of one answer."""
         yield from self.start_events()
         if speech.thought:
             yield from self.thought_events(speech.thought)
@@ -125,6 +125,6 @@ class Wire(ABC):
 
 
 def filter_objects(value: Any) -> list[dict[str, Any]]:
-    """The objects in what should be a list of them; clients may send anything."""
+    """Return the objects in what should be a list of objects; clients may send anything."""
     items = cast("list[Any]", value) if isinstance(value, list) else []
     return [item for item in items if isinstance(item, dict)]

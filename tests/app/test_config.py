@@ -76,7 +76,7 @@ def test_workspace_settings_override_the_persons_settings_key_by_key(places: Pla
         ("[endpoints.lab]\nbase_url = ''\nheaders = { a = 1 }", "an entry of headers must be a text", "Correct"),
         ("[endpoints.lab]\nbase_url = 3", "endpoints.lab: base_url must be a text, not a whole number.", "Correct"),
         ("[endpoints.lab]\nkey = 'none'", "endpoints.lab: there is no base_url.", "Correct"),
-        ("language = ", "is not valid TOML", "Mend that line"),
+        ("language = ", "is not valid TOML", "Fix that line"),
         ("[endpoints.lab]\nbase_url = 'http://x/v1'\nkey = 'sk-abcdef123456'", "must name a key", "LAB_KEY"),
         ("[endpoints.lab]\nbase_url = 'x'", "base_url must start with", "whole address"),
         ("[agents.cluade]\ncommand = 'x'", "Did you mean `claude`?", "Known: agy"),
@@ -100,9 +100,9 @@ def test_workspace_settings_override_the_persons_settings_key_by_key(places: Pla
         ("[meetings.council]\nrounds = -2", "[meetings.council]: rounds cannot be -2", "Give a number, 0 or more."),
         ("[meetings.council]\nround = 2", "[meetings.council]", "Did you mean `rounds`?"),
         ("[meetings.build]\nmends = 4", "[meetings.build]: mends must be 3 or less.", "Correct"),
-        ("[meetings.build]\nbranch = 'main'", "branch is filled in when the meeting is opened", "Take it out"),
-        ("[meetings.apply]\ndraft = 'e3b0c442'", "draft is filled in when the meeting is opened", "Take it out"),
-        ("[meetings.review]\nbase = 'HEAD~1'", "base is filled in when the meeting is opened", "Take it out"),
+        ("[meetings.build]\nbranch = 'main'", "branch is set when the meeting is opened", "Remove it"),
+        ("[meetings.apply]\ndraft = 'e3b0c442'", "draft is set when the meeting is opened", "Remove it"),
+        ("[meetings.review]\nbase = 'HEAD~1'", "base is set when the meeting is opened", "Remove it"),
     ],
 )
 def test_a_mistake_in_the_config_is_named_with_its_correction(

@@ -155,7 +155,7 @@ async def test_doctor_asks_a_fallback_chain_until_one_voice_answers(places: Plac
     seat = report.participants["a"]
     assert report.ok
     assert seat.note.endswith("in place of lab:x")
-    assert seat.voices[0].note.endswith("It was given your stored LAB_KEY: check that with the provider.")
+    assert seat.voices[0].note.endswith("It was rejected with your stored LAB_KEY: check the key with the provider.")
     assert seat.voices[-1].note == "script read, not asked"
     assert all("roundtable doctor" not in check.note for check in seat.voices)
 
@@ -251,7 +251,7 @@ async def test_doctor_checks_the_offered_seats_if_none_are_configured(places: Pl
     assert [seat.voices for seat in offered] == [("lab:alpha",)] * 3
     assert list(report.participants) == [seat.name for seat in offered]
     assert (report.ok, report.seats_from) == (True, "found")
-    assert any("wants --seat in a pipe" in advice for advice in report.advice)
+    assert any("requires --seat in a pipe" in advice for advice in report.advice)
 
 
 async def test_doctor_reports_an_invalid_seat_and_still_checks_the_others(
@@ -264,7 +264,7 @@ async def test_doctor_reports_an_invalid_seat_and_still_checks_the_others(
         "a": "ok",
         "b": "unusable",
     }
-    assert report.participants["b"].note == "[seats.b] names no voices"
+    assert report.participants["b"].note == "[seats.b] has no voices"
 
 
 async def test_doctor_reports_a_home_that_cannot_be_written(tmp_path: Path, workspace: Path) -> None:

@@ -329,7 +329,7 @@ def test_a_malformed_key_reference_is_not_used_as_a_key(places: Places, workspac
     person(places, ENDPOINT + f'key = "{key}"')
     with pytest.raises(ConfigError) as caught:
         config.load_settings(places, workspace)
-    assert "endpoints.lab-2.key names no key" in caught.value.message
+    assert "endpoints.lab-2.key is not the name of a key" in caught.value.message
     assert "${NAME}" in caught.value.help
 
 

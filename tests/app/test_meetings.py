@@ -185,7 +185,7 @@ async def test_a_persons_own_preset_is_a_file_that_names_a_meeting(desk: Roundta
 
 async def test_a_preset_cannot_set_what_only_an_option_or_a_session_sets(desk: Roundtable, places: Places) -> None:
     write(places.config, "meetings/sly.toml", 'summary = "S."\nmeeting = "build"\n[settings]\nbranch = "main"\n')
-    with pytest.raises(UsageError, match="branch is filled in when the meeting is opened"):
+    with pytest.raises(UsageError, match="branch is set when the meeting is opened"):
         await drafted(desk, "sly")
     charter, _ = await drafted(desk, "build", settings={"branch": "slugs"})
     assert charter.settings["branch"] == "slugs"

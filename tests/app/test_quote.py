@@ -152,7 +152,7 @@ async def test_the_quote_warns_about_a_budget_that_is_too_small_or_misses_unknow
     money, tokens, unseen = quoted.notices
     assert money.startswith("It is likely to cost more than the budget of $0.0001: the meeting then stops")
     assert tokens.startswith("It is likely to take more than the budget of 10 tokens: the meeting then stops")
-    assert unseen == "The budget cannot see what dim:alpha costs: the price is not known."
+    assert unseen == "The budget does not cover dim:alpha: the price is unknown."
 
 
 async def test_the_quote_says_that_a_budget_below_its_maximum_may_suffice(lab: Roundtable) -> None:

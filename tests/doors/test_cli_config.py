@@ -96,7 +96,7 @@ def test_values_that_a_command_fills_in_are_not_settings(cli: Cli) -> None:
         "meetings.apply.repairs",
     }
     refused = cli.run("config", "set", "meetings.apply.draft", "e3b0c442", code=2).stderr
-    assert "[meetings.apply]: draft is filled in when the meeting is opened" in refused
+    assert "[meetings.apply]: draft is set when the meeting is opened" in refused
     assert not workspace(cli).exists()
 
 
@@ -135,9 +135,9 @@ def test_changing_a_setting_keeps_every_comment(cli: Cli) -> None:
         ("limits.seat_timout", "60", "there is no setting seat_timout"),
         ("table.meeting.name", "x", "meeting"),
         ("table.meeting", "knigts", "Did you mean `knights`?"),
-        ("", "x", "is no name of a setting"),
-        ("language = 1\nx", "y", "is no name of a setting"),
-        ("endpoints.lab.key", "sk-" + "a1B2" * 10, "a key is named, never written down"),
+        ("", "x", "is not a valid setting name"),
+        ("language = 1\nx", "y", "is not a valid setting name"),
+        ("endpoints.lab.key", "sk-" + "a1B2" * 10, "it must name a key, not contain one"),
     ],
 )
 def test_an_invalid_setting_is_not_written(cli: Cli, key: str, value: str, why: str) -> None:

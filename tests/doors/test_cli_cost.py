@@ -81,7 +81,7 @@ def test_a_quote_is_a_table_or_json(cli: Cli) -> None:
     assert total.startswith("About $0.00")
     assert total.endswith("the price of dim:alpha is unknown. No model was asked and nothing was spent.")
     assert notices[0].startswith("It is likely to cost more than the budget of $0.001")
-    assert notices[1].startswith("The budget cannot see what dim:alpha costs")
+    assert notices[1].startswith("The budget does not cover dim:alpha")
     told = json.loads(cli.run("discuss", "REST?", *PAID, "--quote", "--json").stdout)
     assert told["calls"] == {"likely": 3, "most": 8}
     assert told["sentence"].startswith("About $")
@@ -167,7 +167,7 @@ def test_a_free_meeting_shows_no_cost_estimate(cli: Cli) -> None:
 
 def test_a_budget_names_the_costs_it_cannot_see_even_without_a_terminal(cli: Cli) -> None:
     assert (
-        "The budget cannot see what dim:alpha" in cli.run("discuss", "REST?", *DIM, "--budget-usd", "1", code=6).stderr
+        "The budget does not cover dim:alpha" in cli.run("discuss", "REST?", *DIM, "--budget-usd", "1", code=6).stderr
     )
     assert cli.run("discuss", "REST?", *DIM, code=6).stderr == ""
 

@@ -104,7 +104,7 @@ def test_the_check_of_a_session_is_ok_missing_skipped_or_error(cli: Cli) -> None
 
 def test_a_seat_without_voices_and_a_broken_config_end_with_2(cli: Cli) -> None:
     configure(cli, '[table]\nseats = ["c"]')
-    assert "✗ seat c: unusable. [seats.c] names no voices" in cli.run("doctor", code=2).stdout
+    assert "✗ seat c: unusable. [seats.c] has no voices" in cli.run("doctor", code=2).stdout
     configure(cli, "langage = 'en'")
     assert json.loads(cli.run("doctor", "--json", code=2).stdout)["ok"] is False
 
@@ -114,7 +114,7 @@ def test_an_unusable_record_exits_with_1_and_reports_no_other_problem(cli: Cli) 
     shown = cli.run("doctor", code=1).stdout
     assert "is not a database" in shown
     assert "✗ seats: not checked" in shown
-    assert "Nobody can speak" not in shown
+    assert "No seat can speak" not in shown
 
 
 async def test_without_configured_seats_doctor_and_discuss_name_the_same_voices(cli: Cli) -> None:
@@ -125,7 +125,7 @@ async def test_without_configured_seats_doctor_and_discuss_name_the_same_voices(
 
 def doctor_and_discuss(cli: Cli) -> None:
     shown = cli.run("doctor").stdout
-    assert "wants --seat in a pipe" in shown
+    assert "requires --seat in a pipe" in shown
     assert "--seat ada=lab:alpha" in cli.run("discuss", "Why?", code=2).stderr
     with cli.terminal("discuss", "Why?") as terminal:
         seen = terminal.expect("Which ones?")

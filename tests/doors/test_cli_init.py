@@ -112,7 +112,7 @@ def test_with_yes_a_paid_seat_adds_a_budget_but_never_its_key(cli: Cli) -> None:
     assert written(cli)["limits"] == {"budget_usd": 1.0}
     text = config(cli).read_text()
     assert KEY not in text
-    assert "# Keys are never written here" in text
+    assert "# Keys are never stored in this file" in text
     assert json.loads(cli.run("config", "get", "seats.claude", "--json").stdout)["settings"][0]["source"] == "workspace"
 
 
@@ -231,10 +231,10 @@ def test_the_rules_of_a_config_json_become_settings(cli: Cli) -> None:
 
 @pytest.mark.feature("S3.71", "S3.82")
 def test_permissions_are_never_imported_and_omitted_settings_are_listed(cli: Cli, knights: str) -> None:
-    assert "auto_execute is not taken over: nothing is carried out without your yes." in knights
-    assert "Bard: the adapter bard-api is not known here and is left out." in knights
-    assert "rules.mood is not known here." in knights
-    assert "The project's name (MyProject) is not kept" in knights
+    assert "auto_execute was not imported: nothing is executed without your approval." in knights
+    assert "Bard: the adapter bard-api is unknown and was left out." in knights
+    assert "rules.mood is unknown and was not imported." in knights
+    assert "The project's name (MyProject) was not imported" in knights
     assert "auto_execute" not in config(cli).read_text()
 
 
@@ -298,7 +298,7 @@ def test_a_terminal_documents_config_yaml_becomes_a_debate(cli: Cli) -> None:
     assert "xai:grok-4.7\tno\txAI: set GROK_API_KEY" in cli.run("voices").stdout
     assert KEY not in config(cli).read_text() + told
     assert "`roundtable keys set openai`" in told
-    assert "gemini: its path is not taken over" in told
+    assert "gemini: its path was not imported" in told
     assert "auto_debate" in told
     assert "consensus_timeout" in told
 
@@ -318,7 +318,7 @@ def test_a_config_yaml_in_the_users_config_folder_becomes_a_config_next_to_it(cl
 @pytest.mark.parametrize(
     ("name", "text", "why"),
     [
-        ("config.yaml", "models:\n  - claude\n", "line 2: only `name: value`"),
+        ("config.yaml", "models:\n  - claude\n", "line 2: only indented lines of `name: value`"),
         ("config.yaml", "models: [claude]\n", "line 1: lists, blocks, references and escapes"),
         ("config.yaml", "\tmodels: 1\n", "line 1: "),
         ("config.yaml", "talk: 1\n", "cannot be imported"),

@@ -41,7 +41,7 @@ def test_a_key_from_a_pipe_is_stored_listed_and_removed(cli: Cli) -> None:
     voices = json.loads(cli.run("voices", "--json").stdout)["endpoints"]
     assert next(voice for voice in voices if voice["name"] == "openai")["key_place"] == "file"
     assert "Removed OPENAI_API_KEY" in cli.run("keys", "remove", "openai").stderr
-    assert "No key is stored" in cli.run("keys", "remove", "openai", code=2).stderr
+    assert "There is no stored key" in cli.run("keys", "remove", "openai", code=2).stderr
 
 
 def test_a_key_that_is_typed_is_not_shown(cli: Cli) -> None:
@@ -58,7 +58,7 @@ def test_a_key_is_never_an_argument(cli: Cli) -> None:
     for given in (KEY, token(32, seed=33)):
         said = cli.run("keys", "set", given, code=2).stderr
         assert "looks like a key" in said
-        assert "your shell's history has it" in said
+        assert "it is now in your shell's history" in said
         assert given not in said
     assert listed(cli) == []
 
@@ -79,7 +79,7 @@ def test_a_key_is_never_an_argument(cli: Cli) -> None:
 def test_no_error_repeats_a_possible_key(cli: Cli, words: list[str]) -> None:
     said = cli.run("keys", *words, code=2)
     assert "hunter" not in said.stdout + said.stderr
-    assert said.stderr.startswith(("Error: Invalid arguments", "Error: That cannot"))
+    assert said.stderr.startswith(("Error: Invalid arguments", "Error: This is not a valid"))
 
 
 def test_a_missing_key_name_is_reported(cli: Cli) -> None:
@@ -100,7 +100,7 @@ def test_a_seal_in_the_same_folder_is_reported(cli: Cli, tmp_path: Path) -> None
 
 
 def test_an_empty_pipe_stores_no_key(cli: Cli) -> None:
-    assert "No key came in" in cli.run("keys", "set", "openai", "--stdin", code=2).stderr
+    assert "The key was empty" in cli.run("keys", "set", "openai", "--stdin", code=2).stderr
     assert listed(cli) == []
 
 
@@ -133,8 +133,8 @@ def test_a_locked_keychain_is_skipped_when_storing_and_reported_when_reading(
     (tmp_path / "chain.locked").touch()
     assert "in your secrets file" in cli.run("keys", "set", "xai", input=KEY).stderr
     said = cli.run("discuss", "--seat", "a=openai:gpt-4o", "--headless", "What now?", code=2)
-    assert "The keychain cannot be used (KeyringLocked)." in said.stdout + said.stderr
-    assert "The keychain cannot be used" in cli.run("keys", "remove", "openai", code=2).stderr
+    assert "The keychain is not usable (KeyringLocked)." in said.stdout + said.stderr
+    assert "The keychain is not usable" in cli.run("keys", "remove", "openai", code=2).stderr
     assert [key["place"] for key in listed(cli)] == ["keychain", "file"]
 
 

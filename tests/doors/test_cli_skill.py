@@ -190,14 +190,14 @@ def test_foreign_or_edited_skill_files_are_not_changed(cli: Cli) -> None:
     path.parent.mkdir(parents=True)
     path.write_text("mine")
     here = ("--agent", "claude")
-    assert "was not written by us" in cli.run("skill", "install", *here, code=2).stderr
-    assert "was not written by us" in cli.run("skill", "remove", *here, code=2).stderr
+    assert "was not written by Roundtable" in cli.run("skill", "install", *here, code=2).stderr
+    assert "was not written by Roundtable" in cli.run("skill", "remove", *here, code=2).stderr
     assert path.read_text() == "mine"
     cli.run("skill", "install", *here, "--force")
     cli.run("skill", "install", *here)
     edited = path.read_text().replace("In doubt", "Never in doubt")
     path.write_text(edited)
-    assert "was not written by us" in cli.run("skill", "install", *here, code=2).stderr
+    assert "was not written by Roundtable" in cli.run("skill", "install", *here, code=2).stderr
     assert path.read_text() == edited
     cli.run("skill", "remove", *here, "--force")
     assert "has no Roundtable skill" in cli.run("skill", "remove", *here).stderr
@@ -211,7 +211,7 @@ def test_a_foreign_file_of_one_agent_does_not_stop_the_others(cli: Cli) -> None:
     (person(cli) / ".gemini/skills/roundtable/SKILL.md").mkdir(parents=True)
     said = cli.run("skill", "install", code=2)
     assert "codex: " in said.stdout
-    assert f"{own} is there already" in said.stderr
+    assert f"{own} exists and was not written" in said.stderr
     assert "SKILL.md is a folder" in said.stderr
     said = cli.run("skill", "remove", code=2)
     assert "codex: " in said.stdout
@@ -230,8 +230,8 @@ def test_a_dangling_link_is_not_replaced(cli: Cli) -> None:
     path = person(cli) / ".claude/skills/roundtable/SKILL.md"
     path.parent.mkdir(parents=True)
     path.symlink_to(person(cli) / "later.md")
-    assert "was not written by us" in cli.run("skill", "install", "--agent", "claude", code=2).stderr
-    assert "was not written by us" in cli.run("skill", "remove", "--agent", "claude", code=2).stderr
+    assert "was not written by Roundtable" in cli.run("skill", "install", "--agent", "claude", code=2).stderr
+    assert "was not written by Roundtable" in cli.run("skill", "remove", "--agent", "claude", code=2).stderr
     assert path.is_symlink()
 
 
@@ -248,7 +248,9 @@ def test_the_skill_is_not_installed_through_a_link_out_of_the_project(cli: Cli, 
 
 
 def test_an_unknown_or_missing_agent_is_reported(cli: Cli) -> None:
-    assert "No place for skills is known for vim." in cli.run("skill", "install", "--agent", "vim", code=2).stderr
+    assert (
+        "The agent vim has no known folder for skills." in cli.run("skill", "install", "--agent", "vim", code=2).stderr
+    )
     assert "claude, codex, gemini, opencode" in cli.run("skill", "install", code=2).stderr
 
 

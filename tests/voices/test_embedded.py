@@ -248,7 +248,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
         from pathlib import Path
         from roundtable.voices.embedded import EmbeddedModels
         sys.path[:] = []
-        fault = EmbeddedModels(Path({str(tmp_path)!r})).voice("x")
+        fault = EmbeddedModels(Path({str(tmp_path)!r})).find_voice("x")
         print(fault.kind, fault.help)
     """
     out = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)

@@ -62,7 +62,7 @@ _POLICY: dict[FaultKind, tuple[bool, str]] = {
         "The answer was not in the expected form. Check the endpoint's dialect and URL.",
     ),
     FaultKind.TRUNCATED: (True, "The answer was cut off. Raise the token limit or ask for less."),
-    FaultKind.UNREACHABLE: (True, "Nothing answered at that address. Is the server running?"),
+    FaultKind.UNREACHABLE: (True, "Nothing answered at that address. Start the server."),
     FaultKind.CANCELLED: (False, "The turn was stopped on request."),
     FaultKind.PERMISSION: (False, "The agent waits for a permission it cannot be given here."),
     FaultKind.MISSING: (False, "The program, model or file is not there. `roundtable doctor` says what to install."),

@@ -40,7 +40,7 @@ THINKING_DIVISOR = 4
 
 
 STAGES_NOTICE = (
-    "This leaves out what only the way will show: stages that you have held again, what you ask or add, and what "
+    "This excludes what cannot be known in advance: stages that you repeat, what you ask or add, and what "
     "programs print beyond a few pages."
 )
 """The notice for meetings in stages."""
@@ -271,7 +271,7 @@ async def _compute_dollars(tariff: Tariff, calls: Sequence[CallTokens], *, cache
 def _find_notices(charter: Charter, tokens: CostRange, usd: MoneyRange, unpriced: Sequence[str]) -> tuple[str, ...]:
     limits = charter.limits
     notices = [STAGES_NOTICE] if has_stages(charter) else []
-    stops = "the meeting then stops at the end of a round, with the result it has by then."
+    stops = "the meeting then stops at the end of a round with its current result."
     if (money := limits.budget_usd) is not None and (usd.most or 0.0) > money:
         when = "It is likely to cost" if (usd.likely or 0.0) > money else "At most it costs"
         notices.append(f"{when} more than the budget of ${money:g}: {stops}")
@@ -279,5 +279,5 @@ def _find_notices(charter: Charter, tokens: CostRange, usd: MoneyRange, unpriced
         when = "It is likely to take" if tokens.likely > most else "At most it takes"
         notices.append(f"{when} more than the budget of {most:,} tokens: {stops}")
     if limits.budget_usd is not None and unpriced:
-        notices.append(f"The budget cannot see what {', '.join(unpriced)} costs: the price is not known.")
+        notices.append(f"The budget does not cover {', '.join(unpriced)}: the price is unknown.")
     return tuple(notices)

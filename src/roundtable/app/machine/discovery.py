@@ -96,7 +96,9 @@ def _check_configured_seat(parts: Parts, name: str, voices: Sequence[str]) -> Di
     """Return the first voice of a chain that can speak, else the first one with its problem."""
     if not voices:
         held_back = f"seats.{name}.voices" in parts.settings.withheld
-        note = "its voices wait for `roundtable trust`" if held_back else f"[seats.{name}] names no voices"
+        note = (
+            "its voices are withheld until you run `roundtable trust`" if held_back else f"[seats.{name}] has no voices"
+        )
         return DiscoveredSeat(name, "", "configured", False, note)
     looked = [(voice, parts.voices.find(voice)) for voice in voices]
     for voice, found in looked:
@@ -123,7 +125,7 @@ def _find_api_seats(parts: Parts, endpoint: Endpoint) -> list[DiscoveredSeat]:
     if not endpoint.default_model:
         if any(item.key == endpoint.key and item.default_model for item in parts.endpoints.values()):
             return []  # another dialect of an account that is offered already
-        note = f"{title}: a key is there; name a model as {endpoint.name}:MODEL"
+        note = f"{title}: a key exists; choose a model with {endpoint.name}:MODEL"
         return [DiscoveredSeat(endpoint.name, f"{endpoint.name}:", "api", False, note)]
     voice = f"{endpoint.name}:{endpoint.default_model}"
     found = parts.voices.find(voice)
@@ -198,9 +200,13 @@ def _find_embedded_seats(places: Places) -> list[DiscoveredSeat]:
     for model in sorted(list_embedded_models(places), key=lambda model: not model.default):
         megabytes = f"{model.size / 1e6:,.0f} MB"
         if not model.installed:
-            note = f"`roundtable models get {model.name}` fetches it ({megabytes}, {model.licence})"
+            note = f"run `roundtable models get {model.name}` to download it ({megabytes}, {model.licence})"
         else:
-            note = f"installed, {megabytes}" if runs else f"installed; it runs with `{render_install_command('local')}`"
+            note = (
+                f"installed, {megabytes}"
+                if runs
+                else f"installed; to run it, first run `{render_install_command('local')}`"
+            )
         found.append(DiscoveredSeat(model.name, f"embedded:{model.name}", "embedded", model.installed and runs, note))
     return found
 

@@ -181,12 +181,12 @@ def _find_advice(home: HomeCheck, config: ConfigCheck, seating: Seating, *, look
     if not home.writable:
         yield f"Make {home.path} writable, or set ROUNDTABLE_HOME to another folder."
     if config.withheld:
-        yield f"This workspace's config also sets {', '.join(config.withheld)}: read it, then `roundtable trust`."
+        yield f"This workspace's config also sets {', '.join(config.withheld)}. Read it, then run `roundtable trust`."
     if seating.source == "found" and seating.participants:
-        yield "No seats are configured: `roundtable discuss` offers these at a terminal, and wants --seat in a pipe."
+        yield "No seats are configured: `roundtable discuss` offers these at a terminal and requires --seat in a pipe."
     if looked and not seating.participants:
-        yield "Nobody can speak yet."
-        yield "Set a key such as OPENAI_API_KEY, start a local server, or fetch a model: `roundtable models`."
+        yield "No seat can speak yet."
+        yield "Set a key such as OPENAI_API_KEY, start a local server, or download a model: `roundtable models`."
 
 
 def _check_home(places: Places) -> HomeCheck:

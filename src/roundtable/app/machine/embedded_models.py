@@ -64,7 +64,7 @@ def _describe_catalog_model(model: shelf.EmbeddedModel, path: Path | None, defau
 
 
 def _describe_own_model(name: str, path: Path, default: bool) -> ModelState:
-    return ModelState(name, True, default, about="A file of your own.", size=path.stat().st_size, path=str(path))
+    return ModelState(name, True, default, about="Your own file.", size=path.stat().st_size, path=str(path))
 
 
 async def fetch_embedded_model(

@@ -140,7 +140,7 @@ async def _check_one_fault(
     if not note and len(server.seen) == seen:
         note = "never reached the server"
     if not note and not await server.is_left_alone():
-        note = "went on after its end"
+        note = "continued after its end"
     told = end.kind.value if isinstance(end, Fault) else "answer"
     return Finding(name, kind, expected.title, told, not note, note, seconds)
 

@@ -133,7 +133,7 @@ async def _check_voice(parts: Parts, voice: str) -> VoiceCheck:
     if not endpoint.local:
         return VoiceCheck("ok", voice, "no key needed, not asked" if endpoint.key == "none" else "key found, not asked")
     if await list_local_server_models(parts, endpoint) is None:
-        return VoiceCheck("unreachable", voice, f"Nothing answers at {endpoint.base_url}. Is the server running?")
+        return VoiceCheck("unreachable", voice, f"Nothing answers at {endpoint.base_url}. Start the server.")
     return VoiceCheck("ok", voice, "its server answers, not asked")
 
 
@@ -173,8 +173,11 @@ def _describe_rejection(parts: Parts, voice: str, fault: Fault) -> VoiceCheck:
 def _describe_key_problem(parts: Parts, endpoint: Endpoint) -> tuple[SeatStatus, str]:
     place = parts.keys.find_location(endpoint.key)
     if not place:
-        return "no_key", f'Name one in its section: key = "secret:{endpoint.name}".'
-    return "key_rejected", f"It was given {describe_key_source(endpoint.key, place)}: check that with the provider."
+        return "no_key", f'Set one in its section: key = "secret:{endpoint.name}".'
+    return (
+        "key_rejected",
+        f"It was rejected with {describe_key_source(endpoint.key, place)}: check the key with the provider.",
+    )
 
 
 def _join_message_and_help(message: str, help: str) -> str:

@@ -69,7 +69,7 @@ def render_skill_text() -> str:
 def find_skill_agents(names: tuple[str, ...]) -> list[SkillAgent]:
     """Return the named agents, or those found on this machine."""
     if unknown := [name for name in names if name not in SKILL_AGENTS]:
-        raise NotFound(f"No place for skills is known for {unknown[0]}.", f"Known: {', '.join(SKILL_AGENTS)}.")
+        raise NotFound(f"The agent {unknown[0]} has no known folder for skills.", f"Known: {', '.join(SKILL_AGENTS)}.")
     found = [SKILL_AGENTS[name] for name in names] or [
         reader for reader in SKILL_AGENTS.values() if shutil.which(reader.name)
     ]
@@ -84,7 +84,9 @@ def install_skill(reader: SkillAgent, project: Path | None = None, *, force: boo
     """Write the skill atomically; a foreign or edited file is kept unless forced."""
     path = _check_skill_folder(reader, project) / SKILL_FILE
     if os.path.lexists(path) and not force and not is_own_skill_file(path):
-        raise UsageError(f"{path} is there already and was not written by us.", "Replace it with --force.")
+        raise UsageError(
+            f"{path} exists and was not written by Roundtable, or was edited since.", "Replace it with --force."
+        )
     draft = path.with_name(f"{SKILL_FILE}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +104,7 @@ def remove_skill(reader: SkillAgent, project: Path | None = None, *, force: bool
     if not os.path.lexists(path):
         return None
     if not force and not is_own_skill_file(path):
-        raise UsageError(f"{path} was not written by us, or was edited since.", "Remove it with --force.")
+        raise UsageError(f"{path} was not written by Roundtable, or was edited since.", "Remove it with --force.")
     try:
         path.unlink()
         if not any(path.parent.iterdir()):
@@ -126,11 +128,11 @@ def _check_skill_folder(reader: SkillAgent, project: Path | None) -> Path:
     """Return the folder; raise an error if it is a link or leads out of the project."""
     folder = reader.find_skill_folder(project)
     if (folder / SKILL_FILE).is_dir() and not (folder / SKILL_FILE).is_symlink():
-        raise UsageError(f"{folder / SKILL_FILE} is a folder.", "Move it away first.")
+        raise UsageError(f"{folder / SKILL_FILE} is a folder.", "Move or remove it first.")
     if folder.is_symlink():
         raise UsageError(f"{folder} is a link to somewhere else.", "Remove the link first.")
     if project is not None and not folder.resolve().is_relative_to(project.resolve()):
-        raise UsageError(f"{folder} leads out of the project.", f"Make {reader.project} a folder of its own.")
+        raise UsageError(f"{folder} leads out of the project.", f"Replace the link {reader.project} by a folder.")
     return folder
 
 

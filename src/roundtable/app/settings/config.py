@@ -256,9 +256,11 @@ def _read_config_file(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}.", "Check whose file it is.") from None
+        raise ConfigError(
+            f"{path} cannot be read: {error.strerror}.", "Check the owner and permissions of the file."
+        ) from None
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}.", "Mend that line and try again.") from error
+        raise ConfigError(f"{path} is not valid TOML: {error}.", "Fix that line and try again.") from error
     parse_config(values, path)
     return values
 
@@ -338,8 +340,8 @@ def resolve_meeting_settings(
     """Return a meeting's settings: from files, filled in from the agenda, and defaults."""
     for name in values:
         if name in rules.filled_settings:
-            message = f"[meetings.{rules.name}]: {name} is filled in when the meeting is opened, and not set in a file."
-            raise UsageError(message, "Take it out; what you may choose of it is an option of the command.")
+            message = f"[meetings.{rules.name}]: {name} is set when the meeting is opened and cannot be set in a file."
+            raise UsageError(message, "Remove it, and use the option of the command instead.")
     told = msgspec.structs.asdict(convert_data(rules.settings, values | filled, f"[meetings.{rules.name}]"))
     for name, value in told.items():
         if name in LIMIT_MINIMUMS and not is_limit_in_range(name, value):
@@ -374,11 +376,13 @@ def find_keys_in_config(values: dict[str, Any], file: str) -> Iterator[ConfigErr
             if _KEY_REFERENCE.fullmatch(text):
                 continue
             if text.startswith(_REFERENCE_PREFIXES):
-                yield ConfigError(f"{file}: {'.'.join(place)} names no key.", "Write env:NAME, ${NAME} or secret:NAME.")
+                yield ConfigError(
+                    f"{file}: {'.'.join(place)} is not the name of a key.", "Write env:NAME, ${NAME} or secret:NAME."
+                )
             else:
-                yield _key_refusal(file, place, "a key is named, never written down")
+                yield _key_refusal(file, place, "it must name a key, not contain one")
         elif redactor.finds(text) or redactor.finds(f"{place[-1]}: {text}") or _is_endpoint_secret(place, text):
-            yield _key_refusal(file, place, "this looks like a key, and a key is never written down")
+            yield _key_refusal(file, place, "this looks like a key, and config files must not contain keys")
 
 
 def _is_endpoint_secret(place: tuple[str, ...], text: str) -> bool:
@@ -410,7 +414,7 @@ def _key_refusal(file: str, place: tuple[str, ...], why: str) -> ConfigError:
     if place[0] != "endpoints" or len(place) < 3:
         return ConfigError(
             f"{file}: {where}: {why}.",
-            "Take it out; `roundtable keys set NAME` stores a key, and an endpoint names it.",
+            "Remove it. Store the key with `roundtable keys set NAME` and name it in an endpoint.",
         )
     name = re.sub(r"\W", "_", place[1]).upper() + "_KEY"
     instead = f'key = "secret:{name}"' if place[2:] == ("key",) else f"${{{name}}} in its place"

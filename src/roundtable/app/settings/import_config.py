@@ -32,7 +32,7 @@ def parse_simple_yaml(text: str, where: str) -> dict[str, Any]:
             continue
         found = _LINE.match(line)
         if found is None:
-            raise _yaml_error(where, number, "only `name: value` with spaces before it is understood here")
+            raise _yaml_error(where, number, "only indented lines of `name: value` are supported")
         indent = len(found["indent"])
         while indent <= open_blocks[-1][0]:
             open_blocks.pop()
@@ -57,7 +57,7 @@ def _parse_yaml_value(text: str, where: str, number: int) -> bool | int | float 
     if text[0] in "\"'" and len(text) > 1 and text[-1] == text[0] and "\\" not in text:
         return text[1:-1]
     if text[0] in "\"'[{&*!|>%@`-" and not re.fullmatch(r"-?\d[\d.]*", text):
-        raise _yaml_error(where, number, "lists, blocks, references and escapes are not understood here")
+        raise _yaml_error(where, number, "lists, blocks, references and escapes are not supported")
     if text.lower() in _YAML_WORDS:
         return _YAML_WORDS[text.lower()]
     if re.fullmatch(r"-?\d+(\.\d+)?", text):
@@ -66,7 +66,7 @@ def _parse_yaml_value(text: str, where: str, number: int) -> bool | int | float 
 
 
 def _yaml_error(where: str, number: int, why: str) -> ConfigError:
-    return ConfigError(f"{where}, line {number}: {why}.", "Write that setting on one line, or leave it out.")
+    return ConfigError(f"{where}, line {number}: {why}.", "Write that setting on one line, or remove it.")
 
 
 _VOICES_BY_ADAPTER = {
@@ -95,7 +95,9 @@ def import_foreign_config(path: Path) -> ImportedConfig:
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}.", "Name a config.json or a config.yaml.") from None
+        raise ConfigError(
+            f"{path} cannot be read: {error}.", "Give the path of a config.json or a config.yaml."
+        ) from None
     if path.suffix == ".json" or text.lstrip().startswith("{"):
         return _convert_knights(_read_struct(_Knights, _parse_json(text, path), path))
     return _convert_models(_read_struct(_Models, parse_simple_yaml(text, str(path)), path))
@@ -139,13 +141,13 @@ def _convert_knights(read: tuple[_Knights, list[str]]) -> ImportedConfig:
     theirs, notes = read
     rules = theirs.rules
     if theirs.version != "1.0":
-        notes.append(f"It says version {sanitize_line(theirs.version)}; it was read as 1.0.")
+        notes.append(f"The file has version {sanitize_line(theirs.version)}; it was read as version 1.0.")
     if theirs.project:
         notes.append(
-            f"The project's name ({sanitize_line(theirs.project)}) is not kept: here a workspace is its folder."
+            f"The project's name ({sanitize_line(theirs.project)}) was not imported: a workspace has its folder's name."
         )
     if rules.auto_execute:
-        notes.append("auto_execute is not taken over: nothing is carried out without your yes.")
+        notes.append("auto_execute was not imported: nothing is executed without your approval.")
     seats: dict[str, dict[str, Any]] = {}
     for knight in theirs.knights:
         voices = [_convert_adapter(text, knight.name, notes) for text in (knight.adapter, knight.fallback) if text]
@@ -169,9 +171,7 @@ def _convert_adapter(adapter: str, knight: str, notes: list[str]) -> str:
     """Return the voice for an adapter's name."""
     voice = _VOICES_BY_ADAPTER.get(adapter, "")
     if not voice:
-        notes.append(
-            f"{sanitize_line(knight)}: the adapter {sanitize_line(adapter)} is not known here and is left out."
-        )
+        notes.append(f"{sanitize_line(knight)}: the adapter {sanitize_line(adapter)} is unknown and was left out.")
     return voice if not voice or ":" in voice else f"{voice}:{load_shipped_endpoints()[voice].default_model}"
 
 
@@ -211,7 +211,7 @@ def _convert_models(read: tuple[_Models, list[str]]) -> ImportedConfig:
     if not theirs.defaults.auto_debate:
         notes.append("auto_debate is always on; `roundtable pause` and `roundtable say` interrupt a debate.")
     if theirs.defaults.consensus_timeout is not None:
-        notes.append("consensus_timeout is not taken over: every round has the bounds of [limits].")
+        notes.append("consensus_timeout was not imported: [limits] applies to every round.")
     seated = [name for name, seat in seats.items() if seat.get("enabled", True)]
     settings = {
         "table": {"meeting": "debate", "seats": seated},
@@ -226,16 +226,18 @@ def _convert_models(read: tuple[_Models, list[str]]) -> ImportedConfig:
 def _convert_model(name: str, model: _Model, endpoints: dict[str, dict[str, Any]], notes: list[str]) -> str:
     if model.cli_path and name in load_shipped_agents():
         if Path(model.cli_path).name != model.cli_path:
-            notes.append(f"{name}: its path is not taken over; set agents.{name}.command if it is not on PATH.")
+            notes.append(
+                f"{name}: its path was not imported; set agents.{name}.command if the program is not on your PATH."
+            )
         return ":".join(filter(None, ("cli", name, model.default_model)))
     endpoint = _ENDPOINTS_BY_MODEL.get(name)
     if endpoint is None:
-        notes.append(f"{sanitize_line(name)}: no voice of that name is known here; it is left out.")
+        notes.append(f"{sanitize_line(name)}: there is no voice of that name; it was left out.")
         return ""
     known = load_shipped_endpoints()[endpoint]
     variable = _VARIABLE.fullmatch(model.api_key)
     if model.api_key and variable is None:
-        notes.append(f"{name}: a key is written down there and was not copied; `roundtable keys set {endpoint}`.")
+        notes.append(f"{name}: the file contains a key, which was not imported. Run `roundtable keys set {endpoint}`.")
     elif variable is not None and known.key != f"env:{variable[1]}":
         endpoints[endpoint] = {"key": f"env:{variable[1]}"}
     return f"{endpoint}:{model.default_model or known.default_model}"
@@ -255,7 +257,7 @@ def _read_struct(kind: type[T], data: object, path: Path) -> tuple[T, list[str]]
     """Return the file as a struct, and a note for every unknown field."""
     try:
         return msgspec.convert(data, kind, strict=False), [
-            f"{name} is not known here." for name in _find_unknown_fields(kind, data)
+            f"{name} is unknown and was not imported." for name in _find_unknown_fields(kind, data)
         ]
     except msgspec.ValidationError as error:
         known = "A TheRoundtAIble config.json has `knights`, a terminal-document config.yaml has `models`."

@@ -27,12 +27,14 @@ def read_private_file(path: Path) -> bytes | None:
     """Read a private file; None if it does not exist."""
     try:
         if path.stat().st_mode & 0o077:
-            raise ConfigError(f"{path} can be read by others.", f"Run: chmod 600 {shlex.quote(str(path))}")
+            raise ConfigError(f"{path} can be read by other users.", f"Run: chmod 600 {shlex.quote(str(path))}")
         return path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}.", "Check whose file it is.") from None
+        raise ConfigError(
+            f"{path} cannot be read: {error.strerror}.", "Check the owner and permissions of the file."
+        ) from None
 
 
 @contextmanager

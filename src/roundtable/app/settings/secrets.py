@@ -30,8 +30,8 @@ MAX_KEY_LENGTH = 8_000
 """Maximum characters of a key; servers accept no longer header."""
 
 EXPOSED_KEY_HELP = (
-    "A key is never an argument: if you typed one, your shell's history has it now. "
-    "Take it out there, and run `roundtable keys set NAME`, which asks for it."
+    "A key is never an argument: if you typed one, it is now in your shell's history. "
+    "Remove it there, and run `roundtable keys set NAME`, which asks for the key."
 )
 
 
@@ -146,14 +146,16 @@ def _extract_key(typed: str, name: str) -> str:
     """Return the key alone: people copy it with quotes, or with the name it is assigned to."""
     assigned = _ASSIGNMENT.fullmatch(typed.strip())
     if assigned and assigned["name"] != name and is_secret_name(assigned["name"]):
-        raise UsageError(f"That sets another key than {name}.", "Give the key alone.")
+        raise UsageError(f"This assigns a variable other than {name}.", "Enter only the key.")
     key = _strip_quotes(assigned["value"] if assigned and assigned["name"] == name else typed)
     if not key:
-        raise UsageError("No key came in, and nothing was stored.", "Type or paste it when asked, or pipe it in.")
+        raise UsageError(
+            "The key was empty, so nothing was stored.", "Type or paste the key when asked, or pipe it to the command."
+        )
     if len(key) > MAX_KEY_LENGTH:
-        raise UsageError(f"That has more than {MAX_KEY_LENGTH:,} letters: it is no key.", "Copy the key alone.")
+        raise UsageError(f"This is not a key: it has more than {MAX_KEY_LENGTH:,} characters.", "Copy only the key.")
     if not (key.isascii() and key.isprintable()) or any(sign in key for sign in " \"'`"):
-        raise UsageError("That contains invalid characters.", "Copy it again, without anything around it.")
+        raise UsageError("The key contains invalid characters.", "Copy only the key, without quotes or spaces.")
     return key
 
 
@@ -167,7 +169,7 @@ def remove_key(places: Places, workspace: Path, given: str) -> KeyState:
     name = resolve_key_name(places, workspace, given)
     stored = Vault(places.secrets, places.seal).remove(name)
     if stored is None:
-        raise NotFound(f"No key is stored as {name}.", "`roundtable keys list` shows those that are.")
+        raise NotFound(f"There is no stored key named {name}.", "`roundtable keys list` shows the stored keys.")
     return KeyState(name, stored.place, stored.tail, ())
 
 
@@ -179,14 +181,14 @@ def resolve_key_name(places: Places, workspace: Path, given: str) -> str:
     endpoint = endpoints.get(name)
     if endpoint is not None:
         if endpoint.key == "none":
-            raise UsageError(f"{name} needs no key.", f'To give it one, write key = "secret:{name}" in its section.')
+            raise UsageError(f"{name} needs no key.", f'To use one, write key = "secret:{name}" in its section.')
         return _get_reference_name(endpoint.key)
     if any(name in find_endpoint_key_names(item) for item in endpoints.values()):
         return name
     if Redactor().finds(given) or looks_like_random_secret(given):
-        raise UsageError("That looks like a key, not like the name of one.", EXPOSED_KEY_HELP)
+        raise UsageError("This looks like a key, not like the name of one.", EXPOSED_KEY_HELP)
     if not _NAME.fullmatch(name):  # not repeated: it may be a key all the same
-        raise UsageError("That cannot be the name of a key.", "Use letters, digits, dots and dashes.")
+        raise UsageError("This is not a valid name of a key.", "Use letters, digits, dots and dashes.")
     return name
 
 

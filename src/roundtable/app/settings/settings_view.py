@@ -63,7 +63,7 @@ def find_settings(places: Places, workspace: Path, name: str) -> list[Setting]:
     if not found:
         sections = {item.key.rpartition(".")[0] for item in known}
         near = suggest_nearest_name(name, [*sections, *(item.key for item in known)]).strip()
-        raise NotFound(f"There is no setting {name}.", near or "`roundtable config` lists those that are set.")
+        raise NotFound(f"There is no setting {name}.", near or "`roundtable config` lists the settings.")
     return found
 
 
@@ -73,7 +73,7 @@ def change_setting(places: Places, workspace: Path, name: str, typed: str, *, fo
     before = path.read_text() if path.exists() else ""
     place = parse_setting_path(name)
     if not place:
-        raise NotFound(f"{name} is no name of a setting.", "They look like limits.seat_timeout.")
+        raise NotFound(f"{name} is not a valid setting name.", "Setting names look like limits.seat_timeout.")
     values = _parse_values(before, path)
     value = _find_fitting_value(values, place, typed, path)
     config.check_default_meeting(

@@ -72,7 +72,8 @@ def set_toml_setting(text: str, path: SettingPath, value: Any, where: str) -> st
     except tomllib.TOMLDecodeError:
         pass
     raise ConfigError(
-        f"{format_setting_path(path)} cannot be changed here without disturbing the file.", f"Edit it: {where}"
+        f"{format_setting_path(path)} cannot be changed without changing other parts of the file.",
+        f"Edit the file: {where}",
     )
 
 

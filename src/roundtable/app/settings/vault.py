@@ -71,7 +71,7 @@ def _wrap_backend_errors() -> Generator[None]:
         yield
     except Exception as error:
         kind = type(error).__name__
-        raise KeychainError(f"The keychain cannot be used ({kind}).", "Unlock it and try again.") from None
+        raise KeychainError(f"The keychain is not usable ({kind}).", "Unlock it and try again.") from None
 
 
 KeyLocation = Literal["keychain", "file", "environment"]
@@ -165,8 +165,8 @@ class Vault:
     def _require_keychain(self, name: str) -> None:
         if not self._keychain.usable:
             raise KeychainError(
-                f"The key {name} is in a keychain, and there is none that can be used from here.",
-                f"Log in to the desktop, or install the way to it: {render_install_command('keychain')}",
+                f"The key {name} is in a keychain, but no keychain is usable here.",
+                f"Log in to the desktop, or install keychain support: {render_install_command('keychain')}",
             )
 
     # --- the file --------------------------------------------------------------------------------
@@ -177,8 +177,8 @@ class Vault:
             return msgspec.json.decode(data, type=_Contents) if data is not None else _Contents()
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise ConfigError(
-                f"{self._file} is damaged and was left as it is.",
-                "Restore it from a copy; or move it away, and store your keys again with `roundtable keys set`.",
+                f"{self._file} is damaged; it was not changed.",
+                "Restore it from a backup, or move it away and store your keys again with `roundtable keys set`.",
             ) from None
 
     def _write(self, contents: _Contents) -> None:
@@ -204,7 +204,7 @@ class Vault:
         try:
             return self._fernet(seal).decrypt(sealed).decode()
         except InvalidToken:
-            raise ConfigError(f"{self._seal} does not open the key {name}.", _store_again_help(name)) from None
+            raise ConfigError(f"{self._seal} cannot decrypt the key {name}.", _store_again_help(name)) from None
 
     def _fernet(self, seal: bytes) -> Fernet:
         from cryptography.fernet import Fernet
@@ -212,12 +212,12 @@ class Vault:
         try:
             return Fernet(seal)
         except ValueError:
-            raise ConfigError(f"{self._seal} is damaged and was left as it is.", "Restore it from a copy.") from None
+            raise ConfigError(f"{self._seal} is damaged; it was not changed.", "Restore it from a backup.") from None
 
     def _lost_seal_error(self, names: list[str]) -> ConfigError:
         return ConfigError(
-            f"{self._seal} is gone, and without it these stored keys cannot be opened: {', '.join(names)}.",
-            f"Put it back, or give them up: `roundtable keys remove {' '.join(names)}`.",
+            f"{self._seal} is missing; without it these stored keys cannot be decrypted: {', '.join(names)}.",
+            f"Restore it, or remove the keys: `roundtable keys remove {' '.join(names)}`.",
         )
 
 

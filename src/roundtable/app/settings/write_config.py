@@ -21,20 +21,20 @@ DEFAULT_BUDGET_USD = 1.0
 """Dollars per meeting for seats that are paid by the token."""
 
 _FILE_HEADER = """\
-# What the table does {where}. `roundtable config` shows what is in force and where it comes from.
-# Keys are never written here: `roundtable keys set NAME` stores one."""
+# Settings of Roundtable {where}. `roundtable config` shows the settings in force and their sources.
+# Keys are never stored in this file: `roundtable keys set NAME` stores one."""
 _REMARKS: dict[tuple[str, ...], str] = {
     ("table",): "the defaults of a meeting",
-    ("table", "meeting"): "`roundtable discuss --meeting NAME` takes another",
-    ("table", "seats"): "who sits down, in this order",
-    ("limits",): "caps for every meeting",
+    ("table", "meeting"): "`roundtable discuss --meeting NAME` overrides it",
+    ("table", "seats"): "the seats of a meeting, in this order",
+    ("limits",): "limits for every meeting",
     ("limits", "seat_timeout"): "seconds per turn",
-    ("limits", "budget_usd"): "no new round once this much is spent; a stated budget is your yes to spending it",
+    ("limits", "budget_usd"): "no new round once this much is spent; a budget here allows Roundtable to spend it",
     ("language",): "the language of the discussion",
-    ("context", "ignore"): "what is never shown",
+    ("context", "ignore"): "paths that are never shown to seats",
 }
 _NO_SEATS_COMMENT = """
-# Nobody can sit down yet. A seat is a name and a chain of voices; the first that can be had speaks:
+# No seat can speak yet. A seat is a name and a chain of voices; the first available voice speaks:
 # [seats.claude]
 # voices = ["cli:claude", "anthropic:claude-sonnet-4-6"]
 """
@@ -79,7 +79,7 @@ def draft_config(path: Path, settings: dict[str, Any], where: str) -> ConfigDraf
         ]
         parts += [] if settings.get("seats") else [_NO_SEATS_COMMENT.rstrip()]
     elif missing := [name for name in top if name not in there]:
-        kept += [f"{name} (to be set by hand, or with `roundtable config set`)" for name in missing]
+        kept += [f"{name} (not changed: set it by hand or with `roundtable config set`)" for name in missing]
     for section, values in _list_sections(settings):
         if _has_section(there, section):
             kept.append(format_setting_path(section))
@@ -107,7 +107,7 @@ def write_config_draft(draft: ConfigDraft, places: Places, workspace: Path | Non
 def write_config_file(path: Path, text: str) -> None:
     """Write a config atomically; never through a linked folder."""
     if path.parent.is_symlink():
-        raise UsageError(f"{path.parent} is a link, so nothing is written there.", "Make it a folder of its own.")
+        raise UsageError(f"{path.parent} is a link, so nothing is written there.", "Replace the link by a folder.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_name(f"{path.name}.{os.getpid()}")
@@ -116,7 +116,9 @@ def write_config_file(path: Path, text: str) -> None:
             shutil.copymode(path, fresh)
         os.replace(fresh, path)
     except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}.", "Check whose folder it is.") from None
+        raise ConfigError(
+            f"{path} cannot be written: {error.strerror}.", "Check the owner and permissions of the folder."
+        ) from None
 
 
 def _list_sections(settings: dict[str, Any]) -> list[tuple[tuple[str, ...], dict[str, Any]]]:

@@ -108,18 +108,16 @@ def endpoints() -> str:
 
 def agents() -> str:
     """Every agent command line that is shipped."""
-    parts = [
-        HEAD + "# Agents\n\nCommand lines that can be seated as `cli:NAME` or `cli:NAME:MODEL`, with a person's own "
-    ]
+    parts = [HEAD + "# Agents\n\nCoding agents that can take a seat as `cli:NAME` or `cli:NAME:MODEL`, with your own "]
     parts.append(
-        "login. Each is a data file in `voices/catalog/agents/`; `[agents.NAME]` in a config file changes one, "
+        "login. Each is described by a file in `voices/catalog/agents/`; `[agents.NAME]` in the config changes one, "
     )
     parts.append(
-        "such as its `command` (a name or a path) or its `default_model`. Those that edit files do so in `build` "
+        "such as its `command` (a name or a path) or its `default_model`. Agents that edit files do so in `build` "
     )
-    parts.append("and `apply`, each in a worktree of its own (worktrees.md).\n\n")
+    parts.append("and `apply`, each in its own worktree (worktrees.md).\n\n")
     parts.append(
-        "| name | | tried with | adds to a prompt | held to a form | keeps its session | edits files "
+        "| name | program | tested with | adds to a prompt | structured output | keeps its session | edits files "
         "| also as `acp:NAME` |\n"
         "|---|---|---|---|---|---|---|---|\n"
     )
@@ -127,7 +125,7 @@ def agents() -> str:
         answers = ("yes" if answer else "no" for answer in (agent.structured, agent.keeps_session, agent.can_edit))
         adds = f"{agent.overhead_bytes} bytes" if agent.overhead_bytes else "not measured"
         acp = "no" if agent.acp is None else f"with `{agent.acp.command}`" if agent.acp.command else "yes"
-        row = (f"`{name}`", agent.title, agent.checked or "nothing yet", adds, *answers, acp)
+        row = (f"`{name}`", agent.title, agent.checked or "not tested", adds, *answers, acp)
         parts.append(f"| {' | '.join(row)} |\n")
     parts += (
         f"\n`{name}`: {' '.join(item.unverified.split())}\n"

@@ -1,7 +1,4 @@
-"""The parley at a terminal: the plan, then each hunk with who wanted it and who wrote it, then what it comes to.
-
-A hunk at a terminal: side by side with syntax colour where there is room, as a diff where there is not.
-"""
+"""Approve a plan at a terminal: each hunk with its request and its author, then a summary of the choices."""
 
 from __future__ import annotations
 
@@ -38,29 +35,29 @@ from roundtable.report.provenance import (
 )
 
 SIDE_BY_SIDE_COLUMNS = 100
-"""Columns from which two halves of a line are still lines."""
+"""Columns of a terminal that has room for both sides of a hunk."""
 MAX_HIGHLIGHTED_CHARACTERS = 40_000
-"""Characters that are coloured; colouring far more than anybody reads only takes time."""
+"""Longer texts are not highlighted, because highlighting them takes too long."""
 SIGN_STYLES = {"-": "red", "+": "green", " ": ""}
 CONTINUATION_SIGN = "↳"
-"""Stands where signs stand, so that what a long line says is not read as a line that comes, goes or stays."""
+"""Replaces the sign of a wrapped line, so that it is not read as an added, removed or unchanged line."""
 
 
 def render_hunk(hunk: Hunk, console: Console) -> RenderableType:
-    """The hunk as it fits the console, with the lines around it that stay."""
+    """Render a hunk with its unchanged lines: side by side if there is room, otherwise as a diff."""
     lines = render_hunk_lines(hunk)
     above, below = lines[: len(hunk.above)], lines[len(lines) - len(hunk.below) :]
     sides = [[line for line in lines if line[0] == sign] for sign in "-+"]
     as_diff = console.width < SIDE_BY_SIDE_COLUMNS or console.color_system is None or not all(sides)
     room = console.width if as_diff else (console.width - 1) // 2
-    before, after = (_colored(hunk.path, [*above, *side, *below], console, room) for side in sides)
+    before, after = (_highlight_diff(hunk.path, [*above, *side, *below], console, room) for side in sides)
     if as_diff:
         changed = [*before[: len(before) - len(below)], *after[len(above) :]]
         return Text("\n").join(changed)
     table = Table.grid(padding=(0, 1))
     for _ in range(2):
         table.add_column(width=room)
-    # Lines that stay below begin side by side again, however many lines go or come.
+    # Unchanged lines below start on the same row on both sides, however many lines changed.
     start, end = len(above), len(below)
     middle = zip_longest(before[start : len(before) - end], after[start : len(after) - end], fillvalue=Text())
     staying = zip(before[len(before) - end :], after[len(after) - end :], strict=True)
@@ -69,20 +66,20 @@ def render_hunk(hunk: Hunk, console: Console) -> RenderableType:
     return table
 
 
-def _colored(path: str, lines: Sequence[str], console: Console, room: int) -> list[Text]:
-    """Lines of a diff in the colours of their language, each folded into the columns there are for it."""
-    code = _highlighted(path, [line[1:].expandtabs(4) for line in lines], console)
-    return [_folded(line[0], text, console, room) for line, text in zip(lines, code, strict=True)]
+def _highlight_diff(path: str, lines: Sequence[str], console: Console, room: int) -> list[Text]:
+    """Highlight the lines of a diff and wrap them to the given columns."""
+    code = _highlight(path, [line[1:].expandtabs(4) for line in lines], console)
+    return [_wrap_line(line[0], text, console, room) for line, text in zip(lines, code, strict=True)]
 
 
-def _folded(sign: str, code: Text, console: Console, room: int) -> Text:
-    """A line with its sign in our own colours; what there is no room for stands under the code."""
+def _wrap_line(sign: str, code: Text, console: Console, room: int) -> Text:
+    """Wrap a line after its coloured sign; the rest is aligned with the code."""
     rows = code.wrap(console, max(1, room - 2), overflow="fold")
     marks = chain([sign], repeat(CONTINUATION_SIGN))
     return Text("\n").join(Text(f"{mark} ", SIGN_STYLES[sign]) + row for mark, row in zip(marks, rows, strict=False))
 
 
-def _highlighted(path: str, lines: list[str], console: Console) -> list[Text]:
+def _highlight(path: str, lines: list[str], console: Console) -> list[Text]:
     code = "\n".join(lines)
     if console.no_color or console.color_system is None or len(code) > MAX_HIGHLIGHTED_CHARACTERS:
         return [Text(line) for line in lines]
@@ -92,7 +89,7 @@ def _highlighted(path: str, lines: list[str], console: Console) -> list[Text]:
 
 
 ReadLine = Callable[[str], Awaitable[str | None]]
-"""Asks for a line of the terminal; None is its end."""
+"""Prompts for a line of the terminal; None at its end."""
 
 HUNK_KEYS = {
     "y": "approve it",
@@ -115,22 +112,22 @@ SYSTEM_STYLE, DIM_STYLE, WARNING_STYLE = "yellow", "dim", "red"
 
 
 CheckChoice = Callable[[Digest, HunkChoice], Awaitable[Sequence[str]]]
-"""Says why what a choice leaves of a draft cannot be written."""
+"""Returns the reasons why the chosen part of a draft cannot be written."""
 
 
-class _Gone(Exception):
-    """Nobody is at the terminal any more."""
+class _TerminalClosed(Exception):
+    """The terminal was closed."""
 
 
 class ReviewedPlan(NamedTuple):
-    """The draft that is gone through, and the session it is of."""
+    """The session and the draft that are being reviewed."""
 
     session: Session
     draft: Digest
 
 
 class HunkPrompt:
-    """One person at one terminal, who looks through plans; what they settled is kept while the table is asked."""
+    """Asks one person about the hunks of a plan; choices are kept while the table answers a question."""
 
     def __init__(self, console: Console, read: ReadLine, check: CheckChoice) -> None:
         self._console = console
@@ -140,7 +137,7 @@ class HunkPrompt:
         self._own: dict[Hunk, str] = {}
 
     async def approve(self, session: Session, gate: Gate) -> ApprovalAnswer | None:
-        """Go through the newest plan; None when the person left without an answer."""
+        """Ask about the newest plan; None if the person left without an answer."""
         found = newest_plan(session)
         if found is None:
             return ApprovalAnswer(NONE)
@@ -149,7 +146,7 @@ class HunkPrompt:
         self._tell(f"Keys: {', '.join(f'{key} {what}' for key, what in HUNK_KEYS.items())}. {LEAVE_HINT}", DIM_STYLE)
         try:
             return await self._through(self._parley, ReviewedPlan(session, draft), ASK in gate.options)
-        except _Gone:
+        except _TerminalClosed:
             return None
 
     async def _through(self, parley: HunkApproval, plan: ReviewedPlan, may_ask: bool) -> ApprovalAnswer:
@@ -159,14 +156,14 @@ class HunkPrompt:
                     self._show_provenance(hunk, plan)
                 else:
                     self._show(parley, hunk, plan)
-                senseless = {
+                unavailable = {
                     "" if may_ask else "t",
                     "" if is_text_hunk(hunk) else "e",
                     "" if parley.can_undo else "u",
                 }
-                which = sanitize_line(_which(parley, hunk))
+                which = sanitize_line(_describe_position(parley, hunk))
                 match await self._key(
-                    f"{which}. Approve it?", {key: HUNK_KEYS[key] for key in HUNK_KEYS if key not in senseless}
+                    f"{which}. Approve it?", {key: HUNK_KEYS[key] for key in HUNK_KEYS if key not in unavailable}
                 ):
                     case "q":
                         return ApprovalAnswer(NONE)
@@ -188,7 +185,7 @@ class HunkPrompt:
                     parley.restart()
 
     async def confirm(self, phrase: str) -> ApprovalAnswer | None:
-        """Have the phrase typed that allows what cannot be taken back; None when the person left without an answer."""
+        """Ask for the phrase that confirms a permanent loss; None if the person left without an answer."""
         while typed := await self._read(
             f"Type `{sanitize_line(phrase)}` to continue, or press Enter to write nothing: "
         ):
@@ -201,7 +198,7 @@ class HunkPrompt:
 
     def _show(self, parley: HunkApproval, hunk: Hunk, plan: ReviewedPlan) -> None:
         self._tell("")
-        self._tell(_which(parley, hunk), SYSTEM_STYLE)
+        self._tell(_describe_position(parley, hunk), SYSTEM_STYLE)
         told = describe_hunk_provenance(
             trace_hunk_provenance(hunk, plan.session, trace_draft_authors(plan.session, plan.draft))
         )
@@ -234,7 +231,7 @@ class HunkPrompt:
         return await self._key("Write nothing?", {key: what for key, what in FINAL_KEYS.items() if key != "y"})
 
     async def _key(self, question: str, keys: Mapping[str, str]) -> str:
-        """One of the keys, or a word for it; anything else explains them. Where only yes is one, no means quitting."""
+        """Ask for a key or its word; other input lists the keys. Without an `n`, a no quits."""
         while True:
             typed = (await self._line(f"{question} [{', '.join(keys)}; ? for help]: ")).casefold()
             key = KEY_WORDS.get(typed, typed)
@@ -249,11 +246,11 @@ class HunkPrompt:
     async def _line(self, prompt: str) -> str:
         typed = await self._read(prompt)
         if typed is None:
-            raise _Gone
+            raise _TerminalClosed
         return typed
 
     async def _edit(self, parley: HunkApproval, hunk: Hunk, draft: Digest) -> None:
-        """Let the person edit the new lines; what is left as it was, or cannot be written, settles nothing."""
+        """Let the person edit the new lines of a hunk; unchanged or invalid text decides nothing."""
         text = "\n".join((*(line.removesuffix("\r") for line in hunk.after), "")).replace(f"\n{NO_NEWLINE_MARK}\n", "")
         written = await self._edited(self._own.get(hunk, text), PurePosixPath(hunk.path).suffix)
         if written is None or written == text:
@@ -270,7 +267,7 @@ class HunkPrompt:
         parley.settle(written)
 
     async def _edited(self, text: str, suffix: str) -> str | None:
-        """A text as the person's own editor leaves it; None where that failed."""
+        """Edit a text in the person's editor; None if that failed."""
         command = next(
             (os.environ[variable] for variable in EDITOR_VARIABLES if os.environ.get(variable)), DEFAULT_EDITOR
         )
@@ -287,9 +284,9 @@ class HunkPrompt:
         return None if code else written
 
 
-def _which(parley: HunkApproval, hunk: Hunk) -> str:
-    """Where a hunk stands in the plan; said before it and, as it may scroll away, once more with the question."""
-    every = parley.planned.hunks
-    own = [candidate for candidate in every if candidate.path == hunk.path]
+def _describe_position(parley: HunkApproval, hunk: Hunk) -> str:
+    """Describe the position of a hunk in the plan; printed before it and again with the question."""
+    hunks = parley.planned.hunks
+    own = [candidate for candidate in hunks if candidate.path == hunk.path]
     which = "" if hunk.whole else f"hunk {own.index(hunk) + 1} of {len(own)}, "
-    return f"{every.index(hunk) + 1} of {len(every)} · {hunk.path}: {which}{describe_hunk_place(hunk)}"
+    return f"{hunks.index(hunk) + 1} of {len(hunks)} · {hunk.path}: {which}{describe_hunk_place(hunk)}"

@@ -66,7 +66,7 @@ def test_a_seat_that_used_a_fallback_voice_is_reported_everywhere(cli: Cli) -> N
     assert f"[x] v:big: {NO_KEY} nowhere:model: There is no endpoint called `nowhere`." in lines
     assert "Asking the next voice, script:s.json." in lines
     instead = "x spoke through script:s.json instead of v:big (council/1-blind)"
-    assert f"{instead}: {NO_KEY} Nor was nowhere:model to be had: There is no endpoint" in lines
+    assert f"{instead}: {NO_KEY} nowhere:model was not available either: There is no endpoint" in lines
     assert "x and rest used the same model, script:s.json." in lines
     assert "DEGRADED" not in lines
     assert "script:s.json instead of v:big" in cli.run("status").stdout

@@ -98,7 +98,12 @@ def test_a_decision_of_an_older_record_says_whether_its_position_is_only_the_tas
 
 
 def test_a_synthesis_of_an_older_record_keeps_what_must_be_fixed_apart() -> None:
-    effect: dict[str, object] = {"effect": "synthesise", "base": "gpt", "drafts": {}, "incorporate": ["add a", "MUST_FIX: b", "add c"]}
+    effect: dict[str, object] = {
+        "effect": "synthesise",
+        "base": "gpt",
+        "drafts": {},
+        "incorporate": ["add a", "MUST_FIX: b", "add c"],
+    }
     fact = decode_event(msgspec.json.encode({"kind": "effect.started", "step": "build/splice", "effect": effect}), 1)
     assert isinstance(fact, EffectStarted)
     assert fact.effect == SynthesiseDrafts("gpt", {}, ("add a", "add c"), ("b",))

@@ -1,4 +1,4 @@
-"""Workspaces in which something is written, all that can be seen of one, and processes that die on the way."""
+"""Workspaces for write tests, snapshots of everything visible in them, and processes that die at a given step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of a commit, written out for trying things: none that are sensitive, and no program of the repository."""
+"""Exporting the files of a commit: no sensitive files, and no program of the repository runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def into(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_commit_is_written_out_without_its_sensitive_files_and_the_repository_stays_as_it_is(
+def test_a_commit_is_exported_without_sensitive_files_and_without_changing_the_repository(
     tmp_path: Path, into: Path
 ) -> None:
     work = repository(tmp_path / "work", {"a.py": "1\n", "src/b.py": "2\n", ".env": "PASSWORD=tulip\n"})
@@ -35,13 +35,13 @@ def test_a_commit_is_written_out_without_its_sensitive_files_and_the_repository_
     assert git(work, "status", "--porcelain") == before
 
 
-def test_a_workspace_that_is_a_folder_of_its_repository_is_written_out_alone(tmp_path: Path, into: Path) -> None:
+def test_only_the_workspace_folder_of_a_larger_repository_is_exported(tmp_path: Path, into: Path) -> None:
     top = repository(tmp_path / "top", {"shop/a.py": "1\n", "shop/src/b.py": "2\n", "other.py": "3\n"})
     export_commit_files(top / "shop", git(top, "rev-parse", "HEAD").strip(), into)
     assert files_of(into) == {"a.py": "1\n", "src/b.py": "2\n"}
 
 
-def test_what_the_config_of_a_repository_would_run_is_not_run(tmp_path: Path, into: Path) -> None:
+def test_exporting_a_commit_runs_no_program_of_the_repository_config(tmp_path: Path, into: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "1\n", ".gitattributes": "*.py filter=evil\n"})
     git(work, "config", "filter.evil.smudge", f"touch {tmp_path / 'ran'}; cat")
     export_commit_files(work, git(work, "rev-parse", "HEAD").strip(), into)
@@ -49,7 +49,7 @@ def test_what_the_config_of_a_repository_would_run_is_not_run(tmp_path: Path, in
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_commit_that_is_not_there_is_one_sentence(tmp_path: Path, into: Path) -> None:
+def test_a_missing_commit_is_reported_in_one_sentence(tmp_path: Path, into: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "1\n"})
     with pytest.raises(CommitUnavailable, match=r"The files of commit 000000000000 cannot be read"):
         export_commit_files(work, "0" * 40, into)

@@ -1,4 +1,4 @@
-"""What git is asked about a workspace: only what is really otherwise than in the last commit is called so."""
+"""Reading from git: only files that really differ from the last commit count as changed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _unsaved(folder: Path) -> tuple[str, ...]:
         return asked.modified_files()
 
 
-def test_a_file_that_was_only_touched_is_not_called_uncommitted(work: Path) -> None:
+def test_a_touched_but_unchanged_file_is_not_uncommitted(work: Path) -> None:
     for name in ("a.py", "b.py"):
         os.utime(work / name, (LATER, LATER))
     write(work, {"b.py": "mine\n", "new.py": "n\n"})
@@ -42,19 +42,19 @@ def test_a_file_that_was_only_touched_is_not_called_uncommitted(work: Path) -> N
     assert "b.py" in describe_unwritable_files(work, BUILD, ("a.py", "b.py:1-2"))[0]
 
 
-def test_what_is_staged_counts_although_the_file_is_as_it_was(work: Path) -> None:
+def test_a_staged_change_counts_although_the_file_was_changed_back(work: Path) -> None:
     write(work, {"a.py": "staged\n"})
     git(work, "add", "a.py")
     write(work, {"a.py": "a\n"})
     assert _unsaved(work) == ("a.py",)
 
 
-def test_below_the_top_of_a_repository_files_are_named_as_they_stand_there(work: Path) -> None:
+def test_in_a_subfolder_of_a_repository_paths_are_relative_to_it(work: Path) -> None:
     write(work, {"a.py": "mine\n", "src/c.py": "mine\n"})
     assert _unsaved(work / "src") == ("c.py",)
 
 
-def test_a_secret_that_was_touched_is_not_looked_into(work: Path) -> None:
+def test_a_touched_secret_file_is_not_read(work: Path) -> None:
     for name in ("a.py", ".env"):
         os.utime(work / name, (LATER, LATER))
     with opened(work, ["a.py", ".env"]) as looked_into:
@@ -62,7 +62,7 @@ def test_a_secret_that_was_touched_is_not_looked_into(work: Path) -> None:
     assert looked_into == {"a.py"}
 
 
-def test_what_was_undone_is_clean_for_whoever_asks_git_next(tmp_path: Path) -> None:
+def test_the_working_tree_is_clean_for_git_after_an_undo(tmp_path: Path) -> None:
     work, journals = shop(tmp_path / "shop"), tmp_path / "journals"
     mine = ["mine.py"]
     for _ in range(2):
@@ -73,7 +73,7 @@ def test_what_was_undone_is_clean_for_whoever_asks_git_next(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("how", ["core.autocrlf", "attributes"])
-def test_of_a_file_that_git_converts_only_that_is_said_and_at_once(tmp_path: Path, how: str) -> None:
+def test_a_file_that_git_converts_is_reported_once_before_the_meeting(tmp_path: Path, how: str) -> None:
     work = repository(tmp_path / "work", {"a.py": "a\n", "b.py": "b\n"})
     if how == "attributes":
         write(work, {".gitattributes": "*.py text eol=crlf\n"})
@@ -89,11 +89,11 @@ def test_of_a_file_that_git_converts_only_that_is_said_and_at_once(tmp_path: Pat
     assert said.endswith(": a.py.")
     outcome = apply_draft(work, tmp_path / "journals", [DraftFile("a.py", b"a\r\n", b"c\r\n")], commit=told())
     assert isinstance(outcome, tuple)
-    assert [it.kind for it in outcome] == [RefusalKind.FILTERED]
+    assert [refusal.kind for refusal in outcome] == [RefusalKind.FILTERED]
     assert "core.autocrlf" in outcome[0].sentence
 
 
-def test_a_repository_in_the_place_of_a_file_is_not_asked_what_is_in_it(work: Path, tmp_path: Path) -> None:
+def test_a_repository_that_replaces_a_file_is_not_read(work: Path, tmp_path: Path) -> None:
     git(work, "config", "diff.submodule", "diff")
     (work / "b.py").unlink()
     inner = repository(work / "b.py", {"run.sh": f"#!/bin/sh\ntouch {tmp_path}/ran\n"})
@@ -104,7 +104,7 @@ def test_a_repository_in_the_place_of_a_file_is_not_asked_what_is_in_it(work: Pa
     assert not (tmp_path / "ran").exists()
 
 
-def test_the_newest_commits_are_told_in_every_letter_whatever_a_persons_git_makes_of_them(tmp_path: Path) -> None:
+def test_the_newest_commits_are_listed_in_full_whatever_the_users_git_settings(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "a\n"}, "Grüße")
     git(work, "config", "i18n.logOutputEncoding", "ISO-8859-1")
     git(work, "config", "log.showRoot", "false")
@@ -115,7 +115,7 @@ def test_the_newest_commits_are_told_in_every_letter_whatever_a_persons_git_make
     assert first.files == ("a.py",)
 
 
-def test_a_commit_of_ours_says_what_it_says_where_a_persons_own_are_not_in_utf_8(tmp_path: Path) -> None:
+def test_a_commit_message_is_correct_although_the_users_own_are_not_in_utf_8(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "a\n"})
     git(work, "config", "i18n.commitEncoding", "ISO-8859-1")
     written(

@@ -1,4 +1,4 @@
-"""A draft in pieces: whatever a person takes or leaves of it, the rest is byte for byte what it was."""
+"""Hunks of a draft: whatever a person approves or rejects, all other lines stay unchanged byte for byte."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ALL = (EDIT, NEW, GONE, MOVED, MODE)
 def left(*rejected: str, **edited: str) -> dict[str, DraftFile]:
     """What is left of the draft without these, with the person's text for some."""
     result = apply_hunk_choice(
-        ALL, HunkChoice(rejected, {name.replace("__", "#").replace("_", "."): it for name, it in edited.items()})
+        ALL, HunkChoice(rejected, {name.replace("__", "#").replace("_", "."): text for name, text in edited.items()})
     )
     assert not isinstance(result, Refusal)
     return {file.path: file for file in result}
 
 
-def test_every_piece_of_a_draft_has_an_id_that_stays_the_same() -> None:
+def test_every_hunk_of_a_draft_has_a_stable_id() -> None:
     hunks = split_draft_into_hunks(ALL)
     assert [hunk.id for hunk in hunks] == [
         *("src/a.py#1", "src/a.py#2", "new.py#mode", "new.py#1", "gone.py#1"),
@@ -41,7 +41,7 @@ def test_every_piece_of_a_draft_has_an_id_that_stays_the_same() -> None:
     assert split_draft_into_hunks(ALL) == hunks
 
 
-def test_some_hunks_are_taken_and_others_left() -> None:
+def test_some_hunks_are_approved_and_others_rejected() -> None:
     assert left("src/a.py#2")["src/a.py"].after == b"1\ntwo\nthree\nfour\nfive\n"
     assert left("src/a.py#1")["src/a.py"].after == b"one\ntwo\nthree\nfour\n5\nsix\n"
     assert "new.py" not in left("new.py#1")
@@ -54,7 +54,7 @@ def test_some_hunks_are_taken_and_others_left() -> None:
     assert left("run.sh#1")["run.sh"] == DraftFile("run.sh", b"a\n", b"a\n", executable=True)
 
 
-def test_a_hunk_may_be_the_persons_own_text() -> None:
+def test_a_hunk_can_be_replaced_by_the_persons_own_text() -> None:
     assert left(**{"src/a_py__1": "eins"})["src/a.py"].after == b"eins\ntwo\nthree\nfour\n5\nsix\n"
     assert left(**{"src/a_py__2": ""})["src/a.py"].after == b"1\ntwo\nthree\nfour\n"
     assert left(new_py__1="z\n")["new.py"] == DraftFile("new.py", None, b"z\n", executable=True)
@@ -67,7 +67,7 @@ def test_a_hunk_may_be_the_persons_own_text() -> None:
     )
 
 
-def test_a_last_line_that_does_not_end_is_shown_and_survives_an_editor() -> None:
+def test_a_last_line_without_a_newline_is_shown_and_survives_an_editor() -> None:
     files = (DraftFile("a.txt", b"a\n", b"a"),)
     (hunk,) = split_draft_into_hunks(files)
     assert hunk.after == ("a", "\\ No newline at end of file")
@@ -91,7 +91,7 @@ def test_a_choice_that_does_not_fit_the_plan_is_refused(choice: HunkChoice, kind
     assert result.kind is kind
 
 
-def test_a_choice_travels_as_json() -> None:
+def test_a_choice_of_hunks_can_be_written_as_json() -> None:
     choice = HunkChoice(("a#1",), {"a#2": "text\n"})
     assert msgspec.json.decode(msgspec.json.encode(choice), type=HunkChoice) == choice
     assert msgspec.json.encode(HunkChoice()) == b"{}"
@@ -117,27 +117,29 @@ def changes_nothing(file: DraftFile) -> bool:
 
 
 @given(drafts())
-def test_all_of_it_is_the_draft_and_none_of_it_is_nothing(file: DraftFile) -> None:
+def test_approving_all_hunks_yields_the_draft_and_rejecting_all_yields_nothing(file: DraftFile) -> None:
     ids = tuple(hunk.id for hunk in split_draft_into_hunks((file,)))
     assert apply_hunk_choice((file,), HunkChoice()) == (() if changes_nothing(file) else (file,))
     assert apply_hunk_choice((file,), HunkChoice(ids)) == ()
 
 
 @given(drafts(), st.data())
-def test_what_is_taken_and_what_is_left_add_up_to_the_bytes_of_the_draft(file: DraftFile, data: st.DataObject) -> None:
+def test_approved_and_rejected_hunks_add_up_to_the_bytes_of_the_draft(file: DraftFile, data: st.DataObject) -> None:
     ids = [hunk.id for hunk in split_draft_into_hunks((file,))]
-    rejected = tuple(it for it in ids if data.draw(st.booleans()))
+    rejected = tuple(name for name in ids if data.draw(st.booleans()))
     part = apply_hunk_choice((file,), HunkChoice(rejected))
     assert not isinstance(part, Refusal)
-    rest = apply_hunk_choice((file,), HunkChoice(tuple(it for it in ids if it not in rejected)))
+    rest = apply_hunk_choice((file,), HunkChoice(tuple(name for name in ids if name not in rejected)))
     assert not isinstance(rest, Refusal)
     if rejected and len(rejected) < len(ids):
-        assert all(it.before == file.before for it in (*part, *rest))
-        sizes = [sum(len(it.after or b"") - len(it.before or b"") for it in left) for left in (part, rest)]
+        assert all(changed.before == file.before for changed in (*part, *rest))
+        sizes = [
+            sum(len(changed.after or b"") - len(changed.before or b"") for changed in left) for left in (part, rest)
+        ]
         assert sum(sizes) == len(file.after or b"") - len(file.before or b"")
 
 
-def test_two_lines_on_each_side_stay_with_a_hunk_and_never_those_of_another() -> None:
+def test_a_hunk_has_two_lines_of_context_that_never_belong_to_another_hunk() -> None:
     old = b"".join(b"%d\n" % number for number in range(1, 11))
     new = old.replace(b"4\n", b"four\n").replace(b"6\n", b"six\n").replace(b"10\n", b"10")
     four, six, ten = split_draft_into_hunks((DraftFile("a", old, new),))
@@ -148,7 +150,7 @@ def test_two_lines_on_each_side_stay_with_a_hunk_and_never_those_of_another() ->
     assert whole.above == whole.below == ()
 
 
-def test_that_a_new_file_may_be_run_is_shown_and_can_be_left_out() -> None:
+def test_making_a_new_file_executable_is_a_hunk_that_can_be_rejected() -> None:
     mode, text = split_draft_into_hunks((NEW,))
     assert mode == Hunk("new.py#mode", "new.py", 0, (), ("executable",))
     assert text.id == "new.py#1"

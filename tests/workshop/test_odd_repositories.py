@@ -1,4 +1,4 @@
-"""Repositories that are locked, half-way through a merge, elsewhere or unusual: nobody's work is lost in them."""
+"""Repositories that are locked, in the middle of a merge, or unusual: no work is lost in them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _shop(folder: Path, *init: str) -> Path:
 # --- locked ----------------------------------------------------------------------------------------
 
 
-def test_while_another_git_is_at_work_nothing_is_written_and_nothing_undone(tmp_path: Path) -> None:
+def test_while_another_git_process_runs_nothing_is_written_or_undone(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     before = seen(work)
     lock = work / ".git/index.lock"
@@ -56,7 +56,7 @@ def test_while_another_git_is_at_work_nothing_is_written_and_nothing_undone(tmp_
     assert seen(work) == after
 
 
-def test_an_index_locked_after_the_commit_is_told_of_and_brought_up_to_date_by_the_next_command(tmp_path: Path) -> None:
+def test_an_index_locked_after_the_commit_is_reported_and_updated_by_the_next_command(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     lock = work / ".git/index.lock"
     with does_before("update-ref", lock.touch):
@@ -73,7 +73,7 @@ def test_an_index_locked_after_the_commit_is_told_of_and_brought_up_to_date_by_t
     assert undo_journaled_change(work, journals).change.id == receipt.undo
 
 
-def test_what_was_staged_meanwhile_stays_staged(tmp_path: Path) -> None:
+def test_files_staged_meanwhile_stay_staged(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     lock = work / ".git/index.lock"
     with does_before("update-ref", lock.touch):
@@ -90,7 +90,7 @@ def test_what_was_staged_meanwhile_stays_staged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["merge", "rebase", "cherry-pick", "revert", "bisect"])
-def test_in_the_middle_of_something_nothing_is_written_and_nothing_undone(tmp_path: Path, what: str) -> None:
+def test_during_a_merge_or_rebase_nothing_is_written_or_undone(tmp_path: Path, what: str) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     git(work, "switch", "-qc", "side")
     write(work, {"o.txt": "side\n"})
@@ -107,7 +107,7 @@ def test_in_the_middle_of_something_nothing_is_written_and_nothing_undone(tmp_pa
     before = (git(work, "rev-parse", "HEAD"), git(work, "status", "--porcelain"))
     outcome = apply_draft(work, journals, [CHANGE], commit=told())
     assert not isinstance(outcome, ChangeApplied)
-    ((path, kind, sentence),) = [(it.path, it.kind, it.sentence) for it in outcome]
+    ((path, kind, sentence),) = [(refusal.path, refusal.kind, refusal.sentence) for refusal in outcome]
     assert (path, kind) == ("src/cart.py", RefusalKind.REPOSITORY)
     assert "is in progress" in sentence
     with pytest.raises(UsageError):
@@ -116,7 +116,7 @@ def test_in_the_middle_of_something_nothing_is_written_and_nothing_undone(tmp_pa
     assert (work / "src/cart.py").read_bytes() == CART
 
 
-def test_what_was_committed_on_no_branch_is_undone_on_the_branch_that_has_it(tmp_path: Path) -> None:
+def test_a_commit_on_a_detached_head_is_undone_on_the_branch_that_contains_it(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     git(work, "switch", "-q", "--detach")
     receipt = written(apply_draft(work, journals, [CHANGE], commit=told()))
@@ -133,7 +133,7 @@ def test_what_was_committed_on_no_branch_is_undone_on_the_branch_that_has_it(tmp
 
 
 @pytest.mark.parametrize("how", ["elsewhere", "of somebody else", "broken"])
-def test_where_git_cannot_say_what_is_committed_nothing_is_written(tmp_path: Path, how: str) -> None:
+def test_nothing_is_written_if_git_cannot_read_its_commits(tmp_path: Path, how: str) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     mine = b"# not committed yet\n"
     (work / "src/cart.py").write_bytes(mine)
@@ -153,7 +153,7 @@ def test_where_git_cannot_say_what_is_committed_nothing_is_written(tmp_path: Pat
     assert (work / "src/cart.py").read_bytes() == mine
 
 
-def test_an_empty_folder_called_git_is_no_repository(tmp_path: Path) -> None:
+def test_an_empty_git_folder_is_not_a_repository(tmp_path: Path) -> None:
     (tmp_path / "work/.git").mkdir(parents=True)
     assert describe_unusable_repository(tmp_path / "work") == ""
     assert (
@@ -198,7 +198,7 @@ def test_an_undo_killed_at_any_step_is_settled_although_the_empty_folder_is_gone
 # --- beside the person ---------------------------------------------------------------------------------
 
 
-def test_a_file_changed_in_the_moment_of_writing_is_left_and_named(tmp_path: Path) -> None:
+def test_a_file_changed_during_the_write_is_kept_and_named(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     mine = b"# I was faster\n"
     files = [CHANGE, DraftFile("new.py", None, b"1\n")]
@@ -209,7 +209,7 @@ def test_a_file_changed_in_the_moment_of_writing_is_left_and_named(tmp_path: Pat
     assert git(work, "status", "--porcelain") == " M src/cart.py\n"
 
 
-def test_a_persons_own_file_is_never_taken_for_ours(tmp_path: Path) -> None:
+def test_a_file_of_the_person_is_never_mistaken_for_a_temporary_file(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     own = {f"{folder}.roundtable-{number}": "my notes\n" for folder in ("", "src/") for number in (1, 2)}
     write(work, own)
@@ -219,7 +219,7 @@ def test_a_persons_own_file_is_never_taken_for_ours(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_a_file_stays_whose_it_was_when_root_writes_and_when_root_undoes(tmp_path: Path) -> None:
+def test_a_file_keeps_its_owner_when_root_writes_and_undoes(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     for name in ("src/cart.py", "docs/old.txt"):
         os.chown(work / name, 1234, 1235)
@@ -234,7 +234,7 @@ def test_a_file_stays_whose_it_was_when_root_writes_and_when_root_undoes(tmp_pat
 # --- unusual -------------------------------------------------------------------------------------------
 
 
-def test_where_git_does_not_believe_permissions_the_index_says_what_can_be_run(tmp_path: Path) -> None:
+def test_if_git_ignores_file_modes_the_index_says_what_is_executable(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     git(work, "config", "core.fileMode", "false")
     for name in ("src/cart.py", "docs/old.txt"):
@@ -253,7 +253,7 @@ def test_where_git_does_not_believe_permissions_the_index_says_what_can_be_run(t
     assert seen(work) == before
 
 
-def test_a_partial_clone_takes_a_commit_without_what_it_never_fetched(tmp_path: Path) -> None:
+def test_a_commit_in_a_partial_clone_fetches_nothing(tmp_path: Path) -> None:
     origin, work, journals = _shop(tmp_path / "origin"), tmp_path / "work", tmp_path / "journals"
     git(origin, "config", "uploadpack.allowFilter", "true")
     git(tmp_path, "clone", "-q", "--filter=blob:none", "--sparse", f"file://{origin}", str(work))
@@ -264,7 +264,7 @@ def test_a_partial_clone_takes_a_commit_without_what_it_never_fetched(tmp_path: 
     assert git(work, "status", "--porcelain") == ""
 
 
-def test_a_repository_with_longer_digests_takes_a_deletion_and_gives_it_back(tmp_path: Path) -> None:
+def test_a_deletion_in_a_sha256_repository_can_be_written_and_undone(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work", "--object-format=sha256"), tmp_path / "journals"
     before = seen(work)
     assert len(written(apply_draft(work, journals, [CHANGE, GONE], commit=told())).commit) == 64
@@ -282,7 +282,7 @@ def test_a_repository_with_longer_digests_takes_a_deletion_and_gives_it_back(tmp
         ("side", "Branch side conflicts with the existing branch side/1"),
     ],
 )
-def test_a_branch_that_cannot_be_made_is_known_long_before(tmp_path: Path, name: str, why: str) -> None:
+def test_a_branch_that_cannot_be_created_is_refused_at_the_start(tmp_path: Path, name: str, why: str) -> None:
     work = _shop(tmp_path / "work")
     git(work, "branch", "side/1")
     with pytest.raises(UsageError, match=why):
@@ -292,7 +292,7 @@ def test_a_branch_that_cannot_be_made_is_known_long_before(tmp_path: Path, name:
         ensure_branch_available(tmp_path, "side/2")
 
 
-def test_hooks_that_did_not_run_and_a_signature_that_lacks_are_told_with_the_commit(tmp_path: Path) -> None:
+def test_skipped_hooks_and_a_missing_signature_are_reported_with_the_commit(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     assert written(apply_draft(work, journals, [DraftFile("a.py", None, b"1\n")], commit=told())).note == ""
     for name in ("pre-commit", "commit-msg", "pre-push"):
@@ -314,11 +314,11 @@ def test_hooks_that_did_not_run_and_a_signature_that_lacks_are_told_with_the_com
 # --- what undo says ------------------------------------------------------------------------------------
 
 
-def test_what_git_has_thrown_away_is_no_longer_there_to_be_undone(tmp_path: Path) -> None:
+def test_a_commit_that_git_has_pruned_cannot_be_undone(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     receipt = written(apply_draft(work, journals, [CHANGE], commit=told()))
     git(work, "switch", "-qc", "other")
-    assert [it.id for it in list_undoable_journals(work, journals)] == ["1"]
+    assert [journal.id for journal in list_undoable_journals(work, journals)] == ["1"]
     git(work, "switch", "-q", "main")
     git(work, "reset", "-q", "--hard", "HEAD~1")
     assert list_undoable_journals(work, journals) == []
@@ -330,7 +330,7 @@ def test_what_git_has_thrown_away_is_no_longer_there_to_be_undone(tmp_path: Path
     assert undo_journaled_change(work, journals).change.id == "1"
 
 
-def test_the_commit_that_takes_a_change_back_names_it(tmp_path: Path) -> None:
+def test_a_reverting_commit_names_the_change(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     written(apply_draft(work, journals, [CHANGE], commit=told()))
     git(work, "commit", "-q", "--allow-empty", "-m", "Mine")

@@ -1,4 +1,4 @@
-"""Bubblewrap joins the kit."""
+"""The sandbox kit for bubblewrap, and what only bubblewrap does."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TestBubblewrap(SandboxKit):
     use = "bubblewrap"
 
 
-async def test_a_run_knows_its_user_by_name(tmp_path: Path) -> None:
+async def test_a_run_can_look_up_the_name_of_its_user(tmp_path: Path) -> None:
     found = await sandbox()
     program = "import grp, os, pwd; print(pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name)"
     end = await run_sandbox_job(found, Job((sys.executable, "-c", program), str(tmp_path)))
@@ -64,7 +64,7 @@ async def test_a_run_knows_its_user_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("cargo"), reason="cargo is not here")
-async def test_a_project_in_rust_is_built_with_what_was_fetched_before_and_sees_no_keys(
+async def test_a_rust_project_is_built_from_downloaded_crates_and_sees_no_credentials(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = await sandbox()
@@ -95,7 +95,7 @@ async def test_a_project_in_rust_is_built_with_what_was_fetched_before_and_sees_
     assert b"1 passed" in end.output
 
 
-async def test_what_is_inside_ends_by_itself_when_nobody_holds_its_input_any_more() -> None:
+async def test_processes_in_the_sandbox_end_when_the_input_is_closed() -> None:
     await sandbox()
     seconds = moment()
     apart = ("--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")
@@ -115,7 +115,7 @@ async def test_what_is_inside_ends_by_itself_when_nobody_holds_its_input_any_mor
     assert await alone.wait() != 0
 
 
-async def test_a_sandbox_that_cannot_be_made_says_so_and_is_no_exit_code_of_the_program(tmp_path: Path) -> None:
+async def test_a_sandbox_that_cannot_be_created_is_reported_without_an_exit_code(tmp_path: Path) -> None:
     await sandbox()
     program = shutil.which("bwrap")
     assert program is not None

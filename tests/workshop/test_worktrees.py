@@ -1,4 +1,4 @@
-"""Worktrees: each agent works in its own folder and branch, and nothing done there is lost without a person's word."""
+"""Worktrees: each agent works in its own folder and branch, and no work is lost without a person's decision."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _commit_in(tree: Worktree, files: dict[str, str]) -> str:
 
 
 @pytest.mark.feature("S1.13", "S1.51", "S1.12", "S1.27")
-def test_each_agent_has_its_own_folder_and_branch_and_what_it_does_there_stays_there(tmp_path: Path) -> None:
+def test_each_agent_has_its_own_folder_and_branch_and_its_work_stays_there(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     write(work, {"a.py": "I am not done with this\n"})
     before = _seen(work)
@@ -53,7 +53,7 @@ def test_each_agent_has_its_own_folder_and_branch_and_what_it_does_there_stays_t
         agent: trees.open(f"{agent}-t1", branch=agent_branch_name("agents/{agent}/{task}", agent, "T 1/login"))
         for agent in ("claude", "gpt")
     }
-    assert {agent: it.branch for agent, it in made.items()} == {
+    assert {agent: worktree.branch for agent, worktree in made.items()} == {
         "claude": "agents/claude/T-1-login",
         "gpt": "agents/gpt/T-1-login",
     }
@@ -78,7 +78,7 @@ def test_the_branch_of_an_agent_is_named_by_a_template(tmp_path: Path, template:
 
 
 @pytest.mark.feature("S1.51")
-def test_whatever_is_done_with_git_in_a_worktree_the_persons_branches_hooks_and_settings_stay(tmp_path: Path) -> None:
+def test_git_commands_in_a_worktree_do_not_change_the_persons_branches_hooks_and_settings(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     before, settings = _seen(work), (work / ".git/config").read_text()
     made = trees.open("t", branch="agents/gpt/t")
@@ -101,13 +101,13 @@ def test_whatever_is_done_with_git_in_a_worktree_the_persons_branches_hooks_and_
     assert git(work, "rev-parse", "FETCH_HEAD").strip() == tip, "who wants the agent's commit can have it"
 
 
-def test_every_worktree_has_ports_of_its_own_in_all_workspaces(tmp_path: Path) -> None:
+def test_worktrees_of_all_workspaces_have_different_ports(tmp_path: Path) -> None:
     _, here = _of(tmp_path / "one")
     there = Worktrees(tmp_path / "one/data/worktrees", repository(tmp_path / "two", {"a": "a"}))
     with socket.socket() as busy:
         busy.bind(("127.0.0.1", 0))
         made = [here.open("a"), there.open("a"), here.open("b")]
-        ports = [it.port for it in made]
+        ports = [worktree.port for worktree in made]
         assert len(set(ports)) == 3
         assert all(port >= FIRST_PORT and (port - FIRST_PORT) % PORTS_PER_WORKTREE == 0 for port in ports)
         assert made[0].variables == {"PORT": str(ports[0]), "ROUNDTABLE_PORT_BASE": str(ports[0])}
@@ -120,7 +120,7 @@ def test_every_worktree_has_ports_of_its_own_in_all_workspaces(tmp_path: Path) -
     assert here.open("d").port == ports[0]
 
 
-def test_ignored_files_come_along_by_rule_and_secrets_only_by_their_own_name(tmp_path: Path) -> None:
+def test_ignored_files_are_copied_by_rule_and_secrets_only_by_exact_name(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     write(
         work,
@@ -150,7 +150,7 @@ def test_ignored_files_come_along_by_rule_and_secrets_only_by_their_own_name(tmp
             trees.open("other", copy=[outside])
 
 
-def test_what_would_be_lost_is_what_does_not_stand_the_same_here(tmp_path: Path) -> None:
+def test_changes_that_the_workspace_does_not_have_would_be_lost(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     made = trees.open("t", branch="agents/gpt/t")
     assert trees.status(made).changed == ()
@@ -168,9 +168,7 @@ def test_what_would_be_lost_is_what_does_not_stand_the_same_here(tmp_path: Path)
 
 
 @pytest.mark.parametrize("based", [True, False])
-def test_an_ignored_file_that_is_not_here_would_be_lost_too_and_what_is_installed_would_not(
-    tmp_path: Path, based: bool
-) -> None:
+def test_ignored_files_would_be_lost_but_installed_dependencies_would_not(tmp_path: Path, based: bool) -> None:
     work, trees = _of(tmp_path)
     if not based:
         shutil.rmtree(work / ".git")
@@ -187,7 +185,7 @@ def test_an_ignored_file_that_is_not_here_would_be_lost_too_and_what_is_installe
     assert trees.status(made).ignored == ("local.cfg",)
 
 
-def test_whoever_works_in_it_cannot_make_git_look_elsewhere_or_run_something(tmp_path: Path) -> None:
+def test_work_in_a_worktree_cannot_redirect_git_or_run_a_program(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     made = trees.open("t")
     write(made.path, {"a.py": "theirs\n", ".gitattributes": "* filter=evil\n"})
@@ -202,21 +200,21 @@ def test_whoever_works_in_it_cannot_make_git_look_elsewhere_or_run_something(tmp
     assert not made.path.exists()
 
 
-def test_discarding_takes_the_folder_and_all_that_we_know_of_it(tmp_path: Path) -> None:
+def test_discarding_removes_the_folder_and_its_notes(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     before = seen(work)
     made = trees.open("t", branch="agents/gpt/t")
     _commit_in(made, {"a.py": "theirs\n"})
     trees.edits("t")
     trees.discard("t")
-    assert [it.name for it in (tmp_path / "data").rglob("*") if it.is_file()] == ["lock"]
+    assert [path.name for path in (tmp_path / "data").rglob("*") if path.is_file()] == ["lock"]
     assert seen(work) == before
     assert trees.list() == []
     with pytest.raises(NotFound, match="Worktree not found: t"):
         trees.discard("t")
 
 
-def test_a_folder_somebody_deleted_by_hand_can_still_be_discarded(tmp_path: Path) -> None:
+def test_a_worktree_deleted_by_hand_can_still_be_discarded(tmp_path: Path) -> None:
     _, trees = _of(tmp_path)
     made = trees.open("t", branch="agents/gpt/t")
     made.path.rename(tmp_path / "taken")
@@ -226,7 +224,7 @@ def test_a_folder_somebody_deleted_by_hand_can_still_be_discarded(tmp_path: Path
 
 
 @pytest.mark.parametrize("git_init", [False, True])
-def test_without_a_commit_to_begin_at_it_is_a_plain_copy(tmp_path: Path, git_init: bool) -> None:
+def test_without_a_base_commit_a_worktree_is_a_plain_copy(tmp_path: Path, git_init: bool) -> None:
     work = tmp_path / "work"
     write(work, {"a.py": "a\n", "src/b.py": "b\n", ".env": "K=1"})
     if git_init:
@@ -234,7 +232,7 @@ def test_without_a_commit_to_begin_at_it_is_a_plain_copy(tmp_path: Path, git_ini
     trees = Worktrees(tmp_path / "worktrees", work)
     made = trees.open("t")
     assert made.base == ""
-    assert sorted(it.name for it in made.path.rglob("*.py")) == ["a.py", "b.py"]
+    assert sorted(path.name for path in made.path.rglob("*.py")) == ["a.py", "b.py"]
     assert not (made.path / ".env").exists()
     assert trees.status(made).changed == ()
     write(made.path, {"a.py": "theirs\n", "c.py": "c\n"})
@@ -243,7 +241,7 @@ def test_without_a_commit_to_begin_at_it_is_a_plain_copy(tmp_path: Path, git_ini
     assert not made.path.exists()
 
 
-def test_what_is_built_in_a_copy_of_an_empty_folder_is_work_too(tmp_path: Path) -> None:
+def test_files_created_in_a_copy_of_an_empty_folder_count_as_work(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     trees = Worktrees(tmp_path / "worktrees", tmp_path / "work")
     made = trees.open("t")
@@ -251,7 +249,7 @@ def test_what_is_built_in_a_copy_of_an_empty_folder_is_work_too(tmp_path: Path) 
     assert trees.status(made).unmerged == ("a.py",)
 
 
-def test_what_is_done_in_a_repository_within_a_copy_is_work_too(tmp_path: Path) -> None:
+def test_changes_in_a_repository_inside_a_copy_count_as_work(tmp_path: Path) -> None:
     write(tmp_path / "work", {"a.py": "a\n"})
     trees = Worktrees(tmp_path / "worktrees", tmp_path / "work")
     made = trees.open("t")
@@ -260,7 +258,7 @@ def test_what_is_done_in_a_repository_within_a_copy_is_work_too(tmp_path: Path) 
     assert trees.status(made).unmerged == ("tool/.gitignore", "tool/tool.py")
 
 
-def test_one_that_was_cut_off_while_it_was_made_can_be_discarded_and_made_again(tmp_path: Path) -> None:
+def test_an_incomplete_worktree_can_be_discarded_and_created_again(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     before = seen(work)
     for step in count(1):
@@ -273,24 +271,24 @@ def test_one_that_was_cut_off_while_it_was_made_can_be_discarded_and_made_again(
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "-x", ".known", "a b"])
-def test_a_name_that_is_no_folder_name_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_worktree_name_that_is_not_a_folder_name_is_refused(tmp_path: Path, name: str) -> None:
     _, trees = _of(tmp_path)
     with pytest.raises(UsageError, match="is not a valid worktree name"):
         trees.open(name)
 
 
-def test_names_branches_and_commits_that_cannot_be_had_are_refused(tmp_path: Path) -> None:
+def test_invalid_worktree_names_branches_and_commits_are_refused(tmp_path: Path) -> None:
     _, trees = _of(tmp_path)
     trees.open("t", branch="agents/gpt/t")
     for again in ({"name": "t"}, {"name": "u", "base": "nowhere"}):
         with pytest.raises(UsageError):
             trees.open(**again)
-    assert [it.name for it in trees.list()] == ["t"]
+    assert [worktree.name for worktree in trees.list()] == ["t"]
     with pytest.raises(GitFailed, match="could not create a worktree"):
         trees.open("v", branch="agents/gpt t")
 
 
-def test_what_an_agent_wrote_comes_out_of_its_worktree_byte_for_byte(tmp_path: Path) -> None:
+def test_the_edits_of_an_agent_are_read_from_its_worktree_byte_for_byte(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     (work / "old.bat").write_bytes(b"echo 1\r\necho 2\r\n")
     (work / "keep.bat").write_bytes(b"a\r\nb\r\n")
@@ -308,7 +306,7 @@ def test_what_an_agent_wrote_comes_out_of_its_worktree_byte_for_byte(tmp_path: P
     reply = f"> done\n\n{fence_code(edits.diff.removesuffix(chr(10)), 'diff')}"
     done = draft_changeset(parse_file_changes(reply), work, Redactor().finds)
     assert done.refused == ()
-    assert {it.path: it.after for it in done.files} == {
+    assert {file.path: file.after for file in done.files} == {
         "keep.bat": b"a\nb\r\n",
         "new.bat": b"echo 3\r\n",
         "old.bat": None,
@@ -319,7 +317,7 @@ def test_what_an_agent_wrote_comes_out_of_its_worktree_byte_for_byte(tmp_path: P
     "setting",
     [("diff.renames", "copies"), ("diff.renames", "false"), ("diff.context", "0"), ("diff.orderFile", "no/such/file")],
 )
-def test_however_a_person_likes_to_see_diffs_what_an_agent_did_comes_out_the_same(
+def test_diff_settings_of_the_user_do_not_affect_the_edits_of_an_agent(
     tmp_path: Path, setting: tuple[str, str]
 ) -> None:
     work, trees = _of(tmp_path)
@@ -332,14 +330,14 @@ def test_however_a_person_likes_to_see_diffs_what_an_agent_did_comes_out_the_sam
     (tree / "old.txt").rename(tree / "new.txt")
     done = draft_changeset(parse_file_changes(trees.edits("t").diff), work, Redactor().finds)
     assert done.refused == ()
-    assert {it.path: (it.was, it.after) for it in done.files} == {
+    assert {file.path: (file.was, file.after) for file in done.files} == {
         "alike.txt": ("", (tree / "alike.txt").read_bytes()),
         "long.txt": ("", (tree / "long.txt").read_bytes()),
         "new.txt": ("old.txt", (tree / "new.txt").read_bytes()),
     }
 
 
-def test_links_are_left_out_and_named_and_the_rest_counts(tmp_path: Path) -> None:
+def test_links_are_left_out_of_an_agents_edits_and_named(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     write(work, {"gone/a.txt": "a\n"})
     for name in ("moved", "once", "within"):
@@ -363,11 +361,11 @@ def test_links_are_left_out_and_named_and_the_rest_counts(tmp_path: Path) -> Non
     )
     done = draft_changeset(parse_file_changes(edits.diff), work, Redactor().finds)
     assert done.refused == ()
-    assert [it.path for it in done.files] == ["a.py"]
+    assert [file.path for file in done.files] == ["a.py"]
     assert {*edits.links, "a.py"} <= {*trees.status(made).unmerged}, "none of it is lost unasked"
 
 
-def test_a_repository_that_was_made_within_is_left_out_and_named_and_the_rest_counts(tmp_path: Path) -> None:
+def test_a_repository_created_in_a_worktree_is_left_out_and_named(tmp_path: Path) -> None:
     _, trees = _of(tmp_path)
     made = trees.open("t")
     write(made.path, {"a.py": "theirs\n", "sub/x.txt": "x\n", "deep/other/y.txt": "y\n"})
@@ -379,7 +377,7 @@ def test_a_repository_that_was_made_within_is_left_out_and_named_and_the_rest_co
     assert trees.status(made).unmerged == ("a.py", "deep/other", "sub"), "it is not lost unasked"
 
 
-def test_a_shallow_and_sparse_clone_that_never_fetched_the_rest_has_worktrees_too(tmp_path: Path) -> None:
+def test_a_shallow_sparse_and_partial_clone_can_have_worktrees(tmp_path: Path) -> None:
     origin, work = repository(tmp_path / "origin", {"src/a.py": "a\n", "docs/b.md": "b\n"}), tmp_path / "work"
     write(origin, {"src/a.py": "aa\n"})
     commit(origin, "More")
@@ -411,7 +409,7 @@ def _armed(inner: Path, ran: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["log", "diff"])
-def test_git_never_looks_into_a_submodule_that_an_agent_filled(tmp_path: Path, how: str) -> None:
+def test_git_never_reads_a_submodule_that_an_agent_filled(tmp_path: Path, how: str) -> None:
     work, trees = _with_submodule(tmp_path)
     git(work, "config", "diff.submodule", how)
     made = trees.open("t")
@@ -428,7 +426,7 @@ def test_git_never_looks_into_a_submodule_that_an_agent_filled(tmp_path: Path, h
 
 
 @pytest.mark.parametrize("ignored", ["", "b.py\n"])
-def test_git_never_looks_into_a_repository_that_took_the_place_of_a_file(tmp_path: Path, ignored: str) -> None:
+def test_git_never_reads_a_repository_that_replaced_a_file(tmp_path: Path, ignored: str) -> None:
     work, trees = _of(tmp_path)
     git(work, "config", "diff.submodule", "diff")
     made = trees.open("t")
@@ -445,7 +443,7 @@ def test_git_never_looks_into_a_repository_that_took_the_place_of_a_file(tmp_pat
 
 
 @pytest.mark.parametrize("instead", ["files", "link", "file"])
-def test_what_stands_in_the_place_of_a_submodule_is_left_out_and_named(tmp_path: Path, instead: str) -> None:
+def test_content_that_replaces_a_submodule_is_left_out_and_named(tmp_path: Path, instead: str) -> None:
     _, trees = _with_submodule(tmp_path)
     made = trees.open("t")
     if instead == "files":
@@ -458,7 +456,7 @@ def test_what_stands_in_the_place_of_a_submodule_is_left_out_and_named(tmp_path:
     assert trees.status(made).unmerged == ("lib",)
 
 
-def test_many_can_look_at_one_worktree_at_a_time_whatever_a_killed_git_left(tmp_path: Path) -> None:
+def test_concurrent_readers_of_a_worktree_work_despite_the_lock_of_a_killed_git(tmp_path: Path) -> None:
     _, trees = _of(tmp_path)
     made = trees.open("t")
     write(made.path, {f"new/{number}.py": "n\n" for number in range(300)})
@@ -473,15 +471,15 @@ def test_many_can_look_at_one_worktree_at_a_time_whatever_a_killed_git_left(tmp_
             told.append(trees.edits("t").diff.count("diff --git"))
 
     lookers = [Thread(target=look) for _ in range(3)]
-    for it in lookers:
-        it.start()
-    for it in lookers:
-        it.join()
+    for thread in lookers:
+        thread.start()
+    for thread in lookers:
+        thread.join()
     assert told == [300] * 18
     assert index.read_bytes() == before
 
 
-def test_what_was_written_in_the_second_it_began_counts_and_what_was_only_touched_does_not(tmp_path: Path) -> None:
+def test_edits_in_the_first_second_count_and_touched_files_do_not(tmp_path: Path) -> None:
     _, trees = _of(tmp_path)
     made = trees.open("t")
     (made.path / "a.py").write_text("A\n")
@@ -491,7 +489,7 @@ def test_what_was_written_in_the_second_it_began_counts_and_what_was_only_touche
     assert trees.edits("t").diff.count("diff --git") == 1
 
 
-def test_what_an_agent_writes_where_a_sparse_workspace_has_nothing_is_its_work(tmp_path: Path) -> None:
+def test_files_that_an_agent_writes_outside_a_sparse_checkout_count_as_work(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     write(work, {"src/a.py": "a\n", "docs/b.md": "b\n", "docs/same.md": "s\n", "docs/kept.md": "k\n"})
     commit(work, "More")
@@ -505,7 +503,7 @@ def test_what_an_agent_writes_where_a_sparse_workspace_has_nothing_is_its_work(t
     assert "-b\n+theirs\n" in diff
 
 
-def test_the_commit_it_began_at_is_kept_as_long_as_it_is_there_and_is_no_branch_or_tag(tmp_path: Path) -> None:
+def test_the_base_commit_of_a_worktree_is_kept_without_a_branch_or_tag(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     write(work, {"sub/c.py": "c\n"})
     commit(work, "More")
@@ -525,7 +523,7 @@ def test_the_commit_it_began_at_is_kept_as_long_as_it_is_there_and_is_no_branch_
     assert git(work, "for-each-ref", "--format=%(refname)") == "refs/heads/main\n"
 
 
-def test_a_linked_worktree_from_before_goes_with_its_branch(tmp_path: Path) -> None:
+def test_an_older_linked_worktree_is_discarded_with_its_branch(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     before = seen(work)
     made = trees.open("t", branch="agents/gpt/t")

@@ -1,4 +1,4 @@
-"""The tree of a rehearsal: what the commit would hold, and whether every approved hunk stands there."""
+"""The tree of a rehearsal: it equals the commit, and a missing hunk is found."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def work(tmp_path: Path) -> Path:
     return shop(tmp_path / "shop")
 
 
-def test_it_holds_the_last_commit_and_the_draft_and_nothing_of_other_work(work: Path, tmp_path: Path) -> None:
+def test_a_rehearsal_contains_the_last_commit_and_the_draft_and_no_other_work(work: Path, tmp_path: Path) -> None:
     files = everything(work)
     tree = tmp_path / "tree"
     create_rehearsal_tree(work, tree, files)
@@ -29,7 +29,7 @@ def test_it_holds_the_last_commit_and_the_draft_and_nothing_of_other_work(work: 
     assert set(list_other_uncommitted_files(work, files)) == {"mine.py", "staged.py"}
 
 
-def test_without_git_it_is_the_workspace_with_the_draft(tmp_path: Path) -> None:
+def test_a_rehearsal_without_git_is_the_workspace_with_the_draft(tmp_path: Path) -> None:
     work, tree = plain_folder(tmp_path / "plain"), tmp_path / "tree"
     create_rehearsal_tree(work, tree, everything(work))
     assert (tree / "README.md").read_text() == "# Shop\n"
@@ -37,11 +37,11 @@ def test_without_git_it_is_the_workspace_with_the_draft(tmp_path: Path) -> None:
     assert list_other_uncommitted_files(work, ()) == ()
 
 
-def test_before_the_first_commit_it_is_the_draft_alone(tmp_path: Path) -> None:
+def test_a_rehearsal_before_the_first_commit_is_the_draft_alone(tmp_path: Path) -> None:
     work, tree = plain_folder(tmp_path / "new"), tmp_path / "tree"
     git(work, "init", "-q")
     create_rehearsal_tree(work, tree, (DraftFile("a.py", None, b"a\n"),))
-    assert [it.name for it in tree.rglob("*")] == ["a.py"]
+    assert [path.name for path in tree.rglob("*")] == ["a.py"]
     assert "README.md" in list_other_uncommitted_files(work, ())
 
 
@@ -56,14 +56,14 @@ def test_before_the_first_commit_it_is_the_draft_alone(tmp_path: Path) -> None:
         ("was.py", b"still here", ["now.py#rename"]),
     ],
 )
-def test_a_hunk_that_did_not_survive_is_named(tmp_path: Path, path: str, text: bytes, lost: list[str]) -> None:
+def test_a_hunk_missing_from_the_rehearsal_is_named(tmp_path: Path, path: str, text: bytes, lost: list[str]) -> None:
     files = (
         DraftFile("a.py", b"one\n2\n3\n4\n5\n", b"1\n2\n3\n4\nfive\n"),
         DraftFile("new.py", None, b"new\n"),
         DraftFile("old.py", b"still here", None),
         DraftFile("now.py", b"same\n", b"same\n", was="was.py"),
     )
-    assert {"a.py#1", "a.py#2", "now.py#rename"} <= {it.id for it in split_draft_into_hunks(files)}
+    assert {"a.py#1", "a.py#2", "now.py#rename"} <= {hunk.id for hunk in split_draft_into_hunks(files)}
     tree = tmp_path / "tree"
     write(tree, {"README.md": "# Here\n"})
     create_rehearsal_tree(tree, tmp_path / "merged", files)

@@ -1,4 +1,4 @@
-"""Which paths may be written: plain ones within the workspace, and no others."""
+"""Which paths may be written: ordinary ones inside the workspace and no others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_plain_path_may_be_written(path: str) -> None:
 
 
 @given(st.text(min_size=1))
-def test_no_path_that_is_let_through_leads_out_in_anybodys_reading(path: str) -> None:
+def test_no_accepted_path_leads_out_of_the_workspace_on_any_system(path: str) -> None:
     if check_write_path(path) is None:
         parts = path.replace("\\", "/").split("/")
         assert path.isprintable()
@@ -45,19 +45,19 @@ def test_no_path_that_is_let_through_leads_out_in_anybodys_reading(path: str) ->
         assert ".git" not in {part.rstrip(". ").casefold() for part in parts}
 
 
-def test_a_scope_covers_its_files_and_folders_and_nothing_beside_them() -> None:
+def test_a_scope_covers_its_files_and_folders_and_nothing_else() -> None:
     scope = ("src", "docs/*.md", "setup.py")
     assert all(is_in_scope(path, scope) for path in ("src/a.py", "src/deep/b.py", "docs/a.md", "setup.py"))
     assert not any(is_in_scope(path, scope) for path in ("source/a.py", "docs/a.txt", "tests/setup.py", "src"[:2]))
 
 
-def test_names_that_some_system_takes_for_the_same_are_twins() -> None:
+def test_names_that_differ_only_in_case_collide() -> None:
     assert find_name_collision("README.md", ["readme.md"]) == "readme.md"
     assert find_name_collision("straße.py", ["STRASSE.py"]) == "STRASSE.py"
     assert find_name_collision("a.py", ["a.py", "b.py"]) == ""
 
 
-def test_every_refusal_is_a_sentence_about_the_path() -> None:
+def test_a_refusal_is_a_sentence_that_begins_with_the_path() -> None:
     refusal = check_write_path("../x.py")
     assert refusal is not None
     assert (refusal.kind, refusal.path) == (RefusalKind.TRAVERSAL, "../x.py")
@@ -66,13 +66,13 @@ def test_every_refusal_is_a_sentence_about_the_path() -> None:
 
 
 @pytest.mark.parametrize("path", ["a\ufe0f.py", "a\u115fb.py", "a\u2800.py", "a\u034f.py", "a\tb.py", "a\u00a0b.py"])
-def test_a_path_with_letters_that_nobody_sees_is_refused(path: str) -> None:
+def test_a_path_with_invisible_characters_is_refused(path: str) -> None:
     refusal = check_write_path(path)
     assert refusal is not None
     assert refusal.kind is RefusalKind.ENCODED
 
 
-def test_the_settings_of_git_are_never_written() -> None:
+def test_git_settings_files_are_never_written() -> None:
     refusal = check_write_path("dotfiles/.gitconfig")
     assert refusal is not None
     assert refusal.kind is RefusalKind.REPOSITORY
@@ -82,7 +82,7 @@ def test_the_settings_of_git_are_never_written() -> None:
 @pytest.mark.parametrize(
     "path", ["\u0441alc.py", "lib/p\u0430yment/a.py", "\u03bfpen.py", "test_\u0441alc.py", "README.\u043cd"]
 )
-def test_a_new_name_in_which_letters_of_two_scripts_stand_is_refused(tmp_path: Path, path: str) -> None:
+def test_a_new_name_that_mixes_scripts_is_refused(tmp_path: Path, path: str) -> None:
     refusal = check_path_on_disk(tmp_path, path, 100)
     assert refusal is not None
     assert (refusal.kind, refusal.path) == (RefusalKind.ENCODED, path)
@@ -104,13 +104,11 @@ def test_a_new_name_in_which_letters_of_two_scripts_stand_is_refused(tmp_path: P
         "pi_π.py",
     ],
 )
-def test_a_new_name_in_one_script_may_be_written_and_so_may_chinese_japanese_and_korean_with_latin(
-    tmp_path: Path, path: str
-) -> None:
+def test_a_new_name_in_one_script_or_in_cjk_with_latin_is_accepted(tmp_path: Path, path: str) -> None:
     assert check_path_on_disk(tmp_path, path, 100) is None
 
 
-def test_a_file_that_is_there_may_be_changed_whatever_letters_its_name_has(tmp_path: Path) -> None:
+def test_an_existing_file_with_a_mixed_script_name_may_be_changed(tmp_path: Path) -> None:
     (tmp_path / "\u0441alc.py").write_text("x\n")
     assert check_path_on_disk(tmp_path, "\u0441alc.py", 100) is None
     assert check_path_on_disk(tmp_path, "\u0441alculator.py", 100) is not None
@@ -123,9 +121,9 @@ def test_a_file_that_is_there_may_be_changed_whatever_letters_its_name_has(tmp_p
         *("src\N{DIVISION SLASH}a.py", "src\N{FRACTION SLASH}a.py", "src\N{BIG SOLIDUS}a.py"),
     ],
 )
-def test_short_names_and_letters_like_slashes_are_refused(path: str) -> None:
+def test_windows_short_names_and_slash_look_alikes_are_refused(path: str) -> None:
     assert check_write_path(path) is not None
 
 
-def test_new_folders_that_some_system_takes_for_the_same_are_twins() -> None:
-    assert [it.path for it in find_path_collisions(["N/x.py", "n/y.py", "N/z.py"])] == ["n/y.py"]
+def test_new_folders_that_differ_only_in_case_collide() -> None:
+    assert [refusal.path for refusal in find_path_collisions(["N/x.py", "n/y.py", "N/z.py"])] == ["n/y.py"]

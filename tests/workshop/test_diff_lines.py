@@ -1,4 +1,4 @@
-"""The runs of lines in which two texts differ: exact for all texts, and found in time for hostile ones."""
+"""Line diffs: exact for all texts, and fast for hostile ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"d", b"e", b"f", b"g"]), ma
 
 
 @given(TEXTS, TEXTS)
-def test_putting_the_new_lines_in_place_of_the_old_ones_makes_the_other_text(
+def test_replacing_the_old_lines_of_a_diff_by_the_new_ones_yields_the_new_text(
     old: list[bytes], new: list[bytes]
 ) -> None:
     made: list[bytes] = []
@@ -24,19 +24,19 @@ def test_putting_the_new_lines_in_place_of_the_old_ones_makes_the_other_text(
     assert [*made, *old[at:]] == new
 
 
-def test_a_line_that_stands_once_in_both_texts_holds_the_others_apart() -> None:
+def test_lines_that_are_unique_in_both_texts_separate_changes() -> None:
     old = [b"{", b"one", b"}", b"{", b"two", b"}", b"{", b"three", b"}"]
     new = [b"{", b"one", b"}", b"{", b"2", b"2.5", b"}", b"{", b"three", b"}", b"end"]
     assert diff_lines(old, new) == [ChangedLines((4, 5), (4, 6)), ChangedLines((9, 9), (10, 11))]
 
 
-def test_texts_of_a_few_lines_said_over_and_over_are_one_run_instead_of_a_wait() -> None:
+def test_texts_of_a_few_repeated_lines_are_compared_quickly() -> None:
     old = [b"q", *([b"a", b"b"] * 20_000), b"z"]
     new = [b"p", *([b"a", b"a", b"b"] * 15_000), b"y"]
     assert diff_lines(old, new) == [ChangedLines((0, len(old)), (0, len(new)))]
 
 
-def test_a_long_file_that_changes_at_both_ends_is_still_two_runs() -> None:
+def test_a_long_file_changed_at_both_ends_has_two_changes() -> None:
     middle = [b"%d" % number if number % 3 else b"" for number in range(60_000)]
     assert diff_lines([b"x", *middle, b"y"], [b"X", *middle, b"Y"]) == [
         ChangedLines((0, 1), (0, 1)),

@@ -1,4 +1,4 @@
-"""Which sandbox is in force: the one that works, or a refusal that helps; and the proofs that would show a leak."""
+"""Choosing a sandbox that works, and the escape attempts that would reveal a leak."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ asyncio.run(main())
 """
 
 
-async def test_an_engine_that_does_not_answer_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_engine_that_does_not_answer_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await sandbox()
     for name in ("docker", "podman"):
         (tmp_path / name).write_text(ENGINE)
@@ -66,27 +66,29 @@ async def test_an_engine_that_does_not_answer_is_passed_over(tmp_path: Path, mon
     assert len((tmp_path / "docker.asked").read_text()) > len(asked), "what does not work may work next time"
 
 
-async def test_where_there_is_none_the_refusal_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_sandbox_the_message_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     found = await find_sandbox()
     assert isinstance(found, str)
     assert "Docker is not installed. Podman is not installed. Bubblewrap is not installed. Install bubblewrap" in found
 
 
-async def test_the_doctor_proves_what_is_in_force_by_trying_to_break_out() -> None:
+async def test_the_doctor_tests_the_sandbox_with_escape_attempts() -> None:
     await sandbox()
     isolation = await check_sandbox_isolation(SandboxSettings(use="bubblewrap"), deep=False)
     assert isolation.sandbox.startswith("bubblewrap, limits ")
-    assert isolation.held == tuple(it.name for it in QUICK_ESCAPE_ATTEMPTS)
+    assert isolation.held == tuple(attempt.name for attempt in QUICK_ESCAPE_ATTEMPTS)
     assert (isolation.broken, isolation.untried) == ({}, {})
 
 
-async def test_a_sandbox_that_leaks_is_found_out() -> None:
+async def test_a_leaking_sandbox_is_detected() -> None:
     await sandbox()
     program = shutil.which("bwrap")
     assert program is not None
     leaky = BubblewrapSandbox(program, ("--share-net", "--proc", "/proc"))
-    made = {it.attempt: it for it in await run_escape_attempts(leaky, QUICK_ESCAPE_ATTEMPTS)}
+    made = {outcome.attempt: outcome for outcome in await run_escape_attempts(leaky, QUICK_ESCAPE_ATTEMPTS)}
     assert made["reach servers on this machine"].blocked is False
     assert made["reach servers on this machine"].note == "a server of the machine"
     assert made["read files outside the sandbox"].blocked is True
@@ -94,17 +96,17 @@ async def test_a_sandbox_that_leaks_is_found_out() -> None:
         assert made["reach the kernel through /proc, /sys and /dev"].blocked is False
 
 
-async def test_an_attempt_that_could_not_be_made_proves_nothing() -> None:
+async def test_an_escape_attempt_that_could_not_run_proves_nothing() -> None:
     await sandbox()
     program = shutil.which("bwrap")
     assert program is not None
     made = await run_escape_attempts(
         BubblewrapSandbox(program, ("--no-such-option",)), (QUICK_ESCAPE_ATTEMPTS[0], EXHAUSTION_ATTEMPTS[0])
     )
-    assert [it.blocked for it in made] == [None, False]
+    assert [outcome.blocked for outcome in made] == [None, False]
 
 
-def test_without_control_groups_the_bounds_are_held_by_looking(tmp_path: Path) -> None:
+def test_without_control_groups_limits_are_enforced_by_polling(tmp_path: Path) -> None:
     covered = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
     script = 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"'
     if subprocess.run([*covered, "mount -t tmpfs none /sys/fs/cgroup"], capture_output=True).returncode:
@@ -118,7 +120,7 @@ def test_without_control_groups_the_bounds_are_held_by_looking(tmp_path: Path) -
     ], done.stderr
 
 
-def test_what_killed_processes_left_is_known_by_its_name_and_cleared() -> None:
+def test_leftovers_of_killed_processes_are_recognized_by_name_and_removed() -> None:
     mine = process_owned_name()
     assert not is_orphaned_name(mine)
     assert not is_orphaned_name("roundtable-empty")
@@ -140,7 +142,7 @@ def test_what_killed_processes_left_is_known_by_its_name_and_cleared() -> None:
     assert not folder.exists()
 
 
-def test_a_program_behind_a_version_managers_script_is_found_itself(tmp_path: Path) -> None:
+def test_the_program_behind_a_version_manager_script_is_found(tmp_path: Path) -> None:
     root = tmp_path / ".anyenv"
     for name, says in {"shims/tool": "exit 1", "bin/anyenv": 'echo "/opt/versions/$2"'}.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -155,7 +157,7 @@ def test_a_program_behind_a_version_managers_script_is_found_itself(tmp_path: Pa
 
 
 @pytest.mark.parametrize("how", ["symlink_to", "hardlink_to"])
-def test_a_program_in_whose_place_rustup_stands_is_found_itself(tmp_path: Path, how: str) -> None:
+def test_the_program_behind_a_rustup_link_is_found(tmp_path: Path, how: str) -> None:
     rustup = tmp_path / "rustup"
     rustup.write_text('#!/bin/sh\necho "/opt/toolchain/bin/$2"\n')
     rustup.chmod(0o755)
@@ -166,7 +168,7 @@ def test_a_program_in_whose_place_rustup_stands_is_found_itself(tmp_path: Path, 
     assert resolve_version_manager_shim(rustup) == str(rustup)
 
 
-def test_a_link_beside_a_program_does_not_lead_out_of_its_installation(tmp_path: Path) -> None:
+def test_a_link_next_to_a_program_does_not_expose_other_folders(tmp_path: Path) -> None:
     secret = tmp_path / "home" / "secret"
     secret.mkdir(parents=True)
     root = tmp_path / "project" / ".venv"

@@ -1,4 +1,4 @@
-"""A corpus of hostile changesets: each is refused by its reason, and nothing but what is harmless is ever written."""
+"""A corpus of hostile changesets: each is refused with its reason, and only harmless files are written."""
 
 from __future__ import annotations
 
@@ -159,12 +159,11 @@ def attacked(around: Path, *operations: Operation) -> DraftResult:
 
 @pytest.mark.feature("S4.104")
 @pytest.mark.parametrize("kind", PATHS)
-def test_hostile_paths_are_refused_by_their_reason_whatever_is_to_be_done_there(
-    around: Path, kind: RefusalKind
-) -> None:
+def test_hostile_paths_are_refused_with_their_reason_in_every_operation(around: Path, kind: RefusalKind) -> None:
     paths = PATHS[kind]
     evil = (
-        (ReplaceFile(it, "evil\n"), CreateFile(it, "evil\n"), RenameFile("b.py", it), DeleteFile(it)) for it in paths
+        (ReplaceFile(name, "evil\n"), CreateFile(name, "evil\n"), RenameFile("b.py", name), DeleteFile(name))
+        for name in paths
     )
     done = attacked(around, *(operation for operations in evil for operation in operations))
     assert [(refusal.path, refusal.kind) for refusal in done.refused] == [(path[:80], kind) for path in paths]
@@ -197,14 +196,14 @@ WISHES: dict[str, tuple[RefusalKind, tuple[Operation, ...]]] = {
 
 
 @pytest.mark.parametrize("name", WISHES)
-def test_a_hostile_wish_is_refused_by_its_reason(around: Path, name: str) -> None:
+def test_a_hostile_operation_is_refused_with_its_reason(around: Path, name: str) -> None:
     kind, operations = WISHES[name]
     done = attacked(around, *operations)
     assert [refusal.kind for refusal in done.refused] == [kind]
     carried_out(around, done)
 
 
-def test_twins_within_one_changeset_are_seen_and_so_are_files_that_would_be_folders(around: Path) -> None:
+def test_colliding_names_and_files_used_as_folders_within_one_changeset_are_refused(around: Path) -> None:
     done = attacked(
         around,
         CreateFile("n.py", "1\n"),
@@ -250,10 +249,10 @@ def test_more_files_than_a_change_may_touch_are_refused(around: Path) -> None:
         ),
     ],
 )
-def test_a_hostile_reply_changes_nothing_and_is_told_why(around: Path, reply: str, kind: RefusalKind) -> None:
+def test_a_hostile_reply_changes_nothing_and_the_reason_is_given(around: Path, reply: str, kind: RefusalKind) -> None:
     before = seen(around)
     done = draft_changeset(parse_file_changes(reply), around / "shop", Redactor().finds)
-    assert (done.files, [it.kind for it in done.refused]) == ((), [kind])
+    assert (done.files, [refusal.kind for refusal in done.refused]) == ((), [kind])
     assert seen(around) == before
 
 
@@ -265,14 +264,14 @@ def test_a_hostile_reply_changes_nothing_and_is_told_why(around: Path, reply: st
         "@@ -0,0 +1 @@\n+Subproject commit 1234567\n",
     ],
 )
-def test_a_diff_that_makes_a_link_or_a_submodule_is_not_even_read(reply: str) -> None:
+def test_a_diff_that_creates_a_link_or_a_submodule_is_rejected(reply: str) -> None:
     with pytest.raises(UnreadableReply) as refused:
         parse_file_changes(reply)
     assert refused.value.message == "The diff makes it a link or something else that is not a plain file."
 
 
 @pytest.mark.parametrize("path", ["out/x.py", "leak.py", "dangling.py", "../outside/x.py", "pipe", "src", "loop/x.py"])
-def test_what_was_drafted_before_the_trap_was_set_is_not_written_either(around: Path, path: str) -> None:
+def test_a_draft_is_not_written_through_a_trap_set_after_it_was_made(around: Path, path: str) -> None:
     before = seen(around)
     refused = apply_draft(around / "shop", around / "journals", (DraftFile(path, None, b"evil\n"),))
     assert isinstance(refused, tuple)

@@ -1,4 +1,4 @@
-"""Whoever runs this has a name, or at least a number."""
+"""The name of the user: the login name or else the user id."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOBODYS = 54321
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_who_has_no_name_on_this_machine_goes_by_their_number() -> None:
+def test_a_user_without_a_login_name_is_named_by_the_user_id() -> None:
     read, write = os.pipe()
     child = os.fork()
     if child == 0:

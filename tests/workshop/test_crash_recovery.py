@@ -1,4 +1,4 @@
-"""Killed at every step of writing: afterwards the workspace is entirely before or entirely after, and can go back."""
+"""A process killed at every step of a write: the change is applied completely or not at all, and can be undone."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _plain(found: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("scene", sample(list(SCENES), 2))
-def test_killed_at_any_step_the_tree_is_wholly_before_or_wholly_after_and_undo_brings_it_back(
+def test_a_change_killed_at_any_step_is_applied_completely_or_not_at_all_and_can_be_undone(
     in_memory: Path, scene: str
 ) -> None:
     begin, act = SCENES[scene]
@@ -97,7 +97,7 @@ def test_killed_at_any_step_the_tree_is_wholly_before_or_wholly_after_and_undo_b
 
 
 @pytest.mark.parametrize("scene", sample(["without git", "with a commit"], 1))
-def test_killed_again_while_it_recovers_it_still_comes_to_one_end(in_memory: Path, scene: str) -> None:
+def test_a_recovery_that_is_killed_is_completed_by_the_next_one(in_memory: Path, scene: str) -> None:
     begin, act = SCENES[scene]
     stage = Stage(in_memory, begin)
     stage.again()
@@ -128,7 +128,7 @@ def _left_half_done(stage: Stage, act: Act, step: int) -> bool:
 
 
 @pytest.mark.parametrize("scene", sample(["with a commit", "without git", "on a branch"], 2))
-def test_an_undo_that_is_killed_at_any_step_is_finished_or_never_happened(in_memory: Path, scene: str) -> None:
+def test_an_undo_killed_at_any_step_is_finished_or_rolled_back(in_memory: Path, scene: str) -> None:
     begin, act = SCENES[scene]
     stage = Stage(in_memory, begin)
     stage.again()

@@ -1,4 +1,4 @@
-"""What an engine is asked to build and run, seen from a program that stands in for one and writes down its commands."""
+"""The commands for building and running images, recorded by a program that replaces the engine."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ async def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ContainerEn
 
 async def said(engine: ContainerEngine, files: dict[str, str]) -> tuple[str, Exit | Output]:
     """Everything it said, and its end."""
-    *words, end = [it async for it in build_and_run_image(await allowed(engine, files))]
-    return b"".join(it.data for it in words if isinstance(it, Output)).decode(), end
+    *words, end = [event async for event in build_and_run_image(await allowed(engine, files))]
+    return b"".join(output.data for output in words if isinstance(output, Output)).decode(), end
 
 
 async def allowed(engine: ContainerEngine, files: dict[str, str]) -> ImageBuild:
@@ -82,20 +82,18 @@ def asked(folder: Path) -> list[str]:
 
 
 @pytest.mark.feature("S0.56")
-async def test_a_dockerfile_alone_is_built_and_then_run_and_both_without_a_network(
-    engine: ContainerEngine, tmp_path: Path
-) -> None:
+async def test_a_dockerfile_is_built_and_run_without_a_network(engine: ContainerEngine, tmp_path: Path) -> None:
     words, end = await said(engine, {"Dockerfile": DOCKERFILE})
-    build, run, *cleaning = (it for it in asked(tmp_path) if not it.startswith(("inspect", "image")))
+    build, run, *cleaning = (command for command in asked(tmp_path) if not command.startswith(("inspect", "image")))
     assert build.startswith("build --network none ")
     assert run.startswith("run --name roundtable-")
     assert " --network none --read-only --cap-drop ALL " in run
-    assert [it.split()[0] for it in cleaning] == ["rm", "rmi"]
+    assert [command.split()[0] for command in cleaning] == ["rm", "rmi"]
     assert (words, isinstance(end, Exit) and end.code) == ("", 0), "one service needs no warning"
 
 
 @pytest.mark.feature("S0.56", "S0.65")
-async def test_a_compose_file_goes_before_a_dockerfile_and_says_what_several_services_may_need(
+async def test_a_compose_file_takes_precedence_and_several_services_get_a_warning(
     engine: ContainerEngine, tmp_path: Path
 ) -> None:
     build = await allowed(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE})
@@ -106,10 +104,12 @@ async def test_a_compose_file_goes_before_a_dockerfile_and_says_what_several_ser
     *_, up, down = asked(tmp_path)
     assert " up --build " in up
     assert " down --volumes " in down
-    assert not any(it.startswith(("build", "run")) for it in asked(tmp_path))
+    assert not any(command.startswith(("build", "run")) for command in asked(tmp_path))
 
 
-async def test_every_service_is_bounded_and_reaches_only_the_others(engine: ContainerEngine, tmp_path: Path) -> None:
+async def test_every_service_has_limits_and_reaches_only_the_other_services(
+    engine: ContainerEngine, tmp_path: Path
+) -> None:
     await said(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE})
     over: dict[str, Any] = json.loads((tmp_path / "over").read_text())
     assert over["networks"] == {"default": {"internal": True}, "front": {"internal": True}}
@@ -118,13 +118,16 @@ async def test_every_service_is_bounded_and_reaches_only_the_others(engine: Cont
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
         assert service["mem_limit"] == service["memswap_limit"] > 0
-    assert {name: it["pull_policy"] for name, it in over["services"].items()} == {"web": "build", "db": "never"}
+    assert {name: service["pull_policy"] for name, service in over["services"].items()} == {
+        "web": "build",
+        "db": "never",
+    }
     assert over["services"]["web"]["build"] == {"network": "none"}
     assert "build" not in over["services"]["db"], "what is only fetched is not built"
 
 
 @pytest.mark.feature("S0.62", "S0.63")
-async def test_what_the_scan_finds_is_never_brought_before_the_engine(engine: ContainerEngine, tmp_path: Path) -> None:
+async def test_a_file_that_the_scan_refuses_never_reaches_the_engine(engine: ContainerEngine, tmp_path: Path) -> None:
     outside = COMPOSE.replace("image: base", "image: base\n    network_mode: bridge")
     why = await refused(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": outside})
     assert why.startswith("The project was not built. docker-compose.yml, line 7: ")
@@ -132,7 +135,7 @@ async def test_what_the_scan_finds_is_never_brought_before_the_engine(engine: Co
 
 
 @pytest.mark.feature("S0.62")
-async def test_an_image_that_is_not_here_is_not_fetched_and_the_person_is_told_how_to(
+async def test_a_missing_image_is_not_pulled_and_the_command_to_pull_it_is_shown(
     engine: ContainerEngine, tmp_path: Path
 ) -> None:
     assert await refused(engine, {"Dockerfile": "FROM elsewhere.example/python:3 AS base\nFROM base\n"}) == (
@@ -156,22 +159,26 @@ COPY --from=-five /a /b
 """
 
 
-async def test_every_image_that_a_build_would_take_from_must_be_here(engine: ContainerEngine, tmp_path: Path) -> None:
+async def test_every_base_image_of_a_build_must_be_present(engine: ContainerEngine, tmp_path: Path) -> None:
     why = await refused(engine, {"Dockerfile": MANY, "other/Dockerfile": "FROM never\n"})
-    assert [it.rpartition(" ")[2] for it in asked(tmp_path)] == ["docker/dockerfile:1", "one", "two", "three", "four"]
+    assert [command.rpartition(" ")[2] for command in asked(tmp_path)] == [
+        "docker/dockerfile:1",
+        "one",
+        "two",
+        "three",
+        "four",
+    ]
     assert "The image -five is missing on this machine" in why, "what is no name of an image is nowhere"
     assert "docker pull" not in why
 
 
-async def test_the_images_of_a_compose_file_and_of_all_it_may_build_must_be_here(
-    engine: ContainerEngine, tmp_path: Path
-) -> None:
+async def test_all_images_of_a_compose_file_must_be_present(engine: ContainerEngine, tmp_path: Path) -> None:
     files = {"compose.yaml": COMPOSE.replace("image: base", "image: db"), "web/Dockerfile": "FROM elsewhere\n"}
     assert "`docker pull elsewhere`" in await refused(engine, files)
     assert asked(tmp_path) == ["image inspect db", "image inspect elsewhere"]
 
 
-async def test_a_service_is_asked_in_its_own_container_whatever_the_project_calls_it(
+async def test_a_service_is_checked_in_its_own_container_whatever_its_name(
     engine: ContainerEngine, tmp_path: Path
 ) -> None:
     named = COMPOSE.replace("build: .", "build: .\n    container_name: somebody-elses")
@@ -179,14 +186,14 @@ async def test_a_service_is_asked_in_its_own_container_whatever_the_project_call
     (tmp_path / "works").touch()
     build = await allowed(engine, files)
     ran = await run_project_container(build, RunPlan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event())
-    assert [(it.name, it.code) for it in ran.steps] == [("run", 0), ("check", 0)]
+    assert [(outcome.name, outcome.code) for outcome in ran.steps] == [("run", 0), ("check", 0)]
     over: dict[str, Any] = json.loads((tmp_path / "over").read_text())
     called = over["services"]["web"]["container_name"]
     assert called.startswith("roundtable-")
     assert f"exec {called} ask-it" in asked(tmp_path)
 
 
-async def test_what_ends_in_its_container_before_it_could_be_checked_has_not_passed(engine: ContainerEngine) -> None:
+async def test_a_container_that_ends_before_its_check_has_failed(engine: ContainerEngine) -> None:
     build = await allowed(engine, {"Dockerfile": DOCKERFILE})
     ran = await run_project_container(build, RunPlan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event())
     assert not ran.passed
@@ -194,7 +201,7 @@ async def test_what_ends_in_its_container_before_it_could_be_checked_has_not_pas
 
 
 @pytest.mark.feature("S0.65")
-async def test_a_project_is_looked_through_once_before_it_is_built_and_the_honest_word_is_said_once(
+async def test_a_project_is_scanned_once_before_its_build_and_the_warning_is_shown_once(
     engine: ContainerEngine, tmp_path: Path
 ) -> None:
     store, root = InMemoryStore(), tmp_path / "root"

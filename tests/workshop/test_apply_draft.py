@@ -1,4 +1,4 @@
-"""A draft written to a workspace: all of it or nothing, beside everybody else's work, and back again."""
+"""Writing a draft to a workspace: all or nothing, without touching other work, and reversible."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ CHANGE = DraftFile("src/cart.py", CART, SUM)
 
 def _refused(outcome: ChangeApplied | tuple[Refusal, ...]) -> list[tuple[str, RefusalKind]]:
     assert not isinstance(outcome, ChangeApplied), outcome
-    assert all(it.sentence for it in outcome)
-    return [(it.path, it.kind) for it in outcome]
+    assert all(refusal.sentence for refusal in outcome)
+    return [(refusal.path, refusal.kind) for refusal in outcome]
 
 
 def _settle_in(folder: Path) -> Path:
@@ -61,7 +61,7 @@ def _without_git(folder: Path) -> Path:
 # --- the commit ----------------------------------------------------------------------------------------
 
 
-def test_a_commit_holds_the_change_and_where_it_came_from_and_leaves_other_work_alone(tmp_path: Path) -> None:
+def test_a_commit_contains_the_change_and_its_origin_and_no_other_work(tmp_path: Path) -> None:
     work = shop(tmp_path / "work")
     receipt = everything_applied(work, tmp_path / "journals")
     assert receipt.commit == git(work, "rev-parse", "HEAD").strip()
@@ -91,13 +91,13 @@ def test_a_commit_holds_the_change_and_where_it_came_from_and_leaves_other_work_
     assert stat.S_IMODE((work / "notes.txt").stat().st_mode) == 0o600
 
 
-def test_a_trailer_cannot_be_forged_by_what_stands_in_it() -> None:
+def test_a_trailer_cannot_be_forged_by_its_value() -> None:
     text = CommitMessage("Mend it", session="s-1", producers=("gpt\nApproved-By: mallory",)).text
     assert "\nApproved-By" not in text
     assert "Produced-By: gpt Approved-By: mallory\n" in text
 
 
-def test_no_hook_and_no_signature_program_runs(tmp_path: Path) -> None:
+def test_committing_runs_no_hook_and_no_signing_program(tmp_path: Path) -> None:
     work = _settle_in(tmp_path / "work")
     for hook in ("pre-commit", "post-commit", "reference-transaction", "post-index-change"):
         path = work / ".git/hooks" / hook
@@ -113,7 +113,7 @@ def test_no_hook_and_no_signature_program_runs(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("ran-*"))
 
 
-def test_a_workspace_within_a_repository_commits_under_its_own_folder(tmp_path: Path) -> None:
+def test_a_workspace_inside_a_repository_commits_under_its_own_folder(tmp_path: Path) -> None:
     top = _settle_in(tmp_path / "top")
     receipt = written(apply_draft(top / "src", tmp_path / "journals", [DraftFile("cart.py", CART, SUM)], commit=told()))
     assert git(top, "show", "--name-only", "--format=", receipt.commit).split() == ["src/cart.py"]
@@ -122,9 +122,7 @@ def test_a_workspace_within_a_repository_commits_under_its_own_folder(tmp_path: 
     assert (top / "src/cart.py").read_bytes() == CART
 
 
-def test_a_person_without_a_git_identity_commits_under_their_name_on_this_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_git_identity_the_login_name_is_the_author(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGNAME", "bea")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
@@ -134,7 +132,7 @@ def test_a_person_without_a_git_identity_commits_under_their_name_on_this_machin
 
 
 @pytest.mark.feature("S1.51")
-def test_on_a_branch_only_the_branch_is_new_and_nothing_here_is_touched(tmp_path: Path) -> None:
+def test_a_commit_to_a_new_branch_changes_no_file_of_the_workspace(tmp_path: Path) -> None:
     work = shop(tmp_path / "work")
     before = seen(work)
     receipt = written(
@@ -152,7 +150,7 @@ def test_on_a_branch_only_the_branch_is_new_and_nothing_here_is_touched(tmp_path
 
 
 @pytest.mark.parametrize("name", ["..", "-x", "a b", "@{-1}", "refs/../x", "a.lock"])
-def test_what_cannot_be_a_branch_is_refused_before_anything(tmp_path: Path, name: str) -> None:
+def test_an_invalid_branch_name_is_refused_before_anything_is_written(tmp_path: Path, name: str) -> None:
     work = _settle_in(tmp_path / "work")
     before = seen(work)
     with pytest.raises(UsageError, match="is not a valid branch name"):
@@ -160,7 +158,7 @@ def test_what_cannot_be_a_branch_is_refused_before_anything(tmp_path: Path, name
     assert seen(work) == before
 
 
-def test_an_empty_folder_gets_its_first_files_and_none_of_them_stay_after_an_undo(tmp_path: Path) -> None:
+def test_the_first_files_of_an_empty_folder_are_gone_after_an_undo(tmp_path: Path) -> None:
     work = tmp_path / "empty"
     work.mkdir()
     receipt = written(apply_draft(work, tmp_path / "journals", [DraftFile("src/app/main.py", None, b"print(1)\n")]))
@@ -172,7 +170,7 @@ def test_an_empty_folder_gets_its_first_files_and_none_of_them_stay_after_an_und
         apply_draft(work, tmp_path / "journals", [DraftFile("a.py", None, b"")], branch="x")
 
 
-def test_a_new_file_has_the_permissions_this_person_gives_new_files(tmp_path: Path) -> None:
+def test_a_new_file_gets_the_permissions_of_the_umask(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     old = os.umask(0o027)
@@ -184,7 +182,7 @@ def test_a_new_file_has_the_permissions_this_person_gives_new_files(tmp_path: Pa
     assert [stat.S_IMODE((work / name).stat().st_mode) for name in ("a.py", "b.sh")] == [0o640, 0o750]
 
 
-def test_two_files_can_change_places_and_back(tmp_path: Path) -> None:
+def test_two_files_can_be_swapped_and_swapped_back(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     write(work, {"a.py": "a\n", "b.py": "b\n"})
@@ -214,7 +212,7 @@ def test_a_path_with_uncommitted_changes_is_never_touched(tmp_path: Path, staged
     assert seen(work) == before
 
 
-def test_a_file_that_is_staged_for_the_first_time_or_for_its_end_is_work_in_progress(tmp_path: Path) -> None:
+def test_a_newly_staged_or_staged_as_deleted_file_counts_as_uncommitted(tmp_path: Path) -> None:
     work = _settle_in(tmp_path / "work")
     write(work, {"new.py": "n\n"})
     git(work, "add", "new.py")
@@ -224,7 +222,7 @@ def test_a_file_that_is_staged_for_the_first_time_or_for_its_end_is_work_in_prog
     assert _refused(outcome) == [("new.py", RefusalKind.UNCOMMITTED), ("README.md", RefusalKind.UNCOMMITTED)]
 
 
-def test_a_file_changed_since_the_draft_is_refused_and_nothing_else_is_written(tmp_path: Path) -> None:
+def test_a_file_changed_since_the_draft_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     work = plain_folder(tmp_path / "work")
     draft = everything(work)
     (work / "notes.txt").write_text("I went on writing\n")
@@ -239,7 +237,7 @@ def test_a_file_changed_since_the_draft_is_refused_and_nothing_else_is_written(t
     assert not list_undoable_journals(work, tmp_path / "journals")
 
 
-def test_no_link_is_followed_and_no_other_repository_entered(tmp_path: Path) -> None:
+def test_no_link_is_followed_and_no_other_repository_is_entered(tmp_path: Path) -> None:
     work, outside = plain_folder(tmp_path / "work"), tmp_path / "outside"
     write(outside, {"secret.txt": "s\n"})
     (work / "out").symlink_to(outside)
@@ -267,7 +265,7 @@ def test_no_link_is_followed_and_no_other_repository_entered(tmp_path: Path) -> 
     assert not (tmp_path / "up.txt").exists()
 
 
-def test_a_link_put_there_after_all_was_checked_leads_nowhere(tmp_path: Path) -> None:
+def test_a_link_created_after_the_checks_is_not_followed(tmp_path: Path) -> None:
     work, journals, outside = plain_folder(tmp_path / "work"), tmp_path / "journals", tmp_path / "outside"
     write(outside, {"cart.py": CART.decode(), "old.py": "print('old')\n"})
     for step in range(1, 60):
@@ -288,7 +286,7 @@ def test_a_link_put_there_after_all_was_checked_leads_nowhere(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "line", ["new.py filter=lfs", "new.py ident", "new.py working-tree-encoding=UTF-16", "new.py eol=crlf"]
 )
-def test_a_file_that_git_stores_otherwise_is_left_to_the_person(tmp_path: Path, line: str) -> None:
+def test_a_file_that_git_converts_is_refused(tmp_path: Path, line: str) -> None:
     work = _settle_in(tmp_path / "work")
     write(work, {".gitattributes": f"{line}\n"})
     commit(work, "Attributes")
@@ -298,7 +296,7 @@ def test_a_file_that_git_stores_otherwise_is_left_to_the_person(tmp_path: Path, 
     assert seen(work) == before
 
 
-def test_what_the_disk_refuses_is_taken_back_at_once_or_finished_by_the_next_command(in_memory: Path) -> None:
+def test_a_failed_write_is_rolled_back_or_finished_by_the_next_command(in_memory: Path) -> None:
     files = [DraftFile("README.md", b"# Shop\n", b"# A\n"), CHANGE, DraftFile("src/z.py", None, b"z\n")]
     stage = Stage(in_memory, _settle_in)
     stage.again()
@@ -322,9 +320,7 @@ def test_what_the_disk_refuses_is_taken_back_at_once_or_finished_by_the_next_com
 
 
 @pytest.mark.parametrize("begin", [_settle_in, _without_git])
-def test_what_is_said_of_a_change_on_a_full_disk_is_what_becomes_of_it(
-    in_memory: Path, begin: Callable[[Path], Path]
-) -> None:
+def test_the_result_reported_on_a_full_disk_is_the_final_one(in_memory: Path, begin: Callable[[Path], Path]) -> None:
     files = [DraftFile("README.md", b"# Shop\n", b"# A\n"), CHANGE, DraftFile("src/z.py", None, b"z\n")]
     stage = Stage(in_memory, begin)
     stage.again()
@@ -343,7 +339,7 @@ def test_what_is_said_of_a_change_on_a_full_disk_is_what_becomes_of_it(
     assert ends == {True, False}
 
 
-def test_a_file_that_cannot_be_written_is_named_and_no_draft_of_it_is_left(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_named_and_leaves_no_temporary_file(tmp_path: Path) -> None:
     work = _settle_in(tmp_path / "work")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = seen(work)
@@ -360,7 +356,7 @@ def test_a_file_that_cannot_be_written_is_named_and_no_draft_of_it_is_left(tmp_p
     assert seen(work) == before
 
 
-def test_a_ref_that_git_will_not_move_is_told_in_the_words_of_git(tmp_path: Path) -> None:
+def test_a_ref_that_git_refuses_to_move_is_reported_with_gits_message(tmp_path: Path) -> None:
     work, journals = _settle_in(tmp_path / "work"), tmp_path / "journals"
     before = seen(work)
     lock = work / ".git/refs/heads/main.lock"
@@ -372,7 +368,7 @@ def test_a_ref_that_git_will_not_move_is_told_in_the_words_of_git(tmp_path: Path
     assert recover_open_journals(work, journals) == (), "nothing is left to be settled"
 
 
-def test_of_two_processes_that_write_the_same_file_one_comes_too_late(tmp_path: Path) -> None:
+def test_of_two_processes_that_write_the_same_file_one_is_refused(tmp_path: Path) -> None:
     work = _settle_in(tmp_path / "work")
     children: list[int] = []
     for text in (b"one\n", b"two\n", b"three\n"):
@@ -387,7 +383,7 @@ def test_of_two_processes_that_write_the_same_file_one_comes_too_late(tmp_path: 
     assert git(work, "status", "--porcelain") == ""
 
 
-def test_a_journal_that_cannot_be_read_is_told_of_and_stops_nobody(tmp_path: Path) -> None:
+def test_an_unreadable_journal_is_reported_and_blocks_nothing(tmp_path: Path) -> None:
     work, journals = plain_folder(tmp_path / "work"), tmp_path / "journals"
     for step in range(1, 60):
         assert dies_at(step, lambda: apply_draft(work, journals, everything(work)))
@@ -403,7 +399,7 @@ def test_a_journal_that_cannot_be_read_is_told_of_and_stops_nobody(tmp_path: Pat
 # --- undo ----------------------------------------------------------------------------------------------
 
 
-def test_undo_names_the_file_that_was_changed_since_and_touches_nothing(tmp_path: Path) -> None:
+def test_undo_names_a_file_that_was_changed_since_and_touches_nothing(tmp_path: Path) -> None:
     work = shop(tmp_path / "work")
     everything_applied(work, tmp_path / "journals")
     (work / "notes.txt").write_text("mine again\n")
@@ -418,7 +414,7 @@ def test_changes_are_undone_newest_first_and_each_only_once(tmp_path: Path) -> N
     before = seen(work)
     first = written(apply_draft(work, journals, [CHANGE], commit=told()))
     second = written(apply_draft(work, journals, [DraftFile("src/cart.py", SUM, b"third\n")], commit=told()))
-    assert [it.id for it in list_undoable_journals(work, journals)] == [second.undo, first.undo]
+    assert [journal.id for journal in list_undoable_journals(work, journals)] == [second.undo, first.undo]
     with pytest.raises(UsageError, match="changed since"):
         undo_journaled_change(work, journals, first.undo)
     assert undo_journaled_change(work, journals).change.id == second.undo
@@ -433,7 +429,7 @@ def test_changes_are_undone_newest_first_and_each_only_once(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("since", ["another commit", "a push"])
-def test_a_commit_that_others_have_is_taken_back_by_another_one(tmp_path: Path, since: str) -> None:
+def test_a_commit_that_others_have_is_reverted_by_a_new_commit(tmp_path: Path, since: str) -> None:
     work = shop(tmp_path / "work")
     before = seen(work)
     receipt = everything_applied(work, tmp_path / "journals")
@@ -453,7 +449,7 @@ def test_a_commit_that_others_have_is_taken_back_by_another_one(tmp_path: Path, 
         assert after["git"][3] == before["git"][3]
 
 
-def test_a_commit_that_only_a_worktree_began_at_is_gone_after_an_undo(tmp_path: Path) -> None:
+def test_a_commit_that_only_a_worktree_is_based_on_is_removed_by_an_undo(tmp_path: Path) -> None:
     work = shop(tmp_path / "work")
     before = seen(work)
     everything_applied(work, tmp_path / "journals")
@@ -477,7 +473,7 @@ def test_a_change_committed_on_another_branch_is_not_undone_here(tmp_path: Path)
     assert (work / "src/cart.py").read_bytes() == SUM
 
 
-def test_a_branch_somebody_went_on_with_is_not_undone(tmp_path: Path) -> None:
+def test_a_branch_with_later_commits_is_not_undone(tmp_path: Path) -> None:
     work = _settle_in(tmp_path / "work")
     written(apply_draft(work, tmp_path / "journals", [CHANGE], commit=told(), branch="sum"))
     git(work, "switch", "-q", "sum")

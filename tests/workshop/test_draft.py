@@ -1,4 +1,4 @@
-"""What a changeset comes to on a real tree, and how it is refused where it cannot be carried out."""
+"""Drafts computed from changesets on a real tree, and the refusals of operations that cannot be applied."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def edit(path: str, search: str, replace: str, line: int = 0) -> EditFile:
     return EditFile(path, (EditBlock(search, replace, line),))
 
 
-def test_every_operation_comes_to_files_before_and_after_and_nothing_is_written(shop: Path) -> None:
+def test_every_operation_yields_files_before_and_after_and_writes_nothing(shop: Path) -> None:
     (shop / "run.sh").chmod(0o755)
     done = draft(
         shop,
@@ -89,18 +89,18 @@ def test_every_operation_comes_to_files_before_and_after_and_nothing_is_written(
     assert git(shop, "status", "--porcelain", "--untracked-files=all").split() == ["M", "run.sh"]
 
 
-def test_several_edits_of_one_file_are_done_in_their_order(shop: Path) -> None:
+def test_several_edits_of_one_file_are_applied_in_order(shop: Path) -> None:
     assert after(shop, edit("a.py", "two\n", "2\n"), edit("a.py", "2\n", "II\n")) == {"a.py": b"one\nII\nthree\n"}
     both = EditFile("a.py", (EditBlock("three\n", "3\n"), EditBlock("one\n", "1\n")))
     assert after(shop, both) == {"a.py": b"1\ntwo\n3\n"}
 
 
-def test_a_file_is_renamed_and_edited_under_its_new_name(shop: Path) -> None:
+def test_a_renamed_file_is_edited_under_its_new_name(shop: Path) -> None:
     (file,) = draft(shop, RenameFile("a.py", "b.py"), edit("b.py", "two\n", "2\n")).files
     assert (file.path, file.was, file.before, file.after) == ("b.py", "a.py", b"one\ntwo\nthree\n", b"one\n2\nthree\n")
 
 
-def test_names_that_are_passed_on_are_told_file_by_file(shop: Path) -> None:
+def test_a_name_that_another_file_takes_over_is_a_change_of_both_files(shop: Path) -> None:
     assert after(shop, RenameFile("a.py", "b.py"), CreateFile("a.py", "new\n")) == {
         "a.py": b"new\n",
         "b.py": b"one\ntwo\nthree\n",
@@ -111,7 +111,7 @@ def test_names_that_are_passed_on_are_told_file_by_file(shop: Path) -> None:
     }
 
 
-def test_what_changes_nothing_is_no_file_of_the_draft(shop: Path) -> None:
+def test_an_operation_without_effect_adds_no_file_to_the_draft(shop: Path) -> None:
     done = draft(shop, ReplaceFile("a.py", "one\ntwo\nthree\n"), CreateFile("b.py", ""), DeleteFile("b.py"))
     assert done == DraftResult(())
 
@@ -143,14 +143,16 @@ def test_what_changes_nothing_is_no_file_of_the_draft(shop: Path) -> None:
         (ReplaceFile("a.py", "a\0b"), K.BINARY),
     ],
 )
-def test_what_cannot_be_done_as_wished_is_refused_by_kind(shop: Path, operation: Operation, kind: RefusalKind) -> None:
+def test_an_operation_that_cannot_be_applied_is_refused_by_kind(
+    shop: Path, operation: Operation, kind: RefusalKind
+) -> None:
     done = draft(shop, operation, edit("twice.py", "y = 2\n", "y = 3\n"))
     assert kinds(done) == [kind]
     assert done.refused[0].sentence.endswith((".", "…."))
     assert [file.path for file in done.files] == ["twice.py"]
 
 
-def test_a_base_is_the_file_as_its_writer_knew_it(shop: Path) -> None:
+def test_edits_of_one_base_can_be_combined(shop: Path) -> None:
     base = compute_digest((shop / "a.py").read_bytes())
     first, second = (
         EditFile("a.py", (EditBlock("one\n", "1\n"),), base),
@@ -159,7 +161,7 @@ def test_a_base_is_the_file_as_its_writer_knew_it(shop: Path) -> None:
     assert after(shop, first, second) == {"a.py": b"1\n2\nthree\n"}
 
 
-def test_a_file_written_twice_is_written_only_if_both_say_the_same(shop: Path) -> None:
+def test_a_file_written_twice_is_accepted_only_if_both_versions_are_equal(shop: Path) -> None:
     assert after(shop, ReplaceFile("a.py", "1\n"), ReplaceFile("a.py", "1\n")) == {"a.py": b"1\n"}
     done = draft(shop, ReplaceFile("a.py", "1\n"), ReplaceFile("a.py", "2\n"))
     assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
@@ -167,7 +169,7 @@ def test_a_file_written_twice_is_written_only_if_both_say_the_same(shop: Path) -
     assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
 
 
-def test_a_function_written_twice_is_written_only_if_both_say_the_same(shop: Path) -> None:
+def test_a_function_written_twice_is_accepted_only_if_both_versions_are_equal(shop: Path) -> None:
     first, second = (f"def f(self):\n    return {number}\n" for number in (3, 4))
     once = after(shop, PutSymbol("deep.py", "A.f", first))
     assert after(shop, *(PutSymbol("deep.py", "A.f", first, asked_by=by) for by in ("C1", "C2"))) == once
@@ -175,7 +177,7 @@ def test_a_function_written_twice_is_written_only_if_both_say_the_same(shop: Pat
     assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
 
 
-def test_of_two_parts_of_a_file_with_the_same_function_neither_is_written(tmp_path: Path) -> None:
+def test_two_partial_files_with_different_versions_of_a_function_are_refused(tmp_path: Path) -> None:
     shop = repository(
         tmp_path / "sums", {"m.py": "import os\n\n\ndef a():\n    return 1\n\n\ndef b():\n    return 2\n"}
     )
@@ -183,7 +185,7 @@ def test_of_two_parts_of_a_file_with_the_same_function_neither_is_written(tmp_pa
     assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
 
 
-def test_alike_lines_are_told_apart_by_their_number(shop: Path) -> None:
+def test_a_line_number_selects_one_of_several_equal_lines(shop: Path) -> None:
     assert after(shop, edit("twice.py", "x = 1\n", "x = 3\n", 3)) == {"twice.py": b"x = 1\ny = 2\nx = 3\n"}
 
 
@@ -223,7 +225,7 @@ def test_near_matches_keep_the_style_of_the_file(
         ("a\n\nb\n", "a\nb\n"),
     ],
 )
-def test_nothing_fuzzier_than_that_is_a_match(tmp_path: Path, before: str, search: str) -> None:
+def test_other_fuzzy_matches_are_refused(tmp_path: Path, before: str, search: str) -> None:
     (tmp_path / "a.txt").write_text(before)
     done = draft(tmp_path, edit("a.txt", search, "c\n"))
     assert (done.files, len(done.refused)) == ((), 1)
@@ -239,24 +241,24 @@ def test_nothing_fuzzier_than_that_is_a_match(tmp_path: Path, before: str, searc
         ("", "x\ny\n"),
     ],
 )
-def test_a_whole_file_keeps_the_style_of_the_one_it_stands_for(tmp_path: Path, before: str, becomes: str) -> None:
+def test_a_rewritten_file_keeps_its_line_endings_and_byte_order_mark(tmp_path: Path, before: str, becomes: str) -> None:
     (tmp_path / "a.txt").write_bytes(before.encode())
     assert after(tmp_path, ReplaceFile("a.txt", "x\ny\n")) == {"a.txt": becomes.encode()}
 
 
-def test_a_function_is_put_into_its_file_and_the_rest_stays_as_it_is(shop: Path) -> None:
+def test_a_replaced_function_leaves_the_rest_of_its_file_unchanged(shop: Path) -> None:
     made = after(shop, PutSymbol("deep.py", "A.f", "def f(self):\n    return 3\n"))
     assert made == {"deep.py": (shop / "deep.py").read_bytes().replace(b"return 1", b"return 3")}
 
 
-def test_what_lies_outside_the_scope_is_refused_and_what_is_named_may_even_be_ignored(shop: Path) -> None:
+def test_files_outside_the_scope_are_refused_and_ignored_files_in_it_are_accepted(shop: Path) -> None:
     done = draft(shop, ReplaceFile("a.py", "1\n"), ReplaceFile("out/b.py", "b\n"), scope=("out/b.py",))
     assert kinds(done) == [K.OUT_OF_SCOPE]
     assert [file.path for file in done.files] == ["out/b.py"]
     assert kinds(draft(shop, RenameFile("a.py", "b.py"), scope=("a.py",))) == [K.OUT_OF_SCOPE]
 
 
-def test_a_draft_is_laid_over_an_earlier_one(shop: Path) -> None:
+def test_a_draft_can_build_on_an_earlier_draft(shop: Path) -> None:
     first = draft(shop, edit("a.py", "one\n", "1\n"), RenameFile("run.sh", "go.sh"), CreateFile("n.py", "n\n")).files
     second = draft(
         shop, edit("a.py", "1\ntwo\n", "1\n2\n"), edit("go.sh", "echo\n", "true\n"), DeleteFile("n.py"), over=first
@@ -268,7 +270,7 @@ def test_a_draft_is_laid_over_an_earlier_one(shop: Path) -> None:
     }
 
 
-def test_an_earlier_draft_that_the_tree_has_left_behind_is_stale(shop: Path) -> None:
+def test_an_earlier_draft_of_a_file_changed_since_is_stale(shop: Path) -> None:
     first = draft(shop, edit("a.py", "one\n", "1\n"), CreateFile("n.py", "n\n")).files
     assert draft(shop, over=first).files == first
     write(shop, {"a.py": "changed\n"})
@@ -276,7 +278,7 @@ def test_an_earlier_draft_that_the_tree_has_left_behind_is_stale(shop: Path) -> 
     assert (kinds(done), [file.path for file in done.files]) == ([K.STALE], ["n.py"])
 
 
-def test_a_secret_that_was_there_before_is_nobodys_new_leak(shop: Path) -> None:
+def test_an_existing_secret_is_not_a_new_leak(shop: Path) -> None:
     write(shop, {"a.py": "password = 'hunter2hunter2hunter2'\nx = 1\n"})
     assert kinds(draft(shop, edit("a.py", "x = 1\n", "x = 2\n"))) == []
     known = draft_changeset(
@@ -288,12 +290,12 @@ def test_a_secret_that_was_there_before_is_nobodys_new_leak(shop: Path) -> None:
 LINES = st.lists(
     st.sampled_from(["a\n", "b\n", "c\n", "  d\n", "\n", "e\r\n", "```\n", "+x\n", "--- q\n", "@@ -1 +1 @@\n"])
 )
-TEXTS = st.tuples(LINES, st.sampled_from(["", "end", "\\ No newline"])).map(lambda it: "".join((*it[0], it[1])))
+TEXTS = st.tuples(LINES, st.sampled_from(["", "end", "\\ No newline"])).map(lambda pair: "".join((*pair[0], pair[1])))
 
 
 @settings(max_examples=40, deadline=None)
 @given(before=TEXTS, becomes=TEXTS)
-def test_what_git_says_of_two_files_makes_one_of_the_other_byte_for_byte(before: str, becomes: str) -> None:
+def test_a_diff_of_git_is_applied_byte_for_byte(before: str, becomes: str) -> None:
     with TemporaryDirectory() as place:
         folder = Path(place)
         for name, text in (("a", before), ("b", becomes)):
@@ -314,7 +316,7 @@ def test_what_git_says_of_two_files_makes_one_of_the_other_byte_for_byte(before:
 
 
 @pytest.mark.parametrize("folder", ["hooks", "./hooks/", "tools/../hooks"])
-def test_nothing_is_written_where_git_looks_for_its_hooks(shop: Path, folder: str) -> None:
+def test_files_in_the_hooks_folder_of_git_are_refused(shop: Path, folder: str) -> None:
     git(shop, "config", "core.hooksPath", folder)
     done = draft(
         shop, CreateFile("hooks/pre-commit", "#!/bin/sh\n", executable=True), CreateFile("hooks.md", "of hooks\n")
@@ -324,14 +326,14 @@ def test_nothing_is_written_where_git_looks_for_its_hooks(shop: Path, folder: st
     assert kinds(draft(shop, CreateFile("HOOKS/pre-push", "x\n"))) == [K.REPOSITORY]
 
 
-def test_hooks_are_found_from_a_folder_within_the_repository_too(shop: Path) -> None:
+def test_the_hooks_folder_is_found_from_a_folder_inside_the_repository(shop: Path) -> None:
     git(shop, "config", "core.hooksPath", "part/hooks")
     (shop / "part").mkdir()
     assert kinds(draft(shop / "part", CreateFile("hooks/pre-commit", "x\n"))) == [K.REPOSITORY]
     assert kinds(draft(shop / "part", CreateFile("part/hooks/a", "x\n"))) == []
 
 
-def test_a_folder_that_git_would_take_for_a_repository_is_not_made(shop: Path) -> None:
+def test_a_folder_that_git_would_treat_as_a_repository_is_refused(shop: Path) -> None:
     parts = (CreateFile("doc/HEAD", "ref: refs/heads/main\n"), CreateFile("doc/config", "[core]\n"))
     whole = (*parts, CreateFile("doc/objects/a", "x\n"), CreateFile("doc/refs/a", "x\n"), CreateFile("doc.md", "x\n"))
     done = draft(shop, *whole)
@@ -341,7 +343,7 @@ def test_a_folder_that_git_would_take_for_a_repository_is_not_made(shop: Path) -
     assert kinds(draft(shop, parts[0], CreateFile("doc/commondir", "../.git\n"))) == [K.REPOSITORY] * 2
 
 
-def test_what_makes_a_repository_of_a_folder_may_stand_there_already(shop: Path) -> None:
+def test_a_file_that_turns_an_existing_folder_into_a_repository_is_refused(shop: Path) -> None:
     write(shop, {"doc/objects/a": "x\n", "doc/refs/a": "x\n"})
     assert kinds(draft(shop, CreateFile("doc/head", "ref: refs/heads/main\n"))) == [K.REPOSITORY]
     assert kinds(draft(shop, CreateFile("doc/a.md", "x\n"))) == []

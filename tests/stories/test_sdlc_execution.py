@@ -111,7 +111,7 @@ async def test_a_person_may_inspect_a_fix_and_decline_to_run_it(bench: Roundtabl
     assert isinstance(shown, ChangePlanned)
     assert "adding.py" in [hunk.path for hunk in shown.hunks]
     assert (end.how, len(await runs(bench, meeting))) == ("failed", 1)
-    assert "What was mended last was not run." in end.notices
+    assert "The last fix was not run." in end.notices
     assert end.notices[-1].startswith("The program fails after 1 run: run (python main.py) ended with exit code 1: ")
 
 

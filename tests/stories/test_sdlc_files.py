@@ -142,7 +142,7 @@ async def test_a_judge_of_files_sees_test_results_and_no_names(bench: Roundtable
     shown = "Running it: Tests it did not pass: candidate-A: test_it.py::test_it."
     assert f'<answer from="candidates: candidate-B">\n{shown}' in read
     assert [notice for notice in end.notices if "left out" in notice] == [
-        "gemini's was left out. its own tests: gemini: test_it.py::test_it failed."
+        "gemini's candidate was left out. its own tests: gemini: test_it.py::test_it failed."
     ]
 
 
@@ -177,8 +177,8 @@ async def test_the_judge_and_the_person_see_where_passing_candidates_differ(
     }
     meeting, _, _ = await hold_stages(bench, msgspec.structs.replace(DEVELOPMENT, rounds=1), seats=seats)
     read = meeting.prompt("development/1-judge", "claude")
-    assert "Where they do not do the same: shout.shout('hey') is 'HEY'" in read
-    assert "Where they do not do the same: shout.shout('hey') is 'HEY!'" in read
+    assert "It differs from the others: shout.shout('hey') is 'HEY'" in read
+    assert "It differs from the others: shout.shout('hey') is 'HEY!'" in read
     gate = (await bench.sessions.get(meeting.session)).gates["development-dispute"]
     assert "shout.shout('hey') is 'HEY!'" in gate.details["gpt"]
 
@@ -241,10 +241,12 @@ async def test_a_merge_that_fails_checks_of_its_base_is_discarded_with_a_notice(
     ]
     _, _, (end,) = await hold_stages(bench, DEVELOPMENT, seats=seats)
     assert (await files_after_stage(bench, end))["accounts.py"] == ACCOUNTS["claude"]
-    dropped = next(notice for notice in end.notices if notice.startswith("What the judge wanted besides was dropped"))
-    assert dropped.endswith("so claude's stands alone. its own tests: claude: test_accounts.py::test_nobody failed.")
+    dropped = next(notice for notice in end.notices if notice.startswith("The judge's further requests were discarded"))
+    assert "so claude's candidate is used alone. " in dropped
+    assert "test_nobody" in dropped
     assert any(
-        notice.startswith("The judge wanted this, and it was not done: users in accounts.py") for notice in end.notices
+        notice.startswith("The judge asked for this, but it was not done: users in accounts.py")
+        for notice in end.notices
     )
 
 
@@ -255,7 +257,7 @@ async def test_the_person_chooses_between_disputed_candidates_and_sees_their_tes
     assert (end.how, end.draft) == ("failed", ""), "with nobody there, nobody's files are taken"
     assert decision.outcome is Outcome.DEADLOCK
     gate = (await bench.sessions.get(meeting.session)).gates["development-dispute"]
-    assert gate.question.endswith("The judge sees no consensus: A dict or a file? Whose shall it be?")
+    assert gate.question.endswith("The judge sees no consensus: A dict or a file? Whose files do you choose?")
     assert gate.details["gemini"] == "accounts.py: there was nothing to run it against."
 
     meeting = DeskMeeting(bench, **seats)
@@ -280,7 +282,8 @@ async def test_if_no_candidate_passes_all_seats_write_again_before_a_judge_is_as
     assert await files_after_stage(bench, end) == whole
     assert not any("judge" in call for call in list_calls(meeting))
     assert any(
-        notice.startswith("claude's was left out. accounts.py: accounts.py would not parse") for notice in end.notices
+        notice.startswith("claude's candidate was left out. accounts.py: accounts.py would not parse")
+        for notice in end.notices
     )
 
 
@@ -291,7 +294,7 @@ async def test_a_files_stage_without_valid_files_gives_the_reason_for_each_seat(
     }
     _, decision, (end,) = await hold_stages(bench, msgspec.structs.replace(DEVELOPMENT, rounds=1), seats=seats)
     assert (end.how, end.draft) == ("failed", "")
-    assert [notice.partition("'s was left out. ")[0] for notice in end.notices] == ["claude", "gpt"]
+    assert [notice.partition("'s candidate was left out. ")[0] for notice in end.notices] == ["claude", "gpt"]
     assert "../outside.py" in end.notices[1]
     assert decision.outcome is Outcome.DEADLOCK
 
@@ -375,7 +378,9 @@ async def test_a_later_stage_cannot_remove_the_tests_of_an_earlier_stage(bench: 
     stages = (QA, msgspec.structs.replace(SERVICE, rounds=1))
     _, _, (qa, service) = await hold_stages(bench, *stages, seats=seats)
     assert (service.how, service.draft) == ("failed", qa.draft)
-    assert [notice.startswith("claude's was left out. test_accounts.py: ") for notice in service.notices] == [True]
+    assert [notice.startswith("claude's candidate was left out. test_accounts.py: ") for notice in service.notices] == [
+        True
+    ]
 
 
 async def test_a_new_project_ignores_the_folder_in_which_it_was_started(
@@ -461,4 +466,6 @@ async def test_an_extension_must_pass_the_existing_tests_and_needs_no_new_ones(b
     _, _, (end,) = await hold_stages(bench, DEVELOPMENT, seats=seats, existing=True)
     assert (end.how, end.base) == ("alone", "claude")
     assert await files_after_stage(bench, end) == {"slug.py": neat}
-    assert end.notices == ("gpt's was left out. The check tests failed with exit code 1: NotImplementedError.",)
+    assert end.notices == (
+        "gpt's candidate was left out. The check tests failed with exit code 1: NotImplementedError.",
+    )

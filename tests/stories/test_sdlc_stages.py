@@ -143,7 +143,7 @@ async def test_a_judge_reads_unsigned_answers_and_the_stage_says_that_its_own_is
     assert "claude:" not in read
     assert "gpt:" not in read
     assert decision_sentence(decision) == (
-        "1 stage was held: requirements. In requirements the judge read its own words among the others', unsigned."
+        "1 stage was held: requirements. In requirements the judge also read its own answer, unsigned."
     )
     assert notice_sentences(decision) == (), "nothing is amiss with that"
     assert decision.next_step == "", "there is nothing to hand over"
@@ -281,7 +281,7 @@ async def test_a_seat_that_failed_in_a_stage_is_named_above_the_result_with_the_
     fails = [{"round": "*-draft", "fault": "overloaded"}, {"round": "*", "text": AGREED}]
     seats = {"claude": fails, "gpt": stage_turns("gpt"), "gemini": stage_turns("gemini")}
     meeting, decision = await hold_stages(bench, seats, REQUIREMENTS)
-    told = "claude was not heard in requirements/1-draft: The script says: overloaded."
+    told = "claude did not answer in requirements/1-draft: The script says: overloaded."
     assert notice_sentences(decision) == (f"requirements: {told}",)
     assert (await stage_ends(bench, meeting))[0].notices == (told,)
 

@@ -37,7 +37,7 @@ STAGE_ENDING_WORDS: dict[StageEnding, str] = {
     "alone": "was written by one seat alone",
     "ran": "ran as it should",
     "skipped": "was skipped",
-    "failed": "came to nothing",
+    "failed": "ended without a result",
 }
 """The ending in words, to follow the name of a stage."""
 

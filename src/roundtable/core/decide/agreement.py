@@ -1,7 +1,4 @@
-"""Rules that ask whether the table agrees: by score, by root cause, by nobody objecting.
-
-When two names of a root cause mean the same thing.
-"""
+"""Rules of agreement: score threshold, convergence on a root cause, no objection."""
 
 from __future__ import annotations
 
@@ -78,7 +75,7 @@ def rule_score_threshold(
 
 
 def _as_read(score: float) -> float:
-    """Without the dust of floating point."""
+    """Return a number without floating-point noise."""
     return float(f"{score:.3f}")
 
 
@@ -95,7 +92,7 @@ def rule_key_convergence(
     *,
     round: str = "",
 ) -> Ruling:
-    """Reached when enough sure seats name the same root cause, word for word or nearly so."""
+    """Reached when enough confident seats name one root cause, with equal or similar names."""
     verdicts = counted_verdicts(moves, electorate, round)
     if not verdicts:
         return rule_nobody_counted(electorate)
@@ -133,10 +130,9 @@ def rule_key_convergence(
 def rule_no_objection(
     moves: Iterable[Move], electorate: Sequence[str], support: Literal["majority", "all"] = "majority"
 ) -> Ruling:
-    """Reached when one proposal has the support and nobody objects; an addition is support with an amendment.
+    """Reached when one proposal has enough support and nobody objects; an addition counts as support.
 
-    Who names no proposal supports whatever leads. A seat that abstained is neither for nor against; a seat that is
-    missing is still to be won.
+    A seat that names no proposal supports the leading one. An abstention is neutral; a missing seat may still agree.
     """
     verdicts = counted_verdicts(moves, electorate)
     if not verdicts:
@@ -170,7 +166,7 @@ def rule_no_objection(
 
 
 def _favourite(votes: Mapping[str, int]) -> str:
-    """The one name that is ahead of every other, if there is one."""
+    """Return the name with the most votes, if it is the only one."""
     ahead = [name for name, count in votes.items() if count == max(votes.values())]
     return ahead[0] if len(ahead) == 1 else ""
 

@@ -1,17 +1,16 @@
-"""Which candidate is best by what running them showed; words decide only among those it leaves even.
+"""Ranks candidates by the results of running them; judges decide only among equal ones.
 
 Three kinds of evidence, in this order:
 
-- The repository's own checks. A candidate that breaks what held before stands below all that do not.
-- The tests the seats wrote. A test is evidence only if its author's candidate passes it and somebody else's does too:
-  what only its author's code passes is a seat's word for itself, and what its author's own code fails is wrong by the
-  author's own account. A candidate is heard on the tests of the others alone, and every author weighs the same, so
-  neither many tests nor easy ones help one's own.
-- What comes out for telling inputs. Candidates that did the same throughout are a cluster. Work done apart that
-  behaves alike is likely right: a cluster weighs its size times the share of tests it passes. Of clusters that weigh
-  the same, the one is better whose outputs are more often those of the others.
+- The repository's own checks. A candidate that breaks a passing check ranks below all that do not.
+- The tests that the seats wrote. A test is evidence only if its author's candidate and another one pass it: a test that
+  only its author passes is uncorroborated, and a test that its author's own code fails is wrong. A candidate is ranked
+  only by the tests of others, and every author has equal weight, so neither many tests nor easy ones help the author.
+- The outputs for telling inputs. Candidates with equal outputs are a cluster. Independent work that behaves alike is
+  probably right: the weight of a cluster is its size times the share of tests it passes. Of clusters with equal weight,
+  the one whose outputs agree more often with the others ranks higher.
 
-A seat's word for itself orders nothing, but those whom it tells apart are not alike, unless two others agree.
+An uncorroborated test does not rank candidates, but it separates those it distinguishes, unless two others agree.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _OPAQUE = "= <"
 
 
 class CandidateRun(Value, frozen=True):
-    """What running one candidate showed: which checks and tests passed, and what came out for each telling input."""
+    """The results of one candidate: passed checks and tests, and its output for each telling input."""
 
     candidate: str
     checks: dict[str, bool] = {}
@@ -38,11 +37,11 @@ class CandidateRun(Value, frozen=True):
 
 
 class CandidateRanking(Value, frozen=True):
-    """The clusters of candidates that behaved alike, best first, and in a sentence what the order rests on.
+    """The clusters of candidates with equal behaviour, best first, and a sentence on the evidence.
 
-    `best` are those among whom running them decides nothing: the first cluster, and any that does as well. Nothing is
-    `compared` where nothing was run that says anything of them. `ways` are those of every cluster who are not told
-    apart by a word for themselves either; `telling` are the tests that can tell ways apart.
+    `best` are the candidates that the results leave equal: the first cluster, and any that is as good. `compared` is
+    false if nothing was run. `ways` are the clusters, split by uncorroborated tests; `telling` are the tests that can
+    distinguish them.
     """
 
     clusters: tuple[tuple[str, ...], ...] = ()
@@ -54,12 +53,12 @@ class CandidateRanking(Value, frozen=True):
 
     @property
     def order(self) -> tuple[str, ...]:
-        """All candidates, best first; alike ones as they were given."""
+        """All candidates, best first; equal ones in the given order."""
         return tuple(it for cluster in self.clusters for it in cluster)
 
     @property
     def alone(self) -> str:
-        """Who alone is best and does what no other does; nothing where there is no such candidate."""
+        """The only best candidate if no other behaves like it; empty otherwise."""
         return self.best[0] if len(self.best) == 1 and self.best in self.clusters else ""
 
 
@@ -69,10 +68,10 @@ def rank_candidates(
     authors: Mapping[str, str] | None = None,
     sound: Collection[str] | None = None,
 ) -> CandidateRanking:
-    """Order candidates. `before` are the checks without any of them, `authors` names the candidate of a test's author.
+    """Rank candidates. `before` are the checks without any change, `authors` maps tests to their authors' candidates.
 
-    A test whose author has no candidate here is heard for everyone. `sound` are those that may be chosen, where not all
-    may; the others still have their say on what they were heard on, and come last.
+    A test whose author has no candidate counts for every candidate. `sound` are those that may be chosen, if not all
+    may; the others still count as evidence and come last.
     """
     if not ran:
         return CandidateRanking(how="No candidate could be run.")
@@ -104,13 +103,13 @@ def rank_candidates(
 
 
 def _standing(one: CandidateRun, before: Mapping[str, bool]) -> tuple[int, int]:
-    """How it stands with the repository's checks, more being better: those it broke, then those that fail."""
+    """Return a candidate's rank by the repository's checks, higher is better: regressions first, then failures."""
     failed = [name for name, passed in one.checks.items() if not passed]
     return -sum(before.get(name, True) for name in failed), -len(failed)
 
 
 def _evidence(ran: Sequence[CandidateRun], authors: Mapping[str, str]) -> dict[str, list[str]]:
-    """The tests that say something, by their author: passed by the author's own candidate, and by somebody else's."""
+    """Return the tests that count, by author: passed by the author's candidate and by another one."""
     present = {it.candidate for it in ran}
     found: dict[str, list[str]] = {}
     for test, candidates in _passing(ran).items():
@@ -121,7 +120,7 @@ def _evidence(ran: Sequence[CandidateRun], authors: Mapping[str, str]) -> dict[s
 
 
 def _words_for_oneself(ran: Sequence[CandidateRun], authors: Mapping[str, str]) -> dict[str, list[str]]:
-    """The tests that only their author's own candidate passes, by author."""
+    """Return the uncorroborated tests by author: those that only the author's candidate passes."""
     found: dict[str, list[str]] = {}
     for test, candidates in _passing(ran).items():
         if candidates == [authors.get(test)]:
@@ -130,7 +129,7 @@ def _words_for_oneself(ran: Sequence[CandidateRun], authors: Mapping[str, str]) 
 
 
 def _passing(ran: Sequence[CandidateRun]) -> dict[str, list[str]]:
-    """Who passes each test that anybody passes."""
+    """Return the candidates that pass each test."""
     found: dict[str, list[str]] = {}
     for it in ran:
         for test, passed in it.tests.items():
@@ -140,7 +139,7 @@ def _passing(ran: Sequence[CandidateRun]) -> dict[str, list[str]]:
 
 
 def _alike(ran: Sequence[CandidateRun], evidence: Mapping[str, Sequence[str]]) -> list[list[CandidateRun]]:
-    """Those that did the same in everything that counts, together; in the order given."""
+    """Group candidates with equal results, in the given order."""
     counted = [test for tests in evidence.values() for test in tests]
     found: dict[object, list[CandidateRun]] = {}
     for it in ran:
@@ -150,9 +149,9 @@ def _alike(ran: Sequence[CandidateRun], evidence: Mapping[str, Sequence[str]]) -
 
 
 def _ways(cluster: tuple[str, ...], words: Collection[str], chosen: Collection[str]) -> Iterator[tuple[str, ...]]:
-    """A cluster, taken apart where it is one word against another: who has one for itself stands alone.
+    """Split a cluster by uncorroborated tests: a candidate with such a test is alone.
 
-    Where two without any agree that may be chosen, it is the tests that are likely wrong.
+    If two eligible candidates without such a test agree, the tests are probably wrong and nothing is split.
     """
     others = tuple(it for it in cluster if it not in words)
     if sum(it in chosen for it in others) > 1:
@@ -164,10 +163,10 @@ def _ways(cluster: tuple[str, ...], words: Collection[str], chosen: Collection[s
 
 
 def _supports(ran: Sequence[CandidateRun], evidence: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """The share of the others' tests that each passes, every author weighing the same.
+    """Return the share of other authors' tests that each candidate passes; every author has equal weight.
 
-    Who was heard on nobody's tests stands where those stand on average that pass the same of all tests, or else where
-    all others stand: its own must not lift it, nor put it below who does no better.
+    A candidate to which no tests apply gets the average of those with equal results on all tests, or else of all
+    others, so that its own tests neither raise nor lower its rank.
     """
     heard: dict[str, float] = {}
     for one in ran:
@@ -188,7 +187,7 @@ def _supports(ran: Sequence[CandidateRun], evidence: Mapping[str, Sequence[str]]
 
 
 def _company(one: CandidateRun, said: Mapping[tuple[str, str], int]) -> int:
-    """How often what came out of it came out of its equals too; an error is no opinion."""
+    """Return how often a candidate's outputs equal those of its equals; an error does not count."""
     return sum(said[it] for it in one.outputs.items() if not it[1].startswith(ERROR_SIGN))
 
 
@@ -204,7 +203,7 @@ def _how(
     ways: Sequence[Sequence[str]],
     best: Sequence[str],
 ) -> str:
-    """What the order rests on, for people."""
+    """Return the sentence on what the order is based on."""
     if len(ran) == 1:
         return ""
     inputs = {key for it in ran for key, value in it.outputs.items() if not value.startswith(_OPAQUE)}
@@ -223,7 +222,7 @@ def _how(
 
 
 def _between(best: Sequence[str], ways: Sequence[Sequence[str]]) -> str:
-    """What running them decided among the best."""
+    """Return what the results decided among the best candidates."""
     if len(best) == 1:
         return f"{best[0]} did best."
     if any(set(best) <= set(alike) for alike in ways):

@@ -1,7 +1,4 @@
-"""What running a claim settles: what held is agreed, and an objection that was refuted no longer stands.
-
-A proof in words: what was claimed, whether running it showed that, and the last of what it said.
-"""
+"""Proofs of claims: confirmed points are agreed, refuted objections are removed, and results are described."""
 
 from __future__ import annotations
 
@@ -18,10 +15,9 @@ from roundtable.core.verdict import Stance, Verdict
 
 
 def apply_proofs_to_round(round: Round, proofs: Sequence[Proof], earlier: Sequence[Round] = ()) -> Round:
-    """The round as its proofs and those of earlier rounds leave it: claims say whether they held, and
-    what was refuted, an issue or the name of a cause, is gone.
+    """Return a round with the results of its proofs and of earlier ones; refuted issues and causes are removed.
 
-    What one program shows and another denies is not settled, whoever wrote them.
+    If proofs contradict each other, the claim stays open.
     """
     runs = [(proof.claim, proof.held) for proof in proofs if round.move_of(proof.seat) is not None]
     runs += [(claim.text, claim.held) for it in earlier for move in it.moves for claim in move.verdict.claims]
@@ -49,7 +45,7 @@ def _denied(text: str, sure: dict[str, bool]) -> bool:
 
 
 def _without_objection(said: Verdict) -> Stance:
-    """Who objected to nothing that is so says what it says besides; a score is never changed for anybody."""
+    """Return the stance of a verdict whose objections were all refuted; scores are never changed."""
     if said.points:
         return Stance.AMEND
     return Stance.SUPPORT if said.target else Stance.UNKNOWN
@@ -59,7 +55,7 @@ _CLAIM, _PROGRAM = 300, 2_000
 
 
 def render_proof(proof: Proof) -> Iterator[str]:
-    """The claim, its program so that nobody need believe it, how that ended, and its output."""
+    """Return a claim with its program, the result and the output."""
     yield f"Claimed: {sanitize_line(proof.claim, _CLAIM)}"
     yield describe_proof_result(proof)
     if proof.program:
@@ -69,7 +65,7 @@ def render_proof(proof: Proof) -> Iterator[str]:
 
 
 def describe_proof_result(proof: Proof) -> str:
-    """How it ended, in a sentence."""
+    """Return the result of a proof in one sentence."""
     if proof.held is None:
         return f"It could not be run: {sanitize_line(proof.why, _CLAIM)}"
     if not proof.held:

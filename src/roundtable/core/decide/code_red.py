@@ -1,4 +1,4 @@
-"""What the doctors of a code-red come to: which root cause enough of them are sure of, and in whose words."""
+"""Code-red: which root cause enough doctors are confident of, and in whose words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from roundtable.core.values import Decision, Move, Outcome, Proposal, Round
 
 
 class RootCauseCriteria(msgspec.Struct, frozen=True):
-    """How many doctors must be how sure, out of ten, of names of a cause that are how much alike."""
+    """The required number of doctors, their confidence out of ten, and the similarity of cause names."""
 
     doctors: int = 2
     confidence: float = 8
@@ -23,7 +23,7 @@ class RootCauseCriteria(msgspec.Struct, frozen=True):
 
 
 def rule_root_cause(round: Round, criteria: RootCauseCriteria) -> Ruling:
-    """What one round of diagnoses comes to, said of doctors."""
+    """Return the ruling on one round of diagnoses, worded for doctors."""
     found = rule_key_convergence(
         round.moves, round.electorate, criteria.doctors, criteria.confidence, criteria.similarity, round=round.name
     )
@@ -33,7 +33,7 @@ def rule_root_cause(round: Round, criteria: RootCauseCriteria) -> Ruling:
 
 
 def is_diagnosis_over(rounds: Sequence[Round], criteria: RootCauseCriteria) -> bool:
-    """Nothing more will come of it: they agree, or nobody moves any more and nobody asks to see anything."""
+    """Return whether convergence is over: agreement, or no doctor changes its diagnosis or requests a file."""
     if rule_root_cause(rounds[-1], criteria).reached or not rounds[-1].quorate:
         return True
     said = [move.verdict for move in rounds[-1].moves]
@@ -42,7 +42,7 @@ def is_diagnosis_over(rounds: Sequence[Round], criteria: RootCauseCriteria) -> b
 
 
 def list_diagnoses(round: Round, labels: dict[str, str]) -> tuple[str, ...]:
-    """The names of causes so far, unsigned, with how sure of each its doctor is."""
+    """Return the unsigned names of causes with the confidence of each."""
     lines = [
         (labels[seat], said.key or "no cause named", (said.confidence or 0) * 10)
         for seat, said in counted_verdicts(round.moves, round.electorate, round.name).items()
@@ -51,12 +51,12 @@ def list_diagnoses(round: Round, labels: dict[str, str]) -> tuple[str, ...]:
 
 
 def root_cause_words(key: str) -> str:
-    """The name of a cause as people say it."""
+    """Return the name of a cause as words."""
     return key.replace("-", " ").capitalize()
 
 
 def decide_code_red(rounds: Sequence[Round], criteria: RootCauseCriteria) -> Decision:
-    """The root cause, in the words of the surest doctor who found it, with what it rests on and the next test."""
+    """Return the root cause in the words of the most confident doctor, with its evidence and next test."""
     blind, newest = rounds[0], rounds[-1]
     found = rule_root_cause(newest, criteria)
     behind = [move for move in newest.moves if move.seat in found.supporters]
@@ -80,7 +80,7 @@ def decide_code_red(rounds: Sequence[Round], criteria: RootCauseCriteria) -> Dec
 
 
 def _causes(round: Round, found: Ruling) -> tuple[Proposal, ...]:
-    """Every cause that was named; names near the winning one stand under it."""
+    """Return every named cause; names similar to the winner are counted with it."""
     authors: dict[str, list[str]] = {}
     for move in round.moves:
         if move.seat in found.counted and move.verdict.key:

@@ -1,4 +1,4 @@
-"""Where a debate stands: whose proposals there are, who agrees with whom outright, who objects, and when it is over."""
+"""The state of a debate: proposals, explicit agreement, objections, and whether it is over."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ SupportNeeded = Literal["majority", "all"]
 
 
 class Debate(msgspec.Struct, frozen=True):
-    """The blind proposals, each under the name of its first author, and what was said to them since."""
+    """The blind proposals, each with the name of its first author, and the rounds since then."""
 
     seed: Round
     proposals: tuple[Proposal, ...]
     rounds: tuple[Round, ...] = ()
 
     def after(self, round: Round) -> Debate:
-        """The debate with one more round."""
+        """Return the debate with one more round."""
         return msgspec.structs.replace(self, rounds=(*self.rounds, round))
 
     @property
     def latest(self) -> Round:
-        """The round that counts now; nobody's word of an earlier one stands in for it."""
+        """The newest round; verdicts of earlier rounds do not count in its place."""
         return self.rounds[-1] if self.rounds else self.seed
 
     @property
     def authors(self) -> tuple[str, ...]:
-        """The seats one can agree with."""
+        """The seats whose proposals can be agreed with."""
         return tuple(positions_by_seat(self.seed))
 
     @property
     def points(self) -> DebatePoints:
-        """What was added to the proposals, and what of it is agreed."""
+        """The additions to the proposals, and which of them are agreed."""
         return collect_debate_points(self.rounds)
 
     def reading(self) -> tuple[str, ...]:
-        """The proposals as they are read out."""
+        """The proposals as seats see them."""
         return tuple(f"{join_names(it.authors)}: {it.text}" for it in self.proposals)
 
     def stands(self) -> dict[str, str]:
-        """What each seat heard in the latest round last spoke for: its own proposal until it agrees with another."""
+        """Return the proposal that each seat of the latest round supports: first its own, later one it agreed with."""
         stands: dict[str, str] = {}
         for round in (self.seed, *self.rounds):
             for seat, said in self._said(round).items():
@@ -59,20 +59,20 @@ class Debate(msgspec.Struct, frozen=True):
         return {seat: stands[seat] for seat in self._said(self.latest) if stands[seat]}
 
     def named(self) -> dict[str, str]:
-        """The proposal each seat spoke for outright in the latest round."""
+        """Return the proposal that each seat supports explicitly in the latest round."""
         return {seat: said.target for seat, said in self._said(self.latest).items()}
 
     def tally(self) -> dict[str, int]:
-        """How many stand for each proposal, the most first."""
+        """Return the number of supporters of each proposal, the most first."""
         return dict(Counter(self.stands().values()).most_common())
 
     def tally_line(self) -> str:
-        """`2 REST, 1 GraphQL, 1 tRPC`."""
+        """Return the tally as text: `2 REST, 1 GraphQL, 1 tRPC`."""
         texts = {it.id: it.text for it in self.proposals}
         return ", ".join(f"{count} {texts[id]}" for id, count in self.tally().items())
 
     def ruling(self, support: SupportNeeded) -> Ruling:
-        """What the latest round comes to; only who says outright with whom it agrees is counted as agreeing."""
+        """Return the ruling on the latest round; a seat agrees only with a proposal that it names."""
         said = [Move(self.latest.name, seat, "", verdict) for seat, verdict in self._said(self.latest).items()]
         ruling = rule_no_objection(said, self.latest.electorate, support)
         if not self.latest.quorate:
@@ -83,7 +83,7 @@ class Debate(msgspec.Struct, frozen=True):
         return ruling
 
     def over(self, support: SupportNeeded) -> bool:
-        """Nothing is left to say: they agree, too few are left, or everybody stands where all stood once before."""
+        """Return whether the debate is over: agreement, no quorum, or all positions are as in an earlier round."""
         if not self.rounds:
             return False
         return self.ruling(support).outcome is not Outcome.DEADLOCK or self._standpoints(self.latest) in map(
@@ -94,7 +94,7 @@ class Debate(msgspec.Struct, frozen=True):
         return {seat: (said.stance, said.target) for seat, said in self._said(round).items()}
 
     def _said(self, round: Round) -> dict[str, Verdict]:
-        """The verdicts of a round, each with the proposal it names. An addition that names none agrees with none."""
+        """Return the verdicts of a round, each with the proposal it names, if any."""
         own = {author: it.id for it in self.proposals for author in it.authors}
         verdicts: dict[str, Verdict] = {}
         for seat, said in counted_verdicts(round.moves, round.electorate, round.name).items():
@@ -105,7 +105,7 @@ class Debate(msgspec.Struct, frozen=True):
 
 
 def debate_after_blind_round(seed: Round) -> Debate:
-    """The blind answers as proposals; the same words are one proposal."""
+    """Return a debate on the blind answers; answers with equal text are one proposal."""
     groups: dict[str, list[str]] = {}
     positions = positions_by_seat(seed)
     for seat, text in positions.items():
@@ -114,7 +114,7 @@ def debate_after_blind_round(seed: Round) -> Debate:
 
 
 def decide_debate(debate: Debate, support: SupportNeeded, chosen: str = "") -> Decision:
-    """The winning proposal in its author's words, with the additions that were agreed on; who dissents is quoted."""
+    """Return the decision: the winning proposal in its author's words with agreed additions, and the dissent."""
     ruling = debate.ruling(support)
     if chosen:
         why = (PersonChose(chosen), *ruling.why)

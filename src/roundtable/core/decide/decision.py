@@ -1,4 +1,4 @@
-"""How a ruling becomes a decision: who counted, who did not and why, whose words it is in, who dissents."""
+"""Builds decisions from rulings: who counted, who was missing and why, the text, and the dissent."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ MAX_POSITION_LINE = 200
 
 
 def last_moves_by_seat(rounds: Sequence[Round]) -> dict[str, Move]:
-    """The newest move of every seat that could be read, in the order in which they sit."""
+    """Return the newest readable move of every seat in the order of the electorate."""
     words = {move.seat: move for round in rounds for move in round.moves if move.verdict.counts}
     seated = dict.fromkeys(seat for round in rounds for seat in round.electorate)
     return {seat: words[seat] for seat in seated if seat in words}
 
 
 def position_line(move: Move) -> str:
-    """What a seat stands for: its own one line, or the first line of what it said."""
+    """Return the position of a seat in one line, or the first line of its reply."""
     said = next((line.strip() for line in move.text.splitlines() if line.strip()), "")
     return move.verdict.position or (said if len(said) <= MAX_POSITION_LINE else f"{said[: MAX_POSITION_LINE - 1]}…")
 
 
 def dissent_from_move(move: Move, position: str = "") -> Dissent:
-    """A minority's view, word for word."""
+    """Return a dissenting move as dissent, word for word."""
     return Dissent(move.seat, position or position_line(move), move.text, move.verdict.prediction)
 
 
@@ -40,7 +40,7 @@ def decision_from_ruling(
     dissent: Sequence[Dissent] = (),
     chosen_by_person: bool = False,
 ) -> Decision:
-    """The decision a ruling on the newest round comes to. The winning text is a seat's own, word for word."""
+    """Return the decision of a ruling on the newest round. The winning text is a seat's own, word for word."""
     newest = rounds[-1]
     texts = {proposal.id: proposal.text for proposal in proposals}
     unread = (Absence(move.seat, UNREADABLE_ANSWER) for move in newest.moves if not move.verdict.counts)

@@ -1,4 +1,4 @@
-"""The points seats make along the way: which are agreed and need no more words, and which are open."""
+"""Points that seats make during a meeting: which are agreed and which are open."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_MARKUP = str.maketrans("<>", "()")
 
 
 class DebatePoint(msgspec.Struct, frozen=True):
-    """Something a seat put down, under an id that stays; its author is the first who supports it."""
+    """A point with a permanent id; its author is its first supporter."""
 
     id: str
     text: str
@@ -30,31 +30,30 @@ class DebatePoint(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """As it is read out."""
+        """The point as seats see it."""
         return f"{self.id}: {self.text}"
 
 
 class DebatePoints(msgspec.Struct, frozen=True):
-    """Where the points stand after the newest round."""
+    """All points after the newest round."""
 
     agreed: tuple[DebatePoint, ...] = ()
     open: tuple[DebatePoint, ...] = ()
 
     def settled(self) -> tuple[str, ...]:
-        """What stands at the head of the next turn."""
+        """The agreed points, shown at the start of the next turn."""
         return tuple(point.line for point in self.agreed)
 
     def reading(self) -> tuple[str, ...]:
-        """The newest of the open points, under the ids by which seats can name them."""
+        """The newest open points with the ids by which seats can name them."""
         return tuple(point.line for point in self.open[-MAX_OPEN_POINTS:])
 
 
 def collect_debate_points(rounds: Sequence[Round]) -> DebatePoints:
-    """Fold what seats stated round by round.
+    """Compute the points from the rounds.
 
-    A point is agreed once every seat counted in the newest round supports it, two at least, and no blocking issue
-    there names it; or once it was claimed and running the claim showed it. Whoever named a point supports it until it
-    is said to be an issue.
+    A point is agreed once every counted seat of the newest round, at least two, supports it and no blocking issue names
+    it, or once a proof confirmed it. A seat that named a point supports it until it calls it an issue.
     """
     texts: dict[str, str] = {}
     supporters: dict[str, dict[str, None]] = {}
@@ -73,7 +72,7 @@ def collect_debate_points(rounds: Sequence[Round]) -> DebatePoints:
 
 
 def _meant(said: str, ids: dict[str, str], texts: dict[str, str]) -> str:
-    """The id of the point that was named, or of a new one; nothing where an id is named that nobody gave."""
+    """Return the id of the named point, or of a new one; empty if an unknown id is named."""
     named = _NAMED.match(said)
     if named:
         return named[1] if named[1] in texts else ""
@@ -91,6 +90,6 @@ def _agreed(point: DebatePoint, newest: Round) -> bool:
 
 
 def _names(issue: Issue, point: DebatePoint) -> bool:
-    """Whether an issue speaks of this point, by its id or in its words."""
+    """Return whether an issue names this point by its id or its words."""
     by_id = point.id in (issue.id, *re.findall(r"\bP\d{1,4}\b", issue.text))
     return by_id or normalize_position(point.text) in normalize_position(issue.text).translate(_NO_MARKUP)

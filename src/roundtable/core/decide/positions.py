@@ -1,4 +1,4 @@
-"""Where the seats of a council stand: which positions are one proposal, who counts where, what the vote says."""
+"""Positions in a council: grouping them into proposals, counting each seat, and the resulting vote."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NO_REASON = frozenset({"", "none", "n/a", "na", "no", "nothing", "no error", "n
 
 
 class CouncilStanding(msgspec.Struct, frozen=True):
-    """The state of the argument after a round. `words` are what a seat said when it came to where it stands."""
+    """The state of a council after a round. `words` is the move in which each seat explained its present position."""
 
     blind: Round
     last: Round
@@ -53,12 +53,12 @@ class CouncilStanding(msgspec.Struct, frozen=True):
 
     @property
     def settled(self) -> bool:
-        """Nothing is left to debate: everybody is content with one proposal, or nobody moves any more."""
+        """Whether the debate is over: one proposal is acceptable to all, or no seat changes its position."""
         return bool(self.agreed) or not self.moving
 
     @property
     def agreed(self) -> str:
-        """The proposal all stand for, or that leads outright while every other seat can live with it."""
+        """The proposal that all support, or that leads alone while every other seat finds it acceptable."""
         ranked = Counter(self.stands.values()).most_common(2)
         if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
             return ""
@@ -69,7 +69,7 @@ class CouncilStanding(msgspec.Struct, frozen=True):
 
     @property
     def outcome(self) -> tuple[Outcome, str]:
-        """More than half of those counted decide; a shared lead is a tie, a lead short of half a deadlock."""
+        """The outcome and the winner. More than half of the counted seats decide; a shared lead is a tie."""
         if self.agreed:
             return Outcome.REACHED, self.agreed
         ranked = Counter(self.stands.values()).most_common(2)
@@ -81,29 +81,29 @@ class CouncilStanding(msgspec.Struct, frozen=True):
         return (Outcome.TIE if shared else Outcome.DEADLOCK), ""
 
     def reading(self) -> tuple[str, ...]:
-        """The proposals as they are read out."""
+        """The proposals as seats see them."""
         return tuple(f"{proposal.id}: {proposal.text}" for proposal in self.proposals)
 
 
 def positions_by_seat(round: Round) -> dict[str, str]:
-    """The positions that could be read, by seat."""
+    """Return the readable positions by seat."""
     return {move.seat: move.verdict.position for move in round.moves if move.verdict.counts}
 
 
 def normalize_position(position: str) -> str:
-    """Positions that differ only in case, spacing and closing punctuation are the same."""
+    """Return a position without differences in case, spacing and closing punctuation."""
     return " ".join(position.casefold().split()).rstrip(".,!;: ")
 
 
 def has_different_positions(round: Round) -> bool:
-    """Whether the positions, word for word, are more than one."""
+    """Return whether the normalized positions differ."""
     return len({normalize_position(position) for position in positions_by_seat(round).values()}) > 1
 
 
 def standing_after_blind_round(
     blind: Round, labels: Mapping[str, str], options: Sequence[str], ratings: PositionRatings
 ) -> CouncilStanding:
-    """Where the seats stand after the blind round; these votes are kept for good."""
+    """Return the state after the blind round; its votes are kept permanently."""
     positions = positions_by_seat(blind)
     proposals = _listed(options, positions) if options else _grouped(positions, labels, ratings)
     stands = {seat: proposal.id for proposal in proposals for seat in proposal.authors}
@@ -113,7 +113,7 @@ def standing_after_blind_round(
 
 
 def _listed(options: Sequence[str], positions: Mapping[str, str]) -> tuple[Proposal, ...]:
-    """Where options were given, positions vote exactly."""
+    """Return one proposal for each given option, with the seats that chose it exactly."""
     return tuple(
         Proposal(chr(ord("A") + index), option, tuple(seat for seat, taken in positions.items() if taken == option))
         for index, option in enumerate(options)
@@ -121,9 +121,9 @@ def _listed(options: Sequence[str], positions: Mapping[str, str]) -> tuple[Propo
 
 
 def _grouped(positions: Mapping[str, str], labels: Mapping[str, str], ratings: PositionRatings) -> tuple[Proposal, ...]:
-    """Two positions are one when they are the same words, or when their authors call each other's the same.
+    """Group positions with equal text, or whose authors rate each other's as the same, into proposals.
 
-    A chain that not everybody in it agrees to is unclear, and unclear means disagreement.
+    A chain of ratings in which not every pair agrees counts as disagreement.
     """
 
     def one(a: str, b: str) -> bool:
@@ -141,7 +141,7 @@ def _grouped(positions: Mapping[str, str], labels: Mapping[str, str], ratings: P
 
 
 def _per_proposal(given: Mapping[str, str], proposals: Sequence[Proposal], labels: Mapping[str, str]) -> dict[str, str]:
-    """A seat is content with a proposal only if it opposes none of the positions grouped into it."""
+    """Return a seat's rating of each proposal: its worst rating of the positions in that proposal."""
     result: dict[str, str] = {}
     for proposal in proposals:
         rated = {given.get(labels[author], OPPOSED) for author in proposal.authors}
@@ -150,14 +150,14 @@ def _per_proposal(given: Mapping[str, str], proposals: Sequence[Proposal], label
 
 
 def has_named_reason(move: Move) -> bool:
-    """Whether a change of mind names an error, or cites or proves a fact; that the others say so is neither."""
+    """Return whether a move names an error, or cites or proves a fact; agreement of other seats is no reason."""
     reasons = [move.verdict.error, *(evidence.text for evidence in move.verdict.evidence)]
     named = any(normalize_position(reason) not in _NO_REASON and len(reason.split()) >= 2 for reason in reasons)
     return named or any(claim.held for claim in move.verdict.claims)
 
 
 def standing_after_reading(standing: CouncilStanding, again: Round) -> CouncilStanding:
-    """Where the seats stand after reading each other. A flip without a reason counts at the blind position."""
+    """Return the state after a reconsider round. A seat that switches without a reason keeps its blind position."""
     if not again.quorate:
         valid = len(positions_by_seat(again))
         notice = RoundBelowQuorum(again.name, valid, len(again.electorate), standing.last.name)
@@ -197,9 +197,9 @@ def standing_after_reading(standing: CouncilStanding, again: Round) -> CouncilSt
 
 
 def decide_council(standing: CouncilStanding, chosen: str = "") -> Decision:
-    """The decision beside the blind vote, with whoever was not counted and why.
+    """Return the decision with the blind vote, and the seats that were not counted and why.
 
-    The minority is kept word for word, a seat that could not be counted in the end with its blind answer.
+    Dissent is kept word for word; a seat that could not be counted at the end is quoted with its blind answer.
     """
     outcome, winner = standing.outcome
     if chosen:
@@ -237,7 +237,7 @@ def decide_council(standing: CouncilStanding, chosen: str = "") -> Decision:
 
 
 def _spokesman(standing: CouncilStanding, electorate: Sequence[str], winner: str) -> tuple[str, Move | None]:
-    """The surest seat behind the winner; where nobody stands for it any more, one that once proposed it."""
+    """Return the most confident supporter of the winner; without supporters, a seat that proposed it."""
     behind = [seat for seat in electorate if winner and standing.stands.get(seat) == winner]
     if behind:
         author = max(behind, key=lambda seat: standing.words[seat].verdict.confidence or 0.0)
@@ -259,7 +259,7 @@ def _how(standing: CouncilStanding, outcome: Outcome, winner: str) -> Reason:
 
 
 def _missing(standing: CouncilStanding, electorate: Sequence[str]) -> tuple[Absence, ...]:
-    """Every seat of the electorate that is not counted, with the cause."""
+    """Return every seat of the electorate that is not counted, with the cause."""
     known = {absence.seat: absence for absence in (*standing.blind.missing, *standing.last.missing)}
     off = Fault.of(FaultKind.CANCELLED, "It was switched off.", help="`roundtable amend` switches seats on again.")
     return tuple(
@@ -281,7 +281,7 @@ def _notices(standing: CouncilStanding, outcome: Outcome) -> Reasons:
 
 
 def decide_without_quorum(blind: Round) -> Decision:
-    """What a round without a quorum comes to."""
+    """Return the decision of a blind round without a quorum."""
     counted = tuple(move.seat for move in blind.moves if move.verdict.counts)
     return Decision(
         Outcome.INSUFFICIENT,

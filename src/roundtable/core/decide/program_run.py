@@ -1,4 +1,4 @@
-"""What running a project came to, in words for seats and people."""
+"""Describes the run of a project, in words for seats and people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_STEP_OUTPUT = 6_000
 """Characters of a step's output that are told; the end of it says what went wrong."""
 
 RUN_STOPPED_BY_PERSON = "The person stopped it."
-LAST_REPAIR_NOT_RUN = "What was mended last was not run."
+LAST_REPAIR_NOT_RUN = "The last fix was not run."
 _SHORT = 200
 _LAST_WORDS = 2_000
 _SERVICE = "A service needs a [check] in run.toml: it is asked that while it runs, and then stopped."
@@ -25,18 +25,18 @@ _HOW = {"compose": "by its compose file", "dockerfile": "by its Dockerfile", "pl
 
 
 def describe_run_method(ran: ProjectRan) -> str:
-    """By what the program was run and where, in a sentence; empty where nothing was."""
+    """Return a sentence on how and where the program was run; empty if it was not run."""
     where = f", in {ran.sandbox}" if ran.sandbox else ""
     return f"It was run {_HOW[ran.how]}{where}." if ran.how else ""
 
 
 def describe_project_run(ran: ProjectRan) -> str:
-    """How it was run, how each step ended, and what the last of them said."""
+    """Return how the project was run, how each step ended, and the end of their output."""
     return _told(ran, MAX_STEP_OUTPUT)
 
 
 def summarize_project_run(ran: ProjectRan) -> str:
-    """The same with only the last words of each step, for who works on what comes after."""
+    """Return the description of a run with only the last lines of output, for seats in later stages."""
     return _told(ran, _LAST_WORDS)
 
 
@@ -60,12 +60,12 @@ def _ended(it: CheckOutcome) -> str:
 
 
 def _never_ended(ran: ProjectRan) -> bool:
-    """Whether a program ran until its time was up, with nobody to say whether that is as it should be."""
+    """Return whether a program without a check ran until its time limit."""
     return len(ran.steps) > 0 and ran.steps[-1].name == "run" and ran.steps[-1].limit is Limit.TIME
 
 
 def describe_run_failure(ran: ProjectRan) -> str:
-    """What went wrong, in one line."""
+    """Return the cause of a failed run in one line."""
     failed = next((it for it in ran.steps if not it.passed), None)
     if ran.why or failed is None:
         return end_sentence(_line(ran.why or "Nothing was run", _SHORT))
@@ -74,24 +74,24 @@ def describe_run_failure(ran: ProjectRan) -> str:
 
 
 def _quoted(argv: Sequence[str]) -> str:
-    """An argument list as a person must see it who is to allow it: each in quotes, and nothing left out."""
+    """Return a complete argument list with each argument in quotes, for the person who must allow it."""
     return " ".join(msgspec.json.encode(it).decode() for it in argv)
 
 
 def install_question(argv: Sequence[str]) -> str:
-    """Whether the install step may be run, with all that follows from a yes."""
+    """Return the question whether the install step may run, with its consequences."""
     return (
         f"The program wants to install what it needs: {_quoted(argv)}. This step alone, which the seats wrote, would "
-        "run with a network in the sandbox, and so reach the servers of this machine too. A yes is for the project as "
-        "it is now; once its files are mended, you are asked again. Allow it?"
+        "run with a network in the sandbox, and so reach the servers of this machine too. Your approval covers the "
+        "project as it is now; if its files change, you are asked again. Allow it?"
     )
 
 
 def rerun_question(ran: ProjectRan, took: Sequence[Contribution]) -> str:
-    """Whether the program is run again with what was mended, and by whom."""
+    """Return the question whether to run the program again with a fix."""
     by = join_names(list(dict.fromkeys(it.seat for it in took)))
     files = _line(join_names(list(dict.fromkeys(it.path for it in took))), _SHORT)
-    return f"The program failed: {describe_run_failure(ran)} {by} mended {files}. Run it again?"
+    return f"The program failed: {describe_run_failure(ran)} {by} fixed {files}. Run it again?"
 
 
 def _line(text: str, longest: int) -> str:
@@ -100,6 +100,6 @@ def _line(text: str, longest: int) -> str:
 
 
 def describe_failed_runs(ran: ProjectRan, runs: int) -> str:
-    """How it stands in the end, in one sentence."""
+    """Return a sentence on a program that fails after all its runs."""
     fails = "still fails" if runs > 1 else "fails"
     return f"The program {fails} after {pluralize(runs, 'run')}: {describe_run_failure(ran)}"

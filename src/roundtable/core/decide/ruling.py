@@ -1,7 +1,4 @@
-"""What every decision rule returns, and whom every one of them hears.
-
-The rule that rests on a judge's word.
-"""
+"""The result type of every decision rule, the moves that rules count, and the rule of a judge's verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from roundtable.core.verdict import Stance, Verdict
 
 
 class Ruling(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a rule makes of a round: the outcome, who counted on which side, and one plain sentence why."""
+    """The ruling on a round: the outcome, the seats on each side, and the reasons."""
 
     outcome: Outcome
     winner: str = ""
@@ -28,14 +25,14 @@ class Ruling(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def reached(self) -> bool:
-        """True when this settles the question in favour."""
+        """Whether the ruling is in favour."""
         return self.outcome is Outcome.REACHED
 
 
 def counted_verdicts(moves: Iterable[Move], electorate: Sequence[str], round: str = "") -> dict[str, Verdict]:
-    """The verdicts that count, in the electorate's order: in time, readable, and of this one round.
+    """Return the verdicts that count, in the order of the electorate: in time, readable, and of this round.
 
-    A crashed seat's earlier move must not stand in for it, so moves of several rounds need `round`.
+    A crashed seat's earlier move must not replace the missing one, so moves of several rounds need `round`.
     """
     given = [move for move in moves if not round or move.round == round]
     if len({move.round for move in given}) > 1:
@@ -45,23 +42,23 @@ def counted_verdicts(moves: Iterable[Move], electorate: Sequence[str], round: st
 
 
 def seats_with_stance(verdicts: dict[str, Verdict], *stances: Stance) -> tuple[str, ...]:
-    """The seats that took one of these stances."""
+    """Return the seats with one of these stances."""
     return tuple(seat for seat, verdict in verdicts.items() if verdict.stance in stances)
 
 
 def seats_not_counted(electorate: Sequence[str], counted: Iterable[str]) -> tuple[str, ...]:
-    """The seats of the electorate that do not count."""
+    """Return the seats of the electorate that do not count."""
     present = set(counted)
     return tuple(seat for seat in electorate if seat not in present)
 
 
 def rule_nobody_counted(electorate: Sequence[str]) -> Ruling:
-    """The ruling when there is nothing to rule on."""
+    """Return the ruling for a round without countable moves."""
     return Ruling(Outcome.INSUFFICIENT, why=(NobodyCounted(len(electorate)),))
 
 
 def describe_settled_claims(rounds: Sequence[Round]) -> tuple[str, ...]:
-    """What was settled by running it, in a sentence each."""
+    """Return a sentence for each claim that a proof settled."""
     lines = dict.fromkeys(
         f"{'proven' if claim.held else 'refuted'} by running it: {claim.text}"
         for round in rounds
@@ -73,7 +70,7 @@ def describe_settled_claims(rounds: Sequence[Round]) -> tuple[str, ...]:
 
 
 def rule_by_judge(move: Move | None) -> Ruling:
-    """Reached when the judge says CONSENSUS; a judge who is absent or unreadable decides nothing."""
+    """Reached when the judge says CONSENSUS; a missing or unreadable judge decides nothing."""
     verdict = counted_verdicts([move], [move.seat]).get(move.seat) if move else None
     if move is None or verdict is None:
         return Ruling(Outcome.INSUFFICIENT, why=(JudgeUnreadable(),))

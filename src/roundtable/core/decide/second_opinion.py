@@ -1,7 +1,4 @@
-"""What several opinions come to: whether they differ, by what the seats said outright, and a synthesis that quotes.
-
-Why a second opinion ended, in the words its document has for it.
-"""
+"""Second opinions: whether explicit stances differ, why the meeting ended, and a synthesis that quotes every seat."""
 
 from __future__ import annotations
 
@@ -26,10 +23,10 @@ _WORDS = {Stance.SUPPORT: " (yes)", Stance.OPPOSE: " (no)", Stance.AMEND: " (it 
 
 
 def ratings_from_stances(first: Round, labels: dict[str, str]) -> PositionRatings:
-    """What the seats say of each other by a plain yes or no; nothing unless that tells all of them apart.
+    """Return ratings derived from yes and no stances; empty unless they distinguish all answers.
 
-    Yes against no is a difference. Yes and yes in other words is not yet the same: to an either-or question one can
-    say yes to either.
+    Yes against no is a difference. Two differently worded answers with yes need not agree: the question may offer two
+    alternatives.
     """
     said = _said(first)
     if not all(it.stance in (Stance.SUPPORT, Stance.OPPOSE) for it in said.values()):
@@ -45,9 +42,9 @@ def ratings_from_stances(first: Round, labels: dict[str, str]) -> PositionRating
 
 
 def find_divergence(standing: CouncilStanding) -> FollowUpReason:
-    """What makes it worth asking once more: an open disagreement, a gap between recommendations, a risk that blocks.
+    """Return the reason for a follow-up: disagreement, different recommendations, or a blocking risk.
 
-    Only what was said outright is compared, never the words: what nobody called the same or acceptable is disputed.
+    Only explicit ratings are compared, not words: a pair without a rating of same or acceptable is disputed.
     """
     stands = standing.stands
     if len(set(stands.values())) > 1:
@@ -59,7 +56,7 @@ def find_divergence(standing: CouncilStanding) -> FollowUpReason:
 
 
 def decide_second_opinion(standing: CouncilStanding) -> Decision:
-    """Agreement only where all who count agree; else everybody's view stands beside the others', and nobody wins."""
+    """Return the decision: reached if all counted seats agree; otherwise every answer is quoted."""
     decision = positions.decide_council(standing)
     count = len(standing.stands)
     after = "first_round" if standing.last is standing.blind else "follow_up"
@@ -83,7 +80,7 @@ def decide_second_opinion(standing: CouncilStanding) -> Decision:
 
 
 def render_opinion_synthesis(standing: CouncilStanding) -> str:
-    """Who comes to the same and who does not, and every risk, each in its seat's own words. No model wrote this."""
+    """Return which seats agree and which do not, and every risk, in their own words, without a model."""
     camps = [
         (proposal, [seat for seat in _seats(standing) if standing.stands[seat] == proposal.id])
         for proposal in standing.proposals
@@ -105,7 +102,7 @@ def _camp(standing: CouncilStanding, proposal: Proposal, seats: Sequence[str]) -
 
 
 def _quote(seat: str, said: Verdict | None, proposal: Proposal) -> str:
-    """A seat's own line; one that came over to another proposal is quoted with what it had recommended before."""
+    """Return the line of a seat; after a switch, with its earlier recommendation."""
     if said is None:
         return f"- {seat}: “{proposal.text}”"
     if seat in proposal.authors:
@@ -118,7 +115,7 @@ def _said(first: Round) -> dict[str, Verdict]:
 
 
 def _seats(standing: CouncilStanding) -> list[str]:
-    """Those who are counted, in the order of the table."""
+    """Return the counted seats in the order of the table."""
     order = dict.fromkeys((*standing.blind.electorate, *standing.last.electorate))
     return [seat for seat in order if seat in standing.stands]
 
@@ -137,7 +134,7 @@ StopReason = Literal[
 
 
 def second_opinion_stop_reason(session: Session) -> StopReason:
-    """Why it ended; empty while it goes on, where a person cancelled it, and for any other meeting."""
+    """Return why the meeting ended; empty while it runs, if it was cancelled, and for other meetings."""
     decision = session.decision
     if decision is None or decision.outcome is Outcome.CANCELLED or session.charter.meeting != "second-opinion":
         return ""
@@ -154,23 +151,23 @@ def second_opinion_stop_reason(session: Session) -> StopReason:
 
 
 def is_follow_up_enabled(session: Session) -> bool:
-    """Whether a follow-up was asked for at the opening."""
+    """Return whether a follow-up was requested."""
     return bool(session.charter.settings.get("follow_up", False))
 
 
 def follow_up_reason(session: Session) -> str:
-    """What the first round showed that was worth a second one; empty where none was held."""
+    """Return why a follow-up was held; empty if none was."""
     asked_again = session.rounds.get(FOLLOW_UP_ROUND_NAME)
     return asked_again.opened.prompt.values.get("reason", "") if asked_again else ""
 
 
 def second_opinion_prompt_role(round: str) -> str:
-    """What a round asked for, by its name: `initial`, `follow_up`, or the purpose it is named after."""
+    """Return the role of a round: `initial`, `follow_up`, or its purpose."""
     if round == OPINIONS_ROUND_NAME:
         return "initial"
     return round.rpartition("/")[2].partition("-")[2].replace("-", "_")
 
 
 def _quorate(record: RoundRecord) -> bool:
-    """Whether a round counts: enough of those who were asked have answered."""
+    """Return whether a round has a quorum."""
     return record.closed is not None and record.closed.quorate

@@ -1,4 +1,4 @@
-"""What a stage says of the files that seats wrote: to a judge without names, to people with them."""
+"""Messages on the candidates of a files stage: without names for a judge, with names for people."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ RANKED_FIRST_BY_RUNNING = "Running them put it before the others."
 
 
 def eligible_stage_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
-    """Those a judge may choose from: what passed, or all that can be written as it is; the same bytes are one.
+    """Return the distinct candidates that a judge may choose from: those that pass, or else all that can be written.
 
-    Where more than half of them do the same for every telling input, who does otherwise is not among them.
+    If more than half of them behave alike for every telling input, only these are eligible.
     """
     can_be = [it for it in tried.candidates if it.draft and not it.refused]
     passed = [it for it in can_be if it.passed] or can_be
@@ -38,20 +38,20 @@ def eligible_stage_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
 
 
 def candidate_ranked_first(tried: CandidatesTried, among: Sequence[Candidate]) -> Candidate | None:
-    """The one that running put before all others; None where it does not tell the best of them apart."""
+    """Return the only candidate with the best test results; None if several are equally good."""
     best = [it for it in among if it.passed and it.seat in tried.best]
     return best[0] if len(best) == 1 else None
 
 
 def is_written_by_several(it: Candidate, tried: CandidatesTried) -> bool:
-    """Whether others wrote the very same."""
+    """Return whether other seats wrote an identical candidate."""
     return sum(other.draft == it.draft for other in tried.candidates) > 1
 
 
 def render_candidate_for_judge(
     it: Candidate, tried: CandidatesTried, operations: Sequence[Operation], labels: Mapping[str, str]
 ) -> str:
-    """A candidate as the judge reads it: under its blind name, with what running it showed."""
+    """Return a candidate with its blind label and the results of running it."""
     shown = "\n".join(filter(None, (describe_candidate_to_author(it), _differing(it, tried))))
     for seat, label in labels.items():
         shown = re.sub(rf"(?<![\w-]){re.escape(seat)}: ", f"candidate-{label}: ", shown)
@@ -60,73 +60,74 @@ def render_candidate_for_judge(
 
 def _differing(it: Candidate, tried: CandidatesTried) -> str:
     said = describe_candidate_behaviour(tried, it.seat)
-    return f"Where they do not do the same: {said}." if said else ""
+    return f"It differs from the others: {said}." if said else ""
 
 
 def stage_file_origins(base: Candidate, made: DraftsSynthesised) -> tuple[Contribution, ...]:
-    """Whose every file is, and every part of one that came from somebody else."""
+    """Return the author of every file, and of every merged part of a file."""
     whole = {it.path for it in made.took if not it.symbol}
     return (*(Contribution(path, "", base.seat) for path in base.files if path not in whole), *made.took)
 
 
 def describe_stage_files(took: Sequence[Contribution], ruling: str) -> str:
-    """What a stage came to, for the next ones: the files, and by what they were settled."""
+    """Return the result of a files stage for later stages: the files and how they were chosen."""
     paths = sorted({join_text_lines(it.path) for it in took})
     return "\n".join(filter(None, (f"Files written: {', '.join(paths)}.", ruling)))
 
 
 def describe_stage_ruling(directives: Directives, candidates: Sequence[str]) -> str:
-    """A ruling for who comes later: the letters of its candidates mean nothing there, and no seat is to be named."""
+    """Return a ruling for later stages, without labels and names of seats."""
     names = {it: "the base" if it == directives.base else "another candidate" for it in candidates}
     wanted = [name_seats_in_directive(it, names) for it in (*directives.incorporate, *directives.must_fix)]
     if not wanted:
         return "The judge took one candidate as it is."
-    return "\n".join(("The judge took one candidate as the base, and wanted besides:", *(f"- {it}" for it in wanted)))
+    return "\n".join(("The judge chose one candidate as the base and also asked for:", *(f"- {it}" for it in wanted)))
 
 
 def describe_left_out_candidates(tried: CandidatesTried, among: Sequence[Candidate]) -> Iterator[str]:
-    """Who wrote something that nobody was to choose, and why, a sentence each."""
+    """Yield a sentence for each candidate that could not be chosen, with the reason."""
     drafts = {it.draft for it in among}
     for it in tried.candidates:
         if it.draft not in drafts:
             why = (
-                summarize_candidate_failure(it) or "It does otherwise than most, for inputs near to those of the task."
+                summarize_candidate_failure(it)
+                or "It behaves differently from most candidates for inputs similar to those of the task."
             )
-            yield f"{it.seat}'s was left out. {why}"
+            yield f"{it.seat}'s candidate was left out. {why}"
 
 
 def describe_candidate_doubts(it: Candidate) -> tuple[str, ...]:
-    """What has to be known of a candidate that was taken although it did not pass, or without its tests."""
-    said = () if it.passed else (f"{it.seat}'s did not pass what was run. {summarize_candidate_failure(it)}",)
+    """Return the warnings on a chosen candidate that did not pass or lost its tests."""
+    said = () if it.passed else (f"{it.seat}'s candidate did not pass its checks. {summarize_candidate_failure(it)}",)
     said += _gone_without(it)
     paths = join_names([join_text_lines(path) for path in it.without])
     return (*said, *((f"{paths} of {it.seat} was left out, since the code does not pass it.",) if paths else ()))
 
 
 def _gone_without(it: Candidate) -> tuple[str, ...]:
-    """Which of its files a new project has not, and why."""
+    """Return which files of a candidate a new project leaves out, with the reasons."""
     why = [end_sentence(join_text_lines(one.sentence)) for one in it.dropped[:_NAMED]]
     why += [f"So it is with {len(it.dropped) - _NAMED} more."] if len(it.dropped) > _NAMED else []
     return (f"Not all that {it.seat} wrote is in it. {' '.join(why)}",) if why else ()
 
 
 def describe_candidate_run(it: Candidate, tried: CandidatesTried) -> str:
-    """What the person is told of a candidate: its files, and how it ran."""
+    """Return the files and test results of a candidate for the person."""
     passed = "passed what was run." if it.checks or it.tests else "there was nothing to run it against."
     how = passed if it.passed else summarize_candidate_failure(it)
     return f"{join_names([join_text_lines(path) for path in it.files])}: {how} {_differing(it, tried)}".strip()
 
 
 def stage_files_question(title: str, options: Sequence[str], heard: str) -> str:
-    """What the person is asked where nobody's files are agreed on; `heard` says what the judge did."""
+    """Return the question whose files to take; `heard` describes the verdict of the judge."""
     still = f": {'; '.join(join_text_lines(it) for it in options)}" if options else ""
-    return (
-        f"{title}: there is no agreement on whose files to take. {end_sentence(f'{heard}{still}')} Whose shall it be?"
-    )
+    verdict = end_sentence(f"{heard}{still}")
+    return f"{title}: there is no agreement on whose files to take. {verdict} Whose files do you choose?"
 
 
 def describe_unfulfilled_directives(base: str, undone: Sequence[str], broke: str) -> Iterator[str]:
-    """What the judge wanted and did not get, a sentence each; `broke` is what was wrong with it, if it was made."""
+    """Yield a sentence for each directive of the judge that was not applied; `broke` is the merge's failure."""
     if broke:
-        yield f"What the judge wanted besides was dropped, so {base}'s stands alone. {join_text_lines(broke)[:_TOLD]}"
-    yield from (f"The judge wanted this, and it was not done: {join_text_lines(it)}" for it in undone)
+        why = join_text_lines(broke)[:_TOLD]
+        yield f"The judge's further requests were discarded, so {base}'s candidate is used alone. {why}"
+    yield from (f"The judge asked for this, but it was not done: {join_text_lines(it)}" for it in undone)

@@ -1,7 +1,4 @@
-"""What a meeting in stages says to people, and the decision it comes to.
-
-What people are told when a project that was made from nothing is finished, and where it goes.
-"""
+"""Messages and decisions of meetings in stages, including the delivery of a finished project."""
 
 from __future__ import annotations
 
@@ -53,20 +50,20 @@ _LISTED = 100
 
 
 def stage_gate_question(stage: Stage, end: StageEnd, *, last: bool) -> str:
-    """What the person is asked after a stage."""
+    """Return the question to the person after a stage."""
     said = [f"{stage.title} is over. It {STAGE_ENDING_WORDS[end.how]}."]
     said += map(end_sentence, end.all_notices)
     return " ".join((*said, "Is this the result?" if last else "Go on?"))
 
 
 def list_unshown_files(listed: ProjectListed) -> str:
-    """The files that seats are not shown for want of room, as they read it; empty where they are shown all of them."""
+    """Return the names of files that do not fit into the prompt, for the seats; empty if all are shown."""
     more = len(listed.left) - _LISTED
     return "\n".join((*listed.left[:_LISTED], *((f"and {more} more",) if more > 0 else ())))
 
 
 def describe_unshown_files(listed: ProjectListed) -> tuple[str, ...]:
-    """What the person has to know of files that nobody was shown."""
+    """Return notices for the person about files that seats were not shown."""
     shown, all = len(listed.items), len(listed.items) + len(listed.left)
     files = pluralize(all, "file")
     short = f"{shown} of {files} of the project were shown; for the others there is no room in the windows."
@@ -74,33 +71,33 @@ def describe_unshown_files(listed: ProjectListed) -> tuple[str, ...]:
 
 
 def describe_refused_files(why: Mapping[str, str], done: str) -> tuple[str, ...]:
-    """Which files were left out of what was `done`, and why, in one sentence."""
+    """Return one sentence on the files that were not `done`, with the reasons; empty if there are none."""
     reasons = [why[name].rstrip(".") for name in sorted(why)]
     more = f"; and {len(reasons) - _NAMED} more" if len(reasons) > _NAMED else ""
     return (f"Not {done}: {'; '.join(reasons[:_NAMED])}{more}.",) if reasons else ()
 
 
 def describe_missing_seats(rounds: Sequence[Round]) -> tuple[str, ...]:
-    """Who was asked and not heard, in which round and why, a sentence each."""
+    """Return a sentence for each seat that failed in these rounds, with the reason."""
     return tuple(
-        f"{it.seat} was not heard in {round.name}: {end_sentence(it.fault.message)}"
+        f"{it.seat} did not answer in {round.name}: {end_sentence(it.fault.message)}"
         for round in rounds
         for it in round.missing
     )
 
 
 def decide_stages_stopped(ends: Sequence[StageEnd], answer: str, *, answered: bool) -> Decision:
-    """The person stopped, or went back to an earlier stage on another line; or nobody answered."""
+    """Return the decision of a session that stopped after a stage, by the person or by default."""
     where = ends[-1].stage
     if answer == NextStep.BACK:
-        how = f"After {where} the person went back to an earlier stage; this line ends here and can still be read."
+        how = f"After {where} the person went back to an earlier stage; this branch ends here and remains readable."
         return Decision(Outcome.CANCELLED, (Said(how),), next_step=NextStep.BACK)
     how = f"It was stopped after {where}{', as the person said' if answered else ': nobody said to go on'}."
     return Decision(Outcome.CANCELLED, (Said(how),), next_step=NextStep.STOP)
 
 
 def describe_last_run_failure(charter: Charter, ends: Sequence[StageEnd]) -> str:
-    """What its last run says against a project that is finished; empty where it ran, or was not to be run."""
+    """Return a warning that the last run of a finished project failed; empty if it ran or was not to be run."""
     runs = {it.name for it in charter_stages(charter) if it.kind == "run"}
     last = next((it for it in reversed(ends) if it.stage in runs and it.how != "skipped"), None)
     if last is None or last.how != "failed" or not latest_stage_draft(ends):
@@ -109,16 +106,16 @@ def describe_last_run_failure(charter: Charter, ends: Sequence[StageEnd]) -> str
 
 
 def decide_project_finished(charter: Charter, ends: Sequence[StageEnd], where: str = "") -> Decision:
-    """The project as it stands is the result."""
+    """Return the decision with the current project as the result."""
     failed = [it for it in ends if it.how == "failed"]
     begun = [it for it in ends if it.how != "skipped"]
     held = [it.stage for it in begun if it.held]
     count = pluralize(len(held), "stage")
     own = [it.stage for it in ends if it.own_words]
     said = [f"{count} {'was' if len(held) == 1 else 'were'} held{': ' if held else ''}{', '.join(held)}."]
-    said += [f"In {join_names(own)} the judge read its own words among the others', unsigned."] if own else []
+    said += [f"In {join_names(own)} the judge also read its own answer, unsigned."] if own else []
     notices = [trouble] if (trouble := describe_last_run_failure(charter, ends)) else []
-    notices += [f"{it.stage} came to nothing." for it in failed]
+    notices += [f"{it.stage} ended without a result." for it in failed]
     notices += [f"{it.stage}: {told}" for it in ends for told in it.notices]
     outcome = Outcome.DEADLOCK if len(failed) == len(begun) else Outcome.REACHED
     text = "\n\n".join(f"{it.id} {it.stage}\n{it.text}" for it in ends if it.text)
@@ -129,7 +126,7 @@ def decide_project_finished(charter: Charter, ends: Sequence[StageEnd], where: s
 
 HandoverForm = Literal["folder", "git", "zip"]
 
-_ANY_TIME = "`roundtable project` with this session hands it over whenever you like."
+_ANY_TIME = "`roundtable project` with this session delivers it at any time."
 HANDOVER_FORMS: Mapping[HandoverForm, str] = {
     "folder": "as a plain folder",
     "git": "as a git repository with a commit for each stage",
@@ -138,51 +135,51 @@ HANDOVER_FORMS: Mapping[HandoverForm, str] = {
 
 
 def is_nameless_path(name: str) -> bool:
-    """Whether the last part of a path says nothing of what the project, or the folder in its zip, is called."""
+    """Return whether the last part of a path contains no name for the project."""
     return name.removesuffix(".zip") in ("", ".", "..")
 
 
 def handover_path(charter: Charter, form: HandoverForm) -> str:
-    """Where a project goes: where the person said at the opening, else into the workspace under the session's name."""
+    """Return the target of delivery: `--into`, or a folder in the workspace named after the session."""
     into = sdlc_settings(charter).into or charter.slug
     path = into if into.startswith("/") else f"{charter.workspace.rstrip('/')}/{into}"
     return path_for_handover_form(path, form)
 
 
 def path_for_handover_form(path: str, form: HandoverForm) -> str:
-    """The same place under the name that a project of this form has there: a zip says that it is one."""
+    """Return the target path for this form of delivery: a zip ends in `.zip`."""
     return f"{path.removesuffix('.zip')}.zip" if form == "zip" else path
 
 
 def handover_choices(charter: Charter) -> Mapping[str, str]:
-    """What can be done with it, and where each would put it."""
+    """Return the options of the gate `deliver`, each with its description."""
     forms = {form: f"{how}: {handover_path(charter, form)}" for form, how in HANDOVER_FORMS.items()}
     return {**forms, NextStep.LATER: f"write nothing now; {_ANY_TIME}"}
 
 
 def handover_question(charter: Charter, ends: Sequence[StageEnd]) -> str:
-    """What the person is asked of a project that is finished."""
+    """Return the question of the gate `deliver`."""
     return f"{describe_last_run_failure(charter, ends) or 'The project is finished.'} How do you want it?"
 
 
 def decide_project_kept(charter: Charter, ends: Sequence[StageEnd]) -> Decision:
-    """It is finished, and nothing was written."""
+    """Return the decision of a finished project that was not written."""
     return decide_project_finished(charter, ends, f"Nothing was written: {_ANY_TIME}")
 
 
 def decide_project_extended(decision: Decision) -> Decision:
-    """A project of the person's with what was made for it: while nobody has said no, what was agreed on stands."""
+    """Return the decision of an extended project: reached unless the person rejected the change."""
     waits = decision.next_step == NextStep.LATER
     return msgspec.structs.replace(decision, outcome=Outcome.REACHED) if waits else decision
 
 
 def decide_project_handed_over(charter: Charter, ends: Sequence[StageEnd], given: ProjectDelivered | Fault) -> Decision:
-    """It is finished, and stands where it was wanted; or it could not be put there."""
+    """Return the decision of a finished project after delivery, or after a failed delivery."""
     if isinstance(given, Fault):
-        why = f"It could not be handed over. {given.message} {given.help} {_ANY_TIME}"
+        why = f"It could not be delivered. {given.message} {given.help} {_ANY_TIME}"
         return decide_project_finished(charter, ends, why)
     commit = f" as commit {given.commit[:12]}" if given.commit else ""
     decision = decide_project_finished(
-        charter, ends, f"It was handed over{commit}, {pluralize(len(given.files), 'file')}: {given.path}"
+        charter, ends, f"It was delivered{commit}, {pluralize(len(given.files), 'file')}: {given.path}"
     )
     return msgspec.structs.replace(decision, next_step=NextStep.DELIVERED)

@@ -235,6 +235,47 @@ class EliminationWinner(ReasonBase, frozen=True, tag="elimination_winner"):
     winner: str
 
 
+class NoCondorcetWinner(ReasonBase, frozen=True, tag="no_condorcet_winner"):
+    """No candidate beats every other candidate one against one."""
+
+
+class LastRemaining(ReasonBase, frozen=True, tag="last_remaining"):
+    """The winner remains after all others were eliminated."""
+
+    winner: str
+
+
+class VotesTied(ReasonBase, frozen=True, tag="votes_tied"):
+    """These have equally many votes; `votes` is how many of the `counted`, where that was counted."""
+
+    leaders: tuple[str, ...]
+    votes: int = 0
+    counted: int = 0
+
+
+class NoBallots(ReasonBase, frozen=True, tag="no_ballots"):
+    """There are no ballots."""
+
+
+class NoPositions(ReasonBase, frozen=True, tag="no_positions"):
+    """No seat has a position."""
+
+
+class MostVotes(ReasonBase, frozen=True, tag="most_votes"):
+    """How many of the counted seats are for the leading position; `stance` is it, where seats take stances."""
+
+    votes: int
+    counted: int
+    stance: str = ""
+
+
+class NoVoteMajority(ReasonBase, frozen=True, tag="no_vote_majority"):
+    """The leading position has no more than half of the counted seats."""
+
+    votes: int
+    counted: int
+
+
 class CandidatesTied(ReasonBase, frozen=True, tag="candidates_tied"):
     """These candidates are tied, one against one and by elimination."""
 
@@ -301,6 +342,75 @@ class DecreeAllowed(ReasonBase, frozen=True, tag="decree_allowed"):
     position: str
     entry: str
     text: str
+
+
+# --- a project in stages -------------------------------------------------------------------------
+
+
+class StagesStopped(ReasonBase, frozen=True, tag="stages_stopped"):
+    """The meeting ended after this stage: the person stopped it or went back, or nobody said to go on."""
+
+    stage: str
+    by: Literal["person", "nobody", "back"]
+
+
+class StagesHeld(ReasonBase, frozen=True, tag="stages_held"):
+    """The stages that were held."""
+
+    stages: tuple[str, ...]
+
+
+class JudgeReadOwnWords(ReasonBase, frozen=True, tag="judge_read_own_words"):
+    """In these stages the judge also judged its own words, unsigned."""
+
+    stages: tuple[str, ...]
+
+
+class LastRunFailed(ReasonBase, frozen=True, tag="last_run_failed"):
+    """The project is finished, but its last run failed, or it could not be run at all."""
+
+    ran: bool
+
+
+class StageFailed(ReasonBase, frozen=True, tag="stage_failed"):
+    """This stage had no result."""
+
+    stage: str
+
+
+class StageNotice(ReasonBase, frozen=True, tag="stage_notice"):
+    """A notice of a stage."""
+
+    stage: str
+    text: str
+
+
+class ProjectNotWritten(ReasonBase, frozen=True, tag="project_not_written"):
+    """Nothing of the finished project was written; it can be handed over later."""
+
+
+class ProjectHandedOver(ReasonBase, frozen=True, tag="project_handed_over"):
+    """The project was handed over: how many files, where, and its last commit if there is one."""
+
+    files: int
+    path: str
+    commit: str = ""
+
+
+class HandoverFailed(ReasonBase, frozen=True, tag="handover_failed"):
+    """The project could not be handed over."""
+
+    fault: Fault
+
+
+class DraftTakenUnchanged(ReasonBase, frozen=True, tag="draft_taken_unchanged"):
+    """The draft of this seat is carried out as it was."""
+
+    seat: str
+
+
+class StoppedAfterPlan(ReasonBase, frozen=True, tag="stopped_after_plan"):
+    """The person stopped after the plan."""
 
 
 # --- bounds, absences and what the engine knows ---------------------------------------------------
@@ -391,8 +501,21 @@ VoteReason: TypeAlias = (
 )
 """How a debate, a judge or a ranked vote ended."""
 
+RecountReason: TypeAlias = (
+    NoCondorcetWinner | LastRemaining | VotesTied | NoBallots | NoPositions | MostVotes | NoVoteMajority
+)
+"""How votes that are counted by another rule came out."""
+
 PersonReason: TypeAlias = PersonChose | PersonRejected | PersonCancelled | DecreeUpheld | DecreeAllowed
 """What a person said."""
+
+StageReason: TypeAlias = StagesStopped | StagesHeld | JudgeReadOwnWords | LastRunFailed | StageFailed | StageNotice
+"""How the stages of a project ended."""
+
+HandoverReason: TypeAlias = (
+    ProjectNotWritten | ProjectHandedOver | HandoverFailed | DraftTakenUnchanged | StoppedAfterPlan
+)
+"""How a finished project, or what was decided earlier, was carried out."""
 
 CourseReason: TypeAlias = (
     LimitMet
@@ -407,7 +530,17 @@ CourseReason: TypeAlias = (
 """Bounds, absences and what else the course of a meeting showed."""
 
 Reason: TypeAlias = (
-    Said | AgreementReason | OpinionReason | ScoreReason | DiagnosisReason | VoteReason | PersonReason | CourseReason
+    Said
+    | AgreementReason
+    | OpinionReason
+    | ScoreReason
+    | DiagnosisReason
+    | VoteReason
+    | RecountReason
+    | PersonReason
+    | StageReason
+    | HandoverReason
+    | CourseReason
 )
 """Every reason there is. Records from before this union hold text, which is read as `Said`."""
 

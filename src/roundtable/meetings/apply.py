@@ -17,7 +17,7 @@ import msgspec
 from roundtable.core.decide import trial_outcome as rule
 from roundtable.core.decide.positions import decide_without_quorum
 from roundtable.core.ports import Table
-from roundtable.core.reasons import Said
+from roundtable.core.reasons import DraftTakenUnchanged, Said, StoppedAfterPlan
 from roundtable.core.values import Decision, Gate, Outcome, Prompt, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound, RetryCount
 from roundtable.meetings.try_candidates import (
@@ -81,7 +81,7 @@ async def hold_apply_meeting(table: Table) -> Decision:
     )
     try:
         if settings.draft:
-            how, progress.preface = Said(f"{lead}'s draft is taken as it was."), settings.doubt
+            how, progress.preface = DraftTakenUnchanged(lead), settings.doubt
             notices = (Said(settings.doubt),) if settings.doubt else ()
             decided = Decision(Outcome.REACHED, (how,), author=lead, notices=notices)
             return await carry_out_change(table, progress, _with_position(decided, settings), settings.draft)
@@ -97,7 +97,7 @@ async def _plan_and_write(table: Table, settings: ApplySettings, progress: Write
     if not drafted.moves:
         return decide_without_quorum(drafted)
     if await table.gate(_plan_gate(progress.seat)) == "stop":
-        return Decision(Outcome.REJECTED, (Said("The person stopped after the plan; nothing was written."),))
+        return Decision(Outcome.REJECTED, (StoppedAfterPlan(),))
     prompt = Prompt(WRITE.template)
     written = await table.ask("apply/2-write", prompt, expect=expect_changes(table), seats=lead, turns=WRITE.turns)
     if not written.moves:

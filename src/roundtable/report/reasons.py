@@ -9,7 +9,7 @@ from roundtable.core import reasons as why
 from roundtable.core.events import LimitReached
 from roundtable.core.faults import Fault
 from roundtable.core.reasons import LeadReason, Reason
-from roundtable.core.text.wording import end_sentence, join_names
+from roundtable.core.text.wording import end_sentence, join_names, pluralize
 from roundtable.core.usage import format_money
 from roundtable.core.values import Decision, Substitution
 
@@ -63,6 +63,16 @@ def reason_sentence(reason: Reason) -> str:
         return _vote_sentence(reason)
     if isinstance(reason, why.PersonReason):
         return _person_sentence(reason)
+    return _outcome_sentence(reason)
+
+
+def _outcome_sentence(reason: why.RecountReason | why.StageReason | why.HandoverReason | why.CourseReason) -> str:
+    if isinstance(reason, why.RecountReason):
+        return _recount_sentence(reason)
+    if isinstance(reason, why.StageReason):
+        return _stage_sentence(reason)
+    if isinstance(reason, why.HandoverReason):
+        return _handover_sentence(reason)
     return _course_sentence(reason)
 
 
@@ -189,6 +199,28 @@ def _vote_sentence(reason: why.VoteReason) -> str:
             assert_never(reason)
 
 
+def _recount_sentence(reason: why.RecountReason) -> str:
+    match reason:
+        case why.NoCondorcetWinner():
+            return "No candidate beats every other candidate one against one."
+        case why.LastRemaining():
+            return f"{reason.winner} remains after the others are eliminated."
+        case why.VotesTied() if reason.votes:
+            return f"{reason.votes} of {reason.counted} seats each: {join_names(reason.leaders)}."
+        case why.VotesTied():
+            return f"{join_names(reason.leaders)} are tied."
+        case why.NoBallots():
+            return "There are no ballots."
+        case why.NoPositions():
+            return "No seat has a position."
+        case why.MostVotes():
+            return f"{reason.votes} of {reason.counted} seats{f': {reason.stance}' if reason.stance else ''}."
+        case why.NoVoteMajority():
+            return f"{reason.votes} of {reason.counted} seats is not more than half."
+        case _:
+            assert_never(reason)
+
+
 def _person_sentence(reason: why.PersonReason) -> str:
     match reason:
         case why.PersonChose():
@@ -203,6 +235,52 @@ def _person_sentence(reason: why.PersonReason) -> str:
         case why.DecreeAllowed():
             repeats = f"{reason.position} repeats {reason.entry} ({reason.text}) and does not answer it"
             return f"Allowed anyway: {repeats}."
+        case _:
+            assert_never(reason)
+
+
+_LATER = "`roundtable project` with this session hands it over whenever you like."
+
+
+def _stage_sentence(reason: why.StageReason) -> str:
+    match reason:
+        case why.StagesStopped(by="back"):
+            return (
+                f"After {reason.stage} the person went back to an earlier stage; this branch ends here and "
+                "remains readable."
+            )
+        case why.StagesStopped():
+            by = ", as the person said" if reason.by == "person" else ": nobody said to go on"
+            return f"It was stopped after {reason.stage}{by}."
+        case why.StagesHeld():
+            count = len(reason.stages)
+            names = f": {', '.join(reason.stages)}" if reason.stages else ""
+            return f"{pluralize(count, 'stage')} {'was' if count == 1 else 'were'} held{names}."
+        case why.JudgeReadOwnWords():
+            return f"In {join_names(reason.stages)} the judge also read its own answer, unsigned."
+        case why.LastRunFailed():
+            return f"The project is finished, but {'its last run failed' if reason.ran else 'it could not be run'}."
+        case why.StageFailed():
+            return f"{reason.stage} ended without a result."
+        case why.StageNotice():
+            return f"{reason.stage}: {reason.text}"
+        case _:
+            assert_never(reason)
+
+
+def _handover_sentence(reason: why.HandoverReason) -> str:
+    match reason:
+        case why.ProjectNotWritten():
+            return f"Nothing was written: {_LATER}"
+        case why.ProjectHandedOver():
+            commit = f" as commit {reason.commit[:12]}" if reason.commit else ""
+            return f"It was delivered{commit}, {pluralize(reason.files, 'file')}: {reason.path}"
+        case why.HandoverFailed():
+            return f"It could not be delivered. {_fault_text(reason.fault)} {_LATER}"
+        case why.DraftTakenUnchanged():
+            return f"{reason.seat}'s draft is used unchanged."
+        case why.StoppedAfterPlan():
+            return "The person stopped after the plan; nothing was written."
         case _:
             assert_never(reason)
 

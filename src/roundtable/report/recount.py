@@ -17,7 +17,16 @@ from roundtable.core.decide import (
 )
 from roundtable.core.decide.positions import normalize_position
 from roundtable.core.decide.ruling import Ruling
-from roundtable.core.reasons import Said
+from roundtable.core.reasons import (
+    CondorcetWinner,
+    LastRemaining,
+    MostVotes,
+    NoBallots,
+    NoCondorcetWinner,
+    NoPositions,
+    NoVoteMajority,
+    VotesTied,
+)
 from roundtable.core.session import Session
 from roundtable.core.text.wording import join_names
 from roundtable.core.values import Decision, Outcome, Round
@@ -297,17 +306,15 @@ def _rule_over_ballots(
 def _condorcet_ruling(ballots: dict[str, tuple[str, ...]], candidates: Sequence[str]) -> Ruling:
     winner = condorcet_winner(ballots, candidates)
     if winner:
-        return Ruling(Outcome.REACHED, winner, why=(Said(f"{winner} beats every other candidate one against one."),))
-    return Ruling(Outcome.DEADLOCK, why=(Said("No candidate beats every other candidate one against one."),))
+        return Ruling(Outcome.REACHED, winner, why=(CondorcetWinner(winner),))
+    return Ruling(Outcome.DEADLOCK, why=(NoCondorcetWinner(),))
 
 
 def _elimination_ruling(ballots: dict[str, tuple[str, ...]], candidates: Sequence[str]) -> Ruling:
     winners = instant_runoff_winners(ballots, candidates) if ballots else ()
     if len(winners) == 1:
-        return Ruling(
-            Outcome.REACHED, winners[0], why=(Said(f"{winners[0]} remains after the others are eliminated."),)
-        )
-    return Ruling(Outcome.TIE, why=(Said(f"{join_names(winners)} are tied." if winners else "There are no ballots."),))
+        return Ruling(Outcome.REACHED, winners[0], why=(LastRemaining(winners[0]),))
+    return Ruling(Outcome.TIE, why=(VotesTied(tuple(winners)) if winners else NoBallots(),))
 
 
 def _first_choices_ruling(ballots: dict[str, tuple[str, ...]], _: Sequence[str]) -> Ruling:
@@ -335,14 +342,14 @@ def _plurality_ruling(votes: Mapping[str, str]) -> Ruling:
     tally = Counter(votes.values()).most_common()
     leaders = [name for name, count in tally if count == tally[0][1]]
     if not leaders:
-        return Ruling(Outcome.INSUFFICIENT, why=(Said("No seat has a position."),))
-    share = f"{tally[0][1]} of {len(votes)} seats"
+        return Ruling(Outcome.INSUFFICIENT, why=(NoPositions(),))
+    most, counted = tally[0][1], len(votes)
     if len(leaders) > 1:
-        return Ruling(Outcome.TIE, why=(Said(f"{share} each: {join_names(leaders)}."),))
+        return Ruling(Outcome.TIE, why=(VotesTied(tuple(leaders), most, counted),))
     if leaders[0] in STANCE_WORDS.values():
         agreed = leaders[0] == STANCE_WORDS[Stance.SUPPORT]
-        return Ruling(Outcome.REACHED if agreed else Outcome.DEADLOCK, why=(Said(f"{share}: {leaders[0]}."),))
-    return Ruling(Outcome.REACHED, leaders[0], why=(Said(f"{share}."),))
+        return Ruling(Outcome.REACHED if agreed else Outcome.DEADLOCK, why=(MostVotes(most, counted, leaders[0]),))
+    return Ruling(Outcome.REACHED, leaders[0], why=(MostVotes(most, counted),))
 
 
 def _majority_ruling(votes: Mapping[str, str]) -> Ruling:
@@ -350,5 +357,5 @@ def _majority_ruling(votes: Mapping[str, str]) -> Ruling:
     ruling = _plurality_ruling(votes)
     most_votes = max(Counter(votes.values()).values(), default=0)
     if ruling.reached and most_votes * 2 <= len(votes):
-        return Ruling(Outcome.DEADLOCK, why=(Said(f"{most_votes} of {len(votes)} seats is not more than half."),))
+        return Ruling(Outcome.DEADLOCK, why=(NoVoteMajority(most_votes, len(votes)),))
     return ruling

@@ -9,7 +9,18 @@ import msgspec
 
 from roundtable.core.effects import ProjectDelivered, ProjectListed
 from roundtable.core.faults import Fault
-from roundtable.core.reasons import Said
+from roundtable.core.reasons import (
+    HandoverFailed,
+    JudgeReadOwnWords,
+    LastRunFailed,
+    ProjectHandedOver,
+    ProjectNotWritten,
+    Reasons,
+    StageFailed,
+    StageNotice,
+    StagesHeld,
+    StagesStopped,
+)
 from roundtable.core.stages import (
     STAGE_ENDING_WORDS,
     Stage,
@@ -18,7 +29,7 @@ from roundtable.core.stages import (
     latest_stage_draft,
     sdlc_settings,
 )
-from roundtable.core.text.wording import end_sentence, join_names, pluralize
+from roundtable.core.text.wording import end_sentence, pluralize
 from roundtable.core.values import Charter, Decision, NextStep, Outcome, Round
 
 STAGE_PROMPTS = (
@@ -90,38 +101,40 @@ def decide_stages_stopped(ends: Sequence[StageEnd], answer: str, *, answered: bo
     """Return the decision of a session that stopped after a stage, by the person or by default."""
     where = ends[-1].stage
     if answer == NextStep.BACK:
-        how = f"After {where} the person went back to an earlier stage; this branch ends here and remains readable."
-        return Decision(Outcome.CANCELLED, (Said(how),), next_step=NextStep.BACK)
-    how = f"It was stopped after {where}{', as the person said' if answered else ': nobody said to go on'}."
-    return Decision(Outcome.CANCELLED, (Said(how),), next_step=NextStep.STOP)
+        return Decision(Outcome.CANCELLED, (StagesStopped(where, "back"),), next_step=NextStep.BACK)
+    stopped = StagesStopped(where, "person" if answered else "nobody")
+    return Decision(Outcome.CANCELLED, (stopped,), next_step=NextStep.STOP)
 
 
-def describe_last_run_failure(charter: Charter, ends: Sequence[StageEnd]) -> str:
-    """Return a warning that the last run of a finished project failed; empty if it ran or was not to be run."""
-    runs = {it.name for it in charter_stages(charter) if it.kind == "run"}
-    last = next((it for it in reversed(ends) if it.stage in runs and it.how != "skipped"), None)
+def find_last_run_failure(charter: Charter, ends: Sequence[StageEnd]) -> LastRunFailed | None:
+    """Return that the last run of a finished project failed; None if it succeeded or was not planned."""
+    runs = {stage.name for stage in charter_stages(charter) if stage.kind == "run"}
+    last = next((end for end in reversed(ends) if end.stage in runs and end.how != "skipped"), None)
     if last is None or last.how != "failed" or not latest_stage_draft(ends):
-        return ""
-    return f"The project is finished, but {'its last run failed' if last.text else 'it could not be run'}."
+        return None
+    return LastRunFailed(ran=bool(last.text))
 
 
-def decide_project_finished(charter: Charter, ends: Sequence[StageEnd], where: str = "") -> Decision:
-    """Return the decision with the current project as the result."""
-    failed = [it for it in ends if it.how == "failed"]
-    begun = [it for it in ends if it.how != "skipped"]
-    held = [it.stage for it in begun if it.held]
-    count = pluralize(len(held), "stage")
-    own = [it.stage for it in ends if it.own_words]
-    said = [f"{count} {'was' if len(held) == 1 else 'were'} held{': ' if held else ''}{', '.join(held)}."]
-    said += [f"In {join_names(own)} the judge also read its own answer, unsigned."] if own else []
-    notices = [trouble] if (trouble := describe_last_run_failure(charter, ends)) else []
-    notices += [f"{it.stage} ended without a result." for it in failed]
-    notices += [f"{it.stage}: {told}" for it in ends for told in it.notices]
+def decide_project_finished(charter: Charter, ends: Sequence[StageEnd], where: Reasons = ()) -> Decision:
+    """Return the decision with the current project as the result; `where` says where it was written."""
+    failed = [end for end in ends if end.how == "failed"]
+    begun = [end for end in ends if end.how != "skipped"]
+    own = tuple(end.stage for end in ends if end.own_words)
+    how = (
+        StagesHeld(tuple(end.stage for end in begun if end.held)),
+        *((JudgeReadOwnWords(own),) if own else ()),
+        *where,
+    )
+    trouble = find_last_run_failure(charter, ends)
+    notices = (
+        *((trouble,) if trouble else ()),
+        *(StageFailed(end.stage) for end in failed),
+        *(StageNotice(end.stage, notice) for end in ends for notice in end.notices),
+    )
     outcome = Outcome.DEADLOCK if len(failed) == len(begun) else Outcome.REACHED
-    text = "\n\n".join(f"{it.id} {it.stage}\n{it.text}" for it in ends if it.text)
+    text = "\n\n".join(f"{end.id} {end.stage}\n{end.text}" for end in ends if end.text)
     later = NextStep.LATER if outcome is Outcome.REACHED and latest_stage_draft(ends) else ""
-    how = tuple(map(Said, filter(None, (*said, where))))
-    return Decision(outcome, how, text=text, notices=tuple(map(Said, notices)), next_step=later)
+    return Decision(outcome, how, text=text, notices=notices, next_step=later)
 
 
 HandoverForm = Literal["folder", "git", "zip"]
@@ -157,14 +170,9 @@ def handover_choices(charter: Charter) -> Mapping[str, str]:
     return {**forms, NextStep.LATER: f"write nothing now; {_ANY_TIME}"}
 
 
-def handover_question(charter: Charter, ends: Sequence[StageEnd]) -> str:
-    """Return the question of the gate `deliver`."""
-    return f"{describe_last_run_failure(charter, ends) or 'The project is finished.'} How do you want it?"
-
-
 def decide_project_kept(charter: Charter, ends: Sequence[StageEnd]) -> Decision:
     """Return the decision of a finished project that was not written."""
-    return decide_project_finished(charter, ends, f"Nothing was written: {_ANY_TIME}")
+    return decide_project_finished(charter, ends, (ProjectNotWritten(),))
 
 
 def decide_project_extended(decision: Decision) -> Decision:
@@ -176,10 +184,7 @@ def decide_project_extended(decision: Decision) -> Decision:
 def decide_project_handed_over(charter: Charter, ends: Sequence[StageEnd], given: ProjectDelivered | Fault) -> Decision:
     """Return the decision of a finished project after delivery, or after a failed delivery."""
     if isinstance(given, Fault):
-        why = f"It could not be delivered. {given.message} {given.help} {_ANY_TIME}"
-        return decide_project_finished(charter, ends, why)
-    commit = f" as commit {given.commit[:12]}" if given.commit else ""
-    decision = decide_project_finished(
-        charter, ends, f"It was delivered{commit}, {pluralize(len(given.files), 'file')}: {given.path}"
-    )
+        return decide_project_finished(charter, ends, (HandoverFailed(given),))
+    handed_over = ProjectHandedOver(len(given.files), given.path, given.commit)
+    decision = decide_project_finished(charter, ends, (handed_over,))
     return msgspec.structs.replace(decision, next_step=NextStep.DELIVERED)

@@ -11,7 +11,7 @@ import msgspec
 
 from roundtable.core.decide import stage_outcome as rule
 from roundtable.core.decide.change_outcome import decide_change_not_written
-from roundtable.core.decide.stage_outcome import decide_project_finished, describe_last_run_failure
+from roundtable.core.decide.stage_outcome import decide_project_finished, find_last_run_failure
 from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
@@ -20,6 +20,7 @@ from roundtable.core.values import Decision, Digest, Gate, NextStep, Outcome
 from roundtable.meetings.try_candidates import StepFailed
 from roundtable.meetings.write_change import WriteProgress, carry_out_change
 from roundtable.report.project_versions import stage_contributors
+from roundtable.report.reasons import reason_sentence, reasons_text
 from roundtable.report.stage_words import summarize_stage_history
 
 DELIVER = "deliver"
@@ -34,7 +35,9 @@ async def deliver_finished_project(table: Table, ends: Sequence[StageEnd]) -> De
     if sdlc_settings(charter).existing:
         return await _write_to_project(table, ends, decision, draft)
     details = dict(rule.handover_choices(charter))
-    question = rule.handover_question(charter, ends)
+    trouble = find_last_run_failure(charter, ends)
+    finished = reason_sentence(trouble) if trouble else "The project is finished."
+    question = f"{finished} How do you want it?"
     form = await table.gate(Gate(DELIVER, question, tuple(details), NextStep.LATER, details, writes=True))
     if form not in ("folder", "git", "zip"):
         return rule.decide_project_kept(charter, ends)
@@ -50,7 +53,7 @@ async def _write_to_project(table: Table, ends: Sequence[StageEnd], decision: De
     progress = WriteProgress(
         DELIVER,
         bases[-1] if bases else table.charter.seats[0].name,
-        preface=describe_last_run_failure(table.charter, ends),
+        preface=reasons_text(filter(None, [find_last_run_failure(table.charter, ends)])),
         after_stages=True,
         authors=stage_contributors(*ends),
         body=summarize_stage_history(ends),

@@ -239,7 +239,7 @@ def _person_sentence(reason: why.PersonReason) -> str:
             assert_never(reason)
 
 
-_LATER = "`roundtable project` with this session hands it over whenever you like."
+_LATER = "`roundtable project` with this session delivers it at any time."
 
 
 def _stage_sentence(reason: why.StageReason) -> str:

@@ -48,15 +48,15 @@ def test_the_seven_stages_have_their_order_roles_and_budgets(desk: Roundtable) -
 
 
 @pytest.mark.parametrize(
-    ("way", "held"),
+    ("way", "stages"),
     [
         ("spec", ["requirements", "architecture"]),
         ("code", ["development", "code-review"]),
         ("no-docker", ["requirements", "architecture", "development", "code-review", "qa"]),
     ],
 )
-def test_shorter_stage_lists_are_shipped(desk: Roundtable, way: str, meeting: list[str]) -> None:
-    assert names(desk.meetings.find_stages(way)) == meeting
+def test_shorter_stage_lists_are_shipped(desk: Roundtable, way: str, stages: list[str]) -> None:
+    assert names(desk.meetings.find_stages(way)) == stages
 
 
 @pytest.mark.feature("S0.145")

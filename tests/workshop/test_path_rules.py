@@ -121,7 +121,7 @@ def test_an_existing_file_with_a_mixed_script_name_may_be_changed(tmp_path: Path
         *("src\N{DIVISION SLASH}a.py", "src\N{FRACTION SLASH}a.py", "src\N{BIG SOLIDUS}a.py"),
     ],
 )
-def test_windows_short_names_and_slash_look_alikes_are_refused(path: str) -> None:
+def test_windows_short_names_and_slash_look_lookalikes_are_refused(path: str) -> None:
     assert check_write_path(path) is not None
 
 

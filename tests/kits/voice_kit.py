@@ -79,7 +79,7 @@ class VoiceKit(ABC):
         """The implementation under test."""
 
     @pytest.mark.feature("S3.26", "S4.13", "S4.14")
-    async def test_ends_with_exactly_one_reply(self, stage: Stage) -> None:
+    async def test_a_call_ends_with_exactly_one_reply(self, stage: Stage) -> None:
         said = await hear(stage.talker())
         reply = ending(said)
         assert isinstance(reply, Reply)
@@ -95,7 +95,7 @@ class VoiceKit(ABC):
             await anext(speech)
 
     @pytest.mark.feature("S4.13")
-    async def test_has_a_name_and_a_vendor(self, stage: Stage) -> None:
+    async def test_a_voice_has_a_name_and_a_vendor(self, stage: Stage) -> None:
         voice = stage.talker()
         assert voice.name
         assert voice.vendor
@@ -110,18 +110,18 @@ class VoiceKit(ABC):
         assert fault.message
         assert fault.help
 
-    async def test_a_failed_call_says_what_it_used(self, stage: Stage) -> None:
+    async def test_a_failed_call_reports_its_usage(self, stage: Stage) -> None:
         fault = ending(await hear(stage.mute()))
         assert isinstance(fault, Fault)
         assert fault.usage.input_tokens > 0
 
-    async def test_counts_what_it_used(self, stage: Stage) -> None:
+    async def test_a_reply_reports_its_usage(self, stage: Stage) -> None:
         reply = ending(await hear(stage.talker()))
         assert isinstance(reply, Reply)
         assert reply.usage.input_tokens > 0
         assert reply.usage.output_tokens > 0
 
-    async def test_many_calls_at_once(self, stage: Stage) -> None:
+    async def test_concurrent_calls_are_all_answered(self, stage: Stage) -> None:
         voice = stage.talker()
         calls = [ask(seat=f"s{n}", call=f"kit/1-round/s{n}#1") for n in range(stage.many)]
         for said in await asyncio.gather(*(hear(voice, call) for call in calls)):
@@ -129,7 +129,7 @@ class VoiceKit(ABC):
             assert isinstance(reply, Reply), reply
             assert "".join(cast(list[str], said[:-1])) == reply.text
 
-    async def test_closing_stops_the_work(self, stage: Stage) -> None:
+    async def test_closing_the_stream_stops_the_work(self, stage: Stage) -> None:
         speech = stage.slow().speak(ask())
         assert isinstance(await first_words(speech), str)
         async with asyncio.timeout(stage.bound):
@@ -137,7 +137,7 @@ class VoiceKit(ABC):
         await _becomes_idle(stage)
 
     @pytest.mark.feature("S4.15")
-    async def test_cancelling_stops_the_work(self, stage: Stage) -> None:
+    async def test_cancelling_the_call_stops_the_work(self, stage: Stage) -> None:
         started = asyncio.Event()
 
         async def listen() -> None:
@@ -160,16 +160,16 @@ class VoiceKit(ABC):
         await speech.aclose()
         assert isinstance(ending(await hear(stage.talker())), Reply)
 
-    async def test_a_seat_that_gives_up_before_listening_costs_nothing(self, stage: Stage) -> None:
+    async def test_a_call_cancelled_before_its_start_costs_nothing(self, stage: Stage) -> None:
         speech = stage.slow().speak(ask())
         await speech.aclose()
         await _becomes_idle(stage)
 
-    async def test_odd_characters_in_the_prompt_do_no_harm(self, stage: Stage) -> None:
+    async def test_unusual_characters_in_the_prompt_are_accepted(self, stage: Stage) -> None:
         said = await hear(stage.talker(), ask("half a character \udc80, a null \x00 and an end \u2028."))
         assert not isinstance(said[-1], str)
 
-    async def test_close_is_safe_twice(self, stage: Stage) -> None:
+    async def test_closing_a_voice_twice_is_safe(self, stage: Stage) -> None:
         voice = stage.talker()
         await voice.close()
         await voice.close()

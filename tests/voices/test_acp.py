@@ -95,7 +95,7 @@ class TestKit(VoiceKit):
 # --- a turn ---------------------------------------------------------------------------------------
 
 
-async def test_only_what_answers_the_question_is_an_answer(tmp_path: Path) -> None:
+async def test_words_before_the_prompt_are_not_part_of_the_answer(tmp_path: Path) -> None:
     reply = await end_of(speaker(tmp_path))
     assert isinstance(reply, Reply), reply
     assert reply.text == ANSWER
@@ -104,7 +104,7 @@ async def test_only_what_answers_the_question_is_an_answer(tmp_path: Path) -> No
     assert (usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens, usage.output_tokens) == (100, 60, 10, 11)
 
 
-async def test_it_may_only_read_before_it_is_asked_anything(tmp_path: Path) -> None:
+async def test_an_agent_is_set_to_read_only_mode_before_the_prompt(tmp_path: Path) -> None:
     await end_of(speaker(tmp_path))
     greeting, entry, mode, question = told(tmp_path)
     assert greeting["params"]["protocolVersion"] == 1
@@ -116,13 +116,13 @@ async def test_it_may_only_read_before_it_is_asked_anything(tmp_path: Path) -> N
     assert question["method"] == "session/prompt"
 
 
-async def test_what_it_is_told_to_be_goes_before_the_question_between_marks(tmp_path: Path) -> None:
+async def test_the_system_prompt_precedes_the_question_between_marks(tmp_path: Path) -> None:
     await end_of(speaker(tmp_path, system_in_prompt=True))
     await end_of(speaker(tmp_path))
     assert prompts(tmp_path) == ["<instructions>\nYou are brief.\n</instructions>\n\nHello?", "Hello?"]
 
 
-async def test_what_an_agent_takes_beside_the_protocol_is_given_each_time(tmp_path: Path) -> None:
+async def test_extra_session_data_is_sent_every_time(tmp_path: Path) -> None:
     voice = speaker(tmp_path, meta={"options": {"system": "{system}", "tools": [], "strict": True}})
     await hear(voice, talk("One?"))
     await hear(voice, talk("One?", ANSWER, "Two?"))
@@ -133,7 +133,7 @@ async def test_what_an_agent_takes_beside_the_protocol_is_given_each_time(tmp_pa
     await voice.close()
 
 
-async def test_a_model_is_chosen_where_the_agent_lets_one_choose(tmp_path: Path) -> None:
+async def test_a_model_is_set_if_the_agent_supports_it(tmp_path: Path) -> None:
     voice = speaker(tmp_path, model="large")
     assert voice.name == "acp:gemini:large"
     assert isinstance(await end_of(voice), Reply)
@@ -141,7 +141,7 @@ async def test_a_model_is_chosen_where_the_agent_lets_one_choose(tmp_path: Path)
     assert setting["params"] == {"sessionId": "sess-1", "configId": "llm", "value": "large"}
 
 
-async def test_a_model_it_does_not_have_is_missing(tmp_path: Path) -> None:
+async def test_an_unknown_model_is_a_missing_fault(tmp_path: Path) -> None:
     fault = await end_of(speaker(tmp_path, model="unheard-of"))
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MISSING
@@ -152,7 +152,7 @@ async def test_a_model_it_does_not_have_is_missing(tmp_path: Path) -> None:
 # --- what it may not do ---------------------------------------------------------------------------
 
 
-async def test_an_agent_that_cannot_be_kept_to_reading_is_not_asked(tmp_path: Path) -> None:
+async def test_an_agent_without_a_read_only_mode_is_not_asked(tmp_path: Path) -> None:
     fault = await end_of(speaker(tmp_path, "has no modes"))
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MISSING
@@ -160,7 +160,7 @@ async def test_an_agent_that_cannot_be_kept_to_reading_is_not_asked(tmp_path: Pa
     assert prompts(tmp_path) == []
 
 
-async def test_a_refused_permission_lets_it_go_on_without(tmp_path: Path) -> None:
+async def test_an_agent_continues_after_a_rejected_permission(tmp_path: Path) -> None:
     reply = await end_of(speaker(tmp_path, "asks for a permission"))
     assert isinstance(reply, Reply), reply
     assert reply.text == "I was told: reject_once-now."
@@ -170,7 +170,7 @@ async def test_a_refused_permission_lets_it_go_on_without(tmp_path: Path) -> Non
     ("act", "wanted"),
     [("gives up without a permission", "write notes.txt"), ("writes a file", "fs/write_text_file")],
 )
-async def test_an_agent_that_wants_more_than_words_is_told_no(tmp_path: Path, act: str, wanted: str) -> None:
+async def test_requests_for_files_and_terminals_are_rejected(tmp_path: Path, act: str, wanted: str) -> None:
     fault = await end_of(speaker(tmp_path, act))
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.PERMISSION
@@ -198,7 +198,7 @@ async def test_an_agent_that_wants_more_than_words_is_told_no(tmp_path: Path, ac
         ("floods", FaultKind.MALFORMED, "output limit"),
     ],
 )
-async def test_a_fault_is_told_for_what_it_is(tmp_path: Path, act: str, kind: FaultKind, words: str) -> None:
+async def test_each_failure_is_a_fault_of_its_kind(tmp_path: Path, act: str, kind: FaultKind, words: str) -> None:
     fault = await end_of(speaker(tmp_path, act))
     assert isinstance(fault, Fault), fault
     assert fault.kind is kind, fault
@@ -209,7 +209,7 @@ async def test_a_fault_is_told_for_what_it_is(tmp_path: Path, act: str, kind: Fa
 
 
 @pytest.mark.parametrize("act", ["hangs at initialize", "hangs at session/new", "says half"])
-async def test_silence_past_its_limit_is_a_timeout(tmp_path: Path, act: str) -> None:
+async def test_silence_beyond_the_limit_is_a_timeout(tmp_path: Path, act: str) -> None:
     fault = await end_of(speaker(tmp_path, act), text="word " * 100_000, timeout=1)
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.TIMEOUT
@@ -217,13 +217,13 @@ async def test_silence_past_its_limit_is_a_timeout(tmp_path: Path, act: str) -> 
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "max_turn_requests"])
-async def test_an_answer_that_was_cut_says_so(tmp_path: Path, reason: str) -> None:
+async def test_a_truncated_answer_is_marked(tmp_path: Path, reason: str) -> None:
     reply = await end_of(speaker(tmp_path, f"stops for {reason}"))
     assert isinstance(reply, Reply)
     assert reply.truncated
 
 
-def test_leaving_in_mid_answer_is_told_to_the_agent() -> None:
+def test_a_cancelled_answer_is_cancelled_at_the_agent() -> None:
     dialogue = AcpConversation(adapt_to_acp(load_shipped_agents()["gemini"]), AcpTurn("Hello?", "/nowhere"))
     said = [
         {"id": "initialize", "result": {"protocolVersion": 1}},
@@ -258,7 +258,7 @@ async def test_a_seat_keeps_its_session_between_rounds(tmp_path: Path) -> None:
     assert not exists(entries[0])
 
 
-async def test_what_was_asked_aside_is_never_heard_of_again(tmp_path: Path) -> None:
+async def test_an_aside_does_not_become_part_of_the_session(tmp_path: Path) -> None:
     voice = speaker(tmp_path)
     await hear(voice, talk("One?"))
     await hear(voice, talk("One?", ANSWER, "Your ballot?", aside=True))
@@ -269,7 +269,7 @@ async def test_what_was_asked_aside_is_never_heard_of_again(tmp_path: Path) -> N
     await voice.close()
 
 
-async def test_a_session_it_has_lost_is_told_anew(tmp_path: Path) -> None:
+async def test_a_lost_session_is_sent_again_as_a_whole(tmp_path: Path) -> None:
     voice = speaker(tmp_path, "has lost the session")
     await hear(voice, talk("One?"))
     assert isinstance(ending(await hear(voice, talk("One?", ANSWER, "Two?"))), Reply)
@@ -283,7 +283,9 @@ async def test_a_session_it_has_lost_is_told_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("act", "resumes"), [("cannot load", True), ("talks", False)])
-async def test_an_agent_that_forgets_is_told_everything_again(tmp_path: Path, act: str, resumes: bool) -> None:
+async def test_an_agent_without_sessions_gets_the_whole_conversation_each_time(
+    tmp_path: Path, act: str, resumes: bool
+) -> None:
     voice = speaker(tmp_path, act, resumes=resumes)
     await hear(voice, talk("One?"))
     await hear(voice, talk("One?", ANSWER, "Two?"))
@@ -295,7 +297,7 @@ async def test_an_agent_that_forgets_is_told_everything_again(tmp_path: Path, ac
 # --- who speaks it --------------------------------------------------------------------------------
 
 
-async def test_a_seat_finds_it_by_its_name(tmp_path: Path) -> None:
+async def test_the_registry_finds_an_acp_voice_by_name(tmp_path: Path) -> None:
     registry = VoiceRegistry({}, lambda _: None, agents=lambda: described(tmp_path), models_dir=tmp_path)
     voice = registry.find("acp:gemini")
     assert not isinstance(voice, Fault), voice
@@ -306,7 +308,7 @@ async def test_a_seat_finds_it_by_its_name(tmp_path: Path) -> None:
     await registry.close()
 
 
-def test_an_agent_nobody_has_described_in_this_protocol() -> None:
+def test_an_agent_without_acp_settings_is_missing() -> None:
     fault = AgentVoices(load_shipped_agents(), ENVIRON).find_voice("agy", "acp")
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MISSING
@@ -314,7 +316,7 @@ def test_an_agent_nobody_has_described_in_this_protocol() -> None:
     assert "cli:agy" in fault.help
 
 
-def test_an_adapter_that_is_not_there_can_be_had() -> None:
+def test_a_missing_adapter_is_reported_with_how_to_install_it() -> None:
     fault = AgentVoices(load_shipped_agents(), {"PATH": "/nowhere"}).find_voice("claude", "acp")
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MISSING
@@ -322,7 +324,7 @@ def test_an_adapter_that_is_not_there_can_be_had() -> None:
     assert "npm install" in fault.help
 
 
-def test_odd_words_are_no_conversation() -> None:
+def test_unexpected_messages_are_ignored() -> None:
     dialogue = AcpConversation(adapt_to_acp(load_shipped_agents()["gemini"]), AcpTurn("Hello?", "/nowhere"))
     dialogue.take_replies()
     for line in (b"[]", b"null", b'"hi"', b"{}", b'{"id": "session/new", "result": {}}', b'{"method": 5}'):

@@ -31,7 +31,7 @@ def test_what_is_shipped() -> None:
     assert [agent.name for agent in agents.values() if agent.structured] == ["claude", "codex"]
 
 
-def test_whose_model_it_is() -> None:
+def test_the_vendor_of_an_agent_is_the_maker_of_its_model() -> None:
     agents = load_shipped_agents()
     assert agents["claude"].find_vendor("opus") == "anthropic"
     assert agents["opencode"].find_vendor("openai/gpt-5") == "openai"
@@ -39,7 +39,7 @@ def test_whose_model_it_is() -> None:
 
 
 @pytest.mark.feature("S3.20", "S4.60")
-def test_a_persons_settings_lie_over_the_catalog() -> None:
+def test_a_persons_settings_override_the_catalog() -> None:
     agents = merge_own_agents({"claude": {"command": "~/bin/claude", "default_model": "opus"}, "sixth": WHOLE})
     assert agents["claude"].command == "~/bin/claude"
     assert agents["claude"].default_model == "opus"
@@ -56,7 +56,7 @@ MISTAKES: list[tuple[dict[str, dict[str, Any]], str, str]] = [
 
 
 @pytest.mark.parametrize(("own", "words", "help"), MISTAKES)
-def test_a_mistake_is_named(own: dict[str, dict[str, Any]], words: str, help: str) -> None:
+def test_a_mistake_is_reported_with_its_place(own: dict[str, dict[str, Any]], words: str, help: str) -> None:
     with pytest.raises(ConfigError) as caught:
         merge_own_agents(own, "config.toml: ")
     assert words in caught.value.message
@@ -64,7 +64,7 @@ def test_a_mistake_is_named(own: dict[str, dict[str, Any]], words: str, help: st
     assert help in caught.value.help
 
 
-def test_an_agent_is_pointed_at_a_server_nearby(tmp_path: Path) -> None:
+def test_an_agent_can_be_pointed_at_a_local_server(tmp_path: Path) -> None:
     gemini = load_shipped_agents()["gemini"]
     assert gemini.local is not None
     near = point_agent_at_server(gemini, gemini.local, "http://127.0.0.1:9", tmp_path)
@@ -76,6 +76,6 @@ def test_an_agent_is_pointed_at_a_server_nearby(tmp_path: Path) -> None:
     assert stat.S_IMODE(settings.stat().st_mode) == 0o600
 
 
-def test_an_agent_without_rules_is_none() -> None:
+def test_an_agent_without_output_rules_is_rejected() -> None:
     with pytest.raises(ConfigError):
         parse_agent_definition("sixth", {"command": "sixth", "argv": []})

@@ -41,7 +41,7 @@ async def fault_of(name: str, recording: str = "", **script: Any) -> Fault:
     ],
 )
 @pytest.mark.feature("S2.4", "S3.22", "S3.23", "S3.24", "S4.9", "S4.10")
-async def test_an_answer_comes_as_the_agent_says_it(name: str, pieces: list[str], model: str) -> None:
+async def test_recorded_answers_are_read_word_for_word(name: str, pieces: list[str], model: str) -> None:
     said = await hear(scripted(name, "answer"))
     assert [piece for piece in said[:-1] if piece] == pieces
     reply = ending(said)
@@ -60,7 +60,9 @@ async def test_an_answer_comes_as_the_agent_says_it(name: str, pieces: list[str]
         ("opencode", "answer", {}, Usage(10, 4)),
     ],
 )
-async def test_who_pays_is_told(name: str, recording: str, variables: dict[str, str], usage: Usage) -> None:
+async def test_usage_says_whether_a_plan_or_a_key_pays(
+    name: str, recording: str, variables: dict[str, str], usage: Usage
+) -> None:
     assert (await reply_of(name, recording, {**ENVIRON, **variables})).usage == usage
 
 
@@ -72,7 +74,9 @@ async def test_who_pays_is_told(name: str, recording: str, variables: dict[str, 
         ("gemini:unheard-of", "GEMINI_API_KEY", "google", "gemini-2.5-pro"),
     ],
 )
-async def test_what_an_agent_does_not_price_is_on_its_makers_list(name: str, key: str, prices: str, model: str) -> None:
+async def test_usage_without_a_reported_cost_is_priced_by_the_price_list(
+    name: str, key: str, prices: str, model: str
+) -> None:
     price = await compute_token_price(prices, model, Usage(10, 4))
     assert price
     by_key = await reply_of(name, "answer", {**ENVIRON, key: "k"})
@@ -82,7 +86,7 @@ async def test_what_an_agent_does_not_price_is_on_its_makers_list(name: str, key
 
 
 @pytest.mark.parametrize("name", ["codex", "codex:unheard-of", "opencode:openai/gpt-4o"])
-async def test_the_quote_knows_no_price_where_the_run_will_know_none(name: str) -> None:
+async def test_a_quote_has_no_price_if_the_run_has_none(name: str) -> None:
     key = {"CODEX_API_KEY": "k"}
     tariff = Tariffs({}, load_shipped_agents, key).find_tariff(f"cli:{name}")
     used = (await reply_of(name, "answer", {**ENVIRON, **key})).usage
@@ -100,17 +104,17 @@ async def test_the_quote_knows_no_price_where_the_run_will_know_none(name: str) 
         ("opencode", "empty", Usage(100, 11, 60)),
     ],
 )
-async def test_a_turn_that_failed_was_paid_for_all_the_same(name: str, recording: str, usage: Usage) -> None:
+async def test_a_failed_turn_is_billed(name: str, recording: str, usage: Usage) -> None:
     assert (await fault_of(name, recording)).usage == usage
 
 
-async def test_an_answer_held_to_a_schema_is_the_form_alone() -> None:
+async def test_an_answer_held_to_a_schema_has_no_other_words() -> None:
     said = await hear(scripted("claude", "schema"), ask(schema=SCHEMA))
     assert [piece for piece in said[:-1] if piece] == ['{"stand":"A"}']
     assert isinstance(said[-1], Reply)
 
 
-async def test_two_messages_of_one_answer_do_not_run_together() -> None:
+async def test_two_messages_of_one_answer_are_separated() -> None:
     reply = await reply_of("opencode", "steps")
     assert reply.text == "hello from the fake"
     assert reply.usage == Usage(10, 4)
@@ -143,7 +147,7 @@ async def test_two_messages_of_one_answer_do_not_run_together() -> None:
         ("agy", "failed", {"exit": 1}, FaultKind.UNAUTHORIZED, "Authentication required"),
     ],
 )
-async def test_a_failure_is_told_for_what_it_is(
+async def test_each_recorded_failure_is_a_fault_of_its_kind(
     name: str, recording: str, script: dict[str, Any], kind: FaultKind, words: str
 ) -> None:
     fault = await fault_of(name, recording, **script)
@@ -151,11 +155,11 @@ async def test_a_failure_is_told_for_what_it_is(
     assert words in fault.message
 
 
-async def test_items_of_type_error_are_warnings_only() -> None:
+async def test_items_of_type_error_are_only_warnings() -> None:
     assert (await reply_of("codex", "command")).text == "hello from the fake"
 
 
-async def test_a_tool_that_is_not_there_does_not_spoil_an_answer() -> None:
+async def test_a_call_of_a_missing_tool_does_not_spoil_an_answer() -> None:
     assert (await reply_of("gemini", "write")).text == "hello from the fake"
     assert (await reply_of("claude", "denied")).text == "hello from the fake"
 
@@ -167,7 +171,7 @@ async def test_a_tool_that_is_not_there_does_not_spoil_an_answer() -> None:
         ("Attempt 1 failed with status 500. Retrying with backoff... _ApiError", FaultKind.SERVER),
     ],
 )
-async def test_a_silent_retry_is_not_waited_for(trouble: str, kind: FaultKind) -> None:
+async def test_the_agents_own_silent_retry_is_not_waited_for(trouble: str, kind: FaultKind) -> None:
     fault = await fault_of("gemini", "silent", trouble=trouble, act="stays")
     assert fault.kind is kind
 
@@ -181,7 +185,7 @@ async def test_a_silent_retry_is_not_waited_for(trouble: str, kind: FaultKind) -
         ("claude", 3, "something broke", FaultKind.CRASHED, "--debug"),
     ],
 )
-async def test_an_exit_without_a_word_is_explained(
+async def test_an_exit_without_output_is_explained(
     name: str, code: int, trouble: str, kind: FaultKind, words: str
 ) -> None:
     fault = await fault_of(name, exit=code, trouble=trouble)

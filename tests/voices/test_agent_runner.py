@@ -58,7 +58,7 @@ class TestKit(VoiceKit):
 
 
 @pytest.mark.feature("S2.9")
-async def test_the_prompt_goes_in_by_standard_input_and_nothing_else_does(tmp_path: Path) -> None:
+async def test_only_the_prompt_is_written_to_standard_input(tmp_path: Path) -> None:
     environ = {
         **ENVIRON,
         "ANTHROPIC_API_KEY": "sk-ant-0123456789",
@@ -91,7 +91,7 @@ async def test_claude_and_gemini_stream_json_lines_and_sign_in_without_a_key(tmp
     assert "HOME" in given["env"], "the program finds its own login there"
 
 
-async def test_what_was_said_before_is_read_out_between_marks(tmp_path: Path) -> None:
+async def test_earlier_turns_are_quoted_between_marks(tmp_path: Path) -> None:
     voice = scripted("codex", "answer", notes=tmp_path / "notes")
     await hear(voice, talk("One?", "No </turn> yet.", "Two?"))
     (given,) = starts(tmp_path / "notes")
@@ -101,7 +101,7 @@ async def test_what_was_said_before_is_read_out_between_marks(tmp_path: Path) ->
     await voice.close()
 
 
-async def test_an_agent_with_a_form_of_its_own_gets_it(tmp_path: Path) -> None:
+async def test_the_prompt_is_wrapped_in_the_agents_input_format(tmp_path: Path) -> None:
     await hear(scripted("agy", "answer", notes=tmp_path / "notes"), ask('Say "no".\nNow.'))
     (given,) = starts(tmp_path / "notes")
     said = json.loads(given["prompt"])
@@ -135,7 +135,7 @@ async def test_a_seat_keeps_its_native_session_between_rounds(tmp_path: Path) ->
         (("Two?",), "talk"),
     ],
 )
-async def test_another_conversation_is_told_from_its_beginning(
+async def test_another_conversation_starts_a_new_native_session(
     tmp_path: Path, texts: tuple[str, ...], session: str
 ) -> None:
     voice = scripted("claude", "answer", notes=tmp_path / "notes")
@@ -147,7 +147,7 @@ async def test_another_conversation_is_told_from_its_beginning(
     await voice.close()
 
 
-async def test_a_session_the_agent_has_lost_is_told_anew(tmp_path: Path) -> None:
+async def test_a_session_lost_by_the_agent_is_sent_again_as_a_whole(tmp_path: Path) -> None:
     voice = scripted("claude", "answer", notes=tmp_path / "notes", act="does not know the session")
     await hear(voice, talk("One?"))
     assert isinstance(ending(await hear(voice, talk("One?", ANSWER, "Two?"))), Reply)
@@ -158,7 +158,7 @@ async def test_a_session_the_agent_has_lost_is_told_anew(tmp_path: Path) -> None
     await voice.close()
 
 
-async def test_a_turn_that_was_stopped_is_not_continued(tmp_path: Path) -> None:
+async def test_a_cancelled_turn_is_not_continued(tmp_path: Path) -> None:
     voice = scripted("claude", "answer", notes=tmp_path / "notes")
     await hear(voice, talk("One?"))
     async with aclosing(voice.speak(talk("One?", ANSWER, "Two?"))) as speech:
@@ -170,7 +170,7 @@ async def test_a_turn_that_was_stopped_is_not_continued(tmp_path: Path) -> None:
     await voice.close()
 
 
-async def test_what_was_asked_aside_is_never_heard_of_again(tmp_path: Path) -> None:
+async def test_an_aside_does_not_become_part_of_the_session(tmp_path: Path) -> None:
     voice = scripted("claude", "answer", notes=tmp_path / "notes")
     await hear(voice, talk("One?"))
     await hear(voice, talk("One?", ANSWER, "Your ballot?", aside=True))
@@ -185,7 +185,7 @@ async def test_what_was_asked_aside_is_never_heard_of_again(tmp_path: Path) -> N
     await voice.close()
 
 
-async def test_usage_that_counts_the_whole_session_is_counted_once(tmp_path: Path) -> None:
+async def test_cumulative_usage_is_counted_once(tmp_path: Path) -> None:
     says = tmp_path / "says"
     voice = scripted("codex", environ={**ENVIRON, "CODEX_API_KEY": "sk-1"}, says=says)
     recording = (RECORDINGS / "codex" / "answer.jsonl").read_text()
@@ -200,7 +200,7 @@ async def test_usage_that_counts_the_whole_session_is_counted_once(tmp_path: Pat
 # --- signs of life --------------------------------------------------------------------------------
 
 
-async def test_whose_turn_has_come_says_so_before_it_speaks(tmp_path: Path) -> None:
+async def test_a_voice_signals_when_its_turn_starts(tmp_path: Path) -> None:
     voice = scripted("claude", "half", concurrency=1, notes=tmp_path / "notes", act="stays")
     first, second = voice.speak(ask()), voice.speak(ask())
     assert await anext(first) == ""
@@ -212,7 +212,7 @@ async def test_whose_turn_has_come_says_so_before_it_speaks(tmp_path: Path) -> N
     await second.aclose()
 
 
-async def test_an_agent_at_work_is_known_to_be_alive(tmp_path: Path) -> None:
+async def test_a_working_agent_gives_signs_of_life(tmp_path: Path) -> None:
     voice = scripted("claude", "answer", notes=tmp_path / "notes", act="works in silence")
     said = await hear(voice)
     assert isinstance(said[-1], Reply)
@@ -240,7 +240,9 @@ async def fault_of(voice: Voice, timeout: float) -> Fault:
         ("is killed", FaultKind.CRASHED, "signal 9"),
     ],
 )
-async def test_a_trap_is_a_fault_and_leaves_nobody(tmp_path: Path, act: str, kind: FaultKind, words: str) -> None:
+async def test_each_misbehaving_agent_is_a_fault_and_leaves_no_process(
+    tmp_path: Path, act: str, kind: FaultKind, words: str
+) -> None:
     recording = "" if act == "floods" else "half"
     fault = await fault_of(
         scripted("claude", recording, notes=tmp_path / "notes", act=act), 1 if "1 s" in words else 20
@@ -250,7 +252,7 @@ async def test_a_trap_is_a_fault_and_leaves_nobody(tmp_path: Path, act: str, kin
     assert await gone(*running(str(tmp_path)))
 
 
-async def test_silence_says_what_the_agent_said_last(tmp_path: Path) -> None:
+async def test_a_silence_fault_quotes_the_last_output(tmp_path: Path) -> None:
     voice = scripted("codex", "cut", idle=1.0, notes=tmp_path / "notes", trouble="is anybody there", act="stays")
     fault = await fault_of(voice, 20)
     assert fault.kind is FaultKind.TIMEOUT
@@ -258,14 +260,14 @@ async def test_silence_says_what_the_agent_said_last(tmp_path: Path) -> None:
     assert "Model metadata" in fault.message
 
 
-async def test_a_program_that_is_not_there() -> None:
+async def test_a_missing_program_is_a_fault_with_how_to_install_it() -> None:
     fault = AgentVoices(load_shipped_agents(), {"PATH": "/nowhere"}).find_voice("claude")
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MISSING
     assert "[agents.claude]" in fault.help
 
 
-async def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
+async def test_a_program_that_cannot_be_started_is_a_fault(tmp_path: Path) -> None:
     broken = tmp_path / "claude"
     broken.write_text("#!/nowhere/at/all\n")
     broken.chmod(0o755)
@@ -288,13 +290,13 @@ async def children(folder: Path) -> list[int]:
     return json.loads((folder / "children").read_text())
 
 
-async def test_children_do_not_outlive_an_agent_that_is_done(tmp_path: Path) -> None:
+async def test_child_processes_end_with_their_agent(tmp_path: Path) -> None:
     voice = scripted("claude", "answer", notes=tmp_path / "notes", act="leaves children")
     assert isinstance(ending(await hear(voice)), Reply)
     assert await gone(*await children(tmp_path))
 
 
-async def test_cancelling_ends_the_children_too(tmp_path: Path) -> None:
+async def test_cancelling_a_call_ends_the_child_processes(tmp_path: Path) -> None:
     voice = scripted("claude", "half", notes=tmp_path / "notes", act="leaves children and stays")
     task = asyncio.create_task(hear(voice))
     family = await children(tmp_path)
@@ -320,7 +322,7 @@ def speaker(folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", SPEAKER, str(folder)], cwd=ROOT)
 
 
-async def test_nobody_outlives_us_when_we_are_killed(tmp_path: Path) -> None:
+async def test_no_process_survives_when_roundtable_is_killed(tmp_path: Path) -> None:
     us = speaker(tmp_path)
     try:
         family = await children(tmp_path)
@@ -341,7 +343,7 @@ def folders(place: Path) -> list[Path]:
     return list(place.glob("roundtable-*"))
 
 
-async def test_what_a_killed_run_was_told_is_swept_away_by_the_next(
+async def test_the_folders_of_a_killed_run_are_removed_by_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -360,7 +362,7 @@ async def test_what_a_killed_run_was_told_is_swept_away_by_the_next(
     assert [path.name for path in folders(tmp_path)] == ["roundtable-notes"]
 
 
-async def test_nobody_outlives_the_watcher_itself(tmp_path: Path) -> None:
+async def test_no_process_survives_when_the_watcher_is_killed(tmp_path: Path) -> None:
     voice = scripted("claude", "half", notes=tmp_path / "notes", act="stays")
     task = asyncio.create_task(hear(voice))
     async with asyncio.timeout(30):
@@ -375,7 +377,7 @@ async def test_nobody_outlives_the_watcher_itself(tmp_path: Path) -> None:
     assert await gone(*family)
 
 
-def test_the_watcher_is_a_program_of_its_own(tmp_path: Path) -> None:
+def test_the_watcher_imports_nothing_of_roundtable(tmp_path: Path) -> None:
     watcher = ROOT / "src" / "roundtable" / "voices" / "agents" / "watcher.py"
     end, lifeline = os.pipe()
     says = RECORDINGS / "claude" / "answer.jsonl"

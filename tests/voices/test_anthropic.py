@@ -32,12 +32,12 @@ async def lab() -> AsyncGenerator[Lab, None]:
 
 
 @pytest.mark.parametrize("model", ["alpha", "json"])
-async def test_input_holds_what_was_read_from_the_cache_and_written_to_it(lab: Lab, model: str) -> None:
+async def test_input_includes_tokens_read_from_and_written_to_the_cache(lab: Lab, model: str) -> None:
     usage = (await lab.reply(model)).usage
     assert (usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens) == (100, 60, 10)
 
 
-def test_overload_in_mid_answer_is_overload() -> None:
+def test_an_overload_during_an_answer_is_an_overload_fault() -> None:
     hearing = ReplyStream("lab:alpha", "", AnthropicReplyReader())
     event = b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'
     hearing.feed(b"event: error\ndata: " + event + b"\n\n")
@@ -46,7 +46,7 @@ def test_overload_in_mid_answer_is_overload() -> None:
     assert hearing.fault.retryable
 
 
-def test_a_form_comes_by_a_tool_call_in_pieces_or_whole() -> None:
+def test_a_tool_call_is_read_in_pieces_or_whole() -> None:
     answer = AnthropicReplyReader()
     piece = b'{"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": "%s"}}'
     assert answer.read(piece % b'{\\"vote\\"') + answer.read(piece % b': \\"yes\\"}') == '{"vote": "yes"}'
@@ -56,7 +56,7 @@ def test_a_form_comes_by_a_tool_call_in_pieces_or_whole() -> None:
     assert AnthropicReplyReader().whole(whole) == '{"vote": "yes"}'
 
 
-def test_a_window_that_is_full_cuts_an_answer_short() -> None:
+def test_a_full_context_window_truncates_the_answer() -> None:
     answer = AnthropicReplyReader()
     answer.read(b'{"type": "message_delta", "delta": {"stop_reason": "model_context_window_exceeded"}}')
     assert answer.truncated
@@ -65,7 +65,7 @@ def test_a_window_that_is_full_cuts_an_answer_short() -> None:
 class TestBody:
     """What goes over the wire."""
 
-    async def test_a_plain_request(self, lab: Lab) -> None:
+    async def test_a_request_without_options_is_encoded(self, lab: Lab) -> None:
         assert await lab.body(ask("Wörtlich.", seed=3)) == {
             "model": "alpha",
             "system": [{"type": "text", "text": "You are brief."}],
@@ -80,29 +80,29 @@ class TestBody:
         assert seen.headers["anthropic-version"] == "2023-06-01"
         assert "authorization" not in seen.headers
 
-    async def test_what_one_side_says_in_a_row_is_one_turn(self, lab: Lab) -> None:
+    async def test_consecutive_messages_of_one_role_are_one_turn(self, lab: Lab) -> None:
         said = (Message("user", "One."), Message("user", "Two."), Message("assistant", " "), Message("user", "Three."))
         messages = (await lab.body(ask(messages=said)))["messages"]
         assert [message["role"] for message in messages] == ["user"]
         assert [block["text"] for block in messages[0]["content"]] == ["One.", "Two.", "Three."]
 
-    async def test_the_cache_is_marked_where_this_prompt_and_the_one_before_it_end(self, lab: Lab) -> None:
+    async def test_cache_marks_are_at_the_end_of_this_prompt_and_of_the_previous_one(self, lab: Lab) -> None:
         body = await lab.body(talk("First.", "Mine.", "Second.", "Mine again.", "Third."), prompt_cache=True)
         assert body["system"][0] == {"type": "text", "text": "You are brief.", **MARK}
         marked = [text for text, block in _blocks(body) if "cache_control" in block]
         assert marked == ["Second.", "Third."]
 
-    async def test_a_later_prompt_begins_with_what_an_earlier_one_marked(self, lab: Lab) -> None:
+    async def test_a_later_prompt_starts_with_the_cached_part_of_an_earlier_one(self, lab: Lab) -> None:
         earlier = await lab.body(talk("First.", "Mine.", "Second."), prompt_cache=True)
         later = await lab.body(talk("First.", "Mine.", "Second.", "Mine again.", "Third."), prompt_cache=True)
         end = _marked(earlier)[-1]
         assert end in _marked(later)
         assert [text for text, _ in _blocks(later)][: end + 1] == [text for text, _ in _blocks(earlier)][: end + 1]
 
-    async def test_no_marks_where_there_is_no_such_cache(self, lab: Lab) -> None:
+    async def test_an_endpoint_without_a_prompt_cache_gets_no_cache_marks(self, lab: Lab) -> None:
         assert "cache_control" not in str(await lab.body(talk("First.", "Mine.", "Second.")))
 
-    async def test_a_schema_where_the_model_has_it_else_a_forced_tool_call(self, lab: Lab) -> None:
+    async def test_a_reply_is_held_to_a_schema_or_else_to_a_forced_tool_call(self, lab: Lab) -> None:
         schema: dict[str, Any] = {"type": "object"}
         habits: dict[str, Any] = {"structured": ["new-*"], "tools": True}
         request = ask(schema=schema, schema_name="vote")
@@ -120,7 +120,7 @@ class TestBody:
         assert "temperature" in await lab.body(model=shipped.default_model, **habits)
         assert "temperature" not in await lab.body(model="claude-opus-4-7", **habits)
 
-    async def test_a_refusal_has_no_words(self, lab: Lab) -> None:
+    async def test_a_refusal_without_words_is_a_refusal_fault(self, lab: Lab) -> None:
         fault = ending(await lab.say("refusal"))
         assert isinstance(fault, Fault)
         assert fault.message == "lab:refusal declined to answer."

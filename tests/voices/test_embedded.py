@@ -116,7 +116,7 @@ class TestKit(VoiceKit):
 class TestRealModel:
     """What only a real model shows."""
 
-    async def test_a_verdict_is_held_to_its_schema(self, stage: LlamaStage) -> None:
+    async def test_an_embedded_reply_is_held_to_its_schema(self, stage: LlamaStage) -> None:
         question = "Should a small team use REST or GraphQL? Answer as JSON with stance, reason, confidence."
         for attempt in range(1, 6):
             request = ask(question, call=f"council/1-blind/one#{attempt}", schema=VERDICT)
@@ -126,26 +126,26 @@ class TestRealModel:
             assert set(verdict) == {"stance", "reason", "confidence"}
             assert verdict["stance"] in ("support", "oppose", "amend")
 
-    async def test_seats_share_one_child_and_differ(self, stage: LlamaStage) -> None:
+    async def test_seats_share_one_child_process_and_answer_differently(self, stage: LlamaStage) -> None:
         calls = [ask("Name a fruit and say why.", seat=s, call=f"council/1-blind/{s}#1", max_tokens=40) for s in "abc"]
         ends = [ending(said) for said in await asyncio.gather(*(hear(stage.voice, call) for call in calls))]
         texts = {end.text for end in ends if isinstance(end, Reply)}
         assert len(texts) == 3, ends
         assert all(isinstance(end, Reply) and end.usage.cost_usd == 0.0 for end in ends)
 
-    async def test_the_same_call_says_the_same(self, stage: LlamaStage) -> None:
+    async def test_a_repeated_call_gives_the_same_answer(self, stage: LlamaStage) -> None:
         request = ask("Name a colour.", max_tokens=20)
         first, second = [ending(await hear(stage.voice, request)) for _ in range(2)]
         assert isinstance(first, Reply)
         assert isinstance(second, Reply)
         assert first.text == second.text
 
-    async def test_a_prompt_too_long_is_a_context_overflow(self, stage: LlamaStage) -> None:
+    async def test_a_prompt_that_is_too_long_is_a_context_overflow(self, stage: LlamaStage) -> None:
         fault = ending(await hear(stage.voice, ask("word " * 6000)))
         assert isinstance(fault, Fault)
         assert fault.kind is FaultKind.CONTEXT_OVERFLOW
 
-    async def test_a_call_cancelled_while_its_prompt_is_read_frees_the_slot(self, stage: LlamaStage) -> None:
+    async def test_a_call_cancelled_during_its_prompt_frees_the_slot(self, stage: LlamaStage) -> None:
         await stage.server.ensure_running()
         task = asyncio.create_task(hear(stage.voice, ask("some words of context " * 350)))
         await asyncio.sleep(0.5)
@@ -156,7 +156,7 @@ class TestRealModel:
         await asyncio.sleep(2.5)
         assert not any(await busy(stage.server))
 
-    async def test_a_crash_is_a_fault_and_the_next_call_starts_again(self, stage: LlamaStage) -> None:
+    async def test_a_crash_is_a_fault_and_the_next_call_restarts_the_model(self, stage: LlamaStage) -> None:
         speech = stage.slow().speak(ask())
         assert isinstance(await first_words(speech), str)
         running = await stage.server.ensure_running()
@@ -168,7 +168,7 @@ class TestRealModel:
         assert last.retryable
         assert isinstance(ending(await hear(stage.voice)), Reply)
 
-    async def test_it_is_not_started_for_ever(self, stage: LlamaStage) -> None:
+    async def test_a_model_that_keeps_crashing_is_not_restarted(self, stage: LlamaStage) -> None:
         for _ in range(3):
             running = await stage.server.ensure_running()
             assert isinstance(running, RunningServer)
@@ -180,24 +180,24 @@ class TestRealModel:
         assert fault.kind is FaultKind.CRASHED
         assert not fault.retryable
 
-    async def test_one_child_however_many_ask_at_once(self, stage: LlamaStage) -> None:
+    async def test_concurrent_calls_start_one_child_process(self, stage: LlamaStage) -> None:
         ready = await asyncio.gather(*(stage.server.ensure_running() for _ in range(8)))
         assert len({item.child.pid for item in ready if isinstance(item, RunningServer)}) == 1
 
-    async def test_a_caller_that_gives_up_does_not_stop_the_start(self, stage: LlamaStage) -> None:
+    async def test_a_cancelled_caller_does_not_stop_the_start(self, stage: LlamaStage) -> None:
         first = asyncio.create_task(stage.server.ensure_running())
         second = asyncio.create_task(stage.server.ensure_running())
         await asyncio.sleep(0.05)
         first.cancel()
         assert isinstance(await second, RunningServer)
 
-    async def test_the_server_wants_its_key(self, stage: LlamaStage) -> None:
+    async def test_the_embedded_server_requires_its_key(self, stage: LlamaStage) -> None:
         running = await stage.server.ensure_running()
         assert isinstance(running, RunningServer)
         answer = await running.client.get(running.endpoint.base_url.removesuffix("/v1") + "/slots")
         assert answer.status_code == 401
 
-    def test_a_killed_parent_leaves_no_child(self, models_dir: Path) -> None:
+    def test_a_killed_parent_leaves_no_child_process(self, models_dir: Path) -> None:
         code = f"""
             import asyncio
             from pathlib import Path
@@ -219,7 +219,7 @@ class TestRealModel:
         assert not Path(f"/proc/{child}").exists()
 
 
-async def test_a_file_that_is_no_model_says_so(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_a_model_is_reported(tmp_path: Path) -> None:
     pytest.importorskip("xllamacpp")
     (tmp_path / "broken.gguf").write_bytes(b"GGUF" + b"\0" * 64)
     owner = EmbeddedModels(tmp_path)
@@ -233,7 +233,7 @@ async def test_a_file_that_is_no_model_says_so(tmp_path: Path) -> None:
     assert not fault.retryable
 
 
-async def test_a_model_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:
+async def test_a_missing_model_is_reported_with_how_to_download_it(tmp_path: Path) -> None:
     pytest.importorskip("xllamacpp")
     fault = EmbeddedModels(tmp_path).find_voice(SMALL)
     assert isinstance(fault, Fault)
@@ -241,7 +241,7 @@ async def test_a_model_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> N
     assert f"roundtable models get {SMALL}" in fault.help
 
 
-def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
+def test_a_missing_runtime_is_reported_with_how_to_install_it(tmp_path: Path) -> None:
     """In a child that cannot find the wheel, as on a machine that does not have it."""
     code = f"""
         import sys

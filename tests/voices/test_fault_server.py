@@ -69,7 +69,7 @@ def kinds(events: Events) -> list[str]:
 
 
 class TestChat:
-    async def test_words_then_a_reason_then_usage_then_the_end_mark(self, client: Client) -> None:
+    async def test_a_chat_stream_has_words_reason_usage_and_end_mark(self, client: Client) -> None:
         events = await client.events("openai-chat")
         chunks = [data for _, data in events[:-1]]
         choices = [chunk["choices"][0] for chunk in chunks if chunk["choices"]]
@@ -86,7 +86,7 @@ class TestChat:
         assert answer["object"] == "chat.completion"
         assert answer["choices"][0]["message"]["content"] == DEFAULT_ANSWER_TEXT
 
-    async def test_refusal_has_its_own_field(self, client: Client) -> None:
+    async def test_a_chat_refusal_has_its_own_field(self, client: Client) -> None:
         events = await client.events("openai-chat", "refusal")
         deltas = [data["choices"][0]["delta"] for _, data in events[:-1] if data["choices"]]
         assert "".join(delta.get("refusal", "") for delta in deltas) == "I cannot help with that."
@@ -97,7 +97,7 @@ class TestChat:
 
 
 class TestResponses:
-    async def test_items_are_added_filled_done_and_repeated_at_the_end(self, client: Client) -> None:
+    async def test_response_items_are_added_filled_finished_and_repeated(self, client: Client) -> None:
         events = await client.events("openai-responses")
         assert kinds(events) == [
             "response.created",
@@ -122,7 +122,7 @@ class TestResponses:
         assert (answer["object"], answer["status"]) == ("response", "completed")
         assert answer["output"][0]["content"][0]["text"] == DEFAULT_ANSWER_TEXT
 
-    async def test_refusal_is_a_part_of_the_message(self, client: Client) -> None:
+    async def test_a_responses_refusal_is_a_part_of_the_message(self, client: Client) -> None:
         events = await client.events("openai-responses", "refusal")
         part = events[-1][1]["response"]["output"][0]["content"][0]
         assert part == {"type": "refusal", "refusal": "I cannot help with that."}
@@ -133,14 +133,14 @@ class TestResponses:
         assert name == "response.incomplete"
         assert last["response"]["incomplete_details"] == {"reason": reason}
 
-    async def test_failing_in_mid_answer(self, client: Client) -> None:
+    async def test_a_response_can_fail_during_the_answer(self, client: Client) -> None:
         name, last = (await client.events("openai-responses", "midstream_error"))[-1]
         assert (name, last["response"]["status"]) == ("response.failed", "failed")
         assert last["response"]["error"]["code"] == "server_is_overloaded"
 
 
 class TestAnthropic:
-    async def test_blocks_between_the_start_and_the_stop_of_a_message(self, client: Client) -> None:
+    async def test_an_anthropic_message_has_blocks_between_start_and_stop(self, client: Client) -> None:
         events = await client.events("anthropic", "reasoning")
         assert kinds(events) == [
             "message_start",
@@ -157,7 +157,7 @@ class TestAnthropic:
         deltas = [(data["index"], data["delta"]["type"]) for name, data in events if name == "content_block_delta"]
         assert deltas == [(0, "thinking_delta"), (0, "signature_delta"), (1, "text_delta"), (1, "text_delta")]
 
-    async def test_usage_counts_cached_tokens_apart(self, client: Client) -> None:
+    async def test_anthropic_usage_counts_cached_tokens_separately(self, client: Client) -> None:
         events = dict(await client.events("anthropic"))
         usage = events["message_start"]["message"]["usage"]
         assert sum(count for name, count in usage.items() if "input" in name) == 100
@@ -172,12 +172,12 @@ class TestAnthropic:
         assert (answer["type"], answer["stop_reason"]) == ("message", "end_turn")
         assert answer["content"] == [{"type": "text", "text": DEFAULT_ANSWER_TEXT}]
 
-    async def test_refusal_is_a_reason_to_stop(self, client: Client) -> None:
+    async def test_an_anthropic_refusal_is_a_stop_reason(self, client: Client) -> None:
         events = dict(await client.events("anthropic", "refusal"))
         assert events["message_delta"]["delta"]["stop_reason"] == "refusal"
         assert "content_block_start" not in events
 
-    async def test_error_by_its_type(self, client: Client) -> None:
+    async def test_an_anthropic_error_is_named_by_its_type(self, client: Client) -> None:
         response = await client.post("anthropic", "529")
         assert (response.status_code, response.json()["error"]["type"]) == (529, "overloaded_error")
         name, event = (await client.events("anthropic", "midstream_error"))[-1]
@@ -191,7 +191,7 @@ class TestAnthropic:
 
 
 class TestGemini:
-    async def test_parts_then_a_reason(self, client: Client) -> None:
+    async def test_a_gemini_stream_has_parts_and_a_reason(self, client: Client) -> None:
         answers = [data for _, data in await client.events("gemini", "reasoning")]
         candidates = [answer["candidates"][0] for answer in answers]
         parts = [part for candidate in candidates for part in candidate.get("content", {"parts": []})["parts"]]
@@ -209,7 +209,7 @@ class TestGemini:
         assert answer["promptFeedback"]["blockReason"] == "PROHIBITED_CONTENT"
         assert "candidates" not in answer
 
-    async def test_a_limit_says_how_long_to_wait(self, client: Client) -> None:
+    async def test_a_gemini_rate_limit_says_how_long_to_wait(self, client: Client) -> None:
         response = await client.post("gemini", "rate_limited")
         error = response.json()["error"]
         assert (error["code"], error["status"]) == (429, "RESOURCE_EXHAUSTED")
@@ -226,7 +226,9 @@ class TestGemini:
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
 @pytest.mark.parametrize("dialect", WIRES_BY_DIALECT)
 @pytest.mark.parametrize("behaviour", BEHAVIOURS)
-async def test_every_behaviour_in_every_dialect(client: Client, behaviour: str, dialect: str, stream: bool) -> None:
+async def test_every_behaviour_works_in_every_dialect(
+    client: Client, behaviour: str, dialect: str, stream: bool
+) -> None:
     client.server.behave = behaviour
     endless = behaviour in ENDLESS and (stream or behaviour not in LEFT_OPEN)
     with contextlib.suppress(TimeoutError, httpx2.NetworkError, httpx2.RemoteProtocolError):
@@ -238,7 +240,7 @@ async def test_every_behaviour_in_every_dialect(client: Client, behaviour: str, 
 
 
 @pytest.mark.parametrize("dialect", WIRES_BY_DIALECT)
-async def test_only_the_right_key_is_let_in(dialect: str) -> None:
+async def test_only_the_right_key_is_accepted(dialect: str) -> None:
     header = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}.get(dialect, "authorization")
     async with FaultServer(key="right") as server, httpx2.AsyncClient(trust_env=False) as http:
         url = server.root + PATHS[dialect].format(model="alpha", method="generateContent")
@@ -247,7 +249,7 @@ async def test_only_the_right_key_is_let_in(dialect: str) -> None:
     assert [answer.status_code for answer in answers] == [200, 400 if dialect == "gemini" else 401]
 
 
-async def test_behaviour_by_header_then_by_server_then_by_model(client: Client) -> None:
+async def test_the_behaviour_is_chosen_by_header_then_server_then_model(client: Client) -> None:
     client.server.behave = "500"
     assert (await client.post("openai-chat", "429")).status_code == 500
     async with httpx2.AsyncClient(trust_env=False, headers={"x-behave": "404"}) as http:
@@ -283,7 +285,7 @@ ATTEMPTS: dict[str, list[tuple[str, dict[str, Any]]]] = {
 
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
 @pytest.mark.parametrize("dialect", WIRES_BY_DIALECT)
-async def test_a_model_that_writes_tries_every_tool_and_then_ends_in_words(
+async def test_a_writing_model_tries_every_tool_and_then_answers_in_words(
     client: Client, dialect: str, stream: bool
 ) -> None:
     client.server.target = "/nowhere/evil.txt"
@@ -293,7 +295,7 @@ async def test_a_model_that_writes_tries_every_tool_and_then_ends_in_words(
         assert (f'"name": "{tool}"' in text) is bool(tool)
 
 
-async def test_a_request_in_chunks_is_read_whole(client: Client) -> None:
+async def test_a_chunked_request_is_read_completely(client: Client) -> None:
     async def body() -> AsyncGenerator[bytes, None]:
         yield b'{"model": "alpha", '
         yield b'"stream": false}'
@@ -303,11 +305,11 @@ async def test_a_request_in_chunks_is_read_whole(client: Client) -> None:
     assert client.server.seen[0].body == {"model": "alpha", "stream": False}
 
 
-async def test_what_is_not_there_is_not_found(client: Client) -> None:
+async def test_an_unknown_path_is_not_found(client: Client) -> None:
     assert (await client.get("/v1/nothing"))["error"]["message"] == "There is nothing at /v1/nothing"
 
 
-async def test_as_a_program_it_prints_its_address_and_serves() -> None:
+async def test_as_a_program_the_fault_server_prints_its_address() -> None:
     program = (sys.executable, "-m", "roundtable.voices.fault_server", "--behave", "empty")
     child = await asyncio.create_subprocess_exec(*program, stdout=asyncio.subprocess.PIPE)
     try:

@@ -27,7 +27,7 @@ async def lab() -> AsyncGenerator[Lab, None]:
         yield lab
 
 
-def test_thoughts_are_paid_for_like_words() -> None:
+def test_thoughts_are_billed_like_words() -> None:
     answer = GeminiReplyReader()
     counts = b'"promptTokenCount": 9, "candidatesTokenCount": 4, "thoughtsTokenCount": 30, "cachedContentTokenCount": 5'
     assert answer.read(b'{"usageMetadata": {' + counts + b"}}") == ""
@@ -36,7 +36,7 @@ def test_thoughts_are_paid_for_like_words() -> None:
     assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == (9, 34, 5)
 
 
-async def test_a_blocked_prompt_is_a_refusal_that_says_why(lab: Lab) -> None:
+async def test_a_blocked_prompt_is_a_refusal_with_the_reason(lab: Lab) -> None:
     fault = ending(await lab.say("refusal"))
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.REFUSED
@@ -44,7 +44,7 @@ async def test_a_blocked_prompt_is_a_refusal_that_says_why(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("reason", ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"])
-def test_a_filter_stops_an_answer_whatever_was_said_before(reason: str) -> None:
+def test_a_filtered_answer_is_a_refusal_even_after_words(reason: str) -> None:
     answer = GeminiReplyReader()
     part = '"content": {"parts": [{"text": "Well, "}]}'
     answer.read(f'{{"candidates": [{{{part}, "finishReason": "{reason}"}}]}}'.encode())
@@ -54,7 +54,7 @@ def test_a_filter_stops_an_answer_whatever_was_said_before(reason: str) -> None:
 class TestBody:
     """What goes over the wire."""
 
-    async def test_a_plain_request(self, lab: Lab) -> None:
+    async def test_a_request_without_options_is_encoded(self, lab: Lab) -> None:
         assert await lab.body(talk("Wörtlich.", "Ja.", "Und?")) == {
             "systemInstruction": {"parts": [{"text": "You are brief."}]},
             "contents": [
@@ -68,11 +68,11 @@ class TestBody:
         assert seen.path == "/v1beta/models/alpha:streamGenerateContent"
         assert seen.headers["x-goog-api-key"] == SECRET
 
-    async def test_what_one_side_says_in_a_row_is_one_turn(self, lab: Lab) -> None:
+    async def test_consecutive_messages_of_one_role_are_one_turn(self, lab: Lab) -> None:
         contents = (await lab.body(ask(messages=(Message("user", "One."), Message("user", "Two.")))))["contents"]
         assert contents == [{"role": "user", "parts": [{"text": "One."}, {"text": "Two."}]}]
 
-    async def test_a_schema_and_a_seed_are_settings(self, lab: Lab) -> None:
+    async def test_schema_and_seed_are_generation_settings(self, lab: Lab) -> None:
         schema: dict[str, Any] = {"type": "object"}
         body = await lab.body(ask(schema=schema, seed=7), structured=True, omit_for={"al*": ["temperature"]})
         assert body["generationConfig"] == {
@@ -82,6 +82,6 @@ class TestBody:
             "responseJsonSchema": schema,
         }
 
-    async def test_a_models_name_cannot_lead_elsewhere(self, lab: Lab) -> None:
+    async def test_a_model_name_cannot_change_the_path(self, lab: Lab) -> None:
         await lab.say("al/pha?key=1")
         assert lab.server.seen[0].path == "/v1beta/models/al/pha?key=1:streamGenerateContent"

@@ -33,7 +33,7 @@ def heard(chunks: Iterator[bytes] | list[bytes], asked: int = 10) -> Reply | Fau
     return hearing.build_ending(asked)
 
 
-def test_a_long_thought_is_no_huge_answer() -> None:
+def test_a_long_thought_does_not_exceed_the_answer_limit() -> None:
     thoughts = [chunk(content="", reasoning=" hm")] * 20_000
     reply = heard([*thoughts, chunk(content="At last."), chunk("stop")])
     assert isinstance(reply, Reply)
@@ -50,7 +50,7 @@ def test_a_long_thought_is_no_huge_answer() -> None:
     ],
     ids=["words", "wire", "one event"],
 )
-def test_an_answer_without_an_end_is_not_asked_for_again(chunks: list[bytes]) -> None:
+def test_an_endless_answer_is_not_retried(chunks: list[bytes]) -> None:
     fault = heard(chunks)
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MALFORMED
@@ -58,14 +58,14 @@ def test_an_answer_without_an_end_is_not_asked_for_again(chunks: list[bytes]) ->
     assert "--max-tokens" in fault.help
 
 
-def test_an_event_over_very_many_lines_is_read_once() -> None:
+def test_an_event_with_many_lines_is_parsed_once() -> None:
     lines = b"".join(b"data:\n" for _ in range(100_000))
     reply = heard([b"data: {\n" + lines + b'data: "choices": [{"delta": {"content": "Yes."}}]}\n\n', chunk("stop")])
     assert isinstance(reply, Reply)
     assert reply.text == "Yes."
 
 
-def test_thoughts_that_used_up_the_limit_want_a_higher_one() -> None:
+def test_thoughts_that_use_up_the_limit_suggest_a_higher_limit() -> None:
     fault = heard([chunk("length", content=""), usage(prompt_tokens=100, completion_tokens=2048)])
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.EMPTY
@@ -74,26 +74,26 @@ def test_thoughts_that_used_up_the_limit_want_a_higher_one() -> None:
     assert fault.usage == Usage(100, 2048)
 
 
-def test_words_that_nobody_counted_are_estimated() -> None:
+def test_usage_is_estimated_if_the_server_reports_none() -> None:
     fault = heard([chunk(content="größer ")] * 8)
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.TRUNCATED
     assert fault.usage == Usage(10, 18)
 
 
-def test_a_question_was_read_even_if_nothing_was_said_to_it() -> None:
+def test_an_empty_answer_still_used_the_prompt_tokens() -> None:
     fault = heard([chunk("stop")])
     assert isinstance(fault, Fault)
     assert fault.usage == Usage(10, 0)
 
 
-def test_what_was_counted_at_the_beginning_does_not_hold_for_what_broke_off() -> None:
+def test_a_broken_answer_is_counted_by_its_words() -> None:
     fault = heard([usage(prompt_tokens=100, completion_tokens=1), *[chunk(content="words, ")] * 8])
     assert isinstance(fault, Fault)
     assert fault.usage == Usage(100, 14)
 
 
-def test_a_call_that_nobody_answered_used_nothing_we_know_of() -> None:
+def test_an_unanswered_call_has_no_known_usage() -> None:
     fault = heard([])
     assert isinstance(fault, Fault)
     assert fault.usage == Usage()

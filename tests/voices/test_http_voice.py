@@ -83,7 +83,7 @@ async def test_every_failure_is_a_fault_of_its_kind(lab: Lab, model: str) -> Non
     assert SECRET not in fault.message
 
 
-async def test_no_credit_left_is_not_haste(lab: Lab) -> None:
+async def test_an_exhausted_quota_is_not_a_rate_limit(lab: Lab) -> None:
     fault = ending(await lab.say("insufficient_quota"))
     assert isinstance(fault, Fault)
     # Google words an empty account like a minute's limit, and only that one is known to pass.
@@ -92,14 +92,14 @@ async def test_no_credit_left_is_not_haste(lab: Lab) -> None:
     assert fault.retryable is haste
 
 
-async def test_asks_once_and_never_retries(lab: Lab) -> None:
+async def test_a_voice_asks_once_and_never_retries(lab: Lab) -> None:
     for model in ("429", "500", "reset", "truncated"):
         await lab.say(model)
     assert len(lab.server.seen) == 4
 
 
 @pytest.mark.parametrize("model", ["json", "no_done", "no_newline", "bytewise", "open_end", "left_open"])
-async def test_every_form_of_a_good_answer_is_heard_whole(lab: Lab, model: str) -> None:
+async def test_every_form_of_a_good_answer_is_read_completely(lab: Lab, model: str) -> None:
     said = await lab.say(model)
     reply = ending(said)
     assert isinstance(reply, Reply), reply
@@ -109,7 +109,7 @@ async def test_every_form_of_a_good_answer_is_heard_whole(lab: Lab, model: str) 
     assert reply.model == model
 
 
-async def test_a_call_gives_a_sign_of_life_once_its_turn_has_come(lab: Lab) -> None:
+async def test_a_call_signals_when_its_turn_starts(lab: Lab) -> None:
     pace = CallPacer(1)
     endpoint = Endpoint("lab", lab.server.base(lab.dialect), lab.dialect)
     first, second = (
@@ -127,7 +127,7 @@ async def test_a_call_gives_a_sign_of_life_once_its_turn_has_come(lab: Lab) -> N
 
 
 @pytest.mark.feature("S0.129")
-async def test_words_come_as_they_are_said(lab: Lab) -> None:
+async def test_words_are_streamed_as_they_arrive(lab: Lab) -> None:
     lab.server.rate = 50
     assert len(await lab.say("alpha")) > 5
 
@@ -138,12 +138,12 @@ async def test_cached_input_is_part_of_the_input(lab: Lab) -> None:
     assert usage.output_tokens == len(DEFAULT_ANSWER_TEXT.split(" "))
 
 
-async def test_an_answer_at_the_token_limit_says_so(lab: Lab) -> None:
+async def test_an_answer_at_the_token_limit_is_marked_as_truncated(lab: Lab) -> None:
     assert (await lab.reply("length")).truncated
     assert not (await lab.reply("alpha")).truncated
 
 
-async def test_thoughts_are_not_words(lab: Lab) -> None:
+async def test_thoughts_are_not_part_of_the_answer(lab: Lab) -> None:
     assert (await lab.reply("reasoning")).text == "Parts, then words."
 
 
@@ -155,13 +155,13 @@ async def test_retry_after_is_passed_on(lab: Lab, model: str, least: float, most
     assert least <= fault.retry_after <= most
 
 
-def test_how_long_to_wait_may_stand_in_the_body() -> None:
+def test_the_wait_may_be_given_in_the_body() -> None:
     body = b'{"error": {"code": 429, "message": "Slow down", "details": [{"retryDelay": "34.5s"}]}}'
     fault = http_client.classify_http_response("lab:alpha", 429, httpx2.Headers(), body)
     assert fault.retry_after == 34.5
 
 
-async def test_a_limit_told_to_one_voice_is_kept_by_all_of_them(lab: Lab) -> None:
+async def test_a_rate_limit_slows_all_voices_of_the_endpoint(lab: Lab) -> None:
     pace = CallPacer(4)
     endpoint = Endpoint("lab", lab.server.base(lab.dialect), lab.dialect)
     first, second = (HttpVoice(endpoint, name, lab.client, pace=pace) for name in ("rate_limited", "alpha"))
@@ -187,11 +187,11 @@ async def test_a_limit_told_to_one_voice_is_kept_by_all_of_them(lab: Lab) -> Non
         ("Sun, 15 Nov 2026 11:00:00 GMT", 0.0),
     ],
 )
-def test_retry_after_in_both_forms(value: str, seconds: float) -> None:
+def test_retry_after_is_read_as_seconds_or_a_date(value: str, seconds: float) -> None:
     assert http_client.parse_retry_after(value, datetime(2026, 11, 15, 12, tzinfo=UTC)) == seconds
 
 
-async def test_an_error_is_quoted_short_clean_and_without_the_key(lab: Lab) -> None:
+async def test_an_error_is_quoted_briefly_and_without_the_key(lab: Lab) -> None:
     fault = ending(await lab.say("leaky"))
     assert isinstance(fault, Fault)
     assert "provided: [redacted:known-key]. Find yours elsewhere." in fault.message
@@ -207,21 +207,21 @@ async def test_silence_is_a_timeout(lab: Lab) -> None:
         assert fault.kind is FaultKind.TIMEOUT
 
 
-async def test_nobody_at_that_address(lab: Lab) -> None:
+async def test_an_address_without_a_server_is_unreachable(lab: Lab) -> None:
     fault = ending(await lab.say("alpha", base_url="http://127.0.0.1:9/v1"))
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.UNREACHABLE
     assert "refused" in fault.message.lower()
 
 
-async def test_a_key_that_cannot_be_sent_is_not_told(lab: Lab) -> None:
+async def test_a_key_that_cannot_be_sent_is_not_shown(lab: Lab) -> None:
     endpoint = Endpoint("lab", lab.server.base(lab.dialect), lab.dialect, local=True)
     fault = ending(await hear(HttpVoice(endpoint, "alpha", lab.client, key="bad\nkey-1234")))
     assert isinstance(fault, Fault)
     assert "key-1234" not in fault.message
 
 
-async def test_the_key_is_in_one_header_and_nowhere_else(lab: Lab) -> None:
+async def test_the_key_is_sent_in_one_header_only(lab: Lab) -> None:
     await lab.say("alpha")
     seen = lab.server.seen[0]
     assert seen.key == SECRET
@@ -233,21 +233,21 @@ async def test_the_key_is_in_one_header_and_nowhere_else(lab: Lab) -> None:
     assert SECRET not in str(seen.body)
 
 
-async def test_an_endpoint_may_want_the_key_elsewhere(lab: Lab) -> None:
+async def test_an_endpoint_can_name_another_key_header(lab: Lab) -> None:
     await lab.say("alpha", key_header="api-key")
     headers = lab.server.seen[0].headers
     assert headers["api-key"] == SECRET
     assert sum(SECRET in value for value in headers.values()) == 1
 
 
-async def test_no_proxy_is_asked_for_what_runs_on_this_machine(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_local_servers_are_called_without_a_proxy(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     endpoint = Endpoint("lab", lab.server.base(lab.dialect), lab.dialect)
     async with open_endpoint_client(endpoint) as client:
         assert isinstance(ending(await hear(HttpVoice(endpoint, "alpha", client, key=SECRET))), Reply)
 
 
-async def test_closing_is_seen_by_the_server(lab: Lab) -> None:
+async def test_the_server_sees_a_cancelled_call(lab: Lab) -> None:
     speech = lab.voice("hang_midway").speak(ask())
     await first_words(speech)
     await speech.aclose()
@@ -256,20 +256,20 @@ async def test_closing_is_seen_by_the_server(lab: Lab) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_one_connection_serves_many_calls_in_turn(lab: Lab) -> None:
+async def test_one_connection_serves_consecutive_calls(lab: Lab) -> None:
     for _ in range(5):
         await lab.say("alpha")
     assert lab.server.connections == 1
 
 
-async def test_no_more_calls_at_once_than_the_endpoint_allows(lab: Lab) -> None:
+async def test_concurrent_calls_stay_within_the_endpoints_limit(lab: Lab) -> None:
     lab.server.latency = 0.05
     voice = lab.voice(concurrency=3)
     await asyncio.gather(*(hear(voice) for _ in range(9)))
     assert lab.server.most_at_once == 3
 
 
-async def test_calls_of_one_seat_and_session_share_an_id_that_tells_nothing(lab: Lab) -> None:
+async def test_calls_of_one_seat_and_session_share_an_anonymous_id(lab: Lab) -> None:
     habits: dict[str, Any] = {"conversation_field": "prompt_cache_key", "conversation_header": "x-grok-conv-id"}
     ids: list[str] = []
     for seat, session in (("ada", "s-1"), ("ada", "s-1"), ("grace", "s-1"), ("ada", "s-2")):
@@ -282,19 +282,19 @@ async def test_calls_of_one_seat_and_session_share_an_id_that_tells_nothing(lab:
     assert "prompt_cache_key" not in await lab.body(ask(), **habits), "there is no session to tell apart"
 
 
-async def test_a_form_is_asked_for_without_the_words_a_server_refuses(lab: Lab) -> None:
+async def test_a_schema_is_sent_without_unsupported_keywords(lab: Lab) -> None:
     body = await lab.body(ask(schema=FORM), structured=True, schema_without=["maxLength"])
     assert str(BARE_FORM) in str(body)
     assert str(FORM) in str(await lab.body(ask(schema=FORM), structured=True))
 
 
-async def test_a_form_is_kept_back_where_nobody_holds_to_it(lab: Lab) -> None:
+async def test_a_schema_is_not_sent_to_a_model_without_support(lab: Lab) -> None:
     assert not lab.voice(structured=["beta*"]).structured
     assert lab.voice("beta-1", structured=["beta*"]).structured
     assert "maxLength" not in str(await lab.body(ask(schema=FORM), structured=["beta*"]))
 
 
-async def test_models_that_think_get_room_for_it(lab: Lab) -> None:
+async def test_reasoning_models_get_extra_tokens(lab: Lab) -> None:
     habits: dict[str, Any] = {"reasoning": ["al*"], "thinking_tokens": 1000}
     assert "1200" in str(await lab.body(ask(max_tokens=200), **habits))
     assert "1200" not in str(await lab.body(ask(max_tokens=200), model="beta", **habits))
@@ -303,10 +303,10 @@ async def test_models_that_think_get_room_for_it(lab: Lab) -> None:
 class TestMoney:
     """What a call cost."""
 
-    async def test_on_ones_own_machine_nothing(self, lab: Lab) -> None:
+    async def test_a_local_call_costs_nothing(self, lab: Lab) -> None:
         assert (await lab.reply("no_done", local=True)).usage.cost_usd is not None
 
-    async def test_elsewhere_what_the_price_list_says(self, lab: Lab) -> None:
+    async def test_a_call_is_priced_by_the_price_list(self, lab: Lab) -> None:
         asked: list[tuple[str, int]] = []
 
         async def price(model: str, usage: Usage) -> float | None:
@@ -319,12 +319,12 @@ class TestMoney:
         assert reply.usage.cost_usd == (0.0025 if told_by_server else 0.5)
         assert asked == ([] if told_by_server else [("alpha", 60)])
 
-    async def test_what_nobody_knows_is_not_guessed(self, lab: Lab) -> None:
+    async def test_an_unknown_price_is_not_guessed(self, lab: Lab) -> None:
         cost = (await lab.reply("alpha", local=False)).usage.cost_usd
         assert cost == (0.0025 if lab.dialect == "openai-chat" else None)
 
     @pytest.mark.parametrize("model", ["empty", "filtered", "refusal", "truncated", "midstream_error"])
-    async def test_what_failed_is_paid_for_like_what_was_answered(self, lab: Lab, model: str) -> None:
+    async def test_a_failed_call_is_billed_like_an_answered_one(self, lab: Lab, model: str) -> None:
         async def price(model: str, usage: Usage) -> float | None:
             return usage.input_tokens / 100
 
@@ -334,13 +334,13 @@ class TestMoney:
         told_by_server = fault.usage.cost_usd == 0.0025
         assert told_by_server or fault.usage.cost_usd == fault.usage.input_tokens / 100
 
-    async def test_what_was_never_answered_costs_nothing_we_know_of(self, lab: Lab) -> None:
+    async def test_an_unanswered_call_has_no_known_cost(self, lab: Lab) -> None:
         for model in ("500", "json_error"):
             fault = ending(await lab.say(model, local=False))
             assert isinstance(fault, Fault)
             assert fault.usage == Usage()
 
-    async def test_an_answer_is_not_lost_when_its_price_cannot_be_told(self, lab: Lab) -> None:
+    async def test_an_answer_is_kept_if_its_price_lookup_fails(self, lab: Lab) -> None:
         async def price(model: str, usage: Usage) -> float | None:
             raise RuntimeError("the list is torn")
 

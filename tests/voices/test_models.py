@@ -90,7 +90,7 @@ async def get(known: dict[str, EmbeddedModel], folder: Path, **more: Any) -> Pat
     return await models.download_model("tiny", folder, models=known, **more)
 
 
-async def test_from_an_address_with_progress(server: IndexServer, tmp_path: Path) -> None:
+async def test_a_model_is_downloaded_from_an_address_with_progress(server: IndexServer, tmp_path: Path) -> None:
     seen = Seen()
     path = await get(model(by_url(server)), tmp_path, progress=seen)
     assert isinstance(path, Path)
@@ -105,7 +105,7 @@ async def test_a_redirect_is_followed(server: IndexServer, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("html", [False, True])
-async def test_from_wheels_in_order(server: IndexServer, tmp_path: Path, html: bool) -> None:
+async def test_a_model_is_assembled_from_wheels_in_order(server: IndexServer, tmp_path: Path, html: bool) -> None:
     server.html = html
     seen = Seen()
     source = by_wheels(server)
@@ -117,7 +117,7 @@ async def test_from_wheels_in_order(server: IndexServer, tmp_path: Path, html: b
     assert names_in(tmp_path) == ["downloads", "tiny.gguf", "tiny.lock"]
 
 
-async def test_what_is_there_is_not_fetched_again(server: IndexServer, tmp_path: Path) -> None:
+async def test_an_installed_model_is_not_downloaded_again(server: IndexServer, tmp_path: Path) -> None:
     known = model(by_url(server))
     await get(known, tmp_path)
     asked = len(server.requests)
@@ -125,7 +125,7 @@ async def test_what_is_there_is_not_fetched_again(server: IndexServer, tmp_path:
     assert len(server.requests) == asked
 
 
-async def test_a_cut_connection_is_resumed_where_it_was_cut(server: IndexServer, tmp_path: Path) -> None:
+async def test_a_download_is_resumed_after_a_broken_connection(server: IndexServer, tmp_path: Path) -> None:
     source = by_url(server)
     server.cut_after, server.cuts = 1_100_000, 2
     assert isinstance(await get(model(source), tmp_path), Path)
@@ -133,7 +133,7 @@ async def test_a_cut_connection_is_resumed_where_it_was_cut(server: IndexServer,
     assert [ranges for _, ranges in server.requests[1:]] == ["bytes=1100000-", "bytes=2200000-"]
 
 
-async def test_a_killed_download_is_resumed_by_the_next(server: IndexServer, tmp_path: Path) -> None:
+async def test_a_killed_download_is_resumed_by_the_next_one(server: IndexServer, tmp_path: Path) -> None:
     source = by_url(server)
     part = tmp_path / "downloads" / "tiny.gguf.part"
     part.parent.mkdir()
@@ -150,7 +150,7 @@ async def test_a_server_that_cannot_resume_starts_over(server: IndexServer, tmp_
     assert path.read_bytes() == DATA
 
 
-async def test_a_connection_that_is_always_cut_ends_in_a_fault(server: IndexServer, tmp_path: Path) -> None:
+async def test_a_connection_that_always_breaks_is_a_fault(server: IndexServer, tmp_path: Path) -> None:
     source = by_url(server)
     server.cut_after, server.cuts = 0, 99
     fault = await get(model(source), tmp_path)
@@ -158,7 +158,7 @@ async def test_a_connection_that_is_always_cut_ends_in_a_fault(server: IndexServ
     assert len(server.requests) == 3
 
 
-async def test_a_wrong_digest_is_refused_and_nothing_is_left(server: IndexServer, tmp_path: Path) -> None:
+async def test_a_wrong_digest_is_rejected_and_the_file_deleted(server: IndexServer, tmp_path: Path) -> None:
     source = by_url(server)
     server.files["tiny.gguf"] = DATA[:-1] + b"!"
     fault = await get(model(source), tmp_path)
@@ -168,7 +168,7 @@ async def test_a_wrong_digest_is_refused_and_nothing_is_left(server: IndexServer
     assert names_in(tmp_path) == ["downloads", "tiny.lock"]
 
 
-async def test_a_wrong_wheel_is_refused(server: IndexServer, tmp_path: Path) -> None:
+async def test_a_wheel_with_a_wrong_digest_is_rejected(server: IndexServer, tmp_path: Path) -> None:
     source = by_wheels(server)
     name = "tiny_model_part2-1.0-py3-none-any.whl"
     server.files[name] = server.files[name][:-1] + b"!"
@@ -177,20 +177,20 @@ async def test_a_wrong_wheel_is_refused(server: IndexServer, tmp_path: Path) -> 
     assert "tiny-model-part2" in fault.message
 
 
-async def test_right_wheels_that_add_up_to_something_else_are_refused(server: IndexServer, tmp_path: Path) -> None:
+async def test_valid_wheels_with_a_wrong_result_are_rejected(server: IndexServer, tmp_path: Path) -> None:
     fault = await get(model(by_wheels(server), sha256=sha(b"else")), tmp_path)
     assert isinstance(fault, Fault)
     assert "tiny.gguf" in fault.message
     assert not (tmp_path / "tiny.gguf").exists()
 
 
-async def test_the_next_source_is_tried(server: IndexServer, tmp_path: Path) -> None:
+async def test_the_next_source_is_tried_after_a_failure(server: IndexServer, tmp_path: Path) -> None:
     nowhere = ModelSource("hub", url="http://127.0.0.1:9/tiny.gguf")
     path = await get(model(nowhere, by_wheels(server)), tmp_path)
     assert isinstance(path, Path), path
 
 
-async def test_all_sources_that_failed_are_named(server: IndexServer, tmp_path: Path) -> None:
+async def test_all_failed_sources_are_named(server: IndexServer, tmp_path: Path) -> None:
     sources = (
         ModelSource("hub", url=server.base + "/files/gone"),
         ModelSource("wheels", wheels=(ModelWheel("nobody", "1", "*", "0", 1),)),
@@ -201,7 +201,7 @@ async def test_all_sources_that_failed_are_named(server: IndexServer, tmp_path: 
     assert "wheels:" in fault.message
 
 
-async def test_a_source_can_be_named(server: IndexServer, tmp_path: Path) -> None:
+async def test_a_source_can_be_chosen(server: IndexServer, tmp_path: Path) -> None:
     known = model(by_url(server), by_wheels(server))
     assert isinstance(await get(known, tmp_path, source="wheels"), Path)
     assert all("tiny.gguf" not in path for path, _ in server.requests)
@@ -210,7 +210,7 @@ async def test_a_source_can_be_named(server: IndexServer, tmp_path: Path) -> Non
     assert "hub, wheels" in fault.help
 
 
-async def test_a_full_disk_is_said_before_the_first_byte(server: IndexServer, tmp_path: Path) -> None:
+async def test_a_full_disk_is_reported_before_the_download(server: IndexServer, tmp_path: Path) -> None:
     huge = {"tiny": msgspec.structs.replace(model(by_url(server))["tiny"], size=1 << 60)}
     fault = await get(huge, tmp_path)
     assert isinstance(fault, Fault)
@@ -218,7 +218,7 @@ async def test_a_full_disk_is_said_before_the_first_byte(server: IndexServer, tm
     assert server.requests == []
 
 
-async def test_cancelling_keeps_what_came(server: IndexServer, tmp_path: Path) -> None:
+async def test_a_cancelled_download_keeps_its_bytes(server: IndexServer, tmp_path: Path) -> None:
     known = model(by_url(server))
     server.delay = threading.Event()
     task = asyncio.create_task(get(known, tmp_path))
@@ -230,7 +230,7 @@ async def test_cancelling_keeps_what_came(server: IndexServer, tmp_path: Path) -
     assert isinstance(await get(known, tmp_path), Path)
 
 
-def test_two_processes_fetch_once(server: IndexServer, tmp_path: Path) -> None:
+def test_two_processes_download_a_model_once(server: IndexServer, tmp_path: Path) -> None:
     known = json.loads(msgspec.json.encode(model(by_url(server))["tiny"]))
     code = (
         "import asyncio, json, sys, msgspec; from pathlib import Path; from roundtable.voices import models\n"
@@ -250,21 +250,23 @@ def test_two_processes_fetch_once(server: IndexServer, tmp_path: Path) -> None:
 class TestIndex:
     """Which package index is asked."""
 
-    async def test_the_variable_comes_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_the_package_index_variable_takes_precedence(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PIP_INDEX_URL", "https://pip.test/simple")
         monkeypatch.setenv("UV_INDEX_URL", "https://uv.test/simple")
         assert await package_index.find_package_index() == "https://pip.test/simple"
         monkeypatch.delenv("PIP_INDEX_URL")
         assert await package_index.find_package_index() == "https://uv.test/simple"
 
-    async def test_then_pips_own_config(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def test_the_package_index_of_pips_config_comes_second(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
         for name in ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"):
             monkeypatch.delenv(name, raising=False)
         (tmp_path / "pip.conf").write_text("[global]\nindex-url = https://config.test/simple\n")
         monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
         assert await package_index.find_package_index() == "https://config.test/simple"
 
-    async def test_then_the_one_built_into_pip(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_the_package_index_built_into_pip_comes_last(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
@@ -276,7 +278,7 @@ class TestIndex:
 class TestCatalog:
     """What we ship."""
 
-    def test_every_entry_is_pinned_and_described(self) -> None:
+    def test_every_catalog_model_is_pinned_and_described(self) -> None:
         for entry in models.load_model_catalog().values():
             digests = [entry.sha256, *(wheel.sha256 for source in entry.sources for wheel in source.wheels)]
             assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in digests)
@@ -285,10 +287,10 @@ class TestCatalog:
             assert entry.sources
             assert all(bool(source.url) != bool(source.wheels) for source in entry.sources)
 
-    def test_the_small_one_comes_first(self) -> None:
+    def test_the_smallest_model_comes_first(self) -> None:
         assert list(models.load_model_catalog()) == ["smollm2-135m", "qwen2.5-coder-1.5b"]
 
-    def test_an_unknown_key_is_refused(self) -> None:
+    def test_an_unknown_key_in_a_model_file_is_rejected(self) -> None:
         with pytest.raises(ConfigError) as caught:
             models.parse_model_definition("x", b'titel = "X"')
         assert "titel" in caught.value.message
@@ -305,30 +307,30 @@ class TestChoosing:
             file.truncate(entry.size)
         return folder / entry.file
 
-    def test_nothing_is_there(self, tmp_path: Path) -> None:
+    def test_without_models_the_help_says_how_to_download_one(self, tmp_path: Path) -> None:
         assert models.find_installed_models(tmp_path) == {}
         assert models.find_default_model(tmp_path) is None
         fault = models.resolve_model_file("", tmp_path)
         assert isinstance(fault, Fault)
         assert "roundtable models get smollm2-135m" in fault.help
 
-    def test_half_a_model_is_not_there(self, tmp_path: Path) -> None:
+    def test_a_partial_model_is_not_installed(self, tmp_path: Path) -> None:
         (tmp_path / models.load_model_catalog()["smollm2-135m"].file).write_bytes(b"GGUF")
         assert models.find_installed_models(tmp_path) == {}
 
-    def test_the_best_is_the_most_useful_until_one_is_chosen(self, tmp_path: Path) -> None:
+    def test_the_default_is_the_most_useful_model_until_one_is_chosen(self, tmp_path: Path) -> None:
         small, useful = self.put(tmp_path, "smollm2-135m"), self.put(tmp_path, "qwen2.5-coder-1.5b")
         assert models.resolve_model_file("", tmp_path) == useful
         assert models.choose_default_model("smollm2-135m", tmp_path) == small
         assert models.find_default_model(tmp_path) == "smollm2-135m"
         assert models.resolve_model_file("default", tmp_path) == small
 
-    def test_a_choice_that_is_gone_is_passed_over(self, tmp_path: Path) -> None:
+    def test_a_chosen_model_that_is_gone_is_ignored(self, tmp_path: Path) -> None:
         useful = self.put(tmp_path, "qwen2.5-coder-1.5b")
         (tmp_path / "default").write_text("smollm2-135m\n")
         assert models.resolve_model_file("", tmp_path) == useful
 
-    def test_any_file_by_its_path(self, tmp_path: Path) -> None:
+    def test_a_model_file_is_found_by_its_path(self, tmp_path: Path) -> None:
         own = tmp_path / "elsewhere" / "own.gguf"
         own.parent.mkdir()
         own.write_bytes(b"GGUF....")
@@ -336,11 +338,11 @@ class TestChoosing:
         assert models.choose_default_model(str(own), tmp_path) == own
         assert models.find_default_model(tmp_path) == str(own)
 
-    def test_other_files_in_the_folder_by_their_names(self, tmp_path: Path) -> None:
+    def test_other_model_files_are_found_by_their_names(self, tmp_path: Path) -> None:
         (tmp_path / "mine.gguf").write_bytes(b"GGUF")
         assert models.resolve_model_file("mine", tmp_path) == tmp_path / "mine.gguf"
 
-    def test_what_is_no_model_is_refused(self, tmp_path: Path) -> None:
+    def test_a_file_that_is_not_a_model_is_rejected(self, tmp_path: Path) -> None:
         (tmp_path / "a.gguf").mkdir()
         (tmp_path / "text.txt").write_text("hello")
         for name, kind in (
@@ -352,7 +354,7 @@ class TestChoosing:
             assert isinstance(fault, Fault)
             assert fault.kind is kind
 
-    async def test_a_name_nobody_knows(self, tmp_path: Path) -> None:
+    async def test_an_unknown_model_name_suggests_the_nearest(self, tmp_path: Path) -> None:
         for fault in (
             models.resolve_model_file("smolm2-135m", tmp_path),
             await models.download_model("smolm2-135m", tmp_path),

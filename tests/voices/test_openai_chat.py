@@ -26,11 +26,11 @@ async def lab() -> AsyncGenerator[Lab, None]:
         yield lab
 
 
-async def test_what_comes_without_words_is_a_sign_of_life(lab: Lab) -> None:
+async def test_an_event_without_words_is_a_sign_of_life(lab: Lab) -> None:
     assert (await lab.say("slow"))[:2] == ["", ""]
 
 
-async def test_what_a_call_cost_is_told_by_some(lab: Lab) -> None:
+async def test_a_cost_reported_by_the_server_is_used(lab: Lab) -> None:
     assert (await lab.reply("alpha")).usage.cost_usd == 0.0025
 
 
@@ -42,7 +42,7 @@ def counted(counts: bytes) -> Usage:
     return usage
 
 
-def test_thoughts_are_counted_once_whether_among_the_words_or_beside_them() -> None:
+def test_thoughts_are_counted_once_inside_or_outside_the_words() -> None:
     counts = b'"prompt_tokens": 32, "completion_tokens": %d, "total_tokens": 135, %s'
     thoughts = b'"completion_tokens_details": {"reasoning_tokens": 94}'
     assert counted(counts % (9, thoughts)).output_tokens == 103
@@ -50,13 +50,13 @@ def test_thoughts_are_counted_once_whether_among_the_words_or_beside_them() -> N
     assert counted(b'"prompt_tokens": 32, "completion_tokens": 103, ' + thoughts).output_tokens == 103
 
 
-def test_what_is_written_to_a_cache_is_told_apart() -> None:
+def test_tokens_written_to_a_cache_are_counted_separately() -> None:
     details = b'"prompt_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 20}'
     usage = counted(b'"prompt_tokens": 100, "completion_tokens": 5, ' + details)
     assert (usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens) == (100, 60, 20)
 
 
-def test_content_in_parts_is_understood() -> None:
+def test_content_in_parts_is_read() -> None:
     answer = OpenAIChatReplyReader()
     thought = b'{"choices": [{"delta": {"content": [{"type": "thinking", "thinking": [{"text": "No."}]}]}}]}'
     words = b'{"choices": [{"delta": {"content": [{"type": "text", "text": "Yes."}]}, "finish_reason": "length"}]}'
@@ -65,7 +65,7 @@ def test_content_in_parts_is_understood() -> None:
     assert answer.truncated
 
 
-def test_a_form_comes_by_a_tool_call() -> None:
+def test_the_arguments_of_a_tool_call_are_the_reply() -> None:
     answer = OpenAIChatReplyReader()
     call = b'{"choices": [{"delta": {"content": null, "tool_calls": [{"index": 0, "function": {"arguments": "%s"}}]}}]}'
     pieces = [b'{\\"vote\\":', b' \\"yes\\"}']
@@ -76,7 +76,7 @@ class TestBody:
     """What goes over the wire."""
 
     @pytest.mark.feature("S3.25")
-    async def test_a_plain_request(self, lab: Lab) -> None:
+    async def test_a_request_without_options_is_encoded(self, lab: Lab) -> None:
         assert await lab.body(ask("Wörtlich.")) == {
             "model": "alpha",
             "messages": [
@@ -91,7 +91,7 @@ class TestBody:
         assert lab.server.seen[0].headers["authorization"] == f"Bearer {SECRET}"
         assert lab.server.seen[0].path == "/v1/chat/completions"
 
-    async def test_a_schema_is_passed_on_and_strict_only_where_it_can_be(self, lab: Lab) -> None:
+    async def test_a_schema_is_sent_and_marked_strict_if_possible(self, lab: Lab) -> None:
         loose: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "string"}}}
         strict = {**loose, "required": ["a"], "additionalProperties": False}
         first = await lab.body(ask(schema=loose, schema_name="vote"), structured=True)
@@ -100,7 +100,7 @@ class TestBody:
         form = {"name": "reply", "schema": strict, "strict": True}
         assert second["response_format"] == {"type": "json_schema", "json_schema": form}
 
-    async def test_where_there_is_no_schema_a_tool_call_is_forced(self, lab: Lab) -> None:
+    async def test_without_schema_support_a_tool_call_is_forced(self, lab: Lab) -> None:
         schema: dict[str, Any] = {"type": "object"}
         voice = lab.voice(tools=True)
         assert voice.structured

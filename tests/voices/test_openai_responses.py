@@ -40,14 +40,14 @@ def test_an_error_event_is_an_error() -> None:
     assert answer.error == {"code": "rate_limit_exceeded", "message": "Too fast"}
 
 
-def test_what_is_written_to_a_cache_is_told_apart() -> None:
+def test_tokens_written_to_a_cache_are_counted_separately() -> None:
     answer = OpenAIResponsesReplyReader()
     details = b'"input_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 20}'
     answer.whole(b'{"status": "completed", "usage": {"input_tokens": 100, "output_tokens": 5, %s}}' % details)
     assert answer.usage() == Usage(100, 5, 60, cache_write_tokens=20)
 
 
-def test_words_that_come_only_at_the_end_are_heard() -> None:
+def test_words_that_arrive_only_at_the_end_are_read() -> None:
     answer = OpenAIResponsesReplyReader()
     parts = '[{"type": "output_text", "text": "All at once."}]'
     output = f'[{{"type": "reasoning", "summary": []}}, {{"type": "message", "content": {parts}}}]'
@@ -61,7 +61,7 @@ def test_words_that_come_only_at_the_end_are_heard() -> None:
 class TestBody:
     """What goes over the wire."""
 
-    async def test_a_plain_request_keeps_nothing_at_the_provider(self, lab: Lab) -> None:
+    async def test_a_request_stores_nothing_at_the_provider(self, lab: Lab) -> None:
         assert await lab.body(talk("Wörtlich.", "Ja.", "Und?")) == {
             "model": "alpha",
             "instructions": "You are brief.",
@@ -78,11 +78,11 @@ class TestBody:
         assert lab.server.seen[0].headers["authorization"] == f"Bearer {SECRET}"
         assert lab.server.seen[0].path == "/v1/responses"
 
-    async def test_a_schema(self, lab: Lab) -> None:
+    async def test_a_schema_is_sent_as_the_text_format(self, lab: Lab) -> None:
         loose: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "string"}}}
         body = await lab.body(ask(schema=loose, schema_name="vote"), structured=True)
         form = {"type": "json_schema", "name": "vote", "schema": loose, "strict": False}
         assert body["text"] == {"format": form}
 
-    async def test_it_has_no_tool_call_to_fall_back_on(self, lab: Lab) -> None:
+    async def test_the_responses_dialect_has_no_tool_call_fallback(self, lab: Lab) -> None:
         assert not lab.voice(tools=True).structured

@@ -23,7 +23,7 @@ async def wait_of(pace: CallPacer) -> float:
     return told.value.wait
 
 
-async def test_no_more_calls_at_once_than_the_provider_takes() -> None:
+async def test_concurrent_calls_stay_within_the_providers_limit() -> None:
     pace, now, most = CallPacer(2), 0, 0
 
     async def call() -> None:
@@ -38,7 +38,7 @@ async def test_no_more_calls_at_once_than_the_provider_takes() -> None:
     assert most == 2
 
 
-async def test_a_wait_the_provider_asks_for_holds_every_seat() -> None:
+async def test_a_wait_requested_by_the_provider_holds_every_seat() -> None:
     pace = CallPacer(4)
     pace.record_ending(limited(0.2))
     loop = asyncio.get_running_loop()
@@ -49,7 +49,7 @@ async def test_a_wait_the_provider_asks_for_holds_every_seat() -> None:
         pass
 
 
-async def test_who_cannot_wait_that_long_is_told_at_once() -> None:
+async def test_a_call_that_cannot_wait_fails_at_once() -> None:
     pace = CallPacer(4)
     pace.record_ending(limited(30))
     with pytest.raises(RateLimitWaitError) as told:
@@ -61,7 +61,7 @@ async def test_who_cannot_wait_that_long_is_told_at_once() -> None:
     assert "openai:gpt" in fault.message
 
 
-async def test_a_provider_that_names_no_time_is_waited_for_longer_each_time() -> None:
+async def test_without_a_requested_time_the_wait_grows() -> None:
     pace = CallPacer(4)
     pace.record_ending(limited())
     async with pace.hold_slot(5):
@@ -69,7 +69,7 @@ async def test_a_provider_that_names_no_time_is_waited_for_longer_each_time() ->
     assert await wait_of(pace) > FIRST_WAIT_SECONDS * 0.95
 
 
-async def test_an_answer_makes_the_next_wait_short_again() -> None:
+async def test_an_answer_resets_the_growing_wait() -> None:
     pace = CallPacer(4)
     pace.record_ending(limited())
     async with pace.hold_slot(5):
@@ -78,14 +78,14 @@ async def test_an_answer_makes_the_next_wait_short_again() -> None:
     assert await wait_of(pace) <= FIRST_WAIT_SECONDS
 
 
-async def test_calls_refused_side_by_side_were_refused_once() -> None:
+async def test_concurrent_rejections_count_once() -> None:
     pace = CallPacer(4)
     for _ in range(4):
         pace.record_ending(limited())
     assert await wait_of(pace) <= FIRST_WAIT_SECONDS
 
 
-async def test_those_who_waited_do_not_come_back_as_one_crowd() -> None:
+async def test_waiting_calls_continue_at_different_times() -> None:
     pace, starts = CallPacer(8), list[float]()
     pace.record_ending(limited(0.2))
 
@@ -97,7 +97,7 @@ async def test_those_who_waited_do_not_come_back_as_one_crowd() -> None:
     assert max(starts) - min(starts) > 0.02
 
 
-async def test_other_faults_and_answers_hold_nobody() -> None:
+async def test_other_faults_and_answers_delay_no_call() -> None:
     pace, let_in = CallPacer(4), 0
     for said in (Fault.of(FaultKind.SERVER, "down"), Reply("fine")):
         pace.record_ending(said)
@@ -106,7 +106,7 @@ async def test_other_faults_and_answers_hold_nobody() -> None:
     assert let_in == 2
 
 
-async def test_calls_a_minute() -> None:
+async def test_the_calls_a_minute_stay_within_the_limit() -> None:
     pace = CallPacer(8, per_minute=3)
     for _ in range(3):
         async with pace.hold_slot(0):

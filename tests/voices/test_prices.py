@@ -40,7 +40,7 @@ async def test_input_and_output_have_their_own_prices() -> None:
     assert await compute_token_price("openai", "gpt-4o", Usage(1000, 100)) == pytest.approx(by_hand)
 
 
-async def test_what_comes_from_a_cache_is_cheaper() -> None:
+async def test_tokens_read_from_a_cache_are_cheaper() -> None:
     fields = ("input_mtok", "cache_read_mtok", "output_mtok")
     fresh, cached, out = (listed("openai", "gpt-4o", field) for field in fields)
     by_hand = (400 * fresh + 600 * cached + 100 * out) / MILLION
@@ -48,7 +48,7 @@ async def test_what_comes_from_a_cache_is_cheaper() -> None:
     assert cached < fresh
 
 
-async def test_what_is_written_to_a_cache_is_dearer() -> None:
+async def test_tokens_written_to_a_cache_are_more_expensive() -> None:
     fields = ("input_mtok", "cache_read_mtok", "cache_write_mtok", "output_mtok")
     fresh, cached, written, out = (listed("anthropic", "claude-haiku-4-5", field) for field in fields)
     by_hand = (100 * fresh + 600 * cached + 300 * written + 50 * out) / MILLION
@@ -67,7 +67,7 @@ async def test_what_is_written_to_a_cache_is_dearer() -> None:
         ("openai", "gpt-4o", Usage(-1, 100)),
     ],
 )
-async def test_what_the_list_does_not_know_is_not_guessed(provider: str, model: str, usage: Usage) -> None:
+async def test_a_price_missing_from_the_list_is_not_guessed(provider: str, model: str, usage: Usage) -> None:
     assert await compute_token_price(provider, model, usage) is None
 
 
@@ -77,7 +77,7 @@ def test_every_price_list_that_the_catalog_names_exists() -> None:
     assert {owner.prices for owner in named} - {""} <= known
 
 
-async def test_a_call_is_billed_by_the_list_unless_the_server_tells(tmp_path: Path) -> None:
+async def test_a_call_is_billed_by_the_list_unless_the_server_reports_a_cost(tmp_path: Path) -> None:
     async with FaultServer() as server:
         own = [
             parse_endpoint("paid", {"base_url": server.root, "dialect": "anthropic", "prices": "anthropic"}),
@@ -119,7 +119,7 @@ print(asyncio.run(compute_token_price("openai", "gpt-4o", Usage(1000, 100))) > 0
     assert run(program) == "True 1"
 
 
-def test_who_pays_nothing_does_not_load_the_list() -> None:
+def test_the_price_list_is_not_loaded_for_free_voices() -> None:
     program = """
 import asyncio, sys
 from roundtable.doors.cli.main import cli
@@ -153,7 +153,7 @@ def test_an_agent_is_on_a_plan_unless_a_key_pays() -> None:
     assert with_key.find_tariff("cli:helper:gpt-4o").paid == "tokens"
 
 
-def test_the_agents_that_we_know() -> None:
+def test_the_tariffs_of_the_shipped_agents_are_known() -> None:
     names = ("claude", "codex", "gemini", "agy", "opencode")
     found = {name: Tariffs({}, load_shipped_agents, {}).find_tariff(f"cli:{name}") for name in names}
     nobody_says = [name for name, tariff in found.items() if tariff.paid == "tokens"]

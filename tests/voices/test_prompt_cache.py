@@ -41,12 +41,12 @@ def _parts(voice: HttpVoice, call: Request) -> tuple[dict[str, Any], list[Any]]:
     return {key: value for key, value in body.items() if key not in ASIDE}, messages
 
 
-def test_where_a_form_stands_before_the_prompt_is_in_the_catalog() -> None:
+def test_the_catalog_says_where_a_schema_precedes_the_prompt() -> None:
     assert {name for name, endpoint in load_shipped_endpoints().items() if endpoint.schema_in_prefix} == set(MODELS)
 
 
 @pytest.mark.parametrize(("name", "model"), [(name, model) for name, models in MODELS.items() for model in models])
-async def test_every_round_begins_with_what_the_first_one_sent(name: str, model: str) -> None:
+async def test_every_round_starts_with_the_prompt_of_the_first(name: str, model: str) -> None:
     long = "REST or GraphQL? " + "Think of those who call it. " * 200
     (head, opening), *later = await rounds_of(load_shipped_endpoints()[name], model, long)
     assert len(later) >= 2
@@ -55,6 +55,6 @@ async def test_every_round_begins_with_what_the_first_one_sent(name: str, model:
         assert messages[: len(opening)] == opening
 
 
-async def test_a_short_prompt_is_held_to_a_form_that_changes() -> None:
+async def test_a_short_prompt_is_held_to_a_changing_schema() -> None:
     (first, _), (second, _), *_ = await rounds_of(load_shipped_endpoints()["openai"], "gpt-4o", "REST or GraphQL?")
     assert first["response_format"] != second["response_format"]

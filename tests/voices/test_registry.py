@@ -66,7 +66,7 @@ def missing(registry: Voices, name: str) -> Fault:
 
 
 @pytest.mark.feature("S3.39")
-async def test_an_endpoint_and_a_model(registry: VoiceRegistry, server: FaultServer) -> None:
+async def test_a_voice_string_names_endpoint_and_model(registry: VoiceRegistry, server: FaultServer) -> None:
     voice = found(registry, "lab:al/pha:8b")
     assert (voice.name, voice.vendor) == ("lab:al/pha:8b", "al")
     assert isinstance(ending(await hear(voice)), Reply)
@@ -75,14 +75,12 @@ async def test_an_endpoint_and_a_model(registry: VoiceRegistry, server: FaultSer
     assert server.seen[0].headers["authorization"] == "Bearer sk-lab"
 
 
-async def test_the_same_voice_every_time(registry: VoiceRegistry) -> None:
+async def test_the_registry_returns_the_same_voice_every_time(registry: VoiceRegistry) -> None:
     assert found(registry, "lab:alpha") is found(registry, "lab:alpha")
     assert found(registry, "lab").name == "lab:alpha"
 
 
-async def test_one_account_is_asked_at_one_pace_in_whatever_dialect(
-    registry: VoiceRegistry, server: FaultServer
-) -> None:
+async def test_one_account_has_one_pacer_across_dialects(registry: VoiceRegistry, server: FaultServer) -> None:
     await hear(found(registry, "reply:rate_limited"))
     fault = ending(await hear(found(registry, "lab:alpha"), ask(timeout=1)))
     assert isinstance(fault, Fault)
@@ -100,7 +98,7 @@ async def test_one_account_is_asked_at_one_pace_in_whatever_dialect(
     ],
 )
 @pytest.mark.feature("S1.36")
-async def test_the_dialect_is_chosen_by_data(
+async def test_the_endpoint_data_chooses_the_dialect(
     registry: VoiceRegistry, server: FaultServer, name: str, path: str
 ) -> None:
     assert isinstance(ending(await hear(found(registry, name))), Reply)
@@ -108,7 +106,7 @@ async def test_the_dialect_is_chosen_by_data(
     assert server.seen[0].key == "sk-lab"
 
 
-async def test_an_address_may_be_a_variable_and_what_is_said_has_its_price(
+async def test_an_address_can_come_from_a_variable_and_calls_are_priced(
     registry: VoiceRegistry, server: FaultServer
 ) -> None:
     KEYS["env:LAB_URL"] = server.base("anthropic") + "/"
@@ -176,7 +174,7 @@ async def test_all_voices_of_an_endpoint_share_its_slots(registry: VoiceRegistry
     assert server.most_at_once == 2
 
 
-async def test_a_script_by_its_path_in_the_workspace(registry: VoiceRegistry, tmp_path: Path) -> None:
+async def test_a_script_is_found_by_its_path_in_the_workspace(registry: VoiceRegistry, tmp_path: Path) -> None:
     (tmp_path / "demo.toml").write_text('vendor = "acme"\n[[turns]]\ntext = "Hi."\n')
     voice = found(registry, "script:demo.toml")
     assert voice.vendor == "acme"
@@ -202,13 +200,15 @@ async def test_a_script_by_its_path_in_the_workspace(registry: VoiceRegistry, tm
         ("badkey:model", FaultKind.UNAUTHORIZED, "invalid characters"),
     ],
 )
-async def test_what_is_not_there_is_said(registry: VoiceRegistry, name: str, kind: FaultKind, words: str) -> None:
+async def test_a_missing_voice_is_reported_with_what_to_do(
+    registry: VoiceRegistry, name: str, kind: FaultKind, words: str
+) -> None:
     fault = missing(registry, name)
     assert fault.kind is kind
     assert words in fault.message
 
 
-async def test_a_wrong_script_is_said(registry: VoiceRegistry, tmp_path: Path) -> None:
+async def test_an_invalid_script_is_reported(registry: VoiceRegistry, tmp_path: Path) -> None:
     (tmp_path / "wrong.toml").write_text("[[turns]]\ntxt = 1\n")
     fault = missing(registry, "script:wrong.toml")
     assert fault.kind is FaultKind.MALFORMED
@@ -216,7 +216,7 @@ async def test_a_wrong_script_is_said(registry: VoiceRegistry, tmp_path: Path) -
     assert "text" in fault.help
 
 
-async def test_a_key_that_comes_later_is_taken(registry: VoiceRegistry) -> None:
+async def test_a_key_that_is_set_later_is_used(registry: VoiceRegistry) -> None:
     missing(registry, "nokey:model")
     KEYS["env:NO_KEY"] = "sk-lab"
     try:
@@ -225,7 +225,7 @@ async def test_a_key_that_comes_later_is_taken(registry: VoiceRegistry) -> None:
         del KEYS["env:NO_KEY"]
 
 
-def test_scripts_do_not_pay_for_http_or_models(tmp_path: Path) -> None:
+def test_scripted_voices_do_not_load_http_or_models(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text('[[turns]]\ntext = "Hi."\n')
     code = (
         "import sys; from pathlib import Path; from roundtable.voices.registry import VoiceRegistry\n"
@@ -250,12 +250,12 @@ class TestEndpoints:
             assert endpoint.local == (endpoint.key == "none") == bool(endpoint.probe)
             assert not endpoint.local or endpoint.base_url.startswith("http://127.0.0.1")
 
-    async def test_the_models_we_name_have_a_known_price(self) -> None:
+    async def test_default_models_have_a_known_price(self) -> None:
         for endpoint in load_shipped_endpoints().values():
             for model in filter(None, (endpoint.default_model, endpoint.judge_model)):
                 assert await compute_token_price(endpoint.prices, model, Usage(1000, 1000)), model
 
-    def test_the_strongest_means_of_the_models_we_name(self) -> None:
+    def test_default_models_use_the_strongest_reply_constraint(self) -> None:
         shipped = load_shipped_endpoints()
         for name in ("anthropic", "openai", "google"):
             endpoint = shipped[name]
@@ -267,7 +267,7 @@ class TestEndpoints:
         assert shipped["anthropic"].find_reply_constraint("claude-opus-4-1-20250805") == "tool"
         assert shipped["deepseek"].find_reply_constraint("deepseek-v4-flash") == ""
 
-    def test_what_is_known_of_a_model(self) -> None:
+    def test_endpoints_know_the_limits_of_their_models(self) -> None:
         google = load_shipped_endpoints()["google"]
         assert google.is_reasoning_model("gemini-3.8-flash")
         assert google.has_vision("gemini-3.8-flash")
@@ -298,7 +298,7 @@ class TestEndpoints:
             ({}, "base_url"),
         ],
     )
-    def test_a_mistake_is_named_and_a_key_is_not_told(self, data: dict[str, Any], words: str) -> None:
+    def test_an_invalid_endpoint_is_reported_without_its_key(self, data: dict[str, Any], words: str) -> None:
         with pytest.raises(ConfigError) as caught:
             parse_endpoint("lab", data)
         assert words in caught.value.message

@@ -49,7 +49,7 @@ async def say(data: dict[str, Any], call: str, seat: str = "one", text: str = "H
     return end.text if isinstance(end, Reply) else end.kind
 
 
-async def test_ordered_turns_are_for_the_rounds_by_number() -> None:
+async def test_ordered_turns_belong_to_rounds_by_number() -> None:
     data = {"turns": [{"text": "first"}, {"text": "second"}]}
     assert await say(data, "council/2-argue/@#1") == "second"
     assert await say(data, "council/1-blind/@#1") == "first"
@@ -64,7 +64,7 @@ async def test_ordered_turns_are_counted_per_seat() -> None:
     assert await say(data, "council/1-blind/@#1", "b") == "b1"
 
 
-async def test_a_named_round_comes_before_the_ordered_ones() -> None:
+async def test_turns_with_a_round_name_precede_ordered_ones() -> None:
     data = {"turns": [{"text": "any"}, {"round": "*-blind", "text": "blind"}, {"contains": "REST", "text": "rest"}]}
     assert await say(data, "council/1-blind/@#1") == "blind"
     assert await say(data, "council/1-argue/@#1", text="REST or not?") == "rest"
@@ -92,7 +92,7 @@ async def test_times_counts_attempts_not_calls() -> None:
     assert await say(data, "council/2-argue/@#1") == "next round"
 
 
-async def test_a_used_up_script_says_what_is_missing() -> None:
+async def test_an_exhausted_script_says_what_is_missing() -> None:
     voice = scripted({"turns": [{"fault": "server", "times": 1}]})
     fault = ending(await hear(voice, ask(call="council/1-blind/one#2")))
     assert isinstance(fault, Fault)
@@ -102,7 +102,7 @@ async def test_a_used_up_script_says_what_is_missing() -> None:
 
 
 @pytest.mark.parametrize("kind", list(FaultKind))
-async def test_every_fault_kind_after_some_words(kind: FaultKind) -> None:
+async def test_every_kind_of_fault_can_follow_some_words(kind: FaultKind) -> None:
     turn = {"fault": kind.value, "text": "I was about to", "after": 2, "message": "No.", "retry_after": 2.5}
     said = await hear(scripted({"turns": [turn]}))
     assert said[:-1] == ["I was"]
@@ -111,13 +111,13 @@ async def test_every_fault_kind_after_some_words(kind: FaultKind) -> None:
     assert (fault.kind, fault.message, fault.retry_after) == (kind, "No.", 2.5)
 
 
-async def test_json_is_said_as_json() -> None:
+async def test_json_turns_are_sent_as_json() -> None:
     assert await say({"turns": [{"json": {"stance": "support", "n": [1]}}]}, "c/1-x/@#1") == (
         '{"stance":"support","n":[1]}'
     )
 
 
-async def test_latency_and_rate_are_kept() -> None:
+async def test_latency_and_rate_are_respected() -> None:
     data = {"turns": [{"text": "a b c d e f", "rate": 50}], "defaults": {"latency": 0.1}}
     start = time.monotonic()
     said = await hear(scripted(data))
@@ -125,7 +125,7 @@ async def test_latency_and_rate_are_kept() -> None:
     assert said[:-1] == ["a", " b", " c", " d", " e", " f"]
 
 
-async def test_usage_is_told_or_estimated() -> None:
+async def test_usage_is_scripted_or_estimated() -> None:
     told = ending(await hear(scripted({"turns": [{"text": "x", "usage": {"input_tokens": 9, "cost_usd": 0.5}}]})))
     guessed = ending(await hear(scripted({"turns": [{"text": "four words of text", "truncated": True}]})))
     assert isinstance(told, Reply)
@@ -135,7 +135,7 @@ async def test_usage_is_told_or_estimated() -> None:
     assert guessed.truncated
 
 
-async def test_from_a_file_in_both_languages(tmp_path: Path) -> None:
+async def test_a_script_is_read_from_toml_and_json(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text('vendor = "acme"\n[[turns]]\nround = "*/1-*"\ntext = "toml"\n')
     (tmp_path / "a.json").write_text('{"structured": true, "turns": [{"text": "json"}]}')
     first, second = load_script_file(tmp_path / "a.toml"), load_script_file(tmp_path / "a.json")
@@ -155,7 +155,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("data", "message", "help"), MISTAKES)
-def test_a_mistake_is_named(data: dict[str, Any], message: str, help: str) -> None:
+def test_a_mistake_is_reported_with_its_place(data: dict[str, Any], message: str, help: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_script(data, "demo.toml")
     assert message in caught.value.message
@@ -163,7 +163,7 @@ def test_a_mistake_is_named(data: dict[str, Any], message: str, help: str) -> No
     assert help in caught.value.help
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_an_unreadable_script_is_reported_with_its_path(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("turns = [")
     (tmp_path / "bad.json").write_text("[]")
     for name in ("bad.toml", "bad.json", "none.toml"):

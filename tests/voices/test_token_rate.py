@@ -58,7 +58,7 @@ async def test_no_minute_sees_more_tokens_than_the_limit() -> None:
     assert all(later - first >= SOON for first, later in zip(began, began[2:], strict=False)), "two of 40 fit into 100"
 
 
-async def test_calls_go_in_the_order_they_came_and_a_small_one_does_not_slip_past_a_large_one() -> None:
+async def test_calls_are_sent_in_order_and_a_small_one_does_not_overtake_a_large_one() -> None:
     rate, order = TokenRate(100, SOON), list[str]()
 
     async def call(name: str, tokens: int) -> None:
@@ -69,14 +69,14 @@ async def test_calls_go_in_the_order_they_came_and_a_small_one_does_not_slip_pas
     assert order == ["first", "large", "small"]
 
 
-async def test_what_a_call_did_not_use_is_there_for_the_next_one_at_once() -> None:
+async def test_unused_tokens_are_free_for_the_next_call_at_once() -> None:
     rate = TokenRate(100, window=3600)
     await sent(rate, 90, used=20)
     async with asyncio.timeout(5):
         await sent(rate, 80)
 
 
-async def test_a_call_that_ends_wakes_who_waits_for_its_tokens() -> None:
+async def test_a_finished_call_wakes_calls_that_wait_for_its_tokens() -> None:
     rate, over = TokenRate(100, window=3600), asyncio.Event()
 
     async def first() -> None:
@@ -96,7 +96,7 @@ async def test_a_call_that_ends_wakes_who_waits_for_its_tokens() -> None:
             await waiting
 
 
-async def test_who_gives_up_waiting_holds_nothing() -> None:
+async def test_a_cancelled_wait_holds_no_tokens() -> None:
     rate = TokenRate(100, window=3600)
     await sent(rate, 60)
     given_up = asyncio.create_task(sent(rate, 80))
@@ -108,14 +108,14 @@ async def test_who_gives_up_waiting_holds_nothing() -> None:
         await sent(rate, 40)
 
 
-async def test_a_call_that_was_never_sent_is_not_counted() -> None:
+async def test_an_unsent_call_is_not_counted() -> None:
     rate = TokenRate(100, window=3600)
     async with rate.hold_tokens(100):
         assert rate.estimate_wait(1) > 0
     assert rate.estimate_wait(100) == 0
 
 
-async def test_the_wait_that_is_told_counts_who_waits_already() -> None:
+async def test_the_announced_wait_includes_waiting_calls() -> None:
     rate = TokenRate(100, window=60)
     await sent(rate, 100)
     assert 59 < rate.estimate_wait(50) <= 60
@@ -127,7 +127,7 @@ async def test_the_wait_that_is_told_counts_who_waits_already() -> None:
 
 
 @pytest.mark.feature("S0.30")
-async def test_a_call_over_the_limit_says_that_it_waits_and_is_then_answered(
+async def test_a_call_over_the_limit_announces_its_wait_and_is_then_answered(
     server: FaultServer, client: httpx2.AsyncClient
 ) -> None:
     """A request of about 10 tokens may have 200 back; the server counts 100 and a few."""
@@ -144,7 +144,7 @@ async def test_a_call_over_the_limit_says_that_it_waits_and_is_then_answered(
     assert isinstance([piece async for piece in speaking][-1], Reply)
 
 
-async def test_models_have_limits_of_their_own(server: FaultServer, client: httpx2.AsyncClient) -> None:
+async def test_models_have_separate_token_limits(server: FaultServer, client: httpx2.AsyncClient) -> None:
     pace, data = CallPacer(4), endpoint(server, alpha=300)
     await hear(HttpVoice(data, "alpha", client, pace=pace))
     async with asyncio.timeout(5):
@@ -152,7 +152,7 @@ async def test_models_have_limits_of_their_own(server: FaultServer, client: http
 
 
 @pytest.mark.feature("S0.29", "S0.30")
-async def test_a_call_larger_than_a_whole_minute_is_refused_at_once_with_what_to_do(
+async def test_a_call_larger_than_the_limit_of_a_minute_fails_at_once_with_what_to_do(
     server: FaultServer, client: httpx2.AsyncClient
 ) -> None:
     voice = HttpVoice(endpoint(server, alpha=150), "alpha", client)
@@ -168,7 +168,7 @@ async def test_a_call_larger_than_a_whole_minute_is_refused_at_once_with_what_to
 
 
 @pytest.mark.feature("S0.30")
-def test_openai_is_taken_to_have_the_limit_of_its_first_tier_until_somebody_says_otherwise() -> None:
+def test_openai_has_the_limits_of_its_first_tier_by_default() -> None:
     openai = load_shipped_endpoints()["openai"]
     assert openai.find_token_limit("gpt-4o") == ("gpt-4o", 30_000)
     assert openai.find_token_limit("gpt-4o-mini") == ("", 0)
@@ -179,6 +179,6 @@ def test_openai_is_taken_to_have_the_limit_of_its_first_tier_until_somebody_says
     assert parse_own_endpoint("openai", {"tokens_per_minute": {}}).find_token_limit("gpt-4o")[1] == 0
 
 
-def test_a_limit_of_nothing_is_refused() -> None:
+def test_a_token_limit_of_zero_is_rejected() -> None:
     with pytest.raises(ConfigError, match="tokens_per_minute must be 1 or more"):
         parse_endpoint("lab", {"base_url": "http://127.0.0.1", "tokens_per_minute": {"alpha": 0}})

@@ -184,7 +184,7 @@ class LlamaServer:
                 await _kill_child(child)
                 self._crashes += 1
                 return self._create_start_fault(log)
-        # The server hangs up after a stream, whatever it says about keeping the connection alive.
+        # The server closes the connection after a stream although it announces keep-alive.
         own = {"connection": "close"}
         endpoint = Endpoint("embedded", f"{url}/v1", concurrency=self._slots, structured=True, local=True, headers=own)
         self._running = RunningServer(endpoint, open_endpoint_client(endpoint), key, child)

@@ -24,7 +24,7 @@ def open_endpoint_client(endpoint: Endpoint) -> httpx2.AsyncClient:
     url = httpx2.URL(endpoint.base_url)
     secure = url.scheme == "https"
     here = endpoint.local or url.host in ("127.0.0.1", "::1", "localhost")
-    # Certificates are not read for plain http (it saves 40 ms), nor proxies asked for what runs on this machine.
+    # Plain http skips loading certificates (40 ms); local servers skip the proxy.
     return httpx2.AsyncClient(
         verify=load_certificates() if secure else False,
         limits=limits,
@@ -43,7 +43,7 @@ def load_certificates() -> ssl.SSLContext | bool:
 
 _MAX_RETRY_AFTER = 3600.0
 
-# Servers say the same thing in many words; the first that occurs in code, type or message decides.
+# Servers name the same error in many ways; the first match in code, type or message decides.
 _KINDS_BY_WORDS = (
     (
         FaultKind.QUOTA,
@@ -68,14 +68,14 @@ _KINDS_BY_WORDS = (
         ),
     ),
     (FaultKind.REFUSED, ("content_filter", "content_policy", "responsibleai", "moderation")),
-    # The last is what a LiteLLM proxy without a database says to a key it does not know.
+    # The last text is the answer of a LiteLLM proxy without a database to an unknown key.
     (FaultKind.UNAUTHORIZED, ("invalid_api_key", "authentication_error", "api key not valid", "no connected db")),
     (FaultKind.MISSING, ("model_not_found", "model not found", "no such model")),
     (FaultKind.OVERLOADED, ("overloaded",)),
     (FaultKind.RATE_LIMITED, ("rate_limit", "resource_exhausted")),
 )
 
-# Google says in the body how long to wait, not in a header.
+# Google gives the wait in the body instead of a header.
 _RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
 
 
@@ -108,7 +108,7 @@ def classify_provider_error(who: str, error: Any, secret: str = "") -> Fault:
 
 
 def _classify_error(status: int, words: str) -> FaultKind:
-    # A limit on requests may well mention the context or the quota of a minute: the status is the surer sign.
+    # A rate-limit message may mention the context or a quota: the status is more reliable.
     for kind, signs in _KINDS_BY_WORDS:
         if any(sign in words for sign in signs) and (status != 429 or kind is FaultKind.QUOTA):
             return kind
@@ -119,7 +119,7 @@ def _create_fault(kind: FaultKind, message: str, headers: httpx2.Headers | None 
     wait = parse_retry_after(headers.get("retry-after", "")) if headers is not None else 0.0
     if not wait and (told := _RETRY_DELAY.search(body)):
         wait = parse_retry_after(told.group(1).decode())
-    # The same request would be refused the same way again.
+    # A repeated request would be rejected again.
     retryable = False if kind is FaultKind.MALFORMED else None
     return Fault.of(kind, message, retryable=retryable, retry_after=wait)
 

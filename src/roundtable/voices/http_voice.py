@@ -108,7 +108,7 @@ class HttpVoice:
         )
 
     def _build_headers(self) -> dict[str, str]:
-        # Compression would cost more than it saves on events of a few words, and hold them back.
+        # Compression costs more than it saves on events of a few words, and it delays them.
         headers = {"content-type": "application/json", "accept": "text/event-stream", "accept-encoding": "identity"}
         headers.update(self._dialect.headers)
         headers.update({name.lower(): value for name, value in self._endpoint.headers.items()})
@@ -152,7 +152,7 @@ class HttpVoice:
             return end
         cost = 0.0 if self._endpoint.local else None
         if self._price is not None:
-            # An answer is not lost, and paid for again, because its price cannot be told.
+            # A failed price lookup must not lose an answer that was paid for.
             with suppress(Exception):
                 cost = await self._price(self._model, end.usage)
         return msgspec.structs.replace(end, usage=msgspec.structs.replace(end.usage, cost_usd=cost))
@@ -177,7 +177,7 @@ def _is_whole_answer(response: httpx2.Response) -> bool:
 
 
 def _stream_chunks(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
-    # Raw bytes cost less; a server that compresses in spite of our header still gets understood.
+    # Raw bytes are cheaper; a server that compresses in spite of the header is still supported.
     return response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
 
 

@@ -34,7 +34,7 @@ def serve_embedded_model() -> None:
     settings: ServerSettings = json.loads(sys.stdin.buffer.readline())
     _exit_with_parent(settings["parent"])
     report = os.fdopen(os.dup(1), "w")
-    # llama.cpp prints; what it prints while loading goes where the parent looks for reasons, the rest nowhere.
+    # llama.cpp prints to stdout: while loading, the parent reads it to explain a failure; later it is discarded.
     os.dup2(2, 1)
     watcher = threading.Thread(target=_exit_when_stdin_closes, daemon=True)
     watcher.start()
@@ -71,10 +71,10 @@ def _start_server(settings: ServerSettings) -> Any:
     params.api_keys = [settings["key"]]
     params.n_parallel = settings["slots"]
     params.n_ctx = settings["context"] * settings["slots"]
-    # More threads are slower on busy cores; a prompt is read in batches, where a second one helps.
+    # More threads are slower on busy cores; only the batches of a prompt benefit from a second one.
     params.cpuparams.n_threads = 1
     params.cpuparams_batch.n_threads = min(2, os.cpu_count() or 1)
-    # A cancelled call is noticed between two batches: small ones free the slot in seconds, at the same speed.
+    # A cancelled call is noticed between two batches: small batches free the slot in seconds without being slower.
     params.n_batch = 128
     params.n_ubatch = 128
     params.n_threads_http = settings["slots"] + 2

@@ -127,7 +127,7 @@ def choose_default_model(name: str, models_dir: Path) -> Path | Fault:
     if isinstance(path, Fault):
         return path
     models_dir.mkdir(parents=True, exist_ok=True)
-    # A path is kept whole, for the choice must not depend on where it was made.
+    # A path is stored as absolute, so that the choice works in every folder.
     choice = name if name in find_installed_models(models_dir) else str(path)
     draft = models_dir / f"default.{os.getpid()}"
     draft.write_text(choice + "\n")

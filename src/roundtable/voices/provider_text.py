@@ -31,5 +31,5 @@ def classify_http_status(status: int) -> FaultKind:
 def excerpt_provider_text(text: str, *secrets: str) -> str:
     """Return a provider's text as one short line without keys."""
     text = sanitize_line(Redactor(secrets).redact(text))
-    # Cut between words: half a key of somebody else's would not be known for one.
+    # Cut between words: half of an unknown key would not be recognized and redacted.
     return text if len(text) <= MAX_EXCERPT else text[:MAX_EXCERPT].rpartition(" ")[0] + "…"

@@ -133,7 +133,7 @@ class CallPacer:
                 if wait > patience:
                     raise RateLimitWaitError(wait)
                 patience -= wait
-                # Not all at the same moment: that would be the next crowd.
+                # Random delay, so that waiting calls do not all start at the same moment.
                 await asyncio.sleep(wait + random.uniform(0.0, 0.1 * wait + 0.2))
             if self._per_minute:
                 self._sent.append(self._now())

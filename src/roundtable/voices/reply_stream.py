@@ -117,7 +117,7 @@ class ReplyStream:
             return Usage(asked, said) if answered else Usage()
         if self.complete:
             return counted
-        # What broke off was counted when it began.
+        # The count of a broken answer is from its beginning.
         return msgspec.structs.replace(counted, output_tokens=max(counted.output_tokens, said))
 
     def _read_event(self, data: bytes) -> str:

@@ -18,7 +18,7 @@ A script is TOML or JSON. Everything is optional except that a turn needs someth
     rate = 10
     usage = { input_tokens = 900, output_tokens = 40, cached_tokens = 0, cost_usd = 0.002 }
     truncated = true               # the reply ends at the token limit
-                                   # a fault with `usage` has used that much all the same
+                                   # a fault can have `usage` too
 
     [[turns]]
     fault = "rate_limited"         # any fault kind

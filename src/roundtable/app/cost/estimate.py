@@ -77,7 +77,7 @@ class PromptForecast:
         """Return the bytes of each prompt of a round; `template` is the size of its text and form."""
         stage, _, lap = round.turns.stage.partition("/")
         self._enter_stage(stage)
-        # In laps a program is run, and what it printed is told of the stage.
+        # A lap runs a program, and its output is part of the later prompts.
         self._printed = PRINTED_BYTES if lap and self._pace.at_worst else 0
         times = self._count_parts(round) if "part" in round.shows else 1
         return [self._measure_prompt(round, template, times) for _ in range(times)]

@@ -185,7 +185,7 @@ async def _measure_project(parts: Parts, charter: Charter) -> ProjectSize:
         return ProjectSize(room)
     listing = ProjectReader(DraftStore(parts.record), parts.workspace, parts.redactor, config.ignore)
     files = (await listing.read_files("")).files
-    # Each file is rounded up to a token of its own.
+    # Each file is rounded up to whole tokens.
     return ProjectSize(
         room, tuple(map(len, files.values())), sum(estimate_file_overhead(path) + BYTES_PER_TOKEN for path in files)
     )

@@ -95,7 +95,7 @@ async def _check_dialect(dialect: str, told: Callable[[Finding], None]) -> list[
         data = {"base_url": server.base(dialect), "dialect": dialect, "key": "env:KEY", "local": True}
         endpoint = parse_endpoint(dialect, data)
         for expected in EXPECTATIONS:
-            # A registry of its own for each call: a voice that was told to wait would make the next one wait.
+            # Each call has its own registry, because a requested wait would delay the next call.
             voices = VoiceRegistry({dialect: endpoint}, {endpoint.key: FAULT_CHECK_KEY}.get, models_dir=Path())
             voice = voices.find(f"{dialect}:{expected.behaviour}")
             findings.append(await _check_one_fault(dialect, "api", voice, expected, server))

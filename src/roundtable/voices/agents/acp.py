@@ -52,7 +52,7 @@ _ERROR_TEXT_PATHS = ("error.message", "error.data.details", "error.data.message"
 _CLIENT_CAPABILITIES: dict[str, Any] = {
     "fs": {"readTextFile": False, "writeTextFile": False},
     "terminal": False,
-    # An agent without this puts its warnings into its answer.
+    # Without this capability an agent puts its warnings into its answer.
     "session": {"notices": {}},
 }
 
@@ -64,7 +64,7 @@ _OUTPUT_RULES = (
     OutputRule(
         when={"id": _PROMPT},
         finish="result.stopReason",
-        # The last one is how Gemini CLI tells it.
+        # The last path is the one of Gemini CLI.
         input=(
             *("result.usage.inputTokens", "result.usage.cachedReadTokens", "result.usage.cachedWriteTokens"),
             "result._meta.quota.token_count.input_tokens",

@@ -138,7 +138,7 @@ class _AgentRun:
         self._work = Path(request.workplace) if request.workplace else kept.folder.work
         self._names = {**kept.folder.placeholders, "work": str(self._work)}
         self._environment = self._build_environment(environ)
-        # A run that is stopped half-way leaves a native session nobody should continue: only a good end gives it back.
+        # A cancelled run leaves an incomplete native session: the id is restored only after a good ending.
         self._id, kept.id = kept.id, ""
         self._resumes = bool(self._id)
         self._used_before = kept.used

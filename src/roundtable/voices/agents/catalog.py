@@ -112,9 +112,9 @@ class EditSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One agent command line.
 
-    `{hands}`, `{model}`, `{schema}` and `{session}` in `argv` stand for the lists below, each left out where it does
-    not apply. In all texts `{work}` is the folder it runs in, empty unless it is to edit the files there, and
-    `{papers}` is another for what we write for it.
+    `{hands}`, `{model}`, `{schema}` and `{session}` in `argv` stand for the lists below; those that do not apply are
+    omitted. In all texts `{work}` is the folder it runs in, which is empty unless it may edit files there, and
+    `{papers}` is a folder for the files written for it.
     """
 
     name: str

@@ -114,7 +114,7 @@ class AgentFaultClassifier:
     def _fault(self, kind: FaultKind, words: str, help: str = "") -> Fault:
         if kind is FaultKind.UNAUTHORIZED:
             help = help or self._agent.help
-        # The same request would be refused the same way again.
+        # A repeated request would be rejected again.
         retryable = False if kind is FaultKind.MALFORMED else None
         return Fault.of(
             kind, f"{self._agent_name}: {excerpt_provider_text(words, *self._secrets)}", retryable=retryable, help=help
@@ -123,7 +123,7 @@ class AgentFaultClassifier:
 
 def _classify_words(words: str, status: int, otherwise: FaultKind = FaultKind.SERVER) -> FaultKind:
     by_word = next((kind for kind, signs in _KINDS_BY_WORDS if any(sign in words for sign in signs)), None)
-    # A limit on requests may well mention the context or a minute's quota: the status is the surer sign.
+    # A rate-limit message may mention the context or a quota: the status is more reliable.
     if status and (by_word not in (FaultKind.QUOTA, FaultKind.CONTEXT_OVERFLOW, FaultKind.REFUSED) or status == 429):
         return classify_http_status(status)
     return by_word or otherwise

@@ -26,7 +26,7 @@ class OutputReader:
 
     def __init__(self, agent: Agent, *, held: bool) -> None:
         self._rules = agent.reads
-        # An answer held to a schema is told whole at the end; what is said on the way there is no part of it.
+        # An answer held to a schema comes whole at the end; earlier words are not part of it.
         self._silent = held and any(rule.answer for rule in agent.reads)
         self._gap = False
         self._parts: list[str] = []

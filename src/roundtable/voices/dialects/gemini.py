@@ -90,7 +90,7 @@ class _Chunk(msgspec.Struct, gc=False, rename="camel"):
 
 _decode = msgspec.json.Decoder(_Chunk).decode
 
-# Everything else is a way of having been stopped by a filter.
+# Every other reason means that a filter stopped the answer.
 _UNFILTERED_REASONS = (
     "STOP",
     "MAX_TOKENS",

@@ -11,10 +11,10 @@ from roundtable.voices.fault_server.behaviours import RETRY_AFTER_SECONDS
 
 @dataclass(frozen=True)
 class FaultExpectation:
-    """One fault by the server's name for it, and every ending that tells the truth about it.
+    """One fault by the server's name for it, and every correct ending of a call.
 
-    `answer` says whether an answer is one of them. `by_agents` are the endings that are also true of an agent's
-    command line, which hears the fault itself and passes on only its own words about it.
+    `answer` says whether an answer is correct. `by_agents` are endings that are also correct for an agent's
+    command line, which receives the fault itself and passes on only its own words about it.
     """
 
     behaviour: str
@@ -104,4 +104,4 @@ AGENT_EXPECTATIONS: tuple[FaultExpectation, ...] = (
     FaultExpectation("write", "permission prompt", frozenset({FaultKind.PERMISSION}), answer=True),
     FaultExpectation("normal", "stdin trap", answer=True),
 )
-"""For agents also: a model that wants to write meets no prompt that nobody answers, and nobody waits for our input."""
+"""Agents are also checked for permission prompts that nobody answers, and for waiting on standard input."""

@@ -69,7 +69,7 @@ def fence_untrusted_text(tag: str, name: str, text: str) -> str:
     return f'<{tag} from="{source}">\n{inside}\n</{tag}>'
 
 
-def quote_seat_answers(name: str, said: str | Sequence[str]) -> str:
+def _quote_seat_answers(name: str, said: str | Sequence[str]) -> str:
     """Words of seats, fenced: a text in one fence, or each item in its own fence under its name."""
     if isinstance(said, str):
         return fence_untrusted_text("answer", name, said) if said else ""
@@ -80,13 +80,13 @@ def quote_seat_answers(name: str, said: str | Sequence[str]) -> str:
     )
 
 
-def render_agreed_points(points: Sequence[str]) -> str:
+def _render_agreed_points(points: Sequence[str]) -> str:
     """The beginning of a turn: points that are settled."""
     agreed = fence_untrusted_text("answer", "agreed points", "\n".join(f"- {point}" for point in points))
     return f"Already agreed; do not argue these again:\n{agreed}"
 
 
-def render_memory(entries: Sequence[RecalledEntry]) -> str:
+def _render_memory(entries: Sequence[RecalledEntry]) -> str:
     """Entries of earlier meetings, each under the id by which a seat can answer it."""
     lines = [
         f"- {entry.id} ({entry.kind}): {entry.text}"
@@ -101,7 +101,7 @@ def render_memory(entries: Sequence[RecalledEntry]) -> str:
     )
 
 
-def render_shared_result(result: SharedResult, seat: str) -> list[str]:
+def _render_shared_result(result: SharedResult, seat: str) -> list[str]:
     """The result of a step as a seat sees it. Files are shown as context; here is what was refused, and what checks
     said.
 
@@ -215,7 +215,7 @@ class PromptLayout:
         parts = [self._texts[charter.templates["system"]].strip()] if "system" in charter.templates else []
         if charter.language != "en":
             parts.append(f"Hold the whole discussion in this language: {charter.language}.")
-        parts += [render_memory(charter.recalled)] if charter.recalled else []
+        parts += [_render_memory(charter.recalled)] if charter.recalled else []
         parts += [fence_untrusted_text("context", item.name, self._texts[item.digest]) for item in context]
         if seat.role:
             parts.append(f"Your role at this table: {seat.role}.")
@@ -233,7 +233,7 @@ class PromptLayout:
     ) -> str:
         """One user message: what this seat has not seen yet, then its task."""
         last_heard = max((ask.heard for _, ask in earlier), default=0)
-        parts = [render_agreed_points(round.opened.prompt.agreed)] if round.opened.prompt.agreed else []
+        parts = [_render_agreed_points(round.opened.prompt.agreed)] if round.opened.prompt.agreed else []
         if not earlier:
             parts.append(fence_untrusted_text("question", "the person", self._session.charter.question))
         parts += [
@@ -258,7 +258,7 @@ class PromptLayout:
             block
             for seq, step, result in self._session.shared_results
             if last_heard < seq <= asked.heard and round.opened.turns.includes_round(step)
-            for block in render_shared_result(result, "" if round.opened.turns.judging else seat)
+            for block in _render_shared_result(result, "" if round.opened.turns.judging else seat)
         ]
         parts += self._peer_answers(round, seat, asked, earlier)
         parts.append(self._task_text(round, seat))
@@ -273,7 +273,7 @@ class PromptLayout:
         lists = {
             name: shuffle_by_seed(items, seed, f"{round.name}/{seat}/{name}") for name, items in prompt.lists.items()
         }
-        quotes = {name: quote_seat_answers(name, said) for name, said in {**prompt.quotes, **lists}.items()}
+        quotes = {name: _quote_seat_answers(name, said) for name, said in {**prompt.quotes, **lists}.items()}
         template = Template(self._texts[round.opened.template].strip())
         return template.safe_substitute({**prompt.values, **quotes, "seat": seat, "label": self.labels[seat]})
 
@@ -317,7 +317,7 @@ class PromptLayout:
             if entry is not None:
                 repeating.setdefault(entry.id, []).append(names[move.seat])
                 untold |= {entry.id: entry} if entry in charter.untold else {}
-        return [render_memory(tuple(untold.values()))] * bool(untold) + [
+        return [_render_memory(tuple(untold.values()))] * bool(untold) + [
             f"The proposal of {', '.join(sorted(set(seats)))} repeats {id} without answering it. It cannot win "
             f"like this: name {id} and say which objection is met and how, or propose something else."
             for id, seats in repeating.items()

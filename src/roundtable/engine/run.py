@@ -104,7 +104,7 @@ class Engine:
         except MeetingCancelled:
             decision = _decision_without_rule(session, Outcome.CANCELLED, PersonCancelled())
         except MeetingLimitReached as stop:
-            decision = _decision_without_rule(session, Outcome.INSUFFICIENT, limit_reason(stop.reached))
+            decision = _decision_without_rule(session, Outcome.INSUFFICIENT, _limit_reason(stop.reached))
         finally:
             await table.finish()
         decision = _add_engine_facts(session, decision)
@@ -140,12 +140,12 @@ def _decision_without_rule(session: Session, outcome: Outcome, how: Reason) -> D
 
 def _add_engine_facts(session: Session, decision: Decision) -> Decision:
     """Add what the engine knows: limits that stopped the meeting, truncated answers, and substituted voices."""
-    stops = map(limit_reason, session.limit_stops.values())
+    stops = map(_limit_reason, session.limit_stops.values())
     notices = distinct_reasons((*decision.notices, *stops, *_truncation_notices(session)), without=decision.how)
     return msgspec.structs.replace(decision, notices=notices, substitutions=session.substitutions())
 
 
-def limit_reason(reached: LimitReached) -> LimitMet:
+def _limit_reason(reached: LimitReached) -> LimitMet:
     """The limit that was reached, as a reason of a decision."""
     return LimitMet(reached.limit, reached.spent, reached.allowed)
 

@@ -179,7 +179,7 @@ class Board:
             elif step := self.steps.get(item.round):
                 step.output = (step.output + item.text)[-LONGEST_STEP_OUTPUT:]
             return
-        at = parse_record_time(item.at)
+        at = _parse_record_time(item.at)
         self.started = self.started or at
         event = item.event
         match event:
@@ -250,7 +250,7 @@ class Board:
                 pass
 
 
-def parse_record_time(at: str) -> float:
+def _parse_record_time(at: str) -> float:
     """A recorded time as seconds, to compute durations."""
     return datetime.fromisoformat(at).timestamp()
 

@@ -133,7 +133,7 @@ class FactNarrator:
                 self._proposals, self._expect = phrases.parse_offered_proposals(event), event.expect
                 return _fact_lines(event)
             case MoveMade():
-                return [*self.move(event), LiveLine(describe_move_figures(event), "dim", event.seat)]
+                return [*self.move(event), LiveLine(_describe_move_figures(event), "dim", event.seat)]
             case _:
                 return _fact_lines(event)
 
@@ -234,7 +234,7 @@ def _move_lines(move: MoveMade, proposals: Mapping[str, str]) -> list[LiveLine]:
     return lines
 
 
-def describe_move_figures(move: MoveMade) -> str:
+def _describe_move_figures(move: MoveMade) -> str:
     """Tokens, cost and duration of a move, such as `412 tokens, free, 1.2 s`."""
     return f"{move.usage.tokens:,} tokens, {format_price(move.usage)}, {move.timing.total:.1f} s"
 
@@ -373,12 +373,12 @@ def _person_lines(event: Event) -> list[LiveLine]:
                 )
             ]
         case SessionAmended():
-            return [LiveLine(f"{_person_name(event.by)} amended the session: {describe_amendment(event)}.", "person")]
+            return [LiveLine(f"{_person_name(event.by)} amended the session: {_describe_amendment(event)}.", "person")]
         case _:
             return []
 
 
-def describe_amendment(event: SessionAmended) -> str:
+def _describe_amendment(event: SessionAmended) -> str:
     """What an amendment of the session changes."""
     changes = [f"renamed to {event.name}"] if event.name is not None else []
     changes += [f"seat {seat} on" for seat in event.seats_on] + [f"seat {seat} off" for seat in event.seats_off]

@@ -61,12 +61,12 @@ class ApplySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     doubt: str = ""
 
 
-def plan_apply_rounds(settings: ApplySettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def _plan_apply_rounds(settings: ApplySettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """The rounds of an apply meeting: plan and change, or none if there is a draft already."""
     return () if settings.draft else (PLAN, WRITE, *[EVIDENCE_ROUND, FIX_ROUND, RESTART_ROUND] * settings.mends)
 
 
-async def hold_apply_meeting(table: Table) -> Decision:
+async def _hold_apply_meeting(table: Table) -> Decision:
     """Hold an apply meeting."""
     settings = msgspec.convert(table.charter.settings, ApplySettings)
     lead = settings.by or table.seats[0].name
@@ -129,9 +129,9 @@ def _with_position(decision: Decision, settings: ApplySettings) -> Decision:
 MEETING = Meeting(
     "apply",
     5,
-    hold_apply_meeting,
+    _hold_apply_meeting,
     ApplySettings,
-    plan_apply_rounds,
+    _plan_apply_rounds,
     ("system", "plan", "write", "evidence", "mend", "anew", "about", "repair"),
     "One seat carries out a decision: a plan, the change, and your approval before it is written.",
     gates=("plan", *WRITE_GATES),

@@ -64,7 +64,7 @@ class BuildSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     branch: str = ""
 
 
-def plan_build_rounds(settings: BuildSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def _plan_build_rounds(settings: BuildSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """The rounds of a build: one is likely, the others are held if candidates fail or behave alike."""
     return (
         PROPOSE,
@@ -74,7 +74,7 @@ def plan_build_rounds(settings: BuildSettings, options: Sequence[str]) -> tuple[
     )
 
 
-async def hold_build_meeting(table: Table) -> Decision:
+async def _hold_build_meeting(table: Table) -> Decision:
     """Hold a build."""
     settings = msgspec.convert(table.charter.settings, BuildSettings)
     prompt = Prompt(PROPOSE.template, {"task": table.charter.question})
@@ -119,7 +119,7 @@ async def hold_build_meeting(table: Table) -> Decision:
         decision = trial_outcome.decide_candidate_chosen(
             result, rounds, merged.base, table.charter.question, merged.reason, judged=judged_by
         )
-        if needed and (missing := await ask_for_approvals(table, progress, merged.draft, merged.authors, needed)):
+        if needed and (missing := await _ask_for_approvals(table, progress, merged.draft, merged.authors, needed)):
             return change_outcome.decide_change_not_written(decision, missing)
         return await carry_out_change(table, progress, trial_outcome.note_single_author(decision), merged.draft)
     except StepFailed as stop:
@@ -153,9 +153,9 @@ async def _ask_which_behaviour(table: Table, result: CandidatesTried, behaviours
 MEETING = Meeting(
     "build",
     6,
-    hold_build_meeting,
+    _hold_build_meeting,
     BuildSettings,
-    plan_build_rounds,
+    _plan_build_rounds,
     ("system", "propose", "evidence", "mend", "anew", "judge", "refine", "approval", "about", "repair"),
     "Every seat writes the change, running the candidates decides, and you approve before anything is written.",
     gates=(WHICH_GATE, *WRITE_GATES, DOUBT_GATE),
@@ -170,7 +170,7 @@ MEETING = Meeting(
 APPROVAL = PlannedRound("approval", "approval", Turns(visibility="none"))
 
 
-async def ask_for_approvals(
+async def _ask_for_approvals(
     table: Table, progress: WriteProgress, draft: Digest, authors: Collection[str], needed: int
 ) -> str:
     """Ask the other seats to approve a change; returns what is missing, or an empty string."""

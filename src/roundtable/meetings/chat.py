@@ -19,12 +19,12 @@ class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A chat has no settings."""
 
 
-def plan_chat_rounds(settings: ChatSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def _plan_chat_rounds(settings: ChatSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """The round of a chat."""
     return (ANSWER,)
 
 
-async def hold_chat_meeting(table: Table) -> Decision:
+async def _hold_chat_meeting(table: Table) -> Decision:
     """Ask the question and return the answer."""
     held = await table.ask(ROUND, Prompt(ANSWER.template), expect=Expect(ANSWER.codec), turns=ANSWER.turns)
     if not held.moves:
@@ -46,9 +46,9 @@ async def hold_chat_meeting(table: Table) -> Decision:
 MEETING = Meeting(
     "chat",
     1,
-    hold_chat_meeting,
+    _hold_chat_meeting,
     ChatSettings,
-    plan_chat_rounds,
+    _plan_chat_rounds,
     ("system", "answer"),
     "One question about a session, to the seat that judges there.",
 )

@@ -43,13 +43,13 @@ class CodeRedSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     similarity: float = 0.7
 
 
-def plan_code_red_rounds(settings: CodeRedSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def _plan_code_red_rounds(settings: CodeRedSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """The rounds of a code-red: one convergence is likely, more are held while diagnoses change."""
     more = [msgspec.structs.replace(CONVERGE, likely=False)] * (settings.rounds - 1)
     return (TRIAGE, BLIND, *[CONVERGE] * (settings.rounds > 0), *more)
 
 
-async def hold_code_red_meeting(table: Table) -> Decision:
+async def _hold_code_red_meeting(table: Table) -> Decision:
     """Hold a code-red."""
     settings = msgspec.convert(table.charter.settings, CodeRedSettings)
     criteria = rule.RootCauseCriteria(settings.doctors, settings.confidence, settings.similarity)
@@ -88,9 +88,9 @@ async def _ask_for_outcome(table: Table, decision: Decision) -> Decision:
 MEETING = Meeting(
     "code-red",
     1,
-    hold_code_red_meeting,
+    _hold_code_red_meeting,
     CodeRedSettings,
-    plan_code_red_rounds,
+    _plan_code_red_rounds,
     ("system", "triage", "blind", "converge"),
     "Doctors look for one root cause: triage, blind diagnosis, convergence; then fix, report or log.",
     gates=("outcome",),

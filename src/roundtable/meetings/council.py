@@ -37,14 +37,14 @@ class CouncilSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rounds: int = 2
 
 
-def plan_council_rounds(settings: CouncilSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def _plan_council_rounds(settings: CouncilSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """The rounds of a council: one cross-reading is likely, more are held while the seats disagree."""
     unlikely = msgspec.structs.replace(READING, likely=False)
     readings = (READING, *[unlikely] * (settings.rounds - 1)) if settings.rounds > 0 else ()
     return (ANSWER, *readings) if options else (ANSWER, RATING_ROUND, *readings)
 
 
-async def hold_council_meeting(table: Table) -> Decision:
+async def _hold_council_meeting(table: Table) -> Decision:
     """Hold a council."""
     settings = msgspec.convert(table.charter.settings, CouncilSettings)
     blind = await _ask_blind(table)
@@ -99,9 +99,9 @@ async def _ask_to_break_tie(table: Table, standing: rule.CouncilStanding) -> str
 MEETING = Meeting(
     "council",
     1,
-    hold_council_meeting,
+    _hold_council_meeting,
     CouncilSettings,
-    plan_council_rounds,
+    _plan_council_rounds,
     ("system", "blind", "ballot", "reconsider"),
     "Blind answers and a vote; a debate only where the seats disagree.",
     gates=("choose",),

@@ -46,13 +46,13 @@ class DebateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     executor: str = ""
 
 
-def plan_debate_rounds(settings: DebateSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def _plan_debate_rounds(settings: DebateSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """The rounds of a debate: one round of objections is likely, more are held while seats change their stance."""
     more = [msgspec.structs.replace(OBJECTIONS, likely=False)] * (settings.rounds - 1)
     return (SEED, *[OBJECTIONS] * (settings.rounds > 0), *more, CONSENSUS, PLAN)
 
 
-async def hold_debate_meeting(table: Table) -> Decision:
+async def _hold_debate_meeting(table: Table) -> Decision:
     """Hold a debate."""
     settings = msgspec.convert(table.charter.settings, DebateSettings)
     seed = await _ask_seed(table)
@@ -137,9 +137,9 @@ async def _ask_for_plan(table: Table, settings: DebateSettings, decision: Decisi
 MEETING = Meeting(
     "debate",
     1,
-    hold_debate_meeting,
+    _hold_debate_meeting,
     DebateSettings,
-    plan_debate_rounds,
+    _plan_debate_rounds,
     ("system", "seed", "objections", "consensus", "plan"),
     "Proposals at the same time, then agree, object, add; a consensus check, and a plan you accept or reject.",
     gates=("interjection-2", "choose", "execute"),

@@ -59,14 +59,14 @@ class KnightsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pending_blocks: Literal["marked", "any"] = "marked"
 
 
-def plan_knights_rounds(settings: KnightsSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def _plan_knights_rounds(settings: KnightsSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """The rounds of the knights: one response is likely, more are held while they disagree."""
     unlikely = msgspec.structs.replace(RESPOND, likely=False)
     more = max(0, settings.rounds - 2) + FURTHER_ROUNDS * (MAX_SITTINGS - 1)
     return (SPEAK, *[RESPOND] * (settings.rounds > 1), *[unlikely] * more)
 
 
-async def hold_knights_meeting(table: Table) -> Decision:
+async def _hold_knights_meeting(table: Table) -> Decision:
     """Hold a meeting of the knights."""
     settings = msgspec.convert(table.charter.settings, KnightsSettings)
     rounds = await _hold_rounds(table, settings, (), max(1, settings.rounds))
@@ -145,9 +145,9 @@ async def _ask_for_choice(table: Table, accord: rule.KnightsAccord, decision: De
 MEETING = Meeting(
     "knights",
     1,
-    hold_knights_meeting,
+    _hold_knights_meeting,
     KnightsSettings,
-    plan_knights_rounds,
+    _plan_knights_rounds,
     ("system", "speak", "respond"),
     "Seats speak in turn and score how far they agree until all do; then you choose.",
     gates=("warning", "decide", "choose"),

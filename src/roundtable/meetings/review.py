@@ -40,12 +40,12 @@ class ReviewSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     patch: bool = False
 
 
-def plan_review_rounds(settings: ReviewSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def _plan_review_rounds(settings: ReviewSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """The rounds of a review; the second is likely, since seldom every finding has a proof."""
     return (BLIND, EXAMINE)
 
 
-async def hold_review_meeting(table: Table) -> Decision:
+async def _hold_review_meeting(table: Table) -> Decision:
     """Hold a review."""
     blind = await table.ask("review/1-blind", Prompt(BLIND.template), expect=Expect(BLIND.codec), turns=BLIND.turns)
     if not blind.quorate:
@@ -97,9 +97,9 @@ def _missing_sandbox_reason(result: ClaimsProven) -> str:
 MEETING = Meeting(
     "review",
     1,
-    hold_review_meeting,
+    _hold_review_meeting,
     ReviewSettings,
-    plan_review_rounds,
+    _plan_review_rounds,
     ("system", "blind", "examine"),
     "Changes are reviewed blind; findings are reproduced or refuted by running programs.",
     filled_settings=("base", "tip", "patch"),

@@ -57,12 +57,12 @@ AFTER_STAGE_CHOICES = {
 }
 
 
-def plan_sdlc_rounds(settings: SdlcSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def _plan_sdlc_rounds(settings: SdlcSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """All rounds that the stages may hold."""
     return plan_stage_rounds(enabled_stages(settings), settings.runs, existing=settings.existing)
 
 
-async def hold_sdlc_meeting(table: Table) -> Decision:
+async def _hold_sdlc_meeting(table: Table) -> Decision:
     """Hold the stages one after the other."""
     stages, ends = enabled_stages(sdlc_settings(table.charter)), list[StageEnd]()
     skipped = False
@@ -118,9 +118,9 @@ async def _record_stage_end(table: Table, name: str, end: StageEnd) -> StageEnd:
 MEETING = Meeting(
     SDLC_MEETING,
     4,
-    hold_sdlc_meeting,
+    _hold_sdlc_meeting,
     SdlcSettings,
-    plan_sdlc_rounds,
+    _plan_sdlc_rounds,
     rule.STAGE_PROMPTS,
     "Seven stages from an idea to a running program, with your approval between them.",
     gates=(STAGES_GATE, RERUN_GATE, DELIVER, *WRITE_GATES),

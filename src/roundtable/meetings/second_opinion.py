@@ -40,13 +40,13 @@ class SecondOpinionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     follow_up: bool = False
 
 
-def plan_second_opinion_rounds(settings: SecondOpinionSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def _plan_second_opinion_rounds(settings: SecondOpinionSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """The rounds of a second opinion: one is likely, ballot and follow-up are held where the first leaves it open."""
     ballot = () if options else (msgspec.structs.replace(RATING_ROUND, likely=False),)
     return (OPINION, *ballot, *([FOLLOW_UP_ROUND] if settings.follow_up else []))
 
 
-async def hold_second_opinion_meeting(table: Table) -> Decision:
+async def _hold_second_opinion_meeting(table: Table) -> Decision:
     """Hold a second opinion."""
     settings = msgspec.convert(table.charter.settings, SecondOpinionSettings)
     first = await _ask_opinions(table)
@@ -94,9 +94,9 @@ async def _ask_follow_up(table: Table, reason: str, standing: positions.CouncilS
 MEETING = Meeting(
     "second-opinion",
     1,
-    hold_second_opinion_meeting,
+    _hold_second_opinion_meeting,
     SecondOpinionSettings,
-    plan_second_opinion_rounds,
+    _plan_second_opinion_rounds,
     ("system", "opinion", "ballot", "follow-up"),
     "One round of answers, one more if they differ and you asked for it; quoted, not blended.",
     minimum_seats=2,

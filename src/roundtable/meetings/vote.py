@@ -30,12 +30,12 @@ class VoteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rounds: int = 1
 
 
-def plan_vote_rounds(settings: VoteSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def _plan_vote_rounds(settings: VoteSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """The rounds of a vote; with given options there is no pitch."""
     return (*([] if options else [PITCH]), *[DISCUSS] * settings.rounds, BALLOT)
 
 
-async def hold_vote_meeting(table: Table) -> Decision:
+async def _hold_vote_meeting(table: Table) -> Decision:
     """Hold a vote."""
     settings = msgspec.convert(table.charter.settings, VoteSettings)
     open_rounds: list[Round] = []
@@ -80,9 +80,9 @@ async def _hold_ballot(table: Table, number: int, candidates_offered: Sequence[P
 MEETING = Meeting(
     "vote",
     1,
-    hold_vote_meeting,
+    _hold_vote_meeting,
     VoteSettings,
-    plan_vote_rounds,
+    _plan_vote_rounds,
     ("system", "pitch", "discuss", "ballot"),
     "Ideas are pitched, discussed and ranked on secret ballots.",
     gates=("choose",),

@@ -176,14 +176,14 @@ def trace_seat_positions(session: Session) -> dict[str, SeatPositions]:
     proposals = session.decision.proposals if session.decision else ()
     positions: dict[str, list[tuple[str, bool | None]]] = {}
     for record, move in _counted_moves(session):
-        if position := position_of_move(move, proposals):
+        if position := _position_of_move(move, proposals):
             reasons_asked = _asks_for_reasons(record.opened.expect)
             positions.setdefault(move.seat, []).append((position, has_named_reason(move) if reasons_asked else None))
     order = (seat.name for seat in session.charter.seats)
     return {seat: _positions(seat, positions[seat]) for seat in order if seat in positions}
 
 
-def position_of_move(move: Move, proposals: Sequence[Proposal]) -> str:
+def _position_of_move(move: Move, proposals: Sequence[Proposal]) -> str:
     """The position a move takes: the id of a proposal, or else the position or stance itself."""
     verdict = move.verdict
     own = next((proposal.id for proposal in proposals if move.seat in proposal.authors), "")

@@ -115,7 +115,7 @@ NEUTRAL_SEAT_CLASS = f"s{len(_COLORS) - 1}"
 """The style class of content that belongs to no seat."""
 
 
-def render_html_document(session: Session, body: Iterable[str]) -> str:
+def _render_html_document(session: Session, body: Iterable[str]) -> str:
     """The whole HTML file."""
     lines = [
         "<!doctype html>",
@@ -125,7 +125,7 @@ def render_html_document(session: Session, body: Iterable[str]) -> str:
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         '<meta name="referrer" content="no-referrer">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape_html_line(session.charter.question, 80)}</title>",
+        f"<title>{_escape_html_line(session.charter.question, 80)}</title>",
         f"<style>\n{PAGE_STYLE}\n</style>",
         "</head>",
         "<body>",
@@ -136,17 +136,17 @@ def render_html_document(session: Session, body: Iterable[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def escape_html_line(text: str, most: int = 0) -> str:
+def _escape_html_line(text: str, most: int = 0) -> str:
     """One line of text, escaped."""
     return escape(sanitize_line(text, most))
 
 
-def render_html_text(text: str) -> str:
+def _render_html_text(text: str) -> str:
     """Somebody's words, escaped, in their own writing direction."""
     return f'<div class="words" dir="auto">{escape(sanitize_text(text).strip()) or "(nothing)"}</div>'
 
 
-def seat_color_classes(session: Session) -> dict[str, str]:
+def _seat_color_classes(session: Session) -> dict[str, str]:
     """The style class of each seat."""
     return {
         seat.name: f"s{_COLORS.index(color) if color in _COLORS else place % len(_COLORS)}"
@@ -155,50 +155,50 @@ def seat_color_classes(session: Session) -> dict[str, str]:
     }
 
 
-def render_html_table(
+def _render_html_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], figures: int = 0, *, summed: bool = False
 ) -> str:
     """A table. The last `figures` columns hold numbers; the last row is a total if `summed`."""
     marks = [""] * (len(head) - figures) + [" class=n"] * figures
-    heads = "".join(f"<th{mark}>{escape_html_line(name)}</th>" for mark, name in zip(marks, head, strict=True))
+    heads = "".join(f"<th{mark}>{_escape_html_line(name)}</th>" for mark, name in zip(marks, head, strict=True))
     lines = ['<div class="scroll"><table>', f"<tr>{heads}</tr>"]
     for number, row in enumerate(rows, 1):
         of_sum = ' class="sum"' if summed and number == len(rows) else ""
-        cells = "".join(f"<td{mark}>{escape_html_line(cell)}</td>" for mark, cell in zip(marks, row, strict=True))
+        cells = "".join(f"<td{mark}>{_escape_html_line(cell)}</td>" for mark, cell in zip(marks, row, strict=True))
         lines.append(f"<tr{of_sum}>{cells}</tr>")
     return "\n".join((*lines, "</table></div>"))
 
 
 def render_blocks_as_html(session: Session, blocks: Iterable[ReportBlock]) -> str:
     """A report as an HTML file."""
-    colors = seat_color_classes(session)
-    return render_html_document(session, (line for block in blocks for line in _block_html(block, colors)))
+    colors = _seat_color_classes(session)
+    return _render_html_document(session, (line for block in blocks for line in _block_html(block, colors)))
 
 
 def _block_html(block: ReportBlock, colors: dict[str, str]) -> Iterator[str]:
     match block:
         case Heading():
-            tag = f' <span class="tag">{escape_html_line(block.tag)}</span>' if block.tag else ""
-            yield f'<h{block.level} dir="auto">{escape_html_line(block.text)}{tag}</h{block.level}>'
+            tag = f' <span class="tag">{_escape_html_line(block.tag)}</span>' if block.tag else ""
+            yield f'<h{block.level} dir="auto">{_escape_html_line(block.text)}{tag}</h{block.level}>'
         case Paragraph():
             yield (
-                f'<p class="soft">{escape_html_line(block.text)}</p>'
+                f'<p class="soft">{_escape_html_line(block.text)}</p>'
                 if block.soft
-                else f"<p>{escape_html_line(block.text)}</p>"
+                else f"<p>{_escape_html_line(block.text)}</p>"
             )
         case Quote():
-            who = f"<header>{escape_html_line(block.by)}</header>" if block.by else ""
+            who = f"<header>{_escape_html_line(block.by)}</header>" if block.by else ""
             seat = colors.get(block.by, NEUTRAL_SEAT_CLASS)
-            yield f'<section class="card seat {seat}">{who}{render_html_text(block.text)}</section>'
+            yield f'<section class="card seat {seat}">{who}{_render_html_text(block.text)}</section>'
         case BulletList():
-            items = "".join(f'<li dir="auto">{escape_html_line(line)}</li>' for line in block.lines)
+            items = "".join(f'<li dir="auto">{_escape_html_line(line)}</li>' for line in block.lines)
             yield f'<div class="card degraded"><ul>{items}</ul></div>' if block.warning else f"<ul>{items}</ul>"
         case DataTable():
-            yield render_html_table(block.head, block.rows, block.figures, summed=block.summed)
+            yield _render_html_table(block.head, block.rows, block.figures, summed=block.summed)
         case ProgramOutput():
             yield f'<pre class="diff">{escape(sanitize_text(block.text).strip())}</pre>'
         case Collapsible():
-            yield f"<details><summary>{escape_html_line(block.summary)}</summary>"
+            yield f"<details><summary>{_escape_html_line(block.summary)}</summary>"
             for inner in block.inside:
                 yield from _block_html(inner, colors)
             yield "</details>"
@@ -206,12 +206,12 @@ def _block_html(block: ReportBlock, colors: dict[str, str]) -> Iterator[str]:
 
 def render_session_page(session: Session, recount: Recount | None = None) -> str:
     """The whole session, with the decision first and the agreement map."""
-    return render_html_document(session, _Page(session).whole(recount))
+    return _render_html_document(session, _Page(session).whole(recount))
 
 
 def render_round_page(session: Session, record: RoundRecord) -> str:
     """One round as an HTML file."""
-    return render_html_document(session, _Page(session).round(record))
+    return _render_html_document(session, _Page(session).round(record))
 
 
 class _Page:
@@ -219,7 +219,7 @@ class _Page:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._colors = seat_color_classes(session)
+        self._colors = _seat_color_classes(session)
 
     def whole(self, recount: Recount | None) -> Iterator[str]:
         """All parts."""
@@ -238,8 +238,8 @@ class _Page:
 
     def round(self, record: RoundRecord) -> Iterator[str]:
         """One round, with every seat's words."""
-        heard = f'<span class="soft">{escape_html_line(phrases.describe_round_result(record))}</span>'
-        yield f"<details open><summary>{escape_html_line(record.name)} {heard}</summary>"
+        heard = f'<span class="soft">{_escape_html_line(phrases.describe_round_result(record))}</span>'
+        yield f"<details open><summary>{_escape_html_line(record.name)} {heard}</summary>"
         for seat in record.opened.order:
             yield from self._turn(record.turns[seat], phrases.parse_offered_proposals(record.opened))
         yield "</details>"
@@ -248,54 +248,54 @@ class _Page:
         return self._colors.get(seat, NEUTRAL_SEAT_CLASS)
 
     def _who(self, seat: str) -> str:
-        return f'<span class="who {self._class(seat)}">{escape_html_line(seat)}</span>'
+        return f'<span class="who {self._class(seat)}">{_escape_html_line(seat)}</span>'
 
     def _all(self, seats: Sequence[str]) -> str:
         return ", ".join(self._who(seat) for seat in seats)
 
     def _heading(self) -> Iterator[str]:
         session, charter = self._session, self._session.charter
-        yield f'<h1 dir="auto">{escape_html_line(charter.question, 160)}</h1>'
+        yield f'<h1 dir="auto">{_escape_html_line(charter.question, 160)}</h1>'
         facts = [describe_session_status(session), charter.meeting, phrases.format_opening_time(session)]
         facts += [name for name in (session.name, charter.slug) if name]
-        tag = f'<span class="tag">{escape_html_line(session.status)}</span>'
-        yield f'<p class="soft">{tag} {" · ".join(escape_html_line(fact) for fact in facts)}</p>'
+        tag = f'<span class="tag">{_escape_html_line(session.status)}</span>'
+        yield f'<p class="soft">{tag} {" · ".join(_escape_html_line(fact) for fact in facts)}</p>'
         yield f"<p>{self._all([seat.name for seat in charter.seats])}</p>"
         if sanitize_line(charter.question, 160) != charter.question:
-            yield f"<details><summary>The whole question</summary>{render_html_text(charter.question)}</details>"
+            yield f"<details><summary>The whole question</summary>{_render_html_text(charter.question)}</details>"
         if charter.options:
-            yield f"<p>Options: {', '.join(escape_html_line(option) for option in charter.options)}</p>"
+            yield f"<p>Options: {', '.join(_escape_html_line(option) for option in charter.options)}</p>"
         for line in phrases.describe_session_context(charter):
-            yield f'<p class="soft">{escape_html_line(line)}</p>'
+            yield f'<p class="soft">{_escape_html_line(line)}</p>'
 
     def _decision(self, decision: Decision) -> Iterator[str]:
         yield "<h2>Decision</h2>"
         counted = phrases.describe_counted_seats(decision)
         if decision.degraded:
             absences = [
-                f"No answer: <b>{escape_html_line(absence.seat)}</b>, "
-                f"{escape_html_line(phrases.describe_fault(absence.fault))}"
+                f"No answer: <b>{_escape_html_line(absence.seat)}</b>, "
+                f"{_escape_html_line(phrases.describe_fault(absence.fault))}"
                 for absence in decision.missing
             ]
-            lines = (*absences, *map(escape_html_line, notice_sentences(decision)))
+            lines = (*absences, *map(_escape_html_line, notice_sentences(decision)))
             items = "".join(f"<li>{line}</li>" for line in lines)
-            heading = escape_html_line(phrases.degraded_heading(decision))
+            heading = _escape_html_line(phrases.degraded_heading(decision))
             yield f'<div class="card degraded"><b>{heading}</b><ul>{items}</ul></div>'
         for line in filter(
             None, (*phrases.describe_substitutions(self._session), phrases.describe_shared_voice(self._session))
         ):
-            yield f'<p class="soft">{escape_html_line(line)}</p>'
+            yield f'<p class="soft">{_escape_html_line(line)}</p>'
         yield f'<div class="card seat {self._class(decision.author)}">'
-        ended = escape_html_line(phrases.describe_outcome(decision))
-        yield f'<p><span class="tag">{ended}</span> {escape_html_line(decision_sentence(decision))}</p>'
+        ended = _escape_html_line(phrases.describe_outcome(decision))
+        yield f'<p><span class="tag">{ended}</span> {_escape_html_line(decision_sentence(decision))}</p>'
         if decision.electorate:
             yield f'<p class="soft">{counted[0].upper()}{counted[1:]}: {self._all(decision.counted) or "nobody"}</p>'
         if decision.position:
-            words = ": ".join(escape_html_line(part) for part in (decision.winner, decision.position) if part)
+            words = ": ".join(_escape_html_line(part) for part in (decision.winner, decision.position) if part)
             yield f'<p class="position" dir="auto">{words}</p>'
         if decision.text:
             who = self._who(decision.author) if decision.author else ""
-            yield f"<p>{phrases.decision_text_heading(who)}</p>{render_html_text(decision.text)}"
+            yield f"<p>{phrases.decision_text_heading(who)}</p>{_render_html_text(decision.text)}"
         yield "</div>"
         if not phrases.is_compiled_text(decision):
             yield from self._votes(decision)
@@ -304,7 +304,7 @@ class _Page:
             seats = self._all(decision.conformity)
             yield f"<p>Counted at the blind position because the change had no stated reason: {seats}.</p>"
         if decision.basis:
-            yield f'<p class="soft">Based on: {", ".join(map(escape_html_line, decision.basis))}.</p>'
+            yield f'<p class="soft">Based on: {", ".join(map(_escape_html_line, decision.basis))}.</p>'
 
     def _votes(self, decision: Decision) -> Iterator[str]:
         if not decision.proposals:
@@ -316,8 +316,10 @@ class _Page:
         for proposal in decision.proposals:
             won = ' class="won"' if proposal.id == decision.winner else ""
             counts = "".join(f"<td class=n>{count.get(proposal.id, 0)}</td>" for count in votes.values())
-            text = f'<td dir="auto">{escape_html_line(proposal.text)}</td><td>{self._all(proposal.authors) or "–"}</td>'
-            yield f"<tr{won}><td>{escape_html_line(proposal.id)}</td>{text}{counts}</tr>"
+            text = (
+                f'<td dir="auto">{_escape_html_line(proposal.text)}</td><td>{self._all(proposal.authors) or "–"}</td>'
+            )
+            yield f"<tr{won}><td>{_escape_html_line(proposal.id)}</td>{text}{counts}</tr>"
         yield "</table></div>"
 
     def _dissent(self, decision: Decision) -> Iterator[str]:
@@ -325,10 +327,10 @@ class _Page:
             yield f"<h3>{phrases.dissent_heading(decision)}</h3>"
         for dissent in decision.dissent:
             yield f'<div class="card seat {self._class(dissent.seat)}">'
-            yield f"<header>{escape_html_line(dissent.seat)}</header>"
+            yield f"<header>{_escape_html_line(dissent.seat)}</header>"
             words = phrases.dissent_argument(dissent)
-            stand = f"<p>Position: <b>{escape_html_line(dissent.position) or '(no position)'}</b></p>"
-            yield f"{stand}{render_html_text(words) if words else ''}</div>"
+            stand = f"<p>Position: <b>{_escape_html_line(dissent.position) or '(no position)'}</b></p>"
+            yield f"{stand}{_render_html_text(words) if words else ''}</div>"
 
     def _rounds(self) -> Iterator[str]:
         if self._session.notes or self._session.rounds:
@@ -338,14 +340,14 @@ class _Page:
 
     def _note(self, note: NoteSaid) -> Iterator[str]:
         to = f" to {self._all(note.to)}" if note.to else ""
-        by = escape_html_line(note.by) or "a person"
-        yield f'<div class="card note">Note from <b>{by}</b>{to}{render_html_text(note.text)}</div>'
+        by = _escape_html_line(note.by) or "a person"
+        yield f'<div class="card note">Note from <b>{by}</b>{to}{_render_html_text(note.text)}</div>'
 
     def _turn(self, turn: Turn, proposals: Mapping[str, str]) -> Iterator[str]:
         absent = "" if turn.move else " absent"
         yield f'<section class="card seat {self._class(turn.seat)}{absent}">'
-        label = escape_html_line(phrases.describe_turn(turn))
-        yield f'<header>{escape_html_line(turn.seat)}<span class="soft">{label}</span></header>'
+        label = _escape_html_line(phrases.describe_turn(turn))
+        yield f'<header>{_escape_html_line(turn.seat)}<span class="soft">{label}</span></header>'
         yield from _reply_html(turn.move, proposals) if turn.move else _missing_reply_html(turn)
         yield "</section>"
 
@@ -354,17 +356,17 @@ class _Page:
             yield "<h2>Gates</h2>"
         for gate in self._session.gates.values():
             answer = self._session.answers.get(gate.id)
-            options = ", ".join(map(escape_html_line, gate.options))
+            options = ", ".join(map(_escape_html_line, gate.options))
             result, words = "not answered", ""
             if answer is not None:
-                result = f"<b>{escape_html_line(answer.option)}</b>, by {escape_html_line(answer.by) or 'a person'}"
-                words = render_html_text(provenance.describe_gate_answer_text(answer)) if answer.text else ""
-            yield f'<div class="card"><b>{escape_html_line(gate.id)}</b>: {escape_html_line(gate.question)}'
+                result = f"<b>{_escape_html_line(answer.option)}</b>, by {_escape_html_line(answer.by) or 'a person'}"
+                words = _render_html_text(provenance.describe_gate_answer_text(answer)) if answer.text else ""
+            yield f'<div class="card"><b>{_escape_html_line(gate.id)}</b>: {_escape_html_line(gate.question)}'
             yield f'<p class="soft">{options}</p><p>{result}</p>{words}</div>'
 
     def _changes(self) -> Iterator[str]:
         if lines := phrases.describe_session_changes(self._session):
-            items = "".join(f"<li>{escape_html_line(line)}</li>" for line in lines)
+            items = "".join(f"<li>{_escape_html_line(line)}</li>" for line in lines)
             yield f"<h2>Changes during the session</h2><ul>{items}</ul>"
 
     def _bill(self) -> Iterator[str]:
@@ -383,21 +385,21 @@ class _Page:
 def _change_html(session: Session) -> Iterator[str]:
     if tried := provenance.newest_candidates(session):
         yield "<h2>Candidates</h2>"
-        yield render_html_table(provenance.CANDIDATE_COLUMNS, provenance.candidate_table_rows(tried))
-        yield f'<p class="soft">{escape_html_line(tried.how)}</p>'
+        yield _render_html_table(provenance.CANDIDATE_COLUMNS, provenance.candidate_table_rows(tried))
+        yield f'<p class="soft">{_escape_html_line(tried.how)}</p>'
     carried = provenance.summarize_change(session)
     if carried is None:
         return
     yield "<h2>The change</h2>"
     lines = (*provenance.describe_change_outcome(carried), *provenance.describe_change_plan(carried.planned))
-    yield f"<ul>{''.join(f'<li>{escape_html_line(line)}</li>' for line in lines)}</ul>"
+    yield f"<ul>{''.join(f'<li>{_escape_html_line(line)}</li>' for line in lines)}</ul>"
     if carried.rehearsed and carried.rehearsed.checks:
-        yield render_html_table(provenance.CHECK_COLUMNS, provenance.check_table_rows(carried.rehearsed))
+        yield _render_html_table(provenance.CHECK_COLUMNS, provenance.check_table_rows(carried.rehearsed))
     if carried.took:
-        yield render_html_table(provenance.TAKEN_PART_COLUMNS, provenance.taken_part_rows(carried.took))
+        yield _render_html_table(provenance.TAKEN_PART_COLUMNS, provenance.taken_part_rows(carried.took))
     for hunk in carried.hunks:
-        origin = escape_html_line(provenance.describe_hunk_provenance(hunk))
-        yield f'<div class="card"><b>{escape_html_line(hunk.hunk.id)}</b>: {origin}'
+        origin = _escape_html_line(provenance.describe_hunk_provenance(hunk))
+        yield f'<div class="card"><b>{_escape_html_line(hunk.hunk.id)}</b>: {origin}'
         yield _diff_html(provenance.render_hunk_lines(hunk.hunk))
         yield f"<p>Written instead:</p>{_diff_html(hunk.rewritten)}</div>" if hunk.rewritten else "</div>"
 
@@ -411,34 +413,34 @@ def _diff_html(lines: Sequence[str]) -> str:
 def _recount_html(recount: Recount) -> Iterator[str]:
     yield "<h2>Recount</h2>"
     yield "<h3>Without each seat</h3>"
-    yield render_html_table(SEAT_RECOUNT_COLUMNS, seat_recount_rows(recount))
+    yield _render_html_table(SEAT_RECOUNT_COLUMNS, seat_recount_rows(recount))
     yield "<h3>By other rules</h3>"
-    yield render_html_table(RULE_RECOUNT_COLUMNS, rule_recount_rows(recount))
+    yield _render_html_table(RULE_RECOUNT_COLUMNS, rule_recount_rows(recount))
 
 
 def _reply_html(move: MoveMade, proposals: Mapping[str, str]) -> Iterator[str]:
     verdict = move.verdict
     if position := phrases.describe_position(verdict, proposals):
-        yield f'<p dir="auto">Position: <b>{escape_html_line(position)}</b></p>'
+        yield f'<p dir="auto">Position: <b>{_escape_html_line(position)}</b></p>'
     if reasons := phrases.describe_reasons(verdict):
-        yield f'<p dir="auto">Because: {escape_html_line(reasons)}</p>'
+        yield f'<p dir="auto">Because: {_escape_html_line(reasons)}</p>'
     if details := phrases.describe_verdict_details(verdict):
-        yield f'<p dir="auto">{escape_html_line(details)}</p>'
+        yield f'<p dir="auto">{_escape_html_line(details)}</p>'
     if verdict.ratings:
-        yield f"<p>Rates {escape_html_line(phrases.describe_ratings(verdict))}</p>"
+        yield f"<p>Rates {_escape_html_line(phrases.describe_ratings(verdict))}</p>"
     words = phrases.displayed_reply_text(move)
     if words or not verdict.ratings:
-        yield render_html_text(words)
+        yield _render_html_text(words)
 
 
 def _missing_reply_html(turn: Turn) -> Iterator[str]:
     if turn.missed is not None:
-        yield f"<p>{escape_html_line(phrases.describe_fault(turn.missed.fault))}</p>"
+        yield f"<p>{_escape_html_line(phrases.describe_fault(turn.missed.fault))}</p>"
     if turn.partial:
         excerpt = phrases.excerpt_partial_answer(turn.partial)
-        yield f'<p class="soft">{phrases.partial_answer_heading(turn)}</p>{render_html_text(excerpt)}'
+        yield f'<p class="soft">{phrases.partial_answer_heading(turn)}</p>{_render_html_text(excerpt)}'
 
 
 def _cost_row_html(line: CostLine, attributes: str = "") -> str:
     cells = "".join(f"<td class=n>{cell}</td>" for cell in line.cells())
-    return f"<tr{attributes}><td>{escape_html_line(line.name)}</td>{cells}</tr>"
+    return f"<tr{attributes}><td>{_escape_html_line(line.name)}</td>{cells}</tr>"

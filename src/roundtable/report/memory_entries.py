@@ -42,7 +42,7 @@ def derive_memory_entries(session: Session, *, writes_files: bool = False) -> tu
     return tuple({**found, **session.entries}.values())
 
 
-def short_session_suffix(session: str) -> str:
+def _short_session_suffix(session: str) -> str:
     """The last six digits of a session's id, which are random."""
     return session.replace("-", "")[-6:]
 
@@ -81,7 +81,7 @@ def _is_child_meeting(session: Session) -> bool:
 
 
 def _entry(session: Session, letter: str, kind: EntryKind, text: str, *, number: int = 1, **more: str) -> Entry:
-    id = f"{letter}-{short_session_suffix(session.id)}" + (f"-{number}" if number > 1 else "")
+    id = f"{letter}-{_short_session_suffix(session.id)}" + (f"-{number}" if number > 1 else "")
     entry = Entry(
         id,
         kind,
@@ -177,7 +177,7 @@ def _failed_application(session: Session, decision: Decision) -> Iterator[Entry]
 
 def _prediction(session: Session, decision: Decision, seat: str, prediction: str, number: int) -> Entry:
     """A prediction entry: only dissent that time can prove right or wrong is remembered."""
-    against = f"Held against D-{short_session_suffix(session.id)}: {_decision_text(decision)}"
+    against = f"Held against D-{_short_session_suffix(session.id)}: {_decision_text(decision)}"
     return _entry(
         session, "P", EntryKind.PREDICTION, prediction, number=number, why=against, state=EntryState.OPEN, seat=seat
     )

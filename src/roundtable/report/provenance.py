@@ -304,10 +304,10 @@ def describe_change_outcome(change: ChangeProgress) -> Iterator[str]:
         return
     *written, back = describe_applied_change(change.applied)
     yield from written
-    yield describe_undone_change(change.undone) if change.undone else back
+    yield _describe_undone_change(change.undone) if change.undone else back
 
 
-def describe_undone_change(undone: ChangeUndone) -> str:
+def _describe_undone_change(undone: ChangeUndone) -> str:
     """A sentence saying that a change was undone."""
     by = f" by {undone.by}" if undone.by else ""
     return f"Change {undone.change} was undone{by}: {', '.join(undone.files)}. {undone.how}".strip()

@@ -118,7 +118,7 @@ def _score_sentence(reason: why.ScoreReason) -> str:
         case why.ScoresHighEnough():
             return f"Every seat scored {reason.minimum:g} or more and nothing blocks."
         case why.ScoresGiven():
-            return f"Scores: {scores_text(reason.scores)}."
+            return f"Scores: {_scores_text(reason.scores)}."
         case why.SpeaksForTable():
             return f"{reason.seat} speaks for the table: {LEAD_REASON_WORDS[reason.why]}."
         case _:
@@ -168,7 +168,7 @@ def _opinion_sentence(reason: why.OpinionReason) -> str:
             assert_never(reason)
 
 
-def scores_text(scores: dict[str, float]) -> str:
+def _scores_text(scores: dict[str, float]) -> str:
     """Scores in one line: `claude 9, gpt 8.5`."""
     return ", ".join(f"{seat} {score:g}" for seat, score in scores.items())
 

@@ -69,12 +69,12 @@ _OUTPUT_LENGTH = 4_000
 """Largest number of characters shown of the output of a program, from its end."""
 
 
-def stage_outcome_label(how: StageEnding) -> str:
+def _stage_outcome_label(how: StageEnding) -> str:
     """The outcome of a stage without its name."""
     return STAGE_ENDING_WORDS[how].removeprefix("was ")
 
 
-def build_stage_blocks(
+def _build_stage_blocks(
     session: Session,
     attempt: StageAttempt,
     titles: Mapping[str, str],
@@ -85,7 +85,7 @@ def build_stage_blocks(
     """The blocks of an attempt at a stage; `again` marks an attempt that was sent back."""
     name, end, _ = attempt
     number = f", attempt {end.attempt}" if end.attempt > 1 or again else ""
-    tag = "sent back" if again else stage_outcome_label(end.how)
+    tag = "sent back" if again else _stage_outcome_label(end.how)
     yield Heading(2, f"{end.id} {titles.get(end.stage, end.stage)}{number}", tag)
     if end.how == "skipped":
         return
@@ -98,7 +98,7 @@ def build_stage_blocks(
     yield from _candidate_blocks(session, name)
     yield from _ruling_blocks(rounds, end)
     yield from _file_blocks(changes)
-    if answers := tuple(build_gate_answer_blocks(session, attempt_gates(session, name))):
+    if answers := tuple(_build_gate_answer_blocks(session, attempt_gates(session, name))):
         yield Heading(3, "Answers at gates")
         yield from answers
 
@@ -203,7 +203,7 @@ def _file_blocks(changes: Sequence[StageFileChange]) -> Iterator[ReportBlock]:
         yield DataTable(("File", "Change", "Contributions"), rows)
 
 
-def build_gate_answer_blocks(session: Session, gates: Sequence[Gate]) -> Iterator[ReportBlock]:
+def _build_gate_answer_blocks(session: Session, gates: Sequence[Gate]) -> Iterator[ReportBlock]:
     """The gates a person answered, with the answers."""
     for gate in gates:
         if answer := session.answers.get(gate.id):
@@ -235,7 +235,7 @@ def build_stage_report(session: Session, records: Sequence[Recorded], made: Chan
     yield from _overview_blocks(session, final_stage_attempts(attempts), titles, made)
     last = {attempt.name for attempt in final_stage_attempts(attempts)}
     for attempt in attempts:
-        yield from build_stage_blocks(
+        yield from _build_stage_blocks(
             session, attempt, titles, made.get(attempt.name, ()), again=attempt.name not in last
         )
     yield from _note_blocks(session)
@@ -290,7 +290,7 @@ def _overview_blocks(
         figures = (str(rounds), str(files) if files else NO_VALUE, f"{cost.tokens:,}", cost.price)
         title = titles.get(end.stage, end.stage)
         rows.append(
-            (end.id, title, stage_outcome_label(end.how), end.judge or NO_VALUE, end.base or NO_VALUE, *figures)
+            (end.id, title, _stage_outcome_label(end.how), end.judge or NO_VALUE, end.base or NO_VALUE, *figures)
         )
     yield Heading(2, "Overview")
     yield DataTable(_OVERVIEW_COLUMNS, tuple(rows), figures=4)
@@ -318,7 +318,7 @@ def _project_blocks(
     if not (deliveries or applied_changes or files):
         return
     yield Heading(2, "The project")
-    yield from build_gate_answer_blocks(session, attempt_gates(session, ""))
+    yield from _build_gate_answer_blocks(session, attempt_gates(session, ""))
     for delivery in deliveries:
         yield Paragraph(f"Delivered: {delivery.path}{f', commit {delivery.commit[:12]}' if delivery.commit else ''}")
     for change in applied_changes:

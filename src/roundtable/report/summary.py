@@ -42,7 +42,7 @@ def summarize_session(session: Session, *, texts: bool = False) -> dict[str, Any
         "seats": [_summarize_seat(seat, states[seat.name]) for seat in charter.seats],
         "round": newest.name if newest else None,
         "rounds": [summarize_round(record, texts=texts) for record in session.rounds.values()],
-        "decision": None if decision is None else summarize_decision(decision),
+        "decision": None if decision is None else _summarize_decision(decision),
         "candidates": None if (tried := newest_candidates(session)) is None else _all_fields(tried),
         "change": _summarize_change(session),
         "usage": summarize_usage(session),
@@ -61,7 +61,7 @@ def summarize_session(session: Session, *, texts: bool = False) -> dict[str, Any
     return cast("dict[str, Any]", _sanitized(data))
 
 
-def summarize_decision(decision: Decision) -> dict[str, Any]:
+def _summarize_decision(decision: Decision) -> dict[str, Any]:
     """A decision as plain data: `how` and `notices` are sentences, their `_reasons` the values with their codes."""
     fields = _all_fields(decision)
     return {

@@ -48,7 +48,7 @@ def render_session_files(session: Session) -> dict[str, str]:
         "decisions.md": render_decision_document(session),
     }
     files = {name: _with_mark(_without_local_paths(session, text)) for name, text in texts.items()}
-    files["status.json"] = render_json(build_status_file(session))
+    files["status.json"] = render_json(_build_status_file(session))
     return {f"sessions/{session_folder_name(session)}/{name}": text for name, text in files.items()}
 
 
@@ -78,7 +78,7 @@ def _is_folder_name(slug: str) -> bool:
     return plain and not slug.startswith("-") and 0 < len(slug.encode()) <= _LONGEST_NAME
 
 
-def build_status_file(session: Session) -> StatusFile:
+def _build_status_file(session: Session) -> StatusFile:
     """The state of a session. Scores are the last of each seat, out of ten."""
     newest = newest_round(session)
     moves = [turn.move for record in session.rounds.values() for turn in record.turns.values() if turn.move]

@@ -121,11 +121,11 @@ INDEXED_SINCE = 4
 
 def migrate_database(connection: sqlite3.Connection, steps: Migrations = MIGRATIONS) -> None:
     """Run the missing migrations in one transaction; several processes may try at once."""
-    if read_schema_version(connection, steps) == len(steps):
+    if _read_schema_version(connection, steps) == len(steps):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        before = read_schema_version(connection, steps)
+        before = _read_schema_version(connection, steps)
         for step in steps[before:]:
             for statement in step:
                 connection.execute(statement)
@@ -138,7 +138,7 @@ def migrate_database(connection: sqlite3.Connection, steps: Migrations = MIGRATI
         raise
 
 
-def read_schema_version(connection: sqlite3.Connection, steps: Migrations = MIGRATIONS) -> int:
+def _read_schema_version(connection: sqlite3.Connection, steps: Migrations = MIGRATIONS) -> int:
     """Return the schema version of a database; raise RecordError for another program's database or a newer version."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if not _ours(connection, version):
@@ -165,7 +165,7 @@ def open_database(path: Path, busy_seconds: float) -> tuple[sqlite3.Connection, 
     with ExitStack() as opened:
         try:
             writing = opened.enter_context(closing(_connect(path, busy_seconds)))
-            if read_schema_version(writing) < len(
+            if _read_schema_version(writing) < len(
                 MIGRATIONS
             ):  # before anything is changed in a file that may not be ours
                 _use_wal(writing, busy_seconds)

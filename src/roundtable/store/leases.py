@@ -21,7 +21,7 @@ def current_lease_holder() -> str:
     return f"{_host()}:{pid}:{_started(pid)}:{_boot()}"
 
 
-def is_lease_holder_dead(holder: str) -> bool:
+def _is_lease_holder_dead(holder: str) -> bool:
     """Whether the holder ran on this machine and is gone; False for a holder on another machine, which cannot be
     checked."""
     parts = holder.split(":")
@@ -33,7 +33,7 @@ def is_lease_holder_dead(holder: str) -> bool:
 
 def is_lease_free(holder: str, expires: float, now: float) -> bool:
     """Whether a lease may be taken over: it has no holder, it has expired, or its holder is dead."""
-    return not holder or expires <= now or is_lease_holder_dead(holder)
+    return not holder or expires <= now or _is_lease_holder_dead(holder)
 
 
 def lease_held_error(session: str, holder: str) -> SessionHeld:

@@ -38,7 +38,7 @@ class LedgerTable(Protocol):
     def put(self, filed: FiledEntry) -> None: ...
 
 
-def file_ledger_entry(table: LedgerTable, session: str, entry: Entry) -> Entry:
+def _file_ledger_entry(table: LedgerTable, session: str, entry: Entry) -> Entry:
     """File one entry of a session. An entry written by hand is never replaced by the session's own result."""
     if entry.session != session:
         known = table.find_entry(entry.workspace, entry.id)
@@ -137,7 +137,7 @@ def file_session_entries(db: sqlite3.Connection, session: str, seq: int, entries
     if filed and filed[0] > seq:
         return [filed.entry for entry in entries if (filed := table.find_entry(entry.workspace, entry.id))]
     db.execute(_FILE, {"session": session, "seq": seq})
-    return [file_ledger_entry(table, session, entry) for entry in entries]
+    return [_file_ledger_entry(table, session, entry) for entry in entries]
 
 
 def list_ledger_entries(
@@ -145,7 +145,7 @@ def list_ledger_entries(
 ) -> list[Entry]:
     """Return the entries of a workspace, newest first."""
     query = f"SELECT body FROM ledger WHERE workspace = ? AND {_of(kinds)} ORDER BY at DESC, place DESC LIMIT ?"
-    return [_decode(body) for (body,) in db.execute(query, (workspace, *map(str, kinds), sql_row_limit(limit)))]
+    return [_decode(body) for (body,) in db.execute(query, (workspace, *map(str, kinds), _sql_row_limit(limit)))]
 
 
 def search_ledger(
@@ -160,10 +160,12 @@ def search_ledger(
         SELECT body FROM ledger_words JOIN ledger ON place = ledger_words.rowid
         WHERE ledger_words MATCH ? AND workspace = ? AND {_of(kinds)} ORDER BY rank, at DESC, place DESC LIMIT ?
     """
-    return [_decode(body) for (body,) in db.execute(query, (wanted, workspace, *map(str, kinds), sql_row_limit(limit)))]
+    return [
+        _decode(body) for (body,) in db.execute(query, (wanted, workspace, *map(str, kinds), _sql_row_limit(limit)))
+    ]
 
 
-def sql_row_limit(limit: int | None) -> int:
+def _sql_row_limit(limit: int | None) -> int:
     """Return a row limit for SQLite, where a negative number means no limit."""
     return -1 if limit is None else limit
 
@@ -199,7 +201,7 @@ class InMemoryLedger:
         if self._filed.get(session, 0) > seq:
             return [filed.entry for entry in entries if (filed := self.find_entry(entry.workspace, entry.id))]
         self._filed[session] = seq
-        return [file_ledger_entry(self, session, entry) for entry in entries]
+        return [_file_ledger_entry(self, session, entry) for entry in entries]
 
     async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 100) -> list[Entry]:
         """Return the entries of a workspace, newest first."""

@@ -217,7 +217,7 @@ class SqliteStore:
 
     async def remove(self, sessions: Sequence[str]) -> RemovedSessions:
         """Delete sessions, and the blobs that no event refers to any more; a running session is not deleted."""
-        removed = await self._writer.submit(lambda db: remove_sessions(db, sessions))
+        removed = await self._writer.submit(lambda db: _remove_sessions(db, sessions))
         self._recent.clear()
         return removed
 
@@ -321,7 +321,7 @@ _NAMING = "SELECT body FROM events WHERE body LIKE '%sha256:%'"
 _NAMING_BLOBS = "SELECT digest, data FROM blobs WHERE instr(data, CAST('sha256:' AS BLOB))"
 
 
-def remove_sessions(db: sqlite3.Connection, sessions: Sequence[str]) -> RemovedSessions:
+def _remove_sessions(db: sqlite3.Connection, sessions: Sequence[str]) -> RemovedSessions:
     """Delete all rows of these sessions, except of those that are running; then delete unreferenced blobs."""
     now = time.time()
     running = {session for session, holder, expires in db.execute(_LEASES) if not is_lease_free(holder, expires, now)}

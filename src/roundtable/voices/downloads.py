@@ -69,7 +69,7 @@ def check_download_space(folder: Path, needed: int) -> Fault | None:
     )
 
 
-async def compute_file_digest(path: Path) -> str:
+async def _compute_file_digest(path: Path) -> str:
     """Compute the sha256 of a file in a thread."""
 
     def work() -> str:
@@ -97,7 +97,7 @@ async def download_file(
 
 
 async def _move_into_place(part: Path, target: Path, sha256: str) -> Fault | None:
-    if await compute_file_digest(part) != sha256:
+    if await _compute_file_digest(part) != sha256:
         os.unlink(part)
         return create_wrong_digest_fault(target.name)
     os.replace(part, target)

@@ -135,7 +135,7 @@ def parse_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpo
             f"{where}: tokens_per_minute must be 1 or more for each model.", "Remove those without a limit."
         )
     return msgspec.structs.replace(
-        endpoint, base_url=endpoint.base_url.rstrip("/"), key=parse_key_reference(endpoint.key, where)
+        endpoint, base_url=endpoint.base_url.rstrip("/"), key=_parse_key_reference(endpoint.key, where)
     )
 
 
@@ -160,7 +160,7 @@ def fill_endpoint_variables(endpoint: Endpoint, values: Mapping[str, str]) -> En
     return msgspec.structs.replace(endpoint, base_url=put_in(endpoint.base_url), headers=headers)
 
 
-def parse_key_reference(key: str, where: str = "key") -> str:
+def _parse_key_reference(key: str, where: str = "key") -> str:
     """Return a key reference as `env:NAME`, `secret:NAME` or `none`; a key itself is rejected."""
     variable = _VARIABLE.fullmatch(key)
     if variable:

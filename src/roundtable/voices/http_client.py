@@ -90,7 +90,7 @@ def classify_http_response(who: str, status: int, headers: httpx2.Headers, body:
         )
     if "text/html" in headers.get("content-type", ""):
         return _create_fault(classify_http_status(status), f"{who} answered with a web page (HTTP {status}).", headers)
-    message, words = parse_error_body(body)
+    message, words = _parse_error_body(body)
     where = f"{who}: HTTP {status}"
     said = excerpt_provider_text(message, secret)
     return _create_fault(
@@ -100,7 +100,7 @@ def classify_http_response(who: str, status: int, headers: httpx2.Headers, body:
 
 def classify_provider_error(who: str, error: Any, secret: str = "") -> Fault:
     """Return the fault for an error object inside a stream or in place of a reply."""
-    message, words = extract_error_message({"error": error})
+    message, words = _extract_error_message({"error": error})
     code: Any = cast(dict[str, Any], error).get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else 0
     said = excerpt_provider_text(message, secret) or "an error without a message"
@@ -177,17 +177,17 @@ def parse_retry_after(value: str, now: datetime | None = None) -> float:
     return min(max(seconds, 0.0), _MAX_RETRY_AFTER) if seconds == seconds else 0.0
 
 
-def parse_error_body(body: bytes) -> tuple[str, str]:
+def _parse_error_body(body: bytes) -> tuple[str, str]:
     """Return an error's message, and all its words for classification."""
     try:
         data: Any = msgspec.json.decode(body)
     except msgspec.DecodeError:
         text = body[: MAX_EXCERPT * 4].decode(errors="replace")
         return text, text
-    return extract_error_message(data)
+    return _extract_error_message(data)
 
 
-def extract_error_message(data: Any) -> tuple[str, str]:
+def _extract_error_message(data: Any) -> tuple[str, str]:
     """Return message and words of a decoded error object, in any of the shapes that servers use."""
     items: list[Any] = cast(list[Any], data) if isinstance(data, list) else [data]
     first = items[0] if items else ""

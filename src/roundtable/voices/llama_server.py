@@ -29,7 +29,7 @@ class ServerSettings(TypedDict):
     parent: int
 
 
-def serve_embedded_model() -> None:
+def _serve_embedded_model() -> None:
     """Load the model, report its address, and serve until the parent is gone."""
     settings: ServerSettings = json.loads(sys.stdin.buffer.readline())
     _exit_with_parent(settings["parent"])
@@ -91,4 +91,4 @@ def _start_server(settings: ServerSettings) -> Any:
 
 
 if __name__ == "__main__":
-    serve_embedded_model()
+    _serve_embedded_model()

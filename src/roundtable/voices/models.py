@@ -103,7 +103,7 @@ def _is_installed(model: EmbeddedModel, models_dir: Path) -> bool:
     return path.is_file() and path.stat().st_size == model.size
 
 
-def read_chosen_model(models_dir: Path) -> str:
+def _read_chosen_model(models_dir: Path) -> str:
     """Return the chosen default model, or an empty text."""
     try:
         return (models_dir / "default").read_text().strip()
@@ -113,7 +113,7 @@ def read_chosen_model(models_dir: Path) -> str:
 
 def find_default_model(models_dir: Path) -> str | None:
     """Return the default model: the chosen one, else the most useful installed one of the catalog."""
-    choice = read_chosen_model(models_dir)
+    choice = _read_chosen_model(models_dir)
     if choice and not isinstance(resolve_model_file(choice, models_dir), Fault):
         return choice
     there = find_installed_models(models_dir)

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
 
 
-async def load_price_list() -> None:
+async def _load_price_list() -> None:
     """Load the price list once, in a thread. It takes 0.2 s and 16 MB, so meetings without costs skip it."""
     await asyncio.to_thread(_load_snapshot)
 
 
 async def compute_token_price(provider: str, model: str, usage: Usage) -> float | None:
     """Return the price of a call in dollars, or None if the model or kind of usage has no known price."""
-    await load_price_list()
+    await _load_price_list()
     try:
         return _compute_price(provider, model, usage)
     except (LookupError, ValueError):  # no such model, or a server that counts more cached tokens than tokens

@@ -145,15 +145,15 @@ def _check_turn(turn: ScriptedTurn, where: str) -> None:
         raise ConfigError(f"{where}: a turn has both `fault` and `hang`.", "Keep one of them.")
 
 
-def parse_call_id(request: Request) -> tuple[str, int]:
+def _parse_call_id(request: Request) -> tuple[str, int]:
     """Return round and attempt of a call id: `council/1-blind/claude#2` is the second attempt."""
     path, _, attempt = request.call.partition("#")
     return path.removesuffix(f"/{request.seat}"), int(attempt) if attempt.isdigit() else 1
 
 
-def choose_scripted_turn(script: Script, request: Request) -> ScriptedTurn | None:
+def _choose_scripted_turn(script: Script, request: Request) -> ScriptedTurn | None:
     """Return the turn that answers this call; depends on the call only."""
-    round, attempt = parse_call_id(request)
+    round, attempt = _parse_call_id(request)
     part = script.seats.get(request.seat, SeatScript())
     for turn in (*_order_turns(part.turns, round, request), *_order_turns(script.turns, round, request)):
         if not turn.times or attempt <= turn.times:
@@ -196,7 +196,7 @@ class ScriptedVoice:
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault, None]:
         """Give the scripted answer for this call."""
-        turn = choose_scripted_turn(self._script, request)
+        turn = _choose_scripted_turn(self._script, request)
         if turn is None:
             yield self._create_exhausted_fault(request)
             return
@@ -226,7 +226,7 @@ class ScriptedVoice:
         return Fault.of(
             FaultKind.MISSING,
             f"The script of {self.name} has no turn for {request.call}.",
-            help=f"Add a turn for round `{parse_call_id(request)[0]}` and seat `{request.seat}` to the script.",
+            help=f"Add a turn for round `{_parse_call_id(request)[0]}` and seat `{request.seat}` to the script.",
         )
 
 

@@ -120,7 +120,7 @@ class WorkshopPerformer:
             case TryCandidates() | TryMerged() | RehearseChange():
                 return await self._run(key, session, tools, effect)
             case SynthesiseDrafts():
-                return await splice_drafts(tools.drafts, effect)
+                return await _splice_drafts(tools.drafts, effect)
             case DraftMove():
                 return await _draft_move(session, tools, effect)
             case PlanChange():
@@ -168,7 +168,7 @@ async def _draft_move(session: Session, tools: WorkshopTools, effect: DraftMove)
     return MoveDrafted(draft, tuple(file.path for file in proposed.files), proposed.refused)
 
 
-async def splice_drafts(drafts: DraftStore, effect: SynthesiseDrafts) -> DraftsSynthesised:
+async def _splice_drafts(drafts: DraftStore, effect: SynthesiseDrafts) -> DraftsSynthesised:
     """Splice the parts that the directives name into the draft of the base, and store the result as a draft."""
     wrote = {
         seat: {file.path: file for file in await drafts.load_files(draft)} for seat, draft in effect.drafts.items()

@@ -70,16 +70,16 @@ def propose_seats(found: Iterable[DiscoveredSeat]) -> tuple[Seat, ...]:
         item for item in usable if item.kind == "embedded"
     ][:1]
     if len(speakers) == 1:
-        return create_persona_seats(speakers[0].voice)
+        return _create_persona_seats(speakers[0].voice)
     return tuple(speaker.to_seat() for speaker in speakers)
 
 
 def create_embedded_seats(model: str) -> tuple[Seat, ...]:
     """Return three seats on one embedded model."""
-    return create_persona_seats(f"embedded:{model}")
+    return _create_persona_seats(f"embedded:{model}")
 
 
-def create_persona_seats(voice: str) -> tuple[Seat, ...]:
+def _create_persona_seats(voice: str) -> tuple[Seat, ...]:
     """Return three seats on one voice with different personas, so that they do not echo each other."""
     return tuple(Seat(name, (voice,), brief=brief) for name, brief in _PERSONAS)
 

@@ -83,7 +83,7 @@ def find_skill_agents(names: tuple[str, ...]) -> list[SkillAgent]:
 def install_skill(reader: SkillAgent, project: Path | None = None, *, force: bool = False) -> Path:
     """Write the skill atomically; a foreign or edited file is kept unless forced."""
     path = _check_skill_folder(reader, project) / SKILL_FILE
-    if os.path.lexists(path) and not force and not is_own_skill_file(path):
+    if os.path.lexists(path) and not force and not _is_own_skill_file(path):
         raise UsageError(
             f"{path} exists and was not written by Roundtable, or was edited since.", "Replace it with --force."
         )
@@ -103,7 +103,7 @@ def remove_skill(reader: SkillAgent, project: Path | None = None, *, force: bool
     path = _check_skill_folder(reader, project) / SKILL_FILE
     if not os.path.lexists(path):
         return None
-    if not force and not is_own_skill_file(path):
+    if not force and not _is_own_skill_file(path):
         raise UsageError(f"{path} was not written by Roundtable, or was edited since.", "Remove it with --force.")
     try:
         path.unlink()
@@ -114,7 +114,7 @@ def remove_skill(reader: SkillAgent, project: Path | None = None, *, force: bool
     return path
 
 
-def is_own_skill_file(path: Path) -> bool:
+def _is_own_skill_file(path: Path) -> bool:
     """Return whether Roundtable wrote this file, in this version or another."""
     try:
         found = "" if path.is_symlink() else path.read_text(encoding="utf-8")

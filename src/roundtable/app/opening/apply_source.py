@@ -23,7 +23,7 @@ def build_apply_agenda(decided: Session, wanted: Agenda) -> Agenda:
     """What the person wants, filled in from the session it is about. Only who carries it out must be there."""
     decision = _decision(decided)
     seats = wanted.seats or decided.seats
-    draft = find_unwritten_draft(decided)
+    draft = _find_unwritten_draft(decided)
     author = decision.author if decision.author in {seat.name for seat in seats} else ""
     lead = _named(str(wanted.settings.get("by", "")), seats) or _lead(decided, seats, author if draft else "")
     told = f"{_words(decided, decision)}\n\n{lead.seat} carries it out: {LEAD_REASON_WORDS[lead.why]}."
@@ -48,7 +48,7 @@ def session_display_name(session: Session) -> str:
     return session.charter.slug or session.id
 
 
-def find_unwritten_draft(session: Session) -> Digest:
+def _find_unwritten_draft(session: Session) -> Digest:
     """The draft that was planned last and never written, if there is one."""
     if find_standing_change(session):
         return ""
@@ -110,7 +110,7 @@ def _decision(decided: Session) -> Decision:
         raise new_project_error(decided)
     if applied := find_standing_change(decided):
         raise already_applied_error(applied)
-    if decision.outcome is Outcome.REACHED or find_unwritten_draft(decided):
+    if decision.outcome is Outcome.REACHED or _find_unwritten_draft(decided):
         return decision
     raise UsageError(
         f"This session ended without a decision that could be carried out ({decision.outcome}).",

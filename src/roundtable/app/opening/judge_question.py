@@ -42,7 +42,7 @@ async def open_judge_chat(parts: Parts, about: Session, question: str, before: S
         await parts.record.keep(kept)
     charter = Charter(
         question=parts.redactor.redact(question),
-        seats=(find_current_judge(about),),
+        seats=(_find_current_judge(about),),
         meeting=CHAT.name,
         version=CHAT.version,
         limits=msgspec.structs.replace(about.limits, quorum=Quorum(1)),
@@ -60,7 +60,7 @@ async def open_judge_chat(parts: Parts, about: Session, question: str, before: S
     return session
 
 
-def find_current_judge(session: Session) -> Seat:
+def _find_current_judge(session: Session) -> Seat:
     """Who judged last; before anybody has, the seat whose turn it would be."""
     judged = [
         seat for record in session.rounds.values() if record.opened.turns.judging for seat in record.opened.electorate

@@ -70,7 +70,7 @@ def load_meeting_prompts(
     return {name: _prompt(rules, words, own, _files(name, language)).encode() for name in rules.templates}
 
 
-def check_recipe_prompts(rules: Meeting, words: Mapping[str, str], where: str) -> None:
+def _check_recipe_prompts(rules: Meeting, words: Mapping[str, str], where: str) -> None:
     """Check the prompts that a data file brings itself."""
     for name, text in words.items():
         if text:
@@ -233,7 +233,7 @@ def _read(name: str, text: str, where: str, source: MeetingSource) -> CatalogMee
     chosen = CatalogMeeting(
         name, recipe.summary, source, recipe_to_meeting(name, recipe), {"recipe": text}, recipe.limits, (), words
     )
-    check_recipe_prompts(chosen.rules, words, where)
+    _check_recipe_prompts(chosen.rules, words, where)
     return chosen
 
 

@@ -65,7 +65,7 @@ class StageOptions(msgspec.Struct, frozen=True):
     @staticmethod
     def resolve_way(way: str) -> str:
         """A way as it can be found from any folder: a path is made absolute, a name stays."""
-        return str(Path(way).expanduser().absolute()) if is_stage_list_path(way) else way
+        return str(Path(way).expanduser().absolute()) if _is_stage_list_path(way) else way
 
 
 class StageListCatalog:
@@ -88,11 +88,11 @@ class StageListCatalog:
                 f"Read .roundtable/stages/{name}.toml, then run `roundtable trust`.",
             )
         own = find_user_templates(self._places, STAGE_FILES) | brought
-        path = Path(name).expanduser() if is_stage_list_path(name) else own.get(name)
+        path = Path(name).expanduser() if _is_stage_list_path(name) else own.get(name)
         if path is None or not path.is_file():
             lacking = (
                 f"file {sanitize_line(name, 200)}"
-                if is_stage_list_path(name)
+                if _is_stage_list_path(name)
                 else f"list of stages {sanitize_line(name, 60)}"
             )
             known = ", ".join((*ways, *own))
@@ -100,7 +100,7 @@ class StageListCatalog:
         return parse_stage_list(read_template(path), str(path))
 
 
-def is_stage_list_path(name: str) -> bool:
+def _is_stage_list_path(name: str) -> bool:
     """Whether somebody means a file: what merely lies in a folder must not stand in for a list of that name."""
     return "/" in name or name.endswith(".toml")
 

@@ -142,7 +142,7 @@ async def _branched(
     return child, SessionOpened(charter)
 
 
-def parse_rollback_words(words: str) -> tuple[str, str]:
+def _parse_rollback_words(words: str) -> tuple[str, str]:
     """The stage and what is to be different, as a person writes them with `back`: `architecture: use Flask`."""
     stage, _, instructions = words.partition(":")
     if not stage.strip():
@@ -159,12 +159,12 @@ def find_requested_rollback(session: Session) -> tuple[str, str] | None:
         for answer in session.answers.values()
         if is_back_to_stage_answer(session.gates[answer.gate], answer.option)
     ]
-    return parse_rollback_words(said[-1]) if said else None
+    return _parse_rollback_words(said[-1]) if said else None
 
 
 def check_rollback_stage(session: Session, words: str) -> None:
     """Refuse to go back to where nothing was held."""
-    _check_held(parse_rollback_words(words)[0], [end.stage for end in list_stage_ends(session)])
+    _check_held(_parse_rollback_words(words)[0], [end.stage for end in list_stage_ends(session)])
 
 
 def _check_held(stage: str, held: Sequence[str]) -> None:

@@ -22,7 +22,7 @@ from roundtable.workshop.identity import current_user_name
 FINISHED_LATER = "The undo was cut off and finished by a later command."
 
 
-async def record_undo(store: Store, journal: Journal, change: str, how: str, by: str = "") -> None:
+async def _record_undo(store: Store, journal: Journal, change: str, how: str, by: str = "") -> None:
     """Have the session that a journal is of say that a change is undone, unless it is gone or does so already."""
     records = await store.read(journal.session) if journal.session else ()
     if records and change not in Session.fold(journal.session, records).undone:
@@ -33,7 +33,7 @@ async def recover_interrupted_changes(store: Store, workspace: Path, journals: P
     """Have done with what was left half written in a workspace; what became of it, a sentence each."""
     found = await asyncio.to_thread(recover_open_journals, workspace, journals)
     for undo in (journal.undo for journal in found if journal.undo):
-        await record_undo(store, undo, undo.undoes, FINISHED_LATER)
+        await _record_undo(store, undo, undo.undoes, FINISHED_LATER)
     return tuple(journal.summary for journal in found)
 
 
@@ -42,9 +42,9 @@ async def undo_change(parts: Parts, id: str = "", by: str = "") -> UndoResult:
     try:
         done = await asyncio.to_thread(undo_journaled_change, parts.workspace, parts.places.journals, id)
     except AlreadyUndone as already:
-        await record_undo(parts.record, already.change, already.change.id, FINISHED_LATER, by)
+        await _record_undo(parts.record, already.change, already.change.id, FINISHED_LATER, by)
         raise
-    await record_undo(parts.record, done.change, done.change.id, done.how, by)
+    await _record_undo(parts.record, done.change, done.change.id, done.how, by)
     return done
 
 

@@ -163,7 +163,7 @@ def parse_config(values: dict[str, Any], path: Path) -> Config:
     The error lists the first mistake of every section. If a section holds a key, only that mistake is listed, because
     other messages could quote the key.
     """
-    keys = {name: [*find_keys_in_config({name: value}, str(path))] for name, value in values.items()}
+    keys = {name: [*_find_keys_in_config({name: value}, str(path))] for name, value in values.items()}
     others = {name: value for name, value in values.items() if not keys[name]}
     wrong = [*chain.from_iterable(keys.values()), *_find_mistakes(others, f"{path}: ")]
     if len(wrong) > 1:
@@ -368,7 +368,7 @@ _HARMLESS_HEADER = re.compile(r"organi[sz]ation|project|version|agent|\bid$", re
 """Headers with random-looking values that give no access."""
 
 
-def find_keys_in_config(values: dict[str, Any], file: str) -> Iterator[ConfigError]:
+def _find_keys_in_config(values: dict[str, Any], file: str) -> Iterator[ConfigError]:
     """Yield an error for every setting that holds a key; the errors never repeat it."""
     redactor = Redactor()
     for place, text in _walk_texts(values, ()):

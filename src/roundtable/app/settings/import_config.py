@@ -22,7 +22,7 @@ _LINE = re.compile(r"(?P<indent> *)(?P<name>[\w.-]+):(?: +(?P<value>.+))?$")
 _YAML_WORDS = {"true": True, "false": False, "null": None, "~": None}
 
 
-def parse_simple_yaml(text: str, where: str) -> dict[str, Any]:
+def _parse_simple_yaml(text: str, where: str) -> dict[str, Any]:
     """Parse nested mappings of plain values; an error names the line of anything else."""
     root: dict[str, Any] = {}
     open_blocks: list[tuple[int, dict[str, Any]]] = [(-1, root)]
@@ -100,7 +100,7 @@ def import_foreign_config(path: Path) -> ImportedConfig:
         ) from None
     if path.suffix == ".json" or text.lstrip().startswith("{"):
         return _convert_knights(_read_struct(_Knights, _parse_json(text, path), path))
-    return _convert_models(_read_struct(_Models, parse_simple_yaml(text, str(path)), path))
+    return _convert_models(_read_struct(_Models, _parse_simple_yaml(text, str(path)), path))
 
 
 def find_theroundtaible_config(workspace: Path) -> Path | None:

@@ -46,7 +46,7 @@ class Keys:
         self._vault = Vault(places.secrets, places.seal)
         self._knows_keychain = False
         self.redactor = Redactor()
-        named = {name for endpoint in endpoints for name in find_endpoint_key_names(endpoint)}
+        named = {name for endpoint in endpoints for name in _find_endpoint_key_names(endpoint)}
         for name, value in os.environ.items():
             if name in named or (is_secret_name(name) and looks_like_random_secret(value)):
                 self._learn_key(value)
@@ -80,7 +80,7 @@ class Keys:
             self.redactor.learn(value, value.strip())
 
 
-def find_endpoint_key_names(endpoint: Endpoint) -> list[str]:
+def _find_endpoint_key_names(endpoint: Endpoint) -> list[str]:
     """Return the names that an endpoint looks up: of its key and in its address and headers."""
     return [*filter(None, [_get_reference_name(endpoint.key)]), *find_endpoint_variables(endpoint)]
 
@@ -114,9 +114,9 @@ def list_keys(places: Places, workspace: Path) -> list[KeyState]:
     """Return every stored key, and every key in the environment that an endpoint uses."""
     endpoints = _load_endpoints(places, workspace).values()
     users = {
-        name: tuple(item.name for item in endpoints if name in find_endpoint_key_names(item))
+        name: tuple(item.name for item in endpoints if name in _find_endpoint_key_names(item))
         for endpoint in endpoints
-        for name in find_endpoint_key_names(endpoint)
+        for name in _find_endpoint_key_names(endpoint)
     }
     here = {name: StoredKey("environment", get_key_tail(value)) for name in users if (value := os.environ.get(name))}
     stored = Vault(places.secrets, places.seal).list_stored()
@@ -137,7 +137,7 @@ def store_key(places: Places, workspace: Path, given: str, typed: str) -> tuple[
     users = tuple(
         endpoint.name
         for endpoint in _load_endpoints(places, workspace).values()
-        if name in find_endpoint_key_names(endpoint)
+        if name in _find_endpoint_key_names(endpoint)
     )
     return KeyState(name, stored.place, stored.tail, users), replaced
 
@@ -183,7 +183,7 @@ def resolve_key_name(places: Places, workspace: Path, given: str) -> str:
         if endpoint.key == "none":
             raise UsageError(f"{name} needs no key.", f'To use one, write key = "secret:{name}" in its section.')
         return _get_reference_name(endpoint.key)
-    if any(name in find_endpoint_key_names(item) for item in endpoints.values()):
+    if any(name in _find_endpoint_key_names(item) for item in endpoints.values()):
         return name
     if Redactor().finds(given) or looks_like_random_secret(given):
         raise UsageError("This looks like a key, not like the name of one.", EXPOSED_KEY_HELP)

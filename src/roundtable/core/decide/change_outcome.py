@@ -48,10 +48,10 @@ def change_approval_question(planned: ChangePlanned, seats: Sequence[str], befor
     want = "wants" if len(seats) == 1 else "want"
     wants = f"{join_names(seats)} {want} to change {size}."
     asked = f"Commit it to the branch {join_text_lines(branch)}?" if branch else "Write it to your workspace?"
-    return " ".join(filter(None, (before, wants, describe_changed_tests(planned), asked)))
+    return " ".join(filter(None, (before, wants, _describe_changed_tests(planned), asked)))
 
 
-def describe_changed_tests(planned: ChangePlanned) -> str:
+def _describe_changed_tests(planned: ChangePlanned) -> str:
     """Which tests that were there would be others, without anybody having asked for that."""
     names = join_names([join_text_lines(it) for it in planned.tests])
     return f"It changes tests that were there: {names}." if names else ""
@@ -67,7 +67,7 @@ def describe_repaired_draft(why: str, seat: str) -> str:
     return f"Nothing is written yet. {why} {seat} has mended it."
 
 
-def parse_hunk_choice(choice: str) -> HunkChoice:
+def _parse_hunk_choice(choice: str) -> HunkChoice:
     """Which hunks a person left or wrote anew, by their answer."""
     return msgspec.json.decode(choice, type=HunkChoice) if choice else HunkChoice()
 
@@ -195,7 +195,7 @@ def decide_change_applied(
     back = "It was undone since" if applied.undone else f"To take it back: roundtable undo {applied.undo}"
     how = f"Written{commit}{_checked(rehearsed)}: {files}. {back}"
     unchecked = "" if rehearsed.checks or rehearsed.unrun else NO_CHECKS_TO_RUN
-    own = _made_of_it(parse_hunk_choice(choice))
+    own = _made_of_it(_parse_hunk_choice(choice))
     told = [Said(text) for text in (end_sentence(how), unchecked, applied.note, _leaning(rehearsed), own) if text]
     kept = join_names([join_text_lines(path) for path in applied.left])
     left = (Said(f"Not written, since somebody changed it in that very moment: {kept}."),) if kept else ()

@@ -57,14 +57,14 @@ _CLAIM, _PROGRAM = 300, 2_000
 def render_proof(proof: Proof) -> Iterator[str]:
     """Return a claim with its program, the result and the output."""
     yield f"Claimed: {sanitize_line(proof.claim, _CLAIM)}"
-    yield describe_proof_result(proof)
+    yield _describe_proof_result(proof)
     if proof.program:
         yield fence_code(sanitize_text(proof.program)[:_PROGRAM])
     if proof.outcome is not None:
         yield sanitize_text(proof.outcome.output)
 
 
-def describe_proof_result(proof: Proof) -> str:
+def _describe_proof_result(proof: Proof) -> str:
     """Return the result of a proof in one sentence."""
     if proof.held is None:
         return f"It could not be run: {sanitize_line(proof.why, _CLAIM)}"

@@ -22,7 +22,7 @@ class RootCauseCriteria(msgspec.Struct, frozen=True):
     similarity: float = 0.7
 
 
-def rule_root_cause(round: Round, criteria: RootCauseCriteria) -> Ruling:
+def _rule_root_cause(round: Round, criteria: RootCauseCriteria) -> Ruling:
     """Return the ruling on one round of diagnoses, worded for doctors."""
     found = rule_key_convergence(
         round.moves, round.electorate, criteria.doctors, criteria.confidence, criteria.similarity, round=round.name
@@ -34,7 +34,7 @@ def rule_root_cause(round: Round, criteria: RootCauseCriteria) -> Ruling:
 
 def is_diagnosis_over(rounds: Sequence[Round], criteria: RootCauseCriteria) -> bool:
     """Return whether convergence is over: agreement, or no doctor changes its diagnosis or requests a file."""
-    if rule_root_cause(rounds[-1], criteria).reached or not rounds[-1].quorate:
+    if _rule_root_cause(rounds[-1], criteria).reached or not rounds[-1].quorate:
         return True
     said = [move.verdict for move in rounds[-1].moves]
     asked = any(it.wants.files or it.wants.checks or it.claims for it in said)
@@ -50,7 +50,7 @@ def list_diagnoses(round: Round, labels: dict[str, str]) -> tuple[str, ...]:
     return tuple(f"{label}: {key}, {sure:g} of 10 sure" for label, key, sure in lines)
 
 
-def root_cause_words(key: str) -> str:
+def _root_cause_words(key: str) -> str:
     """Return the name of a cause as words."""
     return key.replace("-", " ").capitalize()
 
@@ -58,7 +58,7 @@ def root_cause_words(key: str) -> str:
 def decide_code_red(rounds: Sequence[Round], criteria: RootCauseCriteria) -> Decision:
     """Return the root cause in the words of the most confident doctor, with its evidence and next test."""
     blind, newest = rounds[0], rounds[-1]
-    found = rule_root_cause(newest, criteria)
+    found = _rule_root_cause(newest, criteria)
     behind = [move for move in newest.moves if move.seat in found.supporters]
     surest = max(behind, key=lambda move: move.verdict.confidence or 0, default=None)
     elsewhere = [move for move in newest.moves if move.seat in found.counted and move not in behind]
@@ -69,7 +69,9 @@ def decide_code_red(rounds: Sequence[Round], criteria: RootCauseCriteria) -> Dec
         proposals=causes,
         winner=found.winner,
         spokesman=surest,
-        dissent=[dissent_from_move(move, root_cause_words(move.verdict.key)) for move in elsewhere if move.verdict.key],
+        dissent=[
+            dissent_from_move(move, _root_cause_words(move.verdict.key)) for move in elsewhere if move.verdict.key
+        ],
     )
     return msgspec.structs.replace(
         decision,
@@ -86,7 +88,7 @@ def _causes(round: Round, found: Ruling) -> tuple[Proposal, ...]:
         if move.seat in found.counted and move.verdict.key:
             key = found.winner if move.seat in found.supporters else move.verdict.key
             authors.setdefault(key, []).append(move.seat)
-    return tuple(Proposal(key, root_cause_words(key), tuple(seats)) for key, seats in authors.items())
+    return tuple(Proposal(key, _root_cause_words(key), tuple(seats)) for key, seats in authors.items())
 
 
 def _diagnoses(round: Round) -> dict[str, tuple[str, float | None]]:

@@ -64,7 +64,7 @@ def _never_ended(ran: ProjectRan) -> bool:
     return len(ran.steps) > 0 and ran.steps[-1].name == "run" and ran.steps[-1].limit is Limit.TIME
 
 
-def describe_run_failure(ran: ProjectRan) -> str:
+def _describe_run_failure(ran: ProjectRan) -> str:
     """Return the cause of a failed run in one line."""
     failed = next((it for it in ran.steps if not it.passed), None)
     if ran.why or failed is None:
@@ -91,7 +91,7 @@ def rerun_question(ran: ProjectRan, took: Sequence[Contribution]) -> str:
     """Return the question whether to run the program again with a fix."""
     by = join_names(list(dict.fromkeys(it.seat for it in took)))
     files = _line(join_names(list(dict.fromkeys(it.path for it in took))), _SHORT)
-    return f"The program failed: {describe_run_failure(ran)} {by} fixed {files}. Run it again?"
+    return f"The program failed: {_describe_run_failure(ran)} {by} fixed {files}. Run it again?"
 
 
 def _line(text: str, longest: int) -> str:
@@ -102,4 +102,4 @@ def _line(text: str, longest: int) -> str:
 def describe_failed_runs(ran: ProjectRan, runs: int) -> str:
     """Return a sentence on a program that fails after all its runs."""
     fails = "still fails" if runs > 1 else "fails"
-    return f"The program {fails} after {pluralize(runs, 'run')}: {describe_run_failure(ran)}"
+    return f"The program {fails} after {pluralize(runs, 'run')}: {_describe_run_failure(ran)}"

@@ -60,7 +60,7 @@ def decide_second_opinion(standing: CouncilStanding) -> Decision:
     decision = positions.decide_council(standing)
     count = len(standing.stands)
     after = "first_round" if standing.last is standing.blind else "follow_up"
-    decision = msgspec.structs.replace(decision, text=render_opinion_synthesis(standing), author="")
+    decision = msgspec.structs.replace(decision, text=_render_opinion_synthesis(standing), author="")
     if len(set(standing.stands.values())) == 1:
         how = (OpinionsAgree(count, after),) if count > 1 else decision.how
         first = [seat for seat, said in _said(standing.blind).items() if any(it.blocking for it in said.issues)]
@@ -79,7 +79,7 @@ def decide_second_opinion(standing: CouncilStanding) -> Decision:
     )
 
 
-def render_opinion_synthesis(standing: CouncilStanding) -> str:
+def _render_opinion_synthesis(standing: CouncilStanding) -> str:
     """Return which seats agree and which do not, and every risk, in their own words, without a model."""
     camps = [
         (proposal, [seat for seat in _seats(standing) if standing.stands[seat] == proposal.id])

@@ -33,7 +33,7 @@ RankedBallots = Mapping[str, Sequence[str]]
 
 def rule_ranked_vote(ballots: RankedBallots, candidates: Sequence[str]) -> Ruling:
     """The Condorcet winner, else the instant-runoff winner, else a tie for a person to break."""
-    votes = {seat: clean_ballot(ballot, candidates) for seat, ballot in ballots.items()}
+    votes = {seat: _clean_ballot(ballot, candidates) for seat, ballot in ballots.items()}
     favourites = {seat: ballot[0] for seat, ballot in votes.items() if ballot}
     if not favourites:
         return Ruling(Outcome.INSUFFICIENT, why=(NoBallotNamesCandidate(),))
@@ -54,7 +54,7 @@ def pairwise_preferences(ballots: RankedBallots, candidates: Sequence[str]) -> d
     """For each pair, how many ballots put the first above the second."""
     counts = {(one, other): 0 for one in candidates for other in candidates if one != other}
     for given in ballots.values():
-        ballot = clean_ballot(given, candidates)
+        ballot = _clean_ballot(given, candidates)
         unlisted = [name for name in candidates if name not in ballot]
         for place, name in enumerate(ballot):
             for beaten in (*ballot[place + 1 :], *unlisted):
@@ -64,7 +64,7 @@ def pairwise_preferences(ballots: RankedBallots, candidates: Sequence[str]) -> d
 
 def condorcet_winner(ballots: RankedBallots, candidates: Sequence[str]) -> str:
     """The candidate that more ballots prefer to each other one than the reverse, or none."""
-    if not any(clean_ballot(ballot, candidates) for ballot in ballots.values()):
+    if not any(_clean_ballot(ballot, candidates) for ballot in ballots.values()):
         return ""
     counts = pairwise_preferences(ballots, candidates)
     return next(
@@ -82,7 +82,7 @@ def instant_runoff_winners(ballots: RankedBallots, candidates: Sequence[str]) ->
 
     One name means that no tie on the way mattered.
     """
-    votes = [clean_ballot(given, candidates) for given in ballots.values()]
+    votes = [_clean_ballot(given, candidates) for given in ballots.values()]
 
     @cache
     def winners(left: frozenset[str]) -> frozenset[str]:
@@ -101,7 +101,7 @@ def instant_runoff_winners(ballots: RankedBallots, candidates: Sequence[str]) ->
     return tuple(name for name in candidates if name in won)
 
 
-def clean_ballot(ballot: Iterable[str], candidates: Sequence[str]) -> tuple[str, ...]:
+def _clean_ballot(ballot: Iterable[str], candidates: Sequence[str]) -> tuple[str, ...]:
     """A ballot with only candidates on it, each where it was named first."""
     return tuple(dict.fromkeys(name for name in ballot if name in candidates))
 
@@ -115,7 +115,7 @@ class EliminationStep(msgspec.Struct, frozen=True):
 
 def elimination_steps(ballots: RankedBallots, candidates: Sequence[str]) -> tuple[EliminationStep, ...]:
     """Every count until one candidate is left, or until it matters who of several last ones goes."""
-    votes = [clean_ballot(given, candidates) for given in ballots.values()]
+    votes = [_clean_ballot(given, candidates) for given in ballots.values()]
     left: list[str] = list(candidates)
     steps: list[EliminationStep] = []
     while left:
@@ -170,7 +170,7 @@ class RankedPoll(msgspec.Struct, frozen=True):
     def ballots(self) -> dict[str, tuple[str, ...]]:
         """Each seat's ranking of the candidates, as far as it could be read and names any."""
         offered = [it.id for it in self.offered]
-        given = {it.seat: clean_ballot(it.verdict.ranking, offered) for it in self.ballot.moves if it.verdict.counts}
+        given = {it.seat: _clean_ballot(it.verdict.ranking, offered) for it in self.ballot.moves if it.verdict.counts}
         return {seat: ballot for seat, ballot in given.items() if ballot}
 
     @property

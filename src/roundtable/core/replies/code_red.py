@@ -53,7 +53,7 @@ def _read_diagnosis(block: JsonFields, expect: Expect) -> Verdict | None:
     next_test = fields.read_line_field(block.get("next_test"))
     return Verdict(
         confidence=confidence,
-        key=normalize_cause_key(block["root_cause_key"]),
+        key=_normalize_cause_key(block["root_cause_key"]),
         evidence=fields.read_evidence_field(block.get("evidence")),
         rules_out=fields.read_text_list_field(block.get("rules_out")),
         confirms=fields.read_text_list_field(block.get("confirms")),
@@ -85,7 +85,7 @@ def _read_requests(block: JsonFields) -> SeatRequests:
     )
 
 
-def normalize_cause_key(value: object) -> str:
+def _normalize_cause_key(value: object) -> str:
     """The root cause in kebab-case; empty if it only says that the cause is unknown."""
     words = _WORDS.findall(fields.read_line_field(value).casefold())
     slug = "-".join(words)

@@ -224,7 +224,7 @@ def _read_edits(block: FencedBlock, path: str) -> Iterator[EditBlock]:
 def _reject_elisions(text: str, path: str) -> None:
     if _is_placeholder(text):
         raise UnreadableReply(f"The block of {path} only repeats the example. Write the file itself.")
-    if any(is_elision_line(line, path) for line in text.split("\n")):
+    if any(_is_elision_line(line, path) for line in text.split("\n")):
         raise _elision_error(path)
 
 
@@ -298,7 +298,7 @@ Only where the task calls for it: a line outside of the blocks such as `DELETE {
 Around a file with ``` in it, use four backticks."""
 
 
-def is_elision_line(line: str, path: str = "") -> bool:
+def _is_elision_line(line: str, path: str = "") -> bool:
     """Whether a line is a remark such as `# ... rest unchanged`.
 
     A bare `...` is Python; a comment of dots is not.

@@ -126,7 +126,7 @@ class Redactor:
     def redact(self, text: str) -> str:
         """The text without secrets; the same object if there are none."""
         spans = self.spans(text)
-        return replace_secret_spans(text, spans) if spans else text
+        return _replace_secret_spans(text, spans) if spans else text
 
     def spans(self, text: str, begin: int = 0) -> list[SecretSpan]:
         """The secrets from `begin` on, in order, with overlapping ones merged."""
@@ -167,7 +167,7 @@ class Redactor:
         return node
 
 
-def replace_secret_spans(text: str, spans: Iterable[SecretSpan], begin: int = 0) -> str:
+def _replace_secret_spans(text: str, spans: Iterable[SecretSpan], begin: int = 0) -> str:
     """The text from `begin` on, with a mark in place of each secret."""
     pieces: list[str] = []
     for start, end, name in spans:
@@ -201,11 +201,11 @@ def _find_shapes(text: str, begin: int) -> Iterator[SecretSpan]:
             yield match.start() - _CHARACTERS_BEFORE[group], match.end(), group.replace("_", "-")
         elif group == "url_password":
             yield *match.span(group), "url-password"
-        elif _RANDOM_VALUE.search(match[group]) and has_secret_name_before(text, match.start()):
+        elif _RANDOM_VALUE.search(match[group]) and _has_secret_name_before(text, match.start()):
             yield *match.span(group), "assigned-secret"
 
 
-def has_secret_name_before(text: str, mark: int) -> bool:
+def _has_secret_name_before(text: str, mark: int) -> bool:
     """Whether the name before the colon or equals sign at `mark` denotes a secret."""
     return _SECRET_NAME.search(text, max(0, mark - LONGEST_SECRET_NAME), mark) is not None
 
@@ -315,7 +315,7 @@ class RedactedStream:
         if any(start < cut < end for start, end, _ in spans):
             cut = returned  # two secrets may overlap: wait until both are complete
         shown = (
-            replace_secret_spans(text[:cut], [span for span in spans if span[1] <= cut], returned)
+            _replace_secret_spans(text[:cut], [span for span in spans if span[1] <= cut], returned)
             if spans
             else text[returned:cut]
         )
@@ -344,7 +344,7 @@ class RedactedStream:
     def finish(self) -> str:
         """The remaining text."""
         text = self._join_pieces("")
-        shown = replace_secret_spans(text, self._spans(text), self._returned)
+        shown = _replace_secret_spans(text, self._spans(text), self._returned)
         self._text, self._returned, self._size, self._next_size = "", 0, 0, 0
         return shown
 
@@ -389,6 +389,6 @@ def _open_value_position(text: str, mark: int) -> int:
     address = _ADDRESSING.search(text, mark)
     cut = address.end() if address else len(text)
     for value in _ASSIGNING.finditer(text, mark):
-        if value.end() < cut and has_secret_name_before(text, value.start()):
+        if value.end() < cut and _has_secret_name_before(text, value.start()):
             return value.end()
     return cut

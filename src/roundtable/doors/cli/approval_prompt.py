@@ -43,7 +43,7 @@ CONTINUATION_SIGN = "↳"
 """Replaces the sign of a wrapped line, so that it is not read as an added, removed or unchanged line."""
 
 
-def render_hunk(hunk: Hunk, console: Console) -> RenderableType:
+def _render_hunk(hunk: Hunk, console: Console) -> RenderableType:
     """Render a hunk with its unchanged lines: side by side if there is room, otherwise as a diff."""
     lines = render_hunk_lines(hunk)
     above, below = lines[: len(hunk.above)], lines[len(lines) - len(hunk.below) :]
@@ -203,7 +203,7 @@ class HunkPrompt:
             trace_hunk_provenance(hunk, plan.session, trace_draft_authors(plan.session, plan.draft))
         )
         self._tell(told[:1].upper() + told[1:], WARNING_STYLE if hunk.id in parley.planned.unasked else DIM_STYLE)
-        self._console.print(render_hunk(hunk, self._console))
+        self._console.print(_render_hunk(hunk, self._console))
 
     def _show_provenance(self, hunk: Hunk, plan: ReviewedPlan) -> None:
         for line in render_hunk_provenance(hunk, plan.session, trace_draft_authors(plan.session, plan.draft)):
@@ -259,7 +259,7 @@ class HunkPrompt:
             return
         self._own[hunk] = written
         self._console.print(
-            render_hunk(msgspec.structs.replace(hunk, after=tuple(written.splitlines())), self._console)
+            _render_hunk(msgspec.structs.replace(hunk, after=tuple(written.splitlines())), self._console)
         )
         if wrong := await self._check(draft, parley.choice_with(hunk, written)):
             self._tell(f"{' '.join(wrong)} Press e to continue editing.", WARNING_STYLE)

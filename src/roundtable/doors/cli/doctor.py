@@ -32,7 +32,7 @@ FAULT_CHECK_FAILED = 1
 """Exit code if a voice reports a failure wrongly, which is a bug of ours."""
 
 
-def run_fault_check(as_json: bool) -> int:
+def _run_fault_check(as_json: bool) -> int:
     """Check how every voice reports failures and print the results; returns the exit code."""
     report = run_at_desk(_check)
     if as_json:
@@ -103,14 +103,14 @@ def doctor_command(session: str, deep: bool, faults: bool, yes: bool, as_json: b
         if session or deep:
             raise UsageError("--faults cannot be combined with --session or --deep.", "Run it alone.")
 
-        click.get_current_context().exit(run_fault_check(as_json))
+        click.get_current_context().exit(_run_fault_check(as_json))
     if deep and not yes:
         deep = _confirm_deep_check()
     report = asyncio.run(Setup.here().examine(session=session, told=_print_voice_check if deep else None))
     if as_json:
         print_json(report)
     else:
-        for line in render_doctor_report(report):
+        for line in _render_doctor_report(report):
             click.echo(wrap_for_terminal(line, sys.stdout))
     click.get_current_context().exit(report.exit_code)
 
@@ -127,7 +127,7 @@ def _print_voice_check(seat: str, check: VoiceCheck) -> None:
     print_note(_report_line(_check_sign(check.status == "ok"), f"seat {seat}", _describe_voice(check)))
 
 
-def render_doctor_report(report: DoctorReport) -> list[str]:
+def _render_doctor_report(report: DoctorReport) -> list[str]:
     """Render the report as lines: a sign, what was checked, what was found."""
     home, config, store = report.roundtable_home, report.config, report.store
     access = "readable and writable" if home.readable and home.writable else "not writable"

@@ -164,7 +164,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 SUMMON_QUESTION = "Review these changes: is anything wrong, missing or risky, and should they go in as they are?"
 
 
-def change_source_options(command: F) -> F:
+def _change_source_options(command: F) -> F:
     """Add the options that choose the code changes: of a branch, of a patch, or the uncommitted ones."""
     patch = section_option(
         MEETING_HEADING,
@@ -183,7 +183,7 @@ def change_source_options(command: F) -> F:
     return branch(patch(command))
 
 
-def collect_code_changes(branch: str, patch: IO[bytes] | None) -> CodeChanges:
+def _collect_code_changes(branch: str, patch: IO[bytes] | None) -> CodeChanges:
     """Read the chosen code changes and print what was left out of them."""
     from roundtable.app.desk import CodeSource
 
@@ -204,7 +204,7 @@ def collect_code_changes(branch: str, patch: IO[bytes] | None) -> CodeChanges:
 
 @click.command(cls=SectionCommand)
 @click.argument("question", default=SUMMON_QUESTION)
-@change_source_options
+@_change_source_options
 @meeting_name_option
 @meeting_options()
 def summon_command(question: str, branch: str, patch: IO[bytes] | None, **given: Any) -> int:
@@ -220,7 +220,7 @@ def summon_command(question: str, branch: str, patch: IO[bytes] | None, **given:
       roundtable summon "Is the new locking safe?" --branch feature/locks
       curl -s https://example.com/7.diff | roundtable summon --patch -
     """
-    return hold_meeting(MeetingRequest(question, texts=collect_code_changes(branch, patch).texts, **given))
+    return hold_meeting(MeetingRequest(question, texts=_collect_code_changes(branch, patch).texts, **given))
 
 
 REVIEW_QUESTION = "What is wrong with these changes?"
@@ -228,7 +228,7 @@ REVIEW_QUESTION = "What is wrong with these changes?"
 
 @click.command(cls=SectionCommand)
 @click.argument("question", default=REVIEW_QUESTION)
-@change_source_options
+@_change_source_options
 @meeting_options("decree")
 def review_command(question: str, branch: str, patch: IO[bytes] | None, **given: Any) -> int:
     """Review your code changes; a program reproduces or refutes each finding.
@@ -247,7 +247,7 @@ def review_command(question: str, branch: str, patch: IO[bytes] | None, **given:
       roundtable review "Is the locking safe?" --branch feature/locks
       roundtable review --patch pull.diff --json
     """
-    found = collect_code_changes(branch, patch)
+    found = _collect_code_changes(branch, patch)
     where = {"base": found.base, "tip": found.tip, "patch": patch is not None}
     return hold_meeting(MeetingRequest(question, meeting="review", settings=where, texts=found.texts, **given))
 

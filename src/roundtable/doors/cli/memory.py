@@ -33,7 +33,7 @@ class DefaultListGroup(click.Group):
         return super().parse_args(ctx, args)
 
 
-def json_option(command: F) -> F:
+def _json_option(command: F) -> F:
     """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
@@ -62,7 +62,7 @@ def chronicle_group() -> None:
 @click.option(
     "-n", "--limit", type=click.IntRange(min=1), default=30, show_default=True, help="Maximum number of rows."
 )
-@json_option
+@_json_option
 def list_decisions_command(words: tuple[str, ...], limit: int, as_json: bool) -> None:
     """List decisions, newest first, or those that match WORDS, best match first.
 
@@ -78,7 +78,7 @@ def list_decisions_command(words: tuple[str, ...], limit: int, as_json: bool) ->
 
 @chronicle_group.command("show")
 @click.argument("id")
-@json_option
+@_json_option
 def show_ledger_entry_command(id: str, as_json: bool) -> None:
     """Print one ledger entry and the other entries of its session.
 
@@ -146,7 +146,7 @@ def decrees_group() -> None:
 
 @decrees_group.command("list")
 @click.option("--all", "everything", is_flag=True, help="Include lifted decrees.")
-@json_option
+@_json_option
 def list_decrees_command(everything: bool, as_json: bool) -> None:
     """List rejected proposals and failed decisions, newest first.
 
@@ -206,7 +206,7 @@ def errors_group() -> None:
 
 
 @errors_group.command("list")
-@json_option
+@_json_option
 def list_errors_command(as_json: bool) -> None:
     """List errors, newest first.
 
@@ -265,7 +265,7 @@ def predictions_group() -> None:
 
 
 @predictions_group.command("list")
-@json_option
+@_json_option
 def list_predictions_command(as_json: bool) -> None:
     """List predictions, open ones first, by due date.
 
@@ -302,7 +302,7 @@ def settle_prediction_command(id: str, verdict: str, seen: str) -> None:
 
 
 @predictions_group.command("record")
-@json_option
+@_json_option
 def prediction_record_command(as_json: bool) -> None:
     """Show how often each seat's dissent was right.
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 QUOTE_HEADER = ("Seat", "Voice", "Calls", "Tokens in", "Tokens out", "Cost", "Overhead")
 
 
-def print_quote(quote: MeetingQuote, *, as_json: bool) -> None:
+def _print_quote(quote: MeetingQuote, *, as_json: bool) -> None:
     """Print a cost estimate as a table or as JSON."""
     if as_json:
         print_json({**msgspec.to_builtins(quote), "sentence": quote_sentence(quote)})
@@ -48,8 +48,8 @@ def quote_sentence(quote: MeetingQuote) -> str:
     """`About $0.04, at most $0.31, for 9 to 24 calls; claude uses your plan.`"""
     calls = f"{_format_span(quote.calls)} calls"
     if quote.usd.most:
-        about = f"About {format_rough_price(quote.usd.likely)}, at most" if quote.usd.likely is not None else "At most"
-        first = f"{about} {format_rough_price(quote.usd.most)}, for {calls}"
+        about = f"About {_format_rough_price(quote.usd.likely)}, at most" if quote.usd.likely is not None else "At most"
+        first = f"{about} {_format_rough_price(quote.usd.most)}, for {calls}"
     elif quote.unpriced:
         first = f"{calls} at an unknown price".capitalize()
     else:
@@ -59,7 +59,7 @@ def quote_sentence(quote: MeetingQuote) -> str:
     return sanitize_line("; ".join([first, *more]) + ".")
 
 
-def format_rough_price(amount: float) -> str:
+def _format_rough_price(amount: float) -> str:
     """Format an amount with the precision of an estimate, such as `$0.04`."""
     if 0 < amount < 0.0001:
         return "less than $0.0001"
@@ -85,7 +85,7 @@ def _cost_cell(seat: SeatQuote) -> str:
 
 
 def _format_price(amount: float | None) -> str:
-    return "unknown" if amount is None else format_rough_price(amount) if amount else "free"
+    return "unknown" if amount is None else _format_rough_price(amount) if amount else "free"
 
 
 def _overhead_cell(seat: SeatQuote) -> str:
@@ -131,7 +131,7 @@ async def convene_and_run(desk: Roundtable, agenda: Agenda, given: MeetingReques
 
 
 async def _quote(desk: Roundtable, given: MeetingRequest) -> int:
-    print_quote(await desk.meetings.quote(await _agenda(desk, given)), as_json=given.as_json)
+    _print_quote(await desk.meetings.quote(await _agenda(desk, given)), as_json=given.as_json)
     return EXIT_OK
 
 

@@ -94,7 +94,7 @@ def decision_exit_code(decision: Decision, *, limited: bool = False, strict: boo
     return EXIT_NO_DECISION
 
 
-def was_stopped_by_limit(session: Session) -> bool:
+def _was_stopped_by_limit(session: Session) -> bool:
     """Whether a limit prevented a round that was not held later either."""
     return any(round not in session.rounds for round in session.limit_stops)
 
@@ -103,7 +103,7 @@ def session_exit_code(session: Session, *, strict: bool = False) -> int:
     """The exit code for a recorded session."""
     if session.decision is None:
         return EXIT_NO_DECISION
-    return decision_exit_code(session.decision, limited=was_stopped_by_limit(session), strict=strict)
+    return decision_exit_code(session.decision, limited=_was_stopped_by_limit(session), strict=strict)
 
 
 async def shortest_session_address(desk: Roundtable, session: str, slug: str) -> str:
@@ -129,16 +129,16 @@ def report_error(error: Exception, *, debug: bool = False) -> int:
         if debug:
             traceback.print_exception(error)
         if isinstance(error, RoundtableError):
-            print_error(error.message, error.help)
+            _print_error(error.message, error.help)
             return error.exit_code
-        print_error(
+        _print_error(
             f"Internal error: {type(error).__name__}: {error}".rstrip(". "),
             "Please report it." if debug else "Please report it with the output of the same command and --debug.",
         )
         return 1
 
 
-def print_error(message: str, help: str = "") -> None:
+def _print_error(message: str, help: str = "") -> None:
     """Print an error message and what to do about it."""
     print_note(f"Error: {format_sentence(message)}")
     if help:

@@ -74,7 +74,7 @@ async def _listed(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
         "address": await shortest_session_address(desk, row.id, row.slug),
         "name": row.name,
         "status": "done" if decision else _doing(session, holder),
-        "pid": holder_pid(holder),
+        "pid": _holder_pid(holder),
         "outcome": str(decision.outcome) if decision else row.outcome,
         "degraded": decision.degraded if decision else False,
         "question": sanitize_text(row.question),
@@ -94,17 +94,17 @@ def _doing(session: Session, holder: str | None) -> str:
 
 def _session_cells(row: dict[str, Any], everywhere: bool) -> list[str]:
     outcome = f"{row['outcome']}{' (degraded)' if row['degraded'] else ''}"
-    cells = [row["address"], row["status"], outcome or "–", str(len(row["seats"])), format_age(row["updated_at"])]
+    cells = [row["address"], row["status"], outcome or "–", str(len(row["seats"])), _format_age(row["updated_at"])]
     return [*cells, *([row["workspace"]] if everywhere else []), row["question"]]
 
 
-def holder_pid(holder: str | None) -> int | None:
+def _holder_pid(holder: str | None) -> int | None:
     """The process id in a lease holder, `host:pid:start:boot`."""
     parts = (holder or "").split(":")
     return int(parts[1]) if len(parts) == 4 and parts[1].isdigit() else None
 
 
-def format_age(at: str) -> str:
+def _format_age(at: str) -> str:
     """Format the time since then, such as `5m`, `3h` or `2d`."""
     try:
         passed = (datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds()
@@ -138,17 +138,17 @@ def status_command(session: str, as_json: bool) -> None:
 
     found, holder, address = run_at_desk(look, only_reads=True)
     if as_json:
-        running = {"running": holder is not None, "holder": holder, "pid": holder_pid(holder)}
+        running = {"running": holder is not None, "holder": holder, "pid": _holder_pid(holder)}
         print_json({**summarize_session(found), **running})
         return
-    for line in render_session_status(found, holder, address):
+    for line in _render_session_status(found, holder, address):
         click.echo(line)
 
 
-def render_session_status(session: Session, holder: str | None, address: str) -> list[str]:
+def _render_session_status(session: Session, holder: str | None, address: str) -> list[str]:
     """Render the state of a session as lines."""
     charter = session.charter
-    runs = f"running in process {holder_pid(holder) or holder}" if holder else describe_session_status(session)
+    runs = f"running in process {_holder_pid(holder) or holder}" if holder else describe_session_status(session)
     runs += "" if holder or session.ended else "; no process runs it"
     round = next(reversed(session.rounds), "none yet")
     lines = [
@@ -157,7 +157,9 @@ def render_session_status(session: Session, holder: str | None, address: str) ->
         f"  status   {session.status}: {runs}",
         f"  round    {round}, {len(session.rounds)} opened",
         f"  spent    {_spent(session)}",
-        f"  record   {session.seq} facts, the last {format_age(session.updated_at)} ago".replace("now ago", "just now"),
+        f"  record   {session.seq} facts, the last {_format_age(session.updated_at)} ago".replace(
+            "now ago", "just now"
+        ),
         "  seats",
     ]
     width = max(len(seat.name) for seat in charter.seats)
@@ -233,19 +235,19 @@ def _gate_fields(waiting: OpenGate, address: str) -> dict[str, Any]:
         "asks": sanitize_text(waiting.asks),
         "workspace": waiting.workspace,
     }
-    return {**session, "gate": gate.pop("id"), **gate, "since": waiting.since, "pid": holder_pid(waiting.holder)}
+    return {**session, "gate": gate.pop("id"), **gate, "since": waiting.since, "pid": _holder_pid(waiting.holder)}
 
 
 def _gate_block(waiting: OpenGate, address: str, hunks: Sequence[LiveLine]) -> str:
     runs = (
-        f"process {holder_pid(waiting.holder) or waiting.holder} continues at once"
+        f"process {_holder_pid(waiting.holder) or waiting.holder} continues at once"
         if waiting.holder
         else "no process runs the session"
     )
     then = "" if waiting.holder else f", then: roundtable resume {address}"
     return (
         f"{address}: {sanitize_line(waiting.asks, 80)}\n"
-        f"Waiting since {waiting.since[:16].replace('T', ' ')} UTC ({format_age(waiting.since)}); {runs}.\n"
+        f"Waiting since {waiting.since[:16].replace('T', ' ')} UTC ({_format_age(waiting.since)}); {runs}.\n"
         f"{render_plain_lines([*render_gate_lines(waiting.gate), *hunks])}"
         f"Answer: roundtable answer {address} {waiting.gate.id}=OPTION{then}\n"
     )

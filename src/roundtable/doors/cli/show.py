@@ -61,7 +61,7 @@ class _Document(Markdown):
     elements = {**Markdown.elements, "table_open": _FoldedTable, "fence": _CodeBlockWithPath}
 
 
-def print_markdown(text: str) -> None:
+def _print_markdown(text: str) -> None:
     """Print Markdown in the width of the terminal."""
     Console().print(_Document(text))
 
@@ -139,6 +139,6 @@ def _print_costs(session: Session, form: str) -> None:
 
 def _print_text(text: str, form: str) -> None:
     if form == "markdown" and sys.stdout.isatty():
-        print_markdown(text)
+        _print_markdown(text)
     else:
         click.echo(text, nl=False)

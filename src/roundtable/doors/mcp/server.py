@@ -49,7 +49,7 @@ def _describe_invalid_arguments(wrong: ValidationError) -> str:
     )
 
 
-def build_mcp_server() -> MCPServer[Any]:
+def _build_mcp_server() -> MCPServer[Any]:
     """The server with all tools and resources."""
     server = _Server(
         "roundtable", instructions=MCP_INSTRUCTIONS, version=__version__, log_level="WARNING", subscriptions=False
@@ -73,7 +73,7 @@ async def _transcript(session: str) -> str:
 
 async def serve_mcp_over_stdio() -> None:
     """Serve the program that started this process, over standard input and output."""
-    await build_mcp_server().run_stdio_async()
+    await _build_mcp_server().run_stdio_async()
 
 
 async def serve_mcp_over_http(listening: socket.socket) -> None:
@@ -82,6 +82,6 @@ async def serve_mcp_over_http(listening: socket.socket) -> None:
 
     port = listening.getsockname()[1]
     ours = TransportSecuritySettings(allowed_hosts=[f"{MCP_HOST}:{port}", f"localhost:{port}"], allowed_origins=[])
-    app = build_mcp_server().streamable_http_app(host=MCP_HOST, transport_security=ours)
+    app = _build_mcp_server().streamable_http_app(host=MCP_HOST, transport_security=ours)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_SHUTDOWN_SECONDS)
     await uvicorn.Server(config).serve(sockets=[listening])

@@ -35,7 +35,7 @@ class FilesStageWork(msgspec.Struct, frozen=True):
         return rule.eligible_stage_candidates(self.result)
 
 
-async def finish_agreed_files(context: StageContext, work: FilesStageWork) -> StageEnd:
+async def _finish_agreed_files(context: StageContext, work: FilesStageWork) -> StageEnd:
     """End the stage with the judge's base and its additions."""
     move = work.verdict.move
     assert move is not None
@@ -72,7 +72,7 @@ async def _refine_request(context: StageContext, number: int) -> RefineRequest:
     return RefineRequest(f"{context.name}/{number}-refine", prompt, expect, turns)
 
 
-async def finish_undecided_files(context: StageContext, work: FilesStageWork) -> StageEnd:
+async def _finish_undecided_files(context: StageContext, work: FilesStageWork) -> StageEnd:
     """End the stage without a judge's consensus: the person chooses between several candidates.
 
     If no judge answered, the results of running them decide if they rank one first.
@@ -177,11 +177,11 @@ async def _hold_rounds(context: StageContext, template: str) -> StageEnd:
             break
         verdict = await _ask_judge(context, rounds, result)
         if verdict.consensus:
-            return await finish_agreed_files(context, FilesStageWork(rounds, result, verdict))
+            return await _finish_agreed_files(context, FilesStageWork(rounds, result, verdict))
         if verdict.move is None:
             break
     return (
-        await finish_undecided_files(context, FilesStageWork(rounds, result, verdict))
+        await _finish_undecided_files(context, FilesStageWork(rounds, result, verdict))
         if rounds
         else context.end_not_held()
     )

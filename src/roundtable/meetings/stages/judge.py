@@ -83,7 +83,7 @@ def unsign_answers(context: StageContext, moves: Sequence[Move]) -> tuple[str, .
     return tuple(f"{context.table.labels[move.seat]}:\n{move.text}" for move in moves)
 
 
-def order_judges(context: StageContext, authors: Sequence[str]) -> tuple[str, ...]:
+def _order_judges(context: StageContext, authors: Sequence[str]) -> tuple[str, ...]:
     """The seats in the order in which they are asked to judge, until one answers.
 
     First the seat that the stage names, then seats that wrote nothing, then the others, in rotation.
@@ -102,7 +102,7 @@ async def ask_stage_judge(
     """The verdict of the first judge that answers."""
     turns = Turns(visibility="none", secret=True, judging=True, stage=context.name)
     failed: list[str] = []
-    for number, seat in enumerate(order_judges(context, authors), 1):
+    for number, seat in enumerate(_order_judges(context, authors), 1):
         name = f"{round}-judge" if number == 1 else f"{round}-judge-{number}"
         if not await context.table.may_open(name):
             said = () if failed else (f"{NO_JUDGE_LIMITS_REACHED}.",)

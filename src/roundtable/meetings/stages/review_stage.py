@@ -50,7 +50,7 @@ class FindingsRuling(msgspec.Struct, frozen=True):
     verdict: JudgeResult
 
 
-async def weigh_findings(
+async def _weigh_findings(
     context: StageContext, last: int, rounds: Sequence[Round], found: Sequence[WeighedFinding]
 ) -> FindingsRuling:
     """Let a judge weigh all findings; once more after the seats discussed what is open."""
@@ -112,7 +112,7 @@ async def hold_review_stage(context: StageContext) -> StageEnd:
     if not found:
         text = "No seat found a fault."
         return context.end(how="agreed", text=text, notices=notices)
-    weighing = await weigh_findings(context, len(parts.chunks), rounds, found)
+    weighing = await _weigh_findings(context, len(parts.chunks), rounds, found)
     ruled = weighing.ruling or rule_findings_by_severity(found)
     critical = (
         [weighed_finding.finding for weighed_finding in ruled.weighing(FindingWeight.CRITICAL, found)]

@@ -17,22 +17,22 @@ from roundtable.voices.agents.output_rules import OutputReader, ReportedFailure,
 METHOD_NOT_FOUND = -32601
 
 
-def encode_acp_call(method: str, params: Mapping[str, Any]) -> bytes:
+def _encode_acp_call(method: str, params: Mapping[str, Any]) -> bytes:
     """Encode a request. The method is also the id, because no method is called twice at the same time."""
     return _line(id=method, method=method, params=params)
 
 
-def encode_acp_notice(method: str, params: Mapping[str, Any]) -> bytes:
+def _encode_acp_notice(method: str, params: Mapping[str, Any]) -> bytes:
     """Encode a notification, which has no answer."""
     return _line(method=method, params=params)
 
 
-def encode_acp_result(id: object, result: Mapping[str, Any]) -> bytes:
+def _encode_acp_result(id: object, result: Mapping[str, Any]) -> bytes:
     """Encode the result of a request from the agent."""
     return _line(id=id, result=result)
 
 
-def encode_acp_error(id: object, code: int, message: str) -> bytes:
+def _encode_acp_error(id: object, code: int, message: str) -> bytes:
     """Encode an error in answer to a request from the agent."""
     return _line(id=id, error={"code": code, "message": message})
 
@@ -165,7 +165,7 @@ class AcpConversation(OutputReader):
 
     def build_cancel_message(self) -> bytes:
         """Return the message that cancels an unfinished answer; empty if there is none."""
-        return encode_acp_notice("session/cancel", {"sessionId": self._id}) if self._asked and not self.over else b""
+        return _encode_acp_notice("session/cancel", {"sessionId": self._id}) if self._asked and not self.over else b""
 
     def read_event(self, event: Any) -> str:
         """Read one message and return its words. Words before the prompt was sent are not part of the answer."""
@@ -188,15 +188,17 @@ class AcpConversation(OutputReader):
 
     def _call(self, method: str, params: Mapping[str, Any]) -> None:
         self._awaited = method
-        self._replies.append(encode_acp_call(method, params))
+        self._replies.append(_encode_acp_call(method, params))
 
     def _refuse_request(self, message: Mapping[str, Any]) -> None:
         method = read_event_text(message, "method")
         self.denied = read_event_text(message, "params.toolCall.title") or method
         if method == "session/request_permission":
-            self._replies.append(encode_acp_result(message["id"], {"outcome": _build_rejection(message.get("params"))}))
+            self._replies.append(
+                _encode_acp_result(message["id"], {"outcome": _build_rejection(message.get("params"))})
+            )
         else:
-            self._replies.append(encode_acp_error(message["id"], METHOD_NOT_FOUND, "This method is not supported."))
+            self._replies.append(_encode_acp_error(message["id"], METHOD_NOT_FOUND, "This method is not supported."))
 
     def _take_error(self, message: Mapping[str, Any]) -> None:
         code = int(read_event_number(message, "error.code"))

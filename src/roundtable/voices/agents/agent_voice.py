@@ -269,7 +269,7 @@ class _AgentRun:
 
     async def price_ending(self) -> Reply | Fault:
         """Return the ending with usage and cost. A failed turn is billed too."""
-        usage = await price_agent_usage(
+        usage = await _price_agent_usage(
             self._agent, self._reading, self._compute_usage(), self._model, self._environment
         )
         return msgspec.structs.replace(self.ending, usage=usage)
@@ -318,7 +318,7 @@ class _AgentRun:
             "id": self._id,
             "name": self._model,
             "form": json.dumps(self._request.schema) if self._request.schema is not None else "",
-            "system": render_agent_system(self._request.messages),
+            "system": _render_agent_system(self._request.messages),
         }
 
     def _build_acp_turn(self) -> AcpTurn:
@@ -339,9 +339,9 @@ class _AgentRun:
 
     def _render_prompt(self) -> str:
         new = self._request.messages[len(self._session.messages) :] if self._resumes else self._request.messages
-        text = render_agent_conversation(new)
+        text = _render_agent_conversation(new)
         if self._agent.system_in_prompt and not self._resumes:
-            text = f"<instructions>\n{render_agent_system(new)}\n</instructions>\n\n{text}"
+            text = f"<instructions>\n{_render_agent_system(new)}\n</instructions>\n\n{text}"
         return text
 
     def _build_environment(self, environ: Mapping[str, str]) -> dict[str, str]:
@@ -358,7 +358,7 @@ def _fill_placeholders_in(data: Any, values: Mapping[str, str]) -> Any:
     return fill_placeholders(data, values) if isinstance(data, str) else data
 
 
-async def price_agent_usage(
+async def _price_agent_usage(
     agent: Agent, reading: OutputReader, used: Usage, asked: str, environ: Mapping[str, str]
 ) -> Usage:
     """Return the usage with its price. Usage on a subscription costs nothing, but its list price is kept."""
@@ -390,24 +390,24 @@ DEFAULT_SYSTEM = "You take part in a discussion. Answer in plain text."
 """The system prompt where a request has none."""
 
 
-def render_agent_system(messages: Sequence[Message]) -> str:
+def _render_agent_system(messages: Sequence[Message]) -> str:
     """Return the system prompt of a conversation."""
     return (
-        "\n\n".join(sanitize_agent_input(message.text) for message in messages if message.role == "system")
+        "\n\n".join(_sanitize_agent_input(message.text) for message in messages if message.role == "system")
         or DEFAULT_SYSTEM
     )
 
 
-def render_agent_conversation(messages: Sequence[Message]) -> str:
+def _render_agent_conversation(messages: Sequence[Message]) -> str:
     """Return the last question; earlier turns are quoted before it between marks."""
     *earlier, last = [message for message in messages if message.role != "system"] or [Message("user", "")]
     if not earlier:
-        return sanitize_agent_input(last.text)
+        return _sanitize_agent_input(last.text)
     turns = [f'<turn by="{_name_speaker(message)}">\n{_inside(message)}\n</turn>' for message in earlier]
-    return "\n\n".join(["This was said so far:", *turns, "Now answer this:", sanitize_agent_input(last.text)])
+    return "\n\n".join(["This was said so far:", *turns, "Now answer this:", _sanitize_agent_input(last.text)])
 
 
-def sanitize_agent_input(text: str) -> str:
+def _sanitize_agent_input(text: str) -> str:
     """Return the text without lone surrogates and null characters, which a pipe cannot carry."""
     return text.encode(errors="replace").decode().replace("\0", "")
 
@@ -417,4 +417,4 @@ def _name_speaker(message: Message) -> str:
 
 
 def _inside(message: Message) -> str:
-    return sanitize_agent_input(message.text).replace("</turn", "<\\/turn")
+    return _sanitize_agent_input(message.text).replace("</turn", "<\\/turn")

@@ -59,7 +59,7 @@ class OutputReader:
 
     def read_event(self, event: Any) -> str:
         """Read the content of one line and return its words."""
-        rule = next((rule for rule in self._rules if matches_agent_event(rule.when, event)), None)
+        rule = next((rule for rule in self._rules if _matches_agent_event(rule.when, event)), None)
         if rule is None:
             return ""
         self.understood = True
@@ -89,7 +89,7 @@ class OutputReader:
         self.denied = read_event_text(event, rule.denied) or self.denied
         self._answer = read_event_text(event, rule.answer) or self._answer
         if rule.plan:
-            self.plan = matches_agent_event(rule.plan, event)
+            self.plan = _matches_agent_event(rule.plan, event)
         self.usage = self.usage.plus(_read_usage(rule, event))
 
     def _read_words(self, rule: OutputRule, event: Any) -> str:
@@ -125,7 +125,7 @@ def _read_usage(rule: OutputRule, event: Any) -> Usage:
     )
 
 
-def matches_agent_event(match: EventPattern, event: Any) -> bool:
+def _matches_agent_event(match: EventPattern, event: Any) -> bool:
     """Return whether the event has the expected value at each path."""
     return all(_find_value(event, path) == value for path, value in match.items())
 

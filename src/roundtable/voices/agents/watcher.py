@@ -23,7 +23,7 @@ _GRACE_SECONDS = 0.5
 _LINUX = sys.platform == "linux"
 
 
-def watch_agent_process() -> None:
+def _watch_agent_process() -> None:
     """Start the agent, wait until it or Roundtable ends, end all its processes, and exit like the agent."""
     lifeline = int(sys.argv[1])
     wake, alarm = os.pipe()
@@ -150,4 +150,4 @@ def _exit_like_agent(status: int | None) -> None:
 
 
 if __name__ == "__main__":
-    watch_agent_process()
+    _watch_agent_process()

@@ -92,7 +92,7 @@ class Dialect(ABC):
         """Return the schema of the reply without keywords that this server does not support, or None."""
         if request.schema is None or not self.held_by:
             return None
-        return remove_schema_keywords(request.schema, self.endpoint.schema_without)
+        return _remove_schema_keywords(request.schema, self.endpoint.schema_without)
 
     def apply_endpoint_settings(self, settings: RequestBody) -> RequestBody:
         """Return the settings with the endpoint's key names, without the keys it rejects."""
@@ -123,16 +123,16 @@ def group_turns(messages: Iterable[Message]) -> list[tuple[Literal["user", "assi
     return found
 
 
-def remove_schema_keywords(schema: dict[str, Any], keywords: tuple[str, ...]) -> dict[str, Any]:
+def _remove_schema_keywords(schema: dict[str, Any], keywords: tuple[str, ...]) -> dict[str, Any]:
     """Return a JSON schema without some keywords; properties that share such a name are kept."""
     kept: dict[str, Any] = {}
     for key, value in schema.items():
         if key in keywords:
             continue
         if key == "properties":
-            kept[key] = {name: remove_schema_keywords(part, keywords) for name, part in value.items()}
+            kept[key] = {name: _remove_schema_keywords(part, keywords) for name, part in value.items()}
         elif isinstance(value, dict):
-            kept[key] = remove_schema_keywords(cast(dict[str, Any], value), keywords)
+            kept[key] = _remove_schema_keywords(cast(dict[str, Any], value), keywords)
         else:
             kept[key] = value
     return kept

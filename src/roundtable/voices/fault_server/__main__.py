@@ -17,7 +17,7 @@ async def _serve_until_stopped(options: argparse.Namespace) -> None:
         await asyncio.Event().wait()
 
 
-def run_fault_server() -> None:
+def _run_fault_server() -> None:
     """Serve until stopped."""
     parser = argparse.ArgumentParser(description="A local server of four model dialects that fails as asked.")
     parser.add_argument("--port", type=int, default=0)
@@ -32,4 +32,4 @@ def run_fault_server() -> None:
 
 
 if __name__ == "__main__":
-    run_fault_server()
+    _run_fault_server()

@@ -26,7 +26,7 @@ _PIECES = HUGE_ANSWER_CHARACTERS // 60_000 + 1
 Behaviour = Callable[[ServerAnswer], Awaitable[None]]
 
 
-async def send_normal_answer(answer: ServerAnswer) -> None:
+async def _send_normal_answer(answer: ServerAnswer) -> None:
     """Send a good answer, or an error for a wrong key."""
     if answer.manner.key and answer.seen.key != answer.manner.key:
         await answer.send_error(answer.wire.errors["bad_key"])
@@ -272,7 +272,7 @@ async def _write(answer: ServerAnswer) -> None:
 
 
 BEHAVIOURS: dict[str, Behaviour] = {
-    "normal": send_normal_answer,
+    "normal": _send_normal_answer,
     **{str(status): _status for status in (400, 401, 402, 403, 404, 408, 413, 418, 429, 500, 502, 503, 529)},
     "rate_limited": _rate_limited,
     "rate_limited_date": _rate_limited_date,
@@ -323,12 +323,12 @@ UNSTREAMED_BEHAVIOURS: dict[str, Behaviour] = {
     "truncated": _cut,
     "midstream_error": _json_error,
     "midstream_error_text": _json_error,
-    **dict.fromkeys(("slow", "no_done", "open_end", "left_open", "no_newline", "bytewise"), send_normal_answer),
+    **dict.fromkeys(("slow", "no_done", "open_end", "left_open", "no_newline", "bytewise"), _send_normal_answer),
 }
 """What comes nearest where only a stream can go wrong in that way, and the client asked for none."""
 
 
 def find_server_behaviour(name: str, streamed: bool) -> Behaviour:
     """Return the behaviour of that name; an unknown name gives a normal answer."""
-    found = BEHAVIOURS.get(name, send_normal_answer)
+    found = BEHAVIOURS.get(name, _send_normal_answer)
     return found if streamed else UNSTREAMED_BEHAVIOURS.get(name, found)

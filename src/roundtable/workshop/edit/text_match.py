@@ -48,7 +48,7 @@ def apply_edit_blocks(text: str, blocks: Sequence[EditBlock]) -> str:
 
 def match_file_style(text: str, model: str) -> str:
     """Give a new text the style of the old one: line endings, final newline and byte order mark."""
-    if uses_crlf(model) and "\r" not in text:
+    if _uses_crlf(model) and "\r" not in text:
         text = text.replace("\n", "\r\n")
     if model and not model.endswith("\n") and text.strip():
         text = text.removesuffix("\n").removesuffix("\r")
@@ -57,7 +57,7 @@ def match_file_style(text: str, model: str) -> str:
     return text
 
 
-def uses_crlf(text: str) -> bool:
+def _uses_crlf(text: str) -> bool:
     """Whether every line of a text ends with CRLF."""
     return "\r\n" in text and text.count("\n") == text.count("\r\n")
 
@@ -72,7 +72,7 @@ def _place(text: str, block: EditBlock) -> _Place:
     exact = _exact_matches(text, block)
     if exact:
         start = _single_match(exact, text, block)
-        inline = "\n" not in block.search and uses_crlf(text) and "\r" not in block.replace
+        inline = "\n" not in block.search and _uses_crlf(text) and "\r" not in block.replace
         replace = block.replace.replace("\n", "\r\n") if inline else block.replace
         return _Place(start, start + len(block.search), replace)
     for same in (_match_trailing, _match_indented):

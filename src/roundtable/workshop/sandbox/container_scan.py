@@ -53,24 +53,24 @@ def scan_container_files(files: Mapping[str, str]) -> tuple[ContainerFinding, ..
     """Return everything that forbids building these files; an empty result means that no known danger was found."""
     found: list[ContainerFinding] = []
     for path, text in files.items():
-        if is_dockerfile(path):
-            found += scan_dockerfile(path, text)
+        if _is_dockerfile(path):
+            found += _scan_dockerfile(path, text)
         elif is_compose_file(path):
             found += scan_compose_file(path, text)
     return tuple(found)
 
 
-def is_dockerfile(path: str) -> bool:
+def _is_dockerfile(path: str) -> bool:
     """Whether a file is a Dockerfile by its name."""
     name = PurePosixPath(path).name.lower()
     return any(word in name for word in ("dockerfile", "containerfile"))
 
 
-def scan_dockerfile(path: str, text: str) -> list[ContainerFinding]:
+def _scan_dockerfile(path: str, text: str) -> list[ContainerFinding]:
     """Return what forbids building a Dockerfile."""
     shell = ShellScanner()
     found = [make_container_finding(path, line, kind) for line, kind in _directive_risks(text)]
-    for instruction in parse_dockerfile_instructions(text):
+    for instruction in _parse_dockerfile_instructions(text):
         kinds = dict.fromkeys(_risks_of_instruction(instruction, shell))
         found += [make_container_finding(path, instruction.line, kind) for kind in kinds]
     return found
@@ -151,12 +151,12 @@ def _sources(text: str) -> list[str]:
 
 def _directive_risks(text: str) -> Iterator[tuple[int, ContainerRisk]]:
     """Refuse a custom syntax image: it is a program of its own that would run the build."""
-    for number, builder in dockerfile_syntax_images(text):
+    for number, builder in _dockerfile_syntax_images(text):
         if not builder.startswith(("docker/dockerfile:", "docker/dockerfile@")):
             yield number, ContainerRisk.REMOTE
 
 
-def dockerfile_syntax_images(text: str) -> Iterator[tuple[int, str]]:
+def _dockerfile_syntax_images(text: str) -> Iterator[tuple[int, str]]:
     """Yield the images of `# syntax=` directives, with their line numbers."""
     for number, line in enumerate(text.splitlines(), 1):
         directive = _DIRECTIVE.match(line.strip())
@@ -166,7 +166,7 @@ def dockerfile_syntax_images(text: str) -> Iterator[tuple[int, str]]:
             yield number, directive[2]
 
 
-def parse_dockerfile_instructions(text: str) -> Iterator[DockerfileInstruction]:
+def _parse_dockerfile_instructions(text: str) -> Iterator[DockerfileInstruction]:
     escape = "`" if re.match(r"(?:#.*\n)*#\s*escape\s*=\s*`", text, re.IGNORECASE) else "\\"
     lines = iter(enumerate(text.splitlines(), 1))
     for number, line in lines:
@@ -222,16 +222,16 @@ def _needed_images(files: Mapping[str, str]) -> Iterator[str]:
     if compose:
         yield from read_compose_names(files[compose]).images
     for path in files:
-        if path == "Dockerfile" or (compose and is_dockerfile(path)):
+        if path == "Dockerfile" or (compose and _is_dockerfile(path)):
             yield from _dockerfile_images(files[path])
 
 
 def _dockerfile_images(text: str) -> Iterator[str]:
     """Yield the images a Dockerfile starts from, copies from or is built by, except its own stages."""
-    yield from (image for _, image in dockerfile_syntax_images(text))
+    yield from (image for _, image in _dockerfile_syntax_images(text))
     stages = ["scratch"]
     stage_number = 0
-    for instruction in parse_dockerfile_instructions(text):
+    for instruction in _parse_dockerfile_instructions(text):
         word, rest = instruction.word, instruction.text
         if word == "ONBUILD":
             word, _, rest = rest.partition(" ")

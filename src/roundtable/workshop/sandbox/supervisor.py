@@ -40,7 +40,7 @@ def kill_process_group(process: Process) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def describe_sandbox_limit(limit: Limit, bounds: Bounds) -> str:
+def _describe_sandbox_limit(limit: Limit, bounds: Bounds) -> str:
     """Return one sentence that says which limit stopped a run."""
     match limit:
         case Limit.TIME:
@@ -134,7 +134,7 @@ class RunSupervisor:
         processor_seconds_used = await asyncio.to_thread(self._meter.processor_seconds)
         seconds = time.monotonic() - self._started_at
         if limit is not None:
-            return Exit(None, seconds, describe_sandbox_limit(limit, self._bounds), limit, processor_seconds_used)
+            return Exit(None, seconds, _describe_sandbox_limit(limit, self._bounds), limit, processor_seconds_used)
         if self._report is not None and (failure := self._report.failure):
             return Exit(None, seconds, failure, processor_seconds=processor_seconds_used)
         return Exit(self._process.returncode, seconds, processor_seconds=processor_seconds_used)

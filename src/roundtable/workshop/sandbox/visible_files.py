@@ -18,7 +18,7 @@ from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.sandbox import Job
 
 
-def package_cache_mounts(tool: str, home: str) -> dict[str, str]:
+def _package_cache_mounts(tool: str, home: str) -> dict[str, str]:
     """Return folders of downloaded packages by where a tool expects them in a home folder; never clones, settings or
     keys."""
     if tool != "cargo":
@@ -36,7 +36,7 @@ _COMMON_TOOLS = re.compile(
 )
 
 
-def is_common_tool(name: str) -> bool:
+def _is_common_tool(name: str) -> bool:
     """Whether a name is that of a common interpreter or build tool, next to which no private files lie."""
     return _COMMON_TOOLS.fullmatch(name) is not None
 
@@ -123,7 +123,7 @@ def _program_and_interpreter(program: str, workspace: Path) -> Iterator[str]:
     if words and words[0].startswith("/"):
         interpreter = Path(words[0])
         outside = Path(program).is_relative_to(workspace) and not interpreter.is_relative_to(workspace)
-        if not outside or (is_common_tool(interpreter.name) and interpreter.is_file()):
+        if not outside or (_is_common_tool(interpreter.name) and interpreter.is_file()):
             yield words[0]
 
 
@@ -199,7 +199,7 @@ def plan_sandbox_view(job: Job) -> SandboxView | None:
     found_in = [os.path.dirname(program_found.seen) for program_found in programs]
     path = os.pathsep.join(dict.fromkeys((*found_in, "/usr/local/bin", "/usr/bin", "/bin")))
     there = tuple(place for place in dict.fromkeys(places) if os.path.exists(place) and not _copy_has_own(job, place))
-    downloaded = package_cache_mounts(os.path.basename(program.real), SANDBOX_VARIABLES["HOME"])
+    downloaded = _package_cache_mounts(os.path.basename(program.real), SANDBOX_VARIABLES["HOME"])
     return SandboxView(program.seen, there, files, folders, path, {**downloaded, **plan_lent_mounts(job)})
 
 
@@ -256,7 +256,7 @@ def _allowed_program(name: str, job: Job) -> _Program | None:
     Showing a program also shows the folders next to it, and a project could name anything.
     """
     found = _locate_program(name, job)
-    if found is None or is_common_tool(name) or name == sys.executable:
+    if found is None or _is_common_tool(name) or name == sys.executable:
         return found
     return found if os.path.realpath(found.real).startswith(tuple(f"{folder}/" for folder in _SYSTEM)) else None
 

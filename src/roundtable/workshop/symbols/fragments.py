@@ -25,7 +25,7 @@ class SymbolVariant(NamedTuple):
     symbol: Symbol
 
 
-def parse_fragment_outlines(language: Language, path: str, text: bytes) -> Iterator[Outline]:
+def _parse_fragment_outlines(language: Language, path: str, text: bytes) -> Iterator[Outline]:
     """Yield each way to parse a piece of code without error: as it is, or as the body of a class."""
     for before, after in ((b"", b""), *language.frames):
         framed = before + text + after
@@ -39,7 +39,7 @@ def find_symbol_variants(
     """Return the symbols of a text that match a query; those that match more of the name win."""
     defined: set[str] = set()
     readable = False
-    for outline in parse_fragment_outlines(language, path, text):
+    for outline in _parse_fragment_outlines(language, path, text):
         readable = True
         matches = query.filter_by_parameters(
             [symbol for symbol in outline.symbols if symbol.base_name == query.parts[-1]], language
@@ -66,7 +66,7 @@ def _count_shared_parts(symbol: Symbol, query: SymbolQuery) -> int:
 def explain_unparsable_fragment(language: Language, path: str, text: bytes) -> SpliceRefusal:
     """Return why a text cannot be parsed: it is in another language, or has a syntax error."""
     for other in LANGUAGES:
-        if other is not language and any(outline.symbols for outline in parse_fragment_outlines(other, path, text)):
+        if other is not language and any(outline.symbols for outline in _parse_fragment_outlines(other, path, text)):
             sentence = f"The text reads as {other.name}, and {path} is {language.name}."
             return SpliceRefusal(RefusalKind.LANGUAGE, sentence)
     error = next(find_syntax_errors(language, text), None)

@@ -23,7 +23,7 @@ from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 _VISIBILITY_WORDS = {"private", "protected", "public", "module_function"}
 
 
-def list_enclosing_conditions(file: Outline, symbol: Symbol) -> tuple[str, ...]:
+def _list_enclosing_conditions(file: Outline, symbol: Symbol) -> tuple[str, ...]:
     """Return the first lines of the conditions around a symbol. An include guard around the whole file is not one."""
     return tuple(node_text(node).split("\n", 1)[0].strip() for node in _conditional_nodes(file, symbol))
 
@@ -112,13 +112,13 @@ def find_symbol_insertion_point(
         return container
     name = _name_in_container(variant.symbol)
     full_name = f"{container.name}.{name}" if container else name
-    conditions = list_enclosing_conditions(variant.outline, variant.symbol)
+    conditions = _list_enclosing_conditions(variant.outline, variant.symbol)
     siblings = [
         symbol
         for symbol in base.symbols
         if symbol.container is container
         and symbol.declared_alone
-        and list_enclosing_conditions(base, symbol) == conditions
+        and _list_enclosing_conditions(base, symbol) == conditions
     ]
     if conditions and not siblings:
         sentence = f"{variant.symbol.name} is inside `{conditions[0]}`, and nothing in {base.path} is."

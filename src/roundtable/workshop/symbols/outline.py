@@ -44,7 +44,7 @@ class NameUsage(NamedTuple):
     called: frozenset[str]
 
 
-def collect_name_usage(language: Language, node: Node) -> NameUsage:
+def _collect_name_usage(language: Language, node: Node) -> NameUsage:
     """Collect all names below a node by role: used, member of something else, bound here, called."""
     used: set[str] = set()
     members: set[str] = set()
@@ -157,12 +157,12 @@ class Outline:
 
     def name_usage(self, symbol: Symbol | None = None) -> NameUsage:
         """Collect the names in a symbol, or in the whole file."""
-        return collect_name_usage(self.language, symbol.outer_node if symbol else self.root)
+        return _collect_name_usage(self.language, symbol.outer_node if symbol else self.root)
 
     def names_above(self, symbol: Symbol) -> frozenset[str]:
         """Return the names in the decorators and attributes above a symbol."""
         nodes = list_nodes_above_symbol(self.language, symbol.outer_node, symbol.start_without_comments)
-        return frozenset(name for node in nodes for name in collect_name_usage(self.language, node).used)
+        return frozenset(name for node in nodes for name in _collect_name_usage(self.language, node).used)
 
     def symbol_text(self, symbol: Symbol) -> bytes:
         """Return a symbol's bytes, including the indentation of its first line if nothing else precedes it."""

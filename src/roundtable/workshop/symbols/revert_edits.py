@@ -43,7 +43,7 @@ def revert_unrelated_symbol_edits(
     ambiguous = _repeated_names(old) | _repeated_names(current)
     old_names, kept_names = {new_symbol.name for new_symbol in old.symbols}, asked | new
     renamed = {
-        symbol_text_without_name(current, new_symbol)
+        _symbol_text_without_name(current, new_symbol)
         for new_symbol in current.symbols
         if new_symbol.name not in old_names
     }
@@ -66,7 +66,7 @@ def revert_unrelated_symbol_edits(
         if any(new & (_words(current, counterpart) - _words(old, symbol)) for counterpart in counterparts):
             continue
         if not counterparts and (
-            symbol_text_without_name(old, symbol) in renamed
+            _symbol_text_without_name(old, symbol) in renamed
             or any(statement.name == symbol.base_name for statement in current.imports)
         ):
             continue
@@ -82,7 +82,7 @@ def _repeated_names(file: Outline) -> set[str]:
     return {name for name, times in Counter(symbol.name for symbol in file.symbols).items() if times > 1}
 
 
-def symbol_text_without_name(file: Outline, symbol: Symbol) -> bytes:
+def _symbol_text_without_name(file: Outline, symbol: Symbol) -> bytes:
     """Return a symbol's text without its name."""
     return re.sub(rb"\b%b\b" % re.escape(symbol.base_name.encode()), b"", _text_with_unix_newlines(file, symbol))
 
@@ -135,7 +135,7 @@ def _only_renames_or_removes(old: Outline, new: Outline) -> bool:
     """Tell whether all missing symbols only have another name, or nothing is new."""
     old_texts, new_texts = (
         {
-            symbol.name: symbol_text_without_name(outline, symbol)
+            symbol.name: _symbol_text_without_name(outline, symbol)
             for symbol in outline.symbols
             if symbol.container is None
         }

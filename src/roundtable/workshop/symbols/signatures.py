@@ -22,7 +22,7 @@ def symbol_signature_line(node: Node) -> str:
     return " ".join(signature.decode(errors="replace").split()).rstrip("{ ")
 
 
-def list_symbol_decorators(node: Node) -> tuple[str, ...]:
+def _list_symbol_decorators(node: Node) -> tuple[str, ...]:
     """Return the decorators of a function. They distinguish a getter from a setter."""
     parent = node.parent
     if parent is None or parent.type != "decorated_definition":
@@ -89,7 +89,7 @@ def _innermost_declarator(parameter: Node) -> Node | None:
 def is_overload_signature(node: Node) -> bool:
     """Tell whether a node is one of several overload signatures that precede an implementation."""
     overload = any(
-        decorator.split("(")[0].split(".")[-1].lstrip("@") == "overload" for decorator in list_symbol_decorators(node)
+        decorator.split("(")[0].split(".")[-1].lstrip("@") == "overload" for decorator in _list_symbol_decorators(node)
     )
     return node.type in _SIGNATURE_NODES or overload
 
@@ -107,7 +107,7 @@ def match_nodes_by_signature(nodes: Sequence[Node], other: Node) -> list[int]:
 
 
 def _by_signature(node: Node) -> object:
-    return list_symbol_decorators(node), symbol_signature_line(node)
+    return _list_symbol_decorators(node), symbol_signature_line(node)
 
 
 def _by_signature_and_impl(node: Node) -> object:
@@ -120,4 +120,4 @@ def _by_signature_and_impl(node: Node) -> object:
 
 def _by_parameters(node: Node) -> object:
     accessor = next((child.type for child in node.children if child.type in {"get", "set", "static"}), "")
-    return list_symbol_decorators(node), list_parameter_types(node), accessor
+    return _list_symbol_decorators(node), list_parameter_types(node), accessor

@@ -71,7 +71,7 @@ def interchangeable_symbol_kind(symbol: Symbol) -> SymbolKind:
     return _INTERCHANGEABLE_KINDS.get(symbol.kind, symbol.kind)
 
 
-def is_constructor_symbol(symbol: Symbol) -> bool:
+def _is_constructor_symbol(symbol: Symbol) -> bool:
     """Tell whether a symbol is a constructor: named like its class, or by a constructor name."""
     names = {*_CONSTRUCTOR_NAMES, symbol.owner.rpartition(".")[2]}
     return (
@@ -85,7 +85,7 @@ def find_symbols_by_query(file: Outline, query: SymbolQuery) -> list[Symbol]:
     Of several, the outermost is meant: a function before a method, a class before its constructors.
     """
     if query.kind is RequestedKind.CONSTRUCTOR:
-        constructors = [symbol for symbol in file.symbols if is_constructor_symbol(symbol)]
+        constructors = [symbol for symbol in file.symbols if _is_constructor_symbol(symbol)]
         return query.filter_by_parameters(
             keep_best_symbol_matches(
                 _with_name(constructors, query.parts) or _members_of(constructors, query.parts), query
@@ -156,7 +156,7 @@ def _is_of_kind(kind: RequestedKind, symbol: Symbol) -> bool:
         case RequestedKind.CLASS:
             return symbol.kind is SymbolKind.CLASS
         case RequestedKind.CONSTRUCTOR:
-            return is_constructor_symbol(symbol)
+            return _is_constructor_symbol(symbol)
         case RequestedKind.ANY:
             return True
 

@@ -46,7 +46,7 @@ def list_object_literal_members(node: Node) -> list[Node]:
     return literal.children if literal is not None else []
 
 
-def object_literal_has_functions(node: Node) -> bool:
+def _object_literal_has_functions(node: Node) -> bool:
     """Tell whether the object literal assigned to a name contains a function at a small depth."""
     members = list(_list_pairs_and_methods(node))
     for _ in range(MAX_OBJECT_DEPTH):
@@ -169,7 +169,7 @@ def _find_name_node(node: Node) -> Node | None:
             key = node.child_by_field_name("key")
             has_functions = _kind_of_value(
                 node.child_by_field_name("value"), SymbolKind.VALUE
-            ) is not SymbolKind.VALUE or object_literal_has_functions(node)
+            ) is not SymbolKind.VALUE or _object_literal_has_functions(node)
             return key if key is not None and key.type in _PLAIN_NAME_NODES and has_functions else None
         case "field_declaration" | "const_declaration" | "property_declaration" | "event_field_declaration" if (
             not node.child_by_field_name("name")
@@ -210,7 +210,7 @@ def _parse_member_assignment(node: Node) -> tuple[tuple[str, ...], SymbolKind] |
         return None
     if right.type in FUNCTION_NODE_TYPES:
         return parts, SymbolKind.METHOD if len(parts) > 1 else SymbolKind.FUNCTION
-    return (parts, SymbolKind.VALUE) if object_literal_has_functions(node) else None
+    return (parts, SymbolKind.VALUE) if _object_literal_has_functions(node) else None
 
 
 def _parse_default_export(node: Node) -> tuple[tuple[str, ...], SymbolKind] | None:

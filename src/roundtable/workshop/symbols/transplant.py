@@ -31,7 +31,7 @@ from roundtable.workshop.symbols.symbol_names import node_text
 from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 
 
-def update_symbol_prototypes(request: SpliceRequest, source: bytes) -> tuple[bytes, tuple[str, ...]]:
+def _update_symbol_prototypes(request: SpliceRequest, source: bytes) -> tuple[bytes, tuple[str, ...]]:
     """Update the prototypes of a replaced symbol to its new signature; also return a warning if there is none."""
     old, (donor, new) = request.target, request.variant
     if old is None or new.kind is SymbolKind.PROTOTYPE or _prototype_key(old) == _prototype_key(new):
@@ -80,7 +80,7 @@ def _stale_prototypes(file: Outline, symbol: Symbol, known: Symbol | None = None
     )
 
 
-def describe_missing_struct_fields(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> Iterator[str]:
+def _describe_missing_struct_fields(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> Iterator[str]:
     """Yield a sentence for each struct of the base that lacks fields which the taken symbols use."""
     usages = [donor.name_usage(symbol) for symbol in taken]
     used = {name for usage in usages for name in usage.used | usage.members} - {
@@ -122,7 +122,7 @@ class _ExportListEntry(NamedTuple):
     node: Node
 
 
-def add_symbol_to_export_list(base: Outline, donor: Outline, symbol: Symbol, newline: bytes) -> bytes | None:
+def _add_symbol_to_export_list(base: Outline, donor: Outline, symbol: Symbol, newline: bytes) -> bytes | None:
     """Add a new symbol to the export list that the donor has it in; None if it cannot be added."""
     donor_entry = next((entry for entry in _export_list_entries(donor) if entry.name == symbol.name), None)
     entries = list(_export_list_entries(base))
@@ -206,7 +206,7 @@ def splice_symbol_with_dependencies(request: SpliceRequest) -> TransplantedSymbo
     if isinstance(result, SpliceRefusal):
         return result
     path, source, (donor, first_symbol) = request.base.path, request.base.source, request.variant
-    result, stale = update_symbol_prototypes(request, result)
+    result, stale = _update_symbol_prototypes(request, result)
     taken, conflicts = [first_symbol], list(stale)
     for helper in _needed_helpers(donor, taken):
         base = parse_outline_in_language(donor.language, path, result)
@@ -225,7 +225,7 @@ def splice_symbol_with_dependencies(request: SpliceRequest) -> TransplantedSymbo
             else:
                 result = extended
                 taken.append(helper)
-    conflicts += describe_missing_struct_fields(parse_outline_in_language(donor.language, path, result), donor, taken)
+    conflicts += _describe_missing_struct_fields(parse_outline_in_language(donor.language, path, result), donor, taken)
     result, unlisted = _add_to_export_lists(path, result, donor, taken[1:] if request.target else taken)
     base = parse_outline_in_language(donor.language, path, source)
     statements, conflicting = _imports_needed(base, donor, taken)
@@ -248,7 +248,7 @@ def _add_to_export_lists(path: str, source: bytes, donor: Outline, new: Sequence
     """Add new symbols to the export lists; also return a sentence for each that could not be added."""
     unlisted: list[str] = []
     for symbol in new:
-        extended = add_symbol_to_export_list(
+        extended = _add_symbol_to_export_list(
             parse_outline_in_language(donor.language, path, source), donor, symbol, detect_source_newline(source)
         )
         unlisted += [] if extended else [f"{symbol.name} is exported in its own file, but not in {path}."]

@@ -52,10 +52,10 @@ def collect_distinguishing_outputs(
         seat: {test: PASSES if seen.get(test, False) else FAILS for test in ranking.telling}
         for seat, seen in trials.tests.items()
     }
-    return select_distinguishing_inputs(trials.outputs, best) | select_distinguishing_inputs(test_results, best)
+    return _select_distinguishing_inputs(trials.outputs, best) | _select_distinguishing_inputs(test_results, best)
 
 
-def select_distinguishing_inputs(
+def _select_distinguishing_inputs(
     outputs: Mapping[str, Mapping[str, str]], best: Sequence[str]
 ) -> dict[str, dict[str, str]]:
     """Return the inputs that distinguish most of the best candidates, with the output of each."""

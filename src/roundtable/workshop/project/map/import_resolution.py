@@ -191,7 +191,7 @@ def _resolve_nested_python(project: ProjectIndex, outline: Outline) -> Iterator[
 
 def _resolve_script(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
     quoted = _QUOTED.findall(brought.text)
-    target = resolve_script_module(project, path, quoted[-1]) if quoted else None
+    target = _resolve_script_module(project, path, quoted[-1]) if quoted else None
     if target is None:
         return
     renamed = re.search(rf"(?<![\w$])([\w$]+)\s*(?:\bas\b|:)\s*{re.escape(brought.name)}\s*[,}}]", brought.text)
@@ -204,7 +204,7 @@ def _resolve_script(project: ProjectIndex, path: str, brought: Import) -> Iterat
         yield ImportTarget(target, "default")
 
 
-def resolve_script_module(project: ProjectIndex, path: str, specifier: str) -> str | None:
+def _resolve_script_module(project: ProjectIndex, path: str, specifier: str) -> str | None:
     """Return the file that a script imports: relative to the script, or from the source root."""
     without_suffix = re.sub(r"\.(?:m|c)?jsx?$", "", specifier)
     endings = ("", *_SCRIPT_SUFFIXES, *(f"/index{suffix}" for suffix in _SCRIPT_SUFFIXES))
@@ -221,7 +221,7 @@ def _resolve_script_exports(project: ProjectIndex, outline: Outline) -> Iterator
     for node in outline.root.named_children:
         source = node.child_by_field_name("source") if node.type == "export_statement" else None
         specifier = node_text(source).strip("\"'")
-        target = resolve_script_module(project, outline.path, specifier) if specifier else None
+        target = _resolve_script_module(project, outline.path, specifier) if specifier else None
         if target is None:
             continue
         _, brace, listed = node_text(node).partition("{")

@@ -14,7 +14,7 @@ from roundtable.app.settings.places import Places
 from roundtable.core.events import TurnAsked
 from roundtable.core.faults import UsageError
 from roundtable.core.values import Limits, Outcome, Seat
-from roundtable.doors.cli.open_meeting import quote_sentence
+from roundtable.doors.cli.open_meeting import render_quote_for_terminal
 from roundtable.report.costs import summarize_costs
 from roundtable.report.reasons import notice_sentences
 from roundtable.voices.fault_server import FaultServer
@@ -139,9 +139,9 @@ async def test_seats_on_a_subscription_are_marked_in_the_quote(
     claude, gpt = quoted.seats
     assert (claude.paid, claude.usd, claude.keeps_session) == ("plan", MoneyRange(), True)
     assert quoted.usd == gpt.usd
-    assert quote_sentence(quoted).endswith("for 6 to 16 calls; claude uses your plan.")
+    assert render_quote_for_terminal(quoted).endswith("for 6 to 16 calls; claude uses your plan.")
     alone = await lab.meetings.quote(Agenda("REST or GraphQL?", seats[:1]))
-    assert quote_sentence(alone) == "No cost per token, for 3 to 8 calls; claude uses your plan."
+    assert render_quote_for_terminal(alone) == "No cost per token, for 3 to 8 calls; claude uses your plan."
     charter, _ = await lab.meetings.draft(Agenda("REST or GraphQL?", seats[:1], limits=Limits(budget_usd=0)))
     assert charter.limits.budget_usd == 0
 
@@ -174,7 +174,7 @@ async def test_an_unknown_price_is_not_quoted_as_zero(lab: Roundtable, workspace
     assert both.unpriced == ("dim:alpha",)
     dear_at_last = await lab.meetings.quote(paid("dim:alpha", PAID))
     assert dear_at_last.usd.likely is None
-    assert quote_sentence(dear_at_last).startswith("At most $")
+    assert render_quote_for_terminal(dear_at_last).startswith("At most $")
 
 
 async def test_a_quote_names_seats_that_cannot_speak(lab: Roundtable) -> None:

@@ -46,9 +46,9 @@ from roundtable.core.values import (
     Usage,
 )
 from roundtable.core.verdict import Stance, Verdict
-from roundtable.doors.cli.output import report_error
+from roundtable.doors.cli.output import print_error_with_help
 from roundtable.doors.cli.output_queue import OutputQueue
-from roundtable.doors.cli.panels import assign_seat_colors, layout_panels
+from roundtable.doors.cli.panels import assign_terminal_colors, fit_panels_to_terminal
 from roundtable.live.board import Board
 from roundtable.live.fact_words import (
     ERROR,
@@ -229,7 +229,7 @@ def test_a_huge_partial_is_a_few_words_and_a_count() -> None:
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (110, 35), (40, 12), (200, 60), (20, 8)])
 @pytest.mark.parametrize("seats", [1, 2, 3, 5, 9])
 def test_panels_fit_the_terminal(seats: int, width: int, height: int) -> None:
-    columns, rows, tall = layout_panels(seats, width, height)
+    columns, rows, tall = fit_panels_to_terminal(seats, width, height)
     assert columns * rows >= seats
     assert rows * tall + 3 <= max(height, rows * 3 + 3)
 
@@ -237,7 +237,7 @@ def test_panels_fit_the_terminal(seats: int, width: int, height: int) -> None:
 @pytest.mark.feature("S4.38", "S4.39", "S4.40", "S4.41")
 def test_seats_have_the_colours_people_know_them_by() -> None:
     names = ("claude", "gpt-4o", "gemini", "grok", "llama", "mistral")
-    colors = assign_seat_colors(
+    colors = assign_terminal_colors(
         [*(Seat(name, ()) for name in names), Seat("own", (), color="orange"), Seat("bad", (), color="?")]
     )
     assert [colors[name] for name in names[:4]] == ["cyan", "green", "magenta", "dark_orange"]
@@ -289,9 +289,9 @@ def test_every_line_of_a_seat_carries_its_name() -> None:
 
 
 def test_errors_are_two_sentences_and_an_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
-    assert report_error(SessionHeld("It is held", "Watch it")) == 5
+    assert print_error_with_help(SessionHeld("It is held", "Watch it")) == 5
     assert capsys.readouterr().err == "Error: It is held.\nWatch it.\n"
-    assert report_error(ZeroDivisionError("by zero")) == 1
+    assert print_error_with_help(ZeroDivisionError("by zero")) == 1
     assert "Internal error: ZeroDivisionError: by zero." in capsys.readouterr().err
 
 

@@ -21,7 +21,7 @@ from roundtable.core.events import GateOpened, Recorded, decode_event_line
 from roundtable.core.ports import Lease
 from roundtable.core.values import Gate, Limits, Seat
 from roundtable.doors.cli.main import cli
-from roundtable.doors.cli.models import print_progress_tenths
+from roundtable.doors.cli.models import print_download_tenths
 from roundtable.store.leases import current_lease_holder
 from tests.stories.session_harness import position_reply
 
@@ -299,7 +299,7 @@ def test_models_reports_errors(args: tuple[str, ...], words: str) -> None:
 
 
 def test_progress_in_a_pipe_is_one_line_per_tenth(capsys: pytest.CaptureFixture[str]) -> None:
-    tell = print_progress_tenths("small")
+    tell = print_download_tenths("small")
     for done in range(0, 101, 5):
         tell(done * 1_000_000, 100_000_000)
     lines = capsys.readouterr().err.splitlines()

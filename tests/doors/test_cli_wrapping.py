@@ -13,7 +13,7 @@ from typing import TextIO, cast
 import pytest
 
 from roundtable.core.text.redaction import Redactor
-from roundtable.doors.cli.stderr import RedactedStderr, wrap_lines
+from roundtable.doors.cli.stderr import RedactedStderr, wrap_terminal_lines
 from tests.doors.command_line import Cli
 from tests.doors.scripted_seats import council_seat, knight
 
@@ -85,7 +85,7 @@ def test_wrapped_hints_are_aligned_with_their_column(cli: Cli) -> None:
     ],
 )
 def test_lines_are_wrapped_between_words_and_commands_stay_whole(text: str, lines: list[str]) -> None:
-    assert wrap_lines(text, 12).split("\n") == lines
+    assert wrap_terminal_lines(text, 12).split("\n") == lines
 
 
 def test_a_secret_of_several_words_is_redacted_before_wrapping() -> None:

@@ -14,7 +14,7 @@ from roundtable.core.events import AnswerSource
 from roundtable.core.faults import UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Outcome
-from roundtable.doors.mcp.session_view import build_meeting_status, render_meeting_text
+from roundtable.doors.mcp.session_view import build_meeting_tool_status, render_meeting_tool_text
 from roundtable.report.provenance import describe_hunk_request
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.core.test_redaction import token
@@ -52,7 +52,7 @@ async def test_a_gate_that_took_its_default_does_not_reject_the_draft(
     assert (decision.outcome, decision.next_step) == (Outcome.DEADLOCK, "later")
     assert "nobody said yes" in decision_sentence(decision)
     session = await bench.sessions.get(meeting.session)
-    told = render_meeting_text(build_meeting_status(session, (), None), session)
+    told = render_meeting_tool_text(build_meeting_tool_status(session, (), None), session)
     assert "Next step: decide later." in told
     assert "The person chose" not in told, "nobody did"
     later = await bench.meetings.run(

@@ -14,8 +14,8 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.stages import Stage, latest_stage_draft
 from roundtable.core.text.quotation import quote_markdown
 from roundtable.core.values import Decision, Outcome
-from roundtable.doors.mcp.session_view import build_meeting_status as as_told
-from roundtable.doors.mcp.session_view import render_meeting_text
+from roundtable.doors.mcp.session_view import build_meeting_tool_status as as_told
+from roundtable.doors.mcp.session_view import render_meeting_tool_text
 from roundtable.live.fact_words import render_decision_lines, render_plain_lines
 from roundtable.report.reasons import decision_sentence
 from roundtable.report.stage_words import list_stage_ends
@@ -81,7 +81,7 @@ async def test_a_delivered_repository_has_one_commit_per_stage_with_its_contribu
     session = await bench.sessions.get(meeting.session)
     for told in (
         render_plain_lines(render_decision_lines(session, "here")),
-        render_meeting_text(as_told(session, (), None), session),
+        render_meeting_tool_text(as_told(session, (), None), session),
     ):
         assert "Next step: none, the project was delivered." in told
     subjects = git(folder, "log", "--reverse", "--format=%s").split("\n")[:-1]

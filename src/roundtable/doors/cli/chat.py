@@ -15,7 +15,13 @@ from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.doors.cli.displays import Display, JsonLines
 from roundtable.doors.cli.gate_prompt import GatePrompt, read_terminal_line
 from roundtable.doors.cli.options import SectionCommand, section_option, session_argument
-from roundtable.doors.cli.output import EXIT_INTERRUPTED, EXIT_OK, print_note, run_at_session_desk, session_exit_code
+from roundtable.doors.cli.output import (
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    print_note,
+    run_command_at_session_desk,
+    session_exit_code,
+)
 from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.doors.cli.run_session import SessionRun
 from roundtable.live.fact_words import LiveLine, describe_live_fault, render_plain_lines
@@ -43,7 +49,7 @@ def chat_command(session: str, question: str, as_json: bool) -> int:
     """
     if not question.strip() and (as_json or not sys.stdin.isatty()):
         raise UsageError("The question is missing.", 'Write it in quotes: roundtable chat last "What is open?"')
-    return run_at_session_desk(
+    return run_command_at_session_desk(
         lambda desk: desk.sessions.find(session),
         lambda desk, about: _chat(desk, about, question.strip(), as_json=as_json),
     )

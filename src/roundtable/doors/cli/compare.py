@@ -11,7 +11,7 @@ import msgspec
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.doors.cli.completion import complete_session_names
 from roundtable.doors.cli.options import session_argument
-from roundtable.doors.cli.output import run_at_desk, shortest_session_address
+from roundtable.doors.cli.output import run_command_at_desk, shortest_session_argument
 from roundtable.doors.cli.tables import print_json, print_table
 from roundtable.report.comparison import ComparedSession, SessionComparison, SessionDifference
 from roundtable.report.recount import (
@@ -44,7 +44,7 @@ def recount_command(session: str, as_json: bool) -> None:
     async def recount(desk: Roundtable) -> Recount:
         return await desk.sessions.recount(await desk.sessions.get(await desk.sessions.find(session)))
 
-    counted = run_at_desk(recount)
+    counted = run_command_at_desk(recount)
     if as_json:
         print_json(counted)
         return
@@ -81,10 +81,10 @@ def diff_sessions_command(first: str, second: str, as_json: bool) -> None:
 
     async def compare(desk: Roundtable) -> tuple[SessionComparison, list[str]]:
         states = [await desk.sessions.get(await desk.sessions.find(address)) for address in (first, second)]
-        addresses = [await shortest_session_address(desk, state.id, state.charter.slug) for state in states]
+        addresses = [await shortest_session_argument(desk, state.id, state.charter.slug) for state in states]
         return await desk.sessions.compare(*states), addresses
 
-    found, addresses = run_at_desk(compare, only_reads=True)
+    found, addresses = run_command_at_desk(compare, only_reads=True)
     if as_json:
         print_json({"v": 1, **msgspec.to_builtins(found)})
         return

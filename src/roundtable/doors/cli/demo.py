@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from roundtable.doors.cli.displays import OutputMode
-from roundtable.doors.cli.output import print_note, run_at_desk
+from roundtable.doors.cli.output import print_note, run_command_at_desk
 from roundtable.doors.cli.run_session import run_and_show_session
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ def demo_command(question: str) -> int:
       roundtable demo "Tabs or spaces?"
     """
     from roundtable.app.desk import Setup
-    from roundtable.doors.cli.models import fetch_model
+    from roundtable.doors.cli.models import download_model_with_progress_bar
 
     setup = Setup.here()
     model = setup.default_model()
     if model is None:
         print_note(f"No model is installed yet; downloading {SMALLEST_MODEL} (98 MB) once.")
-        fetch_model(SMALLEST_MODEL)
+        download_model_with_progress_bar(SMALLEST_MODEL)
         model = setup.default_model()
     assert model is not None
     command = setup.typed_command()
@@ -55,7 +55,7 @@ def demo_command(question: str) -> int:
         else ""
     )
     print_note(DEMO_INTRODUCTION.format(title=model.title or model.name, about=model.about, more=more, command=command))
-    code = run_at_desk(lambda desk: _hold_demo(desk, model.name, question))
+    code = run_command_at_desk(lambda desk: _hold_demo(desk, model.name, question))
     if not setup.is_on_path():
         print_note(f"`roundtable` is not on your PATH. From here, use: {command} show last")
     return code

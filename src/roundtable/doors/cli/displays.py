@@ -64,7 +64,7 @@ class OutputMode(msgspec.Struct, frozen=True):
         return not alone and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def create_display(manner: OutputMode, view: SessionView) -> Display:
+def create_terminal_display(manner: OutputMode, view: SessionView) -> Display:
     """Create the display for a session; panels open at event `live_from`, events up to `brief_until` are abridged."""
     outlet = OutputQueue()
     if manner.json:

@@ -12,7 +12,7 @@ from roundtable.core.session import Session
 from roundtable.core.stages import is_after_stage_gate, is_back_to_stage_answer
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Gate
-from roundtable.doors.cli.rollback import check_rollback_answer
+from roundtable.doors.cli.rollback import check_rollback_option_text
 from roundtable.live.fact_words import LiveLine
 from roundtable.live.hunk_approval import ASK, CONFIRM, SOME
 from roundtable.report import provenance
@@ -50,7 +50,7 @@ def _stage_result_lines(session: Session) -> list[LiveLine]:
 def check_gate_answer(session: Session, gate: Gate, option: str, text: str) -> None:
     """Reject an answer that would be invalid when the session continues."""
     if is_back_to_stage_answer(gate, option):
-        check_rollback_answer(session, text)
+        check_rollback_option_text(session, text)
     found = newest_plan(session) if gate.writes else None
     if found is None:
         return

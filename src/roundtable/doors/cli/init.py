@@ -13,8 +13,8 @@ from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.doors.cli.demo import SMALLEST_MODEL
 from roundtable.doors.cli.gate_prompt import read_terminal_line
 from roundtable.doors.cli.meeting_options import MeetingRequest
-from roundtable.doors.cli.open_meeting import hold_meeting
-from roundtable.doors.cli.output import print_note, run_at_desk
+from roundtable.doors.cli.open_meeting import run_meeting_command
+from roundtable.doors.cli.output import print_note, run_command_at_desk
 from roundtable.doors.cli.seat_choice import prompt_seat_selection
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def init_command(for_person: bool, source: str | None, yes: bool) -> int:
     """
     if not yes and not sys.stdin.isatty():
         raise UsageError("init asks before writing, and there is no terminal to answer at.", "Add --yes.")
-    question = run_at_desk(lambda desk: _set_up(desk, for_person=for_person, source=source, yes=yes))
-    return hold_meeting(MeetingRequest(question)) if question else 0
+    question = run_command_at_desk(lambda desk: _set_up(desk, for_person=for_person, source=source, yes=yes))
+    return run_meeting_command(MeetingRequest(question)) if question else 0
 
 
 async def _set_up(desk: Roundtable, *, for_person: bool, source: str | None, yes: bool) -> str:

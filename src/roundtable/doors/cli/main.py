@@ -209,9 +209,9 @@ class LazyCommandGroup(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
-            from roundtable.doors.cli.output import report_error
+            from roundtable.doors.cli.output import print_error_with_help
 
-            ctx.exit(report_error(error, debug=bool(ctx.params.get("debug"))))
+            ctx.exit(print_error_with_help(error, debug=bool(ctx.params.get("debug"))))
 
 
 @click.command(cls=LazyCommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -246,9 +246,9 @@ def _run(args: list[str]) -> int:
     try:
         result = cli.main(args, prog_name="roundtable", standalone_mode=False)
     except click.ClickException as error:
-        from roundtable.doors.cli.stderr import redact_stderr
+        from roundtable.doors.cli.stderr import redact_command_stderr
 
-        with redact_stderr():
+        with redact_command_stderr():
             error.show()
         return 2
     except (click.Abort, KeyboardInterrupt):

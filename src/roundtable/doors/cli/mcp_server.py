@@ -11,7 +11,7 @@ import click
 from roundtable.core.faults import UsageError
 from roundtable.core.text.redaction import Redactor
 from roundtable.doors.cli.output import print_note
-from roundtable.doors.cli.stderr import redact_stderr_until_exit
+from roundtable.doors.cli.stderr import redact_command_stderr_until_exit
 
 
 @click.command()
@@ -32,7 +32,7 @@ def mcp_command(http: bool, port: int) -> None:
       codex mcp add roundtable -- roundtable mcp
       roundtable mcp --http --port 8642
     """
-    redact_stderr_until_exit(Redactor())
+    redact_command_stderr_until_exit(Redactor())
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
         from roundtable.doors.mcp.server import MCP_HOST, serve_mcp_over_http, serve_mcp_over_stdio

@@ -12,20 +12,20 @@ from roundtable.doors.cli.completion import complete_session_names
 from roundtable.doors.cli.meeting_options import (
     MEETING_HEADING,
     MeetingRequest,
-    add_approve_all_answer,
     answer_choices_option,
     apply_options,
+    expand_all_option,
+    expand_rounds_option,
     meeting_name_option,
     meeting_options,
     question_argument,
-    round_settings,
     rounds_option,
     write_options,
 )
-from roundtable.doors.cli.open_meeting import build_agenda, convene_and_run, hold_meeting
+from roundtable.doors.cli.open_meeting import build_agenda_from_options, open_and_show_session, run_meeting_command
 from roundtable.doors.cli.options import SectionCommand, limit_option, section_option
-from roundtable.doors.cli.output import print_note, run_at_session_desk
-from roundtable.doors.cli.seat_choice import choose_seats
+from roundtable.doors.cli.output import print_note, run_command_at_session_desk
+from roundtable.doors.cli.seat_choice import resolve_seat_options
 
 if TYPE_CHECKING:
     from roundtable.app.desk import CodeChanges, Roundtable
@@ -56,7 +56,7 @@ def discuss_command(question: str, rounds: int | None, **given: Any) -> int:
     3 no decision, 4 degraded decision with --strict, 5 session held by another process,
     6 too few seats answered, 130 interrupted.
     """
-    return hold_meeting(MeetingRequest(question, settings=round_settings(rounds), **given))
+    return run_meeting_command(MeetingRequest(question, settings=expand_rounds_option(rounds), **given))
 
 
 @click.command(cls=SectionCommand)
@@ -76,7 +76,9 @@ def ask_command(question: str, follow_up: bool, **given: Any) -> int:
       roundtable ask "Should we split this repository?"
       roundtable ask "Is this plan sound?" -f docs/rollout.md --follow-up-once
     """
-    return hold_meeting(MeetingRequest(question, meeting="second-opinion", settings={"follow_up": follow_up}, **given))
+    return run_meeting_command(
+        MeetingRequest(question, meeting="second-opinion", settings={"follow_up": follow_up}, **given)
+    )
 
 
 @click.command(cls=SectionCommand)
@@ -95,7 +97,9 @@ def debate_command(question: str, rounds: int | None, **given: Any) -> int:
       roundtable debate "REST, GraphQL or tRPC for the new API?"
       roundtable debate "How do we shard the users?" --context src/db --rounds 3
     """
-    return hold_meeting(MeetingRequest(question, meeting="debate", settings=round_settings(rounds), **given))
+    return run_meeting_command(
+        MeetingRequest(question, meeting="debate", settings=expand_rounds_option(rounds), **given)
+    )
 
 
 @click.command("code-red", cls=SectionCommand)
@@ -114,7 +118,9 @@ def code_red_command(question: str, rounds: int | None, **given: Any) -> int:
       roundtable code-red "login crashes on submit since yesterday"
       roundtable code-red "p99 doubled" -f logs/api.txt --answer outcome=log
     """
-    return hold_meeting(MeetingRequest(question, meeting="code-red", settings=round_settings(rounds), **given))
+    return run_meeting_command(
+        MeetingRequest(question, meeting="code-red", settings=expand_rounds_option(rounds), **given)
+    )
 
 
 @click.command(cls=SectionCommand)
@@ -132,7 +138,7 @@ def vote_command(question: str, **given: Any) -> int:
       roundtable vote "Which feature do we build next?"
       roundtable vote "Its name?" --option Round --option Oval --option Square
     """
-    return hold_meeting(MeetingRequest(question, meeting="vote", **given))
+    return run_meeting_command(MeetingRequest(question, meeting="vote", **given))
 
 
 @click.command(cls=SectionCommand)
@@ -155,8 +161,8 @@ def build_command(
       roundtable build "A small unit converter with tests" --dry-run
     """
     settings = {"dry_run": dry_run, "branch": branch}
-    ahead = add_approve_all_answer(answers, everything, dry_run)
-    return hold_meeting(MeetingRequest(question, "task", "build", settings=settings, answers=ahead, **given))
+    ahead = expand_all_option(answers, everything, dry_run)
+    return run_meeting_command(MeetingRequest(question, "task", "build", settings=settings, answers=ahead, **given))
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -220,7 +226,7 @@ def summon_command(question: str, branch: str, patch: IO[bytes] | None, **given:
       roundtable summon "Is the new locking safe?" --branch feature/locks
       curl -s https://example.com/7.diff | roundtable summon --patch -
     """
-    return hold_meeting(MeetingRequest(question, texts=_collect_code_changes(branch, patch).texts, **given))
+    return run_meeting_command(MeetingRequest(question, texts=_collect_code_changes(branch, patch).texts, **given))
 
 
 REVIEW_QUESTION = "What is wrong with these changes?"
@@ -249,7 +255,7 @@ def review_command(question: str, branch: str, patch: IO[bytes] | None, **given:
     """
     found = _collect_code_changes(branch, patch)
     where = {"base": found.base, "tip": found.tip, "patch": patch is not None}
-    return hold_meeting(MeetingRequest(question, meeting="review", settings=where, texts=found.texts, **given))
+    return run_meeting_command(MeetingRequest(question, meeting="review", settings=where, texts=found.texts, **given))
 
 
 @click.command(cls=SectionCommand)
@@ -281,10 +287,12 @@ def apply_command(
     """
     settings = {"dry_run": dry_run, "branch": branch, "by": by}
     told = MeetingRequest(
-        "", meeting="apply", settings=settings, answers=add_approve_all_answer(answers, everything, dry_run), **given
+        "", meeting="apply", settings=settings, answers=expand_all_option(answers, everything, dry_run), **given
     )
     told.manner.check()
-    return run_at_session_desk(lambda desk: _meant(desk, session), lambda desk, meant: _apply(desk, meant, told))
+    return run_command_at_session_desk(
+        lambda desk: _meant(desk, session), lambda desk, meant: _apply(desk, meant, told)
+    )
 
 
 async def _meant(desk: Roundtable, address: str) -> str:
@@ -293,5 +301,7 @@ async def _meant(desk: Roundtable, address: str) -> str:
 
 async def _apply(desk: Roundtable, meant: Session, given: MeetingRequest) -> int:
     decided = await desk.meetings.find_session_to_apply(meant.id)
-    seats = await choose_seats(desk, given) if given.seats else ()
-    return await convene_and_run(desk, desk.meetings.plan_apply(decided, build_agenda(desk, given, seats)), given)
+    seats = await resolve_seat_options(desk, given) if given.seats else ()
+    return await open_and_show_session(
+        desk, desk.meetings.plan_apply(decided, build_agenda_from_options(desk, given, seats)), given
+    )

@@ -150,7 +150,7 @@ def _gate_options(*gates: str) -> tuple[OptionDecorator, ...]:
     )
 
 
-def add_approve_all_answer(answers: tuple[str, ...], everything: bool, dry_run: bool) -> tuple[str, ...]:
+def expand_all_option(answers: tuple[str, ...], everything: bool, dry_run: bool) -> tuple[str, ...]:
     """The answers given in advance, including the one that `--all` stands for."""
     if everything and any(answer.startswith("approve=") and answer != "approve=all" for answer in answers):
         raise UsageError("--all contradicts another answer to `approve`.", "Give only one of them.")
@@ -178,7 +178,7 @@ answer_choices_option = section_option(
 """For meetings that can choose among given answers."""
 
 
-def round_settings(rounds: int | None) -> dict[str, Any]:
+def expand_rounds_option(rounds: int | None) -> dict[str, Any]:
     """The meeting setting that `--rounds` stands for."""
     return {} if rounds is None else {"rounds": rounds}
 

@@ -92,10 +92,10 @@ def get_models_command(names: tuple[str, ...], source: str) -> None:
     if names == ("all",):
         names = tuple(model.name for model in Setup.here().list_models() if model.sources)
     for name in names:
-        click.echo(fetch_model(name, source))
+        click.echo(download_model_with_progress_bar(name, source))
 
 
-def fetch_model(name: str, source: str = "") -> str:
+def download_model_with_progress_bar(name: str, source: str = "") -> str:
     """Download one model and show the progress, unless it is installed; returns its path."""
     from roundtable.app.desk import Setup
 
@@ -128,7 +128,7 @@ def _progress(model: str) -> Generator[ProgressCallback]:
     Both show shares instead of sizes, because a compressed download is smaller than the model.
     """
     if not sys.stderr.isatty():
-        yield print_progress_tenths(model)
+        yield print_download_tenths(model)
         return
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
@@ -140,7 +140,7 @@ def _progress(model: str) -> Generator[ProgressCallback]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def print_progress_tenths(model: str) -> ProgressCallback:
+def print_download_tenths(model: str) -> ProgressCallback:
     """A callback that prints each tenth of a download once."""
     printed = -1
 

@@ -16,12 +16,18 @@ from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Limits, Seat
 from roundtable.doors.cli.gate_prompt import read_terminal_line
 from roundtable.doors.cli.meeting_options import MeetingRequest
-from roundtable.doors.cli.output import EXIT_NO_DECISION, EXIT_OK, print_note, run_at_desk, shortest_session_address
+from roundtable.doors.cli.output import (
+    EXIT_NO_DECISION,
+    EXIT_OK,
+    print_note,
+    run_command_at_desk,
+    shortest_session_argument,
+)
 from roundtable.doors.cli.run_session import run_and_show_session
-from roundtable.doors.cli.seat_choice import choose_seats, parse_name_value
-from roundtable.doors.cli.steer import to_workspace_path
+from roundtable.doors.cli.seat_choice import parse_name_value_option, resolve_seat_options
+from roundtable.doors.cli.steer import parse_path_option
 from roundtable.doors.cli.tables import print_json, print_table
-from roundtable.doors.cli.watch import session_held_error
+from roundtable.doors.cli.watch import suggest_watch_command
 from roundtable.report.figures import format_seconds
 
 if TYPE_CHECKING:
@@ -34,17 +40,17 @@ QUOTE_HEADER = ("Seat", "Voice", "Calls", "Tokens in", "Tokens out", "Cost", "Ov
 def _print_quote(quote: MeetingQuote, *, as_json: bool) -> None:
     """Print a cost estimate as a table or as JSON."""
     if as_json:
-        print_json({**msgspec.to_builtins(quote), "sentence": quote_sentence(quote)})
+        print_json({**msgspec.to_builtins(quote), "sentence": render_quote_for_terminal(quote)})
         return
     print_table(QUOTE_HEADER, [_quote_row(seat) for seat in quote.seats])
     time = f" It takes about {format_seconds(quote.seconds)}." if quote.seconds is not None else ""
-    click.echo(f"{quote_sentence(quote)}{time} No model was asked and nothing was spent.")
+    click.echo(f"{render_quote_for_terminal(quote)}{time} No model was asked and nothing was spent.")
     silent = [f"Seat {seat.seat} is unavailable: {seat.cannot_speak}" for seat in quote.seats if seat.cannot_speak]
     for line in (*silent, *quote.notices):
         click.echo(sanitize_line(line))
 
 
-def quote_sentence(quote: MeetingQuote) -> str:
+def render_quote_for_terminal(quote: MeetingQuote) -> str:
     """`About $0.04, at most $0.31, for 9 to 24 calls; claude uses your plan.`"""
     calls = f"{_format_span(quote.calls)} calls"
     if quote.usd.most:
@@ -95,17 +101,17 @@ def _overhead_cell(seat: SeatQuote) -> str:
     return "; ".join(remarks)
 
 
-def hold_meeting(given: MeetingRequest) -> int:
+def run_meeting_command(given: MeetingRequest) -> int:
     """Hold a meeting and display it to its end; returns the exit code."""
-    return hold_prepared_meeting(given, lambda _: given)
+    return run_prepared_meeting_command(given, lambda _: given)
 
 
-def hold_prepared_meeting(
+def run_prepared_meeting_command(
     given: MeetingRequest, told: Callable[[Roundtable], MeetingRequest], workspace: Path | None = None
 ) -> int:
     """Hold a meeting whose request is completed at the desk, in another workspace if one is given."""
     given.manner.check()
-    return run_at_desk(lambda desk: _hold(desk, told(desk)), workspace=workspace)
+    return run_command_at_desk(lambda desk: _hold(desk, told(desk)), workspace=workspace)
 
 
 async def _hold(desk: Roundtable, given: MeetingRequest) -> int:
@@ -113,11 +119,11 @@ async def _hold(desk: Roundtable, given: MeetingRequest) -> int:
         return await _quote(desk, given)
     state = await _find_unfinished_session(desk, given) if given.name else None
     if state is None:
-        return await convene_and_run(desk, await _agenda(desk, given), given)
+        return await open_and_show_session(desk, await _agenda(desk, given), given)
     return await run_and_show_session(desk, state, given.manner, headless=given.headless, strict=given.strict)
 
 
-async def convene_and_run(desk: Roundtable, agenda: Agenda, given: MeetingRequest) -> int:
+async def open_and_show_session(desk: Roundtable, agenda: Agenda, given: MeetingRequest) -> int:
     """Open and run a session if the person accepts its cost; returns the exit code."""
     for name, why in desk.meetings.check_quorum(agenda).items():
         print_note(f"Seat {name} is unavailable: {why}")
@@ -144,7 +150,7 @@ async def _confirm_cost(desk: Roundtable, agenda: Agenda, given: MeetingRequest)
         return True
 
     quoted = await desk.meetings.quote(agenda)
-    for line in ([quote_sentence(quoted)] if watched else []) + list(quoted.notices):
+    for line in ([render_quote_for_terminal(quoted)] if watched else []) + list(quoted.notices):
         print_note(line)
     if not watched or budget or given.alone:
         return True
@@ -158,14 +164,14 @@ async def _find_unfinished_session(desk: Roundtable, given: MeetingRequest) -> S
     if not rows:
         return None
     state = await desk.sessions.get(rows[0].id)
-    address = await shortest_session_address(desk, state.id, state.charter.slug)
+    address = await shortest_session_argument(desk, state.id, state.charter.slug)
     if given.question and given.question != state.charter.question.strip():
         raise UsageError(
             f"Session {given.name} is unfinished and has another question: {sanitize_line(state.charter.question, 80)}",
             f"Continue it with `roundtable resume {address}`, or use another name for the new question.",
         )
     if holder := await desk.sessions.holder(state.id):
-        raise session_held_error(holder, address)
+        raise suggest_watch_command(holder, address)
     print_note(f"Continuing {address}.")
     if state.paused:
         await desk.sessions.resume(state.id)
@@ -176,10 +182,10 @@ async def _find_unfinished_session(desk: Roundtable, given: MeetingRequest) -> S
 async def _agenda(desk: Roundtable, given: MeetingRequest) -> Agenda:
     if not given.question:
         raise UsageError(f"The {given.called} is missing.", "Write it after the command, in quotes.")
-    return build_agenda(desk, given, await choose_seats(desk, given))
+    return build_agenda_from_options(desk, given, await resolve_seat_options(desk, given))
 
 
-def build_agenda(desk: Roundtable, given: MeetingRequest, seats: tuple[Seat, ...]) -> Agenda:
+def build_agenda_from_options(desk: Roundtable, given: MeetingRequest, seats: tuple[Seat, ...]) -> Agenda:
     """Build the agenda for a request."""
     from roundtable.app.desk import Agenda
 
@@ -190,13 +196,13 @@ def build_agenda(desk: Roundtable, given: MeetingRequest, seats: tuple[Seat, ...
         options=given.options,
         settings=given.settings,
         limits=_limits(desk.meetings.default_limits(given.meeting), given),
-        files=tuple(to_workspace_path(path, desk.workspace) for path in given.files),
-        folders=tuple(to_workspace_path(path, desk.workspace) for path in given.folders),
+        files=tuple(parse_path_option(path, desk.workspace) for path in given.files),
+        folders=tuple(parse_path_option(path, desk.workspace) for path in given.folders),
         texts=given.texts,
         name=given.name,
         fresh=given.fresh,
         headless=given.alone,
-        answers=dict(parse_name_value(answer, "--answer", "GATE=OPTION") for answer in given.answers),
+        answers=dict(parse_name_value_option(answer, "--answer", "GATE=OPTION") for answer in given.answers),
     )
 
 

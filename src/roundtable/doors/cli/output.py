@@ -16,7 +16,7 @@ import click
 from roundtable.core.faults import ConfigError, RoundtableError, UsageError
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Outcome
-from roundtable.doors.cli.stderr import redact_stderr, redact_stderr_until_exit
+from roundtable.doors.cli.stderr import redact_command_stderr, redact_command_stderr_until_exit
 from roundtable.report.figures import format_sentence
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SHORT_ID_LENGTH = 13
 """Length of the timestamp in an id, which is enough to distinguish one person's sessions."""
 
 
-def run_at_desk(
+def run_command_at_desk(
     work: Callable[[Roundtable], Awaitable[T]], *, only_reads: bool = False, workspace: Path | None = None
 ) -> T:
     """Open the desk of this person in a workspace, run some work at it, and close it.
@@ -44,7 +44,7 @@ def run_at_desk(
     return asyncio.run(open_and_work())
 
 
-def run_at_session_desk(
+def run_command_at_session_desk(
     find: Callable[[Roundtable], Awaitable[str]], work: Callable[[Roundtable, Session], Awaitable[T]]
 ) -> T:
     """Find a session from here, and run some work on it at the desk of the workspace it belongs to."""
@@ -75,11 +75,11 @@ async def _open_desk(workspace: Path | None = None, *, only_reads: bool = False)
     except ConfigError as error:
         if not only_reads:
             raise
-        with redact_stderr():
+        with redact_command_stderr():
             print_note(f"The config is ignored. {format_sentence(error.message)} {error.help}")
         opened = await Roundtable.open(workspace, settings=Settings(Config()), opened_in=Path.cwd())
     async with opened as desk:
-        redact_stderr_until_exit(desk.redactor)
+        redact_command_stderr_until_exit(desk.redactor)
         for notice in desk.recovered:
             print_note(notice)
         yield desk
@@ -106,7 +106,7 @@ def session_exit_code(session: Session, *, strict: bool = False) -> int:
     return decision_exit_code(session.decision, limited=_was_stopped_by_limit(session), strict=strict)
 
 
-async def shortest_session_address(desk: Roundtable, session: str, slug: str) -> str:
+async def shortest_session_argument(desk: Roundtable, session: str, slug: str) -> str:
     """The shortest address that identifies this session: its slug, the start of its id, or its id."""
     for address in (slug, session[:SHORT_ID_LENGTH]):
         try:
@@ -120,12 +120,12 @@ async def shortest_session_address(desk: Roundtable, session: str, slug: str) ->
 # --- errors --------------------------------------------------------------------------------------
 
 
-def report_error(error: Exception, *, debug: bool = False) -> int:
+def print_error_with_help(error: Exception, *, debug: bool = False) -> int:
     """Print an error and its help on standard error; returns the exit code."""
     if isinstance(error, BrokenPipeError):
-        detach_stdout()
+        discard_closed_stdout()
         return EXIT_OK
-    with redact_stderr():
+    with redact_command_stderr():
         if debug:
             traceback.print_exception(error)
         if isinstance(error, RoundtableError):
@@ -152,13 +152,13 @@ def print_note(text: str) -> None:
     click.echo(sanitize_text(text), err=True)
 
 
-def detach_stdout() -> None:
+def discard_closed_stdout() -> None:
     """Point standard output at /dev/null after its reader has gone, so that Python does not fail when it exits."""
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
-def resolve_typed_path(typed: str) -> Path:
+def resolve_path_argument(typed: str) -> Path:
     """The absolute path for a typed one, with its parent folder resolved; the path itself may be a link."""
     path = Path(typed).expanduser().absolute()
     return path.parent.resolve() / path.name

@@ -71,7 +71,7 @@ TONE_STYLES = {
 GLYPH_STYLES = {RESPONDING: "bold", WAITING: "dim", DONE: "green", TIMED_OUT: "yellow", ERROR: "red"}
 
 
-def assign_seat_colors(seats: Iterable[Seat]) -> dict[str, str]:
+def assign_terminal_colors(seats: Iterable[Seat]) -> dict[str, str]:
     """A colour for every seat: the configured one, the usual one of its voice, or the next of the palette."""
     palette = list(SEAT_PALETTE)
     colors: dict[str, str] = {}
@@ -96,7 +96,7 @@ class LivePanels:
         self._view = view
         self._board = Board(view.charter, time.time)
         self._teller = FactNarrator(view.charter)
-        self._colors = assign_seat_colors(view.charter.seats)
+        self._colors = assign_terminal_colors(view.charter.seats)
         self._console = Console(
             file=cast("IO[str]", outlet), force_terminal=True, highlight=False, markup=False, emoji=False
         )
@@ -204,7 +204,7 @@ class LivePanels:
         width, height = self._console.size
         seats = [seat for seat in self._board.seats.values() if not seat.off] or list(self._board.seats.values())
         step = self._step_lines(width)
-        columns, rows, tall = layout_panels(len(seats), width, height - len(step))
+        columns, rows, tall = fit_panels_to_terminal(len(seats), width, height - len(step))
         grid = Table.grid(expand=True)
         for _ in range(columns):
             grid.add_column(ratio=1)
@@ -289,7 +289,7 @@ class LivePanels:
         return self._colors.get(seat, "white")
 
 
-def layout_panels(seats: int, width: int, height: int) -> tuple[int, int, int]:
+def fit_panels_to_terminal(seats: int, width: int, height: int) -> tuple[int, int, int]:
     """Columns, rows and panel height with which all panels fit and one line stays free."""
     room = max(MIN_PANEL_LINES, height - 5)
     columns = max(1, min(seats, width // MIN_PANEL_COLUMNS))

@@ -14,7 +14,7 @@ from roundtable.core.effects import ProjectDelivered
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import sanitize_text
 from roundtable.doors.cli.options import session_argument
-from roundtable.doors.cli.output import print_note, resolve_typed_path, run_at_desk
+from roundtable.doors.cli.output import print_note, resolve_path_argument, run_command_at_desk
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
@@ -64,13 +64,15 @@ def project_command(
     if version and path is None:
         raise UsageError("--stage needs a file.", "Add --file PATH.")
     if path is not None:
-        _print_file(run_at_desk(lambda desk: _read_file(desk, session, path, version or ""), only_reads=True))
+        _print_file(run_command_at_desk(lambda desk: _read_file(desk, session, path, version or ""), only_reads=True))
     elif into is not None:
         wanted = form or "folder"
-        place = Path(path_for_handover_form(str(resolve_typed_path(into)), wanted))
-        _print_delivery(run_at_desk(lambda desk: _export_project(desk, session, wanted, place)), wanted, as_json)
+        place = Path(path_for_handover_form(str(resolve_path_argument(into)), wanted))
+        _print_delivery(
+            run_command_at_desk(lambda desk: _export_project(desk, session, wanted, place)), wanted, as_json
+        )
     else:
-        _print_versions(run_at_desk(lambda desk: _versions(desk, session), only_reads=True), as_json)
+        _print_versions(run_command_at_desk(lambda desk: _versions(desk, session), only_reads=True), as_json)
 
 
 async def _versions(desk: Roundtable, address: str) -> list[ProjectVersion]:

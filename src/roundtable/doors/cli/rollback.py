@@ -11,7 +11,7 @@ from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.completion import complete_session_names
-from roundtable.doors.cli.output import print_note, run_at_desk, shortest_session_address
+from roundtable.doors.cli.output import print_note, run_command_at_desk, shortest_session_argument
 from roundtable.report.stage_words import list_stage_ends
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ async def prompt_rollback_stage(
     return f"{stage}: {different}"
 
 
-def check_rollback_answer(session: Session, text: str) -> None:
+def check_rollback_option_text(session: Session, text: str) -> None:
     """Reject an answer without a stage that was held."""
     from roundtable.app.desk.sessions import Sessions
 
@@ -52,7 +52,7 @@ def check_rollback_answer(session: Session, text: str) -> None:
     Sessions.check_rollback(session, text)
 
 
-async def open_rolled_back_session(desk: Roundtable, ended: Session) -> Session | None:
+async def continue_rollback_command(desk: Roundtable, ended: Session) -> Session | None:
     """Open the session that continues one that ended with `back`; None if it did not, or if that fails."""
     from roundtable.app.desk.sessions import Sessions
 
@@ -64,8 +64,8 @@ async def open_rolled_back_session(desk: Roundtable, ended: Session) -> Session 
     except RoundtableError as error:
         print_note(f"{error.message} {error.help}")
         return None
-    old = await shortest_session_address(desk, ended.id, ended.charter.slug)
-    new = await shortest_session_address(desk, line.id, line.charter.slug)
+    old = await shortest_session_argument(desk, ended.id, ended.charter.slug)
+    new = await shortest_session_argument(desk, line.id, line.charter.slug)
     print_note(f"Continuing with {new}, starting at {where[0]}. To compare both: roundtable diff-sessions {old} {new}")
     return line
 
@@ -85,14 +85,14 @@ def rollback_command(session: str, stage: str, instruct: str) -> None:
       roundtable rollback last architecture --instruct "Use PostgreSQL."
       roundtable rollback 2026-11-15-a-to-do-api development
     """
-    click.echo(run_at_desk(lambda desk: _rollback(desk, session, stage, instruct)))
+    click.echo(run_command_at_desk(lambda desk: _rollback(desk, session, stage, instruct)))
 
 
 async def _rollback(desk: Roundtable, address: str, stage: str, instructions: str) -> str:
     state = await desk.sessions.get(await desk.sessions.find(address))
     line = await desk.sessions.rollback(state.id, stage, instructions)
-    new = await shortest_session_address(desk, line, (await desk.sessions.get(line)).charter.slug)
-    old = await shortest_session_address(desk, state.id, state.charter.slug)
+    new = await shortest_session_argument(desk, line, (await desk.sessions.get(line)).charter.slug)
+    old = await shortest_session_argument(desk, state.id, state.charter.slug)
     runs = (
         f"; the old session is still running, end it with: roundtable cancel {old}"
         if await desk.sessions.holder(state.id)

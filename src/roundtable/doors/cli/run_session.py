@@ -14,17 +14,17 @@ from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Gate
-from roundtable.doors.cli.displays import Display, OutputMode, create_display
+from roundtable.doors.cli.displays import Display, OutputMode, create_terminal_display
 from roundtable.doors.cli.gate_prompt import GatePrompt
 from roundtable.doors.cli.output import (
     EXIT_INTERRUPTED,
     EXIT_NO_DECISION,
-    detach_stdout,
+    discard_closed_stdout,
     print_note,
     session_exit_code,
-    shortest_session_address,
+    shortest_session_argument,
 )
-from roundtable.doors.cli.rollback import open_rolled_back_session
+from roundtable.doors.cli.rollback import continue_rollback_command
 from roundtable.live.board import SessionView
 from roundtable.live.fact_words import render_decision_lines
 
@@ -44,9 +44,9 @@ async def run_and_show_session(
     desk: Roundtable, state: Session, manner: OutputMode, *, headless: bool = False, strict: bool
 ) -> int:
     """Run or continue a session, display it and print its decision; returns the exit code."""
-    address = await shortest_session_address(desk, state.id, state.charter.slug)
+    address = await shortest_session_argument(desk, state.id, state.charter.slug)
     known = state.seq if state.runs else 0
-    show = create_display(manner, SessionView(state.charter, address, brief_until=known, live_from=known))
+    show = create_terminal_display(manner, SessionView(state.charter, address, brief_until=known, live_from=known))
     keeper = GatePrompt(desk, state, show, asks=manner.asks(headless), colors=manner.live)
     stopped = await SessionRun(desk, state.id, address, show, keeper).hold()
     if desk.sessions.folder.trouble:
@@ -58,7 +58,7 @@ async def run_and_show_session(
     code = await print_decision(desk, state.id, show, address, strict=strict)
     for trouble in await desk.meetings.hook_problems():
         print_note(trouble)
-    line = await open_rolled_back_session(desk, await desk.sessions.get(state.id))
+    line = await continue_rollback_command(desk, await desk.sessions.get(state.id))
     return code if line is None else await run_and_show_session(desk, line, manner, headless=headless, strict=strict)
 
 
@@ -69,7 +69,7 @@ async def print_decision(desk: Roundtable, session: str, show: Display, address:
         show.tell(render_decision_lines(ended, address))
         await show.outlet.drained()
     except BrokenPipeError:
-        detach_stdout()
+        discard_closed_stdout()
     return session_exit_code(ended, strict=strict)
 
 
@@ -106,7 +106,7 @@ class SessionRun:
 
     async def hold(self) -> str | None:
         """Wait for the end; returns a reason if the run was stopped before the meeting ended."""
-        with handle_stop_signals(lambda: self._stop("interrupted"), self._abandon):
+        with handle_terminal_signals(lambda: self._stop("interrupted"), self._abandon):
             await asyncio.wait({self._run, self._follow}, return_when=asyncio.FIRST_COMPLETED)
             if self._follow.done() and self._follow.exception() is not None:
                 self._stop("unread")
@@ -136,7 +136,7 @@ class SessionRun:
         if not self._follow.cancelled() and (error := self._follow.exception()) is not None:
             if not isinstance(error, OSError):
                 raise error
-            detach_stdout()
+            discard_closed_stdout()
             if not isinstance(error, BrokenPipeError):
                 why = f"The output cannot be written: {error.strerror or error}."
                 raise UsageError(why, f"Continue with `roundtable resume {self._address}`.") from None
@@ -168,7 +168,7 @@ async def display_session(
 
 
 @contextlib.contextmanager
-def handle_stop_signals(stop: Callable[[], object], abandon: Callable[[], None]) -> Generator[None]:
+def handle_terminal_signals(stop: Callable[[], object], abandon: Callable[[], None]) -> Generator[None]:
     """Stop at the first signal, and exit at once at the second."""
     loop = asyncio.get_running_loop()
     asked = False

@@ -12,10 +12,10 @@ from roundtable.core.decide.stage_outcome import is_nameless_path
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.meeting_options import MeetingRequest, meeting_options, question_argument
-from roundtable.doors.cli.open_meeting import hold_prepared_meeting
+from roundtable.doors.cli.open_meeting import run_prepared_meeting_command
 from roundtable.doors.cli.options import SectionCommand, section_option
-from roundtable.doors.cli.output import print_note, resolve_typed_path
-from roundtable.doors.cli.seat_choice import parse_name_value
+from roundtable.doors.cli.output import print_note, resolve_path_argument
+from roundtable.doors.cli.seat_choice import parse_name_value_option
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable, StageOptions
@@ -103,7 +103,7 @@ def sdlc_command(question: str, existing: str | None, into: str | None, yes: boo
     if yes or (told.alone and (told.budget_usd is not None or told.budget_tokens is not None)):
         told = msgspec.structs.replace(told, answers=(*answers, CONTINUE_STAGES))
     project = Path(existing).expanduser().resolve() if existing is not None else None
-    return hold_prepared_meeting(told, lambda desk: _with_stages(desk, told, wanted), project)
+    return run_prepared_meeting_command(told, lambda desk: _with_stages(desk, told, wanted), project)
 
 
 def _with_stages(desk: Roundtable, given: MeetingRequest, wanted: StageOptions) -> MeetingRequest:
@@ -120,7 +120,7 @@ def _stage_options(typed: dict[str, tuple[str, ...]]) -> StageOptions:
 
     def by_stage(name: str, form: str) -> dict[str, str]:
         return dict(
-            parse_name_value(text, f"--{name}", form) if "=" in text else (StageOptions.all_stages, text.strip())
+            parse_name_value_option(text, f"--{name}", form) if "=" in text else (StageOptions.all_stages, text.strip())
             for text in typed[name]
         )
 
@@ -130,7 +130,7 @@ def _stage_options(typed: dict[str, tuple[str, ...]]) -> StageOptions:
     return StageOptions(
         only=_split_names(typed["only"]),
         skip=_split_names(typed["skip"]),
-        instructions=dict(parse_name_value(text, "--instruct", "STAGE=TEXT") for text in typed["instruct"]),
+        instructions=dict(parse_name_value_option(text, "--instruct", "STAGE=TEXT") for text in typed["instruct"]),
         rounds={stage: int(number) for stage, number in rounds.items()},
         judge=by_stage("judge", "STAGE=SEAT"),
     )
@@ -161,7 +161,7 @@ def _project_settings(question: str, existing: str | None, into: str | None) -> 
 def _new_project_folder(question: str, into: str | None) -> Path:
     """The folder for a new project: the one given, or an unused one named after the idea."""
     if into is not None:
-        path = resolve_typed_path(into)
+        path = resolve_path_argument(into)
         if is_nameless_path(path.name):
             raise UsageError(
                 f"--into {sanitize_line(into, 60)} is not a folder name.", "Give a new folder with --into."

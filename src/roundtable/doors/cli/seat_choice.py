@@ -22,7 +22,7 @@ NO_SEATS_HELP = (
 )
 
 
-def parse_name_value(text: str, option: str, form: str) -> tuple[str, str]:
+def parse_name_value_option(text: str, option: str, form: str) -> tuple[str, str]:
     """Split the NAME=VALUE of an option."""
     name, equals, value = (part.strip() for part in text.partition("="))
     if not (name and equals and value):
@@ -30,7 +30,7 @@ def parse_name_value(text: str, option: str, form: str) -> tuple[str, str]:
     return name, value
 
 
-async def choose_seats(desk: Roundtable, given: MeetingRequest) -> tuple[Seat, ...]:
+async def resolve_seat_options(desk: Roundtable, given: MeetingRequest) -> tuple[Seat, ...]:
     """The seats of the request, of the config or preset, of the last choice, or of a choice made now."""
     if given.seats:
         return tuple(_parse_seat(desk, text) for text in given.seats)
@@ -42,7 +42,7 @@ async def choose_seats(desk: Roundtable, given: MeetingRequest) -> tuple[Seat, .
 def _parse_seat(desk: Roundtable, text: str) -> Seat:
     if "=" not in text:
         return _configured_seat(desk, text)
-    name, chain = parse_name_value(text, "--seat", SEAT_SYNTAX)
+    name, chain = parse_name_value_option(text, "--seat", SEAT_SYNTAX)
     voices = tuple(voice.strip() for voice in chain.split(",") if voice.strip())
     wrong = [voice for voice in voices if ":" not in voice]
     if wrong or not voices:

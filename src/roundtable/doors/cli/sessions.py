@@ -15,7 +15,7 @@ from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.doors.cli.gate_answers import gate_context_lines
 from roundtable.doors.cli.options import session_argument
-from roundtable.doors.cli.output import run_at_desk, shortest_session_address
+from roundtable.doors.cli.output import run_command_at_desk, shortest_session_argument
 from roundtable.doors.cli.stderr import wrap_for_terminal
 from roundtable.doors.cli.tables import print_json, print_table
 from roundtable.live.fact_words import LiveLine, render_gate_lines, render_plain_lines
@@ -51,7 +51,7 @@ def list_sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
         rows = await desk.sessions.list(everywhere=everywhere, limit=limit)
         return [await _listed(desk, row) for row in rows if not row.is_child]
 
-    found = run_at_desk(look, only_reads=True)
+    found = run_command_at_desk(look, only_reads=True)
     if as_json:
         print_json({"v": 1, "sessions": found})
     elif found:
@@ -71,7 +71,7 @@ async def _listed(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
     return {
         "id": row.id,
         "slug": row.slug,
-        "address": await shortest_session_address(desk, row.id, row.slug),
+        "address": await shortest_session_argument(desk, row.id, row.slug),
         "name": row.name,
         "status": "done" if decision else _doing(session, holder),
         "pid": _holder_pid(holder),
@@ -133,10 +133,10 @@ def status_command(session: str, as_json: bool) -> None:
         return (
             found,
             await desk.sessions.holder(found.id),
-            await shortest_session_address(desk, found.id, found.charter.slug),
+            await shortest_session_argument(desk, found.id, found.charter.slug),
         )
 
-    found, holder, address = run_at_desk(look, only_reads=True)
+    found, holder, address = run_command_at_desk(look, only_reads=True)
     if as_json:
         running = {"running": holder is not None, "holder": holder, "pid": _holder_pid(holder)}
         print_json({**summarize_session(found), **running})
@@ -211,13 +211,13 @@ def gates_command(everywhere: bool, as_json: bool) -> None:
         return [
             (
                 waiting,
-                await shortest_session_address(desk, waiting.session, waiting.slug),
+                await shortest_session_argument(desk, waiting.session, waiting.slug),
                 gate_context_lines(await desk.sessions.get(waiting.session), waiting.gate),
             )
             for waiting in found
         ]
 
-    found = run_at_desk(collect)
+    found = run_command_at_desk(collect)
     if as_json:
         print_json({"v": 1, "gates": [_gate_fields(waiting, address) for waiting, address, _ in found]})
         return

@@ -18,7 +18,7 @@ from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.options import session_argument
-from roundtable.doors.cli.output import run_at_desk
+from roundtable.doors.cli.output import run_command_at_desk
 from roundtable.doors.cli.tables import print_table
 from roundtable.report.costs import summarize_costs
 from roundtable.report.phrases import COST_COLUMNS
@@ -97,11 +97,11 @@ def show_command(session: str, form: str, round: str | None, cost: bool, run_id:
     if part and form not in PART_FORMATS:
         raise UsageError(f"{part} cannot be shown as {form}.", f"Use --format {' or '.join(PART_FORMATS)}.")
     if run_id is not None:
-        _print_text(run_at_desk(lambda desk: _artifact(desk, run_id, form), only_reads=True), form)
+        _print_text(run_command_at_desk(lambda desk: _artifact(desk, run_id, form), only_reads=True), form)
     elif cost:
-        _print_costs(run_at_desk(lambda desk: _read(desk, session), only_reads=True)[0], form)
+        _print_costs(run_command_at_desk(lambda desk: _read(desk, session), only_reads=True)[0], form)
     else:
-        _print_text(run_at_desk(lambda desk: _text(desk, session, form, round), only_reads=True), form)
+        _print_text(run_command_at_desk(lambda desk: _text(desk, session, form, round), only_reads=True), form)
 
 
 async def _read(desk: Roundtable, address: str) -> tuple[Session, list[Recorded]]:

@@ -33,10 +33,10 @@ def wrap_for_terminal(text: str, stream: _Stream) -> str:
         width = os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
     except OSError:  # the terminal is gone
         width = 0
-    return wrap_lines(text, width) if width else text
+    return wrap_terminal_lines(text, width) if width else text
 
 
-def wrap_lines(text: str, width: int) -> str:
+def wrap_terminal_lines(text: str, width: int) -> str:
     """Wrap lines to a width between words and commands, each part aligned with the first."""
     return "\n".join(part for line in text.split("\n") for part in _parts(line, width))
 
@@ -114,7 +114,7 @@ class RedactedStderr(io.TextIOBase):
 
 
 @contextmanager
-def redact_stderr(redactor: Redactor | None = None) -> Generator[None]:
+def redact_command_stderr(redactor: Redactor | None = None) -> Generator[None]:
     """Redact tokens and the secrets this redactor knows from standard error within this context."""
     before = sys.stderr
     clean = RedactedStderr(before, redactor or Redactor())
@@ -126,6 +126,6 @@ def redact_stderr(redactor: Redactor | None = None) -> Generator[None]:
         sys.stderr = before
 
 
-def redact_stderr_until_exit(redactor: Redactor) -> None:
+def redact_command_stderr_until_exit(redactor: Redactor) -> None:
     """Redact standard error to the end of the command, so that its error messages are covered too."""
-    click.get_current_context().find_root().with_resource(redact_stderr(redactor))
+    click.get_current_context().find_root().with_resource(redact_command_stderr(redactor))

@@ -16,7 +16,7 @@ from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.gate_answers import check_gate_answer
 from roundtable.doors.cli.options import NEWEST_SESSION, SectionCommand, limit_option, section_option, session_argument
-from roundtable.doors.cli.output import run_at_desk, shortest_session_address
+from roundtable.doors.cli.output import run_command_at_desk, shortest_session_argument
 from roundtable.live.gate_options import match_gate_option
 from roundtable.report.status import find_round_by_address
 
@@ -33,7 +33,7 @@ def pause_command(session: str) -> None:
     Example:
       roundtable pause last
     """
-    click.echo(run_at_desk(lambda desk: _pause(desk, session)))
+    click.echo(run_command_at_desk(lambda desk: _pause(desk, session)))
 
 
 async def _pause(desk: Roundtable, address: str) -> str:
@@ -57,7 +57,7 @@ def stop_command(session: str) -> None:
     Example:
       roundtable stop last
     """
-    click.echo(run_at_desk(lambda desk: _stop(desk, session)))
+    click.echo(run_command_at_desk(lambda desk: _stop(desk, session)))
 
 
 async def _stop(desk: Roundtable, address: str) -> str:
@@ -80,7 +80,7 @@ def cancel_command(session: str, reason: str) -> None:
     Example:
       roundtable cancel last --reason "asked the wrong question"
     """
-    click.echo(run_at_desk(lambda desk: _cancel(desk, session, reason)))
+    click.echo(run_command_at_desk(lambda desk: _cancel(desk, session, reason)))
 
 
 async def _cancel(desk: Roundtable, address: str, reason: str) -> str:
@@ -111,7 +111,7 @@ def say_command(words: tuple[str, ...], seats: tuple[str, ...]) -> None:
             f"{len(words)} arguments given, at most 2 expected.", 'Put the text in quotes: roundtable say last "…"'
         )
     text = sys.stdin.read() if text == "-" else text
-    click.echo(run_at_desk(lambda desk: _say(desk, where[0] if where else NEWEST_SESSION, text.strip(), seats)))
+    click.echo(run_command_at_desk(lambda desk: _say(desk, where[0] if where else NEWEST_SESSION, text.strip(), seats)))
 
 
 async def _say(desk: Roundtable, address: str, text: str, seats: tuple[str, ...]) -> str:
@@ -144,7 +144,7 @@ def answer_command(words: tuple[str, ...], text: str) -> None:
         raise UsageError(
             f"{len(words)} arguments given, at most 3 expected.", "Try: roundtable answer last GATE=OPTION"
         )
-    click.echo(run_at_desk(lambda desk: _answer(desk, words, text)))
+    click.echo(run_command_at_desk(lambda desk: _answer(desk, words, text)))
 
 
 async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
@@ -209,7 +209,7 @@ def amend_command(session: str, **given: Any) -> None:
     """
     if not any(value is not None and value != () for value in given.values()):
         raise UsageError("No change was given.", "`roundtable amend --help` lists what can be changed.")
-    click.echo(run_at_desk(lambda desk: _amend(desk, session, given)))
+    click.echo(run_command_at_desk(lambda desk: _amend(desk, session, given)))
 
 
 AMENDABLE_LIMITS = ("budget_usd", "budget_tokens", "seat_timeout", "round_deadline", "max_tokens")
@@ -233,7 +233,7 @@ async def _amend(desk: Roundtable, address: str, given: dict[str, Any]) -> str:
         limits=msgspec.structs.replace(state.limits, **limits) if limits else None,
     )
     for path in given["add_file"]:
-        await desk.sessions.add_context(state.id, to_workspace_path(path, desk.workspace))
+        await desk.sessions.add_context(state.id, parse_path_option(path, desk.workspace))
     if amendment != SessionAmended(by=amendment.by):
         await desk.sessions.amend(state.id, amendment)
     return f"{address} is amended, starting with the next round"
@@ -251,13 +251,13 @@ def branch_command(session: str, round: str) -> None:
     Example:
       roundtable branch last --at 3-reconsider
     """
-    click.echo(run_at_desk(lambda desk: _branch(desk, session, round)))
+    click.echo(run_command_at_desk(lambda desk: _branch(desk, session, round)))
 
 
 async def _branch(desk: Roundtable, address: str, round: str) -> str:
     state = await desk.sessions.get(await desk.sessions.find(address))
     child = await desk.sessions.branch(state.id, find_round_by_address(state, round).name)
-    own = await shortest_session_address(desk, child, (await desk.sessions.get(child)).charter.slug)
+    own = await shortest_session_argument(desk, child, (await desk.sessions.get(child)).charter.slug)
     return f"New session {own}; run it with: roundtable resume {own}"
 
 
@@ -267,7 +267,7 @@ async def _branch(desk: Roundtable, address: str, round: str) -> str:
 async def _find_active_session(desk: Roundtable, address: str) -> tuple[Session, str]:
     """Find a session that has not ended, and its address."""
     state = await desk.sessions.get(await desk.sessions.find(address))
-    address = await shortest_session_address(desk, state.id, state.charter.slug)
+    address = await shortest_session_argument(desk, state.id, state.charter.slug)
     if state.ended:
         raise UsageError(f"Session {address} has ended ({state.status}).", f"Read it with `roundtable show {address}`.")
     return state, address
@@ -280,7 +280,7 @@ def _check_seats(state: Session, seats: tuple[str, ...]) -> None:
             raise NotFound(f"There is no seat {sanitize_line(name)} at this table.", f"Seats: {', '.join(known)}.")
 
 
-def to_workspace_path(given: str, workspace: Path) -> str:
+def parse_path_option(given: str, workspace: Path) -> str:
     """Convert a typed path, with optional lines, to a path relative to the workspace."""
     path, colon, lines = given.rpartition(":")
     if not (colon and path and lines.replace("-", "").isdigit()):

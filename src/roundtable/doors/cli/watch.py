@@ -13,7 +13,7 @@ from roundtable.core.events import Delta, Recorded
 from roundtable.core.faults import SessionHeld
 from roundtable.core.session import Session
 from roundtable.core.stages import has_stages
-from roundtable.doors.cli.displays import Display, OutputMode, create_display
+from roundtable.doors.cli.displays import Display, OutputMode, create_terminal_display
 from roundtable.doors.cli.options import (
     SectionCommand,
     output_mode_options,
@@ -24,14 +24,19 @@ from roundtable.doors.cli.options import (
 from roundtable.doors.cli.output import (
     EXIT_INTERRUPTED,
     EXIT_OK,
-    detach_stdout,
+    discard_closed_stdout,
     print_note,
-    run_at_desk,
-    run_at_session_desk,
+    run_command_at_desk,
+    run_command_at_session_desk,
     session_exit_code,
-    shortest_session_address,
+    shortest_session_argument,
 )
-from roundtable.doors.cli.run_session import display_session, handle_stop_signals, print_decision, run_and_show_session
+from roundtable.doors.cli.run_session import (
+    display_session,
+    handle_terminal_signals,
+    print_decision,
+    run_and_show_session,
+)
 from roundtable.live.board import SessionView
 
 if TYPE_CHECKING:
@@ -65,20 +70,22 @@ def watch_command(session: str, as_json: bool, plain: bool, strict: bool, after:
     """
     manner = OutputMode(as_json, plain)
     manner.check()
-    return run_at_desk(lambda desk: _watch(desk, session, manner, after=after, stay=not no_follow, strict=strict))
+    return run_command_at_desk(
+        lambda desk: _watch(desk, session, manner, after=after, stay=not no_follow, strict=strict)
+    )
 
 
 async def _watch(desk: Roundtable, address: str, manner: OutputMode, *, after: int, stay: bool, strict: bool) -> int:
     state = await desk.sessions.get(await desk.sessions.find(address))
-    address = await shortest_session_address(desk, state.id, state.charter.slug)
+    address = await shortest_session_argument(desk, state.id, state.charter.slug)
     stay = stay and not state.ended
-    show = create_display(
+    show = create_terminal_display(
         manner, SessionView(state.charter, address, live_from=state.seq if stay else NEVER_LIVE, own=False)
     )
     items = desk.sessions.watch(state.id, after) if stay else _recorded_events(desk, state.id, after)
     following = asyncio.create_task(display_session(items, show))
     looking = asyncio.create_task(_report_missing_holder(desk, state.id, address, show)) if stay else None
-    with handle_stop_signals(following.cancel, show.close):
+    with handle_terminal_signals(following.cancel, show.close):
         await asyncio.wait({following})
     if looking is not None:
         looking.cancel()
@@ -89,7 +96,7 @@ async def _watch(desk: Roundtable, address: str, manner: OutputMode, *, after: i
     try:
         following.result()
     except BrokenPipeError:
-        detach_stdout()
+        discard_closed_stdout()
         return EXIT_OK
     ended = state.ended or stay
     return await print_decision(desk, state.id, show, address, strict=strict) if ended else EXIT_OK
@@ -138,14 +145,14 @@ def resume_command(session: str, as_json: bool, plain: bool, strict: bool, headl
     """
     manner = OutputMode(as_json, plain)
     manner.check()
-    return run_at_session_desk(
+    return run_command_at_session_desk(
         lambda desk: desk.sessions.find(session),
         lambda desk, state: _resume(desk, state, manner, headless=headless, strict=strict),
     )
 
 
 async def _resume(desk: Roundtable, state: Session, manner: OutputMode, *, headless: bool, strict: bool) -> int:
-    address = await shortest_session_address(desk, state.id, state.charter.slug)
+    address = await shortest_session_argument(desk, state.id, state.charter.slug)
     if state.ended:
         return await _display_ended_session(desk, state, manner, address, strict=strict)
     if holder := await desk.sessions.holder(state.id):
@@ -163,7 +170,7 @@ async def _display_ended_session(
     by_stage = f"roundtable rollback {address} STAGE"
     way = by_stage if has_stages(state.charter) else by_round
     print_note(f"This session has ended. To repeat a part of it: {way}")
-    show = create_display(manner, SessionView(state.charter, address, live_from=NEVER_LIVE))
+    show = create_terminal_display(manner, SessionView(state.charter, address, live_from=NEVER_LIVE))
     if manner.json:
         await display_session(_recorded_events(desk, state.id, 0), show)
         return session_exit_code(state, strict=strict)
@@ -172,13 +179,13 @@ async def _display_ended_session(
 
 async def _continue_elsewhere(desk: Roundtable, state: Session, holder: str, address: str) -> int:
     if not state.paused:
-        raise session_held_error(holder, address)
+        raise suggest_watch_command(holder, address)
     await desk.sessions.resume(state.id)
     print_note(f"The session continues in {_describe_process(holder)}; follow it with: roundtable watch {address}")
     return EXIT_OK
 
 
-def session_held_error(holder: str, address: str) -> SessionHeld:
+def suggest_watch_command(holder: str, address: str) -> SessionHeld:
     """The error for a session that another process is running."""
     return SessionHeld(
         f"This session is running in {_describe_process(holder)}.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from roundtable.core.faults import NotFound
-from roundtable.doors.cli.output import EXIT_NO_DECISION, print_note, run_at_desk
+from roundtable.doors.cli.output import EXIT_NO_DECISION, print_note, run_command_at_desk
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def discard_worktree_command(name: str, yes: bool) -> None:
       roundtable worktrees discard agents-gpt-login
     """
 
-    listed = run_at_desk(lambda desk: desk.changes.list_worktrees())
+    listed = run_command_at_desk(lambda desk: desk.changes.list_worktrees())
     found = next((entry for entry in listed if entry.worktree.name == name), None)
     if found is None:
         known = ", ".join(entry.worktree.name for entry in listed) or "none"
@@ -67,7 +67,7 @@ def discard_worktree_command(name: str, yes: bool) -> None:
         if not yes and not click.confirm("Discard it anyway?", default=False, err=True):
             print_note("The worktree was kept.")
             click.get_current_context().exit(EXIT_NO_DECISION)
-    run_at_desk(lambda desk: desk.changes.discard_worktree(name))
+    run_command_at_desk(lambda desk: desk.changes.discard_worktree(name))
     print_note(f"Removed {name}.")
 
 
@@ -83,7 +83,7 @@ def clean_worktrees_command(as_json: bool) -> None:
       roundtable worktrees clean
     """
 
-    gone, kept = run_at_desk(lambda desk: desk.changes.discard_unneeded_worktrees())
+    gone, kept = run_command_at_desk(lambda desk: desk.changes.discard_unneeded_worktrees())
     if as_json:
         reasons = {entry.worktree.name: entry.needed for entry in kept}
         print_json({"v": 1, "gone": [entry.worktree.name for entry in gone], "kept": reasons})
@@ -97,7 +97,7 @@ def clean_worktrees_command(as_json: bool) -> None:
 
 
 def _list_worktrees(as_json: bool) -> None:
-    found = run_at_desk(lambda desk: desk.changes.list_worktrees(), only_reads=True)
+    found = run_command_at_desk(lambda desk: desk.changes.list_worktrees(), only_reads=True)
     if as_json:
         print_json({"v": 1, "worktrees": [_worktree_fields(entry) for entry in found]})
         return

@@ -59,16 +59,16 @@ LONGEST_LINE = 300
 MOST_FACTS = 100
 
 
-def build_meeting_status(
+def build_meeting_tool_status(
     session: Session, records: Iterable[Recorded], holder: str | None, trouble: str = ""
 ) -> MeetingStatus:
     """The state of a session; `records` are the events the reader does not know yet."""
     gate = next(iter(session.open_gates), None)
-    stands = meeting_status_word(session, holder)
+    stands = meeting_tool_status_word(session, holder)
     facts = [
         MeetingFact(record.seq, event_kind(record.event), said)
         for record in records
-        if (said := render_fact_line(record.event))
+        if (said := render_fact_tool_line(record.event))
     ]
     return MeetingStatus(
         session=session.id,
@@ -85,7 +85,7 @@ def build_meeting_status(
     )
 
 
-def meeting_status_word(session: Session, holder: str | None) -> str:
+def meeting_tool_status_word(session: Session, holder: str | None) -> str:
     """The state in one word. Look up `holder` before the session, or a session that just ended seems stopped."""
     if session.ended:
         return "ended"
@@ -162,7 +162,7 @@ def _meeting_result(session: Session) -> MeetingResult | None:
     )
 
 
-def build_memory_entry(entry: Entry) -> MemoryEntry:
+def build_memory_tool_entry(entry: Entry) -> MemoryEntry:
     """An entry of the ledger."""
     text, why, state = (sanitize_text(part) for part in (entry.text, entry.why, entry.state))
     asked = sanitize_line(entry.question, LONGEST_LINE)
@@ -172,7 +172,7 @@ def build_memory_entry(entry: Entry) -> MemoryEntry:
 # --- for models ----------------------------------------------------------------------------------
 
 
-def render_meeting_text(shown: MeetingStatus, session: Session) -> str:
+def render_meeting_tool_text(shown: MeetingStatus, session: Session) -> str:
     """The state of a meeting as text: warnings first, then new events, then what to do next."""
     return "\n".join(_meeting_lines(shown, session))
 
@@ -193,7 +193,7 @@ def _meeting_lines(shown: MeetingStatus, session: Session) -> Iterator[str]:
         yield shown.next
 
 
-def render_memory_line(entry: MemoryEntry) -> str:
+def render_memory_tool_line(entry: MemoryEntry) -> str:
     """One entry of the memory in a line."""
     asked = f" to: {sanitize_line(entry.question, LONGEST_LINE)}" if entry.question else ""
     why = f" Why: {sanitize_line(entry.why, LONGEST_LINE)}" if entry.why else ""
@@ -237,7 +237,7 @@ def _quote_lines(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.strip().split("\n"))
 
 
-def render_fact_line(event: Event) -> str:
+def render_fact_tool_line(event: Event) -> str:
     """An event in one line; empty for events that need no mention."""
     return sanitize_line(_fact_sentence(event))
 

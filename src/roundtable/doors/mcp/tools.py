@@ -67,7 +67,7 @@ async def ask_second_opinion_tool(
 
     Returns the result, or, if it takes longer than `wait_seconds`, the session to watch with `watch_meeting`.
     """
-    async with open_desk_for_call() as desk:
+    async with open_desk_for_tool_call() as desk:
         asked = Agenda(
             question,
             _choose_seats(desk, seats, "second-opinion"),
@@ -94,7 +94,7 @@ async def start_meeting_tool(
     Returns the session at once, or the decision if it is reached within `wait_seconds`. Follow it with `watch_meeting`;
     when it waits at a gate, ask the person and call `answer_gate`.
     """
-    async with open_desk_for_call() as desk:
+    async with open_desk_for_tool_call() as desk:
         asked = Agenda(
             question,
             _choose_seats(desk, seats, meeting),
@@ -115,7 +115,7 @@ async def watch_meeting_tool(
     wait_seconds: Wait = DEFAULT_WAIT_SECONDS,
 ) -> MeetingToolResult:
     """Wait until a meeting decides, reaches a gate or stops, and return what happened since `after`."""
-    async with open_desk_for_call() as desk:
+    async with open_desk_for_tool_call() as desk:
         return await _follow_meeting(desk, await desk.sessions.find(session), after, wait_seconds, ctx)
 
 
@@ -126,7 +126,7 @@ async def answer_gate_tool(
     text: Annotated[str, Field(description="The person's own words, if any.")] = "",
 ) -> MeetingToolResult:
     """Answer the gate at which a meeting waits, with the person's choice; the meeting then continues."""
-    async with open_desk_for_call() as desk:
+    async with open_desk_for_tool_call() as desk:
         found = await desk.sessions.find(session)
         before = await _load_running_session(desk, found)
         await desk.gates.answer(found, gate, option, text, by=_author_over_mcp(), by_program=True)
@@ -139,7 +139,7 @@ async def say_tool(
     text: Annotated[str, Field(description="The note, in the person's words.")],
 ) -> MeetingToolResult:
     """Send a note to the table; the seats see it at their next turn."""
-    async with open_desk_for_call() as desk:
+    async with open_desk_for_tool_call() as desk:
         found = await desk.sessions.find(session)
         before = await _load_running_session(desk, found)
         if not text.strip():
@@ -150,7 +150,7 @@ async def say_tool(
 
 async def resume_meeting_tool(session: SessionName) -> MeetingToolResult:
     """Continue a meeting that was paused or that no process runs any more; no seat is asked twice."""
-    async with open_desk_for_call() as desk:
+    async with open_desk_for_tool_call() as desk:
         found = await desk.sessions.find(session)
         before = await _load_running_session(desk, found)
         if before.paused:
@@ -161,7 +161,7 @@ async def resume_meeting_tool(session: SessionName) -> MeetingToolResult:
 
 async def read_decision_tool(session: SessionName) -> MeetingToolResult:
     """Read the decision of a meeting: warnings first, then the result, the dissent and the cost."""
-    async with open_desk_for_call() as desk:
+    async with open_desk_for_tool_call() as desk:
         found = await desk.sessions.find(session)
         return await _meeting_result(desk, found, (await desk.sessions.get(found)).seq)
 
@@ -170,7 +170,7 @@ async def list_meetings_tool(
     limit: Annotated[int, Field(ge=1, le=200, description="The largest number of results.")] = 20,
 ) -> Annotated[CallToolResult, MeetingList]:
     """List the meetings of this workspace, newest first."""
-    async with open_desk_for_call() as desk:
+    async with open_desk_for_tool_call() as desk:
         rows = [row for row in await desk.sessions.list(limit=limit) if not row.is_child]
         listed = [
             ListedMeeting(
@@ -196,12 +196,12 @@ async def search_decisions_tool(
     limit: Annotated[int, Field(ge=1, le=100, description="The largest number of results.")] = 10,
 ) -> Annotated[CallToolResult, MemoryList]:
     """Search the decisions, rejections and failures of earlier meetings of this workspace, with their reasons."""
-    async with open_desk_for_call() as desk:
+    async with open_desk_for_tool_call() as desk:
         entries = await desk.memory.entries(_SEARCHED_KINDS, words.strip(), limit)
-    found = [session_view.build_memory_entry(entry) for entry in entries]
+    found = [session_view.build_memory_tool_entry(entry) for entry in entries]
     return _tool_result(
         MemoryList(found),
-        "\n".join(map(session_view.render_memory_line, found)) or "No matching entries in this workspace.",
+        "\n".join(map(session_view.render_memory_tool_line, found)) or "No matching entries in this workspace.",
     )
 
 
@@ -227,7 +227,7 @@ CHANGING_TOOLS = {
 
 
 @asynccontextmanager
-async def open_desk_for_call() -> AsyncGenerator[Roundtable]:
+async def open_desk_for_tool_call() -> AsyncGenerator[Roundtable]:
     """Open the desk for one call, so that config edits take effect; errors become tool errors."""
     try:
         async with await Roundtable.open() as desk:
@@ -289,7 +289,7 @@ async def _follow_meeting(
     while True:
         for recorded in await desk.sessions.records(session, seen):
             seen = recorded.seq
-            if ctx is not None and (said := session_view.render_fact_line(recorded.event)):
+            if ctx is not None and (said := session_view.render_fact_tool_line(recorded.event)):
                 await ctx.report_progress(seen, message=said)
         left = give_up - loop.time()
         if left <= 0 or await _load_status(desk, session) != "running":
@@ -299,15 +299,17 @@ async def _follow_meeting(
 
 async def _load_status(desk: Roundtable, session: str) -> str:
     holder = await desk.sessions.holder(session)
-    return session_view.meeting_status_word(await desk.sessions.get(session), holder)
+    return session_view.meeting_tool_status_word(await desk.sessions.get(session), holder)
 
 
 async def _meeting_result(desk: Roundtable, session: str, after: int) -> MeetingToolResult:
     holder, why = await desk.sessions.holder(session), desk.meetings.background_failure(session)
     records = await desk.sessions.records(session)
     state = Session.fold(session, records)
-    told = session_view.build_meeting_status(state, [record for record in records if record.seq > after], holder, why)
-    return _tool_result(told, session_view.render_meeting_text(told, state))
+    told = session_view.build_meeting_tool_status(
+        state, [record for record in records if record.seq > after], holder, why
+    )
+    return _tool_result(told, session_view.render_meeting_tool_text(told, state))
 
 
 def _tool_result(shape: MeetingStatus | MeetingList | MemoryList, text: str) -> CallToolResult:

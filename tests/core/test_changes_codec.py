@@ -21,7 +21,7 @@ from roundtable.core.changeset import (
     RenameFile,
     ReplaceFile,
 )
-from roundtable.core.replies import find_codec
+from roundtable.core.replies import find_reply_codec
 from roundtable.core.replies.codec import UnreadableReply
 from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.values import Expect
@@ -403,7 +403,7 @@ def test_an_unnamed_block_belongs_to_the_only_requested_file() -> None:
 
 
 def test_the_format_instruction_is_short_and_its_example_can_be_read() -> None:
-    told = find_codec("changes").text_format(Expect("changes", ("src/a.py",)))
+    told = find_reply_codec("changes").text_format(Expect("changes", ("src/a.py",)))
     assert len(told) < 800
     example = told.replace("the whole new file, every line of it\n", CODE).split("Close each")[0]
     assert operations_of(example) == (ReplaceFile("src/a.py", CODE),)
@@ -550,7 +550,7 @@ def test_an_unclosed_block_ends_where_the_next_file_begins() -> None:
 
 
 def test_a_long_file_can_be_changed_by_its_changed_parts_alone() -> None:
-    told = find_codec("changes-in-parts").text_format(Expect("changes-in-parts"))
+    told = find_reply_codec("changes-in-parts").text_format(Expect("changes-in-parts"))
     example = told.partition("Copy the old lines exactly:")[2].replace("path/to/file.py", "src/a.py")
     assert operations_of(example) == (EditFile("src/a.py", (EditBlock("old lines\n", "new lines\n"),)),)
 

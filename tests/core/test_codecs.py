@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.core.faults import NotFound
-from roundtable.core.replies import CODECS, find_codec
+from roundtable.core.replies import CODECS, find_reply_codec
 from roundtable.core.replies.codec import Schema
 from roundtable.core.values import Expect
 from roundtable.core.verdict import ParseStatus, Stance
@@ -66,7 +66,7 @@ def test_reading_a_reply_never_raises_and_an_unreadable_reply_takes_no_stance(
 @pytest.mark.parametrize("name", FORMS)
 @given(data=st.data())
 def test_every_reply_that_fits_the_schema_is_read_however_it_is_wrapped(name: str, data: st.DataObject) -> None:
-    form = find_codec(name)
+    form = find_reply_codec(name)
     assert form.schema is not None
     reply = json.dumps(data.draw(values(form.schema(Expect(name, CHOICES)))))
     bare = heard(name, reply, CHOICES, structured=True)
@@ -78,7 +78,7 @@ def test_every_reply_that_fits_the_schema_is_read_however_it_is_wrapped(name: st
 
 @pytest.mark.parametrize("name", FORMS)
 def test_reply_schemas_are_closed_and_bounded(name: str) -> None:
-    form = find_codec(name)
+    form = find_reply_codec(name)
     assert form.schema is not None
     schema = form.schema(Expect(name, CHOICES))
     assert next(iter(schema["properties"])) == (form.spoken or "ratings")
@@ -102,7 +102,7 @@ def test_reply_schemas_are_closed_and_bounded(name: str) -> None:
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("choices", [(), CHOICES])
 def test_a_reply_that_echoes_the_requested_form_is_not_a_vote(name: str, choices: tuple[str, ...]) -> None:
-    form = find_codec(name)
+    form = find_reply_codec(name)
     expect = Expect(name, choices)
     read = form.read_text(form.text_format(expect), expect).verdict
     assert not read.counts or read.stance is Stance.ABSTAIN
@@ -110,16 +110,16 @@ def test_a_reply_that_echoes_the_requested_form_is_not_a_vote(name: str, choices
 
 @pytest.mark.parametrize("name", FORMS)
 def test_no_reply_format_asks_a_seat_to_agree(name: str) -> None:
-    asked = find_codec(name).text_format(Expect(name, CHOICES)).lower()
+    asked = find_reply_codec(name).text_format(Expect(name, CHOICES)).lower()
     assert not any(word in asked for word in ("raise", "try to agree", "reach consensus", "higher"))
 
 
 def test_an_unknown_codec_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(NotFound) as caught:
-        find_codec("judge-merg")
+        find_reply_codec("judge-merg")
     assert "judge-merge" in caught.value.help
     with pytest.raises(NotFound):
-        find_codec("zzz")
+        find_reply_codec("zzz")
 
 
 def test_the_free_codec_reads_no_verdict() -> None:

@@ -428,7 +428,7 @@ def decode_event(data: bytes | str, version: int = SCHEMA_VERSION) -> Event:
     return event
 
 
-def encode_event_line(item: Recorded | Delta) -> bytes:
+def encode_event_envelope(item: Recorded | Delta) -> bytes:
     """The JSON object that `--json`, an SSE data field and a JSONL line all carry."""
     if isinstance(item, Delta):
         return _encode(item)
@@ -448,7 +448,7 @@ _decode_delta = msgspec.json.Decoder(Delta).decode
 _ENVELOPE = ("v", "seq", "at", "session")
 
 
-def decode_event_line(line: bytes | str) -> Recorded | Delta:
+def decode_event_envelope(line: bytes | str) -> Recorded | Delta:
     """The inverse of `encode_event_line`."""
     try:
         envelope = _decode_envelope(line)

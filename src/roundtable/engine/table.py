@@ -26,7 +26,7 @@ from roundtable.core.events import (
 from roundtable.core.faults import Fault, RecordMismatch
 from roundtable.core.ports import AgentWorktrees, Performer, Voices
 from roundtable.core.reasons import ChildMeetingFailed
-from roundtable.core.replies import find_codec
+from roundtable.core.replies import find_reply_codec
 from roundtable.core.session import RoundRecord
 from roundtable.core.values import Charter, Decision, Expect, Gate, Outcome, Prompt, Round, Seat, Turns
 from roundtable.engine.clock import PausableTimeout, pausable_timeout
@@ -113,7 +113,7 @@ class RecordedTable:
         if not await self.may_open(round):
             raise MeetingLimitReached(self._session.limit_stops[round])
         await self._recorder.load_texts(charter_blob_digests(self._session))
-        form = find_codec(expect.codec)
+        form = find_reply_codec(expect.codec)
         on = [seat for seat in self.seats if seats is None or seat.name in seats]
         json_text = form.json_format(expect) if form.json_format else ""
         keeping = (self._recorder.store_text(text) for text in (form.text_format(expect), json_text))

@@ -14,7 +14,7 @@ import msgspec
 from roundtable.core.events import CallFailed, Delta, MoveMade, SeatMissed, TurnAsked, TurnDelayed, TurnInterrupted
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import AgentWorktrees, Voice, Voices
-from roundtable.core.replies import find_codec, read_reply
+from roundtable.core.replies import find_reply_codec, read_reply
 from roundtable.core.replies.codec import ReadReply
 from roundtable.core.replies.prose import ProseStream, strip_thoughts
 from roundtable.core.session import RoundRecord
@@ -82,7 +82,7 @@ class TurnTaker:
         self._seat = seat
         self._all_voices = seat.voice_chain(judging=round.opened.turns.judging)
         self._expect = round.opened.expect
-        self._codec = find_codec(self._expect.codec)
+        self._codec = find_reply_codec(self._expect.codec)
         self._layout = layout
         self._limits = round.opened.limits
         self._turn = round.turns[seat.name]

@@ -12,7 +12,7 @@ from itertools import combinations
 from math import cos, pi, sin
 
 from roundtable.core.decide.positions import NEW_PROPOSAL, has_named_reason, normalize_position
-from roundtable.core.replies import find_codec
+from roundtable.core.replies import find_reply_codec
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Decision, Expect, Move, Proposal, Value
@@ -224,7 +224,7 @@ def _matching_proposal(position: str, proposals: Sequence[Proposal]) -> str:
 
 
 def _asks_for_reasons(expect: Expect) -> bool:
-    schema = find_codec(expect.codec).schema
+    schema = find_reply_codec(expect.codec).schema
     return schema is not None and not {"error", "evidence"}.isdisjoint(schema(expect).get("properties", {}))
 
 

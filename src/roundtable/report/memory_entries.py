@@ -12,7 +12,7 @@ from roundtable.core.ledger import NO_REASON, Entry, EntryKind, EntryState
 from roundtable.core.session import Session
 from roundtable.core.stages import charter_stages, has_stages
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.text.wording import make_answer_standalone
+from roundtable.core.text.wording import complete_short_answer_text
 from roundtable.core.values import Decision, Gate, Outcome
 from roundtable.core.verdict import Verdict
 from roundtable.report.reasons import decision_sentence
@@ -133,7 +133,7 @@ def _decrees(session: Session, decision: Decision) -> Sequence[Entry]:
         for gate, answer in session.answers.items()
         if _asks_for_decision(session.gates[gate]) and answer.option == "reject"
     ]
-    text = make_answer_standalone(session.charter.question, _decision_text(decision))
+    text = complete_short_answer_text(session.charter.question, _decision_text(decision))
     return [
         _entry(
             session, "R", EntryKind.DECREE, text, number=number, why=answer.text or NO_REASON, state=EntryState.STANDING

@@ -14,7 +14,7 @@ from roundtable.core.decide.second_opinion import (
     second_opinion_prompt_role,
     second_opinion_stop_reason,
 )
-from roundtable.core.events import Recorded, encode_event_line
+from roundtable.core.events import Recorded, encode_event_envelope
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
@@ -199,7 +199,7 @@ def render_json(data: object) -> str:
 
 def render_facts_jsonl(records: Sequence[Recorded]) -> str:
     """Events, one JSON object per line."""
-    return "".join(f"{encode_event_line(record).decode()}\n" for record in records)
+    return "".join(f"{encode_event_envelope(record).decode()}\n" for record in records)
 
 
 def _summarize_round(number: int, record: RoundRecord) -> RunRound:

@@ -18,7 +18,7 @@ from roundtable.app.opening.context_window import (
 )
 from roundtable.app.opening.meeting_catalog import find_charter_meeting
 from roundtable.core.chunks import CHUNK_TOKENS, SizedFile
-from roundtable.core.replies import find_codec
+from roundtable.core.replies import find_reply_codec
 from roundtable.core.values import Charter, Expect, Right, Seat
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.meetings import PlannedRound
@@ -264,7 +264,7 @@ class MeetingEstimate:
             else round.codec
         )
         choices = self._charter.options or tuple(seat.name for seat in self._charter.seats)
-        return len(find_codec(form).text_format(Expect(form, choices)).encode())
+        return len(find_reply_codec(form).text_format(Expect(form, choices)).encode())
 
 
 def _is_ballot(round: PlannedRound) -> bool:

@@ -18,7 +18,7 @@ from roundtable.core.ledger import BINDING_KINDS, NO_REASON, Entry, EntryKind, E
 from roundtable.core.ports import Ledger, Store
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.text.wording import content_words, end_sentence, make_answer_standalone, split_words
+from roundtable.core.text.wording import complete_short_answer_text, content_words, end_sentence, split_words
 from roundtable.core.values import Charter, Outcome, RecalledEntry
 from roundtable.meetings import meeting_writes_files
 from roundtable.report.memory_entries import LONGEST_ENTRY_TEXT, derive_memory_entries
@@ -184,7 +184,7 @@ class WorkspaceMemory:
             decision,
             id=decision.id.replace("D-", "F-", 1),
             kind=EntryKind.FAILURE,
-            text=make_answer_standalone(decision.question, decision.text),
+            text=complete_short_answer_text(decision.question, decision.text),
             why=why,
             state=EntryState.STANDING,
             at=record_timestamp(),

@@ -20,7 +20,7 @@ import msgspec
 
 from roundtable.core.ledger import BINDING_KINDS, EntryKind
 from roundtable.core.reasons import DecreeAllowed, DecreeUpheld, distinct_reasons
-from roundtable.core.text.wording import content_words, distinctive_words, end_sentence, make_answer_standalone
+from roundtable.core.text.wording import complete_short_answer_text, content_words, distinctive_words, end_sentence
 from roundtable.core.values import Charter, Decision, Gate, Move, Outcome, RecalledEntry
 
 DECREE_GATE = "decree"
@@ -112,7 +112,7 @@ def _alike(one: SensedWord, other: SensedWord) -> bool:
 
 def find_repeated_decrees(question: str, position: str, recalled: Iterable[RecalledEntry]) -> list[RecalledEntry]:
     """The decrees and failed approaches that an answer to a question comes to again."""
-    text = make_answer_standalone(question, position)
+    text = complete_short_answer_text(question, position)
     return [
         it
         for it in recalled

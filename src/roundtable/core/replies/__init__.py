@@ -18,7 +18,7 @@ from roundtable.core.replies.second_opinion import OPINION_CODEC
 from roundtable.core.replies.vote import APPROVAL_CODEC, RANKING_CODEC
 from roundtable.core.values import Expect
 
-__all__ = ["CODECS", "Codec", "ProseStream", "ReadReply", "find_codec", "read_reply"]
+__all__ = ["CODECS", "Codec", "ProseStream", "ReadReply", "find_reply_codec", "read_reply"]
 
 CODECS: dict[str, Codec] = {
     each.name: each
@@ -31,7 +31,7 @@ CODECS: dict[str, Codec] = {
 }
 
 
-def find_codec(name: str) -> Codec:
+def find_reply_codec(name: str) -> Codec:
     """The codec with this name."""
     if name in CODECS:
         return CODECS[name]
@@ -42,7 +42,7 @@ def find_codec(name: str) -> Codec:
 
 def read_reply(expect: Expect, reply: str, structured: bool) -> ReadReply:
     """Read a reply, without its thoughts, in the requested form; `structured` is whether a schema constrained it."""
-    codec = find_codec(expect.codec)
+    codec = find_reply_codec(expect.codec)
     answer = strip_thoughts(reply)
     if structured and codec.read_json is not None:
         return codec.read_json(answer, expect)

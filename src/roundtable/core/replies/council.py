@@ -17,7 +17,7 @@ from roundtable.core.replies.schema import (
     text_schema,
 )
 from roundtable.core.replies.structured import build_structured_codec
-from roundtable.core.replies.tags import LINE_START, mask_quoted_text
+from roundtable.core.replies.tags import LINE_START, mask_reply_quotations
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Stance, Verdict
 
@@ -40,7 +40,7 @@ def _position_schema(expect: Expect) -> Schema:
 
 
 def _read_position(block: JsonFields, expect: Expect) -> Verdict | None:
-    position = fields.match_choice(block["position"], expect.choices)
+    position = fields.match_reply_choice(block["position"], expect.choices)
     if not position:
         return None
     return Verdict(Stance.SUPPORT, position=position, confidence=fields.read_tenths_field(block.get("confidence")))
@@ -66,7 +66,7 @@ def _reconsider_schema(expect: Expect) -> Schema:
 
 
 def _read_reconsider(block: JsonFields, expect: Expect) -> Verdict | None:
-    stand = fields.match_choice(block["stand"], expect.choices)
+    stand = fields.match_reply_choice(block["stand"], expect.choices)
     position = fields.read_line_field(block.get("position"))
     if not stand or (stand == NEW_PROPOSAL and not position):
         return None
@@ -101,12 +101,15 @@ def _read_ratings(block: JsonFields, expect: Expect) -> Verdict | None:
 
 
 def _read_rating_lines(reply: str, expect: Expect) -> Verdict | None:
-    return _ratings_verdict([(match[1], match[2]) for match in _RATING_LINE.finditer(mask_quoted_text(reply))], expect)
+    return _ratings_verdict(
+        [(match[1], match[2]) for match in _RATING_LINE.finditer(mask_reply_quotations(reply))], expect
+    )
 
 
 def _ratings_verdict(pairs: list[tuple[str, object]], expect: Expect) -> Verdict | None:
     read = [
-        (fields.match_choice(id, expect.choices), fields.match_choice(rating, RATING_WORDS)) for id, rating in pairs
+        (fields.match_reply_choice(id, expect.choices), fields.match_reply_choice(rating, RATING_WORDS))
+        for id, rating in pairs
     ]
     ratings = {id: rating for id, rating in read if id and rating}
     return Verdict(ratings=ratings) if ratings else None

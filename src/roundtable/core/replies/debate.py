@@ -12,7 +12,7 @@ from roundtable.core.replies.codec import Schema
 from roundtable.core.replies.relaxed_json import JsonFields
 from roundtable.core.replies.schema import choice_schema, list_schema, prose_first_schema, text_schema
 from roundtable.core.replies.structured import build_structured_codec
-from roundtable.core.replies.tags import find_tagged_sections, mask_quoted_text
+from roundtable.core.replies.tags import find_tagged_sections, mask_reply_quotations
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Claim, Issue, ParseStatus, SeatRequests, Stance, Verdict
 
@@ -121,7 +121,7 @@ def _debate_verdict(statements: _Statements, expect: Expect) -> Verdict | None:
 
 def _named_seat(line: str, expect: Expect) -> str:
     if expect.choices:
-        return fields.match_leading_choice(line, expect.choices, named=True)
+        return fields.match_leading_reply_choice(line, expect.choices, named=True)
     match = _BRACKETED.match(line)
     return (match[1] or match[2]).strip() if match else ""
 
@@ -130,7 +130,7 @@ def _infer_stance(reply: str) -> Verdict | None:
     """A stance stated in plain words is shown to people; only a tag counts as a vote."""
     stances = {
         Stance.SUPPORT if match[1].lower() == "agree" and not _NEGATION.search(match[0]) else Stance.OPPOSE
-        for match in _PLAIN_STANCE.finditer(mask_quoted_text(reply))
+        for match in _PLAIN_STANCE.finditer(mask_reply_quotations(reply))
     }
     return Verdict(stances.pop(), parse=ParseStatus.INFERRED) if len(stances) == 1 else None
 

@@ -110,7 +110,7 @@ def read_prediction_field(block: JsonFields) -> str:
     return words if has_reply_content(words) else ""
 
 
-def match_choice(value: object, choices: Sequence[str]) -> str:
+def match_reply_choice(value: object, choices: Sequence[str]) -> str:
     """The offered choice that was meant; without choices, the line itself."""
     if not choices:
         return read_line_field(value)
@@ -122,7 +122,7 @@ def match_choice(value: object, choices: Sequence[str]) -> str:
     return folded.get(bare) or folded.get(_without_label(bare), "")
 
 
-def match_leading_choice(words: str, choices: Iterable[str], *, named: bool = False) -> str:
+def match_leading_reply_choice(words: str, choices: Iterable[str], *, named: bool = False) -> str:
     """The choice at the beginning of a line, such as `[claude]: because …`.
 
     If choices are `named`, any word may follow; an id such as `A` must stand apart because it is also a word.

@@ -395,7 +395,7 @@ def _file_by_line_above(prose: Sequence[str], language: str) -> NamedFile | None
 def _is_heading_with_slash(words: str, path: str) -> bool:
     """Whether it is a heading such as `macOS/Linux` rather than a path."""
     set_off = "`" in words or _LABEL.match(words) is not None
-    return not (set_off or path.islower() or has_known_file_ending(path) or "." in path)
+    return not (set_off or path.islower() or is_known_path_in_reply(path) or "." in path)
 
 
 def _can_hold_language(path: str, language: str) -> bool:
@@ -403,7 +403,7 @@ def _can_hold_language(path: str, language: str) -> bool:
     ending = path.rpartition(".")[2].lower()
     if language in _COMMAND_LANGUAGES:
         return not any(ending in endings for endings in _LANGUAGE_ENDINGS.values())
-    return language not in _LANGUAGE_ENDINGS or "/" in path or path.startswith(".") or has_known_file_ending(path)
+    return language not in _LANGUAGE_ENDINGS or "/" in path or path.startswith(".") or is_known_path_in_reply(path)
 
 
 def _file_by_description(words: str) -> NamedFile | None:
@@ -414,7 +414,7 @@ def _file_by_description(words: str) -> NamedFile | None:
 
 def _file_by_sentence(line: str, language: str) -> NamedFile | None:
     """The only file that a sentence highlights; for code it must have a known ending."""
-    is_file = has_known_file_ending if language in _LANGUAGE_ENDINGS else looks_like_file_path
+    is_file = is_known_path_in_reply if language in _LANGUAGE_ENDINGS else is_path_in_reply
     spans = (parse_file_name(words) for span in _SPANS for words in span.findall(line))
     found = {
         file.path: file for file in spans if file and is_file(file.path) and not _is_heading_with_slash(line, file.path)
@@ -422,12 +422,12 @@ def _file_by_sentence(line: str, language: str) -> NamedFile | None:
     return next(iter(found.values())) if len(found) == 1 else None
 
 
-def looks_like_file_path(path: str) -> bool:
+def is_path_in_reply(path: str) -> bool:
     """Whether a word in a sentence is a file."""
-    return "/" in path or has_known_file_ending(path)
+    return "/" in path or is_known_path_in_reply(path)
 
 
-def has_known_file_ending(path: str) -> bool:
+def is_known_path_in_reply(path: str) -> bool:
     """Whether a path has a known ending or is a well-known name without one."""
     name = path.rpartition("/")[2]
     _, dot, ending = name.rpartition(".")
@@ -443,7 +443,7 @@ def _file_by_comment(line: str) -> NamedFile | None:
     if named is None or _OUTSIDE_PATH.match(named.path):
         return None
     folder, _, name = named.path.rpartition("/")
-    return named if looks_like_file_path(name) or (folder and _WITH_AN_ENDING.fullmatch(name)) else None
+    return named if is_path_in_reply(name) or (folder and _WITH_AN_ENDING.fullmatch(name)) else None
 
 
 def _file_by_lone_name(line: str, language: str) -> NamedFile | None:
@@ -453,6 +453,6 @@ def _file_by_lone_name(line: str, language: str) -> NamedFile | None:
     return named if named and named.path.rpartition(".")[2] in _LANGUAGE_ENDINGS.get(language, ()) else None
 
 
-def unquoted_prose_lines(prose: Sequence[str]) -> Iterator[str]:
+def unquoted_reply_lines(prose: Sequence[str]) -> Iterator[str]:
     """The lines of prose that are not blank and not block quotes."""
     return (line for line in prose if line.strip() and not line.lstrip().startswith(">"))

@@ -25,13 +25,13 @@ from roundtable.core.replies.file_blocks import (
     SEARCH_MARK,
     FencedBlock,
     NamedFile,
-    has_known_file_ending,
-    looks_like_file_path,
+    is_known_path_in_reply,
+    is_path_in_reply,
     parse_file_name,
     split_reply_into_blocks,
-    unquoted_prose_lines,
+    unquoted_reply_lines,
 )
-from roundtable.core.replies.git_diff import parse_git_diff, starts_like_diff
+from roundtable.core.replies.git_diff import parse_git_diff_reply, starts_like_diff
 from roundtable.core.replies.structured import FAILED_VERDICT
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Verdict
@@ -96,7 +96,7 @@ def parse_file_changes(text: str, producer: str = "", asked_by: str = "", scope:
 
 def _operations(text: str) -> list[Operation]:
     diff = text.lstrip()
-    found = parse_git_diff(diff) if diff.startswith("diff --git ") else list(_operations_in_reply(text))
+    found = parse_git_diff_reply(diff) if diff.startswith("diff --git ") else list(_operations_in_reply(text))
     if not found:
         raise UnreadableReply("No block of the reply says which file it is for.")
     for operation in found:
@@ -111,8 +111,8 @@ def _operations_in_reply(text: str) -> Iterator[Operation]:
         raise UnreadableReply("A search-and-replace block is outside of a fence. Put each one into a fenced block.")
     loose = "\n".join(reply.prose)
     if at := re.search(r"^(?:diff --git |--- \S[^\n]*\n\+\+\+ \S[^\n]*\n@@ )", loose, re.M):
-        yield from parse_git_diff(loose[at.start() :].rstrip("\n") + "\n")
-    for line in unquoted_prose_lines(reply.prose):
+        yield from parse_git_diff_reply(loose[at.start() :].rstrip("\n") + "\n")
+    for line in unquoted_reply_lines(reply.prose):
         yield from _operations_on_line(line)
     nameless = [block for block in reply.blocks if block.named is None and not _names_its_files(block)]
     for block in reply.blocks:
@@ -149,18 +149,16 @@ def _operations_on_line(line: str) -> Iterator[Operation]:
         if old and new:
             yield RenameFile(old, new, asked_by=match[4] or "")
     elif match := _DELETE.fullmatch(line):
-        known = (
-            looks_like_file_path if match[2][0] in "`\"'" else has_known_file_ending
-        )  # `Remove try/except` is a remark
+        known = is_path_in_reply if match[2][0] in "`\"'" else is_known_path_in_reply  # `Remove try/except` is a remark
         if old := _path_on_line(match[1], match[2], known):
             yield DeleteFile(old, asked_by=match[3] or "")
 
 
-def _path_on_line(verb: str, words: str, known: Callable[[str], bool] = looks_like_file_path) -> str:
+def _path_on_line(verb: str, words: str, known: Callable[[str], bool] = is_path_in_reply) -> str:
     """The path on such a line; after a verb in lower case only an unmistakable path."""
     words = words.rstrip(".,;")
     if " " in words:
-        return words[1:-1] if looks_like_file_path(words[1:-1]) else ""
+        return words[1:-1] if is_path_in_reply(words[1:-1]) else ""
     named = parse_file_name(words)
     return named.path if named and (verb.isupper() or known(named.path)) else ""
 
@@ -168,7 +166,7 @@ def _path_on_line(verb: str, words: str, known: Callable[[str], bool] = looks_li
 def _operations_in_block(block: FencedBlock) -> Iterator[Operation]:
     named = block.named or NamedFile("")
     if starts_like_diff(block.text):
-        yield from parse_git_diff(block.text.lstrip("\n"), named.path, named.asked_by)
+        yield from parse_git_diff_reply(block.text.lstrip("\n"), named.path, named.asked_by)
     elif block.named is None:
         for line in block.text.split("\n"):
             yield from _operations_on_line(line)

@@ -42,7 +42,7 @@ def starts_like_diff(text: str) -> bool:
     return re.match(r"\s*(?:diff --git |--- [^\n]+\n\+\+\+ |@@ -\d)", text) is not None
 
 
-def parse_git_diff(diff: str, path: str = "", asked_by: str = "") -> list[Operation]:
+def parse_git_diff_reply(diff: str, path: str = "", asked_by: str = "") -> list[Operation]:
     """The operations of a diff. `path` names the file of a diff without file headers."""
     lines = diff.split("\n")
     if lines and not lines[-1]:

@@ -12,7 +12,7 @@ from roundtable.core.replies.codec import Codec, Schema
 from roundtable.core.replies.relaxed_json import JsonFields
 from roundtable.core.replies.schema import choice_schema, list_schema, prose_first_schema, text_schema
 from roundtable.core.replies.structured import build_structured_codec
-from roundtable.core.replies.tags import LINE_START, find_tagged_sections, split_by_label, split_list_items
+from roundtable.core.replies.tags import LINE_START, find_tagged_sections, split_reply_by_label, split_reply_list_items
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Directives, Findings, Stance, Verdict
 
@@ -44,7 +44,7 @@ def _match_candidate(named: str, choices: Sequence[str]) -> str:
     """The candidate that is meant: by its name, or by the letter of `candidate-B`."""
     letter = _LETTER.fullmatch(named)
     of_letter = [choice for choice in choices if letter and choice.casefold() == f"candidate-{letter[1].casefold()}"]
-    return fields.match_leading_choice(named, choices, named=True) or next(iter(of_letter), "")
+    return fields.match_leading_reply_choice(named, choices, named=True) or next(iter(of_letter), "")
 
 
 def _fill_review(parts: RulingParts, expect: Expect) -> Verdict | None:
@@ -57,7 +57,7 @@ def _fill_review(parts: RulingParts, expect: Expect) -> Verdict | None:
 def _list_part(parts: RulingParts, label: str) -> tuple[str, ...]:
     value = parts.get(label)
     return (
-        tuple(filter(fields.has_reply_content, split_list_items(value)))
+        tuple(filter(fields.has_reply_content, split_reply_list_items(value)))
         if isinstance(value, str)
         else fields.read_text_list_field(value)
     )
@@ -75,7 +75,7 @@ def _build_judge_codec(
         )
 
     def read_fields(block: JsonFields, expect: Expect) -> Verdict | None:
-        return ruled(fields.match_choice(block["ruling"], _RULINGS), block, expect)
+        return ruled(fields.match_reply_choice(block["ruling"], _RULINGS), block, expect)
 
     def read_tags(reply: str, expect: Expect) -> Verdict | None:
         found = [section for section in find_tagged_sections(reply, _RULINGS) if fields.has_reply_content(section.body)]
@@ -84,7 +84,7 @@ def _build_judge_codec(
         body = found[-1].body
         return ruled(
             found[-1].tag,
-            {"summary": body, "options": list(split_list_items(body)), **_split_by_labels(body, labels)},
+            {"summary": body, "options": list(split_reply_list_items(body)), **_split_by_labels(body, labels)},
             expect,
         )
 
@@ -128,7 +128,7 @@ def _split_by_labels(body: str, labels: Sequence[str]) -> RulingParts:
     )
     return {
         (match[1] or match[2]).lower().replace(" ", "_"): said.strip("*_ ")
-        for match, said in split_by_label(body, pattern)
+        for match, said in split_reply_by_label(body, pattern)
         if not fields.is_unfilled_placeholder(said)
     }
 

@@ -53,7 +53,7 @@ def _read(block: JsonFields, expect: Expect) -> Verdict | None:
     return Verdict(
         _stance(score),
         score=score,
-        position=fields.match_choice(block.get("proposal"), expect.choices),
+        position=fields.match_reply_choice(block.get("proposal"), expect.choices),
         points=fields.read_text_list_field(block.get("agrees_with")),
         issues=fields.read_issues_field(block["pending_issues"]),
         prediction=fields.read_prediction_field(block),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator
 
 from roundtable.core.replies.codec import Codec, ReadReply
-from roundtable.core.replies.tags import mask_quoted_text
+from roundtable.core.replies.tags import mask_reply_quotations
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Verdict
 
@@ -103,7 +103,7 @@ def strip_thoughts(reply: str) -> str:
 
 def _answer_start(reply: str) -> int:
     """The start of the answer if thoughts end without having been opened."""
-    shown = mask_quoted_text(reply)
+    shown = mask_reply_quotations(reply)
     end = _OPENED_BEFORE.search(shown)
     return end.end() if end and not _OPENING.search(shown, 0, end.start()) else 0
 

@@ -59,7 +59,7 @@ def _read_finding(entry: JsonFields) -> Issue | None:
         )
     if not fields.has_reply_content(text):
         return None
-    severity = fields.match_choice(entry.get("severity"), SEVERITIES) or "medium"
+    severity = fields.match_reply_choice(entry.get("severity"), SEVERITIES) or "medium"
     return Issue(text, severity=severity, location=_read_location(entry))
 
 
@@ -79,7 +79,9 @@ def _proofs_schema(expect: Expect) -> Schema:
 def _read_proofs(block: JsonFields, expect: Expect) -> Verdict:
     """The programs for listed findings; an error if programs were sent only for other findings."""
     given = read_claims(block["proofs"], named="finding")
-    known = [msgspec.structs.replace(claim, text=fields.match_choice(claim.text, expect.choices)) for claim in given]
+    known = [
+        msgspec.structs.replace(claim, text=fields.match_reply_choice(claim.text, expect.choices)) for claim in given
+    ]
     found = tuple(claim for claim in known if claim.text)
     if not found and any(map(_offers_proof, fields.read_list_field(block["proofs"]))):
         raise UnreadableReply(

@@ -37,10 +37,10 @@ def _schema(expect: Expect) -> Schema:
 
 
 def _read(block: JsonFields, expect: Expect) -> Verdict | None:
-    recommended = fields.match_choice(block["recommendation"], expect.choices)
+    recommended = fields.match_reply_choice(block["recommendation"], expect.choices)
     if not recommended:
         return None
-    said = fields.match_choice(block.get("stance"), (*_STANCES,))
+    said = fields.match_reply_choice(block.get("stance"), (*_STANCES,))
     return Verdict(
         _STANCES.get(said, Stance.UNKNOWN), position=recommended, issues=fields.read_issues_field(block["risks"])
     )

@@ -10,7 +10,7 @@ from roundtable.core.replies import fields
 from roundtable.core.replies.codec import Codec, ReadReply, Schema, UnreadableReply
 from roundtable.core.replies.relaxed_json import FoundObject, JsonFields
 from roundtable.core.replies.schema import ANSWER_FIELD, render_block_instructions, render_field_instructions
-from roundtable.core.replies.tags import find_last_json_object, find_tagged_sections, remove_json_block
+from roundtable.core.replies.tags import find_last_json_object, find_tagged_sections, remove_reply_json_block
 from roundtable.core.values import Expect
 from roundtable.core.verdict import ParseStatus, Verdict
 
@@ -41,7 +41,7 @@ def build_structured_codec(
         """Tags come first where they were asked for: a block beside them may be quoted from a file."""
         block = find_last_json_object(reply, keys)
         if block is not None and tags and read_tags is not None:
-            beside = remove_json_block(reply, block)
+            beside = remove_reply_json_block(reply, block)
             verdict = read_tags(beside, expect) if find_tagged_sections(beside, tags, bare=True) else None
             if verdict is not None and verdict.counts:
                 return ReadReply(reply.strip(), verdict)
@@ -83,5 +83,5 @@ def _read_verdict(block: FoundObject, expect: Expect, read_fields: ReadFields) -
 
 def _displayed_prose(reply: str, block: FoundObject) -> str:
     """The words around the block and in its prose field; may be empty."""
-    parts = (remove_json_block(reply, block), fields.read_text_field(block.value.get(ANSWER_FIELD)))
+    parts = (remove_reply_json_block(reply, block), fields.read_text_field(block.value.get(ANSWER_FIELD)))
     return "\n\n".join(part for part in parts if part)

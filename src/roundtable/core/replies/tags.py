@@ -29,7 +29,7 @@ class TaggedSection(msgspec.Struct, frozen=True):
     body: str
 
 
-def mask_quoted_text(text: str) -> str:
+def mask_reply_quotations(text: str) -> str:
     """The text with fences and block quotes replaced by spaces, so that positions stay."""
     lines: list[str] = []
     fence = ""
@@ -52,18 +52,18 @@ def find_tagged_sections(text: str, tags: Sequence[str], *, bare: bool = False) 
     pattern = re.compile(rf"{LINE_START}({names})(?:{colon}{alone})", re.IGNORECASE | re.MULTILINE)
     return [
         TaggedSection(match[1].upper().replace(" ", "_"), _drop_unpaired_emphasis(body))
-        for match, body in split_by_label(text, pattern)
+        for match, body in split_reply_by_label(text, pattern)
     ]
 
 
-def split_by_label(text: str, label: re.Pattern[str]) -> list[tuple[re.Match[str], str]]:
+def split_reply_by_label(text: str, label: re.Pattern[str]) -> list[tuple[re.Match[str], str]]:
     """Each unquoted label with the text up to the next one."""
-    found = list(label.finditer(mask_quoted_text(text)))
+    found = list(label.finditer(mask_reply_quotations(text)))
     ends = [*(match.start() for match in found), len(text)][1:]
     return [(match, text[match.end() : end].strip()) for match, end in zip(found, ends, strict=True)]
 
 
-def split_list_items(body: str) -> tuple[str, ...]:
+def split_reply_list_items(body: str) -> tuple[str, ...]:
     """The items of a list: one per line, or separated by semicolons or bars on one line."""
     lines = [line for line in body.split("\n") if line.strip()]
     parts = re.split(r";\s|\s\|\s", body) if len(lines) == 1 else lines
@@ -80,7 +80,7 @@ def find_last_json_object(text: str, keys: Sequence[str]) -> FoundObject | None:
     return next((found for found in reversed(matches) if not found.truncated), matches[-1] if matches else None)
 
 
-def remove_json_block(text: str, block: FoundObject) -> str:
+def remove_reply_json_block(text: str, block: FoundObject) -> str:
     """The words around a block, without its fence."""
     before, after = text[: block.start], text[block.end :]
     if opening := _OPENING_FENCE.search(before):

@@ -10,7 +10,7 @@ from roundtable.core.replies.codec import Schema
 from roundtable.core.replies.relaxed_json import JsonFields
 from roundtable.core.replies.schema import choice_schema, list_schema, prose_first_schema, text_schema
 from roundtable.core.replies.structured import build_structured_codec
-from roundtable.core.replies.tags import find_tagged_sections, mask_quoted_text, split_list_items
+from roundtable.core.replies.tags import find_tagged_sections, mask_reply_quotations, split_reply_list_items
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Issue, ParseStatus, Stance, Verdict
 
@@ -27,7 +27,7 @@ def _ranking_schema(expect: Expect) -> Schema:
 
 def _read_ranking(block: JsonFields, expect: Expect) -> Verdict | None:
     names = [fields.read_line_field(member) for member in fields.read_list_field(block["ranked_choices"])]
-    return _ranking_verdict(names, [fields.match_choice(name, expect.choices) for name in names])
+    return _ranking_verdict(names, [fields.match_reply_choice(name, expect.choices) for name in names])
 
 
 def _read_ranking_lines(reply: str, expect: Expect) -> Verdict | None:
@@ -38,13 +38,13 @@ def _read_ranking_lines(reply: str, expect: Expect) -> Verdict | None:
         if len(names) == 1:
             names = _last_numbered_list(found[-1].body) or names
     else:
-        names = _last_numbered_list(mask_quoted_text(reply))
+        names = _last_numbered_list(mask_reply_quotations(reply))
     return _ranking_verdict(names, [_ranked_id(name, expect) for name in names])
 
 
 def _ranked_id(name: str, expect: Expect) -> str:
     if expect.choices:
-        return fields.match_leading_choice(name, expect.choices)
+        return fields.match_leading_reply_choice(name, expect.choices)
     # An unfilled `<best> > <second>` is no vote.
     return "" if "<" in name else name.strip(" *_`")
 
@@ -93,7 +93,9 @@ def _read_approval_tag(reply: str, expect: Expect) -> Verdict | None:
         if not each.body or fields.has_reply_content(each.body)
     ]
     return (
-        _approval_verdict(found[-1].tag, tuple(filter(fields.has_reply_content, split_list_items(found[-1].body))))
+        _approval_verdict(
+            found[-1].tag, tuple(filter(fields.has_reply_content, split_reply_list_items(found[-1].body)))
+        )
         if found
         else None
     )

@@ -32,7 +32,7 @@ def distinctive_words(text: str) -> list[str]:
     return [word for word in dict.fromkeys(split_words(text)) if word not in _COMMON_WORDS]
 
 
-def make_answer_standalone(question: str, answer: str) -> str:
+def complete_short_answer_text(question: str, answer: str) -> str:
     """The answer, with its question in front if the answer alone says nothing, such as `yes`."""
     return answer if distinctive_words(answer) else f"{question.strip()} {answer}".strip()
 

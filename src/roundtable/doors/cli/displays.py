@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from roundtable.core.events import Delta, Recorded, encode_event_line
+from roundtable.core.events import Delta, Recorded, encode_event_envelope
 from roundtable.core.faults import UsageError
 from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.live.board import SessionView
@@ -84,7 +84,7 @@ class JsonLines:
 
     def take(self, item: Recorded | Delta) -> None:
         """Print one line."""
-        self.outlet.put(encode_event_line(item) + b"\n")
+        self.outlet.put(encode_event_envelope(item) + b"\n")
 
     def tell(self, lines: Iterable[LiveLine]) -> None:
         """Do nothing: this output is for programs."""

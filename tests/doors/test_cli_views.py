@@ -278,9 +278,9 @@ def test_models_are_listed_chosen_and_downloaded_once(tmp_path: Path, home: Path
 
 
 def _files(home: Path, name: str) -> list[str]:
-    from roundtable.voices.models import load_model_catalog
+    from roundtable.voices.models import load_embedded_model_catalog
 
-    return [load_model_catalog()[name].file]
+    return [load_embedded_model_catalog()[name].file]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from roundtable.core.values import Reply
 from roundtable.voices.agents.agent_voice import AgentVoice
-from roundtable.voices.agents.workdirs import write_agent_files
+from roundtable.voices.agents.workdirs import write_agent_cli_files
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.fault_server.scripted_answer import DEFAULT_ANSWER_TEXT
 from tests.kits.fault_kit import SECRET
@@ -90,7 +90,7 @@ async def test_claude_runs_without_the_hooks_servers_and_instructions_of_the_per
         ".claude/settings.json": json.dumps({"hooks": {"SessionStart": hook, "UserPromptSubmit": hook}}),
         ".claude/CLAUDE.md": "Speak of owls.",
     }
-    write_agent_files(home, own, {})
+    write_agent_cli_files(home, own, {})
     end = ending(await hear(speaker, talk("One?", timeout=60)))
     assert isinstance(end, Reply), end
     assert not (tmp_path / "hooked").exists()

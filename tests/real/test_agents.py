@@ -15,9 +15,9 @@ import pytest
 
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply
-from roundtable.voices.agents.agent_voice import AgentKind, AgentVoice, find_agent_program
+from roundtable.voices.agents.agent_voice import AgentKind, AgentVoice, find_agent_cli_program
 from roundtable.voices.agents.catalog import Agent, LocalServerSetup, load_shipped_agents
-from roundtable.voices.agents.roster import AgentVoices, point_agent_at_server
+from roundtable.voices.agents.roster import AgentVoices, point_agent_cli_at_endpoint
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.fault_server.scripted_answer import DEFAULT_ANSWER_TEXT
 from tests.kits.fault_kit import SECRET, FaultKit, FaultStage
@@ -58,7 +58,7 @@ def real(
     home.mkdir(exist_ok=True)
     name = voice.partition(":")[0]
     agent = load_shipped_agents()[name]
-    near = point_agent_at_server(agent, local_of(agent), server.root, home, SECRET)
+    near = point_agent_cli_at_endpoint(agent, local_of(agent), server.root, home, SECRET)
     found = AgentVoices({name: near}, environ(temporary or home)).find_voice(voice, kind)
     assert isinstance(found, AgentVoice), found
     return found
@@ -154,7 +154,7 @@ class TestOpencode(RealKit):
 @pytest.mark.parametrize("name", NAMES)
 async def test_the_installed_agent_has_the_checked_version(name: str, tmp_path: Path) -> None:
     agent = load_shipped_agents()[name]
-    program = find_agent_program(agent, environ(tmp_path))
+    program = find_agent_cli_program(agent, environ(tmp_path))
     assert isinstance(program, str)
     command = [program, *agent.version]
     process = await asyncio.create_subprocess_exec(

@@ -22,7 +22,7 @@ from roundtable.engine.feed import Feed
 from roundtable.engine.run import MeetingRules
 from roundtable.meetings import Meeting, find_meeting
 from roundtable.store.in_memory import InMemoryStore
-from roundtable.voices.scripted import ScriptedVoice, parse_script
+from roundtable.voices.scripted import ScriptedVoice, parse_voice_script
 
 SESSION = "01900000-0000-7000-8000-000000000001"
 SEATS = ("claude", "gpt", "gemini")
@@ -52,7 +52,9 @@ class ScriptedVoices:
 
     def __init__(self, script: dict[str, Any], *, plain_when_long: bool = False) -> None:
         self.calls: list[Request] = []
-        self._voice = RecordingVoice(ScriptedVoice("script:test", parse_script(script)), self.calls, plain_when_long)
+        self._voice = RecordingVoice(
+            ScriptedVoice("script:test", parse_voice_script(script)), self.calls, plain_when_long
+        )
 
     def find(self, voice: str) -> Voice | Fault:
         return self._voice

@@ -16,7 +16,7 @@ from roundtable.core.decide.positions import has_named_reason
 from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.values import Move, Outcome, Round
 from roundtable.core.verdict import Claim, Evidence, Issue, Stance, Verdict
-from roundtable.engine.replay import NotOnRecord, replay_meeting
+from roundtable.engine.replay import NotOnRecord, replay_recorded_asks
 from roundtable.meetings import find_meeting
 from roundtable.report.transcript import render_transcript
 from tests.core.cases import verdict
@@ -220,9 +220,9 @@ async def test_a_recount_without_a_seat_ignores_the_results_of_its_proofs(desk: 
     )
     assert (await meeting.hold("knights", **NAMED)).outcome is Outcome.REACHED
     session = await desk.sessions.get(meeting.session)
-    assert (await replay_meeting(session, find_meeting("knights").hold, ())).outcome is Outcome.REACHED
+    assert (await replay_recorded_asks(session, find_meeting("knights").hold, ())).outcome is Outcome.REACHED
     with pytest.raises(NotOnRecord, match=r"another round, knights/[23]-respond"):
-        await replay_meeting(session, find_meeting("knights").hold, ("gpt",))
+        await replay_recorded_asks(session, find_meeting("knights").hold, ("gpt",))
 
 
 async def test_a_meeting_with_proofs_killed_after_any_fact_runs_no_proof_twice(work: Path) -> None:

@@ -14,7 +14,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Limits, Outcome, Reply, Request
 from roundtable.report.reasons import substitution_sentence
-from roundtable.voices.scripted import ScriptedVoice, parse_script
+from roundtable.voices.scripted import ScriptedVoice, parse_voice_script
 from tests.stories.session_harness import (
     DISPUTE,
     CrashingStore,
@@ -33,7 +33,7 @@ class VoiceChains:
     """Voices by name, each with its own script; `calls` records the requests by voice."""
 
     def __init__(self, **scripts: dict[str, Any]) -> None:
-        self._voices = {name: ScriptedVoice(name, parse_script(script)) for name, script in scripts.items()}
+        self._voices = {name: ScriptedVoice(name, parse_voice_script(script)) for name, script in scripts.items()}
         self.calls: list[tuple[str, Request]] = []
         self.at_once = self.most_at_once = 0
 
@@ -188,7 +188,7 @@ class QueuedVoice:
     name = vendor = "queued"
 
     def __init__(self, script: dict[str, Any]) -> None:
-        self._voice = ScriptedVoice("queued", parse_script(script))
+        self._voice = ScriptedVoice("queued", parse_voice_script(script))
         self._slot = asyncio.Semaphore(1)
 
     def find(self, voice: str) -> Voice | Fault:

@@ -17,7 +17,7 @@ from roundtable.core.events import AnswerSource, GateAnswered
 from roundtable.core.faults import NotFound, RoundtableError, UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Limits, Outcome, RecalledEntry, Seat
-from roundtable.engine.replay import replay_meeting
+from roundtable.engine.replay import replay_recorded_asks
 from roundtable.meetings import MEETINGS
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.stories.kill_and_resume import kill_meeting_after_every_fact, run_with_answers
@@ -329,7 +329,7 @@ async def test_a_recount_applies_decrees(said: str, outcome: Outcome) -> None:
     harness = unanimous_harness("Use GraphQL")
     await harness.open(recalled=(DECREE,), answers={"decree": said})
     await harness.run()
-    again = await replay_meeting(await harness.session(), harness.rules.hold, {"gemini"})
+    again = await replay_recorded_asks(await harness.session(), harness.rules.hold, {"gemini"})
     assert again.outcome is outcome
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from roundtable.core.faults import ConfigError
-from roundtable.voices.agents.catalog import load_shipped_agents, merge_own_agents, parse_agent_definition
-from roundtable.voices.agents.roster import point_agent_at_server
+from roundtable.voices.agents.catalog import load_shipped_agents, merge_agent_cli_catalog, parse_agent_cli
+from roundtable.voices.agents.roster import point_agent_cli_at_endpoint
 
 WHOLE: dict[str, Any] = {
     "command": "sixth",
@@ -40,7 +40,7 @@ def test_the_vendor_of_an_agent_is_the_maker_of_its_model() -> None:
 
 @pytest.mark.feature("S3.20", "S4.60")
 def test_a_persons_settings_override_the_catalog() -> None:
-    agents = merge_own_agents({"claude": {"command": "~/bin/claude", "default_model": "opus"}, "sixth": WHOLE})
+    agents = merge_agent_cli_catalog({"claude": {"command": "~/bin/claude", "default_model": "opus"}, "sixth": WHOLE})
     assert agents["claude"].command == "~/bin/claude"
     assert agents["claude"].default_model == "opus"
     assert agents["claude"].reads == load_shipped_agents()["claude"].reads
@@ -58,7 +58,7 @@ MISTAKES: list[tuple[dict[str, dict[str, Any]], str, str]] = [
 @pytest.mark.parametrize(("own", "words", "help"), MISTAKES)
 def test_a_mistake_is_reported_with_its_place(own: dict[str, dict[str, Any]], words: str, help: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        merge_own_agents(own, "config.toml: ")
+        merge_agent_cli_catalog(own, "config.toml: ")
     assert words in caught.value.message
     assert caught.value.message.startswith("config.toml: agents.")
     assert help in caught.value.help
@@ -67,7 +67,7 @@ def test_a_mistake_is_reported_with_its_place(own: dict[str, dict[str, Any]], wo
 def test_an_agent_can_be_pointed_at_a_local_server(tmp_path: Path) -> None:
     gemini = load_shipped_agents()["gemini"]
     assert gemini.local is not None
-    near = point_agent_at_server(gemini, gemini.local, "http://127.0.0.1:9", tmp_path)
+    near = point_agent_cli_at_endpoint(gemini, gemini.local, "http://127.0.0.1:9", tmp_path)
     assert near.set["GOOGLE_GEMINI_BASE_URL"] == "http://127.0.0.1:9"
     assert near.set["HOME"] == str(tmp_path)
     assert near.default_model == gemini.local.model
@@ -78,4 +78,4 @@ def test_an_agent_can_be_pointed_at_a_local_server(tmp_path: Path) -> None:
 
 def test_an_agent_without_output_rules_is_rejected() -> None:
     with pytest.raises(ConfigError):
-        parse_agent_definition("sixth", {"command": "sixth", "argv": []})
+        parse_agent_cli("sixth", {"command": "sixth", "argv": []})

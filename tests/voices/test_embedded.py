@@ -40,7 +40,7 @@ VERDICT = {
 def models_dir() -> Path:
     """Where models are kept between runs; the small one is fetched if it is not there."""
     folder = Places.of_this_person().models
-    got = asyncio.run(models.download_model(SMALL, folder))
+    got = asyncio.run(models.download_model_weights(SMALL, folder))
     assert isinstance(got, Path), got
     return folder
 
@@ -53,7 +53,7 @@ class LlamaStage(Stage):
 
     def __init__(self, owner: EmbeddedModels, folder: Path) -> None:
         self.owner = owner
-        self.server = LlamaServer(folder / models.load_model_catalog()[SMALL].file, 4, 2048)
+        self.server = LlamaServer(folder / models.load_embedded_model_catalog()[SMALL].file, 4, 2048)
         self.voice = EmbeddedVoice(SMALL, "huggingface", self.server, {"repeat_penalty": 1.15})
 
     def talker(self) -> Voice:
@@ -203,7 +203,7 @@ class TestRealModel:
             from pathlib import Path
             from roundtable.voices.embedded import LlamaServer
             async def main():
-                model = Path({str(models_dir / models.load_model_catalog()[SMALL].file)!r})
+                model = Path({str(models_dir / models.load_embedded_model_catalog()[SMALL].file)!r})
                 running = await LlamaServer(model, 1, 512).ready()
                 print(running.child.pid, flush=True)
                 await asyncio.sleep(60)

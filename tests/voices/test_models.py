@@ -87,7 +87,7 @@ class Seen:
 
 
 async def get(known: dict[str, EmbeddedModel], folder: Path, **more: Any) -> Path | Fault:
-    return await models.download_model("tiny", folder, models=known, **more)
+    return await models.download_model_weights("tiny", folder, models=known, **more)
 
 
 async def test_a_model_is_downloaded_from_an_address_with_progress(server: IndexServer, tmp_path: Path) -> None:
@@ -253,9 +253,9 @@ class TestIndex:
     async def test_the_package_index_variable_takes_precedence(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PIP_INDEX_URL", "https://pip.test/simple")
         monkeypatch.setenv("UV_INDEX_URL", "https://uv.test/simple")
-        assert await package_index.find_package_index() == "https://pip.test/simple"
+        assert await package_index.find_model_package_index() == "https://pip.test/simple"
         monkeypatch.delenv("PIP_INDEX_URL")
-        assert await package_index.find_package_index() == "https://uv.test/simple"
+        assert await package_index.find_model_package_index() == "https://uv.test/simple"
 
     async def test_the_package_index_of_pips_config_comes_second(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -264,13 +264,13 @@ class TestIndex:
             monkeypatch.delenv(name, raising=False)
         (tmp_path / "pip.conf").write_text("[global]\nindex-url = https://config.test/simple\n")
         monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
-        assert await package_index.find_package_index() == "https://config.test/simple"
+        assert await package_index.find_model_package_index() == "https://config.test/simple"
 
     async def test_the_package_index_built_into_pip_comes_last(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-        index = await package_index.find_package_index()
+        index = await package_index.find_model_package_index()
         assert isinstance(index, str)
         assert index.startswith("https://")
 
@@ -279,7 +279,7 @@ class TestCatalog:
     """What we ship."""
 
     def test_every_catalog_model_is_pinned_and_described(self) -> None:
-        for entry in models.load_model_catalog().values():
+        for entry in models.load_embedded_model_catalog().values():
             digests = [entry.sha256, *(wheel.sha256 for source in entry.sources for wheel in source.wheels)]
             assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in digests)
             assert entry.about.endswith(".")
@@ -288,11 +288,11 @@ class TestCatalog:
             assert all(bool(source.url) != bool(source.wheels) for source in entry.sources)
 
     def test_the_smallest_model_comes_first(self) -> None:
-        assert list(models.load_model_catalog()) == ["smollm2-135m", "qwen2.5-coder-1.5b"]
+        assert list(models.load_embedded_model_catalog()) == ["smollm2-135m", "qwen2.5-coder-1.5b"]
 
     def test_an_unknown_key_in_a_model_file_is_rejected(self) -> None:
         with pytest.raises(ConfigError) as caught:
-            models.parse_model_definition("x", b'titel = "X"')
+            models.parse_embedded_model("x", b'titel = "X"')
         assert "titel" in caught.value.message
         assert "title" in caught.value.help
 
@@ -302,45 +302,45 @@ class TestChoosing:
 
     def put(self, folder: Path, name: str) -> Path:
         """A sparse file of the right size: enough to count as installed."""
-        entry = models.load_model_catalog()[name]
+        entry = models.load_embedded_model_catalog()[name]
         with (folder / entry.file).open("wb") as file:
             file.truncate(entry.size)
         return folder / entry.file
 
     def test_without_models_the_help_says_how_to_download_one(self, tmp_path: Path) -> None:
-        assert models.find_installed_models(tmp_path) == {}
-        assert models.find_default_model(tmp_path) is None
-        fault = models.resolve_model_file("", tmp_path)
+        assert models.find_embedded_model_files(tmp_path) == {}
+        assert models.find_default_embedded_model(tmp_path) is None
+        fault = models.resolve_embedded_model_file("", tmp_path)
         assert isinstance(fault, Fault)
         assert "roundtable models get smollm2-135m" in fault.help
 
     def test_a_partial_model_is_not_installed(self, tmp_path: Path) -> None:
-        (tmp_path / models.load_model_catalog()["smollm2-135m"].file).write_bytes(b"GGUF")
-        assert models.find_installed_models(tmp_path) == {}
+        (tmp_path / models.load_embedded_model_catalog()["smollm2-135m"].file).write_bytes(b"GGUF")
+        assert models.find_embedded_model_files(tmp_path) == {}
 
     def test_the_default_is_the_most_useful_model_until_one_is_chosen(self, tmp_path: Path) -> None:
         small, useful = self.put(tmp_path, "smollm2-135m"), self.put(tmp_path, "qwen2.5-coder-1.5b")
-        assert models.resolve_model_file("", tmp_path) == useful
-        assert models.choose_default_model("smollm2-135m", tmp_path) == small
-        assert models.find_default_model(tmp_path) == "smollm2-135m"
-        assert models.resolve_model_file("default", tmp_path) == small
+        assert models.resolve_embedded_model_file("", tmp_path) == useful
+        assert models.set_default_embedded_model("smollm2-135m", tmp_path) == small
+        assert models.find_default_embedded_model(tmp_path) == "smollm2-135m"
+        assert models.resolve_embedded_model_file("default", tmp_path) == small
 
     def test_a_chosen_model_that_is_gone_is_ignored(self, tmp_path: Path) -> None:
         useful = self.put(tmp_path, "qwen2.5-coder-1.5b")
         (tmp_path / "default").write_text("smollm2-135m\n")
-        assert models.resolve_model_file("", tmp_path) == useful
+        assert models.resolve_embedded_model_file("", tmp_path) == useful
 
     def test_a_model_file_is_found_by_its_path(self, tmp_path: Path) -> None:
         own = tmp_path / "elsewhere" / "own.gguf"
         own.parent.mkdir()
         own.write_bytes(b"GGUF....")
-        assert models.resolve_model_file(str(own), tmp_path) == own
-        assert models.choose_default_model(str(own), tmp_path) == own
-        assert models.find_default_model(tmp_path) == str(own)
+        assert models.resolve_embedded_model_file(str(own), tmp_path) == own
+        assert models.set_default_embedded_model(str(own), tmp_path) == own
+        assert models.find_default_embedded_model(tmp_path) == str(own)
 
     def test_other_model_files_are_found_by_their_names(self, tmp_path: Path) -> None:
         (tmp_path / "mine.gguf").write_bytes(b"GGUF")
-        assert models.resolve_model_file("mine", tmp_path) == tmp_path / "mine.gguf"
+        assert models.resolve_embedded_model_file("mine", tmp_path) == tmp_path / "mine.gguf"
 
     def test_a_file_that_is_not_a_model_is_rejected(self, tmp_path: Path) -> None:
         (tmp_path / "a.gguf").mkdir()
@@ -350,14 +350,14 @@ class TestChoosing:
             ("a.gguf", FaultKind.MISSING),
             ("no.gguf", FaultKind.MISSING),
         ):
-            fault = models.resolve_model_file(str(tmp_path / name), tmp_path)
+            fault = models.resolve_embedded_model_file(str(tmp_path / name), tmp_path)
             assert isinstance(fault, Fault)
             assert fault.kind is kind
 
     async def test_an_unknown_model_name_suggests_the_nearest(self, tmp_path: Path) -> None:
         for fault in (
-            models.resolve_model_file("smolm2-135m", tmp_path),
-            await models.download_model("smolm2-135m", tmp_path),
+            models.resolve_embedded_model_file("smolm2-135m", tmp_path),
+            await models.download_model_weights("smolm2-135m", tmp_path),
         ):
             assert isinstance(fault, Fault)
             assert "Did you mean `smollm2-135m`?" in fault.message

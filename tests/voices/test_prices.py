@@ -13,10 +13,10 @@ from genai_prices.data import providers
 
 from roundtable.core.faults import Fault
 from roundtable.core.values import Reply, Usage
-from roundtable.voices.agents.catalog import load_shipped_agents, parse_agent_definition
-from roundtable.voices.endpoints import load_shipped_endpoints, parse_endpoint
+from roundtable.voices.agents.catalog import load_shipped_agents, parse_agent_cli
+from roundtable.voices.endpoints import load_shipped_endpoints, parse_provider_endpoint
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.prices import compute_token_price
+from roundtable.voices.prices import compute_provider_price
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariff, Tariffs
 from tests.kits.voice_kit import ending, hear
@@ -37,14 +37,14 @@ def listed(provider: str, model: str, field: str) -> float:
 async def test_input_and_output_have_their_own_prices() -> None:
     dear, cheap = listed("openai", "gpt-4o", "output_mtok"), listed("openai", "gpt-4o", "input_mtok")
     by_hand = (1000 * cheap + 100 * dear) / MILLION
-    assert await compute_token_price("openai", "gpt-4o", Usage(1000, 100)) == pytest.approx(by_hand)
+    assert await compute_provider_price("openai", "gpt-4o", Usage(1000, 100)) == pytest.approx(by_hand)
 
 
 async def test_tokens_read_from_a_cache_are_cheaper() -> None:
     fields = ("input_mtok", "cache_read_mtok", "output_mtok")
     fresh, cached, out = (listed("openai", "gpt-4o", field) for field in fields)
     by_hand = (400 * fresh + 600 * cached + 100 * out) / MILLION
-    assert await compute_token_price("openai", "gpt-4o", Usage(1000, 100, 600)) == pytest.approx(by_hand)
+    assert await compute_provider_price("openai", "gpt-4o", Usage(1000, 100, 600)) == pytest.approx(by_hand)
     assert cached < fresh
 
 
@@ -53,7 +53,7 @@ async def test_tokens_written_to_a_cache_are_more_expensive() -> None:
     fresh, cached, written, out = (listed("anthropic", "claude-haiku-4-5", field) for field in fields)
     by_hand = (100 * fresh + 600 * cached + 300 * written + 50 * out) / MILLION
     used = Usage(1000, 50, 600, cache_write_tokens=300)
-    assert await compute_token_price("anthropic", "claude-haiku-4-5-20251001", used) == pytest.approx(by_hand)
+    assert await compute_provider_price("anthropic", "claude-haiku-4-5-20251001", used) == pytest.approx(by_hand)
     assert written > fresh
 
 
@@ -68,7 +68,7 @@ async def test_tokens_written_to_a_cache_are_more_expensive() -> None:
     ],
 )
 async def test_a_price_missing_from_the_list_is_not_guessed(provider: str, model: str, usage: Usage) -> None:
-    assert await compute_token_price(provider, model, usage) is None
+    assert await compute_provider_price(provider, model, usage) is None
 
 
 def test_every_price_list_that_the_catalog_names_exists() -> None:
@@ -80,8 +80,8 @@ def test_every_price_list_that_the_catalog_names_exists() -> None:
 async def test_a_call_is_billed_by_the_list_unless_the_server_reports_a_cost(tmp_path: Path) -> None:
     async with FaultServer() as server:
         own = [
-            parse_endpoint("paid", {"base_url": server.root, "dialect": "anthropic", "prices": "anthropic"}),
-            parse_endpoint("told", {"base_url": server.url, "prices": "openai"}),
+            parse_provider_endpoint("paid", {"base_url": server.root, "dialect": "anthropic", "prices": "anthropic"}),
+            parse_provider_endpoint("told", {"base_url": server.url, "prices": "openai"}),
         ]
         registry = VoiceRegistry({endpoint.name: endpoint for endpoint in own}, lambda _: None, models_dir=tmp_path)
         replies: list[Reply] = []
@@ -93,7 +93,7 @@ async def test_a_call_is_billed_by_the_list_unless_the_server_reports_a_cost(tmp
             replies.append(reply)
         await registry.close()
     listed, unlisted, told = (reply.usage for reply in replies)
-    assert listed.cost_usd == await compute_token_price("anthropic", "claude-haiku-4-5", listed)
+    assert listed.cost_usd == await compute_provider_price("anthropic", "claude-haiku-4-5", listed)
     assert listed.cost_usd
     assert unlisted.cost_usd is None
     assert told.cost_usd == 0.0025
@@ -145,7 +145,7 @@ def test_how_a_voice_is_paid_for() -> None:
 
 def test_an_agent_is_on_a_plan_unless_a_key_pays() -> None:
     described = {"command": "helper", "argv": ["ask"], "reads": [], "resume": ["--again"], "overhead_bytes": 40_000}
-    helper = parse_agent_definition("helper", {**described, "key_variables": ["HELPER_KEY"], "prices": "openai"})
+    helper = parse_agent_cli("helper", {**described, "key_variables": ["HELPER_KEY"], "prices": "openai"})
     logged_in, with_key = (
         Tariffs({}, lambda: {"helper": helper}, variables) for variables in ({}, {"HELPER_KEY": "x"})
     )

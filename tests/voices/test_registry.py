@@ -15,9 +15,9 @@ import pytest
 from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.ports import Voice, Voices
 from roundtable.core.values import Reply, Usage
-from roundtable.voices.endpoints import load_shipped_endpoints, merge_endpoints, parse_endpoint
+from roundtable.voices.endpoints import load_shipped_endpoints, merge_endpoints, parse_provider_endpoint
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.prices import compute_token_price
+from roundtable.voices.prices import compute_provider_price
 from roundtable.voices.registry import VoiceRegistry
 from tests.kits.voice_kit import ask, ending, hear
 
@@ -33,7 +33,7 @@ async def server() -> AsyncGenerator[FaultServer, None]:
 @pytest.fixture
 async def registry(server: FaultServer, tmp_path: Path) -> AsyncGenerator[VoiceRegistry, None]:
     def lab(name: str, **more: Any) -> Any:
-        return parse_endpoint(name, {"base_url": server.url + "/", "local": True, **more})
+        return parse_provider_endpoint(name, {"base_url": server.url + "/", "local": True, **more})
 
     own = [
         lab("lab", key="${LAB_KEY}", concurrency=2, default_model="alpha"),
@@ -253,7 +253,7 @@ class TestEndpoints:
     async def test_default_models_have_a_known_price(self) -> None:
         for endpoint in load_shipped_endpoints().values():
             for model in filter(None, (endpoint.default_model, endpoint.judge_model)):
-                assert await compute_token_price(endpoint.prices, model, Usage(1000, 1000)), model
+                assert await compute_provider_price(endpoint.prices, model, Usage(1000, 1000)), model
 
     def test_default_models_use_the_strongest_reply_constraint(self) -> None:
         shipped = load_shipped_endpoints()
@@ -300,6 +300,6 @@ class TestEndpoints:
     )
     def test_an_invalid_endpoint_is_reported_without_its_key(self, data: dict[str, Any], words: str) -> None:
         with pytest.raises(ConfigError) as caught:
-            parse_endpoint("lab", data)
+            parse_provider_endpoint("lab", data)
         assert words in caught.value.message
         assert "sk-123456" not in str(caught.value)

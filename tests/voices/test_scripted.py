@@ -12,7 +12,7 @@ import pytest
 from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply, Usage
-from roundtable.voices.scripted import ScriptedVoice, load_script_file, parse_script
+from roundtable.voices.scripted import ScriptedVoice, load_voice_script, parse_voice_script
 from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
 
 
@@ -41,7 +41,7 @@ class TestKit(VoiceKit):
 
 
 def scripted(data: dict[str, Any]) -> ScriptedVoice:
-    return ScriptedVoice("script:test", parse_script(data))
+    return ScriptedVoice("script:test", parse_voice_script(data))
 
 
 async def say(data: dict[str, Any], call: str, seat: str = "one", text: str = "Hello?") -> str | FaultKind:
@@ -138,7 +138,7 @@ async def test_usage_is_scripted_or_estimated() -> None:
 async def test_a_script_is_read_from_toml_and_json(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text('vendor = "acme"\n[[turns]]\nround = "*/1-*"\ntext = "toml"\n')
     (tmp_path / "a.json").write_text('{"structured": true, "turns": [{"text": "json"}]}')
-    first, second = load_script_file(tmp_path / "a.toml"), load_script_file(tmp_path / "a.json")
+    first, second = load_voice_script(tmp_path / "a.toml"), load_voice_script(tmp_path / "a.json")
     assert (first.vendor, first.turns[0].text) == ("acme", "toml")
     assert (second.structured, second.turns[0].text) == (True, "json")
 
@@ -157,7 +157,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
 @pytest.mark.parametrize(("data", "message", "help"), MISTAKES)
 def test_a_mistake_is_reported_with_its_place(data: dict[str, Any], message: str, help: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        parse_script(data, "demo.toml")
+        parse_voice_script(data, "demo.toml")
     assert message in caught.value.message
     assert caught.value.message.startswith("demo.toml")
     assert help in caught.value.help
@@ -168,5 +168,5 @@ def test_an_unreadable_script_is_reported_with_its_path(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("[]")
     for name in ("bad.toml", "bad.json", "none.toml"):
         with pytest.raises(ConfigError) as caught:
-            load_script_file(tmp_path / name)
+            load_voice_script(tmp_path / name)
         assert name in caught.value.message

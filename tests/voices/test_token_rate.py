@@ -10,7 +10,12 @@ import pytest
 
 from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.values import Reply, WaitNotice
-from roundtable.voices.endpoints import Endpoint, load_shipped_endpoints, parse_endpoint, parse_own_endpoint
+from roundtable.voices.endpoints import (
+    Endpoint,
+    load_shipped_endpoints,
+    override_provider_endpoint,
+    parse_provider_endpoint,
+)
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.http_client import open_endpoint_client
 from roundtable.voices.http_voice import HttpVoice
@@ -173,12 +178,12 @@ def test_openai_has_the_limits_of_its_first_tier_by_default() -> None:
     assert openai.find_token_limit("gpt-4o") == ("gpt-4o", 30_000)
     assert openai.find_token_limit("gpt-4o-mini") == ("", 0)
     assert (
-        parse_own_endpoint("openai", {"tokens_per_minute": {"gpt-4o": 450_000}}).find_token_limit("gpt-4o")[1]
+        override_provider_endpoint("openai", {"tokens_per_minute": {"gpt-4o": 450_000}}).find_token_limit("gpt-4o")[1]
         == 450_000
     )
-    assert parse_own_endpoint("openai", {"tokens_per_minute": {}}).find_token_limit("gpt-4o")[1] == 0
+    assert override_provider_endpoint("openai", {"tokens_per_minute": {}}).find_token_limit("gpt-4o")[1] == 0
 
 
 def test_a_token_limit_of_zero_is_rejected() -> None:
     with pytest.raises(ConfigError, match="tokens_per_minute must be 1 or more"):
-        parse_endpoint("lab", {"base_url": "http://127.0.0.1", "tokens_per_minute": {"alpha": 0}})
+        parse_provider_endpoint("lab", {"base_url": "http://127.0.0.1", "tokens_per_minute": {"alpha": 0}})

@@ -31,8 +31,8 @@ from roundtable.engine.feed import Feed
 from roundtable.engine.run import Engine, FindMeeting
 from roundtable.store.leases import current_lease_holder
 from roundtable.store.sqlite import SqliteStore
-from roundtable.voices.agents.catalog import merge_own_agents
-from roundtable.voices.endpoints import load_shipped_endpoints, merge_endpoints, parse_own_endpoint
+from roundtable.voices.agents.catalog import merge_agent_cli_catalog
+from roundtable.voices.endpoints import load_shipped_endpoints, merge_endpoints, override_provider_endpoint
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariffs
 from roundtable.workshop.sandbox import find_sandbox
@@ -151,10 +151,10 @@ async def wire(
     places = places or Places.of_this_person()
     workspace = find_workspace(workspace or Path.cwd())
     settings = settings or config.load_settings(places, workspace)
-    own = [parse_own_endpoint(name, data) for name, data in settings.config.endpoints.items()]
+    own = [override_provider_endpoint(name, data) for name, data in settings.config.endpoints.items()]
     endpoints = merge_endpoints(load_shipped_endpoints().values(), own)
     keys = Keys(places, endpoints.values())
-    agents = partial(merge_own_agents, settings.config.agents)
+    agents = partial(merge_agent_cli_catalog, settings.config.agents)
     registry = VoiceRegistry(endpoints, keys.resolve, models_dir=places.models, workspace=workspace, agents=agents)
     closing: list[Close] = [registry.close]
     record: Record

@@ -25,7 +25,7 @@ class NotOnRecord(Exception):
     """The record does not say how the meeting would have continued; the message says why, in one sentence."""
 
 
-async def replay_meeting(
+async def replay_recorded_asks(
     session: Session, hold: Callable[[Table], Awaitable[Decision]], without: Collection[str]
 ) -> Decision:
     """The decision of the meeting's own rules on the record without these seats, or NotOnRecord."""

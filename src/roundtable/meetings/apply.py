@@ -26,10 +26,10 @@ from roundtable.meetings.try_candidates import (
     RESTART_ROUND,
     WHOLE_FILES_CODEC,
     StepFailed,
-    expect_changes,
+    expect_changes_reply,
     try_and_fix_candidates,
 )
-from roundtable.meetings.write_change import WRITE_GATES, WriteProgress, carry_out_change
+from roundtable.meetings.write_change import WRITE_GATES, WriteProgress, ask_approval_and_write_change
 
 STAGE = "apply"
 PLAN = PlannedRound("plan", "free", Turns(visibility="none"))
@@ -84,7 +84,9 @@ async def _hold_apply_meeting(table: Table) -> Decision:
             how, progress.preface = DraftTakenUnchanged(lead), settings.doubt
             notices = (Said(settings.doubt),) if settings.doubt else ()
             decided = Decision(Outcome.REACHED, (how,), author=lead, notices=notices)
-            return await carry_out_change(table, progress, _with_position(decided, settings), settings.draft)
+            return await ask_approval_and_write_change(
+                table, progress, _with_position(decided, settings), settings.draft
+            )
         return await _plan_and_write(table, settings, progress)
     except StepFailed as stop:
         return rule.decide_step_failed(stop.fault)
@@ -99,7 +101,9 @@ async def _plan_and_write(table: Table, settings: ApplySettings, progress: Write
     if await table.gate(_plan_gate(progress.seat)) == "stop":
         return Decision(Outcome.REJECTED, (StoppedAfterPlan(),))
     prompt = Prompt(WRITE.template)
-    written = await table.ask("apply/2-write", prompt, expect=expect_changes(table), seats=lead, turns=WRITE.turns)
+    written = await table.ask(
+        "apply/2-write", prompt, expect=expect_changes_reply(table), seats=lead, turns=WRITE.turns
+    )
     if not written.moves:
         return decide_without_quorum(written)
     anew, evidence = (
@@ -110,7 +114,9 @@ async def _plan_and_write(table: Table, settings: ApplySettings, progress: Write
         return rule.decide_no_candidate_passed(result, rounds)
     progress.preface = rule.candidate_warning(result, progress.seat)
     decision = rule.decide_candidate_chosen(result, rounds, progress.seat, table.charter.question)
-    return await carry_out_change(table, progress, _with_position(decision, settings), result.candidates[0].draft)
+    return await ask_approval_and_write_change(
+        table, progress, _with_position(decision, settings), result.candidates[0].draft
+    )
 
 
 def _plan_gate(lead: str) -> Gate:

@@ -29,18 +29,18 @@ from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Digest, Expect, Gate, Prompt, Quorum, Round, Turns
 from roundtable.core.verdict import Stance
 from roundtable.meetings.meeting import Meeting, PlannedRound, RetryCount
-from roundtable.meetings.merge_candidates import JUDGE_ROUND, REFINE_ROUND, MergedCandidate, judge_candidates
+from roundtable.meetings.merge_candidates import JUDGE_ROUND, REFINE_ROUND, MergedCandidate, hold_judge_rounds
 from roundtable.meetings.try_candidates import (
     EVIDENCE_ROUND,
     FIX_ROUND,
     RESTART_ROUND,
     WHOLE_FILES_CODEC,
     StepFailed,
-    expect_changes,
-    require_effect,
+    do_step_or_end_meeting,
+    expect_changes_reply,
     try_and_fix_candidates,
 )
-from roundtable.meetings.write_change import WRITE_GATES, WriteProgress, carry_out_change
+from roundtable.meetings.write_change import WRITE_GATES, WriteProgress, ask_approval_and_write_change
 
 STAGE = "build"
 WHICH_GATE, DOUBT_GATE, NONE_OPTION = "which", "doubt", "none of them"
@@ -78,7 +78,7 @@ async def _hold_build_meeting(table: Table) -> Decision:
     """Hold a build."""
     settings = msgspec.convert(table.charter.settings, BuildSettings)
     prompt = Prompt(PROPOSE.template, {"task": table.charter.question})
-    proposed = await table.ask("build/1-propose", prompt, expect=expect_changes(table), turns=PROPOSE.turns)
+    proposed = await table.ask("build/1-propose", prompt, expect=expect_changes_reply(table), turns=PROPOSE.turns)
     if not proposed.quorate:
         return decide_without_quorum(proposed)
     rounds: tuple[Round, ...] = (proposed,)
@@ -112,7 +112,7 @@ async def _hold_build_meeting(table: Table) -> Decision:
         )
         merged = MergedCandidate(best[0].seat, best[0].draft, (best[0].seat,))
         if settings.judge and len(best) > 1:
-            merged = await judge_candidates(table, progress, rounds, result)
+            merged = await hold_judge_rounds(table, progress, rounds, result)
         progress.seat, progress.preface = merged.base, trial_outcome.candidate_warning(result, merged.base)
         needed = settings.approvals
         judged_by = merged.judged or needed > 0
@@ -121,7 +121,9 @@ async def _hold_build_meeting(table: Table) -> Decision:
         )
         if needed and (missing := await _ask_for_approvals(table, progress, merged.draft, merged.authors, needed)):
             return change_outcome.decide_change_not_written(decision, missing)
-        return await carry_out_change(table, progress, trial_outcome.note_single_author(decision), merged.draft)
+        return await ask_approval_and_write_change(
+            table, progress, trial_outcome.note_single_author(decision), merged.draft
+        )
     except StepFailed as stop:
         return trial_outcome.decide_step_failed(stop.fault, rounds)
 
@@ -178,7 +180,7 @@ async def _ask_for_approvals(
     name = progress.next_round("approval")
     if len(others) < needed or not await table.may_open(name):
         return rule.describe_missing_approvals((), needed, {})
-    planned = await require_effect(table, f"{name}/plan", PlanChange(draft), ChangePlanned)
+    planned = await do_step_or_end_meeting(table, f"{name}/plan", PlanChange(draft), ChangePlanned)
     prompt = Prompt(APPROVAL.template, quotes={"change": rule.render_named_hunks(planned, "")})
     said = await table.ask(name, prompt, expect=Expect(APPROVAL.codec), seats=others, turns=APPROVAL.turns)
     counted = [move for move in said.moves if move.verdict.counts]

@@ -20,7 +20,7 @@ from roundtable.core.ports import Table
 from roundtable.core.text.wording import end_sentence
 from roundtable.core.values import Decision, Expect, Gate, NextStep, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
-from roundtable.meetings.shared_rounds import APPLY_HINT, prove_round_claims, serve_seat_requests
+from roundtable.meetings.shared_rounds import APPLY_HINT, fulfill_seat_requests_of_round, prove_claims_of_round
 from roundtable.report.reasons import decision_sentence
 
 TRIAGE = PlannedRound("triage", "triage", Turns(visibility="none"))
@@ -54,7 +54,7 @@ async def _hold_code_red_meeting(table: Table) -> Decision:
     settings = msgspec.convert(table.charter.settings, CodeRedSettings)
     criteria = rule.RootCauseCriteria(settings.doctors, settings.confidence, settings.similarity)
     triage = await _ask_doctors(table, "code-red/1-triage", TRIAGE)
-    await serve_seat_requests(table, triage)
+    await fulfill_seat_requests_of_round(table, triage)
     blind = await _ask_doctors(table, "code-red/2-blind", BLIND)
     if not blind.quorate:
         return decide_without_quorum(blind)
@@ -64,14 +64,14 @@ async def _hold_code_red_meeting(table: Table) -> Decision:
         name = f"code-red/{number}-converge"
         if rule.is_diagnosis_over(rounds, criteria) or not await table.may_open(name):
             break
-        await serve_seat_requests(table, rounds[-1])
+        await fulfill_seat_requests_of_round(table, rounds[-1])
         rounds.append(await _ask_doctors(table, name, CONVERGE, rule.list_diagnoses(rounds[-1], table.labels)))
     return await _ask_for_outcome(table, await table.check_decrees(rule.decide_code_red(rounds, criteria)))
 
 
 async def _ask_doctors(table: Table, name: str, planned: PlannedRound, findings: Sequence[str] = ()) -> Round:
     prompt = Prompt(planned.template, lists={"findings": tuple(findings)} if findings else {})
-    return await prove_round_claims(
+    return await prove_claims_of_round(
         table, await table.ask(name, prompt, expect=Expect(planned.codec), turns=planned.turns)
     )
 

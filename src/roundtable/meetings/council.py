@@ -19,10 +19,10 @@ from roundtable.core.values import Decision, Expect, Outcome, Prompt, Round, Tur
 from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.shared_rounds import (
     RATING_ROUND,
-    ask_person_to_choose,
-    compare_positions,
-    prove_round_claims,
-    render_options,
+    ask_choose_gate,
+    hold_position_ballot,
+    prove_claims_of_round,
+    render_options_for_prompt,
 )
 
 BALLOT = "council/2-ballot"
@@ -53,7 +53,7 @@ async def _hold_council_meeting(table: Table) -> Decision:
 
     ratings: rule.PositionRatings = {}
     if rule.has_different_positions(blind) and not table.charter.options and await table.may_open(BALLOT):
-        ratings = await compare_positions(table, BALLOT, blind)
+        ratings = await hold_position_ballot(table, BALLOT, blind)
     standing = rule.standing_after_blind_round(blind, table.labels, table.charter.options, ratings)
 
     for number in range(3, settings.rounds + 3):
@@ -70,7 +70,7 @@ async def _ask_blind(table: Table) -> Round:
     options = table.charter.options
     return await table.ask(
         "council/1-blind",
-        Prompt(ANSWER.template, {"choice": render_options("Take as your position", options)}),
+        Prompt(ANSWER.template, {"choice": render_options_for_prompt("Take as your position", options)}),
         expect=Expect(ANSWER.codec, options),
         turns=ANSWER.turns,
     )
@@ -85,7 +85,7 @@ async def _cross_reading(table: Table, round: str, standing: rule.CouncilStandin
         expect=Expect(READING.codec, ids if table.charter.options else (*ids, rule.NEW_PROPOSAL)),
         turns=READING.turns,
     )
-    return await prove_round_claims(table, asked)
+    return await prove_claims_of_round(table, asked)
 
 
 async def _ask_to_break_tie(table: Table, standing: rule.CouncilStanding) -> str:
@@ -93,7 +93,7 @@ async def _ask_to_break_tie(table: Table, standing: rule.CouncilStanding) -> str
     outcome, _ = standing.outcome
     if outcome not in (Outcome.TIE, Outcome.DEADLOCK):
         return ""
-    return await ask_person_to_choose(table, (), standing.proposals, before=f"The council ended in a {outcome}.")
+    return await ask_choose_gate(table, (), standing.proposals, before=f"The council ended in a {outcome}.")
 
 
 MEETING = Meeting(

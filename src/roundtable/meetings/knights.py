@@ -24,10 +24,10 @@ from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Roun
 from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.shared_rounds import (
     APPLY_HINT,
-    ask_person_to_choose,
-    prove_round_claims,
-    render_options,
-    serve_seat_requests,
+    ask_choose_gate,
+    fulfill_seat_requests_of_round,
+    prove_claims_of_round,
+    render_options_for_prompt,
 )
 from roundtable.report.reasons import decision_sentence, reasons_text
 
@@ -80,9 +80,7 @@ async def _hold_knights_meeting(table: Table) -> Decision:
             return heeded
         choice = await _ask_for_choice(table, accord, decision, sitting)
         if choice != "back":
-            taken = (
-                await ask_person_to_choose(table, accord.ruling.why, accord.proposals()) if choice == "choose" else ""
-            )
+            taken = await ask_choose_gate(table, accord.ruling.why, accord.proposals()) if choice == "choose" else ""
             return rule.decide_knights(accord, lead, "later" if choice == "choose" and not taken else choice, taken)
         rounds = await _hold_rounds(table, settings, rounds, len(rounds) + FURTHER_ROUNDS)
         sitting += 1
@@ -99,8 +97,8 @@ async def _hold_rounds(
         if rounds:
             if not await table.may_open(name):
                 break
-            await serve_seat_requests(table, rounds[-1])
-        rounds.append(await prove_round_claims(table, await _ask_round(table, name, rounds), rounds))
+            await fulfill_seat_requests_of_round(table, rounds[-1])
+        rounds.append(await prove_claims_of_round(table, await _ask_round(table, name, rounds), rounds))
         accord = rule.rule_knights_accord(rounds, settings.threshold, settings.pending_blocks)
         if accord.settled or not rounds[-1].quorate:
             break
@@ -117,7 +115,10 @@ async def _ask_round(table: Table, name: str, rounds: Sequence[Round]) -> Round:
     options = table.charter.options
     quotes = {"points": "\n".join(open_points.reading()) or "(none)"}
     prompt = Prompt(
-        planned.template, {"choice": render_options("Propose", options)}, quotes=quotes, agreed=open_points.settled()
+        planned.template,
+        {"choice": render_options_for_prompt("Propose", options)},
+        quotes=quotes,
+        agreed=open_points.settled(),
     )
     return await table.ask(name, prompt, expect=Expect(planned.codec, options), turns=planned.turns)
 

@@ -28,7 +28,12 @@ from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.values import Digest, Expect, Prompt, Right, Round, Turns
 from roundtable.core.verdict import Directives
 from roundtable.meetings.meeting import PlannedRound
-from roundtable.meetings.try_candidates import WHOLE_FILES_CODEC, build_trial_effect, expect_changes, require_effect
+from roundtable.meetings.try_candidates import (
+    WHOLE_FILES_CODEC,
+    build_trial_effect,
+    do_step_or_end_meeting,
+    expect_changes_reply,
+)
 from roundtable.meetings.write_change import WriteProgress
 
 
@@ -54,13 +59,13 @@ class SpliceOutcome(msgspec.Struct, frozen=True):
     unfulfilled: tuple[str, ...] = ()
 
 
-def candidate_operations(candidate: Candidate, rounds: Sequence[Round]) -> Sequence[Operation]:
+def candidate_file_operations(candidate: Candidate, rounds: Sequence[Round]) -> Sequence[Operation]:
     """The file operations of a candidate, as its seat wrote them."""
     move = next(found for round in rounds if round.name == candidate.round and (found := round.move_of(candidate.seat)))
     return parse_file_changes(move.text).operations
 
 
-async def splice_candidates(
+async def splice_candidates_with_refine_round(
     table: Table,
     stage: str,
     base: Candidate,
@@ -75,7 +80,7 @@ async def splice_candidates(
     `tried` is how the candidates were run: the result has to pass everything that the base passed.
     """
     effect = SynthesiseDrafts(base.seat, dict(drafts), wanted.incorporate, wanted.must_fix)
-    made = await require_effect(table, f"{stage}/synthesise", effect, DraftsSynthesised)
+    made = await do_step_or_end_meeting(table, f"{stage}/synthesise", effect, DraftsSynthesised)
     draft, undone = made.draft, tuple(directive.directive for directive in made.left)
     if made.left and await table.may_open(refining.round):
         refined = await _ask_for_rest(table, base.seat, made, refining)
@@ -83,7 +88,7 @@ async def splice_candidates(
     if draft == base.draft:
         return SpliceOutcome(draft, made, unfulfilled=undone)
     effect = TryMerged(draft, base.seat, tried.rounds, tried.seats, tried.over)
-    again = (await require_effect(table, f"{stage}/try-merged", effect, MergeTried)).candidate
+    again = (await do_step_or_end_meeting(table, f"{stage}/try-merged", effect, MergeTried)).candidate
     if broke := merge_ruling.describe_merge_regression(again, base):
         return SpliceOutcome(base.draft, DraftsSynthesised(base.draft), broke, wanted.all)
     return SpliceOutcome(again.draft, made, unfulfilled=undone)
@@ -101,7 +106,7 @@ async def _ask_for_rest(table: Table, seat: str, made: DraftsSynthesised, refini
     if not said.move_of(seat):
         return ""
     move = DraftMove(refining.round, seat, made.draft, files)
-    refined = await require_effect(table, f"{refining.round}/draft", move, MoveDrafted)
+    refined = await do_step_or_end_meeting(table, f"{refining.round}/draft", move, MoveDrafted)
     return "" if refined.refused else refined.draft
 
 
@@ -119,7 +124,7 @@ class MergedCandidate(msgspec.Struct, frozen=True):
     judged: bool = False
 
 
-async def judge_candidates(
+async def hold_judge_rounds(
     table: Table, progress: WriteProgress, rounds: Sequence[Round], result: CandidatesTried
 ) -> MergedCandidate:
     """Let seats compare candidates that behave alike; no seat judges its own work where others can."""
@@ -139,7 +144,7 @@ async def judge_candidates(
         if not await table.may_open(name):
             return alone
         texts = tuple(
-            f"{label}:\n{merge_ruling.render_unsigned_candidate(candidate_operations(by[seat], rounds))}"
+            f"{label}:\n{merge_ruling.render_unsigned_candidate(candidate_file_operations(by[seat], rounds))}"
             for label, seat in read.items()
         )
         prompt = Prompt(JUDGE_ROUND.template, quotes={"candidates": texts})
@@ -179,16 +184,16 @@ async def _merge_parts(
     async def refine(made: DraftsSynthesised) -> Prompt:
         others = merge_ruling.seats_in_unspliced_directives(made, [seat for seat in best if seat != base])
         texts = tuple(
-            f"{other}:\n{merge_ruling.render_unsigned_candidate(candidate_operations(best[other], rounds))}"
+            f"{other}:\n{merge_ruling.render_unsigned_candidate(candidate_file_operations(best[other], rounds))}"
             for other in others
         )
         return Prompt(REFINE_ROUND.template, quotes={"others": texts})
 
     refining = RefineRequest(
-        f"{progress.stage}/{progress.rounds_held}-refine", refine, expect_changes(table), REFINE_ROUND.turns
+        f"{progress.stage}/{progress.rounds_held}-refine", refine, expect_changes_reply(table), REFINE_ROUND.turns
     )
     drafts = {seat: seat_candidate.draft for seat, seat_candidate in best.items()}
-    splice = await splice_candidates(
+    splice = await splice_candidates_with_refine_round(
         table, progress.stage, best[base], drafts, wanted, refining, build_trial_effect(rounds)
     )
     if splice.failure:

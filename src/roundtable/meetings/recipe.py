@@ -23,7 +23,7 @@ from roundtable.core.ports import Table
 from roundtable.core.reasons import StoppedBeforeDeciding
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
-from roundtable.meetings.shared_rounds import ask_person_to_choose, serve_seat_requests
+from roundtable.meetings.shared_rounds import ask_choose_gate, fulfill_seat_requests_of_round
 
 PITCH, OBJECTIONS, BALLOT = "position", "agree-object-add", "ranked-ballot"
 APPLY_OPTION = "apply"
@@ -119,7 +119,7 @@ class RecipeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     recipe: str
 
 
-def recipe_to_meeting(name: str, recipe: Recipe) -> Meeting:
+def define_meeting_from_recipe(name: str, recipe: Recipe) -> Meeting:
     """The recipe as a meeting."""
     return Meeting(
         name,
@@ -153,7 +153,7 @@ async def _hold_recipe(name: str, recipe: Recipe, table: Table) -> Decision:
             if hearing.rounds:
                 if not await table.may_open(round):
                     return await _conclude(table, recipe, hearing, "")
-                await serve_seat_requests(table, hearing.rounds[-1])
+                await fulfill_seat_requests_of_round(table, hearing.rounds[-1])
             held = await _ask_round(table, round, planned, hearing)
             hearing = _add_round(recipe, planned, hearing, held)
             if not held.quorate:
@@ -210,6 +210,6 @@ async def _conclude(table: Table, recipe: Recipe, hearing: RuleInput, step: str)
         return Decision(Outcome.INSUFFICIENT, how, electorate=hearing.rounds[-1].electorate, basis=held)
     decision = msgspec.structs.replace(recipe.rule.conclude(hearing), next_step=step)
     if decision.outcome in (Outcome.TIE, Outcome.DEADLOCK) and decision.proposals:
-        taken = await ask_person_to_choose(table, decision.how, decision.proposals)
+        taken = await ask_choose_gate(table, decision.how, decision.proposals)
         return decide_chosen_by_person(decision, taken, hearing) if taken else decision
     return decision

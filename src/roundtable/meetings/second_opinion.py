@@ -20,7 +20,7 @@ from roundtable.core.decide.second_opinion import FOLLOW_UP_ROUND_NAME, OPINIONS
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
-from roundtable.meetings.shared_rounds import RATING_ROUND, compare_positions, render_options
+from roundtable.meetings.shared_rounds import RATING_ROUND, hold_position_ballot, render_options_for_prompt
 
 BALLOT = "second-opinion/2-ballot"
 
@@ -56,7 +56,7 @@ async def _hold_second_opinion_meeting(table: Table) -> Decision:
     options = table.charter.options
     ratings: positions.PositionRatings = {} if options else opinions.ratings_from_stances(first, table.labels)
     if not options and not ratings and positions.has_different_positions(first) and await table.may_open(BALLOT):
-        ratings = await compare_positions(table, BALLOT, first)
+        ratings = await hold_position_ballot(table, BALLOT, first)
     standing = positions.standing_after_blind_round(first, table.labels, options, ratings)
 
     reason = opinions.find_divergence(standing) if settings.follow_up else ""
@@ -70,7 +70,7 @@ async def _ask_opinions(table: Table) -> Round:
     options = table.charter.options
     return await table.ask(
         OPINIONS_ROUND_NAME,
-        Prompt(OPINION.template, {"choice": render_options("Recommend", options)}),
+        Prompt(OPINION.template, {"choice": render_options_for_prompt("Recommend", options)}),
         expect=Expect(OPINION.codec, options),
         turns=OPINION.turns,
     )

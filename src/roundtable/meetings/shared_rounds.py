@@ -20,12 +20,12 @@ APPLY_HINT = "with `roundtable apply`"
 RATING_ROUND = PlannedRound("ballot", "ratings", Turns(visibility="own", secret=True))
 
 
-def render_options(task: str, options: Sequence[str]) -> str:
+def render_options_for_prompt(task: str, options: Sequence[str]) -> str:
     """The options as a prompt lists them, after what to do with one of them; empty if there are none."""
     return "\n".join((f"{task} exactly one of these:", *(f"- {option}" for option in options))) if options else ""
 
 
-async def compare_positions(table: Table, name: str, answers: Round) -> PositionRatings:
+async def hold_position_ballot(table: Table, name: str, answers: Round) -> PositionRatings:
     """Hold one secret ballot: which of these positions are the same as yours, acceptable, opposed?"""
     positions = positions_by_seat(answers)
     labels = {seat: table.labels[seat] for seat in positions}
@@ -42,7 +42,7 @@ async def compare_positions(table: Table, name: str, answers: Round) -> Position
     return {move.seat: move.verdict.ratings for move in ballot.moves if move.verdict.counts}
 
 
-async def ask_person_to_choose(table: Table, why: Reasons, proposals: Sequence[Proposal], before: str = "") -> str:
+async def ask_choose_gate(table: Table, why: Reasons, proposals: Sequence[Proposal], before: str = "") -> str:
     """Ask the person for one of the proposals; returns an empty string if nobody chooses."""
     details = {proposal.id: proposal.text for proposal in proposals}
     question = " ".join(filter(None, (before, reasons_text(why), "Which proposal do you choose?")))
@@ -54,7 +54,7 @@ MAX_REQUESTED_FILES = 8
 MAX_REQUESTED_CHECKS = 3
 
 
-async def serve_seat_requests(table: Table, round: Round) -> None:
+async def fulfill_seat_requests_of_round(table: Table, round: Round) -> None:
     """Show all seats the files and run the checks that seats of this round asked for, each once."""
     wanted = [move.verdict.wants for move in round.moves if move.verdict.counts]
     files = tuple(dict.fromkeys(path for wants in wanted for path in wants.files))[:MAX_REQUESTED_FILES]
@@ -65,7 +65,7 @@ async def serve_seat_requests(table: Table, round: Round) -> None:
         await table.do(f"{round.name}/checks", RunChecks(checks))
 
 
-async def prove_round_claims(table: Table, round: Round, earlier: Sequence[Round] = ()) -> Round:
+async def prove_claims_of_round(table: Table, round: Round, earlier: Sequence[Round] = ()) -> Round:
     """The round with its claims settled by running their proofs; unchanged if nothing could be run."""
     claimed = any(move.verdict.claims for move in round.moves if move.verdict.counts)
     result = await table.do(f"{round.name}/proofs", ProveClaims((round.name,))) if claimed else None

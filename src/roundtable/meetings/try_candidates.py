@@ -43,7 +43,7 @@ class StepFailed(Exception):
         self.fault = fault
 
 
-async def require_effect(table: Table, step: str, effect: Effect, kind: type[T]) -> T:
+async def do_step_or_end_meeting(table: Table, step: str, effect: Effect, kind: type[T]) -> T:
     """Perform a step and return its result, or raise StepFailed."""
     result = await table.do(step, effect)
     if isinstance(result, Fault):
@@ -57,7 +57,7 @@ def choose_changes_codec(sizes: Iterable[int]) -> str:
     return FILE_PARTS_CODEC if any(size > LONG_FILE_BYTES for size in sizes) else WHOLE_FILES_CODEC
 
 
-def expect_changes(table: Table, shown: Sequence[ContextItem] = ()) -> Expect:
+def expect_changes_reply(table: Table, shown: Sequence[ContextItem] = ()) -> Expect:
     """The reply format for changes, for seats that see these files."""
     return Expect(choose_changes_codec(item.size for item in (*table.charter.context, *shown)))
 
@@ -70,7 +70,7 @@ async def try_and_fix_candidates(
     If all seats send the same change again, nothing is run again.
     """
     rounds = (written,)
-    result = await require_effect(table, f"{stage}/try", build_trial_effect(rounds), CandidatesTried)
+    result = await do_step_or_end_meeting(table, f"{stage}/try", build_trial_effect(rounds), CandidatesTried)
     for attempt in range(1, attempts + 1):
         if not failed_candidate_seats(result) or any(candidate.passed for candidate in result.candidates):
             break
@@ -82,7 +82,9 @@ async def try_and_fix_candidates(
         rounds += await _ask_for_tests(table, prefix, unproven_candidate_seats(result), result.tests_to, evidence)
         if _latest_changes(*rounds) == before:
             break
-        result = await require_effect(table, f"{stage}/try-{attempt + 1}", build_trial_effect(rounds), CandidatesTried)
+        result = await do_step_or_end_meeting(
+            table, f"{stage}/try-{attempt + 1}", build_trial_effect(rounds), CandidatesTried
+        )
     return rounds, result
 
 
@@ -105,7 +107,7 @@ async def _ask_for_fixes(
     if not seats or not await table.may_open(name):
         return ()
     mended = await table.ask(
-        name, Prompt(FIX_ROUND.template), expect=expect_changes(table), seats=tuple(seats), turns=FIX_ROUND.turns
+        name, Prompt(FIX_ROUND.template), expect=expect_changes_reply(table), seats=tuple(seats), turns=FIX_ROUND.turns
     )
     before = _latest_changes(*rounds)
     repeated = tuple(
@@ -115,7 +117,7 @@ async def _ask_for_fixes(
     if not repeated or not await table.may_open(name):
         return (mended,)
     return mended, await table.ask(
-        name, restart, expect=expect_changes(table), seats=repeated, turns=RESTART_ROUND.turns
+        name, restart, expect=expect_changes_reply(table), seats=repeated, turns=RESTART_ROUND.turns
     )
 
 

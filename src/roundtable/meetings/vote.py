@@ -17,7 +17,7 @@ from roundtable.core.decide.vote import RankedPoll, decide_vote, read_out_candid
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Prompt, Proposal, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
-from roundtable.meetings.shared_rounds import ask_person_to_choose
+from roundtable.meetings.shared_rounds import ask_choose_gate
 
 PITCH = PlannedRound("pitch", "position", Turns(visibility="none"))
 DISCUSS = PlannedRound("discuss", "free", Turns(visibility="previous_rounds"))
@@ -59,7 +59,7 @@ async def _hold_vote_meeting(table: Table) -> Decision:
     if not poll.ballot.quorate:
         return decide_without_quorum(poll.ballot)
     tied = [proposal for proposal in candidates_offered if proposal.id in poll.tied]
-    return decide_vote(poll, await ask_person_to_choose(table, poll.ruling.why, tied) if tied else "")
+    return decide_vote(poll, await ask_choose_gate(table, poll.ruling.why, tied) if tied else "")
 
 
 async def _hold_discussion(table: Table, round: str, candidates_offered: Sequence[Proposal]) -> Round:

@@ -29,7 +29,7 @@ from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Digest, Gate, Outcome, Prompt, Turns
 from roundtable.meetings.meeting import PlannedRound
-from roundtable.meetings.try_candidates import WHOLE_FILES_CODEC, expect_changes, require_effect
+from roundtable.meetings.try_candidates import WHOLE_FILES_CODEC, do_step_or_end_meeting, expect_changes_reply
 
 APPROVE_GATE, TESTS_GATE, DESTROY_GATE = "approve", "approve-tests", "destroy"
 WRITE_GATES = {
@@ -87,14 +87,18 @@ class WriteProgress(msgspec.Struct):
         return f"{self.stage}/{self.rounds_held}-{purpose}"
 
 
-async def carry_out_change(table: Table, progress: WriteProgress, decision: Decision, draft: Digest) -> Decision:
+async def ask_approval_and_write_change(
+    table: Table, progress: WriteProgress, decision: Decision, draft: Digest
+) -> Decision:
     """Take a draft to the workspace as far as the person allows; the decision says how far that was."""
     decision = await table.check_decrees(decision)
     if decision.outcome is not Outcome.REACHED:
         return decision
     for sitting in range(1, progress.repairs + MAX_GATE_RETURNS + 2):
         numbered = "" if sitting == 1 else f"-{sitting}"
-        planned = await require_effect(table, f"{progress.stage}/plan{numbered}", PlanChange(draft), ChangePlanned)
+        planned = await do_step_or_end_meeting(
+            table, f"{progress.stage}/plan{numbered}", PlanChange(draft), ChangePlanned
+        )
         if planned.refused or not planned.hunks:
             return rule.decide_change_not_written(decision, rule.describe_plan_obstacles(planned, table.charter.slug))
         if progress.dry_run:
@@ -108,7 +112,7 @@ async def carry_out_change(table: Table, progress: WriteProgress, decision: Deci
         if answer == "some" and not choice:
             _ask_again(progress, "The answer `some` does not say which hunks.")
             continue
-        rehearsed = await require_effect(
+        rehearsed = await do_step_or_end_meeting(
             table, f"{progress.stage}/rehearse{numbered}", RehearseChange(draft, choice), ChangeRehearsed
         )
         trouble = rule.describe_rehearsal_failure(rehearsed, () if choice else progress.required_checks)
@@ -144,7 +148,7 @@ async def _find_weakness(
     if not choice or choice == progress.confirmed_choice or all(check.passed for check in part.checks):
         return ""
     return rule.describe_weaker_selection(
-        part, await require_effect(table, f"{step}/whole", RehearseChange(draft), ChangeRehearsed)
+        part, await do_step_or_end_meeting(table, f"{step}/whole", RehearseChange(draft), ChangeRehearsed)
     )
 
 
@@ -188,7 +192,7 @@ async def _ask_for_repair(table: Table, progress: WriteProgress, rehearsed: Chan
     prompt = Prompt(REPAIR_ROUND.template, quotes={"trouble": trouble})
     turns = REPAIR_ROUND.turns
     if progress.after_stages:
-        shown = await require_effect(
+        shown = await do_step_or_end_meeting(
             table,
             f"{name}/files",
             ListProject(rehearsed.draft, table.charter.limits.max_tokens, (progress.seat,), trouble),
@@ -196,10 +200,12 @@ async def _ask_for_repair(table: Table, progress: WriteProgress, rehearsed: Chan
         )
         prompt = msgspec.structs.replace(prompt, files=shown.items)
         turns = msgspec.structs.replace(turns, stage=progress.stage)
-    said = await table.ask(name, prompt, expect=expect_changes(table), seats=(progress.seat,), turns=turns)
+    said = await table.ask(name, prompt, expect=expect_changes_reply(table), seats=(progress.seat,), turns=turns)
     if said.move_of(progress.seat) is None:
         return ""
-    drafted = await require_effect(table, f"{name}/draft", DraftMove(name, progress.seat, rehearsed.draft), MoveDrafted)
+    drafted = await do_step_or_end_meeting(
+        table, f"{name}/draft", DraftMove(name, progress.seat, rehearsed.draft), MoveDrafted
+    )
     return "" if drafted.refused else drafted.draft
 
 

@@ -16,7 +16,7 @@ import httpx2
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.voices import http_client
-from roundtable.voices.http_client import load_certificates
+from roundtable.voices.http_client import load_http_certificates
 
 Progress = Callable[[int, int], None]
 """Called with the bytes downloaded so far and the bytes in total."""
@@ -26,15 +26,15 @@ _MAX_IDLE_TRIES = 3
 _PAUSE_SECONDS = 0.5
 
 
-def open_download_client() -> httpx2.AsyncClient:
+def open_weights_download_client() -> httpx2.AsyncClient:
     """Open a client that follows redirects: the files are public and pinned, and no key is sent."""
     # Compressed transfers cannot be resumed by position.
     headers = {"accept-encoding": "identity"}
-    return httpx2.AsyncClient(verify=load_certificates(), follow_redirects=True, timeout=_TIMEOUT, headers=headers)
+    return httpx2.AsyncClient(verify=load_http_certificates(), follow_redirects=True, timeout=_TIMEOUT, headers=headers)
 
 
 @asynccontextmanager
-async def hold_download_lock(lock: Path) -> AsyncGenerator[None, None]:
+async def hold_weights_download_lock(lock: Path) -> AsyncGenerator[None, None]:
     """Wait until no other process holds the lock; the kernel releases it when its holder dies."""
     handle = _open(lock, "ab")
     try:
@@ -57,7 +57,7 @@ def _open(path: Path, mode: str) -> IO[bytes]:
     return path.open(mode)
 
 
-def check_download_space(folder: Path, needed: int) -> Fault | None:
+def check_disk_space_for_weights(folder: Path, needed: int) -> Fault | None:
     """Return a fault if the disk has too little room for the download."""
     free = shutil.disk_usage(folder).free
     if free >= needed:
@@ -79,7 +79,7 @@ async def _compute_file_digest(path: Path) -> str:
     return await asyncio.to_thread(work)
 
 
-async def download_file(
+async def download_weights_file(
     client: httpx2.AsyncClient, url: str, target: Path, *, sha256: str, size: int, progress: Progress
 ) -> Fault | None:
     """Download `url` to `target`, resuming an earlier attempt; return None if the file is complete and verified."""
@@ -99,12 +99,12 @@ async def download_file(
 async def _move_into_place(part: Path, target: Path, sha256: str) -> Fault | None:
     if await _compute_file_digest(part) != sha256:
         os.unlink(part)
-        return create_wrong_digest_fault(target.name)
+        return create_weights_digest_fault(target.name)
     os.replace(part, target)
     return None
 
 
-def create_wrong_digest_fault(name: str) -> Fault:
+def create_weights_digest_fault(name: str) -> Fault:
     """Return the fault of a downloaded file that differs from the pinned one."""
     return Fault.of(
         FaultKind.MALFORMED,

@@ -46,10 +46,10 @@ class EmbeddedModels:
         """Return the voice of a model by name or path; nothing is loaded yet."""
         if find_spec("xllamacpp") is None:
             return Fault.of(FaultKind.MISSING, "The runtime for embedded models is not installed.", help=_INSTALL_HELP)
-        path = models.resolve_model_file(name, self._models_dir)
+        path = models.resolve_embedded_model_file(name, self._models_dir)
         if isinstance(path, Fault):
             return path
-        known = {self._models_dir / model.file: model for model in models.load_model_catalog().values()}
+        known = {self._models_dir / model.file: model for model in models.load_embedded_model_catalog().values()}
         model = known.get(path)
         if path not in self._servers:
             window = model.window if model else models.DEFAULT_EMBEDDED_WINDOW

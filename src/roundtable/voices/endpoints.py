@@ -120,7 +120,7 @@ def _is_selected(which: ModelSelection, model: str) -> bool:
     return which if isinstance(which, bool) else any(fnmatchcase(model, glob) for glob in which)
 
 
-def parse_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
+def parse_provider_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
     """Parse an endpoint from a config section or a data file."""
     where = where or f"endpoints.{name}"
     endpoint = convert_data(Endpoint, {**data, "name": name}, where)
@@ -139,10 +139,10 @@ def parse_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpo
     )
 
 
-def parse_own_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
+def override_provider_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
     """Parse an endpoint of a config; without `base_url` it changes the shipped endpoint of that name."""
     shipped = load_shipped_endpoints().get(name) if "base_url" not in data else None
-    return parse_endpoint(name, {**msgspec.to_builtins(shipped), **data} if shipped else data, where)
+    return parse_provider_endpoint(name, {**msgspec.to_builtins(shipped), **data} if shipped else data, where)
 
 
 def find_endpoint_variables(endpoint: Endpoint) -> list[str]:
@@ -180,7 +180,7 @@ def load_shipped_endpoints() -> dict[str, Endpoint]:
     folder = resources.files("roundtable.voices") / "catalog" / "endpoints"
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
     return {
-        name: parse_endpoint(name, parse_data_file(item.read_bytes(), item.name), item.name)
+        name: parse_provider_endpoint(name, parse_data_file(item.read_bytes(), item.name), item.name)
         for item in files
         for name in (item.name.removesuffix(".toml"),)
     }

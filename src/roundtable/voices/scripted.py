@@ -122,7 +122,7 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     structured: bool = False
 
 
-def parse_script(data: dict[str, Any], where: str = "The script") -> Script:
+def parse_voice_script(data: dict[str, Any], where: str = "The script") -> Script:
     """Parse a script from plain data; an unknown key is an error that names the nearest known one."""
     script = convert_data(Script, data, where)
     for turn in (*script.turns, *(turn for part in script.seats.values() for turn in part.turns)):
@@ -130,9 +130,9 @@ def parse_script(data: dict[str, Any], where: str = "The script") -> Script:
     return script
 
 
-def load_script_file(path: Path) -> Script:
+def load_voice_script(path: Path) -> Script:
     """Load a script from a TOML or JSON file."""
-    return parse_script(read_data_file(path), str(path))
+    return parse_voice_script(read_data_file(path), str(path))
 
 
 def _check_turn(turn: ScriptedTurn, where: str) -> None:

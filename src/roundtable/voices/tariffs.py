@@ -10,7 +10,7 @@ import msgspec
 from roundtable.voices.agents.acp import adapt_to_acp
 from roundtable.voices.agents.catalog import Agent
 from roundtable.voices.endpoints import Endpoint
-from roundtable.voices.models import DEFAULT_EMBEDDED_WINDOW, load_model_catalog
+from roundtable.voices.models import DEFAULT_EMBEDDED_WINDOW, load_embedded_model_catalog
 
 DEFAULT_OVERHEAD_TOKENS = 250
 """Tokens that a server adds to a prompt: chat template, schema, roles."""
@@ -53,7 +53,7 @@ class Tariffs:
         if kind == "script":
             return Tariff("free")
         if kind == "embedded":
-            model = load_model_catalog().get(rest)
+            model = load_embedded_model_catalog().get(rest)
             return Tariff("free", window=model.window if model else DEFAULT_EMBEDDED_WINDOW)
         if kind in ("cli", "acp"):
             name, _, model = rest.partition(":")

@@ -25,7 +25,7 @@ from roundtable.core.session import Session
 from roundtable.core.stages import has_stages, starts_without_files
 from roundtable.core.values import Charter, Seat, Usage
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN, VoiceStatistics, measure_voices
-from roundtable.voices.prices import compute_token_price
+from roundtable.voices.prices import compute_provider_price
 from roundtable.voices.tariffs import Tariff
 from roundtable.workshop.edit.stored_drafts import DraftStore
 
@@ -261,7 +261,7 @@ async def _compute_dollars(tariff: Tariff, calls: Sequence[CallTokens], *, cache
     total = 0.0
     for asked, answered in calls:
         usage = Usage(asked, answered, cache_write_tokens=asked if cached else 0)
-        cost = await compute_token_price(tariff.prices, tariff.model, usage) if tariff.prices else None
+        cost = await compute_provider_price(tariff.prices, tariff.model, usage) if tariff.prices else None
         if cost is None:
             return None
         total += cost

@@ -16,7 +16,7 @@ from roundtable.app.settings.places import Places
 from roundtable.app.settings.private_files import write_private_file
 from roundtable.core.faults import Fault
 from roundtable.core.values import Seat
-from roundtable.voices.agents.agent_voice import find_agent_program
+from roundtable.voices.agents.agent_voice import find_agent_cli_program
 from roundtable.voices.endpoints import Endpoint
 
 DiscoveryKind = Literal["configured", "cli", "api", "local", "embedded"]
@@ -296,5 +296,5 @@ def _is_voice_available(parts: Parts, voice: str) -> bool:
 
 def find_installed_agents(parts: Parts) -> dict[str, str]:
     """Return the installed agent command lines with their paths."""
-    programs = {name: find_agent_program(agent, os.environ) for name, agent in parts.agents().items()}
+    programs = {name: find_agent_cli_program(agent, os.environ) for name, agent in parts.agents().items()}
     return {name: program for name, program in programs.items() if not isinstance(program, Fault)}

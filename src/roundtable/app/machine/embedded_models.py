@@ -35,11 +35,11 @@ def is_embedded_runtime_installed() -> bool:
 
 def list_embedded_models(places: Places) -> list[ModelState]:
     """Return every model of the catalog, the least useful first, then the person's own files."""
-    there = shelf.find_installed_models(places.models)
-    default = shelf.find_default_model(places.models) or ""
+    there = shelf.find_embedded_model_files(places.models)
+    default = shelf.find_default_embedded_model(places.models) or ""
     states = [
         _describe_catalog_model(model, there.get(name), name == default)
-        for name, model in shelf.load_model_catalog().items()
+        for name, model in shelf.load_embedded_model_catalog().items()
     ]
     known = {state.name for state in states}
     states += [_describe_own_model(name, path, name == default) for name, path in there.items() if name not in known]
@@ -71,12 +71,12 @@ async def fetch_embedded_model(
     places: Places, name: str, progress: Callable[[int, int], None], source: str = ""
 ) -> Path:
     """Download a model, resuming an earlier attempt; return at once if it is installed."""
-    return _raise_fault(await shelf.download_model(name, places.models, progress, source=source))
+    return _raise_fault(await shelf.download_model_weights(name, places.models, progress, source=source))
 
 
 def choose_embedded_model(places: Places, name: str) -> Path:
     """Make a model the default."""
-    return _raise_fault(shelf.choose_default_model(name, places.models))
+    return _raise_fault(shelf.set_default_embedded_model(name, places.models))
 
 
 def _raise_fault(result: Path | Fault) -> Path:

@@ -18,13 +18,13 @@ from roundtable.core.ports import Voice
 from roundtable.core.values import Message, Request
 from roundtable.voices.agents.acp import adapt_to_acp
 from roundtable.voices.agents.agent_voice import AgentKind as Way
-from roundtable.voices.agents.agent_voice import find_agent_program
+from roundtable.voices.agents.agent_voice import find_agent_cli_program
 from roundtable.voices.agents.catalog import Agent, LocalServerSetup
-from roundtable.voices.agents.roster import AgentVoices, point_agent_at_server
-from roundtable.voices.endpoints import parse_endpoint
+from roundtable.voices.agents.roster import AgentVoices, point_agent_cli_at_endpoint
+from roundtable.voices.endpoints import parse_provider_endpoint
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.fault_server.expectations import AGENT_EXPECTATIONS, EXPECTATIONS, FaultExpectation
-from roundtable.voices.registry import VoiceRegistry, ask_voice_once
+from roundtable.voices.registry import VoiceRegistry, ask_voice_outside_meeting
 
 FAULT_CHECK_KEY = "sk-fault-check-0123456789"
 ENDLESS_SECONDS = {"api": 1.0, "agent": 15.0}
@@ -86,14 +86,14 @@ def list_checkable_agents(parts: Parts) -> list[tuple[Way, Agent]]:
 
 
 def _is_installed(agent: Agent) -> bool:
-    return not isinstance(find_agent_program(agent, os.environ), Fault)
+    return not isinstance(find_agent_cli_program(agent, os.environ), Fault)
 
 
 async def _check_dialect(dialect: str, told: Callable[[Finding], None]) -> list[Finding]:
     findings: list[Finding] = []
     async with FaultServer(key=FAULT_CHECK_KEY) as server:
         data = {"base_url": server.base(dialect), "dialect": dialect, "key": "env:KEY", "local": True}
-        endpoint = parse_endpoint(dialect, data)
+        endpoint = parse_provider_endpoint(dialect, data)
         for expected in EXPECTATIONS:
             # Each call has its own registry, because a requested wait would delay the next call.
             voices = VoiceRegistry({dialect: endpoint}, {endpoint.key: FAULT_CHECK_KEY}.get, models_dir=Path())
@@ -112,7 +112,7 @@ async def _check_agent(
     async with room, FaultServer(key=FAULT_CHECK_KEY) as server:
         for expected in AGENT_EXPECTATIONS:
             with tempfile.TemporaryDirectory(prefix="roundtable-", ignore_cleanup_errors=True) as home:
-                pointed = point_agent_at_server(agent, local, server.root, Path(home), FAULT_CHECK_KEY)
+                pointed = point_agent_cli_at_endpoint(agent, local, server.root, Path(home), FAULT_CHECK_KEY)
                 voice = AgentVoices({agent.name: pointed}, environ).find_voice(agent.name, way)
                 server.behave, server.target = expected.behaviour, f"{home}/written-by-the-model.txt"
                 finding = await _check_one_fault(f"{way}:{agent.name}", "agent", voice, expected, server)
@@ -133,7 +133,7 @@ async def _check_one_fault(
     else:
         limit = ENDLESS_SECONDS[kind] if expected.is_endless else BOUND_SECONDS
         question = Message("user", "Reply with the single word: ready")
-        end = await ask_voice_once(voice, Request(f"faults/{name}#1", name, (question,), timeout=limit))
+        end = await ask_voice_outside_meeting(voice, Request(f"faults/{name}#1", name, (question,), timeout=limit))
         await voice.close()
     seconds = round(clock() - began, 2)
     note = expected.find_objection(end, FAULT_CHECK_KEY, agent=kind == "agent")

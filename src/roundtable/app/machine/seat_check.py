@@ -22,7 +22,7 @@ from roundtable.app.settings.configured_seats import list_configured_seats
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.values import Message, Reply, Request, Seat
 from roundtable.voices.endpoints import Endpoint
-from roundtable.voices.registry import ask_voice_once
+from roundtable.voices.registry import ask_voice_outside_meeting
 
 SeatStatus = Literal["ok", "missing", "unusable", "no_key", "key_rejected", "not_logged_in", "unreachable"]
 SeatSource = Literal["config", "chosen", "found"]
@@ -161,7 +161,9 @@ async def _request_reply(parts: Parts, seat: str, name: str) -> Reply | Fault:
         return voice
     question = Message("user", "Reply with the single word: ready")
     call = f"doctor/{seat}#1"
-    return await ask_voice_once(voice, Request(call, seat, (question,), max_tokens=PROBE_TOKENS, timeout=PROBE_SECONDS))
+    return await ask_voice_outside_meeting(
+        voice, Request(call, seat, (question,), max_tokens=PROBE_TOKENS, timeout=PROBE_SECONDS)
+    )
 
 
 def _describe_rejection(parts: Parts, voice: str, fault: Fault) -> VoiceCheck:

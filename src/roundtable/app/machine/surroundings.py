@@ -18,7 +18,7 @@ from roundtable.app.settings.places import Places
 from roundtable.app.settings.vault import Keychain, Vault
 from roundtable.core.faults import Fault, RoundtableError
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.voices.agents.agent_voice import find_agent_program
+from roundtable.voices.agents.agent_voice import find_agent_cli_program
 from roundtable.voices.agents.catalog import Agent
 from roundtable.voices.agents.process import AgentProcess
 from roundtable.voices.agents.workdirs import filter_agent_environment
@@ -108,7 +108,7 @@ def _inspect_key_storage(places: Places) -> KeyStorage:
 
 
 async def _inspect_agent(agent: Agent) -> Program | None:
-    path = find_agent_program(agent, os.environ)
+    path = find_agent_cli_program(agent, os.environ)
     return None if isinstance(path, Fault) else Program(path, await _read_version(path, *agent.version), agent.checked)
 
 

@@ -30,7 +30,7 @@ from roundtable.core.faults import ConfigError, NotTrusted, RoundtableError
 from roundtable.core.values import Charter, Seat
 from roundtable.engine.run import MeetingRules
 from roundtable.meetings import MEETINGS, Meeting, find_meeting
-from roundtable.meetings.recipe import BALLOT, PROMPT_PLACEHOLDERS, Recipe, recipe_to_meeting
+from roundtable.meetings.recipe import BALLOT, PROMPT_PLACEHOLDERS, Recipe, define_meeting_from_recipe
 from roundtable.voices.data_file import convert_data, parse_data_file, suggest_nearest_name
 
 OPTIONAL_PLACEHOLDERS = frozenset({"seat", "label"})
@@ -231,7 +231,14 @@ def _read(name: str, text: str, where: str, source: MeetingSource) -> CatalogMee
     recipe = _recipe(data, where)
     words = {"system": recipe.system, **{round.purpose: round.prompt for round in recipe.rounds}}
     chosen = CatalogMeeting(
-        name, recipe.summary, source, recipe_to_meeting(name, recipe), {"recipe": text}, recipe.limits, (), words
+        name,
+        recipe.summary,
+        source,
+        define_meeting_from_recipe(name, recipe),
+        {"recipe": text},
+        recipe.limits,
+        (),
+        words,
     )
     _check_recipe_prompts(chosen.rules, words, where)
     return chosen

@@ -6,7 +6,7 @@ from roundtable.app.opening.meeting_catalog import find_charter_meeting
 from roundtable.core.faults import ConfigError, NotFound, UsageError
 from roundtable.core.session import Session
 from roundtable.core.values import Decision
-from roundtable.engine.replay import NotOnRecord, replay_meeting
+from roundtable.engine.replay import NotOnRecord, replay_recorded_asks
 from roundtable.meetings import Meeting
 from roundtable.report.recount import Recount, SeatAbsence, compare_decision_without_seat, recount_decision
 
@@ -40,6 +40,6 @@ async def _obstacle(session: Session, decision: Decision, rules: Meeting) -> str
 
 async def _without(session: Session, decision: Decision, rules: Meeting, seat: str) -> SeatAbsence:
     try:
-        return compare_decision_without_seat(decision, await replay_meeting(session, rules.hold, {seat}), seat)
+        return compare_decision_without_seat(decision, await replay_recorded_asks(session, rules.hold, {seat}), seat)
     except NotOnRecord as untold:
         return SeatAbsence(None, why=str(untold))

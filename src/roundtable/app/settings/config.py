@@ -24,9 +24,9 @@ from roundtable.core.faults import ConfigError, UsageError
 from roundtable.core.text.redaction import Redactor, is_secret_name, looks_like_random_secret
 from roundtable.core.values import LIMIT_MINIMUMS, Limits, Quorum, Right, is_limit_in_range
 from roundtable.meetings import Meeting, find_meeting
-from roundtable.voices.agents.catalog import merge_own_agents
+from roundtable.voices.agents.catalog import merge_agent_cli_catalog
 from roundtable.voices.data_file import convert_data, decode_utf8_file
-from roundtable.voices.endpoints import parse_own_endpoint
+from roundtable.voices.endpoints import override_provider_endpoint
 from roundtable.workshop.sandbox import SandboxSettings
 
 ProgramLine = Annotated[tuple[Annotated[str, msgspec.Meta(min_length=1)], ...], msgspec.Meta(min_length=1)]
@@ -300,9 +300,9 @@ def _check_named_section(kind: str, name: str, data: object, path: str) -> None:
         return
     values = convert_data(dict[str, Any], data, f"{path}{kind}.{name}")
     if kind == "endpoints":
-        parse_own_endpoint(name, values, f"{path}endpoints.{name}")
+        override_provider_endpoint(name, values, f"{path}endpoints.{name}")
     elif kind == "agents":
-        merge_own_agents({name: values}, path)
+        merge_agent_cli_catalog({name: values}, path)
     else:
         _check_meeting_section(name, values, path)
 

@@ -19,7 +19,7 @@ from roundtable.voices.endpoints import (
     find_endpoint_variables,
     load_shipped_endpoints,
     merge_endpoints,
-    parse_own_endpoint,
+    override_provider_endpoint,
 )
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
@@ -199,5 +199,5 @@ def _load_endpoints(places: Places, workspace: Path) -> Mapping[str, Endpoint]:
     except ConfigError:
         own = {}
     return merge_endpoints(
-        load_shipped_endpoints().values(), [parse_own_endpoint(name, data) for name, data in own.items()]
+        load_shipped_endpoints().values(), [override_provider_endpoint(name, data) for name, data in own.items()]
     )

@@ -19,7 +19,7 @@ from roundtable.core.stages import (
     stage_attempt_name,
 )
 from roundtable.core.values import Digest, Expect, Prompt, Turns
-from roundtable.meetings.try_candidates import expect_changes, require_effect
+from roundtable.meetings.try_candidates import do_step_or_end_meeting, expect_changes_reply
 
 EMPTY_LISTING = ProjectListed()
 
@@ -91,11 +91,11 @@ class StageContext(msgspec.Struct, frozen=True):
         answers = len(self.seats) if self.stage.speaking == "sequential" else 1
         about = "\n".join(filter(None, (about, self.instructions)))
         effect = ListProject(draft, self.stage.tokens * answers, self.stage.seats, about)
-        return await require_effect(self.table, f"{self.name}/{step}", effect, ProjectListed)
+        return await do_step_or_end_meeting(self.table, f"{self.name}/{step}", effect, ProjectListed)
 
     def expect_changes(self, shown: ProjectListed) -> Expect:
         """The reply format for files, for seats that see these files."""
-        return msgspec.structs.replace(expect_changes(self.table, shown.items), tokens=self.stage.tokens)
+        return msgspec.structs.replace(expect_changes_reply(self.table, shown.items), tokens=self.stage.tokens)
 
     async def add_unshown_notice(self, end: StageEnd) -> StageEnd:
         """The end of a stage, with a notice on files that were not shown."""

@@ -18,7 +18,7 @@ from roundtable.core.ports import Table
 from roundtable.core.stages import StageEnd, latest_stage_draft, sdlc_settings
 from roundtable.core.values import Decision, Digest, Gate, NextStep, Outcome
 from roundtable.meetings.try_candidates import StepFailed
-from roundtable.meetings.write_change import WriteProgress, carry_out_change
+from roundtable.meetings.write_change import WriteProgress, ask_approval_and_write_change
 from roundtable.report.project_versions import stage_contributors
 from roundtable.report.reasons import reason_sentence, reasons_text
 from roundtable.report.stage_words import summarize_stage_history
@@ -26,7 +26,7 @@ from roundtable.report.stage_words import summarize_stage_history
 DELIVER = "deliver"
 
 
-async def deliver_finished_project(table: Table, ends: Sequence[StageEnd]) -> Decision:
+async def hold_project_delivery(table: Table, ends: Sequence[StageEnd]) -> Decision:
     """Ask how to deliver the project, and deliver it; a result without files needs no delivery."""
     charter, draft = table.charter, latest_stage_draft(ends)
     decision = decide_project_finished(charter, ends)
@@ -60,6 +60,6 @@ async def _write_to_project(table: Table, ends: Sequence[StageEnd], decision: De
     )
     decision = msgspec.structs.replace(decision, next_step="")
     try:
-        return rule.decide_project_extended(await carry_out_change(table, progress, decision, draft))
+        return rule.decide_project_extended(await ask_approval_and_write_change(table, progress, decision, draft))
     except StepFailed as stop:
         return decide_change_not_written(decision, f"{stop.fault.message} {stop.fault.help}".strip())

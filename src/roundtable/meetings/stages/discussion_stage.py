@@ -14,7 +14,7 @@ from roundtable.core.stages import DISPUTE, OWN_WORDS_OPTION, StageEnd, stage_qu
 from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Round
 from roundtable.meetings.stages.context import StageContext
-from roundtable.meetings.stages.judge import NONE_OPTION, JudgeResult, ask_stage_judge, unsign_answers
+from roundtable.meetings.stages.judge import NONE_OPTION, JudgeResult, ask_stage_judge, render_unsigned_answers
 from roundtable.report.reasons import decision_sentence, notice_sentences
 
 
@@ -66,7 +66,7 @@ async def _ask_round(context: StageContext, round: str, number: int, verdict: Ju
 async def _ask_judge(context: StageContext, round: str, held: Round) -> JudgeResult:
     """Let the judge read the last round, with unsigned and shuffled answers."""
     prompt = context.prompt("judge")
-    prompt = msgspec.structs.replace(prompt, lists={"answers": unsign_answers(context, held.moves)})
+    prompt = msgspec.structs.replace(prompt, lists={"answers": render_unsigned_answers(context, held.moves)})
     expect = Expect("judge-discussion", tokens=context.stage.tokens)
     return await ask_stage_judge(context, round, prompt, expect, [move.seat for move in held.moves])
 

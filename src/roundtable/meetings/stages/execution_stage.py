@@ -18,7 +18,7 @@ from roundtable.core.stages import Contribution, StageEnd, StageEnding, StageQue
 from roundtable.core.values import Digest, Gate
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.files_stage import hold_files_stage
-from roundtable.meetings.try_candidates import require_effect
+from roundtable.meetings.try_candidates import do_step_or_end_meeting
 
 RERUN_GATE = "rerun"
 """The gate id under which running a fixed program again can be answered in advance."""
@@ -98,7 +98,9 @@ def _lap_context(context: StageContext, progress: ExecutionProgress) -> StageCon
 async def _run_program(lap: StageContext, progress: ExecutionProgress) -> ProjectRan:
     """Run the project, with its install step if the person allows that."""
     table = lap.table
-    result = await require_effect(table, f"{lap.name}/run", RunProject(progress.draft, progress.allowed), ProjectRan)
+    result = await do_step_or_end_meeting(
+        table, f"{lap.name}/run", RunProject(progress.draft, progress.allowed), ProjectRan
+    )
     wants = result.wants_install
     if result.passed or result.stopped or not wants or wants in progress.refused:
         return result
@@ -109,7 +111,9 @@ async def _run_program(lap: StageContext, progress: ExecutionProgress) -> Projec
         progress.refused += (wants,)
         return result
     progress.allowed = wants
-    return await require_effect(table, f"{lap.name}/run-installed", RunProject(progress.draft, wants), ProjectRan)
+    return await do_step_or_end_meeting(
+        table, f"{lap.name}/run-installed", RunProject(progress.draft, wants), ProjectRan
+    )
 
 
 async def _ask_to_rerun(lap: StageContext, progress: ExecutionProgress, result: ProjectRan, fixes: StageEnd) -> bool:
@@ -118,7 +122,7 @@ async def _ask_to_rerun(lap: StageContext, progress: ExecutionProgress, result: 
     gate = Gate(progress.gate("rerun"), question, tuple(RERUN_CHOICES), NO, RERUN_CHOICES, again_of=RERUN_GATE)
     answer = await lap.table.gate(gate)
     if answer == SHOW:
-        await require_effect(lap.table, f"{lap.name}/shown", PlanChange(progress.draft), ChangePlanned)
+        await do_step_or_end_meeting(lap.table, f"{lap.name}/shown", PlanChange(progress.draft), ChangePlanned)
         sure = {option: RERUN_CHOICES[option] for option in (YES, NO)}
         answer = await lap.table.gate(Gate(progress.gate("rerun-shown"), question, tuple(sure), NO, sure))
     return answer == YES

@@ -16,10 +16,15 @@ from roundtable.core.decide.stage_outcome import describe_missing_seats
 from roundtable.core.effects import Candidate, CandidatesTried, DraftsSynthesised, ProjectListed
 from roundtable.core.stages import DISPUTE, StageEnd, StageEnding, stage_question_gate_id
 from roundtable.core.values import Expect, Gate, Prompt, Round, Turns
-from roundtable.meetings.merge_candidates import RefineRequest, SpliceOutcome, candidate_operations, splice_candidates
+from roundtable.meetings.merge_candidates import (
+    RefineRequest,
+    SpliceOutcome,
+    candidate_file_operations,
+    splice_candidates_with_refine_round,
+)
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.judge import NO_JUDGE_LIMITS_REACHED, NONE_OPTION, JudgeResult, ask_stage_judge
-from roundtable.meetings.try_candidates import build_trial_effect, require_effect
+from roundtable.meetings.try_candidates import build_trial_effect, do_step_or_end_meeting
 
 
 class FilesStageWork(msgspec.Struct, frozen=True):
@@ -51,7 +56,7 @@ async def _finish_agreed_files(context: StageContext, work: FilesStageWork) -> S
         drafts = {candidate.seat: candidate.draft for candidate in work.candidates}
         refining = await _refine_request(context, len(work.rounds))
         tried = build_trial_effect(work.rounds, context.draft)
-        made = await splice_candidates(
+        made = await splice_candidates_with_refine_round(
             context.table, context.name, base, drafts, JudgeDirectives(wanted), refining, tried
         )
     return _end_with_base(context, work, base, made, "agreed", rule.describe_stage_ruling(directives, tuple(names)))
@@ -213,14 +218,14 @@ def _is_workspace_state(context: StageContext) -> bool:
 
 async def _try_candidates(context: StageContext, number: int, rounds: Sequence[Round]) -> CandidatesTried:
     effect = build_trial_effect(rounds, context.draft)
-    return await require_effect(context.table, f"{context.name}/{number}-try", effect, CandidatesTried)
+    return await do_step_or_end_meeting(context.table, f"{context.name}/{number}-try", effect, CandidatesTried)
 
 
 async def _ask_judge(context: StageContext, rounds: Sequence[Round], result: CandidatesTried) -> JudgeResult:
     """Let the judge read the candidates, unsigned and shuffled."""
     found, labels = rule.eligible_stage_candidates(result), context.table.labels
     texts = [
-        rule.render_candidate_for_judge(candidate, result, candidate_operations(candidate, rounds), labels)
+        rule.render_candidate_for_judge(candidate, result, candidate_file_operations(candidate, rounds), labels)
         for candidate in found
     ]
     prompt = context.prompt("judge-files")

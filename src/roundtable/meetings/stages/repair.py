@@ -17,7 +17,7 @@ from roundtable.core.stages import Contribution
 from roundtable.core.text.wording import join_names
 from roundtable.core.values import Digest, Expect
 from roundtable.meetings.stages.context import StageContext
-from roundtable.meetings.try_candidates import FILE_PARTS_CODEC, expect_changes, require_effect
+from roundtable.meetings.try_candidates import FILE_PARTS_CODEC, do_step_or_end_meeting, expect_changes_reply
 
 
 class RepairResult(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class RepairResult(msgspec.Struct, frozen=True):
     failing: frozenset[str] | None = None
 
 
-async def repair_findings(
+async def ask_for_repair_of_findings(
     context: StageContext, chunks: Sequence[ReviewChunk], critical: Sequence[Finding]
 ) -> RepairResult:
     """Fix these findings, as far as they are located in the project."""
@@ -74,13 +74,13 @@ async def _fix_chunk(
     prompt = context.prompt("fix", {"findings": "\n".join(finding.line for finding in chunk_findings)})
     prompt = msgspec.structs.replace(prompt, files=chunk.files)
     cut = any(parse_code_place(file.name).first for file in chunk.files)
-    form = FILE_PARTS_CODEC if cut else expect_changes(context.table, chunk.files).codec
+    form = FILE_PARTS_CODEC if cut else expect_changes_reply(context.table, chunk.files).codec
     expect = Expect(form, paths, context.stage.tokens)
     held = await context.table.ask(name, prompt, expect=expect, seats=(seat,), turns=context.turns(blind=True))
     move = held.move_of(seat)
     if move is None:
         return _leave_findings(state, chunk_findings, "the seat that was asked did not answer.")
-    drafted = await require_effect(
+    drafted = await do_step_or_end_meeting(
         context.table, f"{name}/draft", DraftMove(name, seat, state.draft, paths), MoveDrafted
     )
     if drafted.refused:

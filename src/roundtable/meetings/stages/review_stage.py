@@ -35,9 +35,9 @@ from roundtable.core.stages import DISPUTE, StageEnd, StageEnding, stage_questio
 from roundtable.core.text.wording import join_names, pluralize
 from roundtable.core.values import Digest, Expect, Gate, Move, Round
 from roundtable.meetings.stages.context import StageContext
-from roundtable.meetings.stages.judge import JudgeResult, ask_stage_judge, unsign_answers
-from roundtable.meetings.stages.repair import RepairResult, repair_findings
-from roundtable.meetings.try_candidates import require_effect
+from roundtable.meetings.stages.judge import JudgeResult, ask_stage_judge, render_unsigned_answers
+from roundtable.meetings.stages.repair import RepairResult, ask_for_repair_of_findings
+from roundtable.meetings.try_candidates import do_step_or_end_meeting
 
 REPAIR_OPTION, LEAVE_OPTION = "mend", "leave"
 
@@ -65,7 +65,7 @@ async def _weigh_findings(
     expect = Expect(tokens=context.stage.tokens)
     again = await context.table.ask(looked, prompt, expect=expect, seats=context.seats, turns=context.turns(blind=True))
     verdict = await _ask_judge(
-        context, f"{context.name}/{last + 2}", lines, unsign_answers(context, again.moves), authors
+        context, f"{context.name}/{last + 2}", lines, render_unsigned_answers(context, again.moves), authors
     )
     return await _finish_weighing(context, verdict, found)
 
@@ -101,7 +101,7 @@ async def _finish_weighing(
 async def hold_review_stage(context: StageContext) -> StageEnd:
     """Hold a review stage."""
     cut = SplitForReview(context.draft, context.settings.chunk, context.stage.tokens, context.stage.seats)
-    parts = await require_effect(context.table, f"{context.name}/cut", cut, ProjectSplit)
+    parts = await do_step_or_end_meeting(context.table, f"{context.name}/cut", cut, ProjectSplit)
     if not parts.chunks:
         return context.end(how="failed", notices=("There is no code to review.",))
     rounds = await _review_chunks(context, parts.chunks)
@@ -119,7 +119,7 @@ async def hold_review_stage(context: StageContext) -> StageEnd:
         if weighing.ruling
         else []
     )
-    mending = await repair_findings(context, parts.chunks, critical)
+    mending = await ask_for_repair_of_findings(context, parts.chunks, critical)
     repairs = mending.repairs | await _verify_fixes(context, rounds, found, mending)
     return context.end(
         how=weighing.how,

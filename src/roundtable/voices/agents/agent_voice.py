@@ -28,12 +28,12 @@ from roundtable.voices.agents.workdirs import (
     SEAT_VARIABLE,
     NativeSession,
     NativeSessionCache,
-    fill_placeholders,
+    fill_agent_placeholders,
     filter_agent_environment,
-    find_environment_secrets,
+    find_agent_environment_secrets,
     is_continuable_request,
 )
-from roundtable.voices.prices import compute_token_price
+from roundtable.voices.prices import compute_provider_price
 from roundtable.voices.rate_limits import CallPacer, RateLimitWaitError, create_rate_limit_fault
 
 MAX_AGENT_ANSWER = 4 * 1024 * 1024
@@ -90,7 +90,7 @@ class AgentVoice:
         self._sessions.clear()
 
     async def _speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
-        program = find_agent_program(self._agent, self._environ)
+        program = find_agent_cli_program(self._agent, self._environ)
         if isinstance(program, Fault):
             yield program
             return
@@ -110,7 +110,7 @@ class AgentVoice:
             self._sessions.put_back(request, kept)
 
 
-def find_agent_program(agent: Agent, environ: Mapping[str, str]) -> str | Fault:
+def find_agent_cli_program(agent: Agent, environ: Mapping[str, str]) -> str | Fault:
     """Return the path of the agent's program, or a fault that says how to install it."""
     found = shutil.which(Path(agent.command).expanduser(), path=environ.get("PATH"))
     if found:
@@ -155,7 +155,7 @@ class _AgentRun:
         """Yield the words as they arrive; afterwards `ending` holds the reply or the fault."""
         kept, values = self._session, self._build_placeholders()
         kept.folder.write(self._agent.files, values)
-        argv = [program, *(fill_placeholders(word, values) for word in self._build_argv())]
+        argv = [program, *(fill_agent_placeholders(word, values) for word in self._build_argv())]
         try:
             greeting = self._reading.take_replies()
             opening = greeting or self._render_stdin()
@@ -245,7 +245,9 @@ class _AgentRun:
         return self._reading.over and self._reading.failure is None and bool(self._reading.text.strip())
 
     def _create_classifier(self) -> AgentFaultClassifier:
-        return AgentFaultClassifier(self._agent, find_environment_secrets(self._environment), list(self._stderr_lines))
+        return AgentFaultClassifier(
+            self._agent, find_agent_environment_secrets(self._environment), list(self._stderr_lines)
+        )
 
     def _classify_timeout(self, limit: float, waited: float) -> Fault:
         judge = self._create_classifier()
@@ -335,7 +337,7 @@ class _AgentRun:
 
     def _render_stdin(self) -> bytes:
         text = self._render_prompt()
-        return fill_placeholders(self._agent.stdin, {"prompt": text, "json": json.dumps(text)}).encode()
+        return fill_agent_placeholders(self._agent.stdin, {"prompt": text, "json": json.dumps(text)}).encode()
 
     def _render_prompt(self) -> str:
         new = self._request.messages[len(self._session.messages) :] if self._resumes else self._request.messages
@@ -348,14 +350,14 @@ class _AgentRun:
         agent = self._agent
         variables = filter_agent_environment(environ, (*agent.variables, *agent.key_variables))
         variables |= {**self._request.variables, SEAT_VARIABLE: self._request.seat}
-        return variables | {name: fill_placeholders(value, self._names) for name, value in agent.set.items()}
+        return variables | {name: fill_agent_placeholders(value, self._names) for name, value in agent.set.items()}
 
 
 def _fill_placeholders_in(data: Any, values: Mapping[str, str]) -> Any:
     """Return the data with the placeholders in all its texts filled in."""
     if isinstance(data, dict):
         return {name: _fill_placeholders_in(value, values) for name, value in cast("dict[str, Any]", data).items()}
-    return fill_placeholders(data, values) if isinstance(data, str) else data
+    return fill_agent_placeholders(data, values) if isinstance(data, str) else data
 
 
 async def _price_agent_usage(
@@ -380,7 +382,7 @@ async def _compute_cost(prices: str, models: tuple[str, ...], used: Usage) -> fl
     if used.cost_usd or not used.tokens:
         return used.cost_usd
     for model in models if prices else ():
-        cost = await compute_token_price(prices, model, used) if model else None
+        cost = await compute_provider_price(prices, model, used) if model else None
         if cost is not None:
             return cost
     return None

@@ -203,7 +203,7 @@ def allow_agent_edits(agent: Agent) -> Agent:
     )
 
 
-def parse_agent_definition(name: str, data: Mapping[str, Any], where: str = "") -> Agent:
+def parse_agent_cli(name: str, data: Mapping[str, Any], where: str = "") -> Agent:
     """Parse an agent from a data file or a config section."""
     where = where or f"agents.{name}"
     agent = convert_data(Agent, {**data, "name": name}, where)
@@ -218,13 +218,13 @@ def load_shipped_agents() -> dict[str, Agent]:
     folder = resources.files("roundtable.voices") / "catalog" / "agents"
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
     return {
-        name: parse_agent_definition(name, parse_data_file(item.read_bytes(), item.name), item.name)
+        name: parse_agent_cli(name, parse_data_file(item.read_bytes(), item.name), item.name)
         for item in files
         for name in (item.name.removesuffix(".toml"),)
     }
 
 
-def merge_own_agents(own: Mapping[str, Mapping[str, Any]], where: str = "") -> dict[str, Agent]:
+def merge_agent_cli_catalog(own: Mapping[str, Mapping[str, Any]], where: str = "") -> dict[str, Agent]:
     """Return the catalog with a person's own settings on top; a new name must describe a whole agent."""
     agents = dict(load_shipped_agents())
     for name, data in own.items():
@@ -232,5 +232,5 @@ def merge_own_agents(own: Mapping[str, Mapping[str, Any]], where: str = "") -> d
         if not known and "argv" not in data:
             near = suggest_nearest_name(name, agents)
             raise ConfigError(f"{where}agents.{name}: there is no such agent.{near}", f"Known: {', '.join(agents)}.")
-        agents[name] = parse_agent_definition(name, {**known, **data}, f"{where}agents.{name}")
+        agents[name] = parse_agent_cli(name, {**known, **data}, f"{where}agents.{name}")
     return agents

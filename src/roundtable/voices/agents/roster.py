@@ -10,9 +10,13 @@ import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.voices.agents.acp import adapt_to_acp
-from roundtable.voices.agents.agent_voice import AgentKind, AgentVoice, find_agent_program
+from roundtable.voices.agents.agent_voice import AgentKind, AgentVoice, find_agent_cli_program
 from roundtable.voices.agents.catalog import Agent, LocalServerSetup
-from roundtable.voices.agents.workdirs import fill_placeholders, remove_stale_agent_folders, write_agent_files
+from roundtable.voices.agents.workdirs import (
+    fill_agent_placeholders,
+    remove_stale_agent_cli_folders,
+    write_agent_cli_files,
+)
 from roundtable.voices.data_file import suggest_nearest_name
 from roundtable.voices.rate_limits import CallPacer
 
@@ -24,7 +28,7 @@ class AgentVoices:
         self._agents = agents
         self._environ = os.environ if environ is None else environ
         self._paces: dict[str, CallPacer] = {}
-        remove_stale_agent_folders()
+        remove_stale_agent_cli_folders()
 
     def find_voice(self, name: str, kind: AgentKind = "cli") -> AgentVoice | Fault:
         """Return the voice of an agent, `name` or `name:model`, or a fault that says why there is none."""
@@ -37,27 +41,29 @@ class AgentVoices:
             names = ", ".join(name for name, known_agent in self._agents.items() if known_agent.acp is not None)
             message = f"The agent `{name}` has no settings for the Agent Client Protocol."
             return Fault.of(FaultKind.MISSING, message, help=f"Use cli:{name}. Agents with these settings: {names}.")
-        program = find_agent_program(adapt_to_acp(agent) if kind == "acp" else agent, self._environ)
+        program = find_agent_cli_program(adapt_to_acp(agent) if kind == "acp" else agent, self._environ)
         if isinstance(program, Fault):
             return program
         pace = self._paces.setdefault(name, CallPacer(agent.concurrency))
         return AgentVoice(agent, model or agent.default_model, self._environ, pace, kind)
 
 
-def point_agent_at_server(agent: Agent, local: LocalServerSetup, url: str, home: Path, key: str = "sk-local") -> Agent:
+def point_agent_cli_at_endpoint(
+    agent: Agent, local: LocalServerSetup, url: str, home: Path, key: str = "sk-local"
+) -> Agent:
     """Return the agent with its own HOME, configured to use a server on this machine.
 
     Run it in an environment without the person's own settings, such as PATH alone.
     """
     values = {"url": url, "key": key}
-    write_agent_files(home, local.files, values)
+    write_agent_cli_files(home, local.files, values)
     return msgspec.structs.replace(
         agent,
         default_model=local.model,
-        argv=(*agent.argv, *(fill_placeholders(word, values) for word in local.argv)),
+        argv=(*agent.argv, *(fill_agent_placeholders(word, values) for word in local.argv)),
         set={
             **agent.set,
             "HOME": str(home),
-            **{name: fill_placeholders(value, values) for name, value in local.set.items()},
+            **{name: fill_agent_placeholders(value, values) for name, value in local.set.items()},
         },
     )

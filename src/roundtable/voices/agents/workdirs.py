@@ -36,7 +36,7 @@ def filter_agent_environment(environ: Mapping[str, str], more: tuple[str, ...]) 
     return {name: value for name, value in environ.items() if any(fnmatchcase(name, glob) for glob in globs)}
 
 
-def find_environment_secrets(environment: Mapping[str, str]) -> list[str]:
+def find_agent_environment_secrets(environment: Mapping[str, str]) -> list[str]:
     """Return the values of variables that must not appear in a fault."""
     return [value for name, value in environment.items() if any(fnmatchcase(name, glob) for glob in _SECRET_VARIABLES)]
 
@@ -53,7 +53,7 @@ class AgentFolder:
 
     def write(self, files: Mapping[str, str], values: Mapping[str, str]) -> None:
         """Write the files of the agent's data file, with placeholders filled in."""
-        write_agent_files(self._root, files, {**self.placeholders, **values})
+        write_agent_cli_files(self._root, files, {**self.placeholders, **values})
 
     @property
     def placeholders(self) -> dict[str, str]:
@@ -65,7 +65,7 @@ class AgentFolder:
         shutil.rmtree(self._root, ignore_errors=True)
 
 
-def remove_stale_agent_folders() -> None:
+def remove_stale_agent_cli_folders() -> None:
     """Remove the folders of killed processes, because they hold text of the conversation."""
     for path in Path(tempfile.gettempdir()).glob("roundtable-*"):
         owner = _FOLDER_NAME.fullmatch(path.name)
@@ -84,16 +84,16 @@ def _is_process_alive(pid: int) -> bool:
     return True
 
 
-def write_agent_files(root: Path, files: Mapping[str, str], values: Mapping[str, str]) -> None:
+def write_agent_cli_files(root: Path, files: Mapping[str, str], values: Mapping[str, str]) -> None:
     """Write texts under a folder, readable by the owner only."""
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(fill_placeholders(text, values))
+            file.write(fill_agent_placeholders(text, values))
 
 
-def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
+def fill_agent_placeholders(text: str, values: Mapping[str, str]) -> str:
     """Replace each `{name}` by its value. Other braces stay, because many of these texts are JSON."""
     return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 

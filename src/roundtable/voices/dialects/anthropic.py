@@ -7,7 +7,13 @@ from typing import Any
 import msgspec
 
 from roundtable.core.values import Request, Usage
-from roundtable.voices.dialects.dialect import Dialect, ReplyReader, RequestBody, group_turns, join_system_prompt
+from roundtable.voices.dialects.dialect import (
+    Dialect,
+    ReplyReader,
+    RequestBody,
+    group_dialect_messages,
+    join_system_prompt,
+)
 
 _CACHE_MARK = {"type": "ephemeral"}
 
@@ -29,7 +35,9 @@ class AnthropicDialect(Dialect):
 
     def body(self, request: Request) -> RequestBody:
         """Return the request as data."""
-        messages = [{"role": role, "content": _blocks(texts)} for role, texts in group_turns(request.messages)]
+        messages = [
+            {"role": role, "content": _blocks(texts)} for role, texts in group_dialect_messages(request.messages)
+        ]
         system = join_system_prompt(request.messages)
         body: RequestBody = {
             "model": self.model,

@@ -110,7 +110,7 @@ def join_system_prompt(messages: Iterable[Message]) -> str:
     return "\n\n".join(replace_surrogates(message.text) for message in messages if message.role == "system")
 
 
-def group_turns(messages: Iterable[Message]) -> list[tuple[Literal["user", "assistant"], list[str]]]:
+def group_dialect_messages(messages: Iterable[Message]) -> list[tuple[Literal["user", "assistant"], list[str]]]:
     """Return the messages as alternating turns; consecutive messages of one role become parts of one turn."""
     found: list[tuple[Literal["user", "assistant"], list[str]]] = []
     for message in messages:
@@ -138,10 +138,10 @@ def _remove_schema_keywords(schema: dict[str, Any], keywords: tuple[str, ...]) -
     return kept
 
 
-def is_strict_schema(schema: object) -> bool:
+def is_schema_strict_for_provider(schema: object) -> bool:
     """Return whether every object requires all its keys and allows no others, as strict mode demands."""
     if isinstance(schema, list):
-        return all(is_strict_schema(item) for item in cast(list[object], schema))
+        return all(is_schema_strict_for_provider(item) for item in cast(list[object], schema))
     if not isinstance(schema, dict):
         return True
     table = cast(dict[str, Any], schema)
@@ -150,4 +150,4 @@ def is_strict_schema(schema: object) -> bool:
         names = set(cast(dict[str, Any], properties))
         if table.get("additionalProperties") is not False or set(table.get("required", ())) != names:
             return False
-    return all(is_strict_schema(value) for value in table.values())
+    return all(is_schema_strict_for_provider(value) for value in table.values())

@@ -8,7 +8,13 @@ from urllib.parse import quote
 import msgspec
 
 from roundtable.core.values import Request, Usage
-from roundtable.voices.dialects.dialect import Dialect, ReplyReader, RequestBody, group_turns, join_system_prompt
+from roundtable.voices.dialects.dialect import (
+    Dialect,
+    ReplyReader,
+    RequestBody,
+    group_dialect_messages,
+    join_system_prompt,
+)
 
 _ROLES = {"user": "user", "assistant": "model"}
 
@@ -35,7 +41,8 @@ class GeminiDialect(Dialect):
             settings.update(responseMimeType="application/json", responseJsonSchema=schema)
         body: RequestBody = {
             "contents": [
-                {"role": _ROLES[role], "parts": _parts(texts)} for role, texts in group_turns(request.messages)
+                {"role": _ROLES[role], "parts": _parts(texts)}
+                for role, texts in group_dialect_messages(request.messages)
             ],
             "generationConfig": self.apply_endpoint_settings(settings),
         }

@@ -12,7 +12,7 @@ from roundtable.voices.dialects.dialect import (
     ReplyReader,
     RequestBody,
     decode_json_object,
-    is_strict_schema,
+    is_schema_strict_for_provider,
     replace_surrogates,
 )
 
@@ -58,7 +58,7 @@ class OpenAIChatDialect(Dialect):
                 "tool_choice": {"type": "function", "function": {"name": name}},
             }
         form: RequestBody = {"name": name, "schema": schema}
-        if is_strict_schema(schema):
+        if is_schema_strict_for_provider(schema):
             form["strict"] = True
         return {"response_format": {"type": "json_schema", "json_schema": form}}
 

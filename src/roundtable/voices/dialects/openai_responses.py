@@ -11,7 +11,7 @@ from roundtable.voices.dialects.dialect import (
     Dialect,
     ReplyReader,
     RequestBody,
-    is_strict_schema,
+    is_schema_strict_for_provider,
     join_system_prompt,
     replace_surrogates,
 )
@@ -42,7 +42,7 @@ class OpenAIResponsesDialect(Dialect):
         schema = self.build_reply_schema(request)
         if schema is not None:
             form = {"type": "json_schema", "name": request.schema_name or "reply", "schema": schema}
-            body["text"] = {"format": {**form, "strict": is_strict_schema(schema)}}
+            body["text"] = {"format": {**form, "strict": is_schema_strict_for_provider(schema)}}
         return self.apply_endpoint_settings(body)
 
     def answer(self) -> ReplyReader:

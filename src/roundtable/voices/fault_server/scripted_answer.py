@@ -137,7 +137,7 @@ class ServerAnswer:
     async def send_events(self, events: Iterable[WireEvent]) -> None:
         """Send events of the stream."""
         for event in events:
-            await self.send_chunk(encode_server_event(event))
+            await self.send_chunk(encode_provider_event(event))
 
     async def send_chunk(self, data: bytes) -> None:
         """Send one chunk of the transfer encoding."""
@@ -153,7 +153,7 @@ class ServerAnswer:
         await self.writer.drain()
 
 
-def encode_server_event(event: WireEvent) -> bytes:
+def encode_provider_event(event: WireEvent) -> bytes:
     """Encode one event as it is sent."""
     name, data = event
     line = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)

@@ -11,7 +11,7 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 from roundtable.voices.fault_server.anthropic import AnthropicWire
-from roundtable.voices.fault_server.behaviours import find_server_behaviour
+from roundtable.voices.fault_server.behaviours import find_fault_server_behaviour
 from roundtable.voices.fault_server.gemini import GeminiWire
 from roundtable.voices.fault_server.openai_chat import ChatWire
 from roundtable.voices.fault_server.openai_responses import ResponsesWire
@@ -138,7 +138,7 @@ class FaultServer(AnswerSettings):
 
     async def _run_behaviour(self, answer: ServerAnswer, reader: asyncio.StreamReader) -> bool:
         seen = answer.seen
-        work = asyncio.ensure_future(find_server_behaviour(seen.behaviour, seen.streamed)(answer))
+        work = asyncio.ensure_future(find_fault_server_behaviour(seen.behaviour, seen.streamed)(answer))
         gone = asyncio.ensure_future(reader.read(1))
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)

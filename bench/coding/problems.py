@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from roundtable.workshop.trial.task_examples import parse_task_examples
+from roundtable.workshop.trial.task_examples import extract_example_tests_from_task
 
 PROBLEMS = "HumanEval.jsonl.gz"
 CANDIDATES = "codegen16B_code_solution.jsonl.gz"
@@ -119,7 +119,9 @@ def examples(prompt: str, name: str) -> Iterator[str]:
     """What the prompt says the function gives, as assertions: doctests, and `f(1) == 2` in its several spellings."""
     text = _QUOTES.sub("\n", prompt)
     found = [(example.source.partition("#")[0], example.want) for example in doctest.DocTestParser().get_examples(text)]
-    found += [(example.call, example.expected) for example in parse_task_examples(_ARROW.sub(") == ", text))]
+    found += [
+        (example.call, example.expected) for example in extract_example_tests_from_task(_ARROW.sub(") == ", text))
+    ]
     for call, value in found:
         said = f"assert {call.strip()} == {value.strip()}"
         if _about(said, name):

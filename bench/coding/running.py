@@ -13,7 +13,7 @@ from bench.coding.problems import Problem
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds
 from roundtable.workshop.trial.probe_runner import PROBE_DONE
-from roundtable.workshop.trial.probes import ProbeRequest, run_probes
+from roundtable.workshop.trial.probes import ProbeRequest, run_trial_probes
 
 PROBE, CANDIDATE, HIDDEN = 0.1, 1.0, 2.0
 """Processor seconds of one test or input, of all of them on a candidate, and of the hidden check."""
@@ -84,7 +84,7 @@ async def _rows(
         return [()] * len(programs), 0.0
     asked = ProbeRequest(programs, probes, seconds, max(seconds, CANDIDATE), memory=1 << 30)
     with TemporaryDirectory() as folder:
-        found = await run_probes(sandbox, Path(folder), asked, WHOLE, files={})
+        found = await run_trial_probes(sandbox, Path(folder), asked, WHOLE, files={})
     if found.why:
         raise SystemExit(f"The candidates could not be run in {sandbox.name}: {found.why}")
     return found.rows, found.processor_seconds

@@ -6,7 +6,7 @@ import pytest
 
 from roundtable.core.changeset import Hunk
 from roundtable.core.decide import change_outcome, merge_ruling, trial_outcome
-from roundtable.core.decide.lead import choose_executor_seat, choose_lead_seat
+from roundtable.core.decide.lead import decide_executor_seat, decide_lead_seat
 from roundtable.core.effects import (
     Candidate,
     CandidatesTried,
@@ -35,7 +35,7 @@ TABLE = (CLAUDE, GPT, GEMINI)
 @pytest.mark.feature("S3.18", "S3.75", "S3.76")
 def test_the_lead_seat_is_chosen_by_score_then_capability_then_priority() -> None:
     def lead_of(question: str, **scores: float) -> tuple[str, LeadReason]:
-        found = choose_lead_seat(scores, TABLE, question)
+        found = decide_lead_seat(scores, TABLE, question)
         assert found is not None
         return found.seat, found.why
 
@@ -44,17 +44,17 @@ def test_the_lead_seat_is_chosen_by_score_then_capability_then_priority() -> Non
     assert lead_of("Which architecture?", claude=9, gpt=9, gemini=9) == ("claude", best)
     assert lead_of("Which tests?", claude=9, gpt=9, gemini=9) == ("gpt", best)
     assert lead_of("What now?", claude=9, gpt=9, gemini=9) == ("gpt", LeadReason.FIRST_IN_PRIORITY)
-    assert choose_lead_seat({}, TABLE, "What now?") is None
+    assert decide_lead_seat({}, TABLE, "What now?") is None
 
 
 @pytest.mark.feature("S4.6")
 def test_only_a_seat_with_the_right_to_execute_becomes_the_executor() -> None:
     alone = Seat("grok", ("script:a",), rights=(Right.SPEAK, Right.EXECUTE))
-    found = choose_executor_seat({"claude": 10, "gpt": 10}, (*TABLE, alone), "Which tests?")
+    found = decide_executor_seat({"claude": 10, "gpt": 10}, (*TABLE, alone), "Which tests?")
     assert found is not None
     assert (found.seat, found.why) == ("grok", LeadReason.ONLY_EXECUTOR)
     two = Seat("mistral", ("script:a",), rights=(Right.EXECUTE,))
-    found = choose_executor_seat({"mistral": 8, "claude": 10}, (*TABLE, alone, two), "Which tests?")
+    found = decide_executor_seat({"mistral": 8, "claude": 10}, (*TABLE, alone, two), "Which tests?")
     assert found is not None
     assert found.seat == "mistral", "the better score among those who may"
 
@@ -159,7 +159,7 @@ def test_a_persons_check_named_evidence_is_an_ordinary_check() -> None:
     ours = CheckOutcome.built_in(CheckKind.EVIDENCE, "No test shows it.")
     theirs = CheckOutcome("evidence", ("make", "evidence"), 1)
     candidates = (Candidate("claude", "sha256:1", checks=(ours,)), Candidate("gpt", "sha256:2", checks=(theirs,)))
-    assert trial_outcome.unproven_candidate_seats(CandidatesTried(candidates)) == ("claude",)
+    assert trial_outcome.seats_lacking_only_evidence(CandidatesTried(candidates)) == ("claude",)
 
 
 def test_the_approval_question_is_one_sentence_and_the_plan_marks_unrequested_hunks() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.changeset import DraftFile
-from roundtable.workshop.trial.check_files import describe_check_file, find_changed_check_files, restore_check_file
+from roundtable.workshop.trial.check_files import check_part_of_file, find_changed_check_files, restore_check_file
 from tests.repository import write
 
 THERE = {
@@ -84,5 +84,5 @@ def test_only_the_scripts_of_a_package_are_restored() -> None:
 
 
 def test_a_check_file_has_a_description() -> None:
-    assert describe_check_file(changed("web/package.json")) == "the scripts of web/package.json"
-    assert describe_check_file(changed("other.sh", was="check.sh")) == "check.sh"
+    assert check_part_of_file(changed("web/package.json")) == "the scripts of web/package.json"
+    assert check_part_of_file(changed("other.sh", was="check.sh")) == "check.sh"

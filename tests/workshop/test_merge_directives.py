@@ -7,8 +7,8 @@ import pytest
 from roundtable.core.decide.merge_ruling import (
     JudgeDirectives,
     SwappedOrderVerdicts,
-    collect_judge_directives,
     name_seats_in_directive,
+    rule_judge_directives,
 )
 from roundtable.core.replies import read_reply
 from roundtable.core.values import Expect
@@ -63,7 +63,7 @@ def test_a_ruling_with_an_unknown_base_is_invalid(base: str) -> None:
 
 def agreed(first: Directives, second: Directives) -> JudgeDirectives:
     """What a judge for claude wants who said the one and then the other, and what of that is void."""
-    return collect_judge_directives(
+    return rule_judge_directives(
         [{"grok": first}, {"grok": second}], SwappedOrderVerdicts({"grok": "claude"}), "claude", NAMES.values()
     )
 

@@ -16,10 +16,10 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Limit
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 from roundtable.workshop.trial import probe_tests
-from roundtable.workshop.trial.distinguishing_inputs import ProbeCall, collect_distinguishing_calls, python_module_name
-from roundtable.workshop.trial.probes import ProbeRequest, read_module_source, run_probes
+from roundtable.workshop.trial.distinguishing_inputs import ProbeCall, collect_trial_calls, python_module_name
+from roundtable.workshop.trial.probes import ProbeRequest, read_probe_module_source, run_trial_probes
 from roundtable.workshop.trial.run_candidates import TrialTask, run_candidate_trials
-from roundtable.workshop.trial.task_examples import parse_task_examples, render_examples_as_unittest
+from roundtable.workshop.trial.task_examples import extract_example_tests_from_task, render_example_unittest
 from roundtable.workshop.trial.trial_results import BASELINE, TrialResults
 
 BOUNDS = Bounds(seconds=60)
@@ -292,13 +292,13 @@ def test_tests_of_an_author_with_broken_code_count_only_as_a_whole(
 
 
 def test_text_arguments_are_varied_with_other_punctuation() -> None:
-    calls = collect_distinguishing_calls(["from m import f\n\nf('One. Two!')\n"], {"m": ["def f(a): ..."]})
+    calls = collect_trial_calls(["from m import f\n\nf('One. Two!')\n"], {"m": ["def f(a): ..."]})
     assert "m.f('One; Two?')" in map(str, calls)
 
 
 def test_variations_change_one_argument_and_keep_its_type() -> None:
     source = ["def f(a, b=0, *, c='', d=False, e=()): ..."]
-    calls = collect_distinguishing_calls((), {"m": source}, ["f(5, b=2.5, c='Ab', d=True, e=(1, 2))"])
+    calls = collect_trial_calls((), {"m": source}, ["f(5, b=2.5, c='Ab', d=True, e=(1, 2))"])
     said = [call.arguments for call in calls]
     assert said[0] == "5, b=2.5, c='Ab', d=True, e=(1, 2)"
     assert [call.is_variation for call in calls] == [False] + [True] * (len(calls) - 1)
@@ -309,7 +309,7 @@ def test_variations_change_one_argument_and_keep_its_type() -> None:
 
 
 def test_a_call_in_the_task_may_name_the_module() -> None:
-    calls = collect_distinguishing_calls(
+    calls = collect_trial_calls(
         (), {"kit.m": ["def f(a): ..."]}, ["kit.m.f('')", "f(None)", "m.f(True)", "other.f(False)"]
     )
     assert [str(call) for call in calls if not call.is_variation] == ["kit.m.f('')", "kit.m.f(None)"]
@@ -332,7 +332,9 @@ async def run_on_task(
     sandbox: Sandbox, trees: dict[str, Path], task: str, said: list[str] | None = None
 ) -> TrialResults:
     examples = (
-        {"test_task.py": render_examples_as_unittest(found, ["shop"])} if (found := parse_task_examples(task)) else {}
+        {"test_task.py": render_example_unittest(found, ["shop"])}
+        if (found := extract_example_tests_from_task(task))
+        else {}
     )
     return await run_candidate_trials(
         sandbox,
@@ -405,9 +407,9 @@ async def test_tests_run_by_unittest_without_pytest(sandbox: Sandbox, tmp_path: 
         """)
     )
     hidden = "import sys\nsys.modules['pytest'] = None\n"
-    setup = read_module_source(probe_tests).replace("import os\n", f"import os\n{hidden}", 1)
+    setup = read_probe_module_source(probe_tests).replace("import os\n", f"import os\n{hidden}", 1)
     asked = ProbeRequest((setup,), ("sorted(run_test_files(['test_a.py']).items())",), 20, 20, 4000)
-    seen = await run_probes(sandbox, tmp_path, asked, BOUNDS, files={})
+    seen = await run_trial_probes(sandbox, tmp_path, asked, BOUNDS, files={})
     assert seen.rows == [
         ["= [('test_a.Case.test_right', ''), ('test_a.Case.test_wrong', '1 != 2'), ('test_alone', '')]"]
     ]
@@ -419,7 +421,7 @@ async def test_equal_values_are_shown_identically_in_any_order(sandbox: Sandbox,
         f"from collections import Counter\nloop = {{}}\nloop[1] = loop\ndef f():\n    return {form}" for form in forms
     ]
     asked = ProbeRequest(setups, ["f()", "({},)", "loop", "frozenset()", "{1: 2} if f() else 0"], 1.0, 5.0)
-    seen = await run_probes(sandbox, tmp_path, asked, BOUNDS, files={})
+    seen = await run_trial_probes(sandbox, tmp_path, asked, BOUNDS, files={})
     assert len(set(map(tuple, seen.rows))) == 1
     assert seen.rows[0][0] == "= [{'a': 0, 'b': (1, {2, 3})}]"
     assert seen.rows[0][1:] == ["= ({},)", "! RecursionError", "= frozenset()", "= {1: 2}"]
@@ -441,7 +443,7 @@ async def test_a_candidate_can_spoil_only_its_own_observations(sandbox: Sandbox,
         1.0,
         memory=1 << 30,
     )
-    seen = await run_probes(sandbox, tmp_path, asked, BOUNDS, files={})
+    seen = await run_trial_probes(sandbox, tmp_path, asked, BOUNDS, files={})
     assert seen.rows[0] == seen.rows[-1] == ["= 2", "= 3"]
     assert seen.rows[1] == ["! late", "! late"]
     assert seen.rows[2] == ["! died", "! died"]
@@ -453,7 +455,7 @@ async def test_a_candidate_can_spoil_only_its_own_observations(sandbox: Sandbox,
 def test_distinguishing_calls_use_changed_modules_and_literal_arguments() -> None:
     test = "from a.b import f as g\nimport shop\nx = 1\ng(1, key='v')\ng(x)\nshop.total([2])\nother.f(3)\nlen([1])\n"
     changed = {"a.b": ["def f(n):\n    '''\n    >>> f(4)\n    5\n    >>> h(6)\n    '''\n"], "shop": ["no python("]}
-    found = [str(call) for call in collect_distinguishing_calls([test], changed) if not call.is_variation]
+    found = [str(call) for call in collect_trial_calls([test], changed) if not call.is_variation]
     assert found == ["a.b.f(1, key='v')", "shop.total([2])", "a.b.f(4)"]
 
 
@@ -612,7 +614,7 @@ async def test_a_candidate_whose_check_timed_out_is_not_run_again(sandbox: Sandb
     trees = planted(tmp_path, ada=f"import time\ntime.sleep(600)\n{RIGHT}", bob=RIGHT)
     said: list[str] = []
     task = "total([1, 2]) must be 3"
-    examples = {"test_task.py": render_examples_as_unittest(parse_task_examples(task), ["shop"])}
+    examples = {"test_task.py": render_example_unittest(extract_example_tests_from_task(task), ["shop"])}
     tests = {"bob": {"test_bob.py": sums(_12=3)}}
     trials = await run_candidate_trials(
         sandbox, trees, CHECKS, tests, sys.executable, said.append, TrialTask(task, examples), 2

@@ -89,7 +89,7 @@ async def _hold_apply_meeting(table: Table) -> Decision:
             )
         return await _plan_and_write(table, settings, progress)
     except StepFailed as stop:
-        return rule.decide_step_failed(stop.fault)
+        return rule.failed_step_decision(stop.fault)
 
 
 async def _plan_and_write(table: Table, settings: ApplySettings, progress: WriteProgress) -> Decision:
@@ -110,7 +110,7 @@ async def _plan_and_write(table: Table, settings: ApplySettings, progress: Write
         Prompt(planned.template, quotes={"plan": drafted.moves[0].text}) for planned in (RESTART_ROUND, EVIDENCE_ROUND)
     )
     rounds, result = await try_and_fix_candidates(table, STAGE, 2, written, settings.mends, anew, evidence)
-    if not rule.equally_good_candidates(result) and not rule.contested_candidates(result):
+    if not rule.equally_good_candidates(result) and not rule.candidates_failing_only_original_tests(result):
         return rule.decide_no_candidate_passed(result, rounds)
     progress.preface = rule.candidate_warning(result, progress.seat)
     decision = rule.decide_candidate_chosen(result, rounds, progress.seat, table.charter.question)

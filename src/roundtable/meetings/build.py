@@ -91,21 +91,21 @@ async def _hold_build_meeting(table: Table) -> Decision:
         doubted = () if best else trial_outcome.unverified_candidates(result)
         if doubted and (seat := await _ask_about_unverified(table, result, doubted)) != NONE_OPTION:
             best = tuple(candidate for candidate in doubted if candidate.seat == seat)
-            result = trial_outcome.keep_unverified_candidate(result, seat)
-        best = best or trial_outcome.contested_candidates(result)
+            result = trial_outcome.rank_unverified_candidate_best(result, seat)
+        best = best or trial_outcome.candidates_failing_only_original_tests(result)
         if not best and doubted:
             return trial_outcome.decide_no_candidate_verified(
                 result, rounds, answered=not table.answered_by_default(DOUBT_GATE)
             )
         if not best:
             return trial_outcome.decide_no_candidate_passed(result, rounds)
-        if behaviours := trial_outcome.seats_by_behaviour(result):
+        if behaviours := trial_outcome.cluster_seats_by_behaviour(result):
             seat = await _ask_which_behaviour(table, result, behaviours)
             if seat not in behaviours:
                 return trial_outcome.decide_behaviour_undecided(
                     result, rounds, answered=not table.answered_by_default(WHICH_GATE)
                 )
-            result = trial_outcome.keep_candidate_cluster(result, behaviours[seat])
+            result = trial_outcome.rank_candidate_cluster_best(result, behaviours[seat])
             best = trial_outcome.equally_good_candidates(result)
         progress = WriteProgress(
             STAGE, best[0].seat, settings.repairs, settings.dry_run, settings.branch, settings.mends + 1
@@ -122,10 +122,10 @@ async def _hold_build_meeting(table: Table) -> Decision:
         if needed and (missing := await _ask_for_approvals(table, progress, merged.draft, merged.authors, needed)):
             return change_outcome.decide_change_not_written(decision, missing)
         return await ask_approval_and_write_change(
-            table, progress, trial_outcome.note_single_author(decision), merged.draft
+            table, progress, trial_outcome.add_single_author_reason(decision), merged.draft
         )
     except StepFailed as stop:
-        return trial_outcome.decide_step_failed(stop.fault, rounds)
+        return trial_outcome.failed_step_decision(stop.fault, rounds)
 
 
 async def _ask_about_unverified(table: Table, result: CandidatesTried, doubted: Sequence[Candidate]) -> str:

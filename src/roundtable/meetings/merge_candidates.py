@@ -157,7 +157,7 @@ async def hold_judge_rounds(
     bases = ({judge: directives.base for judge, directives in order.items()} for order in heard)
     verdicts = compare_swapped_order_verdicts(*bases, candidates=names.values())
     base = next(iter(verdicts.tally()), first.seat)
-    wanted = merge_ruling.collect_judge_directives(heard, verdicts, base, names.values())
+    wanted = merge_ruling.rule_judge_directives(heard, verdicts, base, names.values())
     draft = next(candidate.draft for candidate in best if candidate.seat == base)
     stands = MergedCandidate(
         base,

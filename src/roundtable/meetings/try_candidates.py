@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from roundtable.core.decide.trial_outcome import (
     failed_candidate_seats,
-    unproven_candidate_seats,
+    seats_lacking_only_evidence,
     unverified_candidates,
 )
 from roundtable.core.effects import CandidatesTried, Effect, TryCandidates
@@ -79,7 +79,7 @@ async def try_and_fix_candidates(
         rounds += await _ask_for_fixes(
             table, prefix, rounds, [seat for seat in failed_candidate_seats(result) if seat not in stand], restart
         )
-        rounds += await _ask_for_tests(table, prefix, unproven_candidate_seats(result), result.tests_to, evidence)
+        rounds += await _ask_for_tests(table, prefix, seats_lacking_only_evidence(result), result.tests_to, evidence)
         if _latest_changes(*rounds) == before:
             break
         result = await do_step_or_end_meeting(

@@ -43,16 +43,21 @@ from roundtable.workshop.identity import process_owned_folder
 from roundtable.workshop.repo.commits import CommitMessage, Repository, describe_unusable_repository
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent
 from roundtable.workshop.sandbox.output_lines import LineCallback
-from roundtable.workshop.trial.check_files import describe_check_file
-from roundtable.workshop.trial.proposed_change import read_test_sources
-from roundtable.workshop.trial.task_examples import TaskExample, parse_task_examples
+from roundtable.workshop.trial.check_files import check_part_of_file
+from roundtable.workshop.trial.proposed_change import read_candidate_test_sources
+from roundtable.workshop.trial.task_examples import TaskExample, extract_example_tests_from_task
 from roundtable.workshop.trial.task_word_guesses import (
-    collect_task_words,
-    find_decision_context_item,
-    guess_task_changes_tests,
-    task_words_mention_file,
+    collect_candidate_task_words,
+    find_decision_behind_candidate,
+    guess_candidate_may_change_tests,
+    is_candidate_file_in_task_words,
 )
-from roundtable.workshop.trial.trial import CandidateTrial, TreeBuilder, change_request_source, render_example_test_file
+from roundtable.workshop.trial.trial import (
+    CandidateTrial,
+    TreeBuilder,
+    candidate_request_source,
+    render_example_test_file,
+)
 from roundtable.workshop.trial.trial_results import BASELINE
 from roundtable.workshop.trial.verdicts import mark_unrunnable_tests_failed, summarize_own_tests
 
@@ -84,11 +89,13 @@ class ChangeApplier:
             hunk if hunk.path in wanted else msgspec.structs.replace(hunk, asked_by="")
             for hunk in await asyncio.to_thread(split_draft_into_hunks, files)
         )
-        changed = {} if guess_task_changes_tests(session) else await asyncio.to_thread(find_changed_tests, files)
+        changed = (
+            {} if guess_candidate_may_change_tests(session) else await asyncio.to_thread(find_changed_tests, files)
+        )
         check_files = await asyncio.to_thread(self._trial.find_changed_check_files, session, files)
         tests = (
             *(test for names in changed.values() for test in names),
-            *(describe_check_file(file) for file in check_files if file.path not in changed),
+            *(check_part_of_file(file) for file in check_files if file.path not in changed),
         )
         refused = await asyncio.to_thread(self._find_refusals, files)
         lost = await asyncio.to_thread(find_destructive_changes, files, self._workspace)
@@ -97,8 +104,8 @@ class ChangeApplier:
 
     async def _request_words(self, session: Session) -> str:
         """Return the text that asked for the change."""
-        item = find_decision_context_item(session)
-        return collect_task_words(session, await self._drafts.load_text(item.digest) if item else "")
+        item = find_decision_behind_candidate(session)
+        return collect_candidate_task_words(session, await self._drafts.load_text(item.digest) if item else "")
 
     def _find_refusals(self, files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
         """Return refusals if a draft no longer fits, is invalid, or touches uncommitted work."""
@@ -109,7 +116,7 @@ class ChangeApplier:
         self, session: Session, effect: RehearseChange, sandbox: Sandbox, tell: LineCallback
     ) -> ChangeRehearsed:
         """Run the checks and the examples of the task on the chosen hunks, in a scratch tree that equals the commit."""
-        examples = parse_task_examples(session.charter.question)
+        examples = extract_example_tests_from_task(session.charter.question)
         planned = await self._drafts.load_files(effect.draft)
         files = await asyncio.to_thread(_apply_choice, planned, effect.choice)
         if isinstance(files, Refusal):
@@ -145,7 +152,7 @@ class ChangeApplier:
         build_tree: TreeBuilder | None = None,
     ) -> ChangeRehearsed:
         """Run the checks and the examples of the task with and without a draft; its Python tests run with it."""
-        tests = {path: text for path, text in read_test_sources(files).items() if path.endswith(".py")}
+        tests = {path: text for path, text in read_candidate_test_sources(files).items() if path.endswith(".py")}
         asked = render_example_test_file(examples, (files,))
         trials = await self._trial.run_drafts(
             {_DRAFT: files}, sandbox, tell, {_DRAFT: tests}, asked, build_tree=build_tree
@@ -195,7 +202,7 @@ class ChangeApplier:
         commit = CommitMessage(
             effect.message,
             session.id,
-            change_request_source(session),
+            candidate_request_source(session),
             _name_producers(session, effect.draft, decode_hunk_choice(answer), person),
             person,
             {check.name: "passed" if check.passed else "failed" for check in checks},
@@ -236,10 +243,12 @@ class ChangeApplier:
 
 def _find_requested_files(files: Sequence[DraftFile], words: str) -> set[str]:
     """Return the paths that the words mention and the tests that mention those; all paths if there are no words."""
-    asked = {file.path for file in files if not words or task_words_mention_file(words, file)}
+    asked = {file.path for file in files if not words or is_candidate_file_in_task_words(words, file)}
     modules = {Path(path).stem for path in asked}
     return asked | {
-        path for path, text in read_test_sources(files).items() if not modules.isdisjoint(re.findall(r"\w+", text))
+        path
+        for path, text in read_candidate_test_sources(files).items()
+        if not modules.isdisjoint(re.findall(r"\w+", text))
     }
 
 

@@ -35,9 +35,9 @@ from roundtable.workshop.sandbox import RunResult
 from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
 from roundtable.workshop.trial.proofs import (
     ProofInterpreter,
+    check_proof_location,
     choose_proof_interpreters,
-    explain_missing_location,
-    read_proof_verdict,
+    proof_run_verdict,
     run_proof_program,
 )
 from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_tree_dependencies
@@ -153,9 +153,9 @@ class _ProofRunner:
             why = f"Programs in {sanitize_line(claim.language, 40)} are not supported; supported: {supported}."
             return Proof("", "", None, claim.program, why=why)
         ran = await run_proof_program(self._sandbox, interpreter, claim.program, self._trees.now)
-        held, before = read_proof_verdict(ran), None
+        held, before = proof_run_verdict(ran), None
         if held and self._trees.before is not None:
-            before = read_proof_verdict(
+            before = proof_run_verdict(
                 await run_proof_program(self._sandbox, interpreter, claim.program, self._trees.before)
             )
         outcome = sanitize_check_outcome(
@@ -187,6 +187,6 @@ def _find_missing_locations(trees: ProofTrees, verdicts: Sequence[Verdict]) -> d
     here = [tree for tree in (trees.now, trees.before) if tree is not None]
     for location in {issue.location for verdict in verdicts for issue in verdict.issues if issue.location}:
         place = parse_code_place(location)
-        if why := explain_missing_location(here, place.path, place.last):
+        if why := check_proof_location(here, place.path, place.last):
             found[location] = sanitize_line(why, 200)
     return dict(sorted(found.items()))

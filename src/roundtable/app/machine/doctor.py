@@ -22,7 +22,7 @@ from roundtable.app.settings.config import is_workspace_trusted
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound, RecordError, RoundtableError, UsageError
 from roundtable.store.record_file import RecordFile, check_record_file
-from roundtable.workshop.trial.repository_checks import find_repository_checks
+from roundtable.workshop.trial.repository_checks import find_repository_check_commands
 
 SessionState = Literal["ok", "missing", "skipped", "error"]
 
@@ -115,7 +115,7 @@ async def examine_installation(
             state = await _check_session(parts, session) if session else state
             with suppress(UsageError):  # what is too large to be tried says so where it is tried
                 unrun = (
-                    await asyncio.to_thread(find_repository_checks, parts.settings.config.checks, workspace)
+                    await asyncio.to_thread(find_repository_check_commands, parts.settings.config.checks, workspace)
                 ).unrun_reasons
     except ConfigError as error:
         config = msgspec.structs.replace(config, ok=False, note=f"{error.message} {error.help}".strip())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from roundtable.app.opening.agenda import Agenda
-from roundtable.core.decide.lead import LeadSeat, choose_executor_seat
+from roundtable.core.decide.lead import LeadSeat, decide_executor_seat
 from roundtable.core.effects import ApplyChange, ChangeApplied, PlanChange
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.reasons import LeadReason
@@ -145,7 +145,7 @@ def _lead(decided: Session, seats: tuple[Seat, ...], author: str) -> LeadSeat:
             if move.verdict.counts and move.verdict.score is not None
         }
     wrote = decided.decision.author if decided.decision else ""
-    found = choose_executor_seat(scores or {wrote: 1.0}, seats, decided.charter.question)
+    found = decide_executor_seat(scores or {wrote: 1.0}, seats, decided.charter.question)
     assert found is not None
     return found
 

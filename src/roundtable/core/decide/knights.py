@@ -10,7 +10,7 @@ import msgspec
 
 from roundtable.core.decide.agreement import rule_score_threshold
 from roundtable.core.decide.decision import decision_from_ruling, dissent_from_move, last_moves_by_seat, position_line
-from roundtable.core.decide.lead import choose_lead_seat
+from roundtable.core.decide.lead import decide_lead_seat
 from roundtable.core.decide.positions import has_different_positions, normalize_position
 from roundtable.core.decide.ruling import Ruling
 from roundtable.core.reasons import LeadReason, PersonChose, PersonRejected, Reasons, ScoresGiven, SpeaksForTable
@@ -90,7 +90,7 @@ def choose_knights_lead(accord: KnightsAccord, seats: Sequence[Seat], question: 
     known = {seat.name for seat in seats}
     scored = {seat: words[seat] for seat in accord.ruling.tally if seat in known}
     scored = {seat: move for seat, move in scored.items() if _proposes(move)} or scored
-    first = choose_lead_seat({seat: accord.ruling.tally[seat] for seat in scored}, seats, question)
+    first = decide_lead_seat({seat: accord.ruling.tally[seat] for seat in scored}, seats, question)
     return KnightsLead(scored[first.seat], first.why) if first else None
 
 

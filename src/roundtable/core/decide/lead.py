@@ -18,7 +18,7 @@ class LeadSeat(msgspec.Struct, frozen=True):
     why: LeadReason
 
 
-def choose_lead_seat(scores: Mapping[str, float], seats: Sequence[Seat], question: str) -> LeadSeat | None:
+def decide_lead_seat(scores: Mapping[str, float], seats: Sequence[Seat], question: str) -> LeadSeat | None:
     """The highest score leads; among equals whose capabilities the question names, then who comes first in priority."""
     asked = _words(question)
     known = {seat.name: seat for seat in sorted(seats, key=lambda seat: seat.priority)}
@@ -38,13 +38,13 @@ def choose_lead_seat(scores: Mapping[str, float], seats: Sequence[Seat], questio
     return LeadSeat(first, LeadReason.FIRST_IN_PRIORITY)
 
 
-def choose_executor_seat(scores: Mapping[str, float], seats: Sequence[Seat], question: str) -> LeadSeat | None:
+def decide_executor_seat(scores: Mapping[str, float], seats: Sequence[Seat], question: str) -> LeadSeat | None:
     """The one seat that carries a decision out; where seats have the right to execute, only one of those."""
     allowed = [seat for seat in seats if Right.EXECUTE in seat.rights]
     if len(allowed) == 1:
         return LeadSeat(allowed[0].name, LeadReason.ONLY_EXECUTOR)
     may = allowed or seats
-    return choose_lead_seat({seat.name: scores.get(seat.name, 0.0) for seat in may}, may, question)
+    return decide_lead_seat({seat.name: scores.get(seat.name, 0.0) for seat in may}, may, question)
 
 
 def _words(text: str) -> set[str]:

@@ -85,7 +85,7 @@ class JudgeDirectives(msgspec.Struct, frozen=True):
         return (*self.incorporate, *self.must_fix)
 
 
-def collect_judge_directives(
+def rule_judge_directives(
     heard: Sequence[Mapping[str, Directives]], verdicts: SwappedOrderVerdicts, base: str, seats: Collection[str]
 ) -> JudgeDirectives:
     """What those judges want whose verdict stands and is for the base; what the order may have made is not done."""

@@ -37,7 +37,7 @@ def eligible_stage_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
     return tuple({it.draft: it for it in reversed(passed)}.values())[::-1]
 
 
-def candidate_ranked_first(tried: CandidatesTried, among: Sequence[Candidate]) -> Candidate | None:
+def candidate_ranked_best_alone(tried: CandidatesTried, among: Sequence[Candidate]) -> Candidate | None:
     """Return the only candidate with the best test results; None if several are equally good."""
     best = [it for it in among if it.passed and it.seat in tried.best]
     return best[0] if len(best) == 1 else None

@@ -31,7 +31,7 @@ def failed_candidate_seats(tried: CandidatesTried) -> tuple[str, ...]:
     return tuple(it.seat for it in tried.candidates if not it.passed)
 
 
-def unproven_candidate_seats(tried: CandidatesTried) -> tuple[str, ...]:
+def seats_lacking_only_evidence(tried: CandidatesTried) -> tuple[str, ...]:
     """The seats whose candidate lacks nothing but a test that shows that it does what it is for."""
     return tuple(it.seat for it in tried.candidates if _lacks_only(it, CheckKind.EVIDENCE))
 
@@ -59,7 +59,7 @@ def equally_good_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
     return tuple({it.draft: it for it in reversed(best)}.values())[::-1]
 
 
-def contested_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
+def candidates_failing_only_original_tests(tried: CandidatesTried) -> tuple[Candidate, ...]:
     """The first that passes all but the tests as they were: whether those may be others, a person says."""
     for it in tried.candidates:
         if (failing := _failing(it)) and all(check.original_tests for check in failing):
@@ -185,7 +185,7 @@ def _failed_before(tried: CandidatesTried) -> Iterator[str]:
         yield "What passes only with files that git ignores is given them by `copy` under [worktrees]."
 
 
-def decide_step_failed(fault: Fault, rounds: Sequence[Round] = ()) -> Decision:
+def failed_step_decision(fault: Fault, rounds: Sequence[Round] = ()) -> Decision:
     """A step of the workshop could not be done."""
     return _decision(Outcome.DEADLOCK, f"{end_sentence(fault.message)} {fault.help}".strip(), rounds)
 
@@ -273,7 +273,7 @@ def _failing(it: Candidate) -> list[CheckOutcome]:
     return [check for check in it.checks if not check.passed] if it.draft and not it.refused else []
 
 
-def seats_by_behaviour(tried: CandidatesTried) -> dict[str, tuple[str, ...]]:
+def cluster_seats_by_behaviour(tried: CandidatesTried) -> dict[str, tuple[str, ...]]:
     """Those that passed best, by one seat of each way they behave; one way is none to choose between."""
     ways: dict[int, list[str]] = {}
     for it in equally_good_candidates(tried):
@@ -325,13 +325,13 @@ def unverified_question(tried: CandidatesTried) -> str:
     return " ".join(("No candidate passed beyond doubt.", *said, "Take one all the same?"))
 
 
-def keep_unverified_candidate(tried: CandidatesTried, seat: str) -> CandidatesTried:
+def rank_unverified_candidate_best(tried: CandidatesTried, seat: str) -> CandidatesTried:
     """The same with a doubted one as the best, by the person's word."""
     how = f"{tried.how} The person took {seat}'s all the same.".strip()
     return msgspec.structs.replace(tried, best=(seat,), apart={}, how=how)
 
 
-def keep_candidate_cluster(tried: CandidatesTried, seats: Sequence[str]) -> CandidatesTried:
+def rank_candidate_cluster_best(tried: CandidatesTried, seats: Sequence[str]) -> CandidatesTried:
     """The same with only those as the best that behave as the person chose."""
     how = f"{tried.how} The person chose what {seats[0]}'s does."
     return msgspec.structs.replace(tried, best=tuple(seats), apart={}, how=how)
@@ -366,7 +366,7 @@ def _decision(outcome: Outcome, how: str, rounds: Sequence[Round]) -> Decision:
     )
 
 
-def note_single_author(decision: Decision) -> Decision:
+def add_single_author_reason(decision: Decision) -> Decision:
     """The decision with a word where all were to write and there was only one."""
     alone = (Said("One seat wrote this alone."),) if len(decision.electorate) == 1 else ()
     return msgspec.structs.replace(decision, notices=(*decision.notices, *alone))

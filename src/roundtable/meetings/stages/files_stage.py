@@ -89,7 +89,7 @@ async def _finish_undecided_files(context: StageContext, work: FilesStageWork) -
     if len(work.candidates) == 1:
         how = "same" if rule.is_written_by_several(work.candidates[0], work.result) else "alone"
         return _end_with_base(context, work, work.candidates[0], _unspliced(work.candidates[0]), how)
-    if work.verdict.move is None and (first := rule.candidate_ranked_first(work.result, work.candidates)):
+    if work.verdict.move is None and (first := rule.candidate_ranked_best_alone(work.result, work.candidates)):
         return _end_with_base(context, work, first, _unspliced(first), "run", rule.RANKED_FIRST_BY_RUNNING)
     gate = _dispute_gate(context, work)
     answer = await context.table.gate(gate)

@@ -9,7 +9,7 @@ from typing import TypeGuard
 import msgspec
 
 from roundtable.core.decide.findings import CodePlace, Finding, FindingRepair, parse_code_place
-from roundtable.core.decide.lead import choose_executor_seat
+from roundtable.core.decide.lead import decide_executor_seat
 from roundtable.core.effects import ChangeRehearsed, CheckOutcome, DraftMove, MoveDrafted, RehearseChange, ReviewChunk
 from roundtable.core.faults import Fault
 from roundtable.core.replies.file_changes import parse_file_changes
@@ -109,7 +109,7 @@ def _choose_author(context: StageContext, paths: Sequence[str]) -> str:
         for contribution in end.took
         if contribution.path in paths and contribution.seat in names
     )
-    lead = choose_executor_seat({}, seats, context.table.charter.question)
+    lead = decide_executor_seat({}, seats, context.table.charter.question)
     return wrote.most_common(1)[0][0] if wrote else lead.seat if lead else context.seats[0]
 
 

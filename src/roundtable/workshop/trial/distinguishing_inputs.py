@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, NamedTuple, cast
 
 from roundtable.workshop.trial import probe_calls
-from roundtable.workshop.trial.probes import read_module_source
+from roundtable.workshop.trial.probes import read_probe_module_source
 
 
 def is_literal_expression(node: ast.expr) -> bool:
@@ -33,7 +33,7 @@ def is_literal_call(node: ast.AST) -> bool:
 
 
 MAX_DISTINGUISHING_CALLS = 200
-PROBE_CALL_SETUP = f"{read_module_source(probe_calls)}\nadd_import_roots()\n"
+PROBE_CALL_SETUP = f"{read_probe_module_source(probe_calls)}\nadd_import_roots()\n"
 """Code that runs before any call, so that modules are found where projects keep them."""
 
 _OTHER_PUNCTUATION = str.maketrans(".,!;:?", ";:?.,!")
@@ -87,7 +87,7 @@ def python_module_name(path: str) -> str:
     return ".".join(parts) if path.endswith(".py") and all(part.isidentifier() for part in parts) else ""
 
 
-def collect_distinguishing_calls(
+def collect_trial_calls(
     tests: Iterable[str], changed: Mapping[str, Iterable[str]], task_calls: Iterable[str] = ()
 ) -> tuple[ProbeCall, ...]:
     """Return the calls of changed modules, each once: in these tests, in the modules' doctests and in the task.
@@ -249,7 +249,7 @@ class ProbeCommand(NamedTuple):
         return f"(lambda ran: (ran.returncode, ran.stdout))({run})"
 
 
-def collect_distinguishing_commands(text: str, programs: Collection[str]) -> tuple[ProbeCommand, ...]:
+def collect_trial_commands(text: str, programs: Collection[str]) -> tuple[ProbeCommand, ...]:
     """Return the commands in a text that start one of these programs, each once, and variations of them."""
     commands_in_text = [
         ProbeCommand(match[1], tuple(match[2].split()))

@@ -49,7 +49,7 @@ class _Answer(msgspec.Struct):
     processor: float
 
 
-async def run_probes(
+async def run_trial_probes(
     sandbox: Sandbox,
     folder: Path,
     request: ProbeRequest,
@@ -61,7 +61,7 @@ async def run_probes(
     """Run all probes in one run in a folder, with these files added, by this Python or our own."""
     all_files = {
         **files,
-        _DRIVER_FILE: read_module_source(probe_runner),
+        _DRIVER_FILE: read_probe_module_source(probe_runner),
         _REQUEST_FILE: msgspec.json.encode(request).decode(),
     }
     bounds = msgspec.structs.replace(bounds, output=_MAX_OUTPUT_BYTES)
@@ -78,6 +78,6 @@ async def run_probes(
     return ProbeObservations(rows, answer.processor)
 
 
-def read_module_source(module: ModuleType) -> str:
+def read_probe_module_source(module: ModuleType) -> str:
     """Return the source of one of our modules that runs inside the sandbox."""
     return Path(str(module.__file__)).read_text("utf-8")

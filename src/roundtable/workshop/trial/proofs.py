@@ -61,7 +61,7 @@ async def run_proof_program(sandbox: Sandbox, interpreter: ProofInterpreter, pro
     return await run_sandbox_job(sandbox, Job(argv, str(tree), True, {interpreter.file: program}, _BOUNDS))
 
 
-def read_proof_verdict(run: RunResult) -> bool | None:
+def proof_run_verdict(run: RunResult) -> bool | None:
     """Return whether the proof holds; None if it crashed, was stopped or did not decide."""
     return (
         {PROVED_EXIT_CODE: True, REFUTED_EXIT_CODE: False}.get(run.code)
@@ -70,7 +70,7 @@ def read_proof_verdict(run: RunResult) -> bool | None:
     )
 
 
-def explain_missing_location(trees: Sequence[Path], path: str, last: int) -> str:
+def check_proof_location(trees: Sequence[Path], path: str, last: int) -> str:
     """Return in one sentence why a location is in none of the trees; empty if it exists. Follows no links."""
     lengths = [length for tree in trees if (length := _count_lines(tree, path)) is not None]
     if not lengths:

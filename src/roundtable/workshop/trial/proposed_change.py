@@ -97,7 +97,7 @@ def revert_unrelated_candidate_edits(
     narrower = msgspec.structs.replace(
         change, files=files, own_files=own_files, refused=validate_draft(own_files), reverted=tuple(symbols)
     )
-    return narrower if symbols and narrower.is_writable and changes_any_code(own_files) else None
+    return narrower if symbols and narrower.is_writable and has_candidate_code_changes(own_files) else None
 
 
 def _replace_contents(files: Sequence[DraftFile], contents: Mapping[str, bytes]) -> tuple[DraftFile, ...]:
@@ -116,19 +116,19 @@ def _names_added_by(file: DraftFile) -> set[str]:
     return after - before
 
 
-def exclude_test_files(change: ProposedChange) -> ProposedChange:
+def exclude_candidate_test_files(change: ProposedChange) -> ProposedChange:
     """Return the change without its test files: new tests are excluded, existing ones stay as they were."""
     return msgspec.structs.replace(change, files=tuple(file for file in change.files if not is_test_change(file)))
 
 
-def exclude_forbidden_files(change: ProposedChange) -> ProposedChange:
+def exclude_forbidden_candidate_files(change: ProposedChange) -> ProposedChange:
     """Return the change without files with forbidden paths, if it has other files."""
     dropped = tuple(refusal for refusal in change.refused if refusal.kind in FORBIDDEN_PATH_REFUSALS)
     refused = tuple(refusal for refusal in change.refused if refusal not in dropped)
     return msgspec.structs.replace(change, refused=refused, dropped=dropped) if change.own_files else change
 
 
-def exclude_new_tests(change: ProposedChange) -> ProposedChange:
+def exclude_new_candidate_tests(change: ProposedChange) -> ProposedChange:
     """Return the change without its new tests. Tests that it deletes in return are kept."""
     excluded = tuple(file.path for file in change.own_files if is_new_test_file(file))
     skipped = {file.path for file in change.own_files if excluded and file.after is None and is_test_change(file)}
@@ -181,7 +181,7 @@ def restore_check_files(files: Sequence[DraftFile], check_files: Sequence[DraftF
     return tuple(file for file in restored if file is not None)
 
 
-def changes_any_code(files: Sequence[DraftFile]) -> bool:
+def has_candidate_code_changes(files: Sequence[DraftFile]) -> bool:
     """Tell whether any of the files, except tests, is in a programming language."""
     return any(find_source_language(file.path) is not None and not is_test_file(file.path) for file in files)
 
@@ -202,12 +202,12 @@ def is_changed_test_file(file: DraftFile) -> bool:
     return file.before is not None and file.before != file.after and is_test_change(file)
 
 
-def collect_tests_by_seat(changes: Iterable[ProposedChange]) -> dict[str, dict[str, str]]:
+def collect_candidate_tests(changes: Iterable[ProposedChange]) -> dict[str, dict[str, str]]:
     """Return the tests of each seat whose files can be written."""
-    return {change.seat: read_test_sources(change.own_files) for change in changes if change.is_writable}
+    return {change.seat: read_candidate_test_sources(change.own_files) for change in changes if change.is_writable}
 
 
-def read_test_sources(files: Sequence[DraftFile]) -> dict[str, str]:
+def read_candidate_test_sources(files: Sequence[DraftFile]) -> dict[str, str]:
     """Return the texts of the test files among these; files that are not UTF-8 are skipped."""
     texts: dict[str, str] = {}
     for file in files:

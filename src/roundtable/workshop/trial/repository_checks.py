@@ -36,7 +36,7 @@ class RepositoryChecks(msgspec.Struct, frozen=True):
     unrun_reasons: tuple[str, ...] = ()
 
 
-def find_checks_for_tree(
+def find_check_commands_for_tree(
     listed: CheckCommands, workspace: Path, tree: Path, mounted: Iterable[str] = ()
 ) -> RepositoryChecks:
     """Return the checks for a tree of this workspace, where a run sees the mounted paths; none if nothing says how."""
@@ -50,7 +50,7 @@ def find_checks_for_tree(
     return _detect_checks(workspace, tree, _files(tree))
 
 
-def find_candidate_checks(tree: Path, added: Iterable[str]) -> CheckCommands:
+def find_candidate_check_commands(tree: Path, added: Iterable[str]) -> CheckCommands:
     """Return the checks that a tree brings itself; Python tests are run one by one, regardless of them.
 
     Nothing is installed: if the tree needs packages, its tests could not pass.
@@ -64,7 +64,7 @@ def find_candidate_checks(tree: Path, added: Iterable[str]) -> CheckCommands:
     }
 
 
-def find_repository_checks(listed: CheckCommands, workspace: Path) -> RepositoryChecks:
+def find_repository_check_commands(listed: CheckCommands, workspace: Path) -> RepositoryChecks:
     """Return the checks of a workspace as it is."""
     return RepositoryChecks(listed) if listed else _detect_checks(workspace, workspace, set(list_tree_files(workspace)))
 

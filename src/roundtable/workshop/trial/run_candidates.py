@@ -24,13 +24,13 @@ from roundtable.workshop.trial.distinguishing_inputs import (
     PROBE_COMMAND_SECONDS,
     ProbeCall,
     ProbeCommand,
-    collect_distinguishing_calls,
-    collect_distinguishing_commands,
+    collect_trial_calls,
+    collect_trial_commands,
     python_module_name,
 )
 from roundtable.workshop.trial.probe_runner import PROBE_DIED
-from roundtable.workshop.trial.probes import ProbeRequest, read_module_source, run_probes
-from roundtable.workshop.trial.task_examples import parse_task_examples
+from roundtable.workshop.trial.probes import ProbeRequest, read_probe_module_source, run_trial_probes
+from roundtable.workshop.trial.task_examples import extract_example_tests_from_task
 from roundtable.workshop.trial.test_counts import fail_checks_with_fewer_tests
 from roundtable.workshop.trial.trial_results import BASELINE, TrialResults
 
@@ -268,14 +268,14 @@ class _TrialRun:
         python = [path for path in files if path.endswith(".py")]
         runnable = [path for path in python if Path(path).name != "conftest.py"]
         request = ProbeRequest(
-            (read_module_source(probe_tests),),
+            (read_probe_module_source(probe_tests),),
             (f"run_test_files({runnable!r}, bare={name == BASELINE})",),
             _DEFAULT_SECONDS,
             _DEFAULT_SECONDS,
             _MAX_OBSERVATION,
         )
         async with self._slots:
-            observations = await run_probes(self._sandbox, tree, request, python=self._python, files=dict(files))
+            observations = await run_trial_probes(self._sandbox, tree, request, python=self._python, files=dict(files))
         if observations.rows and observations.rows[0][0] == PROBE_DIED:
             self._sudden_ends.setdefault(author, set()).add(name)
         failures = _parse_outcomes(observations.rows[0][0]) if observations.rows else {}
@@ -302,8 +302,8 @@ class _TrialRun:
         texts = [text for files in tests.values() for path, text in files.items() if path.endswith(".py")]
         test_paths = {path for files in tests.values() for path in files}
         changed = await asyncio.to_thread(_find_changed_modules, list(trees.values()), test_paths)
-        calls = collect_distinguishing_calls(texts, changed, [example.call for example in parse_task_examples(task)])
-        commands = collect_distinguishing_commands(
+        calls = collect_trial_calls(texts, changed, [example.call for example in extract_example_tests_from_task(task)])
+        commands = collect_trial_commands(
             task,
             [
                 program
@@ -351,7 +351,7 @@ class _TrialRun:
 
         async def one(tree: Path) -> dict[str, str]:
             async with self._slots:
-                observations = await run_probes(self._sandbox, tree, request, python=self._python, files={})
+                observations = await run_trial_probes(self._sandbox, tree, request, python=self._python, files={})
             return dict(zip(probes, observations.rows[0], strict=False)) if observations.rows else {}
 
         return dict(zip(trees, await _run_concurrently(map(one, trees.values())), strict=True))

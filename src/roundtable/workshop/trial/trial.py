@@ -47,15 +47,15 @@ from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
 from roundtable.workshop.trial.proposed_change import (
     ProposedChange,
     candidate_defines_any,
-    collect_tests_by_seat,
-    exclude_forbidden_files,
-    exclude_new_tests,
-    exclude_test_files,
+    collect_candidate_tests,
+    exclude_candidate_test_files,
+    exclude_forbidden_candidate_files,
+    exclude_new_candidate_tests,
     is_changed_test_file,
     is_new_test_file,
     is_new_test_module,
     is_test_change,
-    read_test_sources,
+    read_candidate_test_sources,
     replace_candidate_tests,
     restore_check_files,
     revert_unrelated_candidate_edits,
@@ -64,30 +64,34 @@ from roundtable.workshop.trial.proposed_change import (
 from roundtable.workshop.trial.repository_checks import (
     CheckCommands,
     choose_test_python,
-    find_candidate_checks,
-    find_checks_for_tree,
-    find_repository_checks,
+    find_candidate_check_commands,
+    find_check_commands_for_tree,
+    find_repository_check_commands,
 )
 from roundtable.workshop.trial.run_candidates import TrialTask, run_candidate_checks, run_candidate_trials
-from roundtable.workshop.trial.task_examples import TaskExample, parse_task_examples, render_examples_as_unittest
+from roundtable.workshop.trial.task_examples import (
+    TaskExample,
+    extract_example_tests_from_task,
+    render_example_unittest,
+)
 from roundtable.workshop.trial.task_word_guesses import (
-    collect_task_words,
-    guess_task_allows_mutation,
-    guess_task_changes_file,
-    guess_task_changes_tests,
-    guess_task_expects_errors,
+    collect_candidate_task_words,
+    guess_candidate_may_change_file,
+    guess_candidate_may_change_tests,
+    guess_candidate_may_mutate_arguments,
+    guess_candidate_may_raise_errors,
 )
 from roundtable.workshop.trial.trial_results import BASELINE, TrialResults
 from roundtable.workshop.trial.verdicts import (
     REGRESSION_MESSAGE,
     SIDE_EFFECT_MESSAGE,
-    collect_distinguishing_outputs,
-    fail_candidate_on_finding,
-    judge_candidate,
-    judge_with_original_tests,
-    list_eligible_candidates,
-    rank_tried_candidates,
-    reject_uncorroborated_candidates,
+    add_original_test_outcomes,
+    add_trial_check_outcomes,
+    collect_distinguishing_trial_outputs,
+    fail_trial_on_finding,
+    fail_uncorroborated_trial_candidates,
+    list_seats_passing_trial,
+    rank_by_trial_results,
 )
 from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_tree_dependencies
 
@@ -120,7 +124,7 @@ class CandidateTrial:
         """Read the changes in a seat's reply and apply them to a draft in memory."""
         try:
             changes = _with_digests_as_shown(
-                parse_file_changes(move.text, move.seat, change_request_source(session), scope),
+                parse_file_changes(move.text, move.seat, candidate_request_source(session), scope),
                 session,
                 move,
                 base_draft,
@@ -139,14 +143,14 @@ class CandidateTrial:
         """Try the last change of each of these seats in these rounds."""
         base_draft = await self._drafts.load_files(effect.over)
         written = await self._read_last_changes(session, effect, base_draft)
-        tried = await self._run_and_judge(session, written, collect_tests_by_seat(written), base_draft, sandbox, tell)
+        tried = await self._run_and_judge(session, written, collect_candidate_tests(written), base_draft, sandbox, tell)
         if not has_stages(session.charter):
             tried = await self._revert_unrelated_edits(session, written, tried, base_draft, sandbox, tell)
-            tried = reject_uncorroborated_candidates(session.charter.question, *tried), tried[1]
+            tried = fail_uncorroborated_trial_candidates(session.charter.question, *tried), tried[1]
         changes, trials = tried
-        ranking = rank_tried_candidates(changes, trials)
+        ranking = rank_by_trial_results(changes, trials)
         best = (
-            ranking.best if any(change.passes_all_checks for change in changes) else list_eligible_candidates(changes)
+            ranking.best if any(change.passes_all_checks for change in changes) else list_seats_passing_trial(changes)
         )
         clusters = ranking.ways if ranking.compared else ()
         candidates = {change.seat: await self._make_candidate(change, trials, clusters) for change in changes}
@@ -156,7 +160,7 @@ class CandidateTrial:
             ranking.best,
             ranking.how,
             sandbox.name,
-            collect_distinguishing_outputs(trials, ranking, best),
+            collect_distinguishing_trial_outputs(trials, ranking, best),
             self.sanitize_notes(trials.explain_uninformative_checks(trials.candidates)),
             self.sanitize_outcomes(trials.checks.get(BASELINE, ())),
             suggest_new_test_path([file for change in changes for file in change.own_files], await self._tree_files()),
@@ -165,10 +169,10 @@ class CandidateTrial:
     async def try_merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: LineCallback) -> MergeTried:
         """Try a merged change like its base candidate, with the tests that the author of the base wrote."""
         base_draft = await self._drafts.load_files(effect.over)
-        tests = collect_tests_by_seat(await self._read_last_changes(session, effect, base_draft))
+        tests = collect_candidate_tests(await self._read_last_changes(session, effect, base_draft))
         files = await self._drafts.load_files(effect.draft)
         own_files = diff_drafts(base_draft, files)
-        tests[effect.base] = read_test_sources(own_files) | tests.get(effect.base, {})
+        tests[effect.base] = read_candidate_test_sources(own_files) | tests.get(effect.base, {})
         change = ProposedChange(effect.base, files, validate_draft(own_files), own_files)
         (change,), trials = await self._run_and_judge(session, [change], tests, base_draft, sandbox, tell)
         return MergeTried(await self._make_candidate(change, trials, ()))
@@ -184,7 +188,9 @@ class CandidateTrial:
             for seat_moves in moves.values()
             if seat_moves
         ]
-        return list(map(exclude_forbidden_files, changes)) if starts_without_files(session.charter) else changes
+        return (
+            list(map(exclude_forbidden_candidate_files, changes)) if starts_without_files(session.charter) else changes
+        )
 
     def _read_last_change(
         self, session: Session, moves: Sequence[Move], base_draft: Sequence[DraftFile]
@@ -222,7 +228,7 @@ class CandidateTrial:
         loses another. A narrower change is kept only if it passes everything, or lacks only evidence that was missing
         before too.
         """
-        task_names = set(re.findall(r"\w+", collect_task_words(session)))
+        task_names = set(re.findall(r"\w+", collect_candidate_task_words(session)))
         accepted: dict[str, ProposedChange] = {}
         for changed in (False, True):
             changes, trials = tried
@@ -240,7 +246,7 @@ class CandidateTrial:
                 tell(f"Trying again without edits that the task does not name: {', '.join(narrower)}")
                 combined = [{**accepted, **narrower}.get(change.seat, change) for change in written]
                 retried = await self._run_and_judge(
-                    session, combined, collect_tests_by_seat(written), base_draft, sandbox, tell
+                    session, combined, collect_candidate_tests(written), base_draft, sandbox, tell
                 )
                 passing = {
                     change.seat
@@ -269,26 +275,26 @@ class CandidateTrial:
     ) -> tuple[Sequence[ProposedChange], TrialResults]:
         """Run all changes that can be written, and hold them to everything that a change has to pass."""
         writable = {change.seat: change for change in changes if change.is_writable}
-        code = {seat: exclude_new_tests(change).files for seat, change in writable.items()}
+        code = {seat: exclude_new_candidate_tests(change).files for seat, change in writable.items()}
         examples = render_example_test_file(
-            parse_task_examples(session.charter.question), [change.files for change in writable.values()]
+            extract_example_tests_from_task(session.charter.question), [change.files for change in writable.values()]
         )
         trials = await self.run_drafts(
             {BASELINE: base_draft, **code}, sandbox, tell, tests, examples, session.charter.question
         )
         is_staged = has_stages(session.charter)
         changes = [
-            judge_candidate(change, trials, needs_evidence=bool(trials.baseline) and not is_staged)
+            add_trial_check_outcomes(change, trials, needs_evidence=bool(trials.baseline) and not is_staged)
             for change in changes
         ]
-        if not (is_staged or guess_task_allows_mutation(session)):
+        if not (is_staged or guess_candidate_may_mutate_arguments(session)):
             changes = [
-                fail_candidate_on_finding(change, CheckKind.SIDE_EFFECTS, trials.side_effects, SIDE_EFFECT_MESSAGE)
+                fail_trial_on_finding(change, CheckKind.SIDE_EFFECTS, trials.side_effects, SIDE_EFFECT_MESSAGE)
                 for change in changes
             ]
-        if not (is_staged or guess_task_expects_errors(session)):
+        if not (is_staged or guess_candidate_may_raise_errors(session)):
             changes = [
-                fail_candidate_on_finding(change, CheckKind.REGRESSION, trials.regressions, REGRESSION_MESSAGE)
+                fail_trial_on_finding(change, CheckKind.REGRESSION, trials.regressions, REGRESSION_MESSAGE)
                 for change in changes
             ]
         changes = await self._exclude_breaking_tests(changes, base_draft, trials, sandbox, tell)
@@ -314,13 +320,13 @@ class CandidateTrial:
             return list(changes)
         repeated = await self.run_drafts({BASELINE: base_draft, **with_tests}, sandbox, tell)
         breaking = {seat for seat in with_tests if not all(check.passed for check in repeated.informative_checks(seat))}
-        return [exclude_new_tests(change) if change.seat in breaking else change for change in changes]
+        return [exclude_new_candidate_tests(change) if change.seat in breaking else change for change in changes]
 
     async def _judge_with_original_tests(
         self, session: Session, changes: Sequence[ProposedChange], sandbox: Sandbox, tell: LineCallback
     ) -> list[ProposedChange]:
         """Check that what passes also passes the original tests and check files; restore those it need not change."""
-        keeps_tests = not guess_task_changes_tests(session)
+        keeps_tests = not guess_candidate_may_change_tests(session)
         check_files = {
             change.seat: await asyncio.to_thread(self.find_changed_check_files, session, change.own_files)
             for change in changes
@@ -328,7 +334,7 @@ class CandidateTrial:
         }
         restored = {
             change.seat: restore_check_files(
-                (exclude_test_files(change) if keeps_tests else change).files, check_files[change.seat]
+                (exclude_candidate_test_files(change) if keeps_tests else change).files, check_files[change.seat]
             )
             for change in changes
             if change.passes_all_but_evidence
@@ -339,7 +345,7 @@ class CandidateTrial:
         tell("Repeating with the original tests:")
         repeated = await self.run_drafts(restored, sandbox, tell)
         return [
-            judge_with_original_tests(
+            add_original_test_outcomes(
                 change,
                 repeated.informative_checks(change.seat),
                 find_changed_tests(change.own_files) if keeps_tests else {},
@@ -357,14 +363,14 @@ class CandidateTrial:
         """
         if has_stages(session.charter):
             return ()
-        tests_too = guess_task_changes_tests(session)
+        tests_too = guess_candidate_may_change_tests(session)
         changed = find_changed_check_files(
-            files, find_repository_checks(self._listed, self._workspace).commands, self._workspace
+            files, find_repository_check_commands(self._listed, self._workspace).commands, self._workspace
         )
         return tuple(
             file
             for file in changed
-            if not (guess_task_changes_file(session, file) or (tests_too and is_test_change(file)))
+            if not (guess_candidate_may_change_file(session, file) or (tests_too and is_test_change(file)))
         )
 
     async def _make_candidate(
@@ -412,7 +418,7 @@ class CandidateTrial:
                 [partial(copy_files_to_tree, self._workspace, tree, dependencies.copied) for tree in trees.values()]
             )
             repository_checks = await asyncio.to_thread(
-                find_checks_for_tree, self._listed, self._workspace, trees[BASELINE], dependencies.lent
+                find_check_commands_for_tree, self._listed, self._workspace, trees[BASELINE], dependencies.lent
             )
             python = await asyncio.to_thread(choose_test_python, repository_checks.commands, self._workspace)
             mounted = WorkspaceMount(sandbox, self._workspace, dependencies.lent)
@@ -429,7 +435,7 @@ class CandidateTrial:
             candidate_checks: dict[str, tuple[CheckOutcome, ...]] = {}
             for name in () if repository_checks.commands else drafts:
                 added_tests = tests.get(name, {})
-                commands = await asyncio.to_thread(find_candidate_checks, trees[name], added_tests)
+                commands = await asyncio.to_thread(find_candidate_check_commands, trees[name], added_tests)
                 candidate_checks[name] = await run_candidate_checks(
                     mounted, name, trees[name], commands, added_tests, tell, self._seconds
                 )
@@ -451,7 +457,7 @@ class CandidateTrial:
         return tuple(sanitize_check_outcome(outcome, self._redactor) for outcome in outcomes)
 
 
-def change_request_source(session: Session) -> str:
+def candidate_request_source(session: Session) -> str:
     """Return what asks for a change: the decision that is carried out, or the slug of the task."""
     return str(session.charter.settings.get("of", "")) or session.charter.slug
 
@@ -486,4 +492,4 @@ def render_example_test_file(examples: Sequence[TaskExample], drafts: Iterable[S
     paths = {file.path for files in drafts for file in files if file.after is not None and not is_test_file(file.path)}
     modules = [module for path in sorted(paths) if (module := python_module_name(path))]
     usable = [example for example in examples if example.owner in ("", *modules)]
-    return {"test_examples_of_the_task.py": render_examples_as_unittest(usable, modules)} if usable and modules else {}
+    return {"test_examples_of_the_task.py": render_example_unittest(usable, modules)} if usable and modules else {}

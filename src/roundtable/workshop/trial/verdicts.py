@@ -14,12 +14,12 @@ from roundtable.core.effects import BUILT_IN_CHECK_NAMES, CheckKind, CheckOutcom
 from roundtable.core.text.wording import join_names
 from roundtable.workshop.trial.proposed_change import (
     ProposedChange,
-    changes_any_code,
-    exclude_new_tests,
-    read_test_sources,
+    exclude_new_candidate_tests,
+    has_candidate_code_changes,
+    read_candidate_test_sources,
     restore_check_files,
 )
-from roundtable.workshop.trial.task_examples import task_has_call_examples
+from roundtable.workshop.trial.task_examples import has_example_call_tests
 from roundtable.workshop.trial.trial_results import TrialResults
 
 MAX_DISTINGUISHING_INPUTS = 3
@@ -44,7 +44,7 @@ ORIGINAL_TESTS_MESSAGE = (
 )
 
 
-def collect_distinguishing_outputs(
+def collect_distinguishing_trial_outputs(
     trials: TrialResults, ranking: CandidateRanking, best: Sequence[str]
 ) -> dict[str, dict[str, str]]:
     """Return the first inputs and tests that distinguish the best candidates, with the result for each."""
@@ -66,7 +66,7 @@ def _select_distinguishing_inputs(
     return {call: results[call] for call in distinguishing[:MAX_DISTINGUISHING_INPUTS]}
 
 
-def judge_candidate(change: ProposedChange, trials: TrialResults, *, needs_evidence: bool) -> ProposedChange:
+def add_trial_check_outcomes(change: ProposedChange, trials: TrialResults, *, needs_evidence: bool) -> ProposedChange:
     """Return the candidate with the checks that running it gave.
 
     A seat's new tests also check its own code: if the code fails them, one of the two is wrong. The tests are excluded
@@ -81,12 +81,12 @@ def judge_candidate(change: ProposedChange, trials: TrialResults, *, needs_evide
     own_tests = {test: passed for test, passed in tests.items() if trials.authors.get(test) == change.seat}
     passes_examples = any(check.kind is CheckKind.EXAMPLES and check.passed for check in checks)
     if passes_examples:
-        own_tests = own_tests or mark_unrunnable_tests_failed(read_test_sources(change.own_files))
+        own_tests = own_tests or mark_unrunnable_tests_failed(read_candidate_test_sources(change.own_files))
     failed = [test for test, passed in own_tests.items() if not passed]
     authors = trials.evidence_authors(change.seat)
     has_other_evidence = any(author != change.seat for author in authors)
     if failed and (passes_examples or (has_other_evidence and all(map(trials.fails_on_all_candidates, failed)))):
-        change = exclude_new_tests(change)
+        change = exclude_new_candidate_tests(change)
     else:
         checks = (*checks, *summarize_own_tests(own_tests))
     was_run = change.seat in trials.checks
@@ -94,25 +94,25 @@ def judge_candidate(change: ProposedChange, trials: TrialResults, *, needs_evide
     lacks_evidence = (
         needs_evidence
         and was_run
-        and changes_any_code(change.own_files)
+        and has_candidate_code_changes(change.own_files)
         and not (trials.fixed_checks(checks) or authors)
     )
     return change.with_failed_check(CheckKind.EVIDENCE, NO_EVIDENCE_MESSAGE) if lacks_evidence else change
 
 
-def rank_tried_candidates(changes: Sequence[ProposedChange], trials: TrialResults) -> CandidateRanking:
+def rank_by_trial_results(changes: Sequence[ProposedChange], trials: TrialResults) -> CandidateRanking:
     """Return the order of the candidates, as far as running them decides it."""
-    return rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors, list_eligible_candidates(changes))
+    return rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors, list_seats_passing_trial(changes))
 
 
-def list_eligible_candidates(changes: Sequence[ProposedChange]) -> Sequence[str]:
+def list_seats_passing_trial(changes: Sequence[ProposedChange]) -> Sequence[str]:
     """Return the seats that may be chosen: those that pass all checks, else those that lack only evidence."""
     return [change.seat for change in changes if change.passes_all_checks] or [
         change.seat for change in changes if change.passes_all_but_evidence
     ]
 
 
-def reject_uncorroborated_candidates(
+def fail_uncorroborated_trial_candidates(
     task: str, changes: Sequence[ProposedChange], trials: TrialResults
 ) -> Sequence[ProposedChange]:
     """Fail candidates that would be chosen although nothing but their own tests supports their behaviour.
@@ -123,13 +123,13 @@ def reject_uncorroborated_candidates(
     doubt, equal ones are too, and a candidate without code and evidence is no alternative.
     """
     examples = BUILT_IN_CHECK_NAMES[CheckKind.EXAMPLES]
-    weak_checks = set[str]() if task_has_call_examples(task) and trials.counted_examples > 1 else {examples}
+    weak_checks = set[str]() if has_example_call_tests(task) and trials.counted_examples > 1 else {examples}
     if not trials.baseline or len(changes) < 2:
         return changes
     unproven = {
         change.seat
         for change in changes
-        if changes_any_code(change.own_files) and not trials.fixed_checks(change.checks) - weak_checks
+        if has_candidate_code_changes(change.own_files) and not trials.fixed_checks(change.checks) - weak_checks
     }
     doubts = {
         seat: (CheckKind.EVIDENCE, UNCORROBORATED_MESSAGE) for seat in unproven if not trials.has_own_evidence(seat)
@@ -141,7 +141,7 @@ def reject_uncorroborated_candidates(
     }
     doubted = set[str]()
     while any(change.passes_all_checks for change in changes):
-        ranking = rank_tried_candidates(changes, trials)
+        ranking = rank_by_trial_results(changes, trials)
         alone = {seat for seat in ranking.best if (seat,) in ranking.clusters and seat in doubts}
         if not alone or not (doubted or ranking.alone):
             break
@@ -155,7 +155,7 @@ def reject_uncorroborated_candidates(
         change.seat
         for change in changes
         if change.passes_all_checks
-        and not changes_any_code(change.own_files)
+        and not has_candidate_code_changes(change.own_files)
         and not trials.fixed_checks(change.checks)
     }
     return [
@@ -174,7 +174,7 @@ def _explain_lack_of_support(trials: TrialResults, candidate: str) -> str:
     return CONTRADICTED_MESSAGE.format(join_names(opposing)) if opposing else UNSUPPORTED_MESSAGE
 
 
-def fail_candidate_on_finding(
+def fail_trial_on_finding(
     change: ProposedChange, check: CheckKind, findings: Mapping[str, Sequence[str]], message: str
 ) -> ProposedChange:
     """Return the candidate with a failed check of ours if a finding is against it; the first finding is shown."""
@@ -182,7 +182,7 @@ def fail_candidate_on_finding(
     return change.with_failed_check(check, message.format(against[0])) if against else change
 
 
-def judge_with_original_tests(
+def add_original_test_outcomes(
     change: ProposedChange, outcomes: Sequence[CheckOutcome], tests: Container[str], check_files: Sequence[DraftFile]
 ) -> ProposedChange:
     """Return the candidate with checks that fail on the original tests, or without its needless changes of them."""

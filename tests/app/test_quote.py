@@ -15,7 +15,7 @@ from roundtable.core.events import TurnAsked
 from roundtable.core.faults import UsageError
 from roundtable.core.values import Limits, Outcome, Seat
 from roundtable.doors.cli.open_meeting import render_quote_for_terminal
-from roundtable.report.costs import summarize_costs
+from roundtable.report.costs import build_cost_report
 from roundtable.report.reasons import notice_sentences
 from roundtable.voices.fault_server import FaultServer
 from tests.app.test_desk import AGREE, agenda, write_script
@@ -67,7 +67,7 @@ async def test_a_quote_spends_nothing_and_leaves_no_trace(lab: Roundtable, serve
 
 async def test_a_paid_session_stays_within_its_quote(lab: Roundtable) -> None:
     quoted, session = await held(lab, paid(PAID))
-    total = summarize_costs(await lab.sessions.get(session)).total
+    total = build_cost_report(await lab.sessions.get(session)).total
     assert total.calls <= quoted.calls.most
     assert 0 < (total.used.cost_usd or 0) < (quoted.usd.most or 0)
     assert (quoted.unpriced, quoted.plans, quoted.notices) == ((), (), ())
@@ -76,7 +76,7 @@ async def test_a_paid_session_stays_within_its_quote(lab: Roundtable) -> None:
 async def test_a_session_with_a_full_debate_stays_within_its_quote(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, DISPUTE)
     quoted, session = await held(desk, agenda(seed=7))
-    total = summarize_costs(await desk.sessions.get(session)).total
+    total = build_cost_report(await desk.sessions.get(session)).total
     assert total.calls == 12
     assert quoted.calls.likely <= total.calls <= quoted.calls.most
     assert total.tokens <= quoted.tokens.most
@@ -209,7 +209,7 @@ async def test_a_money_budget_stops_a_meeting_after_the_round_that_exceeded_it(
     assert decision.outcome is Outcome.TIE
     assert notice_sentences(decision)[0].startswith("Stopped: $0.000")
     assert list(state.rounds) == ["council/1-blind"]
-    assert state.spent.cost_usd == summarize_costs(state).seats[0].used.cost_usd
+    assert state.spent.cost_usd == build_cost_report(state).seats[0].used.cost_usd
 
 
 async def test_a_budget_of_zero_allows_only_free_seats(lab: Roundtable, workspace: Path) -> None:

@@ -19,9 +19,9 @@ from roundtable.core.effects import ProjectSplit
 from roundtable.core.session import Session
 from roundtable.core.stages import Stage, encode_stages
 from roundtable.core.values import Limits, Seat
-from roundtable.live.fact_words import render_decision_lines
+from roundtable.live.fact_words import live_decision_lines
 from roundtable.meetings.try_candidates import LONG_FILE_BYTES
-from roundtable.report.costs import summarize_costs
+from roundtable.report.costs import build_cost_report
 from roundtable.report.html import render_session_page
 from roundtable.report.transcript import render_transcript
 from tests.repository import repository, sandbox
@@ -83,7 +83,7 @@ def agenda(stages: tuple[Stage, ...], table: tuple[Seat, ...], **settings: Any) 
 
 def within(quoted: MeetingQuote, session: Session) -> None:
     """Check that no seat and no total exceeded the quote."""
-    bill = summarize_costs(session)
+    bill = build_cost_report(session)
     assert bill.total.calls <= quoted.calls.most
     assert bill.total.tokens <= quoted.tokens.most
     for row, said in zip(bill.seats, quoted.seats, strict=True):
@@ -122,7 +122,7 @@ async def test_seven_stages_in_which_everything_fails_stay_within_their_quote(tm
     told = [
         render_transcript(session),
         render_session_page(session),
-        "\n".join(line.text for line in render_decision_lines(session, "last")),
+        "\n".join(line.text for line in live_decision_lines(session, "last")),
     ]
     assert all("DEGRADED: read the notices first." in text and "0 of 0" not in text for text in told), (
         "nobody counts votes here"
@@ -156,7 +156,7 @@ async def test_a_review_of_120_files_costs_what_was_quoted(tmp_path: Path, turns
     async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
         quoted, session = await held(desk, agenda((review,), seats(tmp_path, turns), existing=True))
     (cut,) = (result for result in session.results.values() if isinstance(result, ProjectSplit))
-    bill = summarize_costs(session).total
+    bill = build_cost_report(session).total
     assert quoted.calls.likely == pytest.approx(3 * len(cut.chunks) + 1, rel=0.2)
     assert quoted.calls.likely <= bill.calls + 1
     within(quoted, session)

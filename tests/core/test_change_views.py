@@ -10,7 +10,7 @@ from roundtable.core.effects import Candidate, CandidatesTried, MoveDrafted
 from roundtable.core.events import ChangeUndone, EffectDone, EffectStarted, GateAnswered, SessionOpened
 from roundtable.core.text.sanitize import reveal_hidden_characters
 from roundtable.report.html import render_session_page
-from roundtable.report.provenance import describe_hunk_provenance, describe_hunk_request, summarize_change
+from roundtable.report.provenance import describe_hunk_provenance, hunk_request_phrase, summarize_change
 from roundtable.report.step_words import describe_running_step, describe_step_result, render_step_result_lines
 from roundtable.report.summary import summarize_session
 from roundtable.report.transcript import render_transcript
@@ -44,7 +44,7 @@ def test_the_request_of_a_hunk_is_quoted() -> None:
     build = msgspec.structs.replace(CHARTER, slug="2026-11-16-log-in", question=task)
     apply = msgspec.structs.replace(build, settings={"of": "0192-ab", "position": "Use tokens"})
     asked = [("2026-11-16-log-in", build), ("0192-ab", apply), ("D-12", apply), ("", apply)]
-    assert [describe_hunk_request(fold_session(SessionOpened(charter)), by) for by, charter in asked] == [
+    assert [hunk_request_phrase(fold_session(SessionOpened(charter)), by) for by, charter in asked] == [
         "the task “Log in twice, and whatever else one could want of a door th…”",
         "the decision “Use tokens”",
         "D-12",

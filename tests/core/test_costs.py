@@ -11,7 +11,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
 from roundtable.core.values import Timing, Usage
 from roundtable.core.voice_statistics import measure_voices
-from roundtable.report.costs import format_money, format_price, summarize_costs
+from roundtable.report.costs import build_cost_report, format_money, format_price
 from roundtable.report.html import render_session_page
 from roundtable.report.status import seat_states
 from roundtable.report.summary import summarize_session, summarize_usage
@@ -26,7 +26,7 @@ def asked(seat: str, number: int = 1, round: str = BLIND, **more: Any) -> TurnAs
 
 
 def prices(session: Session) -> dict[str, str]:
-    costs = summarize_costs(session)
+    costs = build_cost_report(session)
     return {line.name: line.price for line in (*costs.seats, costs.total)}
 
 
@@ -51,7 +51,7 @@ def test_amounts_of_money_are_written_for_people() -> None:
 
 
 def test_an_unknown_price_is_never_zero() -> None:
-    lines = summarize_costs(whole())
+    lines = build_cost_report(whole())
     by_round = {line.name: line.price for line in lines.rounds}
     assert by_round == {BLIND: "$0.0200", BALLOT: "unknown", AGAIN: "$0.0200"}
     assert lines.total.price == "$0.0400 or more"
@@ -88,13 +88,13 @@ def test_a_sent_request_is_a_call_with_its_reported_cost(
     kind: FaultKind, more: dict[str, Any], expected: tuple[int, int, str]
 ) -> None:
     session = session_of(opened(), round_opened(BLIND), asked("claude"), failed("claude", kind, **more))
-    line = summarize_costs(session).seats[0]
+    line = build_cost_report(session).seats[0]
     assert (line.calls, line.failed, line.price) == expected
 
 
 def test_a_missing_voice_counts_no_call() -> None:
     session = session_of(opened(), round_opened(BLIND), failed("claude", FaultKind.MISSING))
-    assert (summarize_costs(session).total.calls, summarize_costs(session).total.failed) == (0, 0)
+    assert (build_cost_report(session).total.calls, build_cost_report(session).total.failed) == (0, 0)
     assert render_cost_table(session) == "No seat has been asked so far.\n"
 
 
@@ -109,7 +109,7 @@ def test_failed_calls_are_among_the_calls() -> None:
         asked("claude", 3, purpose="retry"),
         MoveMade(BLIND, "claude", f"{BLIND}/claude#3", "x", "lab:claude", usage=Usage(40, 9, cost_usd=0.02)),
     )
-    line = summarize_costs(session).seats[0]
+    line = build_cost_report(session).seats[0]
     assert (line.calls, line.failed, line.price, line.tokens) == (3, 2, "$0.0300", 89)
     assert session.spent.tokens == line.tokens
 
@@ -144,7 +144,7 @@ def test_a_call_that_timed_out_has_a_cost() -> None:
         SeatMissed(BLIND, "claude", SLOW, "I was ab"),
     )
     assert prices(session) == {"claude": "unknown", "gpt": "$0.0100", "gemini": "–", "total": "$0.0100 or more"}
-    assert summarize_costs(session).total.failed == 1
+    assert build_cost_report(session).total.failed == 1
 
 
 def test_a_free_voice_costs_nothing_when_it_fails() -> None:
@@ -156,7 +156,7 @@ def test_a_free_voice_costs_nothing_when_it_fails() -> None:
         asked("claude", 2, purpose="again"),
         MoveMade(BLIND, "claude", f"{BLIND}/claude#2", "x", "lab:claude", usage=Usage(10, 5, cost_usd=0.0)),
     )
-    line = summarize_costs(session).total
+    line = build_cost_report(session).total
     assert (line.price, line.calls, line.failed) == ("free", 2, 1)
 
 
@@ -165,7 +165,7 @@ def test_an_interrupted_call_was_sent(voice: str, shown: str) -> None:
     call = f"{BLIND}/claude#1"
     asked = TurnAsked(BLIND, "claude", call, voice, 2)
     session = session_of(opened(), round_opened(BLIND), asked, TurnInterrupted(BLIND, "claude", call))
-    line = summarize_costs(session).total
+    line = build_cost_report(session).total
     assert (line.calls, line.failed, line.price) == (1, 1, shown)
     assert seat_states(session)["claude"] == "interrupted"
 
@@ -174,11 +174,11 @@ def test_a_turn_that_was_asked_again_is_no_longer_interrupted() -> None:
     cut = TurnInterrupted(BLIND, "claude", f"{BLIND}/claude#1", "Half a")
     session = session_of(opened(), round_opened(BLIND), asked("claude"), cut, asked("claude", 2, purpose="again"))
     assert seat_states(session)["claude"] == "asked"
-    assert summarize_costs(session).total.calls == 1
+    assert build_cost_report(session).total.calls == 1
 
 
 def test_a_running_turn_is_not_billed_yet() -> None:
-    assert summarize_costs(session_of(opened(), round_opened(BLIND), asked("claude"))).total.calls == 0
+    assert build_cost_report(session_of(opened(), round_opened(BLIND), asked("claude"))).total.calls == 0
 
 
 def test_a_repaired_answer_took_two_calls() -> None:
@@ -189,7 +189,7 @@ def test_a_repaired_answer_took_two_calls() -> None:
         asked("claude", 2, purpose="repair"),
         made(BLIND, "claude", "x", usage=Usage(30, 12, cost_usd=0.02)),
     )
-    line = summarize_costs(session).seats[0]
+    line = build_cost_report(session).seats[0]
     assert (line.calls, line.failed, line.price, line.tokens) == (2, 0, "$0.0200", 42)
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from roundtable.core.session import Session
 from roundtable.report.second_opinion_run import (
+    format_second_opinion_run_id,
     parse_run_id_time,
     render_run_files,
     render_run_json,
     render_run_markdown,
-    second_opinion_run_id,
     second_opinion_session_key,
     summarize_second_opinion_run,
 )
@@ -49,9 +49,9 @@ async def held(*, follow_up: bool, script: dict[str, Any] = SPLIT) -> tuple[Sess
 async def test_a_run_id_is_its_start_to_the_microsecond() -> None:
     harness, session = await held(follow_up=False)
     began = next(record.at for record in await harness.records() if record.event.__class__.__name__ == "RunStarted")
-    assert second_opinion_run_id(session) == "run-" + began.replace("-", "").replace(":", "").replace(".", "")
-    assert len(second_opinion_run_id(session)) == len("run-20260328T120000000000Z")
-    assert parse_run_id_time(second_opinion_run_id(session)) == began
+    assert format_second_opinion_run_id(session) == "run-" + began.replace("-", "").replace(":", "").replace(".", "")
+    assert len(format_second_opinion_run_id(session)) == len("run-20260328T120000000000Z")
+    assert parse_run_id_time(format_second_opinion_run_id(session)) == began
     assert parse_run_id_time("run-yesterday") == ""
 
 
@@ -99,7 +99,7 @@ async def test_the_markdown_file_contains_the_same_as_the_json_file() -> None:
     _, session = await held(follow_up=True)
     text = render_run_markdown(session)
     for part in (
-        second_opinion_run_id(session),
+        format_second_opinion_run_id(session),
         "Stop reason: follow_up_complete",
         "## Round 2: follow_up",
         "### opencode (ok)",
@@ -112,7 +112,7 @@ async def test_the_markdown_file_contains_the_same_as_the_json_file() -> None:
 async def test_session_files_are_stored_under_their_key_and_locked_only_while_held() -> None:
     harness, session = await held(follow_up=False)
     records = await harness.records()
-    key, run = second_opinion_session_key(session), second_opinion_run_id(session)
+    key, run = second_opinion_session_key(session), format_second_opinion_run_id(session)
     files = render_run_files([(session, records)], None)
     assert sorted(files) == [
         f"logs/runs/{key}/{run}.jsonl",

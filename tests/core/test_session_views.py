@@ -63,7 +63,7 @@ from roundtable.core.verdict import Evidence, ParseStatus, Verdict
 from roundtable.report.html import render_round_page, render_session_page
 from roundtable.report.status import describe_session_status, find_round_by_address, seat_states
 from roundtable.report.summary import summarize_round, summarize_session
-from roundtable.report.transcript import render_round_transcript, render_transcript
+from roundtable.report.transcript import render_round_as_markdown, render_transcript
 
 BLIND, BALLOT, AGAIN = "council/1-blind", "council/2-ballot", "council/3-reconsider"
 SEATS = ("claude", "gpt", "gemini")
@@ -369,7 +369,7 @@ def test_a_long_question_is_quoted_in_full() -> None:
 
 def test_one_round_alone() -> None:
     session = whole()
-    text = render_round_transcript(find_round_by_address(session, "1"))
+    text = render_round_as_markdown(find_round_by_address(session, "1"))
     assert text.startswith("### council/1-blind\n")
     assert "council/2" not in text
     assert find_round_by_address(session, "2-ballot").name == find_round_by_address(session, BALLOT).name == BALLOT

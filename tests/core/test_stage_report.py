@@ -47,7 +47,7 @@ from roundtable.core.verdict import Directives, Findings, Issue, Stance, Verdict
 from roundtable.report.document import render_blocks_as_markdown
 from roundtable.report.html import render_blocks_as_html
 from roundtable.report.project_versions import StageFileChange
-from roundtable.report.stage_report import build_stage_report
+from roundtable.report.stage_report import render_stage_report_blocks
 from tests.core.test_session_views import NASTY, SEATS, made, read_page, tokens
 
 JUDGING = Turns(secret=True, judging=True)
@@ -150,7 +150,7 @@ def reported(text: str) -> tuple[str, str]:
     """Return the report as Markdown and as a page."""
     records = facts(text)
     session = Session.fold("s-1", records)
-    blocks = list(build_stage_report(session, records, CHANGES))
+    blocks = list(render_stage_report_blocks(session, records, CHANGES))
     return render_blocks_as_markdown(blocks), render_blocks_as_html(session, blocks)
 
 
@@ -217,5 +217,5 @@ def test_model_text_cannot_forge_a_report() -> None:
 
 def test_an_unfinished_meeting_has_a_report() -> None:
     records = facts("x")[:4]
-    blocks = build_stage_report(Session.fold("s-1", records), records, {})
+    blocks = render_stage_report_blocks(Session.fold("s-1", records), records, {})
     assert "No stage has ended yet." in render_blocks_as_markdown(blocks)

@@ -55,10 +55,10 @@ from roundtable.live.fact_words import (
     RESPONDING,
     TIMED_OUT,
     WAITING,
-    FactNarrator,
+    EventNarrator,
     LiveLine,
-    render_decision_lines,
-    render_plain_lines,
+    live_decision_lines,
+    live_lines_as_text,
 )
 from roundtable.live.gate_options import match_gate_option
 from roundtable.report.figures import format_count, format_seconds, format_sentence
@@ -165,7 +165,7 @@ def test_the_closing_block_is_not_shown_while_it_is_being_written() -> None:
 
 
 def test_a_fallback_names_every_failed_voice() -> None:
-    teller = FactNarrator()
+    teller = EventNarrator()
     for voice, why in (("cli:claude", "claude is not installed."), ("lab:big", "The key was rejected.")):
         fault = Fault.of(FaultKind.MISSING, why)
         assert teller.facts(CallFailed(BLIND, "x", "c1", voice, fault)) == []
@@ -179,7 +179,7 @@ def test_a_fallback_names_every_failed_voice() -> None:
 
 @pytest.mark.parametrize(("line", "target"), [("A: REST", "A"), ("gpt, grok and claude: REST", "grok")])
 def test_a_choice_is_shown_with_the_chosen_proposal(line: str, target: str) -> None:
-    teller = FactNarrator()
+    teller = EventNarrator()
     offered = Prompt("reconsider", lists={"proposals": (line, "B: GraphQL")})
     told = teller.facts(msgspec.structs.replace(opened("council/3-reconsider"), prompt=offered))
     assert told
@@ -190,13 +190,13 @@ def test_a_choice_is_shown_with_the_chosen_proposal(line: str, target: str) -> N
 
 def test_the_confidence_of_a_diagnosis_is_shown_with_the_cause() -> None:
     said = Verdict(key="stale-token", confidence=0.9)
-    lines = FactNarrator().facts(MoveMade("code-red/2-blind", "claude", "c1", "The token.", "x:y", said))
+    lines = EventNarrator().facts(MoveMade("code-red/2-blind", "claude", "c1", "The token.", "x:y", said))
     assert lines[1].text == "Root cause: stale-token, 90% sure"
 
 
 def test_a_ballot_is_secret_from_the_seats_and_not_from_the_person() -> None:
     secret = msgspec.structs.replace(opened("vote/3-ballot"), turns=Turns(secret=True))
-    (line,) = FactNarrator().facts(secret)
+    (line,) = EventNarrator().facts(secret)
     assert line.text == "Round vote/3-ballot (secret ballot): claude, gpt"
 
 
@@ -210,7 +210,7 @@ def test_the_position_of_a_minority_is_shown_once(text: str) -> None:
         "s", [Recorded(1, "", "s", SessionOpened(CHARTER)), Recorded(2, "", "s", DecisionMade(decision))]
     )
     for shown in (
-        render_plain_lines(render_decision_lines(session, "here")),
+        live_lines_as_text(live_decision_lines(session, "here")),
         render_transcript(session),
         render_session_page(session),
     ):
@@ -220,7 +220,7 @@ def test_the_position_of_a_minority_is_shown_once(text: str) -> None:
 
 def test_a_huge_partial_is_a_few_words_and_a_count() -> None:
     fault = Fault.of(FaultKind.TIMEOUT, "Too slow.")
-    _, partial = FactNarrator().facts(SeatMissed(BLIND, "x", fault, partial="number\n" * 500_000))
+    _, partial = EventNarrator().facts(SeatMissed(BLIND, "x", fault, partial="number\n" * 500_000))
     assert partial.plain().startswith("[x] Partial answer: number number ")
     assert partial.plain().endswith("… (3,500,000 characters)")
     assert len(partial.plain()) < 300
@@ -272,7 +272,7 @@ def test_the_decision_shows_its_basis() -> None:
     session = Session.fold(
         "s", [Recorded(1, "", "s", SessionOpened(CHARTER)), Recorded(2, "", "s", DecisionMade(decision))]
     )
-    lines = [line.plain() for line in render_decision_lines(session, "here")]
+    lines = [line.plain() for line in live_decision_lines(session, "here")]
     assert lines[1] == "DEGRADED: counted 3 of 3, see the notices."
     assert lines.index("Decision reached: REST") > 1
     assert (

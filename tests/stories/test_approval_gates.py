@@ -15,7 +15,7 @@ from roundtable.core.faults import UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Outcome
 from roundtable.doors.mcp.session_view import build_meeting_tool_status, render_meeting_tool_text
-from roundtable.report.provenance import describe_hunk_request
+from roundtable.report.provenance import hunk_request_phrase
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.core.test_redaction import token
 from tests.repository import git, sandbox, write
@@ -361,7 +361,7 @@ async def test_a_hunk_in_a_file_that_nobody_asked_for_is_flagged(bench: Roundtab
     carried = await bench.sessions.get(later)
     plan = next(result for result in carried.results.values() if isinstance(result, ChangePlanned))
     assert plan.unasked == ("README.md#1",), "nor did a decision that only says which files somebody changed"
-    assert describe_hunk_request(carried, plan.hunks[-1].asked_by).startswith(f"the task “{TASK[:20]}")
+    assert hunk_request_phrase(carried, plan.hunks[-1].asked_by).startswith(f"the task “{TASK[:20]}")
 
 
 @pytest.mark.feature("S3.14", "S4.102", "S4.103")

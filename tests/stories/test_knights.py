@@ -13,7 +13,7 @@ import pytest
 from roundtable.core.effects import ReadFiles
 from roundtable.core.events import GateAnswered, SessionAmended
 from roundtable.core.values import Limits, Outcome, Seat
-from roundtable.live.fact_words import render_decision_lines, render_plain_lines
+from roundtable.live.fact_words import live_decision_lines, live_lines_as_text
 from roundtable.report.html import render_session_page
 from roundtable.report.reasons import decision_sentence
 from roundtable.report.transcript import render_transcript
@@ -365,7 +365,7 @@ async def test_the_person_may_choose_a_proposal_against_the_other_knights() -> N
     assert [dissent.seat for dissent in decision.dissent] == ["claude", "gemini"]
     session = await harness.session()
     assert session.gates["choose"].details["claude"] == "Use Redis"
-    assert "Next step" not in render_plain_lines(render_decision_lines(session, "here")), "it was chosen"
+    assert "Next step" not in live_lines_as_text(live_decision_lines(session, "here")), "it was chosen"
 
 
 async def test_a_proposal_shared_by_several_seats_is_offered_once() -> None:
@@ -460,7 +460,7 @@ async def test_a_meeting_without_a_blind_vote_shows_none() -> None:
     await harness.open()
     await harness.run()
     session = await harness.session()
-    shown = render_plain_lines(render_decision_lines(session, "last"))
+    shown = live_lines_as_text(live_decision_lines(session, "last"))
     assert "Votes:\n" in shown
     assert "→" not in shown
     assert "|  | Proposal | First from | Final |" in render_transcript(session)

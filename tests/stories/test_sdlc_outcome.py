@@ -10,7 +10,7 @@ from roundtable.core.events import SessionAmended
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Limits, Outcome
 from roundtable.doors.cli.output import EXIT_DEGRADED, EXIT_OK, decision_exit_code
-from roundtable.live.fact_words import render_decision_lines, render_plain_lines
+from roundtable.live.fact_words import live_decision_lines, live_lines_as_text
 from roundtable.report.provenance import summarize_change
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.stage_words import list_stage_ends
@@ -59,7 +59,7 @@ async def test_an_agreement_on_an_existing_project_is_decided_even_if_nobody_app
     session = await bench.sessions.get((await extend_project(bench)).session)
     assert session.decision is not None
     assert (session.decision.outcome, session.decision.next_step) == (Outcome.REACHED, "later")
-    shown = render_plain_lines(render_decision_lines(session, "here"))
+    shown = live_lines_as_text(live_decision_lines(session, "here"))
     assert "Decision reached" in shown
     assert "Write it with: roundtable apply here" in shown
     assert decision_exit_code(session.decision) == EXIT_OK

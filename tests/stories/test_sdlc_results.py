@@ -16,7 +16,7 @@ from roundtable.core.text.quotation import quote_markdown
 from roundtable.core.values import Decision, Outcome
 from roundtable.doors.mcp.session_view import build_meeting_tool_status as as_told
 from roundtable.doors.mcp.session_view import render_meeting_tool_text
-from roundtable.live.fact_words import render_decision_lines, render_plain_lines
+from roundtable.live.fact_words import live_decision_lines, live_lines_as_text
 from roundtable.report.reasons import decision_sentence
 from roundtable.report.stage_words import list_stage_ends
 from tests.repository import git
@@ -80,7 +80,7 @@ async def test_a_delivered_repository_has_one_commit_per_stage_with_its_contribu
     assert str(folder) in decision_sentence(decision)
     session = await bench.sessions.get(meeting.session)
     for told in (
-        render_plain_lines(render_decision_lines(session, "here")),
+        live_lines_as_text(live_decision_lines(session, "here")),
         render_meeting_tool_text(as_told(session, (), None), session),
     ):
         assert "Next step: none, the project was delivered." in told

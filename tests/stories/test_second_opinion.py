@@ -17,7 +17,7 @@ from roundtable.core.decide.second_opinion import (
     second_opinion_stop_reason,
 )
 from roundtable.core.values import ContextItem, Decision, Limits, Outcome, Quorum
-from roundtable.live.fact_words import render_decision_lines, render_plain_lines
+from roundtable.live.fact_words import live_decision_lines, live_lines_as_text
 from roundtable.meetings import find_meeting
 from roundtable.report.html import render_session_page
 from roundtable.report.reasons import decision_sentence
@@ -125,7 +125,7 @@ async def test_an_agreement_names_its_conditions_and_that_only_one_model_answere
     )
     assert decision.position == next(proposal.text for proposal in decision.proposals if proposal.id == decision.winner)
     told = "All 2 seats used the same voice, script:test."
-    assert f"Counted 2 of 2 (claude, opencode). {told}" in render_plain_lines(render_decision_lines(session, "here"))
+    assert f"Counted 2 of 2 (claude, opencode). {told}" in live_lines_as_text(live_decision_lines(session, "here"))
     assert told in render_transcript(session)
     assert told in render_session_page(session)
     assert not decision.degraded

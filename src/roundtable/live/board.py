@@ -31,7 +31,7 @@ from roundtable.core.events import (
     TurnInterrupted,
 )
 from roundtable.core.values import Charter, Gate, Usage
-from roundtable.live.fact_words import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, describe_live_fault, fault_glyph
+from roundtable.live.fact_words import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, live_fault_glyph, live_fault_line
 from roundtable.report.costs import NO_VALUE, format_price, has_known_price
 from roundtable.report.step_words import describe_running_step
 
@@ -211,13 +211,13 @@ class Board:
                 seat.use(event.usage)
                 self.done.add(event.seat)
             case SeatMissed():
-                seat.rest(fault_glyph(event.fault), at)
-                seat.remark = describe_live_fault(event.fault)
+                seat.rest(live_fault_glyph(event.fault), at)
+                seat.remark = live_fault_line(event.fault)
                 self.done.add(event.seat)
             case CallFailed():
-                seat.rest(fault_glyph(event.fault), at)
+                seat.rest(live_fault_glyph(event.fault), at)
                 retry = f" Retrying in {event.delay:.1f} s." if event.delay is not None else ""
-                seat.remark = describe_live_fault(event.fault) + retry
+                seat.remark = live_fault_line(event.fault) + retry
                 if event.usage.tokens:
                     seat.use(event.usage)
             case TurnInterrupted():

@@ -38,9 +38,9 @@ from roundtable.core.session import Session
 from roundtable.core.stages import charter_stages, parse_stage_attempt
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.values import Charter, Decision, Expect, Gate, MoveStatus, NextStep, Seat
-from roundtable.live.gate_options import describe_gate_option, gate_option_letters, gate_option_on_enter
+from roundtable.live.gate_options import gate_option_hint, gate_option_letters, gate_option_on_enter
 from roundtable.report import phrases
-from roundtable.report.costs import NO_VALUE, format_price, summarize_costs
+from roundtable.report.costs import NO_VALUE, build_cost_report, format_price
 from roundtable.report.figures import format_sentence
 from roundtable.report.provenance import (
     ChangeProgress,
@@ -55,7 +55,7 @@ from roundtable.report.provenance import (
     render_hunk_lines,
     summarize_change,
 )
-from roundtable.report.reasons import decision_sentence, limit_text, notice_sentences
+from roundtable.report.reasons import decision_sentence, describe_reached_limit, notice_sentences
 from roundtable.report.step_words import describe_running_step, render_step_result_lines
 
 
@@ -104,7 +104,7 @@ class LiveLine(NamedTuple):
         return "\n".join(f"{prefix}{part}".rstrip() for part in sanitize_text(self.text).split("\n"))
 
 
-class FactNarrator:
+class EventNarrator:
     """Turns events into lines as they arrive.
 
     It remembers why a seat's voices failed until the next one is asked, and which proposals a round offered.
@@ -152,8 +152,8 @@ class FactNarrator:
 def _fact_lines(event: Event) -> list[LiveLine]:
     match event:
         case SeatMissed():
-            lines = [LiveLine(f"{fault_glyph(event.fault)} {describe_live_fault(event.fault)}", "fault", event.seat)]
-            partial = sanitize_line(phrases.excerpt_partial_answer(event.partial, PARTIAL_LENGTH))
+            lines = [LiveLine(f"{live_fault_glyph(event.fault)} {live_fault_line(event.fault)}", "fault", event.seat)]
+            partial = sanitize_line(phrases.render_partial_answer_excerpt(event.partial, PARTIAL_LENGTH))
             return lines + ([LiveLine(f"Partial answer: {partial}", "dim", event.seat)] if partial else [])
         case CallFailed() | TurnAsked() | TurnDelayed() | TurnInterrupted():
             return _call_lines(event)
@@ -165,7 +165,7 @@ def _fact_lines(event: Event) -> list[LiveLine]:
         case RoundClosed() | LimitReached():
             return [_round_line(event)]
         case GateOpened():
-            return render_gate_lines(event.gate)
+            return live_gate_lines(event.gate)
         case EffectStarted() | EffectDone() | EffectFailed():
             return _step_lines(event)
         case RunStarted():
@@ -178,7 +178,7 @@ def _fact_lines(event: Event) -> list[LiveLine]:
             return _person_lines(event)
 
 
-def brief_fact_lines(event: Event) -> list[LiveLine]:
+def live_earlier_event_lines(event: Event) -> list[LiveLine]:
     """One line for an event from before a resume; none for most events."""
     match event:
         case MoveMade():
@@ -189,11 +189,13 @@ def brief_fact_lines(event: Event) -> list[LiveLine]:
                 or event.text
             )
             return [
-                LiveLine(f"{short_round_name(event.round)}: {sanitize_line(summary, BRIEF_LENGTH)}", "dim", event.seat)
+                LiveLine(f"{live_round_label(event.round)}: {sanitize_line(summary, BRIEF_LENGTH)}", "dim", event.seat)
             ]
         case SeatMissed():
-            words = sanitize_line(describe_live_fault(event.fault), BRIEF_LENGTH)
-            return [LiveLine(f"{short_round_name(event.round)}: {fault_glyph(event.fault)} {words}", "dim", event.seat)]
+            words = sanitize_line(live_fault_line(event.fault), BRIEF_LENGTH)
+            return [
+                LiveLine(f"{live_round_label(event.round)}: {live_fault_glyph(event.fault)} {words}", "dim", event.seat)
+            ]
         case SessionOpened():
             return _opening_lines(event)
         case RoundOpened():
@@ -211,7 +213,7 @@ def _proposed_file_lines(move: MoveMade) -> list[LiveLine]:
     """The files a seat wants to write; `show` prints its whole reply."""
     files = describe_proposed_files(move.text)
     if not files:
-        return [LiveLine(phrases.excerpt_partial_answer(move.text.strip(), PARTIAL_LENGTH), seat=move.seat)]
+        return [LiveLine(phrases.render_partial_answer_excerpt(move.text.strip(), PARTIAL_LENGTH), seat=move.seat)]
     return [
         LiveLine("Proposed files:", seat=move.seat),
         *(LiveLine(f"  {sanitize_line(file)}", seat=move.seat) for file in files),
@@ -239,13 +241,13 @@ def _describe_move_figures(move: MoveMade) -> str:
     return f"{move.usage.tokens:,} tokens, {format_price(move.usage)}, {move.timing.total:.1f} s"
 
 
-def describe_live_fault(fault: Fault) -> str:
+def live_fault_line(fault: Fault) -> str:
     """What failed and what to do about it, in one line."""
     kind = "timed out" if fault.kind is FaultKind.TIMEOUT else fault.kind.replace("_", " ")
     return sanitize_line(f"{kind}: {format_sentence(fault.message)} {fault.help}")
 
 
-def fault_glyph(fault: Fault) -> str:
+def live_fault_glyph(fault: Fault) -> str:
     """The sign of a seat that failed."""
     return {FaultKind.TIMEOUT: TIMED_OUT, FaultKind.CANCELLED: WAITING}.get(fault.kind, ERROR)
 
@@ -277,7 +279,7 @@ def _fallback_line(asked: TurnAsked, failed: dict[str, Fault]) -> LiveLine:
 # --- the session ---------------------------------------------------------------------------------
 
 
-def short_round_name(round: str) -> str:
+def live_round_label(round: str) -> str:
     """The name of a round without its stage."""
     return sanitize_line(round.rpartition("/")[2])
 
@@ -311,7 +313,7 @@ def _round_line(event: RoundOpened | RoundClosed | LimitReached) -> LiveLine:
             quorum = "" if event.quorate else "; quorum not reached"
             return LiveLine(f"Round {event.round} closed: {len(event.counted)} of {of} answered{how}{quorum}.", "dim")
         case LimitReached():
-            return LiveLine(f"Round {event.round} was not held: {limit_text(event)}.", "system")
+            return LiveLine(f"Round {event.round} was not held: {describe_reached_limit(event)}.", "system")
 
 
 def _step_lines(event: EffectStarted | EffectDone | EffectFailed) -> list[LiveLine]:
@@ -325,10 +327,10 @@ def _step_lines(event: EffectStarted | EffectDone | EffectFailed) -> list[LiveLi
         case EffectDone():
             return [LiveLine(line, "dim") for line in render_step_result_lines(event.result)]
         case EffectFailed():
-            return [LiveLine(f"The step failed: {describe_live_fault(event.fault)}", "fault")]
+            return [LiveLine(f"The step failed: {live_fault_line(event.fault)}", "fault")]
 
 
-def render_gate_lines(gate: Gate) -> list[LiveLine]:
+def live_gate_lines(gate: Gate) -> list[LiveLine]:
     """A gate and its options, by number, name and letter.
 
     Gates for hunks and typed phrases are answered by name only.
@@ -339,7 +341,7 @@ def render_gate_lines(gate: Gate) -> list[LiveLine]:
     keys = gate_option_letters(gate)
     usual = " (default)" if gate_option_on_enter(gate) else " (default when headless)"
     for number, option in enumerate(gate.options, 1):
-        details = describe_gate_option(gate, option)
+        details = gate_option_hint(gate, option)
         key = f" ({keys[option]})" if option in keys else ""
         mark = usual if option == gate.default else ""
         lines.append(
@@ -395,7 +397,7 @@ def _person_name(by: str) -> str:
 # --- the decision --------------------------------------------------------------------------------
 
 
-def render_decision_lines(session: Session, address: str) -> Iterator[LiveLine]:
+def live_decision_lines(session: Session, address: str) -> Iterator[LiveLine]:
     """The decision as a block of lines: notices first, then the result, votes, text, dissent and cost."""
     decision = session.decision
     if decision is None:
@@ -431,9 +433,9 @@ def _notice_lines(decision: Decision) -> Iterator[LiveLine]:
         return
     yield LiveLine(phrases.degraded_heading(decision), "fault")
     for absence in decision.missing:
-        sign = fault_glyph(absence.fault)
+        sign = live_fault_glyph(absence.fault)
         yield LiveLine(
-            f"{sign} {sanitize_line(absence.seat)} did not answer: {describe_live_fault(absence.fault)}",
+            f"{sign} {sanitize_line(absence.seat)} did not answer: {live_fault_line(absence.fault)}",
             "fault",
             indent=2,
         )
@@ -492,16 +494,16 @@ def _dissent_lines(decision: Decision) -> Iterator[LiveLine]:
     for dissent in decision.dissent:
         stand = sanitize_line(dissent.position) or "(no position)"
         yield LiveLine(f"{sanitize_line(dissent.seat)}: {stand}", "strong", indent=2)
-        if words := phrases.dissent_argument(dissent):
+        if words := phrases.render_dissent_argument(dissent):
             yield LiveLine(words, indent=4)
 
 
 def _cost_lines(session: Session) -> Iterator[LiveLine]:
-    total = summarize_costs(session).total
+    total = build_cost_report(session).total
     if total.price != NO_VALUE:
         yield LiveLine(f"Cost: {total.price}, {total.tokens:,} tokens.", "dim")
 
 
-def render_plain_lines(lines: Iterable[LiveLine]) -> str:
+def live_lines_as_text(lines: Iterable[LiveLine]) -> str:
     """Lines as plain text for a pipe."""
     return "".join(f"{line.plain()}\n" for line in lines)

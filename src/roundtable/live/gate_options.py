@@ -40,7 +40,7 @@ def gate_option_letters(gate: Gate) -> dict[str, str]:
     }
 
 
-def describe_gate_option(gate: Gate, option: str) -> str:
+def gate_option_hint(gate: Gate, option: str) -> str:
     """The meaning of an option in one line; empty if it is not explained."""
     return sanitize_line(gate.details.get(option) or OPTION_MEANINGS.get(option, ""))
 

@@ -11,7 +11,7 @@ from roundtable.core.session import Session
 from roundtable.core.stages import StageEnd
 from roundtable.core.text.sanitize import reveal_hidden_characters
 from roundtable.core.values import Digest, Value
-from roundtable.report.costs import summarize_costs
+from roundtable.report.costs import build_cost_report
 from roundtable.report.phrases import describe_outcome
 from roundtable.report.stage_words import list_stage_ends
 
@@ -61,7 +61,7 @@ DraftsByDigest = Mapping[Digest, Draft]
 """Drafts by their digest."""
 
 
-def compare_sessions(
+def summarize_session_differences(
     first: Session, second: Session, files: tuple[ProjectFiles, ProjectFiles], drafts: DraftsByDigest
 ) -> SessionComparison:
     """Compare two sessions stage by stage and file by file."""
@@ -76,7 +76,7 @@ def compare_sessions(
 
 
 def _summarize_side(session: Session) -> ComparedSession:
-    total = summarize_costs(session).total
+    total = build_cost_report(session).total
     ended = describe_outcome(session.decision) if session.decision else session.status
     charter = session.charter
     return ComparedSession(

@@ -87,7 +87,7 @@ class _Call(NamedTuple):
     failed: bool = False
 
 
-def summarize_costs(session: Session) -> CostReport:
+def build_cost_report(session: Session) -> CostReport:
     """The bill of a session. Failed requests count; requests still running do not."""
     calls = _billed_calls(session)
     return CostReport(
@@ -100,7 +100,7 @@ def summarize_costs(session: Session) -> CostReport:
     )
 
 
-def group_costs(session: Session, name_group: Callable[[str, str], str]) -> dict[str, CostLine]:
+def build_cost_report_lines(session: Session, name_group: Callable[[str, str], str]) -> dict[str, CostLine]:
     """The bill grouped by the name that `name_group` gives to a round and a seat."""
     calls = _billed_calls(session)
     groups = dict.fromkeys(name_group(round, seat) for round, seat, _ in calls)

@@ -11,7 +11,7 @@ from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.values import Decision
 from roundtable.report import phrases, provenance
 from roundtable.report.agreement_map import render_agreement_map
-from roundtable.report.costs import CostLine, summarize_costs
+from roundtable.report.costs import CostLine, build_cost_report
 from roundtable.report.document import (
     BulletList,
     Collapsible,
@@ -328,7 +328,7 @@ class _Page:
         for dissent in decision.dissent:
             yield f'<div class="card seat {self._class(dissent.seat)}">'
             yield f"<header>{_escape_html_line(dissent.seat)}</header>"
-            words = phrases.dissent_argument(dissent)
+            words = phrases.render_dissent_argument(dissent)
             stand = f"<p>Position: <b>{_escape_html_line(dissent.position) or '(no position)'}</b></p>"
             yield f"{stand}{_render_html_text(words) if words else ''}</div>"
 
@@ -370,7 +370,7 @@ class _Page:
             yield f"<h2>Changes during the session</h2><ul>{items}</ul>"
 
     def _bill(self) -> Iterator[str]:
-        bill = summarize_costs(self._session)
+        bill = build_cost_report(self._session)
         if not (bill.total.calls or bill.total.failed):
             return
         yield '<h2>Cost</h2><div class="scroll"><table>'
@@ -422,13 +422,13 @@ def _reply_html(move: MoveMade, proposals: Mapping[str, str]) -> Iterator[str]:
     verdict = move.verdict
     if position := phrases.describe_position(verdict, proposals):
         yield f'<p dir="auto">Position: <b>{_escape_html_line(position)}</b></p>'
-    if reasons := phrases.describe_reasons(verdict):
+    if reasons := phrases.describe_verdict_reasons(verdict):
         yield f'<p dir="auto">Because: {_escape_html_line(reasons)}</p>'
     if details := phrases.describe_verdict_details(verdict):
         yield f'<p dir="auto">{_escape_html_line(details)}</p>'
     if verdict.ratings:
         yield f"<p>Rates {_escape_html_line(phrases.describe_ratings(verdict))}</p>"
-    words = phrases.displayed_reply_text(move)
+    words = phrases.render_reply_text(move)
     if words or not verdict.ratings:
         yield _render_html_text(words)
 
@@ -437,7 +437,7 @@ def _missing_reply_html(turn: Turn) -> Iterator[str]:
     if turn.missed is not None:
         yield f"<p>{_escape_html_line(phrases.describe_fault(turn.missed.fault))}</p>"
     if turn.partial:
-        excerpt = phrases.excerpt_partial_answer(turn.partial)
+        excerpt = phrases.render_partial_answer_excerpt(turn.partial)
         yield f'<p class="soft">{phrases.partial_answer_heading(turn)}</p>{_render_html_text(excerpt)}'
 
 

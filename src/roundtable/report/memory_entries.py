@@ -32,7 +32,7 @@ REPORT_ONLY = "report"
 _REMEMBERED_OUTCOMES = (Outcome.REACHED, Outcome.REJECTED, Outcome.TIE, Outcome.DEADLOCK)
 
 
-def derive_memory_entries(session: Session, *, writes_files: bool = False) -> tuple[Entry, ...]:
+def render_memory_entries(session: Session, *, writes_files: bool = False) -> tuple[Entry, ...]:
     """All memory entries of a session, with later changes by people applied.
 
     A meeting that `writes_files`, and has no stages that agree on words, decides something only if it wrote a change:

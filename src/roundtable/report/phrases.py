@@ -11,7 +11,7 @@ from roundtable.core.replies import read_reply
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.values import Charter, Decision, Dissent, Expect, NextStep, Outcome
 from roundtable.core.verdict import SEVERITIES, Issue, Stance, Verdict
-from roundtable.report.reasons import limit_text, substitution_sentence
+from roundtable.report.reasons import describe_reached_limit, substitution_sentence
 from roundtable.report.status import INTERRUPTED, LATE, turn_state
 
 COST_COLUMNS = ("Calls", "Failed", "Tokens in", "Cached", "Tokens out", "Cost")
@@ -139,7 +139,7 @@ def describe_position(verdict: Verdict, proposals: Mapping[str, str] = {}) -> st
     return f"{verdict.target} ({words})" if verdict.target and words else verdict.target or words
 
 
-def describe_reasons(verdict: Verdict) -> str:
+def describe_verdict_reasons(verdict: Verdict) -> str:
     """The error that a seat names in its earlier answer and the facts it cites."""
     cited = [f"{fact.text} ({fact.source})" if fact.source else fact.text for fact in verdict.evidence]
     return "; ".join(filter(None, (verdict.error, *cited)))
@@ -178,7 +178,7 @@ def _issue_words(verdict: Verdict) -> tuple[str, str]:
     return ("finds", "finds") if review else ("objects", "open")
 
 
-def dissent_argument(dissent: Dissent) -> str:
+def render_dissent_argument(dissent: Dissent) -> str:
     """The text of a dissent without its position, which the text may begin with."""
     return dissent.text.strip().removeprefix(dissent.position).strip()
 
@@ -198,7 +198,7 @@ def describe_ratings(verdict: Verdict) -> str:
     return ", ".join(f"{id} {word}" for id, word in verdict.ratings.items())
 
 
-def displayed_reply_text(move: MoveMade) -> str:
+def render_reply_text(move: MoveMade) -> str:
     """The text of a reply to display; empty for a bare ballot."""
     bare = move.verdict.ratings and move.text.lstrip().startswith(("{", "```"))
     return "" if bare else move.text
@@ -209,7 +209,7 @@ def partial_answer_heading(turn: Turn) -> str:
     return "Interrupted after:" if turn_state(turn) == INTERRUPTED else "Text before the failure:"
 
 
-def excerpt_partial_answer(text: str, most: int = EXCERPT_LENGTH) -> str:
+def render_partial_answer_excerpt(text: str, most: int = EXCERPT_LENGTH) -> str:
     """The beginning of an unfinished answer and its length; the record keeps the whole."""
     return text if len(text) <= most else f"{text[:most].rstrip()}… ({len(text):,} characters)"
 
@@ -265,7 +265,7 @@ def describe_session_changes(session: Session) -> list[str]:
     lines += [f"Seat switched off: {name}" for name in sorted(session.seats_off)]
     lines += [f"Renamed to {session.name}"] if session.name != session.charter.name else []
     lines += ["Limits changed"] if any(amendment.limits is not None for _, amendment in session.amendments) else []
-    lines += [f"{stop.round} was not held: {limit_text(stop)}" for stop in session.limit_stops.values()]
+    lines += [f"{stop.round} was not held: {describe_reached_limit(stop)}" for stop in session.limit_stops.values()]
     if session.cancel is not None:
         reason = f": {session.cancel.reason}" if session.cancel.reason else ""
         lines.append(f"Cancelled by {session.cancel.by or 'a person'}{reason}")

@@ -215,7 +215,7 @@ def encode_draft_authors(session: Session, draft: Digest) -> str:
 
 def trace_hunk_provenance(hunk: Hunk, session: Session, authors: DraftAuthors) -> HunkProvenance:
     """The origin of a hunk that has not been decided yet."""
-    return HunkProvenance(hunk, describe_hunk_request(session, hunk.asked_by), authors.of(hunk.path))
+    return HunkProvenance(hunk, hunk_request_phrase(session, hunk.asked_by), authors.of(hunk.path))
 
 
 def _decided_provenance(
@@ -232,7 +232,7 @@ def _decided_provenance(
     return found._replace(became=became, by=answer.by, rewritten=rewritten)
 
 
-def describe_hunk_request(session: Session, asked_by: str, length: int = _REQUEST_LENGTH) -> str:
+def hunk_request_phrase(session: Session, asked_by: str, length: int = _REQUEST_LENGTH) -> str:
     """What requested a hunk: the task or decision in its own words, or the name of a claim."""
     charter = session.charter
     of, position = (str(charter.settings.get(name, "")) for name in ("of", "position"))
@@ -256,7 +256,7 @@ def describe_hunk_provenance(origin: HunkProvenance) -> str:
 
 def render_hunk_provenance(hunk: Hunk, session: Session, authors: DraftAuthors) -> list[str]:
     """The origin of a hunk in full, one line each: the request, the writers, and the parts taken from other seats."""
-    request = describe_hunk_request(session, hunk.asked_by, length=0)
+    request = hunk_request_phrase(session, hunk.asked_by, length=0)
     writers = " and ".join(authors.of(hunk.path))
     parts = [part for part in authors.took if part.path == hunk.path]
     return [

@@ -288,7 +288,7 @@ def _handover_sentence(reason: why.HandoverReason) -> str:
 def _course_sentence(reason: why.CourseReason) -> str:
     match reason:
         case why.LimitMet():
-            return f"Stopped: {limit_text(reason)}."
+            return f"Stopped: {describe_reached_limit(reason)}."
         case why.AnswersCutOff():
             cut = ", ".join(f"{seat} in {round}" for seat, round in reason.answers)
             return f"Cut off at the token limit (max_tokens): {cut}."
@@ -317,7 +317,7 @@ def substitution_sentence(substitution: Substitution) -> str:
     return f"{voices} ({', '.join(substitution.rounds)}): {substitution.fault.message}{skipped}"
 
 
-def limit_text(reached: why.LimitMet | LimitReached) -> str:
+def describe_reached_limit(reached: why.LimitMet | LimitReached) -> str:
     """Which limit was reached: how much was used, and how much is allowed."""
     match reached.limit:
         case "budget_usd":

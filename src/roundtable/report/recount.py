@@ -32,7 +32,7 @@ from roundtable.core.text.wording import join_names
 from roundtable.core.values import Decision, Outcome, Round
 from roundtable.core.verdict import Stance, Verdict
 from roundtable.report.agreement_map import STANCE_WORDS, SeatPositions, resolve_proposal_id, trace_seat_positions
-from roundtable.report.costs import NO_VALUE, CostLine, summarize_costs
+from roundtable.report.costs import NO_VALUE, CostLine, build_cost_report
 from roundtable.report.reasons import decision_sentence, reasons_text
 
 SCORE_THRESHOLDS = (9, 8, 7)
@@ -156,7 +156,7 @@ def _move_words(seat: SeatRecount) -> str:
 # --- without a seat ------------------------------------------------------------------------------
 
 
-def compare_decision_without_seat(decision: Decision, other: Decision, without: str) -> SeatAbsence:
+def summarize_seat_absence(decision: Decision, other: Decision, without: str) -> SeatAbsence:
     """Compare the decision without a seat with the recorded one."""
     changed = decision.outcome is not other.outcome or not _same_winner(decision, other, without)
     return SeatAbsence(changed, str(other.outcome), other.winner, other.position, decision_sentence(other))
@@ -176,12 +176,12 @@ def _same_winner(decision: Decision, other: Decision, without: str) -> bool:
 # --- the whole -----------------------------------------------------------------------------------
 
 
-def recount_decision(session: Session, absences: Mapping[str, SeatAbsence]) -> Recount:
+def build_recount_report(session: Session, absences: Mapping[str, SeatAbsence]) -> Recount:
     """Recount a decided session; `absences` come from replaying its meeting without each seat."""
     decision = session.decision
     assert decision is not None
     positions = trace_seat_positions(session)
-    bills = {line.name: line for line in summarize_costs(session).seats}
+    bills = {line.name: line for line in build_cost_report(session).seats}
     return Recount(
         session.id,
         session.charter.slug,

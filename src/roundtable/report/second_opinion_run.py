@@ -86,7 +86,7 @@ class SessionKeyState(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: str
 
 
-def second_opinion_run_id(session: Session) -> str:
+def format_second_opinion_run_id(session: Session) -> str:
     """The id of a run by its start, such as `run-20260328T120000000000Z`; empty before it starts."""
     return f"run-{re.sub('[-:.]', '', session.started_at)}" if session.started_at else ""
 
@@ -116,7 +116,7 @@ def summarize_second_opinion_run(session: Session) -> SecondOpinionRun:
     """The run as plain data."""
     decision = session.decision
     return SecondOpinionRun(
-        run_id=second_opinion_run_id(session),
+        run_id=format_second_opinion_run_id(session),
         session_key=second_opinion_session_key(session),
         session=sanitize_text(_session_name(session)),
         topic=sanitize_text(session.charter.question),
@@ -135,7 +135,7 @@ def summarize_second_opinion_run(session: Session) -> SecondOpinionRun:
 
 def render_run_json(session: Session) -> str:
     """The run as a JSON file."""
-    return render_json(summarize_second_opinion_run(session))
+    return render_json_document(summarize_second_opinion_run(session))
 
 
 def render_run_markdown(session: Session) -> str:
@@ -172,7 +172,7 @@ def render_run_files(sessions: Sequence[tuple[Session, Sequence[Recorded]]], hol
     """
     newest = sessions[-1][0]
     key = second_opinion_session_key(newest)
-    runs = tuple(second_opinion_run_id(session) for session, _ in sessions if session.started_at)
+    runs = tuple(format_second_opinion_run_id(session) for session, _ in sessions if session.started_at)
     state = SessionKeyState(
         session_key=key,
         session=sanitize_text(_session_name(newest)),
@@ -181,18 +181,18 @@ def render_run_files(sessions: Sequence[tuple[Session, Sequence[Recorded]]], hol
         created_at=sessions[0][0].opened_at,
         updated_at=newest.updated_at,
     )
-    files = {f"sessions/{key}/session.json": render_json(state)}
+    files = {f"sessions/{key}/session.json": render_json_document(state)}
     if holder is not None:
         files[f"sessions/{key}/session.lock"] = f"{holder}\n"
     for session, records in sessions:
-        if id := second_opinion_run_id(session):
+        if id := format_second_opinion_run_id(session):
             files[f"runs/{key}/{id}.json"] = render_run_json(session)
             files[f"runs/{key}/{id}.md"] = render_run_markdown(session)
             files[f"logs/runs/{key}/{id}.jsonl"] = render_facts_jsonl(records)
     return files | {f"logs/sessions/{key}.jsonl": "".join(render_facts_jsonl(records) for _, records in sessions)}
 
 
-def render_json(data: object) -> str:
+def render_json_document(data: object) -> str:
     """An indented JSON document."""
     return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
 

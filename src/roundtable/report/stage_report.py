@@ -36,7 +36,7 @@ from roundtable.core.text.wording import join_names
 from roundtable.core.values import Decision, Gate, Outcome
 from roundtable.core.verdict import Verdict
 from roundtable.report import phrases
-from roundtable.report.costs import NO_VALUE, CostLine, group_costs, summarize_costs
+from roundtable.report.costs import NO_VALUE, CostLine, build_cost_report, build_cost_report_lines
 from roundtable.report.document import (
     BulletList,
     Collapsible,
@@ -227,7 +227,9 @@ _OVERVIEW_COLUMNS = ("", "Stage", "Outcome", "Judge", "Base", "Rounds", "Files",
 _CONTRIBUTION_COLUMNS = ("Seat", "Base of", "Files", "Parts used", "Judged")
 
 
-def build_stage_report(session: Session, records: Sequence[Recorded], made: ChangesByAttempt) -> Iterator[ReportBlock]:
+def render_stage_report_blocks(
+    session: Session, records: Sequence[Recorded], made: ChangesByAttempt
+) -> Iterator[ReportBlock]:
     """All blocks of the report."""
     attempts = list_stage_attempts(records)
     titles = _stage_titles(session)
@@ -281,7 +283,7 @@ def _overview_blocks(
     if not attempts:
         yield Paragraph("No stage has ended yet.")
         return
-    costs = group_costs(session, lambda round, _: _stage_of_round(round))
+    costs = build_cost_report_lines(session, lambda round, _: _stage_of_round(round))
     rows: list[tuple[str, ...]] = []
     for name, end, _ in attempts:
         rounds = sum(_stage_of_round(round) == end.stage for round in session.rounds)
@@ -344,14 +346,14 @@ def _contribution_blocks(session: Session, attempts: Sequence[StageAttempt]) -> 
 
 
 def _cost_blocks(session: Session, titles: Mapping[str, str]) -> Iterator[ReportBlock]:
-    bill = summarize_costs(session)
+    bill = build_cost_report(session)
     if not (bill.total.calls or bill.total.failed):
         return
     yield Heading(2, "Cost")
     rows = [(line.name, *line.cells()) for line in (*bill.seats, bill.total)]
     yield DataTable(("", *phrases.COST_COLUMNS), tuple(rows), figures=len(phrases.COST_COLUMNS), summed=True)
-    both = group_costs(session, lambda round, seat: f"{_stage_of_round(round)}\n{seat}")
-    stages = group_costs(session, lambda round, _: _stage_of_round(round))
+    both = build_cost_report_lines(session, lambda round, seat: f"{_stage_of_round(round)}\n{seat}")
+    stages = build_cost_report_lines(session, lambda round, _: _stage_of_round(round))
     seats = [line.name for line in bill.seats]
     table = tuple(
         (

@@ -9,10 +9,10 @@ import msgspec
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.text.sanitize import sanitize_text
 from roundtable.core.values import Decision, Seat
-from roundtable.report.costs import CostLine, summarize_costs
+from roundtable.report.costs import CostLine, build_cost_report
 from roundtable.report.provenance import newest_candidates, summarize_change
 from roundtable.report.reasons import decision_sentence, notice_sentences
-from roundtable.report.second_opinion_run import second_opinion_run_id
+from roundtable.report.second_opinion_run import format_second_opinion_run_id
 from roundtable.report.status import has_degraded_decision, newest_round, seat_states, turn_state
 
 SUMMARY_VERSION = 1
@@ -28,7 +28,7 @@ def summarize_session(session: Session, *, texts: bool = False) -> dict[str, Any
         "v": SUMMARY_VERSION,
         "id": session.id,
         "slug": charter.slug,
-        "run_id": second_opinion_run_id(session),
+        "run_id": format_second_opinion_run_id(session),
         "name": session.name,
         "status": session.status,
         "degraded": has_degraded_decision(session),
@@ -91,7 +91,7 @@ def summarize_round(record: RoundRecord, *, texts: bool = False) -> dict[str, An
 
 def summarize_usage(session: Session) -> dict[str, Any]:
     """The bill as plain data; `price` is in words."""
-    bill = summarize_costs(session)
+    bill = build_cost_report(session)
     return {
         "seats": {line.name: _summarize_cost_line(line) for line in bill.seats},
         "rounds": {line.name: _summarize_cost_line(line) for line in bill.rounds},

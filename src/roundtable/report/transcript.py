@@ -10,7 +10,7 @@ from roundtable.core.text.quotation import escape_markdown_line, quote_markdown,
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Decision
 from roundtable.report import phrases, provenance
-from roundtable.report.costs import CostLine, summarize_costs
+from roundtable.report.costs import CostLine, build_cost_report
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.status import describe_session_status
 
@@ -22,22 +22,22 @@ def render_transcript(session: Session) -> str:
     return _document(_session_parts(session))
 
 
-def render_round_transcript(record: RoundRecord) -> str:
+def render_round_as_markdown(record: RoundRecord) -> str:
     """One round."""
     return _document(_round_parts(record))
 
 
-def render_topic(session: Session) -> str:
+def render_topic_as_markdown(session: Session) -> str:
     """The question, options, meeting and seats."""
     return _document([*_topic_parts(session), f"{_meeting_and_seats(session)}, {phrases.format_opening_time(session)}"])
 
 
-def render_discussion(session: Session) -> str:
+def render_discussion_as_markdown(session: Session) -> str:
     """Every round, with notes and changes by people."""
     return _document(list(_discussion_parts(session)) or ["Nobody has spoken so far."])
 
 
-def render_decision_document(session: Session) -> str:
+def render_decision_as_markdown(session: Session) -> str:
     """The decision with votes and dissent."""
     if session.decision is None:
         return _document([f"No decision yet: {describe_session_status(session)}."])
@@ -153,7 +153,7 @@ def _position_parts(decision: Decision) -> Iterator[str]:
     for dissent in decision.dissent:
         position = escape_markdown_line(dissent.position) or "(no position)"
         yield f"**{escape_markdown_line(dissent.seat)}** holds: {position}"
-        if words := phrases.dissent_argument(dissent):
+        if words := phrases.render_dissent_argument(dissent):
             yield quote_markdown(words)
 
 
@@ -194,18 +194,18 @@ def _turn_parts(turn: Turn, proposals: Mapping[str, str]) -> Iterator[str]:
             yield escape_markdown_line(phrases.describe_fault(turn.missed.fault))
         if turn.partial:
             yield phrases.partial_answer_heading(turn)
-            yield quote_markdown(phrases.excerpt_partial_answer(turn.partial))
+            yield quote_markdown(phrases.render_partial_answer_excerpt(turn.partial))
         return
     verdict = turn.move.verdict
     if position := phrases.describe_position(verdict, proposals):
         yield f"Position: **{escape_markdown_line(position)}**"
-    if reasons := phrases.describe_reasons(verdict):
+    if reasons := phrases.describe_verdict_reasons(verdict):
         yield f"Because: {escape_markdown_line(reasons)}"
     if details := phrases.describe_verdict_details(verdict):
         yield escape_markdown_line(details)
     if verdict.ratings:
         yield f"Rates {escape_markdown_line(phrases.describe_ratings(verdict))}"
-    words = phrases.displayed_reply_text(turn.move)
+    words = phrases.render_reply_text(turn.move)
     if words or not verdict.ratings:
         yield quote_markdown(words)
 
@@ -253,7 +253,7 @@ def _inline_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str
 
 
 def _cost_parts(session: Session) -> Iterator[str]:
-    costs = summarize_costs(session)
+    costs = build_cost_report(session)
     if costs.total.calls or costs.total.failed:
         yield "## Cost"
         rows = [_cost_row(line) for line in (*costs.seats, *costs.rounds, costs.total)]

@@ -15,9 +15,13 @@ from roundtable.core.ledger import Entry, EntryKind
 from roundtable.core.session import Session
 from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
 from roundtable.core.text.sanitize import sanitize_text
-from roundtable.report.second_opinion_run import render_json
+from roundtable.report.second_opinion_run import render_json_document
 from roundtable.report.status import ASKED, newest_round, seat_states, turn_state
-from roundtable.report.transcript import render_decision_document, render_discussion, render_topic
+from roundtable.report.transcript import (
+    render_decision_as_markdown,
+    render_discussion_as_markdown,
+    render_topic_as_markdown,
+)
 
 GENERATED_FILE_MARK = "Made by Roundtable from its record; what is changed here is lost at the next `roundtable sync`."
 """Marks every generated file, so its text never changes; a file without it belongs to a person and is never changed."""
@@ -43,16 +47,16 @@ class StatusFile(msgspec.Struct, frozen=True):
 def render_session_files(session: Session) -> dict[str, str]:
     """The files of one session by path."""
     texts = {
-        "topic.md": render_topic(session),
-        "discussion.md": render_discussion(session),
-        "decisions.md": render_decision_document(session),
+        "topic.md": render_topic_as_markdown(session),
+        "discussion.md": render_discussion_as_markdown(session),
+        "decisions.md": render_decision_as_markdown(session),
     }
     files = {name: _with_mark(_without_local_paths(session, text)) for name, text in texts.items()}
-    files["status.json"] = render_json(_build_status_file(session))
+    files["status.json"] = render_json_document(_build_status_file(session))
     return {f"sessions/{session_folder_name(session)}/{name}": text for name, text in files.items()}
 
 
-def render_ledger_files(entries: Sequence[Entry]) -> dict[str, str]:
+def render_memory_as_markdown_files(entries: Sequence[Entry]) -> dict[str, str]:
     """The files of the workspace's memory, oldest entry first so that new entries are appended."""
     entries = sorted(entries, key=lambda entry: (entry.at, entry.id))
     errors = [entry for entry in entries if entry.kind is EntryKind.ERROR]

@@ -8,7 +8,7 @@ from roundtable.app.parts import Parts
 from roundtable.core.changeset import DraftFile
 from roundtable.core.session import Session
 from roundtable.core.stages import latest_stage_draft
-from roundtable.report.comparison import ProjectFiles, SessionComparison, compare_sessions
+from roundtable.report.comparison import ProjectFiles, SessionComparison, summarize_session_differences
 from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.edit.stored_drafts import DraftStore
 
@@ -18,7 +18,7 @@ async def compare_two_sessions(parts: Parts, first: Session, second: Session) ->
     ours, theirs = await _drafted(parts, first), await _drafted(parts, second)
     ends = (*list_stage_ends(first), *list_stage_ends(second))
     drafts = {end.draft: await DraftStore(parts.record).load(end.draft) for end in ends if end.draft}
-    return compare_sessions(first, second, (_standing(ours, theirs), _standing(theirs, ours)), drafts)
+    return summarize_session_differences(first, second, (_standing(ours, theirs), _standing(theirs, ours)), drafts)
 
 
 async def _drafted(parts: Parts, session: Session) -> dict[str, DraftFile]:

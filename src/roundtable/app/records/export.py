@@ -18,10 +18,10 @@ from roundtable.report.document import render_blocks_as_markdown
 from roundtable.report.html import render_blocks_as_html, render_round_page, render_session_page
 from roundtable.report.layouts import EXPORT_LAYOUTS
 from roundtable.report.recount import Recount
-from roundtable.report.second_opinion_run import parse_run_id_time, render_facts_jsonl, render_json
-from roundtable.report.stage_report import build_stage_report
+from roundtable.report.second_opinion_run import parse_run_id_time, render_facts_jsonl, render_json_document
+from roundtable.report.stage_report import render_stage_report_blocks
 from roundtable.report.summary import summarize_round, summarize_session
-from roundtable.report.transcript import render_round_transcript, render_transcript
+from roundtable.report.transcript import render_round_as_markdown, render_transcript
 
 PRINT_INSTEAD_HELP = (
     "Give another place with -o; `roundtable show --format html` prints the same instead of writing it."
@@ -38,7 +38,7 @@ async def render_session(
     """The session, or one round of it, in one of the formats; it ends with a line break."""
     match form:
         case "json":
-            return render_json(
+            return render_json_document(
                 summarize_session(session, texts=True) if record is None else summarize_round(record, texts=True)
             )
         case "html" if record is not None:
@@ -50,7 +50,7 @@ async def render_session(
                 [fact for fact in records if record is None or getattr(fact.event, "round", None) == record.name]
             )
         case _:
-            return render_transcript(session) if record is None else render_round_transcript(record)
+            return render_transcript(session) if record is None else render_round_as_markdown(record)
 
 
 async def render_stage_report(store: Store, session: Session, records: Sequence[Recorded], form: str) -> str:
@@ -61,7 +61,7 @@ async def render_stage_report(store: Store, session: Session, records: Sequence[
             "`roundtable export` with markdown or html writes any session.",
         )
     made = {version.name: version.changes for version in await list_project_versions(store, session, records)}
-    blocks = build_stage_report(session, records, made)
+    blocks = render_stage_report_blocks(session, records, made)
     return render_blocks_as_markdown(blocks) if form == "report-md" else render_blocks_as_html(session, blocks)
 
 

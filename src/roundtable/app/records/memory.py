@@ -21,7 +21,7 @@ from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import complete_short_answer_text, content_words, end_sentence, split_words
 from roundtable.core.values import Charter, Outcome, RecalledEntry
 from roundtable.meetings import meeting_writes_files
-from roundtable.report.memory_entries import LONGEST_ENTRY_TEXT, derive_memory_entries
+from roundtable.report.memory_entries import LONGEST_ENTRY_TEXT, render_memory_entries
 from roundtable.store.stored_events import record_timestamp
 from roundtable.workshop.identity import current_user_name
 
@@ -80,7 +80,7 @@ class WorkspaceMemory:
         state = Session.fold(session, await self._store.read(session))
         writes = meeting_writes_files(state.charter.meeting)
         return await self._ledger.file(
-            session, state.seq, [self._dated(entry) for entry in derive_memory_entries(state, writes_files=writes)]
+            session, state.seq, [self._dated(entry) for entry in render_memory_entries(state, writes_files=writes)]
         )
 
     def _dated(self, entry: Entry) -> Entry:

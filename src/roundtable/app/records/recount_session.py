@@ -8,7 +8,7 @@ from roundtable.core.session import Session
 from roundtable.core.values import Decision
 from roundtable.engine.replay import NotOnRecord, replay_recorded_asks
 from roundtable.meetings import Meeting
-from roundtable.report.recount import Recount, SeatAbsence, compare_decision_without_seat, recount_decision
+from roundtable.report.recount import Recount, SeatAbsence, build_recount_report, summarize_seat_absence
 
 
 async def recount_session_decision(session: Session) -> Recount:
@@ -21,10 +21,10 @@ async def recount_session_decision(session: Session) -> Recount:
         rules = find_charter_meeting(session.charter)
         obstacle = await _obstacle(session, decision, rules)
     except (NotFound, ConfigError) as gone:
-        return recount_decision(session, dict.fromkeys(seats, SeatAbsence(None, why=gone.message)))
+        return build_recount_report(session, dict.fromkeys(seats, SeatAbsence(None, why=gone.message)))
     if obstacle:
-        return recount_decision(session, dict.fromkeys(seats, SeatAbsence(None, why=obstacle)))
-    return recount_decision(session, {seat: await _without(session, decision, rules, seat) for seat in seats})
+        return build_recount_report(session, dict.fromkeys(seats, SeatAbsence(None, why=obstacle)))
+    return build_recount_report(session, {seat: await _without(session, decision, rules, seat) for seat in seats})
 
 
 async def _obstacle(session: Session, decision: Decision, rules: Meeting) -> str:
@@ -40,6 +40,6 @@ async def _obstacle(session: Session, decision: Decision, rules: Meeting) -> str
 
 async def _without(session: Session, decision: Decision, rules: Meeting, seat: str) -> SeatAbsence:
     try:
-        return compare_decision_without_seat(decision, await replay_recorded_asks(session, rules.hold, {seat}), seat)
+        return summarize_seat_absence(decision, await replay_recorded_asks(session, rules.hold, {seat}), seat)
     except NotOnRecord as untold:
         return SeatAbsence(None, why=str(untold))

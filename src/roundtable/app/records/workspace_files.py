@@ -21,7 +21,11 @@ from roundtable.core.ledger import Entry
 from roundtable.core.ports import Index, Store
 from roundtable.core.session import Session
 from roundtable.engine.feed import Feed, Subscription
-from roundtable.report.workspace_folder import GENERATED_FILE_MARK, render_ledger_files, render_session_files
+from roundtable.report.workspace_folder import (
+    GENERATED_FILE_MARK,
+    render_memory_as_markdown_files,
+    render_session_files,
+)
 
 _WALK = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -178,7 +182,7 @@ class WorkspaceFolder:
 
     async def sync(self, store: Store, index: Index, workspace: str, remembered: Remembered) -> FolderWrite:
         """Write everything anew from the record, which knows the workspace under this name."""
-        written = self.write(render_ledger_files(await remembered()))
+        written = self.write(render_memory_as_markdown_files(await remembered()))
         for row in await index.sessions(workspace, None):
             state = Session.fold(row.id, await store.read(row.id))
             if self.shows(state):
@@ -189,7 +193,7 @@ class WorkspaceFolder:
         """Write down what the workspace remembers now; where that cannot be, `sync` will say so."""
         if self.exists:
             with contextlib.suppress(RoundtableError):
-                await asyncio.to_thread(self.write, render_ledger_files(await remembered()))
+                await asyncio.to_thread(self.write, render_memory_as_markdown_files(await remembered()))
 
     @contextlib.asynccontextmanager
     async def following(self, session: str, store: Store, feed: Feed, remembered: Remembered) -> AsyncGenerator[None]:
@@ -227,7 +231,7 @@ class WorkspaceFolder:
 
     def _write_current(self, state: Session, entries: Sequence[Entry] | None) -> FolderWrite:
         files = render_session_files(state) if self.shows(state) else {}
-        return self.write(files if entries is None else files | render_ledger_files(entries))
+        return self.write(files if entries is None else files | render_memory_as_markdown_files(entries))
 
     def shows(self, session: Session) -> bool:
         """Whether a session has its place here: it is of this workspace, and no part of another session."""

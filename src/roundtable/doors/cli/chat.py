@@ -24,8 +24,8 @@ from roundtable.doors.cli.output import (
 )
 from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.doors.cli.run_session import SessionRun
-from roundtable.live.fact_words import LiveLine, describe_live_fault, render_plain_lines
-from roundtable.report.costs import summarize_costs
+from roundtable.live.fact_words import LiveLine, live_fault_line, live_lines_as_text
+from roundtable.report.costs import build_cost_report
 
 if TYPE_CHECKING:
     from roundtable.app.desk import ChatExchange, Roundtable
@@ -79,9 +79,8 @@ async def _ask_judge(
     ended = await desk.sessions.get(state.id)
     if ended.decision is not None and ended.decision.text:
         said.append((question, ended.decision.text))
-        print_note(
-            f"({sanitize_line(ended.decision.author)}, {summarize_costs(ended).total.price}; the session is unchanged.)"
-        )
+        price = build_cost_report(ended).total.price
+        print_note(f"({sanitize_line(ended.decision.author)}, {price}; the session is unchanged.)")
     return session_exit_code(ended)
 
 
@@ -100,7 +99,7 @@ class ChatDisplay:
         elif isinstance(item.event, MoveMade):
             self.outlet.write("\n" if self._length else f"{sanitize_text(item.event.text.strip())}\n")
         elif isinstance(item.event, SeatMissed):
-            self.tell([LiveLine(describe_live_fault(item.event.fault), "fault", item.event.seat)])
+            self.tell([LiveLine(live_fault_line(item.event.fault), "fault", item.event.seat)])
 
     def _write_delta(self, delta: Delta) -> None:
         if delta.call != self._call:
@@ -112,7 +111,7 @@ class ChatDisplay:
 
     def tell(self, lines: Iterable[LiveLine]) -> None:
         """Print lines that are not part of the reply."""
-        self.outlet.write(render_plain_lines(lines))
+        self.outlet.write(live_lines_as_text(lines))
 
     def suspend(self) -> None:
         """Do nothing: text does not block the prompt."""

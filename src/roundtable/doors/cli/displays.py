@@ -13,7 +13,7 @@ from roundtable.core.events import Delta, Recorded, encode_event_envelope
 from roundtable.core.faults import UsageError
 from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.live.board import SessionView
-from roundtable.live.fact_words import FactNarrator, LiveLine, brief_fact_lines, render_plain_lines
+from roundtable.live.fact_words import EventNarrator, LiveLine, live_earlier_event_lines, live_lines_as_text
 
 
 class Display(Protocol):
@@ -105,18 +105,22 @@ class PlainLines:
     def __init__(self, outlet: OutputQueue, view: SessionView) -> None:
         self.outlet = outlet
         self._brief_until = view.brief_until
-        self._teller = FactNarrator(view.charter)
+        self._teller = EventNarrator(view.charter)
 
     def take(self, item: Recorded | Delta) -> None:
         """Print the lines of one event, or the output of a running step."""
         if isinstance(item, Recorded):
-            self.tell(brief_fact_lines(item.event) if item.seq <= self._brief_until else self._teller.facts(item.event))
+            self.tell(
+                live_earlier_event_lines(item.event)
+                if item.seq <= self._brief_until
+                else self._teller.facts(item.event)
+            )
         elif not item.seat:
             self.tell([LiveLine(line, "dim", indent=2) for line in item.text.splitlines()])
 
     def tell(self, lines: Iterable[LiveLine]) -> None:
         """Print lines at once."""
-        if text := render_plain_lines(lines):
+        if text := live_lines_as_text(lines):
             self.outlet.write(text)
 
     def suspend(self) -> None:

@@ -22,7 +22,7 @@ from roundtable.core.session import Session
 from roundtable.core.stages import is_back_to_stage_answer, is_own_words_answer
 from roundtable.core.values import Gate
 from roundtable.doors.cli.rollback import prompt_rollback_stage
-from roundtable.live.fact_words import LiveLine, render_gate_lines
+from roundtable.live.fact_words import LiveLine, live_gate_lines
 from roundtable.live.gate_options import OPTION_REASON_QUESTIONS, gate_option_on_enter, parse_gate_answer
 from roundtable.report.provenance import (
     confirmation_phrase,
@@ -93,7 +93,7 @@ class GatePrompt:
             else:
                 self._left_open = event.gate
         elif isinstance(event, RunStarted) and recorded.seq > self._known and self._left_open is not None:
-            self._display.tell([*await self._gate_subject(self._left_open), *render_gate_lines(self._left_open)])
+            self._display.tell([*await self._gate_subject(self._left_open), *live_gate_lines(self._left_open)])
             self._start_asking(self._left_open)
 
     async def _gate_subject(self, gate: Gate) -> list[LiveLine]:
@@ -175,7 +175,7 @@ class GatePrompt:
                 break
             wrong = f"Invalid option: {typed}." if typed else "Choose an option; Ctrl-C leaves the gate open."
             told = [] if typed == "?" else [LiveLine(wrong, "fault")]
-            self._display.tell([*told, *render_gate_lines(gate)[1:]])
+            self._display.tell([*told, *live_gate_lines(gate)[1:]])
         said = await self._text_for_option(gate, option, reason)
         if said is None:
             return self.give_up()

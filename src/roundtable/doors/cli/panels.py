@@ -30,10 +30,10 @@ from roundtable.live.fact_words import (
     RESPONDING,
     TIMED_OUT,
     WAITING,
-    FactNarrator,
+    EventNarrator,
     LiveLine,
-    brief_fact_lines,
-    short_round_name,
+    live_earlier_event_lines,
+    live_round_label,
 )
 from roundtable.report.costs import format_price
 from roundtable.report.figures import format_count, format_seconds
@@ -95,7 +95,7 @@ class LivePanels:
         self.outlet = outlet
         self._view = view
         self._board = Board(view.charter, time.time)
-        self._teller = FactNarrator(view.charter)
+        self._teller = EventNarrator(view.charter)
         self._colors = assign_terminal_colors(view.charter.seats)
         self._console = Console(
             file=cast("IO[str]", outlet), force_terminal=True, highlight=False, markup=False, emoji=False
@@ -119,7 +119,7 @@ class LivePanels:
         if item.seq >= self._view.live_from:
             self._start()
         if item.seq <= self._view.brief_until:
-            self.tell(brief_fact_lines(item.event))
+            self.tell(live_earlier_event_lines(item.event))
         elif isinstance(item.event, MoveMade):
             self._print_move(item.event)
         else:
@@ -137,7 +137,7 @@ class LivePanels:
         usage = move.usage
         figures = (f"{format_count(usage.tokens)} tok", format_price(usage), format_seconds(move.timing.total))
         head = Text(f"━ {sanitize_line(move.seat)}", Style(color=color, bold=True))
-        head.append(f" · {short_round_name(move.round)} · {' · '.join(figures)}", "dim not bold")
+        head.append(f" · {live_round_label(move.round)} · {' · '.join(figures)}", "dim not bold")
         parts = [Text(sanitize_text(line.text), TONE_STYLES[line.tone]) for line in self._teller.move(move)]
         self._print(head)
         self._print(Text("\n").join(parts), 2)
@@ -222,8 +222,8 @@ class LivePanels:
         title = Text(no_wrap=True).append(f"{seat.glyph} ", Style.parse(GLYPH_STYLES[seat.glyph]))
         title.append(sanitize_line(seat.name), Style(color=color, bold=True))
         title.append(f" {seat.word}", Style.parse(GLYPH_STYLES[seat.glyph]))
-        if seat.round and title.cell_len + len(short_round_name(seat.round)) + 3 <= width - 6:
-            title.append(f" · {short_round_name(seat.round)}", "dim")
+        if seat.round and title.cell_len + len(live_round_label(seat.round)) + 3 <= width - 6:
+            title.append(f" · {live_round_label(seat.round)}", "dim")
         approximate = "~" if seat.glyph == RESPONDING and seat.length else ""
         figures = f"{approximate}{format_count(seat.tokens)} tok · {seat.cost} · {format_seconds(seat.elapsed(now))}"
         return Panel(
@@ -252,7 +252,7 @@ class LivePanels:
         board = self._board
         yield Text(sanitize_line(board.question, width - 1), "bold", no_wrap=True)
         stage = board.round.partition("/")[0]
-        round = short_round_name(board.round) if stage == self._view.charter.meeting else sanitize_line(board.round)
+        round = live_round_label(board.round) if stage == self._view.charter.meeting else sanitize_line(board.round)
         parts = [f"round {round}" if round else "opening"]
         if board.electorate:
             parts.append(f"{len(board.done)} of {len(board.electorate)} done")

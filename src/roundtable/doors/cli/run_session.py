@@ -26,7 +26,7 @@ from roundtable.doors.cli.output import (
 )
 from roundtable.doors.cli.rollback import continue_rollback_command
 from roundtable.live.board import SessionView
-from roundtable.live.fact_words import render_decision_lines
+from roundtable.live.fact_words import live_decision_lines
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -66,7 +66,7 @@ async def print_decision(desk: Roundtable, session: str, show: Display, address:
     """Print the decision of a session; returns the exit code."""
     ended = await desk.sessions.get(session)
     try:
-        show.tell(render_decision_lines(ended, address))
+        show.tell(live_decision_lines(ended, address))
         await show.outlet.drained()
     except BrokenPipeError:
         discard_closed_stdout()

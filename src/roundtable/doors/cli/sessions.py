@@ -18,9 +18,9 @@ from roundtable.doors.cli.options import session_argument
 from roundtable.doors.cli.output import run_command_at_desk, shortest_session_argument
 from roundtable.doors.cli.stderr import wrap_for_terminal
 from roundtable.doors.cli.tables import print_json, print_table
-from roundtable.live.fact_words import LiveLine, render_gate_lines, render_plain_lines
+from roundtable.live.fact_words import LiveLine, live_gate_lines, live_lines_as_text
 from roundtable.live.gate_options import gate_option_on_enter
-from roundtable.report.costs import NO_VALUE, format_money, summarize_costs
+from roundtable.report.costs import NO_VALUE, build_cost_report, format_money
 from roundtable.report.phrases import last_voice_by_seat
 from roundtable.report.status import describe_session_status, seat_states
 from roundtable.report.summary import summarize_session
@@ -185,7 +185,7 @@ def _render_session_status(session: Session, holder: str | None, address: str) -
 
 
 def _spent(session: Session) -> str:
-    total, limits = summarize_costs(session).total, session.limits
+    total, limits = build_cost_report(session).total, session.limits
     tokens = f"{total.tokens:,} tokens"
     tokens += f" of {limits.budget_tokens:,}" if limits.budget_tokens is not None else ""
     nothing = "nothing" if session.ended else "nothing yet"
@@ -248,6 +248,6 @@ def _gate_block(waiting: OpenGate, address: str, hunks: Sequence[LiveLine]) -> s
     return (
         f"{address}: {sanitize_line(waiting.asks, 80)}\n"
         f"Waiting since {waiting.since[:16].replace('T', ' ')} UTC ({_format_age(waiting.since)}); {runs}.\n"
-        f"{render_plain_lines([*render_gate_lines(waiting.gate), *hunks])}"
+        f"{live_lines_as_text([*live_gate_lines(waiting.gate), *hunks])}"
         f"Answer: roundtable answer {address} {waiting.gate.id}=OPTION{then}\n"
     )

@@ -20,7 +20,7 @@ from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.options import session_argument
 from roundtable.doors.cli.output import run_command_at_desk
 from roundtable.doors.cli.tables import print_table
-from roundtable.report.costs import summarize_costs
+from roundtable.report.costs import build_cost_report
 from roundtable.report.phrases import COST_COLUMNS
 from roundtable.report.status import find_round_by_address
 from roundtable.report.summary import summarize_usage
@@ -129,7 +129,7 @@ def _print_costs(session: Session, form: str) -> None:
     if form == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(summarize_usage(session)), indent=2))
     elif sys.stdout.isatty():
-        lines = summarize_costs(session)
+        lines = build_cost_report(session)
         print_table(
             ("", *COST_COLUMNS), [(line.name, *line.cells()) for line in (*lines.seats, *lines.rounds, lines.total)]
         )

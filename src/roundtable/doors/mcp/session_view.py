@@ -40,7 +40,7 @@ from roundtable.doors.mcp.shapes import (
     MissingSeat,
     OpenGate,
 )
-from roundtable.report.costs import summarize_costs
+from roundtable.report.costs import build_cost_report
 from roundtable.report.phrases import (
     decision_text_heading,
     degraded_heading,
@@ -53,7 +53,7 @@ from roundtable.report.phrases import (
     describe_substitutions,
     dissent_heading,
 )
-from roundtable.report.reasons import decision_sentence, limit_text, notice_sentences
+from roundtable.report.reasons import decision_sentence, describe_reached_limit, notice_sentences
 
 LONGEST_LINE = 300
 MOST_FACTS = 100
@@ -123,7 +123,7 @@ def _meeting_result(session: Session) -> MeetingResult | None:
     decision = session.decision
     if decision is None:
         return None
-    total = summarize_costs(session).total
+    total = build_cost_report(session).total
     return MeetingResult(
         degraded=decision.degraded,
         notices=[
@@ -252,7 +252,7 @@ def _fact_sentence(event: Event) -> str:
             of = len(event.counted) + len(event.missing)
             return f"Round {event.round} closed: {len(event.counted)} of {of} answered."
         case LimitReached():
-            return f"Stopped: {limit_text(event)}."
+            return f"Stopped: {describe_reached_limit(event)}."
         case GateOpened():
             return f"Gate {event.gate.id} opened: {sanitize_line(event.gate.question, LONGEST_LINE)}"
         case EffectDone():

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roundtable.app.opening.meeting_catalog import load_meeting_prompts
+from roundtable.app.opening.meeting_catalog import snapshot_charter_prompts
 from roundtable.core.faults import RoundtableError
 from roundtable.meetings import MEETINGS
 from tests.repository import git
@@ -27,5 +27,5 @@ def test_every_prompt_of_a_shipped_meeting_is_tracked_by_git(meeting: str) -> No
 def test_a_missing_shipped_prompt_is_reported_with_what_to_do() -> None:
     rules = msgspec.structs.replace(MEETINGS["build"], templates=("system", "lost"))
     with pytest.raises(RoundtableError, match="lacks the prompt lost of the meeting build") as raised:
-        load_meeting_prompts(rules, {}, (), "en")
+        snapshot_charter_prompts(rules, {}, (), "en")
     assert raised.value.help == "Install Roundtable again."

@@ -10,7 +10,7 @@ import pytest
 
 from roundtable.app.desk import Agenda, Places, Roundtable, hold
 from roundtable.app.machine.judge_voices import assign_judge_voices
-from roundtable.app.machine.seat_check import check_seat_voices
+from roundtable.app.machine.seat_check import run_doctor_seat_check
 from roundtable.core.faults import FaultKind, UsageError
 from roundtable.core.session import Session
 from roundtable.core.stages import Stage
@@ -175,7 +175,7 @@ async def test_a_quote_prices_judging_by_the_judge_voice(town: TwoServers) -> No
 async def test_the_doctor_command_checks_the_judge_voice_and_tolerates_a_missing_one(town: TwoServers) -> None:
     seats = '[seats.claude]\nvoices = ["near:large"]\n[seats.gpt]\nvoices = ["far:large"]\njudge = "nowhere:x"'
     async with await town.desk('judge_model = "small"', more=seats) as desk:
-        found = (await check_seat_voices(desk.parts)).participants
+        found = (await run_doctor_seat_check(desk.parts)).participants
     claude, gpt = found["claude"], found["gpt"]
     assert claude.judge is not None
     assert (claude.judge.voice, claude.judge.status) == ("near:small", "ok")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.opening.preflight import describe_unwritable_files
+from roundtable.app.opening.preflight import describe_unwritable_files_before_opening
 from roundtable.core.changeset import DraftFile, RefusalKind
 from roundtable.core.values import Charter
 from roundtable.workshop.edit.apply_draft import apply_draft
@@ -38,8 +38,8 @@ def test_a_touched_but_unchanged_file_is_not_uncommitted(work: Path) -> None:
     write(work, {"b.py": "mine\n", "new.py": "n\n"})
     assert _unsaved(work) == ("b.py",)
     assert list_other_uncommitted_files(work, ()) == ("b.py", "new.py")
-    assert describe_unwritable_files(work, BUILD, ("a.py",)) == ()
-    assert "b.py" in describe_unwritable_files(work, BUILD, ("a.py", "b.py:1-2"))[0]
+    assert describe_unwritable_files_before_opening(work, BUILD, ("a.py",)) == ()
+    assert "b.py" in describe_unwritable_files_before_opening(work, BUILD, ("a.py", "b.py:1-2"))[0]
 
 
 def test_a_staged_change_counts_although_the_file_was_changed_back(work: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_file_that_git_converts_is_reported_once_before_the_meeting(tmp_path: 
     git(work, "checkout", "a.py")
     assert (work / "a.py").read_bytes() == b"a\r\n"
     assert git(work, "status", "--porcelain") == ""
-    (said,) = describe_unwritable_files(work, BUILD, ("a.py", "b.py", "the decision"))
+    (said,) = describe_unwritable_files_before_opening(work, BUILD, ("a.py", "b.py", "the decision"))
     assert said.startswith("Git converts these files on commit")
     assert said.endswith(": a.py.")
     outcome = apply_draft(work, tmp_path / "journals", [DraftFile("a.py", b"a\r\n", b"c\r\n")], commit=told())

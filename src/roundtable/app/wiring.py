@@ -13,7 +13,7 @@ from roundtable.app.effects.agent_worktrees import LocalAgentWorktrees
 from roundtable.app.effects.file_requests import FileRequests
 from roundtable.app.effects.performer import EffectPerformer
 from roundtable.app.opening.meeting_catalog import find_charter_rules
-from roundtable.app.opening.opener import Opener, room_before
+from roundtable.app.opening.opener import Opener, compute_charter_context_room
 from roundtable.app.parts import Parts
 from roundtable.app.records.memory import WorkspaceMemory
 from roundtable.app.records.undo_change import recover_interrupted_changes
@@ -79,7 +79,7 @@ class Wiring:
         if self._given_performer is not None:
             return self._given_performer
         parts, settings = self.parts, self.parts.settings.config
-        room_of = partial(room_before, parts)
+        room_of = partial(compute_charter_context_room, parts)
         requests = FileRequests(parts.record, parts.redactor, parts.workspace, settings.context.ignore, room_of)
         checks = ListedChecks(
             settings.checks, parts.workspace, parts.redactor, settings.sandbox, find=parts.find_sandbox
@@ -133,7 +133,7 @@ class Wiring:
     def _make_workbench(self) -> WorkshopPerformer:
         from roundtable.app.effects.workshop_effects import WorkshopPerformer
 
-        return WorkshopPerformer(self.parts, partial(room_before, self.parts))
+        return WorkshopPerformer(self.parts, partial(compute_charter_context_room, self.parts))
 
 
 async def wire(

@@ -13,8 +13,8 @@ from roundtable.app.opening.context_window import (
     LEAST_FILE_TOKENS,
     MOST_MAP_TOKENS,
     ContextRoom,
-    split_map_and_files,
-    subtract_told_bytes,
+    compute_context_tokens_left,
+    split_context_between_map_and_files,
 )
 from roundtable.app.opening.meeting_catalog import find_charter_meeting
 from roundtable.core.chunks import CHUNK_TOKENS, SizedFile
@@ -143,7 +143,7 @@ class PromptForecast:
         room = self._project.room(round.tokens * answers)
         known = FILE_BYTES_IN_UNKNOWN_WINDOW
         if room.named is not None and room.all_known:
-            known = max(0, subtract_told_bytes(room.named, self._surroundings)) * BYTES_PER_TOKEN
+            known = max(0, compute_context_tokens_left(room.named, self._surroundings)) * BYTES_PER_TOKEN
         return (
             self._project_bytes if self._project_bytes <= known else known + min(self._project.around, FILE_NAMES_BYTES)
         )
@@ -158,9 +158,9 @@ class PromptForecast:
         """Tokens of files in one part, by the windows of who reads them."""
         room = self._project.room(round.tokens)
         told = len(self._charter.question.encode()) + self._agreed + self._surroundings
-        left = None if room.named is None else max(LEAST_FILE_TOKENS, subtract_told_bytes(room.named, told))
+        left = None if room.named is None else max(LEAST_FILE_TOKENS, compute_context_tokens_left(room.named, told))
         chunk = int(self._charter.settings.get("chunk", CHUNK_TOKENS))
-        return split_map_and_files([SizedFile("", tokens, ())], left, chunk, at_once=room.all_known)[1]
+        return split_context_between_map_and_files([SizedFile("", tokens, ())], left, chunk, at_once=room.all_known)[1]
 
 
 MIN_TOKEN_BYTES = 3

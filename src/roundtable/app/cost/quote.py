@@ -17,7 +17,7 @@ import msgspec
 from roundtable.app.cost.estimate import CallTokens, MeetingEstimate, ProjectSize
 from roundtable.app.effects.project_files import ProjectReader
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.context_window import ContextRoom, compute_context_room, estimate_file_overhead
+from roundtable.app.opening.context_window import ContextRoom, compute_context_room, estimate_context_file_overhead
 from roundtable.app.opening.opener import Opener
 from roundtable.app.parts import Parts
 from roundtable.core.faults import RecordError
@@ -187,7 +187,9 @@ async def _measure_project(parts: Parts, charter: Charter) -> ProjectSize:
     files = (await listing.read_files("")).files
     # Each file is rounded up to whole tokens.
     return ProjectSize(
-        room, tuple(map(len, files.values())), sum(estimate_file_overhead(path) + BYTES_PER_TOKEN for path in files)
+        room,
+        tuple(map(len, files.values())),
+        sum(estimate_context_file_overhead(path) + BYTES_PER_TOKEN for path in files),
     )
 
 

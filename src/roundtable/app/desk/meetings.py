@@ -94,9 +94,9 @@ class Meetings:
 
     async def ask_judge(self, about: Session, question: str, before: Sequence[ChatExchange] = ()) -> str:
         """Open a session in which the judge of another session answers one question about it."""
-        from roundtable.app.opening.judge_question import open_judge_chat
+        from roundtable.app.opening.judge_question import open_judge_question_session
 
-        return await open_judge_chat(self._parts, about, question, before)
+        return await open_judge_question_session(self._parts, about, question, before)
 
     async def find_session_to_apply(self, address: str = "") -> Session:
         """The session at this address, or the newest here whose decision nobody has applied yet."""
@@ -106,10 +106,10 @@ class Meetings:
 
     def plan_apply(self, decided: Session, agenda: Agenda) -> Agenda:
         """An agenda for applying what a session decided; what it leaves out comes from that session."""
-        from roundtable.app.opening.apply_source import APPLY_MEETING, build_apply_agenda
+        from roundtable.app.opening.apply_source import APPLY_MEETING, build_apply_meeting_agenda
 
         limits = agenda.limits or self.default_limits(APPLY_MEETING)
-        return build_apply_agenda(decided, msgspec.structs.replace(agenda, limits=limits))
+        return build_apply_meeting_agenda(decided, msgspec.structs.replace(agenda, limits=limits))
 
     async def open_apply(self, session: str, agenda: Agenda, by: str = "") -> str:
         """Open the session that applies what another one decided."""

@@ -157,34 +157,34 @@ class Sessions:
 
     async def branch(self, session: str, before_round: str) -> str:
         """Open a session that shares the record up to a round and goes its own way from there."""
-        from roundtable.app.records.branch import branch_before_round
+        from roundtable.app.records.branch import branch_stored_session_before_round
 
-        branch, opened = await branch_before_round(self._parts, session, before_round)
+        branch, opened = await branch_stored_session_before_round(self._parts, session, before_round)
         await self._wiring.hooks.tell(branch, opened)
         return branch
 
     async def rollback(self, session: str, stage: str, instructions: str = "") -> str:
         """Open a session that goes on from before a stage, whose instructions say what is to be different."""
-        from roundtable.app.records.branch import branch_before_stage
+        from roundtable.app.records.branch import branch_stored_session_before_stage
 
         self._parts.keys.learn_keychain_keys()
-        branch, opened = await branch_before_stage(self._parts, session, stage, instructions)
+        branch, opened = await branch_stored_session_before_stage(self._parts, session, stage, instructions)
         await self._wiring.hooks.tell(branch, opened)
         return branch
 
     @staticmethod
     def check_rollback(session: Session, words: str) -> None:
         """Refuse to go back to a stage that was not held; `words` are `STAGE: WHAT IS TO BE DIFFERENT`."""
-        from roundtable.app.records.branch import check_rollback_stage
+        from roundtable.app.records.branch import check_stored_session_rollback
 
-        check_rollback_stage(session, words)
+        check_stored_session_rollback(session, words)
 
     @staticmethod
     def requested_rollback(session: Session) -> tuple[str, str] | None:
         """The stage to which a session that ended with `back` goes back, and what is to be different there."""
-        from roundtable.app.records.branch import find_requested_rollback
+        from roundtable.app.records.branch import find_stored_session_rollback
 
-        return find_requested_rollback(session)
+        return find_stored_session_rollback(session)
 
     async def _record_words(self, session: str, words: Event) -> Recorded:
         """Put a person's own words on the record; no key may be among them."""
@@ -195,37 +195,37 @@ class Sessions:
 
     async def compare(self, first: Session, second: Session) -> SessionComparison:
         """What is the same in two sessions, and what is not."""
-        from roundtable.app.records.compare_sessions import compare_two_sessions
+        from roundtable.app.records.compare_sessions import compare_stored_sessions
 
-        return await compare_two_sessions(self._parts, first, second)
+        return await compare_stored_sessions(self._parts, first, second)
 
     @staticmethod
     async def recount(session: Session) -> Recount:
         """How the decision would have gone without each seat in turn."""
-        from roundtable.app.records.recount_session import recount_session_decision
+        from roundtable.app.records.recount_session import recount_stored_session
 
-        return await recount_session_decision(session)
+        return await recount_stored_session(session)
 
     @staticmethod
     async def render(
         session: Session, records: Sequence[Recorded], form: str, record: RoundRecord | None = None
     ) -> str:
         """A session, or one round of it, as `json`, `jsonl`, `html` or Markdown."""
-        from roundtable.app.records.export import render_session
+        from roundtable.app.records.export import export_session_text
 
-        return await render_session(session, records, form, record)
+        return await export_session_text(session, records, form, record)
 
     async def render_report(self, session: Session, records: Sequence[Recorded], form: str) -> str:
         """The report on a meeting in stages, as `report-md` or `report-html`."""
-        from roundtable.app.records.export import render_stage_report
+        from roundtable.app.records.export import export_stage_report
 
-        return await render_stage_report(self._parts.record, session, records, form)
+        return await export_stage_report(self._parts.record, session, records, form)
 
     async def render_layout(self, session: Session, records: Sequence[Recorded], layout: str) -> dict[str, str]:
         """The files of a layout that another tool knows, by path."""
-        from roundtable.app.records.export import render_session_layout
+        from roundtable.app.records.export import export_session_layout
 
-        return await render_session_layout(self._parts, session, records, layout)
+        return await export_session_layout(self._parts, session, records, layout)
 
     @staticmethod
     def write_files(folder: Path, files: Mapping[str, str], *, force: bool) -> Sequence[Path]:
@@ -236,23 +236,23 @@ class Sessions:
 
     async def find_run(self, run: str) -> Session:
         """The session that was first run at the time in this run id, in any workspace."""
-        from roundtable.app.records.export import find_session_of_run
+        from roundtable.app.records.export import find_stored_session_of_run
 
-        return await find_session_of_run(self._parts, run)
+        return await find_stored_session_of_run(self._parts, run)
 
     # --- housekeeping ----------------------------------------------------------------------------
 
     async def forget(self, session: str, by: str = "") -> None:
         """Take a session off the list and free its name; its record stays until it is old enough to be removed."""
-        from roundtable.app.records.forget import forget_session
+        from roundtable.app.records.forget import forget_stored_session
 
-        await forget_session(self._parts, session, by)
+        await forget_stored_session(self._parts, session, by)
 
     async def remove_old(self, max_age_days: int, *, dry_run: bool = False) -> RemovedSessions:
         """Remove the sessions of every workspace that nobody has touched for so many days."""
-        from roundtable.app.records.forget import remove_old_sessions
+        from roundtable.app.records.forget import remove_old_stored_sessions
 
-        return await remove_old_sessions(self._parts, self._wiring.memory, max_age_days, dry_run=dry_run)
+        return await remove_old_stored_sessions(self._parts, self._wiring.memory, max_age_days, dry_run=dry_run)
 
     async def sync_folder(self) -> FolderWrite:
         """Write the workspace's `.roundtable/` folder again from the record."""

@@ -162,34 +162,34 @@ class Setup:
 
     def list_models(self) -> list[ModelState]:
         """Every embedded model, whether it is installed or can be downloaded."""
-        from roundtable.app.machine.embedded_models import list_embedded_models
+        from roundtable.app.machine.embedded_models import list_model_files_on_disk
 
-        return list_embedded_models(self.places)
+        return list_model_files_on_disk(self.places)
 
     def default_model(self) -> ModelState | None:
         """The embedded model that is used where none is named, if one is installed."""
-        from roundtable.app.machine.embedded_models import find_default_embedded_model
+        from roundtable.app.machine.embedded_models import find_default_installed_model
 
-        return find_default_embedded_model(self.places)
+        return find_default_installed_model(self.places)
 
     async def download_model(self, name: str, progress: Callable[[int, int], None], source: str = "") -> Path:
         """Download an embedded model, continuing an earlier download; returns at once if it is installed."""
-        from roundtable.app.machine.embedded_models import fetch_embedded_model
+        from roundtable.app.machine.embedded_models import download_model_file
 
-        return await fetch_embedded_model(self.places, name, progress, source)
+        return await download_model_file(self.places, name, progress, source)
 
     def use_model(self, name: str) -> Path:
         """Use this embedded model where none is named."""
-        from roundtable.app.machine.embedded_models import choose_embedded_model
+        from roundtable.app.machine.embedded_models import choose_installed_model
 
-        return choose_embedded_model(self.places, name)
+        return choose_installed_model(self.places, name)
 
     @staticmethod
     def has_model_runtime() -> bool:
         """Whether the extra that runs embedded models is installed."""
-        from roundtable.app.machine.embedded_models import is_embedded_runtime_installed
+        from roundtable.app.machine.embedded_models import is_model_runtime_installed
 
-        return is_embedded_runtime_installed()
+        return is_model_runtime_installed()
 
     @staticmethod
     def install_command(extra: str) -> str:
@@ -227,9 +227,9 @@ class Setup:
     @staticmethod
     def skill_readers(names: tuple[str, ...] = ()) -> list[SkillAgent]:
         """The coding agents of these names that read skills, or those that are installed here."""
-        from roundtable.app.machine.skills import find_skill_agents
+        from roundtable.app.machine.skills import find_installed_skill_agents
 
-        return find_skill_agents(names)
+        return find_installed_skill_agents(names)
 
     @staticmethod
     def known_skill_readers() -> tuple[str, ...]:
@@ -260,9 +260,9 @@ class Setup:
     @staticmethod
     def route_phrase(phrase: str) -> PhraseRoute:
         """Whether a person's words call the table, one model, or nobody."""
-        from roundtable.app.machine.skills import route_phrase
+        from roundtable.app.machine.skills import route_skill_phrase
 
-        return route_phrase(phrase)
+        return route_skill_phrase(phrase)
 
     # --- suggestions and checks ------------------------------------------------------------------
 
@@ -279,11 +279,11 @@ class Setup:
 
     async def examine(self, session: str = "", *, told: VoiceCheckCallback | None = None) -> DoctorReport:
         """Check the whole setup, however broken some of it is; with `told`, every seat gets one tiny question."""
-        from roundtable.app.machine.doctor import examine_installation
+        from roundtable.app.machine.doctor import run_doctor
         from roundtable.app.wiring import opened_parts
 
         opening = partial(opened_parts, self.workspace, self.places)
-        return await examine_installation(self.places, self.workspace, opening, session, told=told)
+        return await run_doctor(self.places, self.workspace, opening, session, told=told)
 
 
 class DeskSetup(Setup):
@@ -300,23 +300,23 @@ class DeskSetup(Setup):
 
     async def discover(self) -> list[DiscoveredSeat]:
         """Every voice that was found on this machine, usable or not."""
-        from roundtable.app.machine.discovery import discover_seats
+        from roundtable.app.machine.discovery import detect_machine_seats
 
-        return await discover_seats(self._parts)
+        return await detect_machine_seats(self._parts)
 
     @staticmethod
     def propose_seats(found: Iterable[DiscoveredSeat]) -> tuple[Seat, ...]:
         """The seats to offer for the voices that were found."""
-        from roundtable.app.machine.discovery import propose_seats
+        from roundtable.app.machine.discovery import propose_detected_seats
 
-        return propose_seats(found)
+        return propose_detected_seats(found)
 
     @staticmethod
     def embedded_seats(model: str) -> tuple[Seat, ...]:
         """Three seats on one embedded model."""
-        from roundtable.app.machine.discovery import create_embedded_seats
+        from roundtable.app.machine.discovery import create_installed_model_seats
 
-        return create_embedded_seats(model)
+        return create_installed_model_seats(model)
 
     def remembered_seats(self) -> tuple[Seat, ...]:
         """The seats that the person chose last time."""
@@ -332,9 +332,9 @@ class DeskSetup(Setup):
 
     async def list_endpoints(self) -> list[EndpointState]:
         """Every endpoint, and whether it can be used."""
-        from roundtable.app.machine.discovery import list_endpoint_states
+        from roundtable.app.machine.discovery import detect_endpoint_states
 
-        return await list_endpoint_states(self._parts)
+        return await detect_endpoint_states(self._parts)
 
     def list_agents(self) -> dict[str, str]:
         """The agent command lines that are installed, and where."""
@@ -344,19 +344,19 @@ class DeskSetup(Setup):
 
     def list_agents_to_check(self) -> list[str]:
         """The agents that a fault check would start, as voices."""
-        from roundtable.app.machine.fault_check import list_checkable_agents
+        from roundtable.app.machine.fault_check import list_installed_agents_to_check
 
-        return [f"{way}:{agent.name}" for way, agent in list_checkable_agents(self._parts)]
+        return [f"{way}:{agent.name}" for way, agent in list_installed_agents_to_check(self._parts)]
 
     async def check_faults(self, told: Callable[[Finding], None]) -> FaultReport:
         """Check how every kind of voice reports faults, against a local server."""
-        from roundtable.app.machine.fault_check import check_fault_handling
+        from roundtable.app.machine.fault_check import run_doctor_fault_check
 
-        return await check_fault_handling(self._parts, told)
+        return await run_doctor_fault_check(self._parts, told)
 
     def config_for(self, seats: Sequence[Seat]) -> dict[str, Any]:
         """What a new config says about these seats; it states a budget where some are paid by the token."""
         from roundtable.app.opening.opener import list_paid_voices
-        from roundtable.app.settings.write_config import build_seat_settings
+        from roundtable.app.settings.write_config import build_config_for_seats
 
-        return build_seat_settings(seats, paid=bool(list_paid_voices(self._parts.tariffs, seats)))
+        return build_config_for_seats(seats, paid=bool(list_paid_voices(self._parts.tariffs, seats)))

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from roundtable.app.opening.context_files import (
     ContextFileRefused,
     read_context_file,
-    resolve_in_workspace,
-    split_line_range,
+    resolve_context_path,
+    split_context_line_range,
     store_context_data,
 )
 from roundtable.app.opening.context_window import FindContextRoom
-from roundtable.app.opening.file_selection import build_ignore_filter
+from roundtable.app.opening.file_selection import build_context_ignore_filter
 from roundtable.core.effects import FilesRead
 from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.ports import Store
@@ -78,13 +78,13 @@ class FileRequests:
         resolved: dict[str, str] = {}
         for name in names:
             try:
-                resolved[name] = resolve_in_workspace(
-                    self._workspace.resolve(), split_line_range(name)[0], name
+                resolved[name] = resolve_context_path(
+                    self._workspace.resolve(), split_context_line_range(name)[0], name
                 ).as_posix()
             except ContextFileRefused:
                 continue
         paths = {path for path in resolved.values() if not is_sensitive_path(path)}
-        is_ignored = build_ignore_filter(self._ignore)
+        is_ignored = build_context_ignore_filter(self._ignore)
         try:
             with open_git(self._workspace) as git:
                 ignored = git.filter_ignored(paths) | {path for path in paths if is_ignored(path)}

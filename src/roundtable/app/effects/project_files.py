@@ -11,9 +11,9 @@ from roundtable.app.opening.context_files import (
     ContextFileRefused,
     check_context_text,
     decode_context_text,
-    read_workspace_text,
+    read_context_text,
 )
-from roundtable.app.opening.file_selection import list_selectable_files
+from roundtable.app.opening.file_selection import list_context_file_candidates
 from roundtable.core.changeset import DraftFile
 from roundtable.core.chunks import file_priority
 from roundtable.core.file_kinds import is_sensitive_path
@@ -59,10 +59,12 @@ class ProjectReader:
                 if is_sensitive_path(path)
             },
         )
-        for path in sorted(list_selectable_files(paths, self._ignore), key=lambda path: (file_priority(path), path)):
+        for path in sorted(
+            list_context_file_candidates(paths, self._ignore), key=lambda path: (file_priority(path), path)
+        ):
             try:
                 data = drafted.get(path)
-                text = read_workspace_text(self._root, path) if data is None else decode_context_text(path, path, data)
+                text = read_context_text(self._root, path) if data is None else decode_context_text(path, path, data)
                 found.files[path] = check_context_text(self._redactor, path, text).encode()
             except ContextFileRefused as error:
                 found.refused[path] = error.message

@@ -20,10 +20,10 @@ from roundtable.app.opening.context_window import (
     MAP_TITLE,
     MOST_MAP_TOKENS,
     FindContextRoom,
-    compute_readers_room,
-    compute_tokens_for_files,
-    estimate_file_overhead,
-    split_map_and_files,
+    compute_context_file_tokens,
+    compute_context_room_of_readers,
+    estimate_context_file_overhead,
+    split_context_between_map_and_files,
 )
 from roundtable.core.chunks import Chunk, SizedFile, file_priority, split_into_chunks
 from roundtable.core.effects import ListProject, ProjectListed, ProjectSplit, ReviewChunk, SplitForReview
@@ -59,8 +59,8 @@ class ProjectSplitter:
 
     async def split(self, session: Session, effect: SplitForReview, project: ProjectFiles) -> ProjectSplit | Fault:
         """Return chunks that fit the smallest window and contain every file once; a single chunk if everything fits."""
-        room = compute_readers_room(self._find_room, session.charter, effect.seats, effect.answer)
-        left = None if room.named is None else compute_tokens_for_files(session, room.named)
+        room = compute_context_room_of_readers(self._find_room, session.charter, effect.seats, effect.answer)
+        left = None if room.named is None else compute_context_file_tokens(session, room.named)
         if left is not None and left < LEAST_FILE_TOKENS:
             return Fault.of(
                 FaultKind.CONTEXT_OVERFLOW,
@@ -79,7 +79,7 @@ def _split(files: Mapping[str, bytes], room: int | None, max_tokens: int, *, at_
     """Return the chunks; if a context window is unknown, no chunk is longer than `max_tokens`."""
     project_map = build_project_map(files)
     measured = [_measured_in_prompt(measure_source_file(path, data)) for path, data in files.items()]
-    map_tokens, limit = split_map_and_files(measured, room, max_tokens, at_once=at_once)
+    map_tokens, limit = split_context_between_map_and_files(measured, room, max_tokens, at_once=at_once)
     return [
         _add_map(chunk, files, project_map, map_tokens)
         for chunk in split_into_chunks(measured, limit, project_map.imports)
@@ -88,7 +88,7 @@ def _split(files: Mapping[str, bytes], room: int | None, max_tokens: int, *, at_
 
 def _measured_in_prompt(file: SizedFile) -> SizedFile:
     """Return a file with its size in a prompt, including the tag around it."""
-    tag = estimate_file_overhead(file.path) // BYTES_PER_TOKEN
+    tag = estimate_context_file_overhead(file.path) // BYTES_PER_TOKEN
     return msgspec.structs.replace(file, tokens=file.tokens + tag)
 
 
@@ -135,14 +135,14 @@ class ProjectExcerpts:
 
     def _room(self, session: Session, effect: ListProject) -> int:
         """Return the number of bytes for files and map that fit the windows of the seats."""
-        room = compute_readers_room(self._find_room, session.charter, effect.seats, effect.answers)
-        window_bytes = max(0, compute_tokens_for_files(session, room.windows)) * BYTES_PER_TOKEN
+        room = compute_context_room_of_readers(self._find_room, session.charter, effect.seats, effect.answers)
+        window_bytes = max(0, compute_context_file_tokens(session, room.windows)) * BYTES_PER_TOKEN
         return window_bytes if room.all_known else min(FILE_BYTES_IN_UNKNOWN_WINDOW, window_bytes)
 
 
 def _select(files: Mapping[str, bytes], about: str, room: int) -> _Selection:
     """Return all files, or the most relevant ones that fit, with a map of their links to the rest."""
-    sizes = {path: len(data) + estimate_file_overhead(path) for path, data in files.items()}
+    sizes = {path: len(data) + estimate_context_file_overhead(path) for path, data in files.items()}
     if sum(sizes.values()) <= room:
         return _Selection(files)
     map_tokens = min(MOST_MAP_TOKENS, room // BYTES_PER_TOKEN // 6)

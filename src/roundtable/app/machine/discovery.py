@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from roundtable.app.machine.embedded_models import is_embedded_runtime_installed, list_embedded_models
+from roundtable.app.machine.embedded_models import is_model_runtime_installed, list_model_files_on_disk
 from roundtable.app.parts import Parts
 from roundtable.app.settings.installation import render_install_command
 from roundtable.app.settings.places import Places
@@ -46,11 +46,11 @@ class DiscoveredSeat(msgspec.Struct, frozen=True):
         return Seat(self.name, (self.voice,))
 
 
-async def discover_seats(parts: Parts) -> list[DiscoveredSeat]:
+async def detect_machine_seats(parts: Parts) -> list[DiscoveredSeat]:
     """Return all seats in the order they are offered: configured, agents, keys, local servers, embedded."""
     local = await asyncio.gather(*(_find_local_seat(parts, item) for item in parts.endpoints.values() if item.local))
     return [
-        *check_configured_seats(parts),
+        *detect_configured_seats(parts),
         *_find_agent_seats(parts),
         *(
             found
@@ -63,7 +63,7 @@ async def discover_seats(parts: Parts) -> list[DiscoveredSeat]:
     ]
 
 
-def propose_seats(found: Iterable[DiscoveredSeat]) -> tuple[Seat, ...]:
+def propose_detected_seats(found: Iterable[DiscoveredSeat]) -> tuple[Seat, ...]:
     """Return the seats to offer: every usable agent, key and server; a single voice gets three personas."""
     usable = [item for item in found if item.usable]
     speakers = [item for item in usable if item.kind in ("cli", "api", "local")] or [
@@ -74,7 +74,7 @@ def propose_seats(found: Iterable[DiscoveredSeat]) -> tuple[Seat, ...]:
     return tuple(speaker.to_seat() for speaker in speakers)
 
 
-def create_embedded_seats(model: str) -> tuple[Seat, ...]:
+def create_installed_model_seats(model: str) -> tuple[Seat, ...]:
     """Return three seats on one embedded model."""
     return _create_persona_seats(f"embedded:{model}")
 
@@ -84,7 +84,7 @@ def _create_persona_seats(voice: str) -> tuple[Seat, ...]:
     return tuple(Seat(name, (voice,), brief=brief) for name, brief in _PERSONAS)
 
 
-def check_configured_seats(parts: Parts) -> list[DiscoveredSeat]:
+def detect_configured_seats(parts: Parts) -> list[DiscoveredSeat]:
     """Return the configured seats, including those that cannot speak."""
     config = parts.settings.config
     names = config.table.seats or tuple(name for name, seat in config.seats.items() if seat.enabled)
@@ -139,7 +139,7 @@ def _find_api_seats(parts: Parts, endpoint: Endpoint) -> list[DiscoveredSeat]:
 
 
 async def _find_local_seat(parts: Parts, endpoint: Endpoint) -> DiscoveredSeat | None:
-    models = await list_local_server_models(parts, endpoint)
+    models = await detect_local_server_models(parts, endpoint)
     if models is None:
         return None
     title = endpoint.title or endpoint.name
@@ -169,7 +169,7 @@ def describe_key_source(reference: str, place: str) -> str:
     return name if place == "environment" else f"your stored {name}"
 
 
-async def list_local_server_models(parts: Parts, endpoint: Endpoint) -> list[str] | None:
+async def detect_local_server_models(parts: Parts, endpoint: Endpoint) -> list[str] | None:
     """Return the models of a local server, chat models first; None if it does not answer in time."""
     import httpx2
 
@@ -195,9 +195,9 @@ async def list_local_server_models(parts: Parts, endpoint: Endpoint) -> list[str
 
 def _find_embedded_seats(places: Places) -> list[DiscoveredSeat]:
     """Return the embedded models, the default one first."""
-    runs = is_embedded_runtime_installed()
+    runs = is_model_runtime_installed()
     found: list[DiscoveredSeat] = []
-    for model in sorted(list_embedded_models(places), key=lambda model: not model.default):
+    for model in sorted(list_model_files_on_disk(places), key=lambda model: not model.default):
         megabytes = f"{model.size / 1e6:,.0f} MB"
         if not model.installed:
             note = f"run `roundtable models get {model.name}` to download it ({megabytes}, {model.licence})"
@@ -261,13 +261,13 @@ class EndpointState(msgspec.Struct, frozen=True):
         return describe_key_source(self.key, self.key_place)
 
 
-async def list_endpoint_states(parts: Parts) -> list[EndpointState]:
+async def detect_endpoint_states(parts: Parts) -> list[EndpointState]:
     """Return every known endpoint; only local ones are asked whether they run."""
     return list(await asyncio.gather(*(_endpoint_state(parts, endpoint) for endpoint in parts.endpoints.values())))
 
 
 async def _endpoint_state(parts: Parts, endpoint: Endpoint) -> EndpointState:
-    models = await list_local_server_models(parts, endpoint) if endpoint.local else None
+    models = await detect_local_server_models(parts, endpoint) if endpoint.local else None
     model = endpoint.default_model or next(iter(models or ()), "")
     place = parts.keys.find_location(endpoint.key)
     present = endpoint.key == "none" or bool(place)

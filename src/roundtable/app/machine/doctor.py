@@ -13,9 +13,15 @@ from typing import Literal
 
 import msgspec
 
-from roundtable.app.machine.embedded_models import list_embedded_models
+from roundtable.app.machine.embedded_models import list_model_files_on_disk
 from roundtable.app.machine.isolation import Isolation
-from roundtable.app.machine.seat_check import Participant, Seating, SeatSource, VoiceCheckCallback, check_seat_voices
+from roundtable.app.machine.seat_check import (
+    Participant,
+    Seating,
+    SeatSource,
+    VoiceCheckCallback,
+    run_doctor_seat_check,
+)
 from roundtable.app.machine.surroundings import KeyStorage, LocalService, MachineState, Program, inspect_machine
 from roundtable.app.parts import Parts
 from roundtable.app.settings.config import is_workspace_trusted
@@ -91,7 +97,7 @@ OpenParts = Callable[[], AbstractAsyncContextManager[Parts]]
 """Opens the record and reads the config; raises an error if one of them is broken."""
 
 
-async def examine_installation(
+async def run_doctor(
     places: Places, workspace: Path, open_parts: OpenParts, session: str = "", *, told: VoiceCheckCallback | None = None
 ) -> DoctorReport:
     """Check everything, even if parts of it are broken; with `told`, every seat is asked one short question."""
@@ -111,7 +117,7 @@ async def examine_installation(
         async with open_parts() as parts:
             config = msgspec.structs.replace(config, withheld=parts.settings.withheld)
             looking = inspect_machine(places, parts, deep=told is not None)
-            seating, around = await asyncio.gather(check_seat_voices(parts, told), looking)
+            seating, around = await asyncio.gather(run_doctor_seat_check(parts, told), looking)
             state = await _check_session(parts, session) if session else state
             with suppress(UsageError):  # what is too large to be tried says so where it is tried
                 unrun = (
@@ -159,7 +165,8 @@ def _build_report(
         session_state=state[0],
         session_note=state[1],
         models={
-            model.name: _describe_model_state(model.installed, model.default) for model in list_embedded_models(places)
+            model.name: _describe_model_state(model.installed, model.default)
+            for model in list_model_files_on_disk(places)
         },
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",

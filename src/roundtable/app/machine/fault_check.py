@@ -56,10 +56,10 @@ class FaultReport(msgspec.Struct, frozen=True):
     skipped: dict[str, str]
 
 
-async def check_fault_handling(parts: Parts, told: Callable[[Finding], None]) -> FaultReport:
+async def run_doctor_fault_check(parts: Parts, told: Callable[[Finding], None]) -> FaultReport:
     """Check every voice concurrently; `told` receives each finding at once."""
     dialects = sorted({endpoint.dialect for endpoint in parts.endpoints.values()})
-    agents = list_checkable_agents(parts)
+    agents = list_installed_agents_to_check(parts)
     ways: list[tuple[Way, Agent, LocalServerSetup]] = [
         (way, item, item.local) for way, item in agents if item.local is not None
     ]
@@ -76,7 +76,7 @@ async def check_fault_handling(parts: Parts, told: Callable[[Finding], None]) ->
     return FaultReport(all(finding.passed for finding in findings), findings, skipped)
 
 
-def list_checkable_agents(parts: Parts) -> list[tuple[Way, Agent]]:
+def list_installed_agents_to_check(parts: Parts) -> list[tuple[Way, Agent]]:
     """Return every installed agent by its command line, and by ACP if a seat is configured so."""
     seated = {tuple(voice.split(":")[:2]) for seat in parts.settings.config.seats.values() for voice in seat.voices}
     agents = parts.agents().values()

@@ -9,12 +9,12 @@ from typing import Literal
 import msgspec
 
 from roundtable.app.machine.discovery import (
-    check_configured_seats,
     describe_key_source,
-    discover_seats,
-    list_local_server_models,
+    detect_configured_seats,
+    detect_local_server_models,
+    detect_machine_seats,
     load_chosen_seats,
-    propose_seats,
+    propose_detected_seats,
 )
 from roundtable.app.machine.judge_voices import assign_judge_voices
 from roundtable.app.parts import Parts
@@ -75,14 +75,14 @@ VoiceCheckCallback = Callable[[str, VoiceCheck], None]
 """Receives the seat and the result of each voice that was asked."""
 
 
-async def check_seat_voices(parts: Parts, told: VoiceCheckCallback | None = None) -> Seating:
+async def run_doctor_seat_check(parts: Parts, told: VoiceCheckCallback | None = None) -> Seating:
     """Check every seat; with `told`, ask each one short question."""
     try:
         source, seats = await _find_seats(parts)
     except RoundtableError:
         found = {
             item.name: VoiceCheck("ok" if item.usable else "unusable", item.voice, item.note)
-            for item in check_configured_seats(parts)
+            for item in detect_configured_seats(parts)
         }
         return Seating("config", {name: _build_participant([check]) for name, check in found.items()})
     seats = assign_judge_voices(seats, parts.endpoints)
@@ -99,7 +99,7 @@ async def _find_seats(parts: Parts) -> tuple[SeatSource, Sequence[Seat]]:
         return "config", seats
     if seats := load_chosen_seats(parts):
         return "chosen", seats
-    return "found", propose_seats(await discover_seats(parts))
+    return "found", propose_detected_seats(await detect_machine_seats(parts))
 
 
 def _build_participant(checks: Sequence[VoiceCheck], judge: VoiceCheck | None = None) -> Participant:
@@ -132,7 +132,7 @@ async def _check_voice(parts: Parts, voice: str) -> VoiceCheck:
         return VoiceCheck("ok", voice, f"{_NOTES_BY_KIND[kind]}, not asked")
     if not endpoint.local:
         return VoiceCheck("ok", voice, "no key needed, not asked" if endpoint.key == "none" else "key found, not asked")
-    if await list_local_server_models(parts, endpoint) is None:
+    if await detect_local_server_models(parts, endpoint) is None:
         return VoiceCheck("unreachable", voice, f"Nothing answers at {endpoint.base_url}. Start the server.")
     return VoiceCheck("ok", voice, "its server answers, not asked")
 

@@ -66,7 +66,7 @@ def render_skill_text() -> str:
     return words + _MARK_LINE.format(_compute_skill_digest(words))
 
 
-def find_skill_agents(names: tuple[str, ...]) -> list[SkillAgent]:
+def find_installed_skill_agents(names: tuple[str, ...]) -> list[SkillAgent]:
     """Return the named agents, or those found on this machine."""
     if unknown := [name for name in names if name not in SKILL_AGENTS]:
         raise NotFound(f"The agent {unknown[0]} has no known folder for skills.", f"Known: {', '.join(SKILL_AGENTS)}.")
@@ -176,7 +176,7 @@ _ASKS_FOLLOW_UP = re.compile(
 )
 
 
-def route_phrase(phrase: str) -> PhraseRoute:
+def route_skill_phrase(phrase: str) -> PhraseRoute:
     """Return where a phrase belongs: the table, the table with a follow-up, one model, or none of them."""
     text = _replace_names_with_signs(" ".join(phrase.casefold().split()))
     if _ADDRESSES_ONE.search(text):

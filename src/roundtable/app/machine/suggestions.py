@@ -22,9 +22,9 @@ def suggest_sessions() -> list[str]:
 
 def suggest_meetings() -> list[str]:
     """Return the names of the meetings that are available here."""
-    from roundtable.app.settings.template_files import list_meeting_names
+    from roundtable.app.settings.template_files import list_meeting_template_names
 
-    return _keep_shell_safe(list(list_meeting_names(Places.of_this_person(), find_workspace(Path.cwd()))))
+    return _keep_shell_safe(list(list_meeting_template_names(Places.of_this_person(), find_workspace(Path.cwd()))))
 
 
 def suggest_seats() -> list[str]:

@@ -19,7 +19,7 @@ from roundtable.report.stage_words import list_stage_ends, summarize_stage_histo
 APPLY_MEETING = "apply"
 
 
-def build_apply_agenda(decided: Session, wanted: Agenda) -> Agenda:
+def build_apply_meeting_agenda(decided: Session, wanted: Agenda) -> Agenda:
     """What the person wants, filled in from the session it is about. Only who carries it out must be there."""
     decision = _decision(decided)
     seats = wanted.seats or decided.seats

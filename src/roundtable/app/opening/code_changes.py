@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from roundtable.app.opening.context_files import ContextFileRefused, read_workspace_text
-from roundtable.app.opening.file_selection import build_ignore_filter
+from roundtable.app.opening.context_files import ContextFileRefused, read_context_text
+from roundtable.app.opening.file_selection import build_context_ignore_filter
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places, find_workspace
 from roundtable.core.faults import NotFound, UsageError
@@ -43,7 +43,7 @@ def read_uncommitted_changes(start: Path) -> CodeChanges:
         _need_repository(git, workspace)
         untracked, standing = pool.submit(git.untracked_files), pool.submit(_standing, git)
         changes = git.diff_uncommitted()
-        set_aside = build_ignore_filter(ignore)
+        set_aside = build_context_ignore_filter(ignore)
         new = [name for name in untracked.result() if not set_aside(name)]
         sensitive = (*changes.sensitive, *filter(is_sensitive_path, new))
         room = GIT_OUTPUT_LIMIT - len(changes.diff) if changes.whole else 0
@@ -101,7 +101,7 @@ def _new_file(workspace: Path, name: str) -> str:
     if not name.isprintable() or (workspace / name).is_symlink():
         return ""
     try:
-        return render_added_file_diff(name, read_workspace_text(workspace, name))
+        return render_added_file_diff(name, read_context_text(workspace, name))
     except ContextFileRefused:
         return ""
 

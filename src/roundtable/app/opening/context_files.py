@@ -15,7 +15,7 @@ from roundtable.core.ports import Store
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import ContextItem
 
-LARGEST_FILE = 400_000
+MAX_CONTEXT_FILE_BYTES = 400_000
 FARTHEST = 16_000_000
 """How far into a larger file its lines are counted."""
 
@@ -42,7 +42,7 @@ async def store_context_data(store: Store, name: str, data: bytes) -> ContextIte
 
 def read_context_file(redactor: Redactor, workspace: Path, name: str) -> bytes:
     """Read a file of the workspace that holds no secret."""
-    return check_context_text(redactor, name, read_workspace_text(workspace, name)).encode()
+    return check_context_text(redactor, name, read_context_text(workspace, name)).encode()
 
 
 def check_context_text(redactor: Redactor, name: str, text: str) -> str:
@@ -54,9 +54,9 @@ def check_context_text(redactor: Redactor, name: str, text: str) -> str:
     return text
 
 
-def read_workspace_text(workspace: Path, name: str) -> str:
+def read_context_text(workspace: Path, name: str) -> str:
     """Read a text file of the workspace; links, `..` and sensitive names do not lead out of it."""
-    path, lines = split_line_range(name)
+    path, lines = split_context_line_range(name)
     root = workspace.resolve()
     data = _read(root, path, name, lines)
     if lines is not None:
@@ -67,8 +67,10 @@ def read_workspace_text(workspace: Path, name: str) -> str:
 
 def decode_context_text(name: str, path: str, data: bytes) -> str:
     """The text of a file, which must be one and not be too long."""
-    if len(data) > LARGEST_FILE:
-        raise ContextFileRefused(f"{name} is larger than {LARGEST_FILE:,} bytes.", f"Show a part of it: {path}:1-400.")
+    if len(data) > MAX_CONTEXT_FILE_BYTES:
+        raise ContextFileRefused(
+            f"{name} is larger than {MAX_CONTEXT_FILE_BYTES:,} bytes.", f"Show a part of it: {path}:1-400."
+        )
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -80,13 +82,13 @@ def decode_context_text(name: str, path: str, data: bytes) -> str:
     return text
 
 
-def split_line_range(name: str) -> tuple[str, tuple[int, int] | None]:
+def split_context_line_range(name: str) -> tuple[str, tuple[int, int] | None]:
     """A name without its range of lines, and the range."""
     found = _RANGE.match(name)
     return (found["path"], (int(found["first"]), int(found["last"]))) if found else (name, None)
 
 
-def resolve_in_workspace(root: Path, path: str, name: str) -> Path:
+def resolve_context_path(root: Path, path: str, name: str) -> Path:
     """Where in the workspace a path really leads, once every link on the way is followed."""
     try:
         real = (root / path).resolve()
@@ -100,7 +102,7 @@ def resolve_in_workspace(root: Path, path: str, name: str) -> Path:
 
 
 def _read(root: Path, path: str, name: str, lines: tuple[int, int] | None) -> bytes:
-    within = resolve_in_workspace(root, path, name)
+    within = resolve_context_path(root, path, name)
     if is_sensitive_path(within.as_posix()) or is_sensitive_path(path):
         raise ContextFileRefused(f"{name} is a sensitive file and is never shown to a model.", "Leave it out.")
     try:
@@ -108,11 +110,11 @@ def _read(root: Path, path: str, name: str, lines: tuple[int, int] | None) -> by
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise ContextFileRefused(f"{name} is not a plain file.", "Leave it out.")
-            if lines is None and status.st_size > LARGEST_FILE:
+            if lines is None and status.st_size > MAX_CONTEXT_FILE_BYTES:
                 raise ContextFileRefused(
-                    f"{name} is larger than {LARGEST_FILE:,} bytes.", f"Show a part of it: {path}:1-400."
+                    f"{name} is larger than {MAX_CONTEXT_FILE_BYTES:,} bytes.", f"Show a part of it: {path}:1-400."
                 )
-            return file.read(LARGEST_FILE + 1 if lines is None else FARTHEST)
+            return file.read(MAX_CONTEXT_FILE_BYTES + 1 if lines is None else FARTHEST)
     except FileNotFoundError:
         raise ContextFileRefused(
             f"There is no file {name} in {root}.", "Paths are relative to the workspace."

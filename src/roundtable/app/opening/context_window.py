@@ -69,7 +69,7 @@ def compute_context_room(
     )
 
 
-def compute_longest_answer(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits) -> int:
+def compute_charter_answer_limit(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits) -> int:
     """How long one answer may be at most: a third of the smallest window that is known, and a limit somebody set."""
     windows = [window // 3 for seat in seats for voice in seat.voices if (window := tariffs.find_tariff(voice).window)]
     own = [limits.max_tokens] if limits.max_tokens != Limits().max_tokens else []
@@ -96,14 +96,16 @@ _TAG = 48
 """Bytes around each file that is shown, its name aside."""
 
 
-def compute_readers_room(room_of: FindContextRoom, charter: Charter, seats: Sequence[str], answer: int) -> ContextRoom:
+def compute_context_room_of_readers(
+    room_of: FindContextRoom, charter: Charter, seats: Sequence[str], answer: int
+) -> ContextRoom:
     """What there is room for before these seats, or all, besides answers of so many tokens."""
     reading = tuple(seat for seat in charter.seats if seat.name in seats) or charter.seats
     limits = msgspec.structs.replace(charter.limits, max_tokens=answer)
     return room_of(msgspec.structs.replace(charter, seats=reading, limits=limits))
 
 
-def compute_tokens_for_files(session: Session, named: int) -> int:
+def compute_context_file_tokens(session: Session, named: int) -> int:
     """Tokens for files and map in such a window. Code has more of them than its bytes say, by a third."""
     charter = session.charter
     said = (
@@ -112,21 +114,23 @@ def compute_tokens_for_files(session: Session, named: int) -> int:
         *(entry.text + entry.why for entry in charter.recalled),
     )
     told = sum(len(text.encode()) for text in said) + sum(item.size for item in charter.context)
-    return subtract_told_bytes(named, told)
+    return compute_context_tokens_left(named, told)
 
 
-def subtract_told_bytes(named: int, told: int) -> int:
+def compute_context_tokens_left(named: int, told: int) -> int:
     """The same beside so many bytes of what is told."""
     return (named * 3 // 4 - told) // BYTES_PER_TOKEN - _OURS
 
 
-def split_map_and_files(files: Sequence[SizedFile], room: int | None, most: int, *, at_once: bool) -> tuple[int, int]:
+def split_context_between_map_and_files(
+    files: Sequence[SizedFile], room: int | None, most: int, *, at_once: bool
+) -> tuple[int, int]:
     """Tokens of map beside a part, and of the files in it."""
     for_map = MOST_MAP_TOKENS if room is None else min(MOST_MAP_TOKENS, room // 6)
     for_files = most if room is None else room - for_map
     return for_map, choose_chunk_limit(files, for_files, most) if at_once else min(most, for_files)
 
 
-def estimate_file_overhead(path: str) -> int:
+def estimate_context_file_overhead(path: str) -> int:
     """Bytes that stand around a file in a prompt."""
     return _TAG + len(path.encode())

@@ -33,10 +33,10 @@ class FileSelection(NamedTuple):
     secret: tuple[str, ...] = ()
 
 
-def list_selectable_files(paths: Iterable[str], ignore: Sequence[str], folder: str = "") -> list[str]:
+def list_context_file_candidates(paths: Iterable[str], ignore: Sequence[str], folder: str = "") -> list[str]:
     """Those that are neither sensitive, nor ignored by the config, nor ours, and are text with a name to write."""
     inside = "" if folder in ("", ".") else f"{folder.rstrip('/')}/"
-    set_aside = build_ignore_filter(ignore)
+    set_aside = build_context_ignore_filter(ignore)
     return [
         path
         for path in paths
@@ -46,7 +46,7 @@ def list_selectable_files(paths: Iterable[str], ignore: Sequence[str], folder: s
     ]
 
 
-def build_ignore_filter(ignore: Sequence[str]) -> Callable[[str], bool]:
+def build_context_ignore_filter(ignore: Sequence[str]) -> Callable[[str], bool]:
     """Whether `[context] ignore` names a path, a folder it lies in, or a pattern for either; ours always is."""
     names = {_OUR_OWN, *(name.rstrip("/") for name in ignore)}
     globs = [name for name in ignore if any(mark in name for mark in "*?[/")]
@@ -58,7 +58,7 @@ def build_ignore_filter(ignore: Sequence[str]) -> Callable[[str], bool]:
     return set_aside
 
 
-def select_relevant_files(
+def select_context_files(
     redactor: Redactor,
     workspace: Path,
     words: Sequence[str],

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from roundtable.app.opening.meeting_catalog import load_meeting_prompts
+from roundtable.app.opening.meeting_catalog import snapshot_charter_prompts
 from roundtable.app.opening.session_ids import make_session_slug, new_session_id
 from roundtable.app.parts import Parts
 from roundtable.core.events import SessionOpened
@@ -28,7 +28,9 @@ ChatExchange = tuple[str, str]
 """A question and its answer."""
 
 
-async def open_judge_chat(parts: Parts, about: Session, question: str, before: Sequence[ChatExchange] = ()) -> str:
+async def open_judge_question_session(
+    parts: Parts, about: Session, question: str, before: Sequence[ChatExchange] = ()
+) -> str:
     """Open a session for one question; it is shown how the other stands, and what was said in this talk so far."""
     if not question.strip():
         raise UsageError("The question is empty.", "Say what you want to know.")
@@ -37,7 +39,7 @@ async def open_judge_chat(parts: Parts, about: Session, question: str, before: S
     if before:
         shown[EARLIER_QUESTIONS_TITLE] = "\n\n".join(f"Asked: {asked}\nYou said: {answer}" for asked, answer in before)
     texts = {name: parts.redactor.redact(text).encode() for name, text in shown.items()}
-    words = load_meeting_prompts(CHAT, {}, (), about.charter.language)
+    words = snapshot_charter_prompts(CHAT, {}, (), about.charter.language)
     for kept in (*texts.values(), *words.values()):
         await parts.record.keep(kept)
     charter = Charter(

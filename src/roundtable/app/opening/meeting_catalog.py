@@ -17,13 +17,13 @@ import msgspec
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.template_files import (
     MEETING_FILES,
+    build_prompt_template_pattern,
     find_user_templates,
     find_workspace_templates,
-    list_meeting_names,
-    load_preset_texts,
-    meeting_prompt_pattern,
+    list_meeting_template_names,
+    load_preset_templates,
     read_template,
-    unknown_meeting_error,
+    unknown_meeting_template_error,
 )
 from roundtable.core.decide.named_rules import DECISION_RULE_NAMES
 from roundtable.core.faults import ConfigError, NotTrusted, RoundtableError
@@ -63,7 +63,7 @@ PromptFolders = Sequence[Mapping[str, Path]]
 """The files that lie in each place, the nearest place first."""
 
 
-def load_meeting_prompts(
+def snapshot_charter_prompts(
     rules: Meeting, words: Mapping[str, str], own: PromptFolders, language: str
 ) -> dict[str, bytes]:
     """Every prompt of a meeting, from the first of these places that has it; `words` are those of a data file."""
@@ -159,8 +159,8 @@ class MeetingCatalog:
 
     def listed(self) -> list[CatalogMeeting]:
         """All of them, by name."""
-        known = list_meeting_names(self._places, self._workspace)
-        there = {*MEETINGS, *load_preset_texts(), *self._own()}
+        known = list_meeting_template_names(self._places, self._workspace)
+        there = {*MEETINGS, *load_preset_templates(), *self._own()}
         return [self.find(name) for name in known if name in there]
 
     def find(self, name: str) -> CatalogMeeting:
@@ -168,25 +168,25 @@ class MeetingCatalog:
         own = self._own()
         if name in own:
             source, path = own[name]
-            if name in MEETINGS or name in load_preset_texts():
+            if name in MEETINGS or name in load_preset_templates():
                 raise ConfigError(f"{path}: {name} is the name of a shipped meeting.", "Give the file another name.")
             return _read(name, read_template(path), str(path), source)
         if name in MEETINGS:
             return CatalogMeeting(name, MEETINGS[name].summary, "shipped", MEETINGS[name])
-        if name in load_preset_texts():
-            return _read(name, load_preset_texts()[name], f"preset {name}", "preset")
+        if name in load_preset_templates():
+            return _read(name, load_preset_templates()[name], f"preset {name}", "preset")
         if name in find_workspace_templates(self._workspace, MEETING_FILES):
             raise NotTrusted(
                 f"This workspace brings the meeting {name}, and you have not trusted it.",
                 f"Read .roundtable/meetings/{name}.toml, then run `roundtable trust`.",
             )
-        raise unknown_meeting_error(name, list_meeting_names(self._places, self._workspace))
+        raise unknown_meeting_template_error(name, list_meeting_template_names(self._places, self._workspace))
 
     def prompts(self, chosen: CatalogMeeting, language: str) -> dict[str, bytes]:
         """The meeting's prompts as they are now; the session keeps to these, whatever becomes of the files."""
-        pattern = meeting_prompt_pattern(chosen.rules.name)
+        pattern = build_prompt_template_pattern(chosen.rules.name)
         places = [self._of_workspace(pattern), find_user_templates(self._places, pattern)]
-        return load_meeting_prompts(chosen.rules, chosen.words, places, language)
+        return snapshot_charter_prompts(chosen.rules, chosen.words, places, language)
 
     def _own(self) -> dict[str, tuple[MeetingSource, Path]]:
         """Data files by name, the workspace's over the person's."""

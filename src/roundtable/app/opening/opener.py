@@ -13,12 +13,12 @@ import msgspec
 
 from roundtable.app.machine.judge_voices import assign_judge_voices
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.context_window import ContextRoom, compute_context_room, compute_longest_answer
+from roundtable.app.opening.context_window import ContextRoom, compute_charter_answer_limit, compute_context_room
 from roundtable.app.opening.meeting_catalog import CatalogMeeting, MeetingCatalog
 from roundtable.app.opening.opening_context import ContextGatherer
-from roundtable.app.opening.preflight import check_meeting_can_write, describe_unwritable_files
+from roundtable.app.opening.preflight import check_writable_before_opening, describe_unwritable_files_before_opening
 from roundtable.app.opening.session_ids import make_session_slug, new_session_id
-from roundtable.app.opening.stage_lists import StageListCatalog, fill_stage_settings, raise_round_limit_for_stages
+from roundtable.app.opening.stage_lists import StageListCatalog, fill_charter_stage_settings, raise_charter_round_limit
 from roundtable.app.parts import Parts
 from roundtable.app.settings import config as settings
 from roundtable.app.settings.configured_seats import list_configured_seats
@@ -60,7 +60,9 @@ class Opener:
     def default_limits(self, meeting: str = "") -> Limits:
         """The configured limits, with what a preset or a data file sets over them, or the meeting's own quorum."""
         chosen = self.find_meeting(meeting)
-        limits = settings.merge_limits(self._parts.settings.config.limits, chosen.limits, f"meeting {chosen.name}")
+        limits = settings.merge_configured_limits(
+            self._parts.settings.config.limits, chosen.limits, f"meeting {chosen.name}"
+        )
         return limits if limits.quorum != Quorum() else msgspec.structs.replace(limits, quorum=chosen.rules.quorum)
 
     async def open_session(self, agenda: Agenda, by: str = "") -> tuple[str, SessionOpened]:
@@ -68,7 +70,9 @@ class Opener:
         charter, texts = await self.draft_charter(agenda, by)
         self.check_quorum(agenda)
         writes = self.find_meeting(agenda.meeting).rules.writes_files
-        await check_meeting_can_write(self._parts.workspace, charter, self._parts.find_sandbox, writes_files=writes)
+        await check_writable_before_opening(
+            self._parts.workspace, charter, self._parts.find_sandbox, writes_files=writes
+        )
         session = new_session_id()
         slug = make_session_slug(charter.question, datetime.now(UTC).strftime("%Y-%m-%d"))
         opened = SessionOpened(msgspec.structs.replace(charter, slug=slug))
@@ -88,10 +92,10 @@ class Opener:
         _check_agenda(agenda, seats, rules, limits)
         filled = agenda.settings
         if rules.name == SDLC_MEETING:
-            longest = compute_longest_answer(parts.tariffs, seats, limits)
-            filled = fill_stage_settings(filled, seats, longest, agenda.answers)
-            limits = raise_round_limit_for_stages(limits, filled)
-        chosen = settings.resolve_meeting_settings(
+            longest = compute_charter_answer_limit(parts.tariffs, seats, limits)
+            filled = fill_charter_stage_settings(filled, seats, longest, agenda.answers)
+            limits = raise_charter_round_limit(limits, filled)
+        chosen = settings.resolve_configured_meeting_settings(
             rules, config.meetings.get(rules.name, {}) | meeting.settings, filled
         )
         judging = any(round.turns.judging for round in rules.planned_rounds(chosen, agenda.options))
@@ -123,12 +127,12 @@ class Opener:
             answers=agenda.answers,
             seed=random.SystemRandom().getrandbits(48) if agenda.seed is None else agenda.seed,
         )
-        room = room_before(parts, charter, judging=judging)
+        room = compute_charter_context_room(parts, charter, judging=judging)
         gathered = await self._gatherer.gather(
             agenda, room, project=rules.shows_project, may_ask=not rules.writes_files
         )
         context = tuple(ContextItem(name, compute_digest(data), len(data)) for name, data in gathered.shown.items())
-        unwritable = partial(describe_unwritable_files, parts.workspace, charter, gathered.shown)
+        unwritable = partial(describe_unwritable_files_before_opening, parts.workspace, charter, gathered.shown)
         notices = (*gathered.notices, *(await asyncio.to_thread(unwritable) if rules.writes_files else ()))
         charter = msgspec.structs.replace(charter, context=context, notices=notices)
         return charter, [*gathered.shown.values(), *prompts.values()]
@@ -158,7 +162,7 @@ class Opener:
         return silent
 
 
-def room_before(parts: Parts, charter: Charter, *, judging: bool = False) -> ContextRoom:
+def compute_charter_context_room(parts: Parts, charter: Charter, *, judging: bool = False) -> ContextRoom:
     """How much context fits before the seats of a charter, and before their judges where some are judging."""
     most = parts.settings.config.context.tokens
     return compute_context_room(parts.tariffs, charter.seats, charter.limits, most, judging=judging)

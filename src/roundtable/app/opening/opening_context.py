@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.context_files import ContextFileRefused, read_context_file, resolve_in_workspace
+from roundtable.app.opening.context_files import ContextFileRefused, read_context_file, resolve_context_path
 from roundtable.app.opening.context_window import ContextRoom
-from roundtable.app.opening.file_selection import FileSelection, list_selectable_files, select_relevant_files
+from roundtable.app.opening.file_selection import FileSelection, list_context_file_candidates, select_context_files
 from roundtable.core.faults import UsageError
 from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.text.diffs import fit_diff_sections, split_diff_by_file
@@ -91,13 +91,13 @@ class ContextGatherer:
         pile.say(f"Left out for room ({name})", [path or name for path in cut.left_out])
 
     def _folder(self, pile: _Pile, words: Sequence[str], folder: str) -> None:
-        within = resolve_in_workspace(self._workspace.resolve(), folder, folder).as_posix()
+        within = resolve_context_path(self._workspace.resolve(), folder, folder).as_posix()
         if not (self._workspace / within).is_dir():
             raise ContextFileRefused(
                 f"There is no folder {folder} here.", "Name one of the workspace, or a file with -f."
             )
         with open_git(self._workspace) as git:
-            paths = list_selectable_files(git.list_files(), self._ignore, within)
+            paths = list_context_file_candidates(git.list_files(), self._ignore, within)
             found = self._choose(pile, words, paths, git.recent_commits() if git.has_repository else ())
         if not found.files:
             raise ContextFileRefused(
@@ -117,7 +117,7 @@ class ContextGatherer:
 
     def _look_at_project(self, pile: _Pile, words: Sequence[str], git: GitReader) -> None:
         files = git.list_files()
-        paths = list_selectable_files(files, self._ignore)
+        paths = list_context_file_candidates(files, self._ignore)
         commits = git.recent_commits() if git.has_repository else []
         described = _described(git, paths, commits, pile.room // 5)
         pile.add(PROJECT_TITLE, self._redactor.redact(described).encode())
@@ -132,7 +132,7 @@ class ContextGatherer:
         self, pile: _Pile, words: Sequence[str], paths: Sequence[str], commits: Sequence[LoggedCommit]
     ) -> FileSelection:
         fresh = [path for path in paths if path not in pile.shown]
-        found = select_relevant_files(self._redactor, self._workspace, words, fresh, commits, pile.room)
+        found = select_context_files(self._redactor, self._workspace, words, fresh, commits, pile.room)
         for path, data in found.files.items():
             pile.add(path, data)
         pile.say("Holds what looks like a secret, so not shown", found.secret)

@@ -26,7 +26,7 @@ from roundtable.workshop.repo.git import GitUnavailable, open_git
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, UnsafePath
 
 
-async def check_meeting_can_write(
+async def check_writable_before_opening(
     workspace: Path, charter: Charter, find_sandbox: FindSandbox, *, writes_files: bool
 ) -> None:
     """Raise UsageError for a meeting whose change could not be run or written, whatever the seats answer."""
@@ -66,7 +66,9 @@ _MAX_NAMED_FILES = 5
 """The number of files that a sentence names."""
 
 
-def describe_unwritable_files(workspace: Path, charter: Charter, shown: Collection[str]) -> tuple[str, ...]:
+def describe_unwritable_files_before_opening(
+    workspace: Path, charter: Charter, shown: Collection[str]
+) -> tuple[str, ...]:
     """Return a sentence on the files with uncommitted changes and one on those that git converts; none without git.
 
     Only files that are shown are considered, except in a meeting with stages, which may change any file.

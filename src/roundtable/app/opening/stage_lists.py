@@ -169,7 +169,7 @@ def _check_names(known: Sequence[str], named: Iterable[str]) -> None:
             raise UsageError(f"There is no stage {sanitize_line(name, 60)} here.", help)
 
 
-def fill_stage_settings(
+def fill_charter_stage_settings(
     settings: dict[str, Any], seats: Sequence[Seat], longest: int, answers: Mapping[str, str]
 ) -> dict[str, Any]:
     """What the meeting is told, with the usual stages where none were chosen; whom they name must sit here.
@@ -215,7 +215,7 @@ def _usual() -> tuple[Stage, ...]:
     )
 
 
-def raise_round_limit_for_stages(limits: Limits, settings: dict[str, Any]) -> Limits:
+def raise_charter_round_limit(limits: Limits, settings: dict[str, Any]) -> Limits:
     """Limits under which these stages can be held, each as often as it may be; a limit that somebody set stays."""
     if limits.rounds != Limits().rounds:
         return limits

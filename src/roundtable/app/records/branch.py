@@ -39,7 +39,7 @@ from roundtable.store.leases import current_lease_holder
 _ENDING = ("stop", "complete")
 
 
-async def branch_before_round(parts: Parts, session: str, round: str) -> tuple[str, SessionOpened]:
+async def branch_stored_session_before_round(parts: Parts, session: str, round: str) -> tuple[str, SessionOpened]:
     """A line that leaves the old one before a round was opened: its id, and how it was opened."""
     records = await parts.record.read(session)
     cut = next(
@@ -50,7 +50,9 @@ async def branch_before_round(parts: Parts, session: str, round: str) -> tuple[s
     return await _branched(parts, session, records, cut)
 
 
-async def branch_before_stage(parts: Parts, session: str, stage: str, instructions: str) -> tuple[str, SessionOpened]:
+async def branch_stored_session_before_stage(
+    parts: Parts, session: str, stage: str, instructions: str
+) -> tuple[str, SessionOpened]:
     """A line on which a stage and all after it are held anew; what is to be different is added to its instructions."""
     records = await parts.record.read(session)
     opened = next((fact.event for fact in records if isinstance(fact.event, SessionOpened)), None)
@@ -150,7 +152,7 @@ def _parse_rollback_words(words: str) -> tuple[str, str]:
     return stage.strip(), instructions.strip()
 
 
-def find_requested_rollback(session: Session) -> tuple[str, str] | None:
+def find_stored_session_rollback(session: Session) -> tuple[str, str] | None:
     """Where a session that ended with `back` goes on, and what is to be different there."""
     if session.decision is None or session.decision.next_step != NextStep.BACK or not has_stages(session.charter):
         return None
@@ -162,7 +164,7 @@ def find_requested_rollback(session: Session) -> tuple[str, str] | None:
     return _parse_rollback_words(said[-1]) if said else None
 
 
-def check_rollback_stage(session: Session, words: str) -> None:
+def check_stored_session_rollback(session: Session, words: str) -> None:
     """Refuse to go back to where nothing was held."""
     _check_held(_parse_rollback_words(words)[0], [end.stage for end in list_stage_ends(session)])
 

@@ -13,7 +13,7 @@ from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.edit.stored_drafts import DraftStore
 
 
-async def compare_two_sessions(parts: Parts, first: Session, second: Session) -> SessionComparison:
+async def compare_stored_sessions(parts: Parts, first: Session, second: Session) -> SessionComparison:
     """What is the same in both, and what is not."""
     ours, theirs = await _drafted(parts, first), await _drafted(parts, second)
     ends = (*list_stage_ends(first), *list_stage_ends(second))

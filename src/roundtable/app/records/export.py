@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from roundtable.app.parts import Parts
-from roundtable.app.records.recount_session import recount_session_decision
+from roundtable.app.records.recount_session import recount_stored_session
 from roundtable.app.records.session_project import list_project_versions
 from roundtable.app.records.workspace_files import NO_FILE, RootedFolder
 from roundtable.core.events import Recorded
@@ -32,7 +32,7 @@ EXPORT_SUFFIXES = {
 }  # fmt: skip
 
 
-async def render_session(
+async def export_session_text(
     session: Session, records: Sequence[Recorded], form: str, record: RoundRecord | None = None
 ) -> str:
     """The session, or one round of it, in one of the formats; it ends with a line break."""
@@ -53,7 +53,7 @@ async def render_session(
             return render_transcript(session) if record is None else render_round_as_markdown(record)
 
 
-async def render_stage_report(store: Store, session: Session, records: Sequence[Recorded], form: str) -> str:
+async def export_stage_report(store: Store, session: Session, records: Sequence[Recorded], form: str) -> str:
     """The report on a meeting in stages, in one of its formats."""
     if not has_stages(session.charter):
         raise UsageError(
@@ -68,12 +68,12 @@ async def render_stage_report(store: Store, session: Session, records: Sequence[
 async def _counted_again(session: Session) -> Recount | None:
     """The recount where there is one: a page is not lost because an odd record cannot be counted again."""
     try:
-        return await recount_session_decision(session)
+        return await recount_stored_session(session)
     except Exception:
         return None
 
 
-async def find_session_of_run(parts: Parts, run: str) -> Session:
+async def find_stored_session_of_run(parts: Parts, run: str) -> Session:
     """The session that was first run at the time in this run id, wherever its workspace is."""
     at = parse_run_id_time(run)
     for row in await parts.index.sessions(None, None) if at else ():
@@ -87,7 +87,7 @@ async def find_session_of_run(parts: Parts, run: str) -> Session:
     )
 
 
-async def render_session_layout(
+async def export_session_layout(
     parts: Parts, session: Session, records: Sequence[Recorded], layout: str
 ) -> dict[str, str]:
     """The files of a layout, by path. Sessions of one name in one workspace are runs of one session there."""
@@ -125,9 +125,9 @@ def write_export_files(folder: Path, files: Mapping[str, str], *, force: bool) -
 __all__ = [
     "EXPORT_LAYOUTS",
     "EXPORT_SUFFIXES",
-    "find_session_of_run",
-    "render_session",
-    "render_session_layout",
-    "render_stage_report",
+    "export_session_layout",
+    "export_session_text",
+    "export_stage_report",
+    "find_stored_session_of_run",
     "write_export_files",
 ]

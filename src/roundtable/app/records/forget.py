@@ -24,7 +24,7 @@ class RemovedSessions(msgspec.Struct, frozen=True):
     size: int = 0
 
 
-async def forget_session(parts: Parts, session: str, by: str = "") -> None:
+async def forget_stored_session(parts: Parts, session: str, by: str = "") -> None:
     """Take a session off the list and free its name; refused while somebody runs it.
 
     Its record stays, under its id, until it is old enough to be cleared away; so does all that was exported of it.
@@ -36,7 +36,7 @@ async def forget_session(parts: Parts, session: str, by: str = "") -> None:
         await parts.leases.release(lease)
 
 
-async def remove_old_sessions(
+async def remove_old_stored_sessions(
     parts: Parts, memory: WorkspaceMemory, max_age_days: int, *, dry_run: bool = False
 ) -> RemovedSessions:
     """Remove what sessions said that nobody has touched for so many days, in every workspace.

@@ -11,7 +11,7 @@ from roundtable.meetings import Meeting
 from roundtable.report.recount import Recount, SeatAbsence, build_recount_report, summarize_seat_absence
 
 
-async def recount_session_decision(session: Session) -> Recount:
+async def recount_stored_session(session: Session) -> Recount:
     """Everything the record tells of how the decision would have gone otherwise."""
     decision = session.decision
     if decision is None:

@@ -6,7 +6,7 @@ from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.apply_source import (
     already_applied_error,
     applied_and_undone_error,
-    build_apply_agenda,
+    build_apply_meeting_agenda,
     find_standing_change,
     is_new_project_session,
     new_project_error,
@@ -41,7 +41,7 @@ async def find_session_to_apply(parts: Parts, address: str) -> Session:
         if row.outcome == Outcome.REJECTED:
             continue
         try:
-            build_apply_agenda(session, Agenda(""))
+            build_apply_meeting_agenda(session, Agenda(""))
         except UsageError:
             continue
         return session

@@ -19,7 +19,11 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from roundtable.app.settings.places import Places
-from roundtable.app.settings.template_files import list_meeting_names, list_untrusted_templates, unknown_meeting_error
+from roundtable.app.settings.template_files import (
+    list_meeting_template_names,
+    list_untrusted_templates,
+    unknown_meeting_template_error,
+)
 from roundtable.core.faults import ConfigError, UsageError
 from roundtable.core.text.redaction import Redactor, is_secret_name, looks_like_random_secret
 from roundtable.core.values import LIMIT_MINIMUMS, Limits, Quorum, Right, is_limit_in_range
@@ -138,9 +142,9 @@ def load_settings(places: Places, workspace: Path) -> Settings:
 
 def check_default_meeting(places: Places, workspace: Path, config: Config, path: Path) -> None:
     """Raise an error if the config names an unknown default meeting."""
-    known = list_meeting_names(places, workspace)
+    known = list_meeting_template_names(places, workspace)
     if config.table.meeting not in known:
-        wrong = unknown_meeting_error(config.table.meeting, known)
+        wrong = unknown_meeting_template_error(config.table.meeting, known)
         raise ConfigError(f"{path}: {wrong.message}", wrong.help)
 
 
@@ -309,7 +313,7 @@ def _check_named_section(kind: str, name: str, data: object, path: str) -> None:
 
 def _check_meeting_section(name: str, values: dict[str, Any], path: str) -> None:
     try:
-        resolve_meeting_settings(find_meeting(name), values, {})
+        resolve_configured_meeting_settings(find_meeting(name), values, {})
     except UsageError as error:
         raise ConfigError(f"{path}{error.message}", error.help) from None
 
@@ -327,14 +331,14 @@ def _check_limits(limits: LimitSettings, where: object) -> None:
             raise ConfigError(f"{where}: {setting} cannot be {values[name]}.", f"Give a number, {least:g} or more.")
 
 
-def merge_limits(limits: LimitSettings, changes: dict[str, Any], where: str) -> Limits:
+def merge_configured_limits(limits: LimitSettings, changes: dict[str, Any], where: str) -> Limits:
     """Return the configured limits with those of a meeting's file on top."""
     changed = convert_data(LimitSettings, {**msgspec.to_builtins(limits), **changes}, f"{where}: limits")
     _check_limits(changed, where)
     return changed.to_limits()
 
 
-def resolve_meeting_settings(
+def resolve_configured_meeting_settings(
     rules: Meeting, values: dict[str, Any], filled: dict[str, Any]
 ) -> dict[str, int | float | str | bool]:
     """Return a meeting's settings: from files, filled in from the agenda, and defaults."""

@@ -17,12 +17,12 @@ MEETING_FILES = "meetings/*.toml"
 STAGE_FILES = "stages/*.toml"
 
 
-def meeting_prompt_pattern(meeting: str) -> str:
+def build_prompt_template_pattern(meeting: str) -> str:
     """Return the glob of one meeting's prompts."""
     return f"prompts/{meeting}/*.md"
 
 
-def load_preset_texts() -> dict[str, str]:
+def load_preset_templates() -> dict[str, str]:
     """Return the texts of the shipped presets by name."""
     folder = resources.files("roundtable.meetings") / "presets"
     files = (traversable for traversable in folder.iterdir() if traversable.name.endswith(".toml"))
@@ -53,7 +53,7 @@ def find_workspace_templates(workspace: Path, pattern: str) -> dict[str, Path]:
 def list_untrusted_templates(workspace: Path) -> list[Path]:
     """Return every file of a workspace that adds to prompts: they need the person's trust."""
     spoken = [item.name for item in sorted((workspace / ".roundtable" / "prompts").glob("*"))]
-    kinds = [MEETING_FILES, STAGE_FILES, *map(meeting_prompt_pattern, spoken)]
+    kinds = [MEETING_FILES, STAGE_FILES, *map(build_prompt_template_pattern, spoken)]
     return [path for kind in kinds for path in find_workspace_templates(workspace, kind).values()]
 
 
@@ -67,13 +67,13 @@ def read_template(path: Path) -> str:
         raise ConfigError(f"{path} cannot be read as text.", "Check the file.") from None
 
 
-def list_meeting_names(places: Places, workspace: Path) -> list[str]:
+def list_meeting_template_names(places: Places, workspace: Path) -> list[str]:
     """Return the names of all meetings in the order of a list."""
     own = (*find_user_templates(places, MEETING_FILES), *find_workspace_templates(workspace, MEETING_FILES))
-    return list(dict.fromkeys((*MEETINGS, *load_preset_texts(), *own)))
+    return list(dict.fromkeys((*MEETINGS, *load_preset_templates(), *own)))
 
 
-def unknown_meeting_error(name: str, known: Iterable[str]) -> NotFound:
+def unknown_meeting_template_error(name: str, known: Iterable[str]) -> NotFound:
     """Return the error for an unknown meeting."""
     names = list(known)
     near = suggest_nearest_name(name, names).strip()

@@ -54,7 +54,7 @@ class ConfigDraft(msgspec.Struct, frozen=True):
         return self.before + self.added
 
 
-def build_seat_settings(seats: Sequence[Seat], *, paid: bool) -> dict[str, Any]:
+def build_config_for_seats(seats: Sequence[Seat], *, paid: bool) -> dict[str, Any]:
     """Return the settings of a new config with these seats; with paid seats it has a budget."""
     named = {
         seat.name: {"voices": list(seat.voices), **({"brief": seat.brief} if seat.brief else {})} for seat in seats

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.workshop.project.interpreter import find_python_with_pytest
+from roundtable.workshop.trial.interpreter import find_python_with_pytest
 from roundtable.workshop.trial.repository_checks import (
     RepositoryChecks,
     find_candidate_check_commands,

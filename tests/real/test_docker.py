@@ -12,9 +12,9 @@ from glob import glob
 import pytest
 
 from roundtable.core.sandbox import Bounds, Exit, Limit, Output
+from roundtable.workshop.project.image_build import ImageBuild, build_and_run_image, plan_image_build
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 from roundtable.workshop.sandbox.engines import ContainerEngine
-from roundtable.workshop.sandbox.image_build import ImageBuild, build_and_run_image, plan_image_build
 from tests.kits.sandbox_kit import SandboxKit
 from tests.real.engine import docker_engine, shell_image
 

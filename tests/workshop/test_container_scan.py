@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.workshop.sandbox.compose_file import ContainerRisk
-from roundtable.workshop.sandbox.container_scan import scan_container_files
+from roundtable.workshop.project.compose_file import ContainerRisk
+from roundtable.workshop.project.container_scan import scan_container_files
 
 PLAIN = """
 FROM python:3.11-slim

@@ -17,10 +17,10 @@ from roundtable.core.sandbox import Exit, Output
 from roundtable.engine.feed import Feed
 from roundtable.store.in_memory import InMemoryStore
 from roundtable.workshop.edit.stored_drafts import DraftStore
+from roundtable.workshop.project.image_build import ImageBuild, build_and_run_image, plan_image_build
 from roundtable.workshop.project.run_container import SEVERAL_SERVICES_NOTE, run_project_container
 from roundtable.workshop.project.run_plan import RunPlan
 from roundtable.workshop.sandbox.engines import ContainerEngine
-from roundtable.workshop.sandbox.image_build import ImageBuild, build_and_run_image, plan_image_build
 from roundtable.workshop.sandbox.selection import SandboxSettings, find_sandbox
 
 SCRIBE = """#!/bin/sh

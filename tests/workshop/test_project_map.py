@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roundtable.core.chunks import split_into_chunks
-from roundtable.workshop.project.map import (
+from roundtable.workshop.symbols.project_map import (
     ProjectMap,
     build_project_map,
     measure_source_file,

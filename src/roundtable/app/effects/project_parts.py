@@ -34,7 +34,7 @@ from roundtable.core.stages import quote_stage_decisions
 from roundtable.core.text.relevance import RankedFile, extract_question_words, score_file_relevance
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.report.stage_words import list_stage_ends
-from roundtable.workshop.project.map import (
+from roundtable.workshop.symbols.project_map import (
     ProjectMap,
     build_project_map,
     measure_source_file,

@@ -22,12 +22,13 @@ from roundtable.core.text.redaction import RedactedStream
 from roundtable.core.text.sanitize import sanitize_text
 from roundtable.engine.feed import Feed
 from roundtable.workshop.edit.stored_drafts import DraftStore
-from roundtable.workshop.project.run_container import find_allowed_container_engine, run_project_container
+from roundtable.workshop.project.image_build import ImageBuild, find_container_file, plan_image_build
+from roundtable.workshop.project.run_container import run_project_container
 from roundtable.workshop.project.run_plan import RunPlan, choose_project_run_plan
 from roundtable.workshop.project.run_project import run_project_plan
 from roundtable.workshop.repo.scratch_trees import create_scratch_tree, list_tree_files, open_scratch_folder
 from roundtable.workshop.sandbox import SandboxSettings
-from roundtable.workshop.sandbox.image_build import ImageBuild, find_container_file, plan_image_build
+from roundtable.workshop.sandbox.selection import find_container_engine
 from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
 
 
@@ -87,7 +88,7 @@ class ProjectRunner:
     ) -> ProjectRan:
         notes = list[str]()
         if find_container_file(project.texts):
-            engine = await find_allowed_container_engine(self._settings)
+            engine = await find_container_engine(self._settings)
             build = engine if isinstance(engine, str) else await plan_image_build(engine, project.texts)
             if isinstance(build, ImageBuild):
                 return await run_project_container(build, project.plan, tell, stop)

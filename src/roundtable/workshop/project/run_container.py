@@ -9,6 +9,13 @@ from collections.abc import Sequence
 from roundtable.core.effects import CheckOutcome, ProjectRan
 from roundtable.core.sandbox import Bounds, Exit
 from roundtable.workshop.identity import process_owned_name
+from roundtable.workshop.project.compose_file import ComposeNames
+from roundtable.workshop.project.image_build import (
+    ImageBuild,
+    build_and_run_image,
+    compose_container_name,
+    run_engine_commands,
+)
 from roundtable.workshop.project.run_plan import RunPlan
 from roundtable.workshop.project.run_project import (
     CHECK_STEP,
@@ -18,38 +25,16 @@ from roundtable.workshop.project.run_project import (
     follow_run_until_exit,
     project_step_outcome,
 )
-from roundtable.workshop.sandbox import SandboxSettings
-from roundtable.workshop.sandbox.compose_file import ComposeNames
 from roundtable.workshop.sandbox.engines import ContainerEngine
-from roundtable.workshop.sandbox.image_build import (
-    ImageBuild,
-    build_and_run_image,
-    compose_container_name,
-    run_engine_commands,
-)
 from roundtable.workshop.sandbox.output_lines import LineCallback, OutputLines
 
 SEVERAL_SERVICES_NOTE = (
     "A single service builds and runs reliably. Services that wait for each other may need your help."
 )
-_ENGINES = ("docker", "podman")
 _POLL_SECONDS = 0.2
 """Seconds between two looks whether the container is running."""
 _ENDED_BEFORE_CHECK = "The program ended before the check could run."
 _DEFAULT_PLAN = RunPlan((), seconds=600.0)
-
-
-async def find_allowed_container_engine(settings: SandboxSettings) -> ContainerEngine | str:
-    """Return the first allowed engine that answers, or why there is none."""
-    problems: list[str] = []
-    allowed = _ENGINES if settings.use == "auto" else (settings.use,)
-    for name in (engine_name for engine_name in allowed if engine_name in _ENGINES):
-        engine = await ContainerEngine.find(name)
-        if isinstance(engine, ContainerEngine):
-            await engine.remove_orphans()
-            return engine
-        problems.append(engine)
-    return " ".join(problems) or "Containers are disabled: `[sandbox] use` is bubblewrap."
 
 
 async def run_project_container(

@@ -10,7 +10,7 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds
 from roundtable.workshop.sandbox.bubblewrap import BubblewrapSandbox
 from roundtable.workshop.sandbox.container import ContainerSandbox
-from roundtable.workshop.sandbox.engines import container_engine_variables
+from roundtable.workshop.sandbox.engines import ContainerEngine, container_engine_variables
 
 
 class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -25,7 +25,7 @@ class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _INSTALL_HELP = "Install bubblewrap (`apt install bubblewrap`) or start Docker or Podman"
 _CHOICE_HELP = 'Make it available, or set `use` in [sandbox] to "auto"'
 _NO_SANDBOX = "programs are never run without a sandbox."
-_ORDER = ("docker", "podman", "bubblewrap")
+_ENGINES = ("docker", "podman")
 _found: dict[tuple[SandboxSettings, str], Sandbox] = {}
 """Sandboxes found by this process, by settings and environment: asking an engine takes a second."""
 
@@ -39,7 +39,7 @@ async def find_sandbox(settings: SandboxSettings = SandboxSettings()) -> Sandbox
     if key in _found:
         return _found[key]
     reasons: list[str] = []
-    for name in _ORDER if settings.use == "auto" else (settings.use,):
+    for name in (*_ENGINES, "bubblewrap") if settings.use == "auto" else (settings.use,):
         found = await (
             BubblewrapSandbox.find() if name == "bubblewrap" else ContainerSandbox.find(name, settings.image)
         )
@@ -49,3 +49,17 @@ async def find_sandbox(settings: SandboxSettings = SandboxSettings()) -> Sandbox
         reasons.append(found)
     help = _INSTALL_HELP if settings.use == "auto" else _CHOICE_HELP
     return f"{' '.join(reasons)} {help}; {_NO_SANDBOX}"
+
+
+async def find_container_engine(settings: SandboxSettings) -> ContainerEngine | str:
+    """Return the first allowed engine that answers, or why there is none."""
+    if settings.use == "bubblewrap":
+        return "Containers are disabled: `use` in [sandbox] is bubblewrap."
+    problems: list[str] = []
+    for name in _ENGINES if settings.use == "auto" else (settings.use,):
+        engine = await ContainerEngine.find(name)
+        if isinstance(engine, ContainerEngine):
+            await engine.remove_orphans()
+            return engine
+        problems.append(engine)
+    return " ".join(problems)

@@ -11,9 +11,9 @@ import msgspec
 
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Job
-from roundtable.workshop.project.interpreter import find_project_python
 from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
 from roundtable.workshop.sandbox import RunResult, run_sandbox_job
+from roundtable.workshop.trial.interpreter import find_project_python
 
 _BOUNDS = Bounds(seconds=20, memory=1 << 30, processes=64, output=4_000)
 

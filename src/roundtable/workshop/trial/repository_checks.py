@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from roundtable.core.file_kinds import is_collected_test_file
-from roundtable.workshop.project.interpreter import find_project_python, find_python_with_pytest, python_has_pytest
 from roundtable.workshop.repo.scratch_trees import list_tree_files
+from roundtable.workshop.trial.interpreter import find_project_python, find_python_with_pytest, python_has_pytest
 
 CheckCommands = Mapping[str, Sequence[str]]
 

@@ -12,7 +12,7 @@ import msgspec
 
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import join_names
-from roundtable.workshop.sandbox.compose_file import (
+from roundtable.workshop.project.compose_file import (
     ContainerFinding,
     ContainerRisk,
     assigns_secret,
@@ -22,8 +22,8 @@ from roundtable.workshop.sandbox.compose_file import (
     read_compose_names,
     scan_compose_file,
 )
+from roundtable.workshop.project.shell_text import ShellScanner
 from roundtable.workshop.sandbox.engines import ContainerEngine
-from roundtable.workshop.sandbox.shell_text import ShellScanner
 
 _KEYWORDS = """
 FROM RUN CMD LABEL EXPOSE ENV ADD COPY ENTRYPOINT VOLUME USER WORKDIR ARG ONBUILD STOPSIGNAL HEALTHCHECK SHELL

@@ -7,12 +7,21 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.workshop.project.map.import_resolution import ProjectIndex
-from roundtable.workshop.project.map.mentions import MAX_MAP_LINE_LENGTH, NameMention, SourceLines, find_name_mentions
-from roundtable.workshop.project.map.name_resolution import ProjectNames, ResolvedSymbol, symbol_name_without_namespace
-from roundtable.workshop.project.map.project_map import MappedFile, MappedSymbol, ProjectMap, SymbolUse
 from roundtable.workshop.symbols.languages import SymbolKind
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
+from roundtable.workshop.symbols.project_map.import_resolution import ProjectIndex
+from roundtable.workshop.symbols.project_map.mentions import (
+    MAX_MAP_LINE_LENGTH,
+    NameMention,
+    SourceLines,
+    find_name_mentions,
+)
+from roundtable.workshop.symbols.project_map.name_resolution import (
+    ProjectNames,
+    ResolvedSymbol,
+    symbol_name_without_namespace,
+)
+from roundtable.workshop.symbols.project_map.project_map import MappedFile, MappedSymbol, ProjectMap, SymbolUse
 
 _CONSTRUCTOR_NAMES = ("__init__", "constructor", "initialize", "__construct")
 _SELF_NAMES = {"self", "this", "cls"}

@@ -17,9 +17,9 @@ from typing import NamedTuple
 from roundtable.core.sandbox import Bounds, Exit, Limit, Output
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.identity import process_owned_name
-from roundtable.workshop.sandbox.compose_file import ComposeNames, find_compose_file, read_compose_names
+from roundtable.workshop.project.compose_file import ComposeNames, find_compose_file, read_compose_names
+from roundtable.workshop.project.container_scan import describe_missing_images, scan_container_files
 from roundtable.workshop.sandbox.container import ContainerMeter, container_isolation_options, container_tmpfs_options
-from roundtable.workshop.sandbox.container_scan import describe_missing_images, scan_container_files
 from roundtable.workshop.sandbox.engines import CONTAINER_LABEL, ContainerEngine
 from roundtable.workshop.sandbox.init_script import pack_job_files
 from roundtable.workshop.sandbox.supervisor import RunSupervisor, kill_process_group

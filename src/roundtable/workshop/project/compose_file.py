@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from roundtable.workshop.sandbox.shell_text import ShellScanner
+from roundtable.workshop.project.shell_text import ShellScanner
 
 _SECRET = re.compile(
     r"(?<!\w)\w{0,99}(?:PASS(?:WORD|WD)?|SECRET|TOKEN|API_?KEY|PRIVATE_?KEY|CREDENTIAL)\d*(S?_\w{1,99}|S)?"

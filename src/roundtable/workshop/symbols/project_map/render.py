@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
-from roundtable.workshop.project.map.project_map import MappedFile, MappedSymbol, ProjectMap, SymbolUse
+from roundtable.workshop.symbols.project_map.project_map import MappedFile, MappedSymbol, ProjectMap, SymbolUse
 
 _USES_SHOWN = (None, 40, 15, 6, 3, 1)
 """How many uses of one symbol are shown: all, or fewer to fit the budget."""

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from roundtable.workshop.project.map.import_resolution import (
+from roundtable.workshop.symbols.languages import SymbolKind
+from roundtable.workshop.symbols.outline import Outline, Symbol
+from roundtable.workshop.symbols.project_map.import_resolution import (
     ImportTarget,
     ProjectIndex,
     ResolvedImport,
@@ -15,9 +17,7 @@ from roundtable.workshop.project.map.import_resolution import (
     resolve_python_module,
     resolve_rust_path,
 )
-from roundtable.workshop.project.map.mentions import NameMention
-from roundtable.workshop.symbols.languages import SymbolKind
-from roundtable.workshop.symbols.outline import Outline, Symbol
+from roundtable.workshop.symbols.project_map.mentions import NameMention
 
 _LANGUAGES_WITH_GLOBAL_NAMES = {"C", "C++", "Ruby"}
 _DEFAULT_EXPORT = re.compile(

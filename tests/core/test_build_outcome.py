@@ -20,6 +20,7 @@ from roundtable.core.effects import (
     RemovedSymbol,
 )
 from roundtable.core.reasons import LeadReason, Said
+from roundtable.core.replies.judge import replace_labels_in_judge_directive
 from roundtable.core.sandbox import Limit
 from roundtable.core.values import Decision, Outcome, Right, Seat
 from roundtable.report.provenance import describe_change_plan
@@ -71,7 +72,7 @@ def test_only_a_seat_with_the_right_to_execute_becomes_the_executor() -> None:
     ],
 )
 def test_candidate_labels_in_a_merge_directive_are_replaced_by_seat_names(directive: str, meant: str) -> None:
-    assert merge_ruling.name_seats_in_directive(directive, {"candidate-A": "claude", "candidate-B": "gpt"}) == meant
+    assert replace_labels_in_judge_directive(directive, {"candidate-A": "claude", "candidate-B": "gpt"}) == meant
 
 
 def test_candidates_with_identical_drafts_count_once() -> None:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.core.decide.merge_ruling import (
-    JudgeDirectives,
-    SwappedOrderVerdicts,
-    name_seats_in_directive,
-    rule_judge_directives,
-)
+from roundtable.core.decide.merge_ruling import JudgeDirectives, SwappedOrderVerdicts, rule_judge_directives
 from roundtable.core.replies import read_reply
+from roundtable.core.replies.judge import replace_labels_in_judge_directive
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Directives
 from roundtable.workshop.symbols.synthesis import synthesize_candidates
@@ -47,7 +43,8 @@ def test_a_ruling_can_combine_three_candidates(ruling: str) -> None:
     directives = read_reply(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives
     assert directives is not None
     wanted = [
-        name_seats_in_directive(directive, NAMES) for directive in (*directives.incorporate, *directives.must_fix)
+        replace_labels_in_judge_directive(directive, NAMES)
+        for directive in (*directives.incorporate, *directives.must_fix)
     ]
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
     made = synthesize_candidates(NAMES[directives.base], sources, wanted)

@@ -15,8 +15,9 @@ from roundtable.core.effects import BUILT_IN_CHECK_NAMES, CheckKind, CheckOutcom
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Limit
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
+from roundtable.workshop.symbols.python_code import python_module_name
 from roundtable.workshop.trial import probe_tests
-from roundtable.workshop.trial.distinguishing_inputs import ProbeCall, collect_trial_calls, python_module_name
+from roundtable.workshop.trial.distinguishing_inputs import ProbeCall, collect_trial_calls
 from roundtable.workshop.trial.probes import ProbeRequest, read_probe_module_source, run_trial_probes
 from roundtable.workshop.trial.run_candidates import TrialTask, run_candidate_trials
 from roundtable.workshop.trial.task_examples import extract_example_tests_from_task, render_example_unittest

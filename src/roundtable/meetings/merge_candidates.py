@@ -5,7 +5,8 @@ Parts are merged by structure; the author of the base is asked only for what can
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import re
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
 import msgspec
 
@@ -25,6 +26,8 @@ from roundtable.core.effects import (
 )
 from roundtable.core.ports import Table
 from roundtable.core.replies.file_changes import parse_file_changes
+from roundtable.core.replies.judge import replace_labels_in_judge_directives
+from roundtable.core.text.wording import join_names
 from roundtable.core.values import Digest, Expect, Prompt, Right, Round, Turns
 from roundtable.core.verdict import Directives
 from roundtable.meetings.meeting import PlannedRound
@@ -35,6 +38,8 @@ from roundtable.meetings.try_candidates import (
     expect_changes_reply,
 )
 from roundtable.meetings.write_change import WriteProgress
+
+_WORD = re.compile(r"[\w$./:#-]+")
 
 
 class RefineRequest(msgspec.Struct, frozen=True):
@@ -96,11 +101,9 @@ async def splice_candidates_with_refine_round(
 
 async def _ask_for_rest(table: Table, seat: str, made: DraftsSynthesised, refining: RefineRequest) -> Digest:
     """The draft with the rest as the author of the base wrote it; empty where that cannot be written."""
-    files = merge_ruling.files_of_unspliced_directives(made)
+    files = _files_of_unspliced_directives(made)
     prompt = await refining.prompt(made)
-    prompt = msgspec.structs.replace(
-        prompt, quotes={**prompt.quotes, "wanted": merge_ruling.describe_unspliced_directives(made)}
-    )
+    prompt = msgspec.structs.replace(prompt, quotes={**prompt.quotes, "wanted": _render_unspliced_directives(made)})
     expect = msgspec.structs.replace(refining.expect, choices=files)
     said = await table.ask(refining.round, prompt, expect=expect, seats=(seat,), turns=refining.turns)
     if not said.move_of(seat):
@@ -130,7 +133,7 @@ async def hold_judge_rounds(
     """Let seats compare candidates that behave alike; no seat judges its own work where others can."""
     best = trial_outcome.equally_good_candidates(result)
     by = {candidate.seat: candidate for candidate in best}
-    names = merge_ruling.blind_candidate_names(best, table.labels)
+    names = blind_candidate_names(best, table.labels)
     judges = [seat.name for seat in table.seats if Right.JUDGE in seat.rights]
     impartial = [seat for seat in judges if seat not in names.values()]
     first, number = best[0], progress.rounds_held + 1
@@ -139,7 +142,7 @@ async def hold_judge_rounds(
     if not judges:
         return alone
     heard: list[dict[str, Directives]] = []
-    for read, purpose in ((names, "judge-ab"), (merge_ruling.swap_candidate_names(names), "judge-ba")):
+    for read, purpose in ((names, "judge-ab"), (_swap_blind_names(names), "judge-ba")):
         name = f"{progress.stage}/{number}-{purpose}"
         if not await table.may_open(name):
             return alone
@@ -151,9 +154,7 @@ async def hold_judge_rounds(
         expect = Expect(JUDGE_ROUND.codec, tuple(read))
         said = await table.ask(name, prompt, expect=expect, seats=impartial or judges, turns=JUDGE_ROUND.turns)
         counted = [(move.seat, move.verdict.directives) for move in said.moves if move.verdict.counts]
-        heard.append(
-            {judge: merge_ruling.name_seats_in_directives(ruling, read) for judge, ruling in counted if ruling}
-        )
+        heard.append({judge: replace_labels_in_judge_directives(ruling, read) for judge, ruling in counted if ruling})
     bases = ({judge: directives.base for judge, directives in order.items()} for order in heard)
     verdicts = compare_swapped_order_verdicts(*bases, candidates=names.values())
     base = next(iter(verdicts.tally()), first.seat)
@@ -182,7 +183,7 @@ async def _merge_parts(
     base, why = alone.base, alone.reason
 
     async def refine(made: DraftsSynthesised) -> Prompt:
-        others = merge_ruling.seats_in_unspliced_directives(made, [seat for seat in best if seat != base])
+        others = _seats_in_unspliced_directives(made, [seat for seat in best if seat != base])
         texts = tuple(
             f"{other}:\n{merge_ruling.render_unsigned_candidate(candidate_file_operations(best[other], rounds))}"
             for other in others
@@ -204,4 +205,35 @@ async def _merge_parts(
     authors = tuple(dict.fromkeys((base, *(took.seat for took in splice.synthesis.took))))
     return MergedCandidate(
         base, splice.draft, authors, f"{why} {merge_ruling.describe_synthesis(splice.synthesis, base)}", alone.judged
+    )
+
+
+def blind_candidate_names(candidates: Sequence[Candidate], labels: Mapping[str, str]) -> dict[str, str]:
+    """The seat behind each blind name, such as `candidate-B`."""
+    named = sorted((labels[candidate.seat], candidate.seat) for candidate in candidates)
+    return {f"candidate-{label}": seat for label, seat in named}
+
+
+def _swap_blind_names(names: Mapping[str, str]) -> dict[str, str]:
+    """The blind names for the second reading: the order of the candidates is reversed, and the names with it."""
+    return dict(zip(names, reversed(list(names.values())), strict=True))
+
+
+def _seats_in_unspliced_directives(synthesis: DraftsSynthesised, seats: Collection[str]) -> tuple[str, ...]:
+    """The seats that are named in directives that could not be spliced."""
+    words = {word.strip(".:-").lower() for unmerged in synthesis.left for word in _WORD.findall(unmerged.directive)}
+    return tuple(seat for seat in seats if seat.lower() in words)
+
+
+def _files_of_unspliced_directives(synthesis: DraftsSynthesised) -> tuple[str, ...]:
+    """The only files that the unspliced directives may change; empty if one of them names no file."""
+    known = all(unmerged.files for unmerged in synthesis.left)
+    return tuple(dict.fromkeys(path for unmerged in synthesis.left for path in unmerged.files)) if known else ()
+
+
+def _render_unspliced_directives(synthesis: DraftsSynthesised) -> str:
+    """The unspliced directives as a list, for the seat that must carry them out."""
+    return "\n".join(
+        f"- {unmerged.directive}{f' (only in {join_names(unmerged.files)})' if unmerged.files else ''}"
+        for unmerged in synthesis.left
     )

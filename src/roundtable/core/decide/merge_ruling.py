@@ -25,33 +25,6 @@ _FILLING = {
 }  # fmt: skip
 
 
-def blind_candidate_names(tied: Sequence[Candidate], labels: Mapping[str, str]) -> dict[str, str]:
-    """Whose each blind name is, such as `candidate-B`."""
-    return {f"candidate-{label}": seat for label, seat in sorted((labels[it.seat], it.seat) for it in tied)}
-
-
-def swap_candidate_names(names: Mapping[str, str]) -> dict[str, str]:
-    """The same names for the second reading, in which who was last is first: who goes by the name turns with it too."""
-    return dict(zip(names, reversed(list(names.values())), strict=True))
-
-
-def name_seats_in_directives(said: Directives, names: Mapping[str, str]) -> Directives:
-    """A judge's ruling with the seats it means."""
-    incorporate, must_fix = (
-        tuple(name_seats_in_directive(it, names) for it in each) for each in (said.incorporate, said.must_fix)
-    )
-    return Directives(names.get(said.base, ""), incorporate, must_fix)
-
-
-def name_seats_in_directive(directive: str, names: Mapping[str, str]) -> str:
-    """A judge's directive with the seats it means: `candidate-B` or `B's`."""
-    for name, seat in names.items():
-        letter = re.escape(name.rpartition("-")[2])
-        pattern = rf"\b[Cc]andidate[- ]?{letter}\b|\b{letter}(?=['’]s\b)|(?<=\bfrom ){letter}\b"
-        directive = re.sub(pattern, lambda _, seat=seat: seat, directive)
-    return directive
-
-
 def render_unsigned_candidate(operations: Sequence[Operation]) -> str:
     """A candidate as the judges read it: what it writes, and nothing of what its author said about it."""
     return "\n".join(map(_operation, operations))
@@ -146,25 +119,6 @@ def describe_missing_judges(base: str) -> str:
 
 def _by_order(base: str) -> str:
     return f"{base}'s was taken because it came first of those that running could not tell apart."
-
-
-def describe_unspliced_directives(made: DraftsSynthesised) -> str:
-    """What could not be spliced, for the seat that is asked to do it."""
-    return "\n".join(
-        f"- {it.directive} (only in {join_names(it.files)})" if it.files else f"- {it.directive}" for it in made.left
-    )
-
-
-def seats_in_unspliced_directives(made: DraftsSynthesised, seats: Collection[str]) -> tuple[str, ...]:
-    """The seats whose work is named in what could not be spliced."""
-    words = {word.strip(".:-").lower() for it in made.left for word in _WORD.findall(it.directive)}
-    return tuple(seat for seat in seats if seat.lower() in words)
-
-
-def files_of_unspliced_directives(made: DraftsSynthesised) -> tuple[str, ...]:
-    """The only files that may change for what could not be spliced; none where it does not say which."""
-    known = all(it.files for it in made.left)
-    return tuple(dict.fromkeys(path for it in made.left for path in it.files)) if known else ()
 
 
 def describe_merge_regression(again: Candidate, base: Candidate) -> str:

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from roundtable.core.changeset import Operation
-from roundtable.core.decide.merge_ruling import name_seats_in_directive, render_unsigned_candidate
+from roundtable.core.decide.merge_ruling import render_unsigned_candidate
 from roundtable.core.decide.trial_outcome import (
     describe_candidate_behaviour,
     describe_candidate_to_author,
     summarize_candidate_failure,
 )
-from roundtable.core.effects import Candidate, CandidatesTried, DraftsSynthesised
+from roundtable.core.effects import Candidate, CandidatesTried
+from roundtable.core.replies.judge import replace_labels_in_judge_directive
 from roundtable.core.stages import Contribution
 from roundtable.core.text.wording import end_sentence, join_names, join_text_lines
 from roundtable.core.verdict import Directives
@@ -43,11 +44,6 @@ def candidate_ranked_best_alone(tried: CandidatesTried, among: Sequence[Candidat
     return best[0] if len(best) == 1 else None
 
 
-def is_written_by_several(it: Candidate, tried: CandidatesTried) -> bool:
-    """Return whether other seats wrote an identical candidate."""
-    return sum(other.draft == it.draft for other in tried.candidates) > 1
-
-
 def render_candidate_for_judge(
     it: Candidate, tried: CandidatesTried, operations: Sequence[Operation], labels: Mapping[str, str]
 ) -> str:
@@ -63,12 +59,6 @@ def _differing(it: Candidate, tried: CandidatesTried) -> str:
     return f"It differs from the others: {said}." if said else ""
 
 
-def stage_file_origins(base: Candidate, made: DraftsSynthesised) -> tuple[Contribution, ...]:
-    """Return the author of every file, and of every merged part of a file."""
-    whole = {it.path for it in made.took if not it.symbol}
-    return (*(Contribution(path, "", base.seat) for path in base.files if path not in whole), *made.took)
-
-
 def describe_stage_files(took: Sequence[Contribution], ruling: str) -> str:
     """Return the result of a files stage for later stages: the files and how they were chosen."""
     paths = sorted({join_text_lines(it.path) for it in took})
@@ -78,7 +68,7 @@ def describe_stage_files(took: Sequence[Contribution], ruling: str) -> str:
 def describe_stage_ruling(directives: Directives, candidates: Sequence[str]) -> str:
     """Return a ruling for later stages, without labels and names of seats."""
     names = {it: "the base" if it == directives.base else "another candidate" for it in candidates}
-    wanted = [name_seats_in_directive(it, names) for it in (*directives.incorporate, *directives.must_fix)]
+    wanted = [replace_labels_in_judge_directive(it, names) for it in (*directives.incorporate, *directives.must_fix)]
     if not wanted:
         return "The judge took one candidate as it is."
     return "\n".join(("The judge chose one candidate as the base and also asked for:", *(f"- {it}" for it in wanted)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -159,3 +159,21 @@ JUDGE_REVIEW_CODEC = _build_judge_codec(
         "confirmed_clean": list_schema(text_schema("what was looked at and is sound")),
     },
 )
+
+
+def replace_labels_in_judge_directive(directive: str, names: Mapping[str, str]) -> str:
+    """Replace the blind labels in a judge's directive, such as `candidate-B` or `B's`, by the seats they stand for."""
+    for name, seat in names.items():
+        letter = re.escape(name.rpartition("-")[2])
+        pattern = rf"\b[Cc]andidate[- ]?{letter}\b|\b{letter}(?=['’]s\b)|(?<=\bfrom ){letter}\b"
+        directive = re.sub(pattern, lambda _, seat=seat: seat, directive)
+    return directive
+
+
+def replace_labels_in_judge_directives(ruling: Directives, names: Mapping[str, str]) -> Directives:
+    """Replace the blind labels in a judge's ruling by the seats they stand for."""
+    incorporate, must_fix = (
+        tuple(replace_labels_in_judge_directive(directive, names) for directive in directives)
+        for directives in (ruling.incorporate, ruling.must_fix)
+    )
+    return Directives(names.get(ruling.base, ""), incorporate, must_fix)

@@ -11,14 +11,16 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide import stage_files as rule
-from roundtable.core.decide.merge_ruling import JudgeDirectives, blind_candidate_names, name_seats_in_directive
+from roundtable.core.decide.merge_ruling import JudgeDirectives
 from roundtable.core.decide.stage_outcome import describe_missing_seats
 from roundtable.core.effects import Candidate, CandidatesTried, DraftsSynthesised, ProjectListed
-from roundtable.core.stages import DISPUTE, StageEnd, StageEnding, stage_question_gate_id
+from roundtable.core.replies.judge import replace_labels_in_judge_directive
+from roundtable.core.stages import DISPUTE, Contribution, StageEnd, StageEnding, stage_question_gate_id
 from roundtable.core.values import Expect, Gate, Prompt, Round, Turns
 from roundtable.meetings.merge_candidates import (
     RefineRequest,
     SpliceOutcome,
+    blind_candidate_names,
     candidate_file_operations,
     splice_candidates_with_refine_round,
 )
@@ -49,7 +51,8 @@ async def _finish_agreed_files(context: StageContext, work: FilesStageWork) -> S
     names = blind_candidate_names(work.candidates, context.table.labels)
     base = next(candidate for candidate in work.candidates if candidate.seat == names[directives.base])
     wanted = tuple(
-        name_seats_in_directive(directive, names) for directive in (*directives.incorporate, *directives.must_fix)
+        replace_labels_in_judge_directive(directive, names)
+        for directive in (*directives.incorporate, *directives.must_fix)
     )
     made = _unspliced(base)
     if wanted:
@@ -87,7 +90,7 @@ async def _finish_undecided_files(context: StageContext, work: FilesStageWork) -
             context, work, *(tuple(rule.describe_left_out_candidates(work.result, ())) or ("Nobody wrote anything.",))
         )
     if len(work.candidates) == 1:
-        how = "same" if rule.is_written_by_several(work.candidates[0], work.result) else "alone"
+        how = "same" if _is_written_by_several(work.candidates[0], work.result) else "alone"
         return _end_with_base(context, work, work.candidates[0], _unspliced(work.candidates[0]), how)
     if work.verdict.move is None and (first := rule.candidate_ranked_best_alone(work.result, work.candidates)):
         return _end_with_base(context, work, first, _unspliced(first), "run", rule.RANKED_FIRST_BY_RUNNING)
@@ -136,7 +139,7 @@ def _end_with_base(
     ruling: str = "",
 ) -> StageEnd:
     """The end of the stage, with the origin of its files and all notices."""
-    took = rule.stage_file_origins(base, made.synthesis)
+    took = _file_origins(base, made.synthesis)
     return context.end(
         how=how,
         text=rule.describe_stage_files(took, ruling),
@@ -234,3 +237,17 @@ async def _ask_judge(context: StageContext, rounds: Sequence[Round], result: Can
     return await ask_stage_judge(
         context, f"{context.name}/{len(rounds)}", prompt, expect, [candidate.seat for candidate in found]
     )
+
+
+def _file_origins(base: Candidate, synthesis: DraftsSynthesised) -> tuple[Contribution, ...]:
+    """The author of every file, and of every merged part of a file."""
+    whole_files = {part.path for part in synthesis.took if not part.symbol}
+    return (
+        *(Contribution(path, "", base.seat) for path in base.files if path not in whole_files),
+        *synthesis.took,
+    )
+
+
+def _is_written_by_several(candidate: Candidate, tried: CandidatesTried) -> bool:
+    """Whether other seats wrote an identical candidate."""
+    return sum(other.draft == candidate.draft for other in tried.candidates) > 1

@@ -237,3 +237,9 @@ def _merge_overload_signatures(symbols: Iterable[Symbol]) -> Iterator[Symbol]:
             yield symbol
     if pending:
         yield pending
+
+
+def list_defined_symbol_names(path: str, source: bytes | None) -> set[str]:
+    """Return the last parts of the names that a source defines."""
+    outline = parse_source_outline(path, source) if source is not None else None
+    return {symbol.base_name for symbol in outline.symbols} if isinstance(outline, Outline) else set()

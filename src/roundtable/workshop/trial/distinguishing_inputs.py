@@ -1,7 +1,4 @@
-"""Inputs that may distinguish candidates: calls in tests, doctests and the task, commands in the task, and variations.
-
-Also tells which Python expressions mean the same wherever they are written.
-"""
+"""Inputs that may distinguish candidates: calls in tests, doctests and the task, its commands, and variations."""
 
 from __future__ import annotations
 
@@ -12,25 +9,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple, cast
 
+from roundtable.workshop.symbols.python_code import is_literal_call
 from roundtable.workshop.trial import probe_calls
 from roundtable.workshop.trial.probes import read_probe_module_source
-
-
-def is_literal_expression(node: ast.expr) -> bool:
-    """Tell whether an expression is a literal value."""
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return True
-
-
-def is_literal_call(node: ast.AST) -> bool:
-    """Tell whether an expression is a call with only literal arguments."""
-    return isinstance(node, ast.Call) and all(
-        map(is_literal_expression, (*node.args, *(keyword.value for keyword in node.keywords)))
-    )
-
 
 MAX_DISTINGUISHING_CALLS = 200
 PROBE_CALL_SETUP = f"{read_probe_module_source(probe_calls)}\nadd_import_roots()\n"
@@ -79,12 +60,6 @@ class ProbeCall(NamedTuple):
 
 def _is_empty_set_call(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and ast.unparse(node) == "set()"
-
-
-def python_module_name(path: str) -> str:
-    """Return the name under which a Python file is imported; empty if it cannot be imported."""
-    parts = path.removesuffix(".py").removeprefix("src/").removesuffix("/__init__").split("/")
-    return ".".join(parts) if path.endswith(".py") and all(part.isidentifier() for part in parts) else ""
 
 
 def collect_trial_calls(

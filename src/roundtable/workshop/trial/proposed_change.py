@@ -14,9 +14,9 @@ from roundtable.core.effects import CheckKind, CheckOutcome
 from roundtable.core.file_kinds import is_collected_test_file, is_test_file
 from roundtable.workshop.edit.validation import validate_draft
 from roundtable.workshop.symbols.languages import find_source_language
+from roundtable.workshop.symbols.outline import list_defined_symbol_names
 from roundtable.workshop.symbols.revert_edits import revert_unrelated_symbol_edits
 from roundtable.workshop.trial.check_files import restore_check_file
-from roundtable.workshop.trial.task_word_guesses import list_defined_names
 
 FORBIDDEN_PATH_REFUSALS = frozenset(
     {
@@ -112,7 +112,7 @@ def _replace_contents(files: Sequence[DraftFile], contents: Mapping[str, bytes])
 
 def _names_added_by(file: DraftFile) -> set[str]:
     """Return the names that a file defines and did not define before."""
-    before, after = (list_defined_names(file.path, source) for source in (file.before, file.after))
+    before, after = (list_defined_symbol_names(file.path, source) for source in (file.before, file.after))
     return after - before
 
 

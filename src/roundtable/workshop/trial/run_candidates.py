@@ -18,6 +18,7 @@ from roundtable.core.sandbox import Bounds, Job, Limit
 from roundtable.core.text.wording import pluralize
 from roundtable.workshop.sandbox import run_sandbox_job
 from roundtable.workshop.sandbox.output_lines import LineCallback, OutputLines
+from roundtable.workshop.symbols.python_code import python_module_name
 from roundtable.workshop.trial import probe_tests
 from roundtable.workshop.trial.distinguishing_inputs import (
     PROBE_CALL_SETUP,
@@ -26,7 +27,6 @@ from roundtable.workshop.trial.distinguishing_inputs import (
     ProbeCommand,
     collect_trial_calls,
     collect_trial_commands,
-    python_module_name,
 )
 from roundtable.workshop.trial.probe_runner import PROBE_DIED
 from roundtable.workshop.trial.probes import ProbeRequest, read_probe_module_source, run_trial_probes

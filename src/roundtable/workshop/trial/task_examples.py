@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from roundtable.workshop.trial.distinguishing_inputs import is_literal_call, is_literal_expression
+from roundtable.workshop.symbols.python_code import is_literal_call, is_literal_expression
 
 _CALL_START = re.compile(r"(?<![\w.'\"])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\(")
 _EQUALS_WORDS = re.compile(

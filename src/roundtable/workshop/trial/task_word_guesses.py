@@ -14,7 +14,7 @@ from roundtable.core.file_kinds import is_test_file
 from roundtable.core.session import Session
 from roundtable.core.values import DECISION_CONTEXT_NAME, ContextItem
 from roundtable.workshop.symbols.languages import find_source_language
-from roundtable.workshop.symbols.outline import Outline, parse_source_outline
+from roundtable.workshop.symbols.outline import list_defined_symbol_names
 
 _CHANGE_WORDS = (
     r"\b(?:(?:update|change|adapt|adjust|edit|rewrite|rework|correct|rename|replace|move)s?"
@@ -161,10 +161,4 @@ def _mentions_any(words: str, names: set[str]) -> bool:
 
 def _names_in_file(file: DraftFile) -> set[str]:
     """Return what a file defines, before or after the change."""
-    return list_defined_names(file.path, file.before) | list_defined_names(file.path, file.after)
-
-
-def list_defined_names(path: str, source: bytes | None) -> set[str]:
-    """Return the last parts of the names that a source defines."""
-    outline = parse_source_outline(path, source) if source is not None else None
-    return {symbol.base_name for symbol in outline.symbols} if isinstance(outline, Outline) else set()
+    return list_defined_symbol_names(file.path, file.before) | list_defined_symbol_names(file.path, file.after)

@@ -41,8 +41,8 @@ from roundtable.workshop.repo.scratch_trees import (
     open_scratch_folder,
 )
 from roundtable.workshop.sandbox.output_lines import LineCallback
+from roundtable.workshop.symbols.python_code import python_module_name
 from roundtable.workshop.trial.check_files import find_changed_check_files
-from roundtable.workshop.trial.distinguishing_inputs import python_module_name
 from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
 from roundtable.workshop.trial.proposed_change import (
     ProposedChange,

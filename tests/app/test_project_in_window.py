@@ -13,8 +13,8 @@ from roundtable.app.settings.places import Places
 from roundtable.core.effects import EndStage, ListProject, ProjectListed, StageEnded
 from roundtable.core.events import EffectDone, EffectStarted, SessionOpened
 from roundtable.core.stages import StageEnd
+from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Seat
-from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.store.leases import current_lease_holder
 from tests.repository import repository
 

@@ -15,8 +15,8 @@ from roundtable.core.decide.findings import parse_code_place
 from roundtable.core.effects import ProjectSplit, SplitForReview
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Seat
-from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from tests.repository import repository
 
 WINDOWS = """

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.chunks import (
+from roundtable.core.text.chunks import (
     CHUNK_TOKENS,
     Chunk,
     FilePriority,
     SizedFile,
-    choose_chunk_limit,
-    file_priority,
+    choose_text_chunk_limit,
     split_into_chunks,
 )
 
@@ -53,7 +52,7 @@ def test_chunks_order_app_code_then_settings_then_tests_then_lock_files() -> Non
         " Tests/Helper.cs e2e/a.ts",
         FilePriority.GENERATED: "package-lock.json uv.lock Cargo.lock go.sum web/app.min.js tests/a.snap",
     }
-    assert {path: file_priority(path) for paths in kinds.values() for path in paths.split()} == {
+    assert {path: FilePriority.of(path) for paths in kinds.values() for path in paths.split()} == {
         path: kind for kind, paths in kinds.items() for path in paths.split()
     }
     files = [of(9_000, path) for path in ("uv.lock", "tests/test_a.py", "pyproject.toml", "a.py", "z.py")]
@@ -88,14 +87,14 @@ def test_another_limit_makes_other_chunks() -> None:
 @pytest.mark.feature("S0.147")
 def test_a_program_that_fits_the_context_windows_is_not_cut() -> None:
     files = [of(30_000, "a.py"), of(30_000, "b.py"), of(30_000, "tests/test_a.py")]
-    all_at_once = split_into_chunks(files, choose_chunk_limit(files, room=90_000))
+    all_at_once = split_into_chunks(files, choose_text_chunk_limit(files, room=90_000))
     assert [[piece.location for piece in chunk.pieces] for chunk in all_at_once] == [
         ["a.py", "b.py", "tests/test_a.py"]
     ]
-    assert choose_chunk_limit(files, room=89_999) == CHUNK_TOKENS
-    assert choose_chunk_limit(files, room=89_999, limit=12_000) == 12_000
-    assert choose_chunk_limit(files, room=6_000) == 6_000
-    assert choose_chunk_limit(files, room=None) == CHUNK_TOKENS
+    assert choose_text_chunk_limit(files, room=89_999) == CHUNK_TOKENS
+    assert choose_text_chunk_limit(files, room=89_999, limit=12_000) == 12_000
+    assert choose_text_chunk_limit(files, room=6_000) == 6_000
+    assert choose_text_chunk_limit(files, room=None) == CHUNK_TOKENS
 
 
 def test_files_that_import_each_other_share_a_chunk_if_they_fit() -> None:

@@ -16,8 +16,8 @@ from roundtable.app.opening.context_window import UNKNOWN_WINDOW_TOKENS
 from roundtable.core.effects import ProjectSplit
 from roundtable.core.events import SessionAmended
 from roundtable.core.stages import Stage, StageEnd
+from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Limits
-from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from tests.planted import End, planted

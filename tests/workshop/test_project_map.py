@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roundtable.core.chunks import split_into_chunks
+from roundtable.core.text.chunks import split_into_chunks
 from roundtable.workshop.symbols.project_map import (
     ProjectMap,
     build_project_map,

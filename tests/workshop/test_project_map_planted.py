@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from roundtable.core.chunks import CHUNK_TOKENS, Chunk, split_into_chunks
+from roundtable.core.text.chunks import CHUNK_TOKENS, Chunk, split_into_chunks
 from roundtable.workshop.symbols.project_map import (
     ProjectMap,
     build_project_map,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+BYTES_PER_TOKEN = 4
+"""The bytes of an average token, for estimates."""
+
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     """What one call used. `cost_usd` is money spent, or None if unknown.
@@ -42,10 +45,3 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
 def _add_known(one: float | None, other: float | None) -> float | None:
     known = [amount for amount in (one, other) if amount is not None]
     return sum(known) if known else None
-
-
-def format_money(amount: float) -> str:
-    """An amount in dollars, such as `$1.20` or `$0.0123`: small amounts get four decimal places."""
-    if 0 < amount < 0.00005:
-        return "less than $0.0001"
-    return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"

@@ -12,10 +12,10 @@ from roundtable.core.decide.trial_outcome import (
 )
 from roundtable.core.effects import CandidatesTried, Effect, TryCandidates
 from roundtable.core.faults import Fault
-from roundtable.core.file_kinds import is_collected_test_file
 from roundtable.core.ports import Table
 from roundtable.core.replies.codec import UnreadableReply
 from roundtable.core.replies.file_changes import parse_file_changes
+from roundtable.core.text.file_names import is_collected_test_file_name
 from roundtable.core.values import ContextItem, Digest, Expect, Prompt, Round, Turns
 from roundtable.meetings.meeting import PlannedRound
 
@@ -137,7 +137,7 @@ def _parse_changes(text: str, *, tests: bool) -> object:
         wanted = parse_file_changes(text).operations
     except UnreadableReply:
         return "" if tests else text
-    return tuple(operation for operation in wanted if is_collected_test_file(operation.path)) if tests else wanted
+    return tuple(operation for operation in wanted if is_collected_test_file_name(operation.path)) if tests else wanted
 
 
 def build_trial_effect(rounds: Sequence[Round], over: Digest = "") -> TryCandidates:

@@ -10,7 +10,7 @@ import msgspec
 from roundtable.core.events import CallFailed
 from roundtable.core.faults import FaultKind
 from roundtable.core.session import Session, Turn
-from roundtable.core.usage import Usage, format_money
+from roundtable.core.usage import Usage
 
 NO_VALUE = "–"
 
@@ -108,6 +108,13 @@ def build_cost_report_lines(session: Session, name_group: Callable[[str, str], s
         group: _total_line(group, (call for round, seat, call in calls if name_group(round, seat) == group))
         for group in groups
     }
+
+
+def format_money(amount: float) -> str:
+    """An amount in dollars, such as `$1.20` or `$0.0123`: small amounts get four decimal places."""
+    if 0 < amount < 0.00005:
+        return "less than $0.0001"
+    return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"
 
 
 def format_price(usage: Usage, *, priced: bool = True) -> str:

@@ -10,8 +10,8 @@ from roundtable.core.events import LimitReached
 from roundtable.core.faults import Fault
 from roundtable.core.reasons import LeadReason, Reason
 from roundtable.core.text.wording import end_sentence, join_names, pluralize
-from roundtable.core.usage import format_money
 from roundtable.core.values import Decision, Substitution
+from roundtable.report.costs import format_money
 
 LEAD_REASON_WORDS: dict[LeadReason, str] = {
     LeadReason.HIGHEST_SCORE: "its score is the highest",

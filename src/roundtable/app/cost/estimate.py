@@ -17,10 +17,10 @@ from roundtable.app.opening.context_window import (
     split_context_between_map_and_files,
 )
 from roundtable.app.opening.meeting_catalog import find_charter_meeting
-from roundtable.core.chunks import CHUNK_TOKENS, SizedFile
 from roundtable.core.replies import find_reply_codec
+from roundtable.core.text.chunks import CHUNK_TOKENS, SizedFile
+from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Expect, Right, Seat
-from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.meetings import PlannedRound
 from roundtable.meetings.try_candidates import FILE_PARTS_CODEC, WHOLE_FILES_CODEC, choose_changes_codec
 from roundtable.store.stored_events import compute_digest

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from roundtable.app.cost.estimate import CallTokens, MeetingEstimate, ProjectSize
+from roundtable.app.cost.voice_statistics import VoiceStatistics, measure_voice_costs
 from roundtable.app.effects.project_files import ProjectReader
 from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.context_window import ContextRoom, compute_context_room, estimate_context_file_overhead
@@ -23,8 +24,8 @@ from roundtable.app.parts import Parts
 from roundtable.core.faults import RecordError
 from roundtable.core.session import Session
 from roundtable.core.stages import has_stages, starts_without_files
+from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Seat, Usage
-from roundtable.core.voice_statistics import BYTES_PER_TOKEN, VoiceStatistics, measure_voices
 from roundtable.voices.prices import compute_provider_price
 from roundtable.voices.tariffs import Tariff
 from roundtable.workshop.edit.stored_drafts import DraftStore
@@ -138,7 +139,7 @@ async def estimate_meeting_cost(parts: Parts, opener: Opener, agenda: Agenda) ->
     """Estimate the cost of this meeting; nothing is asked, spent or recorded."""
     charter, texts = await opener.draft_charter(agenda)
     estimate = MeetingEstimate(charter, texts, await _measure_project(parts, charter))
-    known = measure_voices(await _read_recent_sessions(parts))
+    known = measure_voice_costs(await _read_recent_sessions(parts))
 
     def voice(name: str) -> _QuotedVoice:
         return _QuotedVoice(name, parts.tariffs.find_tariff(name), known.get(name))

@@ -24,10 +24,10 @@ from roundtable.core.effects import (
 )
 from roundtable.core.events import AnswerSource, EffectStarted, GateAnswered, GateOpened, Recorded
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.file_kinds import is_test_file
 from roundtable.core.ports import Sandbox, Store
 from roundtable.core.session import Session
 from roundtable.core.stages import has_stages
+from roundtable.core.text.file_names import is_test_file_name
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.wording import join_names, pluralize
 from roundtable.core.values import Digest, compute_digest
@@ -313,7 +313,7 @@ def _find_repository_refusals(files: Sequence[DraftFile], workspace: Path) -> Se
 
 def _describe_skipped_tests(other_files: Sequence[str]) -> tuple[str, ...]:
     """Return a sentence that names uncommitted tests, which did not run on the files of the commit."""
-    tests = join_names([name for name in other_files if is_test_file(name)])
+    tests = join_names([name for name in other_files if is_test_file_name(name)])
     return (
         (f"These tests are not committed, so they did not run on the files of the commit: {tests}.",) if tests else ()
     )

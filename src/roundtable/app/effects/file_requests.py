@@ -17,9 +17,9 @@ from roundtable.app.opening.context_files import (
 from roundtable.app.opening.context_window import FindContextRoom
 from roundtable.app.opening.file_selection import build_context_ignore_filter
 from roundtable.core.effects import FilesRead
-from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
+from roundtable.core.text.file_names import is_sensitive_path
 from roundtable.core.text.redaction import Redactor
 from roundtable.workshop.repo.git import GitUnavailable, open_git
 

@@ -15,8 +15,8 @@ from roundtable.app.opening.context_files import (
 )
 from roundtable.app.opening.file_selection import list_context_file_candidates
 from roundtable.core.changeset import DraftFile
-from roundtable.core.chunks import file_priority
-from roundtable.core.file_kinds import is_sensitive_path
+from roundtable.core.text.chunks import FilePriority
+from roundtable.core.text.file_names import is_sensitive_path
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
 from roundtable.workshop.edit.stored_drafts import DraftStore
@@ -60,7 +60,7 @@ class ProjectReader:
             },
         )
         for path in sorted(
-            list_context_file_candidates(paths, self._ignore), key=lambda path: (file_priority(path), path)
+            list_context_file_candidates(paths, self._ignore), key=lambda path: (FilePriority.of(path), path)
         ):
             try:
                 data = drafted.get(path)

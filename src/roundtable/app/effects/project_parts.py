@@ -25,14 +25,14 @@ from roundtable.app.opening.context_window import (
     estimate_context_file_overhead,
     split_context_between_map_and_files,
 )
-from roundtable.core.chunks import Chunk, SizedFile, file_priority, split_into_chunks
+from roundtable.app.opening.relevance import RankedFile, extract_question_words, score_file_relevance
 from roundtable.core.effects import ListProject, ProjectListed, ProjectSplit, ReviewChunk, SplitForReview
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
 from roundtable.core.stages import quote_stage_decisions
-from roundtable.core.text.relevance import RankedFile, extract_question_words, score_file_relevance
-from roundtable.core.voice_statistics import BYTES_PER_TOKEN
+from roundtable.core.text.chunks import Chunk, FilePriority, SizedFile, split_into_chunks
+from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.symbols.project_map import (
     ProjectMap,
@@ -161,6 +161,6 @@ def _sort_by_relevance(files: Mapping[str, bytes], about: str) -> list[str]:
 
     def place(path: str) -> tuple[bool, float, int, str]:
         relevance = score_file_relevance(words, RankedFile(path, text=files[path].decode(errors="replace")))
-        return path.rpartition("/")[2] not in named, -relevance, file_priority(path), path
+        return path.rpartition("/")[2] not in named, -relevance, FilePriority.of(path), path
 
     return sorted(files, key=place)

@@ -12,8 +12,8 @@ from roundtable.app.opening.file_selection import build_context_ignore_filter
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places, find_workspace
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.text.diffs import DIFF_CONTEXT_NAME, contains_diff, render_added_file_diff
+from roundtable.core.text.file_names import is_sensitive_path
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.repo.git import GIT_OUTPUT_LIMIT, GitDiff, GitReader, find_enclosing_repository, open_git
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from roundtable.core.faults import UsageError
-from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.ports import Store
+from roundtable.core.text.file_names import is_sensitive_path
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import ContextItem
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from roundtable.core.chunks import SizedFile, choose_chunk_limit
 from roundtable.core.session import Session
 from roundtable.core.stages import quote_stage_decisions
+from roundtable.core.text.chunks import SizedFile, choose_text_chunk_limit
+from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Limits, Seat
-from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.report.stage_words import list_stage_ends
 from roundtable.voices.tariffs import Tariff, Tariffs
 
@@ -128,7 +128,7 @@ def split_context_between_map_and_files(
     """Tokens of map beside a part, and of the files in it."""
     for_map = MOST_MAP_TOKENS if room is None else min(MOST_MAP_TOKENS, room // 6)
     for_files = most if room is None else room - for_map
-    return for_map, choose_chunk_limit(files, for_files, most) if at_once else min(most, for_files)
+    return for_map, choose_text_chunk_limit(files, for_files, most) if at_once else min(most, for_files)
 
 
 def estimate_context_file_overhead(path: str) -> int:

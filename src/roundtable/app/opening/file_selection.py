@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from roundtable.app.opening.context_files import ContextFileHoldsSecret, ContextFileRefused, read_context_file
-from roundtable.core.file_kinds import is_sensitive_path
+from roundtable.app.opening.relevance import RankedFile, rank_files_by_relevance
+from roundtable.core.text.file_names import is_sensitive_path
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.text.relevance import RankedFile, rank_files_by_relevance
 from roundtable.workshop.repo.git import LoggedCommit
 
 MOST_LOOKED_INTO = 200

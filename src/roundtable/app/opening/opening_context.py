@@ -11,13 +11,13 @@ from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.context_files import ContextFileRefused, read_context_file, resolve_context_path
 from roundtable.app.opening.context_window import ContextRoom
 from roundtable.app.opening.file_selection import FileSelection, list_context_file_candidates, select_context_files
+from roundtable.app.opening.relevance import extract_question_words, fit_diff_into_context
 from roundtable.core.faults import UsageError
-from roundtable.core.file_kinds import is_sensitive_path
-from roundtable.core.text.diffs import fit_diff_sections, split_diff_by_file
+from roundtable.core.text.diffs import split_diff_by_file
+from roundtable.core.text.file_names import is_sensitive_path
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.text.relevance import extract_question_words
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.voice_statistics import BYTES_PER_TOKEN
+from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.workshop.repo.git import GitReader, GitUnavailable, LoggedCommit, open_git
 
 ABOUT_CONTEXT_TITLE = "about this context"
@@ -83,7 +83,7 @@ class ContextGatherer:
             if section.path not in sensitive and self._redactor.finds(section.text)
         ]
         kept = [section for section in found if section.path not in sensitive and (section.path or name) not in secret]
-        cut = fit_diff_sections(words, kept, room)
+        cut = fit_diff_into_context(words, kept, room)
         pile.add(name, cut.text.encode())
         pile.say("Sensitive, so not shown", sensitive)
         pile.say("Holds what looks like a secret, so not shown", secret)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
-from roundtable.core.file_kinds import is_collected_test_file, is_test_file
+from roundtable.core.text.file_names import is_collected_test_file_name, is_test_file_name
 from roundtable.workshop.symbols.languages import SymbolKind
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
 
@@ -78,7 +78,7 @@ def find_changed_tests(files: Sequence[DraftFile]) -> dict[str, tuple[str, ...]]
     found: dict[str, tuple[str, ...]] = {}
     for file in files:
         place = file.was or file.path
-        if file.before is None or file.before == file.after or not is_test_file(place):
+        if file.before is None or file.before == file.after or not is_test_file_name(place):
             continue
         others = [
             name
@@ -110,20 +110,20 @@ def _words(text: bytes) -> Counter[bytes]:
 
 
 def _may_hold_tests(path: str) -> bool:
-    return is_test_file(path) or path.endswith(".rs")
+    return is_test_file_name(path) or path.endswith(".rs")
 
 
 def _is_still_collected(file: DraftFile) -> bool:
     """Whether the file's name still marks it as a test file, if it did before."""
     return _may_hold_tests(file.path) and not (
-        is_collected_test_file(file.was) and not is_collected_test_file(file.path)
+        is_collected_test_file_name(file.was) and not is_collected_test_file_name(file.path)
     )
 
 
 def _lost_refusal(file: DraftFile, before: Mapping[str, FoundTest], added: _AddedTests) -> Refusal | None:
     after = _tests_in(file.path, file.after) if _is_still_collected(file) else {}
     gone = [name for name, case in before.items() if name not in after and not added.contains(name, case)]
-    if file.after is None and is_test_file(file.path) and (gone or not before):
+    if file.after is None and is_test_file_name(file.path) and (gone or not before):
         return Refusal(file.path, RefusalKind.TESTS_DELETED, f"{file.path} is a test file and would be deleted.")
     if gone:
         return _refusal(file, gone, "would be removed")

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from roundtable.core.changeset import Refusal, RefusalKind
-from roundtable.core.file_kinds import is_sensitive_path
+from roundtable.core.text.file_names import is_sensitive_path
 from roundtable.core.text.sanitize import reveal_hidden_characters
 
 MAX_PATH_BYTES = 1024

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.changeset import DraftFile, Hunk
-from roundtable.core.file_kinds import is_sensitive_path
+from roundtable.core.text.file_names import is_sensitive_path
 from roundtable.workshop.edit.hunks import split_draft_into_hunks
 from roundtable.workshop.repo.git import find_head_commit, open_git
 from roundtable.workshop.repo.scratch_trees import (

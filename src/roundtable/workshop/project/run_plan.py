@@ -26,7 +26,7 @@ from typing import cast
 
 import msgspec
 
-from roundtable.core.file_kinds import is_test_file
+from roundtable.core.text.file_names import is_test_file_name
 from roundtable.core.text.sanitize import reveal_hidden_characters, sanitize_line
 from roundtable.core.text.wording import join_names
 
@@ -236,7 +236,7 @@ def _guess_program(files: Mapping[str, str]) -> tuple[str, ...]:
             return (program, found)
     if "main.go" in files:
         return ("go", "run", ".")
-    single_files = [path for path in files if path.endswith(".py") and "/" not in path and not is_test_file(path)]
+    single_files = [path for path in files if path.endswith(".py") and "/" not in path and not is_test_file_name(path)]
     return ("python", single_files[0]) if len(single_files) == 1 else ()
 
 

@@ -15,7 +15,7 @@ from threading import Timer
 from typing import NamedTuple
 
 from roundtable.core.faults import UsageError
-from roundtable.core.file_kinds import is_sensitive_path
+from roundtable.core.text.file_names import is_sensitive_path
 from roundtable.workshop.identity import process_owned_folder
 
 GIT_TIMEOUT = 30.0

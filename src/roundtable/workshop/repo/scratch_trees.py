@@ -16,8 +16,8 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from roundtable.core.faults import UsageError
-from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.sandbox import Bounds
+from roundtable.core.text.file_names import is_sensitive_path
 from roundtable.workshop.identity import is_orphaned_name, process_owned_folder
 from roundtable.workshop.repo.git import git_filter_overrides, open_git, run_git, split_git_names
 from roundtable.workshop.rooted_files import CREATE_FLAGS, READ_FLAGS, ConfinedFolder, FileContent, UnsafePath

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.sandbox import Job
+from roundtable.core.text.file_names import is_sensitive_path
 
 
 def _package_cache_mounts(tool: str, home: str) -> dict[str, str]:

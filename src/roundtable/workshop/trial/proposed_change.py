@@ -11,7 +11,7 @@ import msgspec
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
 from roundtable.core.decide.trial_outcome import EVIDENCE_CHECKS
 from roundtable.core.effects import CheckKind, CheckOutcome
-from roundtable.core.file_kinds import is_collected_test_file, is_test_file
+from roundtable.core.text.file_names import is_collected_test_file_name, is_test_file_name
 from roundtable.workshop.edit.validation import validate_draft
 from roundtable.workshop.symbols.languages import find_source_language
 from roundtable.workshop.symbols.outline import list_defined_symbol_names
@@ -183,11 +183,11 @@ def restore_check_files(files: Sequence[DraftFile], check_files: Sequence[DraftF
 
 def has_candidate_code_changes(files: Sequence[DraftFile]) -> bool:
     """Tell whether any of the files, except tests, is in a programming language."""
-    return any(find_source_language(file.path) is not None and not is_test_file(file.path) for file in files)
+    return any(find_source_language(file.path) is not None and not is_test_file_name(file.path) for file in files)
 
 
 def is_test_change(file: DraftFile) -> bool:
-    return is_test_file(file.path) or is_test_file(file.was)
+    return is_test_file_name(file.path) or is_test_file_name(file.was)
 
 
 def is_new_test_file(file: DraftFile) -> bool:
@@ -195,7 +195,7 @@ def is_new_test_file(file: DraftFile) -> bool:
 
 
 def is_new_test_module(file: DraftFile) -> bool:
-    return is_new_test_file(file) and is_collected_test_file(file.path)
+    return is_new_test_file(file) and is_collected_test_file_name(file.path)
 
 
 def is_changed_test_file(file: DraftFile) -> bool:
@@ -211,7 +211,7 @@ def read_candidate_test_sources(files: Sequence[DraftFile]) -> dict[str, str]:
     """Return the texts of the test files among these; files that are not UTF-8 are skipped."""
     texts: dict[str, str] = {}
     for file in files:
-        if file.after is not None and is_test_file(file.path):
+        if file.after is not None and is_test_file_name(file.path):
             with suppress(UnicodeDecodeError):
                 texts[file.path] = file.after.decode()
     return texts

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from roundtable.core.file_kinds import is_collected_test_file
+from roundtable.core.text.file_names import is_collected_test_file_name
 from roundtable.workshop.repo.scratch_trees import list_tree_files
 from roundtable.workshop.trial.interpreter import find_project_python, find_python_with_pytest, python_has_pytest
 
@@ -56,7 +56,7 @@ def find_candidate_check_commands(tree: Path, added: Iterable[str]) -> CheckComm
     Nothing is installed: if the tree needs packages, its tests could not pass.
     """
     files = _files(tree)
-    brings_tests = any(is_collected_test_file(file) and not file.endswith(".py") for file in (*files, *added))
+    brings_tests = any(is_collected_test_file_name(file) and not file.endswith(".py") for file in (*files, *added))
     needs_packages = any(pattern.search(_read(tree / name)) for name, pattern in _DECLARES_DEPENDENCIES.items())
     others = _find_other_tests(tree, files)
     return {

@@ -10,8 +10,8 @@ import re
 import msgspec
 
 from roundtable.core.changeset import DraftFile
-from roundtable.core.file_kinds import is_test_file
 from roundtable.core.session import Session
+from roundtable.core.text.file_names import is_test_file_name
 from roundtable.core.values import DECISION_CONTEXT_NAME, ContextItem
 from roundtable.workshop.symbols.languages import find_source_language
 from roundtable.workshop.symbols.outline import list_defined_symbol_names
@@ -150,7 +150,7 @@ def _means_tests(match: re.Match[str]) -> bool:
     if name is None:
         return True
     is_path = "/" in name or find_source_language(name) is not None
-    return is_test_file(name) and (
+    return is_test_file_name(name) and (
         is_path or ("." not in name and _TEST_WORD.search(match.string, 0, match.start()) is not None)
     )
 

@@ -20,12 +20,12 @@ from roundtable.core.effects import (
     TryCandidates,
     TryMerged,
 )
-from roundtable.core.file_kinds import is_test_file
 from roundtable.core.ports import Sandbox
 from roundtable.core.replies.codec import UnreadableReply
 from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.session import Session
 from roundtable.core.stages import has_stages, starts_without_files
+from roundtable.core.text.file_names import is_test_file_name
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import sanitize_text
 from roundtable.core.values import Move
@@ -489,7 +489,9 @@ def render_example_test_file(examples: Sequence[TaskExample], drafts: Iterable[S
 
     A call of something other than a module, such as `stack.peek()`, cannot be understood alone.
     """
-    paths = {file.path for files in drafts for file in files if file.after is not None and not is_test_file(file.path)}
+    paths = {
+        file.path for files in drafts for file in files if file.after is not None and not is_test_file_name(file.path)
+    }
     modules = [module for path in sorted(paths) if (module := python_module_name(path))]
     usable = [example for example in examples if example.owner in ("", *modules)]
     return {"test_examples_of_the_task.py": render_example_unittest(usable, modules)} if usable and modules else {}

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Exit, Job, Output
+from roundtable.core.text.file_names import is_sensitive_path
 from roundtable.workshop.repo.git import open_git
 from roundtable.workshop.repo.scratch_trees import check_tree_size, match_copy_patterns
 

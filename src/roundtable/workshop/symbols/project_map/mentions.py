@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-from roundtable.core.chunks import SizedFile
+from roundtable.core.text.chunks import SizedFile
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.voice_statistics import BYTES_PER_TOKEN
+from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.workshop.symbols.outline import Outline, parse_source_outline
 from roundtable.workshop.symbols.symbol_names import node_text
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.voice_statistics import BYTES_PER_TOKEN
+from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.workshop.symbols.project_map.project_map import MappedFile, MappedSymbol, ProjectMap, SymbolUse
 
 _USES_SHOWN = (None, 40, 15, 6, 3, 1)

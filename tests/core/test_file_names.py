@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.core.file_kinds import is_collected_test_file, is_test_file
+from roundtable.core.text.file_names import is_collected_test_file_name, is_test_file_name
 
 
 @pytest.mark.parametrize(
@@ -16,18 +16,18 @@ from roundtable.core.file_kinds import is_collected_test_file, is_test_file
     ],
 )
 def test_files_that_test_runners_collect_are_recognized(path: str) -> None:
-    assert is_collected_test_file(path)
-    assert is_test_file(path)
+    assert is_collected_test_file_name(path)
+    assert is_test_file_name(path)
 
 
 @pytest.mark.parametrize("path", ["tests/conftest.py", "tests/data/a.json", "tests/common/mod.rs", "__tests__/a.snap"])
 def test_files_next_to_tests_are_test_files_that_are_not_collected(path: str) -> None:
-    assert not is_collected_test_file(path)
-    assert is_test_file(path)
+    assert not is_collected_test_file_name(path)
+    assert is_test_file_name(path)
 
 
 @pytest.mark.parametrize(
     "path", ["src/latest.js", "contest.py", "docs/api-spec.md", "test-data.csv", "openapi-spec.json", "src/lib.rs"]
 )
 def test_other_files_are_not_test_files(path: str) -> None:
-    assert not is_test_file(path)
+    assert not is_test_file_name(path)

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.file_kinds import is_sensitive_path
-from roundtable.core.text.diffs import fit_diff_sections, split_diff_by_file
-from roundtable.core.text.relevance import (
+from roundtable.app.opening.relevance import (
     RankedFile,
     extract_question_words,
-    is_generated_file,
+    fit_diff_into_context,
     rank_files_by_relevance,
 )
+from roundtable.core.text.diffs import split_diff_by_file
+from roundtable.core.text.file_names import is_generated_file_name, is_sensitive_path
 
 
 def order(question: str, *candidates: RankedFile) -> list[str]:
@@ -45,7 +45,7 @@ def test_recently_changed_files_come_first() -> None:
 
 @pytest.mark.parametrize("path", ["package-lock.json", "web/app.min.js", "Cargo.lock", "vendor/lib/x.go", "a/go.sum"])
 def test_generated_files_come_last(path: str) -> None:
-    assert is_generated_file(path)
+    assert is_generated_file_name(path)
     assert order(f"What about {path}?", RankedFile(path, recent=1), RankedFile("other.py")) == ["other.py", path]
 
 
@@ -99,13 +99,15 @@ def test_a_plain_patch_is_read_file_by_file_too() -> None:
 
 def test_a_diff_that_does_not_fit_drops_lockfiles_first_and_keeps_relevant_files() -> None:
     found = split_diff_by_file(hunk("package-lock.json", 50) + hunk("src/b.py", 20) + hunk("src/locks.py", 20))
-    cut = fit_diff_sections(extract_question_words("Are the locks safe?"), found, len(hunk("src/locks.py", 20)) + 10)
+    cut = fit_diff_into_context(
+        extract_question_words("Are the locks safe?"), found, len(hunk("src/locks.py", 20)) + 10
+    )
     assert "+line 19 of src/locks.py" in cut.text
     assert cut.left_out == ("package-lock.json", "src/b.py")
 
 
 def test_a_partly_shown_file_says_how_much_is_missing() -> None:
-    cut = fit_diff_sections((), split_diff_by_file(hunk("long.py", 200)), 1_000)
+    cut = fit_diff_into_context((), split_diff_by_file(hunk("long.py", 200)), 1_000)
     assert cut.parted == ("long.py",)
     assert "more lines of this file are left out because they do not fit]" in cut.text
 
@@ -116,7 +118,7 @@ def test_a_partly_shown_file_says_how_much_is_missing() -> None:
 )
 def test_a_shortened_diff_stays_within_its_limit(files: list[tuple[str, int]], room: int) -> None:
     found = split_diff_by_file("".join(hunk(*fields) for fields in files))
-    cut = fit_diff_sections((), found, room)
+    cut = fit_diff_into_context((), found, room)
     assert len(cut.text.encode()) <= room
     assert {section.path for section in found} == {
         *cut.left_out,

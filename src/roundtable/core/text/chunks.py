@@ -1,9 +1,9 @@
 """A program split into chunks that a seat can read at once; every byte is in exactly one chunk.
 
-Priority follows from a file's name alone. Tests are what `core/file_kinds.py` calls tests, and files in folders called
-`specs`, `e2e`, `testdata` or `fixtures`. Configuration is what builds and runs the program: Dockerfile, Makefile,
-compose files, `.github/`, and files in a format for settings. Lock files and other generated files come last, all other
-files first.
+Priority follows from a file's name alone. Tests are the files that `core/text/file_names.py` calls tests, and files in
+folders called `specs`, `e2e`, `testdata` or `fixtures`. Configuration is what builds and runs the program: Dockerfile,
+Makefile, compose files, `.github/`, and files in a format for settings. Lock files and other generated files come last,
+all other files first.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from itertools import accumulate
 
 import msgspec
 
-from roundtable.core.file_kinds import is_test_file
 from roundtable.core.stages import CHUNK_TOKENS
-from roundtable.core.text.relevance import is_generated_file
+from roundtable.core.text.file_names import is_generated_file_name, is_test_file_name
 
 _MAX_CHARACTER_BYTES = 4
 _TEST_FOLDER = re.compile(r"(?:^|/)(?:specs|e2e|testdata|fixtures)/", re.I)
@@ -40,14 +39,14 @@ class FilePriority(IntEnum):
     TEST = 2
     GENERATED = 3
 
-
-def file_priority(path: str) -> FilePriority:
-    """The priority of a file, by its name."""
-    if is_generated_file(path):
-        return FilePriority.GENERATED
-    if is_test_file(path) or _TEST_FOLDER.search(path):
-        return FilePriority.TEST
-    return FilePriority.CONFIG if _CONFIG_FILE.search(path) else FilePriority.APP
+    @classmethod
+    def of(cls, path: str) -> FilePriority:
+        """The priority of a file, by its name."""
+        if is_generated_file_name(path):
+            return cls.GENERATED
+        if is_test_file_name(path) or _TEST_FOLDER.search(path):
+            return cls.TEST
+        return cls.CONFIG if _CONFIG_FILE.search(path) else cls.APP
 
 
 class SizedFile(msgspec.Struct, frozen=True):
@@ -95,11 +94,10 @@ class Chunk(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(piece.path for piece in self.pieces))
 
 
-def choose_chunk_limit(files: Iterable[SizedFile], room: int | None, limit: int = CHUNK_TOKENS) -> int:
-    """The tokens of a chunk: all files in one if the context windows have room for that, otherwise at most `limit` and
-    `room`.
+def choose_text_chunk_limit(files: Iterable[SizedFile], room: int | None, limit: int = CHUNK_TOKENS) -> int:
+    """The size of a chunk in tokens: all files in one chunk if they fit, otherwise at most `limit` and `room`.
 
-    `room` is what the smallest window has left besides the answer, None if unknown.
+    `room` is what the smallest context window has left besides the answer, None if unknown.
     """
     if room is None:
         return limit
@@ -134,7 +132,7 @@ def split_into_chunks(
 
 
 def _review_order(path: str) -> tuple[FilePriority, str]:
-    return file_priority(path), path
+    return FilePriority.of(path), path
 
 
 def _neighbours(imports: Mapping[str, Iterable[str]]) -> dict[str, dict[str, None]]:
@@ -172,7 +170,7 @@ def _connected_files(
         ties.update(
             neighbour
             for neighbour in links.get(latest.path, ())
-            if neighbour in waiting and file_priority(neighbour) is file_priority(first.path)
+            if neighbour in waiting and FilePriority.of(neighbour) is FilePriority.of(first.path)
         )
         fitting = [file for path in ties if (file := waiting.get(path)) and file.tokens <= room]
         best = min(fitting, key=lambda candidate: (-ties[candidate.path], candidate.path), default=None)

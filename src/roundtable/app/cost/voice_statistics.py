@@ -8,10 +8,9 @@ from typing import TypeVar
 import msgspec
 
 from roundtable.core.session import Session, Turn
+from roundtable.core.usage import BYTES_PER_TOKEN
 
 T = TypeVar("T", int, float)
-
-BYTES_PER_TOKEN = 4
 
 
 class VoiceStatistics(msgspec.Struct, frozen=True):
@@ -28,7 +27,7 @@ class _Samples(msgspec.Struct):
     seconds: list[float] = []
 
 
-def measure_voices(sessions: Iterable[Session]) -> dict[str, VoiceStatistics]:
+def measure_voice_costs(sessions: Iterable[Session]) -> dict[str, VoiceStatistics]:
     """Statistics of every voice that answered. Ballots do not count for length and duration."""
     samples: dict[str, _Samples] = {}
     for session in sessions:

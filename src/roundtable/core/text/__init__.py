@@ -1,0 +1,1 @@
+"""Text tools: redaction, sanitising, Markdown, diffs, file names, wording."""

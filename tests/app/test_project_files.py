@@ -9,8 +9,8 @@ from roundtable.app.effects.workshop_effects import create_empty_workspace
 from roundtable.core.changeset import Changeset, CreateFile, DraftFile
 from roundtable.core.text.redaction import Redactor
 from roundtable.store.in_memory import InMemoryStore
-from roundtable.workshop.edit.draft import draft_changeset
-from roundtable.workshop.edit.stored_drafts import DraftStore, diff_drafts
+from roundtable.workshop.edit.draft import apply_changeset_in_memory
+from roundtable.workshop.edit.stored_drafts import DraftStore, compare_edit_drafts
 from tests.repository import git, repository
 
 SECRET = "sk-ant-api03-" + "a1B2c3D4e5" * 9
@@ -63,13 +63,13 @@ async def test_program_files_come_before_settings_and_tests_and_refused_files_ha
 def test_the_changes_of_a_later_draft_are_computed_against_the_earlier_draft() -> None:
     first = (DraftFile("a.py", b"1", b"2"), DraftFile("b.py", None, b"new"), DraftFile("c.py", b"c", b"changed"))
     later = (DraftFile("a.py", b"1", b"3"), DraftFile("b.py", None, b"new"), DraftFile("d.py", None, b"d"))
-    assert diff_drafts(first, later) == (
+    assert compare_edit_drafts(first, later) == (
         DraftFile("a.py", b"2", b"3"),
         DraftFile("d.py", None, b"d"),
         DraftFile("c.py", b"changed", b"c"),
     )
-    assert diff_drafts(first, first) == ()
-    assert diff_drafts((), later) == later
+    assert compare_edit_drafts(first, first) == ()
+    assert compare_edit_drafts((), later) == later
 
 
 def test_a_new_project_ignores_a_repository_above_its_folder(tmp_path: Path) -> None:
@@ -78,6 +78,6 @@ def test_a_new_project_ignores_a_repository_above_its_folder(tmp_path: Path) -> 
     (tmp_path / ".gitignore").write_text("*\n")
     root = create_empty_workspace(tmp_path / "data" / "nothing")
     assert create_empty_workspace(root) == root, "made once"
-    drafting = draft_changeset(Changeset((CreateFile("app.py", "print(1)\n"),)), root, Redactor().finds)
+    drafting = apply_changeset_in_memory(Changeset((CreateFile("app.py", "print(1)\n"),)), root, Redactor().finds)
     assert drafting.refused == ()
     assert [file.path for file in drafting.files] == ["app.py"]

@@ -40,7 +40,7 @@ from roundtable.core.events import (
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Lease
 from roundtable.core.values import Charter, ContextItem, Expect, Gate, Prompt, Seat, Turns, compute_digest
-from roundtable.workshop.edit.draft import draft_changeset
+from roundtable.workshop.edit.draft import apply_changeset_in_memory
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from tests.repository import commit, repository, write
 
@@ -62,7 +62,7 @@ class Bench:
     async def draft(self, **texts: str) -> str:
         wanted = Changeset(tuple(ReplaceFile(f"{name}.py", text) for name, text in texts.items()))
         return await DraftStore(self.desk.parts.record).save(
-            draft_changeset(wanted, self.desk.workspace, self.desk.redactor.finds).files
+            apply_changeset_in_memory(wanted, self.desk.workspace, self.desk.redactor.finds).files
         )
 
     async def planned(self, draft: str) -> ChangePlanned:

@@ -18,7 +18,7 @@ from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Charter, Decision, Outcome, Seat
 from roundtable.report.reasons import decision_sentence
 from roundtable.store.sqlite import SqliteStore
-from roundtable.workshop.edit.apply_draft import apply_draft, find_applied_change
+from roundtable.workshop.edit.apply_draft import apply_draft_edits, find_journaled_change
 from roundtable.workshop.edit.undo import undo_journaled_change
 from tests.doors.command_line import Cli
 from tests.repository import git, repository
@@ -52,7 +52,9 @@ class Shop:
 
     def apply(self) -> None:
         """Have it written, as the desk does."""
-        written(apply_draft(self.cli.work, self.places.journals, CHANGE, key=f"{SESSION}/apply/1", commit=told("gpt")))
+        written(
+            apply_draft_edits(self.cli.work, self.places.journals, CHANGE, key=f"{SESSION}/apply/1", commit=told("gpt"))
+        )
 
     def take_back(self) -> None:
         """Have it undone, without the desk."""
@@ -155,11 +157,11 @@ def test_a_killed_unrecorded_undo_is_recorded_when_it_is_repeated(shop: Shop) ->
 def test_a_change_undone_before_its_session_recorded_it_is_not_offered_again(shop: Shop) -> None:
     shop.apply()
     key = f"{SESSION}/apply/1"
-    receipt = find_applied_change(shop.cli.work, shop.places.journals, key)
+    receipt = find_journaled_change(shop.cli.work, shop.places.journals, key)
     assert receipt is not None
     assert not receipt.undone
     shop.take_back()
-    receipt = find_applied_change(shop.cli.work, shop.places.journals, key)
+    receipt = find_journaled_change(shop.cli.work, shop.places.journals, key)
     assert receipt is not None
     decision = decide_change_applied(
         Decision(Outcome.REACHED, how=(), position="Sum the cart"), receipt, ChangeRehearsed("")

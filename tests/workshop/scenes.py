@@ -16,7 +16,7 @@ from typing import Any
 
 from roundtable.core.changeset import DraftFile, Refusal
 from roundtable.core.effects import ChangeApplied
-from roundtable.workshop.edit.apply_draft import apply_draft
+from roundtable.workshop.edit.apply_draft import apply_draft_edits
 from roundtable.workshop.repo.commits import CommitMessage
 from tests.repository import git, repository, write
 
@@ -78,7 +78,9 @@ def written(outcome: ChangeApplied | tuple[Refusal, ...]) -> ChangeApplied:
 
 def everything_applied(folder: Path, journals: Path) -> ChangeApplied:
     """The whole draft, committed."""
-    return written(apply_draft(folder, journals, everything(folder), key="0199/apply", commit=told("claude", "gpt")))
+    return written(
+        apply_draft_edits(folder, journals, everything(folder), key="0199/apply", commit=told("claude", "gpt"))
+    )
 
 
 class Stage:

@@ -14,7 +14,7 @@ import pytest
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
 from roundtable.core.effects import ChangeApplied
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.workshop.edit.apply_draft import apply_draft
+from roundtable.workshop.edit.apply_draft import apply_draft_edits
 from roundtable.workshop.edit.journal_replay import WriteFailed, recover_open_journals
 from roundtable.workshop.edit.undo import list_undoable_journals, undo_journaled_change
 from roundtable.workshop.repo.commits import CommitMessage, GitFailed
@@ -109,13 +109,15 @@ def test_committing_runs_no_hook_and_no_signing_program(tmp_path: Path) -> None:
     signer.chmod(0o755)
     git(work, "config", "gpg.program", str(signer))
     git(work, "config", "commit.gpgSign", "true")
-    assert written(apply_draft(work, tmp_path / "journals", [CHANGE], commit=told())).commit
+    assert written(apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=told())).commit
     assert not list(tmp_path.glob("ran-*"))
 
 
 def test_a_workspace_inside_a_repository_commits_under_its_own_folder(tmp_path: Path) -> None:
     top = _settle_in(tmp_path / "top")
-    receipt = written(apply_draft(top / "src", tmp_path / "journals", [DraftFile("cart.py", CART, SUM)], commit=told()))
+    receipt = written(
+        apply_draft_edits(top / "src", tmp_path / "journals", [DraftFile("cart.py", CART, SUM)], commit=told())
+    )
     assert git(top, "show", "--name-only", "--format=", receipt.commit).split() == ["src/cart.py"]
     undo_journaled_change(top / "src", tmp_path / "journals")
     assert git(top, "status", "--porcelain") == ""
@@ -127,7 +129,7 @@ def test_without_a_git_identity_the_login_name_is_the_author(tmp_path: Path, mon
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     work = repository(tmp_path / "work", {"src/cart.py": CART.decode()})
-    written(apply_draft(work, tmp_path / "journals", [CHANGE], commit=told()))
+    written(apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=told()))
     assert git(work, "log", "-1", "--format=%an <%ae>").strip() == "bea <bea@localhost>"
 
 
@@ -136,7 +138,7 @@ def test_a_commit_to_a_new_branch_changes_no_file_of_the_workspace(tmp_path: Pat
     work = shop(tmp_path / "work")
     before = seen(work)
     receipt = written(
-        apply_draft(work, tmp_path / "journals", everything(work), commit=told("gpt"), branch="agents/gpt/sum")
+        apply_draft_edits(work, tmp_path / "journals", everything(work), commit=told("gpt"), branch="agents/gpt/sum")
     )
     after = seen(work)
     assert {**after, "git": after["git"][1:]} == {**before, "git": before["git"][1:]}
@@ -144,7 +146,7 @@ def test_a_commit_to_a_new_branch_changes_no_file_of_the_workspace(tmp_path: Pat
     assert git(work, "rev-parse", "agents/gpt/sum^").strip() == git(work, "rev-parse", "main").strip()
     assert receipt.branch == "agents/gpt/sum"
     with pytest.raises(UsageError, match="Branch agents/gpt/sum already exists"):
-        apply_draft(work, tmp_path / "journals", everything(work), commit=told(), branch="agents/gpt/sum")
+        apply_draft_edits(work, tmp_path / "journals", everything(work), commit=told(), branch="agents/gpt/sum")
     undo_journaled_change(work, tmp_path / "journals")
     assert seen(work) == before
 
@@ -154,20 +156,22 @@ def test_an_invalid_branch_name_is_refused_before_anything_is_written(tmp_path: 
     work = _settle_in(tmp_path / "work")
     before = seen(work)
     with pytest.raises(UsageError, match="is not a valid branch name"):
-        apply_draft(work, tmp_path / "journals", [CHANGE], commit=told(), branch=name)
+        apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=told(), branch=name)
     assert seen(work) == before
 
 
 def test_the_first_files_of_an_empty_folder_are_gone_after_an_undo(tmp_path: Path) -> None:
     work = tmp_path / "empty"
     work.mkdir()
-    receipt = written(apply_draft(work, tmp_path / "journals", [DraftFile("src/app/main.py", None, b"print(1)\n")]))
+    receipt = written(
+        apply_draft_edits(work, tmp_path / "journals", [DraftFile("src/app/main.py", None, b"print(1)\n")])
+    )
     assert (work / "src/app/main.py").read_bytes() == b"print(1)\n"
     assert receipt.commit == ""
     undo_journaled_change(work, tmp_path / "journals", receipt.undo)
     assert not list(work.iterdir())
     with pytest.raises(UsageError, match="not a git repository"):
-        apply_draft(work, tmp_path / "journals", [DraftFile("a.py", None, b"")], branch="x")
+        apply_draft_edits(work, tmp_path / "journals", [DraftFile("a.py", None, b"")], branch="x")
 
 
 def test_a_new_file_gets_the_permissions_of_the_umask(tmp_path: Path) -> None:
@@ -176,7 +180,7 @@ def test_a_new_file_gets_the_permissions_of_the_umask(tmp_path: Path) -> None:
     old = os.umask(0o027)
     try:
         files = [DraftFile("a.py", None, b"1\n"), DraftFile("b.sh", None, b"2\n", executable=True)]
-        written(apply_draft(work, tmp_path / "journals", files))
+        written(apply_draft_edits(work, tmp_path / "journals", files))
     finally:
         os.umask(old)
     assert [stat.S_IMODE((work / name).stat().st_mode) for name in ("a.py", "b.sh")] == [0o640, 0o750]
@@ -188,7 +192,7 @@ def test_two_files_can_be_swapped_and_swapped_back(tmp_path: Path) -> None:
     write(work, {"a.py": "a\n", "b.py": "b\n"})
     before = seen(work)
     swap = [DraftFile("b.py", b"a\n", b"a\n", was="a.py"), DraftFile("a.py", b"b\n", b"b\n", was="b.py")]
-    written(apply_draft(work, tmp_path / "journals", swap))
+    written(apply_draft_edits(work, tmp_path / "journals", swap))
     assert [(work / name).read_text() for name in ("a.py", "b.py")] == ["b\n", "a\n"]
     undo_journaled_change(work, tmp_path / "journals")
     assert seen(work) == before
@@ -207,7 +211,7 @@ def test_a_path_with_uncommitted_changes_is_never_touched(tmp_path: Path, staged
     before = seen(work)
     files = [DraftFile("src/cart.py", mine, SUM), DraftFile("other.py", None, b"x\n")]
     for message in (told(), None):
-        outcome = apply_draft(work, tmp_path / "journals", files, commit=message)
+        outcome = apply_draft_edits(work, tmp_path / "journals", files, commit=message)
         assert _refused(outcome) == [("src/cart.py", RefusalKind.UNCOMMITTED)]
     assert seen(work) == before
 
@@ -218,7 +222,7 @@ def test_a_newly_staged_or_staged_as_deleted_file_counts_as_uncommitted(tmp_path
     git(work, "add", "new.py")
     git(work, "rm", "-q", "--cached", "README.md")
     files = [DraftFile("new.py", b"n\n", b"m\n"), DraftFile("README.md", b"# Shop\n", b"# X\n")]
-    outcome = apply_draft(work, tmp_path / "journals", files, commit=told())
+    outcome = apply_draft_edits(work, tmp_path / "journals", files, commit=told())
     assert _refused(outcome) == [("new.py", RefusalKind.UNCOMMITTED), ("README.md", RefusalKind.UNCOMMITTED)]
 
 
@@ -230,7 +234,7 @@ def test_a_file_changed_since_the_draft_is_refused_and_nothing_is_written(tmp_pa
     (work / "lib").mkdir()
     (work / "lib/here.py").write_text("somebody was first\n")
     before = seen(work)
-    outcome = apply_draft(work, tmp_path / "journals", draft)
+    outcome = apply_draft_edits(work, tmp_path / "journals", draft)
     stale = RefusalKind.STALE
     assert _refused(outcome) == [("src/old.py", stale), ("lib/here.py", stale), ("notes.txt", stale)]
     assert seen(work) == before
@@ -251,7 +255,7 @@ def test_no_link_is_followed_and_no_other_repository_is_entered(tmp_path: Path) 
         DraftFile("vendor/b.py", None, b"x\n"),
         DraftFile("../up.txt", None, b"x\n"),
     ]
-    outcome = apply_draft(work, tmp_path / "journals", files)
+    outcome = apply_draft_edits(work, tmp_path / "journals", files)
     link, no_file = RefusalKind.LINK, RefusalKind.NOT_A_FILE
     assert _refused(outcome) == [
         ("out/new.txt", link),
@@ -269,7 +273,7 @@ def test_a_link_created_after_the_checks_is_not_followed(tmp_path: Path) -> None
     work, journals, outside = plain_folder(tmp_path / "work"), tmp_path / "journals", tmp_path / "outside"
     write(outside, {"cart.py": CART.decode(), "old.py": "print('old')\n"})
     for step in range(1, 60):
-        assert dies_at(step, lambda: apply_draft(work, journals, everything(work)))
+        assert dies_at(step, lambda: apply_draft_edits(work, journals, everything(work)))
         if list(journals.glob("*/open/*")):
             break
     (work / "src").rename(work / "src-before")
@@ -291,7 +295,7 @@ def test_a_file_that_git_converts_is_refused(tmp_path: Path, line: str) -> None:
     write(work, {".gitattributes": f"{line}\n"})
     commit(work, "Attributes")
     before = seen(work)
-    outcome = apply_draft(work, tmp_path / "journals", [DraftFile("src/new.py", None, b"a\r\n")], commit=told())
+    outcome = apply_draft_edits(work, tmp_path / "journals", [DraftFile("src/new.py", None, b"a\r\n")], commit=told())
     assert _refused(outcome) == [("src/new.py", RefusalKind.FILTERED)]
     assert seen(work) == before
 
@@ -305,7 +309,7 @@ def test_a_failed_write_is_rolled_back_or_finished_by_the_next_command(in_memory
     ends: list[bool] = []
     for step in count(1):
         stage.again()
-        failed, error = disk_fails_at(step, lambda: apply_draft(work, journals, files, commit=told()))
+        failed, error = disk_fails_at(step, lambda: apply_draft_edits(work, journals, files, commit=told()))
         if not failed:
             break
         recover_open_journals(work, journals)
@@ -329,7 +333,9 @@ def test_the_result_reported_on_a_full_disk_is_the_final_one(in_memory: Path, be
     ends: set[bool] = set()
     for step in count(1):
         stage.again()
-        failed, error = disk_fails_at(step, lambda: apply_draft(work, journals, files, commit=told()), for_good=True)
+        failed, error = disk_fails_at(
+            step, lambda: apply_draft_edits(work, journals, files, commit=told()), for_good=True
+        )
         if not failed:
             break
         recover_open_journals(work, journals)
@@ -350,7 +356,7 @@ def test_a_file_that_cannot_be_written_is_named_and_leaves_no_temporary_file(tmp
 
     try:
         with does_before("update-ref", small_disk), pytest.raises(WriteFailed, match=r"^src/new\.py cannot be written"):
-            apply_draft(work, tmp_path / "journals", [large], commit=told())
+            apply_draft_edits(work, tmp_path / "journals", [large], commit=told())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert seen(work) == before
@@ -362,7 +368,7 @@ def test_a_ref_that_git_refuses_to_move_is_reported_with_gits_message(tmp_path: 
     lock = work / ".git/refs/heads/main.lock"
     lock.touch()
     with pytest.raises(GitFailed, match=r"main\.lock"):
-        apply_draft(work, journals, [CHANGE], commit=told())
+        apply_draft_edits(work, journals, [CHANGE], commit=told())
     lock.unlink()
     assert seen(work) == before
     assert recover_open_journals(work, journals) == (), "nothing is left to be settled"
@@ -374,7 +380,9 @@ def test_of_two_processes_that_write_the_same_file_one_is_refused(tmp_path: Path
     for text in (b"one\n", b"two\n", b"three\n"):
         child = os.fork()
         if child == 0:
-            outcome = apply_draft(work, tmp_path / "journals", [DraftFile("src/cart.py", CART, text)], commit=told())
+            outcome = apply_draft_edits(
+                work, tmp_path / "journals", [DraftFile("src/cart.py", CART, text)], commit=told()
+            )
             os._exit(0 if isinstance(outcome, ChangeApplied) else 7)
         children.append(child)
     codes = sorted(os.WEXITSTATUS(os.waitpid(child, 0)[1]) for child in children)
@@ -386,7 +394,7 @@ def test_of_two_processes_that_write_the_same_file_one_is_refused(tmp_path: Path
 def test_an_unreadable_journal_is_reported_and_blocks_nothing(tmp_path: Path) -> None:
     work, journals = plain_folder(tmp_path / "work"), tmp_path / "journals"
     for step in range(1, 60):
-        assert dies_at(step, lambda: apply_draft(work, journals, everything(work)))
+        assert dies_at(step, lambda: apply_draft_edits(work, journals, everything(work)))
         if found := list(journals.glob("*/open/*/journal.json")):
             found[0].write_text("{")
             break
@@ -412,8 +420,8 @@ def test_undo_names_a_file_that_was_changed_since_and_touches_nothing(tmp_path: 
 def test_changes_are_undone_newest_first_and_each_only_once(tmp_path: Path) -> None:
     work, journals = _settle_in(tmp_path / "work"), tmp_path / "journals"
     before = seen(work)
-    first = written(apply_draft(work, journals, [CHANGE], commit=told()))
-    second = written(apply_draft(work, journals, [DraftFile("src/cart.py", SUM, b"third\n")], commit=told()))
+    first = written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
+    second = written(apply_draft_edits(work, journals, [DraftFile("src/cart.py", SUM, b"third\n")], commit=told()))
     assert [journal.id for journal in list_undoable_journals(work, journals)] == [second.undo, first.undo]
     with pytest.raises(UsageError, match="changed since"):
         undo_journaled_change(work, journals, first.undo)
@@ -462,7 +470,7 @@ def test_a_commit_that_only_a_worktree_is_based_on_is_removed_by_an_undo(tmp_pat
 
 def test_a_change_committed_on_another_branch_is_not_undone_here(tmp_path: Path) -> None:
     work = _settle_in(tmp_path / "work")
-    written(apply_draft(work, tmp_path / "journals", [CHANGE], commit=told()))
+    written(apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=told()))
     git(work, "switch", "-qc", "other")
     with pytest.raises(UsageError, match="committed on main"):
         undo_journaled_change(work, tmp_path / "journals")
@@ -475,7 +483,7 @@ def test_a_change_committed_on_another_branch_is_not_undone_here(tmp_path: Path)
 
 def test_a_branch_with_later_commits_is_not_undone(tmp_path: Path) -> None:
     work = _settle_in(tmp_path / "work")
-    written(apply_draft(work, tmp_path / "journals", [CHANGE], commit=told(), branch="sum"))
+    written(apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=told(), branch="sum"))
     git(work, "switch", "-q", "sum")
     with pytest.raises(UsageError, match="checked out"):
         undo_journaled_change(work, tmp_path / "journals")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.workshop.repo.scratch_trees import CommitUnavailable, export_commit_files
+from roundtable.workshop.repo.scratch_trees import CommitUnavailable, export_git_commit_files
 from tests.repository import commit, git, repository, write
 
 
@@ -30,21 +30,21 @@ def test_a_commit_is_exported_without_sensitive_files_and_without_changing_the_r
     commit(work, "Later")
     write(work, {"a.py": "again\n"})
     before = git(work, "status", "--porcelain")
-    export_commit_files(work, first, into)
+    export_git_commit_files(work, first, into)
     assert files_of(into) == {"a.py": "1\n", "src/b.py": "2\n"}
     assert git(work, "status", "--porcelain") == before
 
 
 def test_only_the_workspace_folder_of_a_larger_repository_is_exported(tmp_path: Path, into: Path) -> None:
     top = repository(tmp_path / "top", {"shop/a.py": "1\n", "shop/src/b.py": "2\n", "other.py": "3\n"})
-    export_commit_files(top / "shop", git(top, "rev-parse", "HEAD").strip(), into)
+    export_git_commit_files(top / "shop", git(top, "rev-parse", "HEAD").strip(), into)
     assert files_of(into) == {"a.py": "1\n", "src/b.py": "2\n"}
 
 
 def test_exporting_a_commit_runs_no_program_of_the_repository_config(tmp_path: Path, into: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "1\n", ".gitattributes": "*.py filter=evil\n"})
     git(work, "config", "filter.evil.smudge", f"touch {tmp_path / 'ran'}; cat")
-    export_commit_files(work, git(work, "rev-parse", "HEAD").strip(), into)
+    export_git_commit_files(work, git(work, "rev-parse", "HEAD").strip(), into)
     assert files_of(into)["a.py"] == "1\n"
     assert not (tmp_path / "ran").exists()
 
@@ -52,5 +52,5 @@ def test_exporting_a_commit_runs_no_program_of_the_repository_config(tmp_path: P
 def test_a_missing_commit_is_reported_in_one_sentence(tmp_path: Path, into: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "1\n"})
     with pytest.raises(CommitUnavailable, match=r"The files of commit 000000000000 cannot be read"):
-        export_commit_files(work, "0" * 40, into)
+        export_git_commit_files(work, "0" * 40, into)
     assert files_of(into) == {}

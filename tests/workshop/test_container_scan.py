@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roundtable.workshop.project.compose_file import ContainerRisk
-from roundtable.workshop.project.container_scan import scan_container_files
+from roundtable.workshop.project.container_scan import scan_project_container_files
 
 PLAIN = """
 FROM python:3.11-slim
@@ -73,11 +73,11 @@ volumes:
 
 
 def kinds(path: str, text: str) -> set[ContainerRisk]:
-    return {finding.kind for finding in scan_container_files({path: text})}
+    return {finding.kind for finding in scan_project_container_files({path: text})}
 
 
 def test_ordinary_container_files_are_accepted() -> None:
-    assert scan_container_files({"Dockerfile": PLAIN, "docker-compose.yml": COMPOSE, "a.py": "x"}) == ()
+    assert scan_project_container_files({"Dockerfile": PLAIN, "docker-compose.yml": COMPOSE, "a.py": "x"}) == ()
 
 
 @pytest.mark.feature("S0.62")
@@ -170,7 +170,7 @@ def test_a_command_that_conceals_its_program_is_refused(line: str) -> None:
     ],
 )
 def test_a_deliberately_complex_dockerfile_is_scanned_quickly(part: str, start: str) -> None:
-    scan_container_files(
+    scan_project_container_files(
         {"Dockerfile": f"FROM debian\nRUN {start}{part * (15_000 // len(part))}\n" + "RUN a=$a$a\n" * 60}
     )
 
@@ -203,7 +203,7 @@ def test_a_deliberately_complex_dockerfile_is_scanned_quickly(part: str, start: 
     ],
 )
 def test_access_to_the_machine_is_refused_in_a_dockerfile(line: str, kind: ContainerRisk) -> None:
-    (found,) = scan_container_files({"deploy/app.Dockerfile": f"FROM debian\n{line}\n"})
+    (found,) = scan_project_container_files({"deploy/app.Dockerfile": f"FROM debian\n{line}\n"})
     assert (found.path, found.line, found.kind) == ("deploy/app.Dockerfile", 2, kind)
     assert found.sentence.endswith(".")
 
@@ -268,7 +268,7 @@ def test_access_to_the_machine_is_refused_in_a_compose_file(lines: str, kind: Co
 @pytest.mark.feature("S0.64")
 def test_the_socket_of_the_engine_is_never_shared() -> None:
     text = "services:\n  web:\n    image: a\n    volumes:\n      - /var/run/docker.sock:/var/run/docker.sock\n"
-    found = scan_container_files({"docker-compose.override.yml": text})
+    found = scan_project_container_files({"docker-compose.override.yml": text})
     assert {(finding.line, finding.kind) for finding in found} == {
         (5, ContainerRisk.ENGINE_SOCKET),
         (5, ContainerRisk.HOST_MOUNT),

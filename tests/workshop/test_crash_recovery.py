@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.workshop.edit.apply_draft import apply_draft, find_applied_change
+from roundtable.workshop.edit.apply_draft import apply_draft_edits, find_journaled_change
 from roundtable.workshop.edit.journal_replay import recover_open_journals
 from roundtable.workshop.edit.undo import undo_journaled_change
 from tests.repository import git
@@ -37,12 +37,12 @@ def _unborn(folder: Path) -> Path:
 
 
 def _without_commit(folder: Path, journals: Path) -> object:
-    return written(apply_draft(folder, journals, everything(folder), key="0199/apply"))
+    return written(apply_draft_edits(folder, journals, everything(folder), key="0199/apply"))
 
 
 def _on_a_branch(folder: Path, journals: Path) -> object:
     return written(
-        apply_draft(folder, journals, everything(folder), key="0199/apply", commit=told("gpt"), branch="sum")
+        apply_draft_edits(folder, journals, everything(folder), key="0199/apply", commit=told("gpt"), branch="sum")
     )
 
 
@@ -85,7 +85,7 @@ def test_a_change_killed_at_any_step_is_applied_completely_or_not_at_all_and_can
             break
         recover_open_journals(stage.workspace, stage.journals)
         now = seen(stage.workspace)
-        receipt = find_applied_change(stage.workspace, stage.journals, "0199/apply")
+        receipt = find_journaled_change(stage.workspace, stage.journals, "0199/apply")
         assert _like(now, after if receipt else before), f"step {step}"
         assert recover_open_journals(stage.workspace, stage.journals) == ()
         if receipt:

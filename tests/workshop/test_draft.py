@@ -26,7 +26,7 @@ from roundtable.core.changeset import (
 from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import compute_digest
-from roundtable.workshop.edit.draft import DraftResult, draft_changeset
+from roundtable.workshop.edit.draft import DraftResult, apply_changeset_in_memory
 from tests.repository import git, repository, write
 
 K = RefusalKind
@@ -50,7 +50,7 @@ def draft(
     root: Path, *operations: Operation, over: tuple[DraftFile, ...] = (), scope: tuple[str, ...] = ()
 ) -> DraftResult:
     """A draft of these operations."""
-    return draft_changeset(Changeset(operations, "claude", scope, "D-1"), root, Redactor().finds, over)
+    return apply_changeset_in_memory(Changeset(operations, "claude", scope, "D-1"), root, Redactor().finds, over)
 
 
 def after(root: Path, *operations: Operation) -> dict[str, bytes | None]:
@@ -281,7 +281,7 @@ def test_an_earlier_draft_of_a_file_changed_since_is_stale(shop: Path) -> None:
 def test_an_existing_secret_is_not_a_new_leak(shop: Path) -> None:
     write(shop, {"a.py": "password = 'hunter2hunter2hunter2'\nx = 1\n"})
     assert kinds(draft(shop, edit("a.py", "x = 1\n", "x = 2\n"))) == []
-    known = draft_changeset(
+    known = apply_changeset_in_memory(
         Changeset((ReplaceFile("b.py", "tell me\n"),)), shop, lambda text: ["known"] * ("tell" in text)
     )
     assert kinds(known) == [K.SECRET]
@@ -310,7 +310,7 @@ def test_a_diff_of_git_is_applied_byte_for_byte(before: str, becomes: str) -> No
         said = said.replace("a/a/f.txt", "a/f.txt").replace("b/b/f.txt", "b/f.txt")
         if not said:
             return
-        done = draft_changeset(parse_file_changes(said), folder / "a", Redactor().finds)
+        done = apply_changeset_in_memory(parse_file_changes(said), folder / "a", Redactor().finds)
         assert done.refused == ()
         assert [file.after for file in done.files] == [becomes.encode()]
 

@@ -10,8 +10,8 @@ import pytest
 from roundtable.app.opening.preflight import describe_unwritable_files_before_opening
 from roundtable.core.changeset import DraftFile, RefusalKind
 from roundtable.core.values import Charter
-from roundtable.workshop.edit.apply_draft import apply_draft
-from roundtable.workshop.edit.rehearsal import list_other_uncommitted_files
+from roundtable.workshop.edit.apply_draft import apply_draft_edits
+from roundtable.workshop.edit.rehearsal import list_files_left_out_of_edit_commit
 from roundtable.workshop.edit.undo import undo_journaled_change
 from roundtable.workshop.repo.commits import CommitMessage
 from roundtable.workshop.repo.git import open_git
@@ -37,7 +37,7 @@ def test_a_touched_but_unchanged_file_is_not_uncommitted(work: Path) -> None:
         os.utime(work / name, (LATER, LATER))
     write(work, {"b.py": "mine\n", "new.py": "n\n"})
     assert _unsaved(work) == ("b.py",)
-    assert list_other_uncommitted_files(work, ()) == ("b.py", "new.py")
+    assert list_files_left_out_of_edit_commit(work, ()) == ("b.py", "new.py")
     assert describe_unwritable_files_before_opening(work, BUILD, ("a.py",)) == ()
     assert "b.py" in describe_unwritable_files_before_opening(work, BUILD, ("a.py", "b.py:1-2"))[0]
 
@@ -87,7 +87,7 @@ def test_a_file_that_git_converts_is_reported_once_before_the_meeting(tmp_path: 
     (said,) = describe_unwritable_files_before_opening(work, BUILD, ("a.py", "b.py", "the decision"))
     assert said.startswith("Git converts these files on commit")
     assert said.endswith(": a.py.")
-    outcome = apply_draft(work, tmp_path / "journals", [DraftFile("a.py", b"a\r\n", b"c\r\n")], commit=told())
+    outcome = apply_draft_edits(work, tmp_path / "journals", [DraftFile("a.py", b"a\r\n", b"c\r\n")], commit=told())
     assert isinstance(outcome, tuple)
     assert [refusal.kind for refusal in outcome] == [RefusalKind.FILTERED]
     assert "core.autocrlf" in outcome[0].sentence
@@ -119,6 +119,8 @@ def test_a_commit_message_is_correct_although_the_users_own_are_not_in_utf_8(tmp
     work = repository(tmp_path / "work", {"a.py": "a\n"})
     git(work, "config", "i18n.commitEncoding", "ISO-8859-1")
     written(
-        apply_draft(work, tmp_path / "journals", [DraftFile("a.py", b"a\n", b"b\n")], commit=CommitMessage("Grüße"))
+        apply_draft_edits(
+            work, tmp_path / "journals", [DraftFile("a.py", b"a\n", b"b\n")], commit=CommitMessage("Grüße")
+        )
     )
     assert git(work, "log", "-1", "--encoding=UTF-8", "--format=%s") == "Grüße\n"

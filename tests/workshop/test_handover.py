@@ -19,8 +19,8 @@ from roundtable.core.faults import UsageError
 from roundtable.workshop.project.handover import (
     ProjectVersion,
     hand_over_project,
-    overlay_draft_on_project,
-    read_project_files,
+    read_deliverable_project_files,
+    update_project_files_with_draft,
 )
 from roundtable.workshop.repo.commits import CommitMessage
 from tests.repository import git, repository
@@ -267,7 +267,7 @@ def test_existing_files_are_handed_over_except_ignored_and_secret_ones(tmp_path:
     files = {"a.py": "a\n", "b.py": "b\n", "gone.py": "g\n", ".gitignore": "built\n", "built": "x", ".env": "KEY=1"}
     folder = repository(tmp_path / "shop", files)
     (folder / "link").symlink_to("a.py")
-    base = read_project_files(folder)
+    base = read_deliverable_project_files(folder)
     assert list(base) == [".gitignore", "a.py", "b.py", "gone.py"]
     draft = (
         DraftFile("b.py", b"b\n", b"b2\n"),
@@ -275,7 +275,7 @@ def test_existing_files_are_handed_over_except_ignored_and_secret_ones(tmp_path:
         DraftFile("c.py", b"a\n", b"a\n", was="a.py"),
         DraftFile("new.py", None, b"n\n"),
     )
-    assert {path: file.after for path, file in overlay_draft_on_project(base, draft).items()} == {
+    assert {path: file.after for path, file in update_project_files_with_draft(base, draft).items()} == {
         ".gitignore": b"built\n",
         "b.py": b"b2\n",
         "c.py": b"a\n",

@@ -25,8 +25,8 @@ from roundtable.core.replies.codec import UnreadableReply
 from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import compute_digest
-from roundtable.workshop.edit.apply_draft import apply_draft
-from roundtable.workshop.edit.draft import MAX_CHANGED_FILES, MAX_FILE_BYTES, DraftResult, draft_changeset
+from roundtable.workshop.edit.apply_draft import apply_draft_edits
+from roundtable.workshop.edit.draft import MAX_CHANGED_FILES, MAX_FILE_BYTES, DraftResult, apply_changeset_in_memory
 from tests.repository import git, repository, write
 
 K = RefusalKind
@@ -137,7 +137,7 @@ def carried_out(around: Path, done: DraftResult) -> None:
     hooks = sorted((around / "shop/.git/hooks").iterdir())
     before = seen(around)
     assert [file.path for file in done.files] == ["harmless.py"]
-    receipt = apply_draft(around / "shop", around / "journals", done.files)
+    receipt = apply_draft_edits(around / "shop", around / "journals", done.files)
     assert isinstance(receipt, ChangeApplied)
     now = seen(around)
     assert now.pop("shop/harmless.py")
@@ -150,7 +150,7 @@ def carried_out(around: Path, done: DraftResult) -> None:
 def attacked(around: Path, *operations: Operation) -> DraftResult:
     """A draft of something hostile with something harmless beside it; drafting itself writes nothing."""
     before = seen(around)
-    done = draft_changeset(
+    done = apply_changeset_in_memory(
         Changeset((*operations, CreateFile("harmless.py", "x = 1\n"))), around / "shop", Redactor().finds
     )
     assert seen(around) == before
@@ -251,7 +251,7 @@ def test_more_files_than_a_change_may_touch_are_refused(around: Path) -> None:
 )
 def test_a_hostile_reply_changes_nothing_and_the_reason_is_given(around: Path, reply: str, kind: RefusalKind) -> None:
     before = seen(around)
-    done = draft_changeset(parse_file_changes(reply), around / "shop", Redactor().finds)
+    done = apply_changeset_in_memory(parse_file_changes(reply), around / "shop", Redactor().finds)
     assert (done.files, [refusal.kind for refusal in done.refused]) == ((), [kind])
     assert seen(around) == before
 
@@ -273,7 +273,7 @@ def test_a_diff_that_creates_a_link_or_a_submodule_is_rejected(reply: str) -> No
 @pytest.mark.parametrize("path", ["out/x.py", "leak.py", "dangling.py", "../outside/x.py", "pipe", "src", "loop/x.py"])
 def test_a_draft_is_not_written_through_a_trap_set_after_it_was_made(around: Path, path: str) -> None:
     before = seen(around)
-    refused = apply_draft(around / "shop", around / "journals", (DraftFile(path, None, b"evil\n"),))
+    refused = apply_draft_edits(around / "shop", around / "journals", (DraftFile(path, None, b"evil\n"),))
     assert isinstance(refused, tuple)
     assert len(refused) == 1
     now = seen(around)

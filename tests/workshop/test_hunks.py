@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.core.changeset import DraftFile, Hunk, HunkChoice, Refusal, RefusalKind
-from roundtable.workshop.edit.hunks import apply_hunk_choice, split_draft_into_hunks
+from roundtable.workshop.edit.hunks import apply_accepted_hunks, split_edits_into_hunks
 
 BEFORE = b"one\ntwo\nthree\nfour\nfive\n"
 AFTER = b"1\ntwo\nthree\nfour\n5\nsix\n"
@@ -22,7 +22,7 @@ ALL = (EDIT, NEW, GONE, MOVED, MODE)
 
 def left(*rejected: str, **edited: str) -> dict[str, DraftFile]:
     """What is left of the draft without these, with the person's text for some."""
-    result = apply_hunk_choice(
+    result = apply_accepted_hunks(
         ALL, HunkChoice(rejected, {name.replace("__", "#").replace("_", "."): text for name, text in edited.items()})
     )
     assert not isinstance(result, Refusal)
@@ -30,7 +30,7 @@ def left(*rejected: str, **edited: str) -> dict[str, DraftFile]:
 
 
 def test_every_hunk_of_a_draft_has_a_stable_id() -> None:
-    hunks = split_draft_into_hunks(ALL)
+    hunks = split_edits_into_hunks(ALL)
     assert [hunk.id for hunk in hunks] == [
         *("src/a.py#1", "src/a.py#2", "new.py#mode", "new.py#1", "gone.py#1"),
         *("to.py#rename", "to.py#1", "run.sh#mode", "run.sh#1"),
@@ -38,7 +38,7 @@ def test_every_hunk_of_a_draft_has_a_stable_id() -> None:
     assert hunks[0] == Hunk("src/a.py#1", "src/a.py", 1, ("one",), ("1",), "D-1", below=("two", "three"))
     assert hunks[1] == Hunk("src/a.py#2", "src/a.py", 5, ("five",), ("5", "six"), "D-1", ("three", "four"))
     assert hunks[5] == Hunk("to.py#rename", "to.py", 0, ("from.py",), ("to.py",))
-    assert split_draft_into_hunks(ALL) == hunks
+    assert split_edits_into_hunks(ALL) == hunks
 
 
 def test_some_hunks_are_approved_and_others_rejected() -> None:
@@ -62,16 +62,16 @@ def test_a_hunk_can_be_replaced_by_the_persons_own_text() -> None:
         "gone.py", b"x\n", b"z\n", executable=True, was_executable=True
     )
     windows = (DraftFile("w.txt", b"a\r\nb\r\n", b"a\r\nc\r\n"),)
-    assert apply_hunk_choice(windows, HunkChoice(edited={"w.txt#1": "d\ne"})) == (
+    assert apply_accepted_hunks(windows, HunkChoice(edited={"w.txt#1": "d\ne"})) == (
         DraftFile("w.txt", b"a\r\nb\r\n", b"a\r\nd\r\ne\r\n"),
     )
 
 
 def test_a_last_line_without_a_newline_is_shown_and_survives_an_editor() -> None:
     files = (DraftFile("a.txt", b"a\n", b"a"),)
-    (hunk,) = split_draft_into_hunks(files)
+    (hunk,) = split_edits_into_hunks(files)
     assert hunk.after == ("a", "\\ No newline at end of file")
-    assert apply_hunk_choice(files, HunkChoice(edited={hunk.id: "b\n\\ No newline at end of file\n"})) == (
+    assert apply_accepted_hunks(files, HunkChoice(edited={hunk.id: "b\n\\ No newline at end of file\n"})) == (
         DraftFile("a.txt", b"a\n", b"b"),
     )
 
@@ -86,7 +86,7 @@ def test_a_last_line_without_a_newline_is_shown_and_survives_an_editor() -> None
     ],
 )
 def test_a_choice_that_does_not_fit_the_plan_is_refused(choice: HunkChoice, kind: RefusalKind) -> None:
-    result = apply_hunk_choice(ALL, choice)
+    result = apply_accepted_hunks(ALL, choice)
     assert isinstance(result, Refusal)
     assert result.kind is kind
 
@@ -118,18 +118,18 @@ def changes_nothing(file: DraftFile) -> bool:
 
 @given(drafts())
 def test_approving_all_hunks_yields_the_draft_and_rejecting_all_yields_nothing(file: DraftFile) -> None:
-    ids = tuple(hunk.id for hunk in split_draft_into_hunks((file,)))
-    assert apply_hunk_choice((file,), HunkChoice()) == (() if changes_nothing(file) else (file,))
-    assert apply_hunk_choice((file,), HunkChoice(ids)) == ()
+    ids = tuple(hunk.id for hunk in split_edits_into_hunks((file,)))
+    assert apply_accepted_hunks((file,), HunkChoice()) == (() if changes_nothing(file) else (file,))
+    assert apply_accepted_hunks((file,), HunkChoice(ids)) == ()
 
 
 @given(drafts(), st.data())
 def test_approved_and_rejected_hunks_add_up_to_the_bytes_of_the_draft(file: DraftFile, data: st.DataObject) -> None:
-    ids = [hunk.id for hunk in split_draft_into_hunks((file,))]
+    ids = [hunk.id for hunk in split_edits_into_hunks((file,))]
     rejected = tuple(name for name in ids if data.draw(st.booleans()))
-    part = apply_hunk_choice((file,), HunkChoice(rejected))
+    part = apply_accepted_hunks((file,), HunkChoice(rejected))
     assert not isinstance(part, Refusal)
-    rest = apply_hunk_choice((file,), HunkChoice(tuple(name for name in ids if name not in rejected)))
+    rest = apply_accepted_hunks((file,), HunkChoice(tuple(name for name in ids if name not in rejected)))
     assert not isinstance(rest, Refusal)
     if rejected and len(rejected) < len(ids):
         assert all(changed.before == file.before for changed in (*part, *rest))
@@ -142,16 +142,16 @@ def test_approved_and_rejected_hunks_add_up_to_the_bytes_of_the_draft(file: Draf
 def test_a_hunk_has_two_lines_of_context_that_never_belong_to_another_hunk() -> None:
     old = b"".join(b"%d\n" % number for number in range(1, 11))
     new = old.replace(b"4\n", b"four\n").replace(b"6\n", b"six\n").replace(b"10\n", b"10")
-    four, six, ten = split_draft_into_hunks((DraftFile("a", old, new),))
+    four, six, ten = split_edits_into_hunks((DraftFile("a", old, new),))
     assert (four.above, four.below) == (("2", "3"), ("5",))
     assert (six.above, six.below) == (("5",), ("7", "8"))
     assert (ten.above, ten.below) == (("8", "9"), ())
-    (whole,) = split_draft_into_hunks((DraftFile("b", None, old),))
+    (whole,) = split_edits_into_hunks((DraftFile("b", None, old),))
     assert whole.above == whole.below == ()
 
 
 def test_making_a_new_file_executable_is_a_hunk_that_can_be_rejected() -> None:
-    mode, text = split_draft_into_hunks((NEW,))
+    mode, text = split_edits_into_hunks((NEW,))
     assert mode == Hunk("new.py#mode", "new.py", 0, (), ("executable",))
     assert text.id == "new.py#1"
     assert left("new.py#mode")["new.py"] == DraftFile("new.py", None, b"x\ny\n")

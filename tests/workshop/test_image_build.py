@@ -17,7 +17,7 @@ from roundtable.core.sandbox import Exit, Output
 from roundtable.engine.feed import Feed
 from roundtable.store.in_memory import InMemoryStore
 from roundtable.workshop.edit.stored_drafts import DraftStore
-from roundtable.workshop.project.image_build import ImageBuild, build_and_run_image, plan_image_build
+from roundtable.workshop.project.image_build import ImageBuild, build_and_run_project_image, plan_project_image_build
 from roundtable.workshop.project.run_container import SEVERAL_SERVICES_NOTE, run_project_container
 from roundtable.workshop.project.run_plan import RunPlan
 from roundtable.workshop.sandbox.engines import ContainerEngine
@@ -59,20 +59,20 @@ async def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ContainerEn
 
 async def said(engine: ContainerEngine, files: dict[str, str]) -> tuple[str, Exit | Output]:
     """Everything it said, and its end."""
-    *words, end = [event async for event in build_and_run_image(await allowed(engine, files))]
+    *words, end = [event async for event in build_and_run_project_image(await allowed(engine, files))]
     return b"".join(output.data for output in words if isinstance(output, Output)).decode(), end
 
 
 async def allowed(engine: ContainerEngine, files: dict[str, str]) -> ImageBuild:
     """These files, which nothing stands against."""
-    build = await plan_image_build(engine, files)
+    build = await plan_project_image_build(engine, files)
     assert isinstance(build, ImageBuild)
     return build
 
 
 async def refused(engine: ContainerEngine, files: dict[str, str]) -> str:
     """Why these files are not built."""
-    build = await plan_image_build(engine, files)
+    build = await plan_project_image_build(engine, files)
     assert isinstance(build, str)
     return build
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.workshop.symbols.synthesis import synthesize_candidates
+from roundtable.workshop.symbols.synthesis import merge_candidate_symbols
 from roundtable.workshop.symbols.transplant import TransplantedSymbol, transplant_symbol
 from tests.workshop.test_symbol_lookup import held, text_of, why
 
@@ -59,7 +59,7 @@ def test_a_function_from_a_condition_is_not_inserted_without_it(
 def test_a_class_is_not_inserted_among_statements() -> None:
     whole = b"class Door:\n    pass\n\n\nif __name__ == '__main__':\n\n    def main():\n        Door()\n\n    main()\n"
     rest = whole.split(b"\n\n\n", 1)[1]
-    made = synthesize_candidates("claude", {"claude": {"a.py": rest}, "gpt": {"a.py": whole}}, ["add gpt's `Door`"])
+    made = merge_candidate_symbols("claude", {"claude": {"a.py": rest}, "gpt": {"a.py": whole}}, ["add gpt's `Door`"])
     assert b"\nclass Door:\n    pass\n" in b"\n" + made.files["a.py"]
 
 

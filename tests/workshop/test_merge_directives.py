@@ -9,7 +9,7 @@ from roundtable.core.replies import read_reply
 from roundtable.core.replies.judge import replace_labels_in_judge_directive
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Directives
-from roundtable.workshop.symbols.synthesis import synthesize_candidates
+from roundtable.workshop.symbols.synthesis import merge_candidate_symbols
 from tests.stories.account_candidates import ACCOUNTS, MERGED_ACCOUNTS
 
 NAMES = {"candidate-A": "gpt", "candidate-B": "claude", "candidate-C": "gemini"}
@@ -47,7 +47,7 @@ def test_a_ruling_can_combine_three_candidates(ruling: str) -> None:
         for directive in (*directives.incorporate, *directives.must_fix)
     ]
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
-    made = synthesize_candidates(NAMES[directives.base], sources, wanted)
+    made = merge_candidate_symbols(NAMES[directives.base], sources, wanted)
     assert made.left == ()
     assert made.files == {"accounts.py": MERGED_ACCOUNTS.encode()}
 
@@ -96,8 +96,8 @@ def test_must_fix_never_removes_code() -> None:
     said = Directives("claude", ("login from gpt",), ("remove rollback", "rollback from gemini"))
     wanted = agreed(said, said)
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
-    made = synthesize_candidates("claude", sources, wanted.incorporate, wanted.must_fix)
+    made = merge_candidate_symbols("claude", sources, wanted.incorporate, wanted.must_fix)
     assert made.files == {"accounts.py": MERGED_ACCOUNTS.encode()}
     assert [directive.directive for directive in made.left] == ["remove rollback"]
     both = Directives("claude", ("remove rollback",), ("remove rollback",))
-    assert synthesize_candidates("claude", sources, agreed(both, both).incorporate).removed
+    assert merge_candidate_symbols("claude", sources, agreed(both, both).incorporate).removed

@@ -13,10 +13,10 @@ import pytest
 from roundtable.core.changeset import DraftFile, RefusalKind
 from roundtable.core.effects import ChangeApplied
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.workshop.edit.apply_draft import apply_draft, find_applied_change
+from roundtable.workshop.edit.apply_draft import apply_draft_edits, find_journaled_change
 from roundtable.workshop.edit.journal_replay import recover_open_journals
 from roundtable.workshop.edit.undo import list_undoable_journals, undo_journaled_change
-from roundtable.workshop.repo.commits import GitFailed, describe_unusable_repository, ensure_branch_available
+from roundtable.workshop.repo.commits import GitFailed, ensure_git_branch_available, explain_unusable_git_repository
 from tests.repository import commit, git, write
 from tests.workshop.scenes import Stage, dies_at, does_before, seen, told, written
 
@@ -44,10 +44,10 @@ def test_while_another_git_process_runs_nothing_is_written_or_undone(tmp_path: P
     lock = work / ".git/index.lock"
     lock.touch()
     with pytest.raises(GitFailed, match=r"index\.lock exists"):
-        apply_draft(work, journals, [CHANGE], commit=told())
+        apply_draft_edits(work, journals, [CHANGE], commit=told())
     lock.unlink()
     assert seen(work) == before
-    written(apply_draft(work, journals, [CHANGE], commit=told()))
+    written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
     after = seen(work)
     lock.touch()
     with pytest.raises(GitFailed, match=r"index\.lock exists"):
@@ -60,7 +60,7 @@ def test_an_index_locked_after_the_commit_is_reported_and_updated_by_the_next_co
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     lock = work / ".git/index.lock"
     with does_before("update-ref", lock.touch):
-        receipt = written(apply_draft(work, journals, [CHANGE], commit=told()))
+        receipt = written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
     assert "the next command in this workspace does that" in receipt.note
     assert git(work, "rev-parse", "HEAD").strip() == receipt.commit
     assert (work / "src/cart.py").read_bytes() == SUM
@@ -77,7 +77,7 @@ def test_files_staged_meanwhile_stay_staged(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     lock = work / ".git/index.lock"
     with does_before("update-ref", lock.touch):
-        written(apply_draft(work, journals, [CHANGE], commit=told()))
+        written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
     lock.unlink()
     (work / "src/cart.py").write_text("mine\n")
     git(work, "add", "src/cart.py")
@@ -100,12 +100,12 @@ def test_during_a_merge_or_rebase_nothing_is_written_or_undone(tmp_path: Path, w
     commit(work, "Main")
     write(work, {"o.txt": "further\n"})
     commit(work, "Further")
-    written(apply_draft(work, journals, [GONE], commit=told()))
+    written(apply_draft_edits(work, journals, [GONE], commit=told()))
     begin = {"bisect": ("bisect", "start"), "revert": ("revert", "HEAD~2")}.get(what, (what, "side"))
     with suppress(CalledProcessError):  # a conflict
         git(work, *begin)
     before = (git(work, "rev-parse", "HEAD"), git(work, "status", "--porcelain"))
-    outcome = apply_draft(work, journals, [CHANGE], commit=told())
+    outcome = apply_draft_edits(work, journals, [CHANGE], commit=told())
     assert not isinstance(outcome, ChangeApplied)
     ((path, kind, sentence),) = [(refusal.path, refusal.kind, refusal.sentence) for refusal in outcome]
     assert (path, kind) == ("src/cart.py", RefusalKind.REPOSITORY)
@@ -119,7 +119,7 @@ def test_during_a_merge_or_rebase_nothing_is_written_or_undone(tmp_path: Path, w
 def test_a_commit_on_a_detached_head_is_undone_on_the_branch_that_contains_it(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     git(work, "switch", "-q", "--detach")
-    receipt = written(apply_draft(work, journals, [CHANGE], commit=told()))
+    receipt = written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
     git(work, "switch", "-q", "main")
     git(work, "merge", "-q", "--ff-only", receipt.commit)
     done = undo_journaled_change(work, journals)
@@ -146,18 +146,19 @@ def test_nothing_is_written_if_git_cannot_read_its_commits(tmp_path: Path, how: 
     else:
         os.chown(work, 1234, 1234)
         os.chown(work / ".git", 1234, 1234)
-    assert describe_unusable_repository(work / "src").startswith(f"Git cannot read the commits of {work}")
+    assert explain_unusable_git_repository(work / "src").startswith(f"Git cannot read the commits of {work}")
     for place, path in ((work, "src/cart.py"), (work / "src", "cart.py")):
         with pytest.raises(GitFailed, match="Git cannot read the commits"):
-            apply_draft(place, journals, [DraftFile(path, mine, SUM)], commit=told())
+            apply_draft_edits(place, journals, [DraftFile(path, mine, SUM)], commit=told())
     assert (work / "src/cart.py").read_bytes() == mine
 
 
 def test_an_empty_git_folder_is_not_a_repository(tmp_path: Path) -> None:
     (tmp_path / "work/.git").mkdir(parents=True)
-    assert describe_unusable_repository(tmp_path / "work") == ""
+    assert explain_unusable_git_repository(tmp_path / "work") == ""
     assert (
-        written(apply_draft(tmp_path / "work", tmp_path / "journals", [DraftFile("a.py", None, b"1\n")])).commit == ""
+        written(apply_draft_edits(tmp_path / "work", tmp_path / "journals", [DraftFile("a.py", None, b"1\n")])).commit
+        == ""
     )
 
 
@@ -167,7 +168,7 @@ def test_an_empty_git_folder_is_not_a_repository(tmp_path: Path) -> None:
 def test_a_deletion_is_undone_although_the_empty_folder_is_gone(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     before = seen(work)
-    written(apply_draft(work, journals, [GONE], commit=told()))
+    written(apply_draft_edits(work, journals, [GONE], commit=told()))
     (work / "docs").rmdir()
     undo_journaled_change(work, journals)
     assert seen(work) == before
@@ -178,7 +179,7 @@ def test_an_undo_killed_at_any_step_is_settled_although_the_empty_folder_is_gone
     stage.again()
     work, journals = stage.workspace, stage.journals
     before = seen(work)
-    written(apply_draft(work, journals, [GONE], commit=told()))
+    written(apply_draft_edits(work, journals, [GONE], commit=told()))
     (work / "docs").rmdir()
     after = seen(work)
     stage.keep_journals()
@@ -203,7 +204,7 @@ def test_a_file_changed_during_the_write_is_kept_and_named(tmp_path: Path) -> No
     mine = b"# I was faster\n"
     files = [CHANGE, DraftFile("new.py", None, b"1\n")]
     with does_before("update-ref", lambda: (work / "src/cart.py").write_bytes(mine)):
-        receipt = written(apply_draft(work, journals, files, commit=told()))
+        receipt = written(apply_draft_edits(work, journals, files, commit=told()))
     assert receipt.left == ("src/cart.py",)
     assert (work / "src/cart.py").read_bytes() == mine
     assert git(work, "status", "--porcelain") == " M src/cart.py\n"
@@ -213,7 +214,7 @@ def test_a_file_of_the_person_is_never_mistaken_for_a_temporary_file(tmp_path: P
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     own = {f"{folder}.roundtable-{number}": "my notes\n" for folder in ("", "src/") for number in (1, 2)}
     write(work, own)
-    written(apply_draft(work, journals, [CHANGE, DraftFile("new.py", None, b"1\n")], commit=told()))
+    written(apply_draft_edits(work, journals, [CHANGE, DraftFile("new.py", None, b"1\n")], commit=told()))
     undo_journaled_change(work, journals)
     assert {name: (work / name).read_text() for name in own} == own
 
@@ -223,7 +224,9 @@ def test_a_file_keeps_its_owner_when_root_writes_and_undoes(tmp_path: Path) -> N
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     for name in ("src/cart.py", "docs/old.txt"):
         os.chown(work / name, 1234, 1235)
-    written(apply_draft(work, journals, [CHANGE, DraftFile("docs/new.txt", b"old\n", b"new\n", was="docs/old.txt")]))
+    written(
+        apply_draft_edits(work, journals, [CHANGE, DraftFile("docs/new.txt", b"old\n", b"new\n", was="docs/old.txt")])
+    )
     for name in ("src/cart.py", "docs/new.txt"):
         assert ((work / name).stat().st_uid, (work / name).stat().st_gid) == (1234, 1235)
     undo_journaled_change(work, journals)
@@ -245,7 +248,7 @@ def test_if_git_ignores_file_modes_the_index_says_what_is_executable(tmp_path: P
         DraftFile("docs/new.txt", b"old\n", b"old\n", was="docs/old.txt", executable=True, was_executable=True),
         DraftFile("run.sh", None, b"echo\n", executable=True),
     ]
-    written(apply_draft(work, journals, files, commit=told()))
+    written(apply_draft_edits(work, journals, files, commit=told()))
     modes = [line.split()[0] for line in git(work, "ls-tree", "-r", "HEAD").splitlines()]
     assert modes == ["100644", "100755", "100644"]
     assert git(work, "status", "--porcelain") == ""
@@ -259,7 +262,7 @@ def test_a_commit_in_a_partial_clone_fetches_nothing(tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--filter=blob:none", "--sparse", f"file://{origin}", str(work))
     git(work, "sparse-checkout", "set", "src")
     assert not (work / "docs").exists()
-    written(apply_draft(work, journals, [CHANGE], commit=told()))
+    written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
     assert git(work, "show", "--name-only", "--format=", "HEAD").split() == ["src/cart.py"]
     assert git(work, "status", "--porcelain") == ""
 
@@ -267,7 +270,7 @@ def test_a_commit_in_a_partial_clone_fetches_nothing(tmp_path: Path) -> None:
 def test_a_deletion_in_a_sha256_repository_can_be_written_and_undone(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work", "--object-format=sha256"), tmp_path / "journals"
     before = seen(work)
-    assert len(written(apply_draft(work, journals, [CHANGE, GONE], commit=told())).commit) == 64
+    assert len(written(apply_draft_edits(work, journals, [CHANGE, GONE], commit=told())).commit) == 64
     assert git(work, "status", "--porcelain") == ""
     undo_journaled_change(work, journals)
     assert {**seen(work), "docs": None} == {**before, "docs": None}
@@ -286,29 +289,31 @@ def test_a_branch_that_cannot_be_created_is_refused_at_the_start(tmp_path: Path,
     work = _shop(tmp_path / "work")
     git(work, "branch", "side/1")
     with pytest.raises(UsageError, match=why):
-        ensure_branch_available(work, name)
-    ensure_branch_available(work, "side/2")
+        ensure_git_branch_available(work, name)
+    ensure_git_branch_available(work, "side/2")
     with pytest.raises(UsageError, match="not a git repository"):
-        ensure_branch_available(tmp_path, "side/2")
+        ensure_git_branch_available(tmp_path, "side/2")
 
 
 def test_skipped_hooks_and_a_missing_signature_are_reported_with_the_commit(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
-    assert written(apply_draft(work, journals, [DraftFile("a.py", None, b"1\n")], commit=told())).note == ""
+    assert written(apply_draft_edits(work, journals, [DraftFile("a.py", None, b"1\n")], commit=told())).note == ""
     for name in ("pre-commit", "commit-msg", "pre-push"):
         write(work, {f".git/hooks/{name}": f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n"})
         (work / ".git/hooks" / name).chmod(0o755)
-    note = written(apply_draft(work, journals, [DraftFile("b.py", None, b"1\n")], commit=told())).note
+    note = written(apply_draft_edits(work, journals, [DraftFile("b.py", None, b"1\n")], commit=told())).note
     assert note == "This was not made with `git commit`: hooks did not run (pre-commit, commit-msg)."
     assert not (tmp_path / "ran").exists()
     git(work, "config", "commit.gpgSign", "true")
     git(work, "config", "core.hooksPath", "no/hooks")
-    note = written(apply_draft(work, journals, [DraftFile("c.py", None, b"1\n")], key="0199/x", commit=told())).note
+    note = written(
+        apply_draft_edits(work, journals, [DraftFile("c.py", None, b"1\n")], key="0199/x", commit=told())
+    ).note
     assert note == "This was not made with `git commit`: it is not signed although commit.gpgSign is set."
-    recovered = find_applied_change(work, journals, "0199/x")
+    recovered = find_journaled_change(work, journals, "0199/x")
     assert recovered
     assert recovered.note == note
-    assert written(apply_draft(work, journals, [DraftFile("d.py", None, b"1\n")])).note == "", "only files"
+    assert written(apply_draft_edits(work, journals, [DraftFile("d.py", None, b"1\n")])).note == "", "only files"
 
 
 # --- what undo says ------------------------------------------------------------------------------------
@@ -316,7 +321,7 @@ def test_skipped_hooks_and_a_missing_signature_are_reported_with_the_commit(tmp_
 
 def test_a_commit_that_git_has_pruned_cannot_be_undone(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
-    receipt = written(apply_draft(work, journals, [CHANGE], commit=told()))
+    receipt = written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
     git(work, "switch", "-qc", "other")
     assert [journal.id for journal in list_undoable_journals(work, journals)] == ["1"]
     git(work, "switch", "-q", "main")
@@ -332,7 +337,7 @@ def test_a_commit_that_git_has_pruned_cannot_be_undone(tmp_path: Path) -> None:
 
 def test_a_reverting_commit_names_the_change(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
-    written(apply_draft(work, journals, [CHANGE], commit=told()))
+    written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
     git(work, "commit", "-q", "--allow-empty", "-m", "Mine")
     undo_journaled_change(work, journals)
     assert git(work, "log", "-1", "--format=%s").strip() == "Undo change 1: Sum the cart"

@@ -10,7 +10,7 @@ from roundtable.workshop.symbols import syntax_trees
 from roundtable.workshop.symbols.languages import SymbolKind, find_source_language
 from roundtable.workshop.symbols.outline import Outline, parse_source_outline
 from roundtable.workshop.symbols.symbol_lookup import find_symbols_by_query, parse_symbol_query
-from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, describe_syntax_error
+from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, find_first_syntax_error
 from tests.workshop.corpus import FIXTURES
 
 
@@ -132,7 +132,7 @@ def test_imports_say_which_names_they_bring(path: str) -> None:
     found = read(path, source).imports
     assert sorted(statement.name for statement in found) == sorted(names.split(" "))
     alone = "\n".join(statement.text for statement in found).encode()
-    assert describe_syntax_error(path, (b"<?php\n" if path == "a.php" else b"") + alone + b"\n") is None
+    assert find_first_syntax_error(path, (b"<?php\n" if path == "a.php" else b"") + alone + b"\n") is None
 
 
 def test_names_are_classified_by_their_role_in_the_code() -> None:
@@ -162,7 +162,7 @@ def test_names_are_classified_by_their_role_in_the_code() -> None:
     ],
 )
 def test_a_syntax_error_is_reported_with_its_line(path: str, source: bytes) -> None:
-    said = describe_syntax_error(path, source)
+    said = find_first_syntax_error(path, source)
     assert said
     assert said.startswith("Line ")
     assert path in said
@@ -170,13 +170,13 @@ def test_a_syntax_error_is_reported_with_its_line(path: str, source: bytes) -> N
 
 def test_an_unknown_language_has_no_errors_and_no_outline() -> None:
     assert find_source_language("notes.txt") is None
-    assert describe_syntax_error("notes.txt", b"((((") is None
+    assert find_first_syntax_error("notes.txt", b"((((") is None
     assert isinstance(parse_source_outline("notes.txt", b""), SpliceRefusal)
 
 
 def test_very_deeply_nested_code_is_parsed() -> None:
     deep = b"(" * 20_000 + b")" * 20_000
-    assert describe_syntax_error("a.py", b"x = " + deep + b"\n") is None
+    assert find_first_syntax_error("a.py", b"x = " + deep + b"\n") is None
     assert read("a.py", b"def f():\n    return " + deep + b"\n").name_usage().called == frozenset()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from roundtable.core.changeset import Changeset, ReplaceFile
 from roundtable.core.text.redaction import Redactor
-from roundtable.workshop.edit.draft import draft_changeset
+from roundtable.workshop.edit.draft import apply_changeset_in_memory
 from tests.repository import repository
 
 STATS = '''"""Numbers."""
@@ -29,7 +29,7 @@ MEAN, OLD_MEDIAN = BARE.split("\n\n\n")
 
 
 def written(root: Path, *texts: str) -> str:
-    drafting = draft_changeset(
+    drafting = apply_changeset_in_memory(
         Changeset(tuple(ReplaceFile("stats.py", text) for text in texts)), root, Redactor().finds
     )
     assert drafting.refused == ()

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from roundtable.core.changeset import RefusalKind
 from roundtable.workshop.edit.path_rules import (
-    check_path_on_disk,
     check_write_path,
-    find_name_collision,
-    find_path_collisions,
-    is_in_scope,
+    check_write_path_on_disk,
+    find_edit_name_collision,
+    find_write_path_collisions,
+    is_path_in_edit_scope,
 )
 
 
@@ -47,14 +47,16 @@ def test_no_accepted_path_leads_out_of_the_workspace_on_any_system(path: str) ->
 
 def test_a_scope_covers_its_files_and_folders_and_nothing_else() -> None:
     scope = ("src", "docs/*.md", "setup.py")
-    assert all(is_in_scope(path, scope) for path in ("src/a.py", "src/deep/b.py", "docs/a.md", "setup.py"))
-    assert not any(is_in_scope(path, scope) for path in ("source/a.py", "docs/a.txt", "tests/setup.py", "src"[:2]))
+    assert all(is_path_in_edit_scope(path, scope) for path in ("src/a.py", "src/deep/b.py", "docs/a.md", "setup.py"))
+    assert not any(
+        is_path_in_edit_scope(path, scope) for path in ("source/a.py", "docs/a.txt", "tests/setup.py", "src"[:2])
+    )
 
 
 def test_names_that_differ_only_in_case_collide() -> None:
-    assert find_name_collision("README.md", ["readme.md"]) == "readme.md"
-    assert find_name_collision("straße.py", ["STRASSE.py"]) == "STRASSE.py"
-    assert find_name_collision("a.py", ["a.py", "b.py"]) == ""
+    assert find_edit_name_collision("README.md", ["readme.md"]) == "readme.md"
+    assert find_edit_name_collision("straße.py", ["STRASSE.py"]) == "STRASSE.py"
+    assert find_edit_name_collision("a.py", ["a.py", "b.py"]) == ""
 
 
 def test_a_refusal_is_a_sentence_that_begins_with_the_path() -> None:
@@ -83,7 +85,7 @@ def test_git_settings_files_are_never_written() -> None:
     "path", ["\u0441alc.py", "lib/p\u0430yment/a.py", "\u03bfpen.py", "test_\u0441alc.py", "README.\u043cd"]
 )
 def test_a_new_name_that_mixes_scripts_is_refused(tmp_path: Path, path: str) -> None:
-    refusal = check_path_on_disk(tmp_path, path, 100)
+    refusal = check_write_path_on_disk(tmp_path, path, 100)
     assert refusal is not None
     assert (refusal.kind, refusal.path) == (RefusalKind.ENCODED, path)
     assert "several scripts" in refusal.sentence
@@ -105,13 +107,13 @@ def test_a_new_name_that_mixes_scripts_is_refused(tmp_path: Path, path: str) -> 
     ],
 )
 def test_a_new_name_in_one_script_or_in_cjk_with_latin_is_accepted(tmp_path: Path, path: str) -> None:
-    assert check_path_on_disk(tmp_path, path, 100) is None
+    assert check_write_path_on_disk(tmp_path, path, 100) is None
 
 
 def test_an_existing_file_with_a_mixed_script_name_may_be_changed(tmp_path: Path) -> None:
     (tmp_path / "\u0441alc.py").write_text("x\n")
-    assert check_path_on_disk(tmp_path, "\u0441alc.py", 100) is None
-    assert check_path_on_disk(tmp_path, "\u0441alculator.py", 100) is not None
+    assert check_write_path_on_disk(tmp_path, "\u0441alc.py", 100) is None
+    assert check_write_path_on_disk(tmp_path, "\u0441alculator.py", 100) is not None
 
 
 @pytest.mark.parametrize(
@@ -126,4 +128,4 @@ def test_windows_short_names_and_slash_look_lookalikes_are_refused(path: str) ->
 
 
 def test_new_folders_that_differ_only_in_case_collide() -> None:
-    assert [refusal.path for refusal in find_path_collisions(["N/x.py", "n/y.py", "N/z.py"])] == ["n/y.py"]
+    assert [refusal.path for refusal in find_write_path_collisions(["N/x.py", "n/y.py", "N/z.py"])] == ["n/y.py"]

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from roundtable.core.text.chunks import split_into_chunks
 from roundtable.workshop.symbols.project_map import (
     ProjectMap,
-    build_project_map,
-    measure_source_file,
-    render_project_map,
-    render_relevant_project_map,
+    build_project_symbol_map,
+    measure_source_symbols,
+    render_project_symbol_map,
+    render_relevant_symbol_map,
 )
 from tests.workshop.programs import CALLS, PYTHON
 
@@ -25,7 +25,7 @@ PLENTY = 1_000_000
 
 
 def mapped(files: Mapping[str, str]) -> ProjectMap:
-    return build_project_map({path: text.encode() for path, text in files.items()})
+    return build_project_symbol_map({path: text.encode() for path, text in files.items()})
 
 
 def uses(program: ProjectMap) -> dict[str, str]:
@@ -105,7 +105,7 @@ def test_a_project_module_is_not_confused_with_the_standard_library() -> None:
 
 def test_every_use_in_a_map_of_the_standard_library_mentions_the_name() -> None:
     files = stdlib("json", "asyncio", "email", "importlib", "concurrent", "unittest")
-    program = build_project_map(files)
+    program = build_project_symbol_map(files)
     found = uses(program)
     assert "json/__init__.py:" in found["json/decoder.py JSONDecoder.__init__"]
     assert "asyncio/runners.py" in found["asyncio/tasks.py all_tasks"]
@@ -173,16 +173,16 @@ FAULTS = {
 def test_a_bug_between_two_files_is_visible_from_both(fault: str) -> None:
     defining, using, signature, call = FAULTS[fault]
     program = mapped({**defining, **using})
-    from_definition = render_relevant_project_map(program, list(defining), PLENTY)
+    from_definition = render_relevant_symbol_map(program, list(defining), PLENTY)
     assert signature in from_definition
     assert call in from_definition
-    from_call = render_relevant_project_map(program, list(using), PLENTY).split("The other files:")[0]
+    from_call = render_relevant_symbol_map(program, list(using), PLENTY).split("The other files:")[0]
     assert signature in from_call
     assert f"<- {call.split()[0]}" in from_call
 
 
 def test_a_call_over_several_lines_is_shown_on_one() -> None:
-    assert "src/app/main.py:10 in count: purse.take( 2, )" in render_relevant_project_map(
+    assert "src/app/main.py:10 in count: purse.take( 2, )" in render_relevant_symbol_map(
         mapped(PYTHON), ["src/shop/money.py"], PLENTY
     )
 
@@ -190,7 +190,7 @@ def test_a_call_over_several_lines_is_shown_on_one() -> None:
 def test_without_room_each_file_shows_one_use_and_the_rest_are_counted() -> None:
     users = {f"u{at}.py": "from log import log\n\n" + "log('x')\n" * 50 for at in range(5)}
     program = mapped({"log.py": "def log(text): ...\n", **users})
-    text = render_relevant_project_map(program, ["log.py"], 100)
+    text = render_relevant_symbol_map(program, ["log.py"], 100)
     assert all(f"u{at}.py:3: log('x')" in text for at in range(5))
     assert "and 244 more places, left out for lack of space" in text
 
@@ -200,7 +200,7 @@ def test_without_room_each_file_shows_one_use_and_the_rest_are_counted() -> None
 
 def test_every_symbol_has_one_line() -> None:
     program = mapped(PYTHON)
-    lines = render_project_map(program, PLENTY).split("\n")
+    lines = render_project_symbol_map(program, PLENTY).split("\n")
     assert lines[0] == "src/app/main.py uses src/shop/__init__.py, src/shop/money.py"
     assert "  10 def cents(amount, rate) <- src/app/main.py:14,18" in lines
     assert "  7 Purse.take: def take(self, coins) <- src/app/main.py:10" in lines
@@ -214,7 +214,7 @@ def test_details_are_omitted_in_a_fixed_order_and_reported() -> None:
     defined = "".join(f"def {kind}_{at}(one, two): ...\n" for at in range(30) for kind in kinds)
     used = "from a import *\n\n" + "".join(f"shared_{at}(1, 2)\n" for at in range(30) for _ in range(30 - at))
     program = mapped({"a.py": defined, "b.py": used})
-    texts = list(dict.fromkeys(render_project_map(program, budget) for budget in range(3_000, 40, -1)))
+    texts = list(dict.fromkeys(render_project_symbol_map(program, budget) for budget in range(3_000, 40, -1)))
     assert [_shown(text) for text in texts[:5]] == [
         (30, 30, 30, 90, True),
         (30, 30, 0, 60, True),
@@ -241,18 +241,20 @@ def _shown(text: str) -> tuple[int, int, int, int, bool]:
 
 def test_no_text_is_longer_than_its_budget() -> None:
     files = stdlib("json", "asyncio")
-    program = build_project_map(files)
+    program = build_project_symbol_map(files)
     for budget in (0, 1, 5, 20, 60, 200, 1_000, 5_000, 20_000, 80_000):
-        assert tokens(render_project_map(program, budget)) <= budget
+        assert tokens(render_project_symbol_map(program, budget)) <= budget
         for paths in (["asyncio/events.py"], ["json/decoder.py", "asyncio/tasks.py"], [], list(files)):
-            assert tokens(render_relevant_project_map(program, paths, budget)) <= budget
+            assert tokens(render_relevant_symbol_map(program, paths, budget)) <= budget
 
 
 def test_the_same_files_give_the_same_map_in_any_order() -> None:
     files = stdlib("json", "email")
     turned = dict(reversed(files.items()))
-    assert msgspec.json.encode(build_project_map(files)) == msgspec.json.encode(build_project_map(turned))
-    assert msgspec.convert(msgspec.to_builtins(build_project_map(files)), ProjectMap) == build_project_map(files)
+    assert msgspec.json.encode(build_project_symbol_map(files)) == msgspec.json.encode(build_project_symbol_map(turned))
+    assert msgspec.convert(
+        msgspec.to_builtins(build_project_symbol_map(files)), ProjectMap
+    ) == build_project_symbol_map(files)
 
 
 def test_a_file_cannot_put_control_characters_into_the_map() -> None:
@@ -263,14 +265,14 @@ def test_a_file_cannot_put_control_characters_into_the_map() -> None:
         "user.py": f"from lib import lent\n\nlent('{evil}\u2028')\n",
     }
     program = mapped(files)
-    for text in (render_project_map(program, PLENTY), render_relevant_project_map(program, ["lib.py"], PLENTY)):
+    for text in (render_project_symbol_map(program, PLENTY), render_relevant_symbol_map(program, ["lib.py"], PLENTY)):
         assert not any(sign in text for sign in "\x1b\x07\u202e\u2028")
-    assert "user.py:3: lent(' ')" in render_relevant_project_map(program, ["lib.py"], PLENTY)
+    assert "user.py:3: lent(' ')" in render_relevant_symbol_map(program, ["lib.py"], PLENTY)
 
 
 def test_a_very_long_line_is_cut() -> None:
     program = mapped({"lib.js": "export function f(x) {}\n", "min.js": "import {f} from './lib';" + "f(1);" * 50_000})
-    text = render_relevant_project_map(program, ["lib.js"], PLENTY)
+    text = render_relevant_symbol_map(program, ["lib.js"], PLENTY)
     assert "min.js:1: import {f} from './lib';f(1);" in text
     assert tokens(text) < 2_000
 
@@ -290,10 +292,10 @@ pieces = st.lists(
 @given(st.lists(st.tuples(suffixes, pieces.map("".join).map(str.encode) | st.binary(max_size=60)), max_size=5))
 def test_broken_files_do_not_stop_the_map(texts: list[tuple[str, bytes]]) -> None:
     files = {f"f{at}.{suffix}": text for at, (suffix, text) in enumerate(texts)}
-    program = build_project_map(files)
+    program = build_project_symbol_map(files)
     assert [file.path for file in program.files] == sorted(files)
-    assert tokens(render_relevant_project_map(program, list(files)[:1], 50)) <= 50
-    made = split_into_chunks([measure_source_file(path, text) for path, text in files.items()], 5, program.imports)
+    assert tokens(render_relevant_symbol_map(program, list(files)[:1], 50)) <= 50
+    made = split_into_chunks([measure_source_symbols(path, text) for path, text in files.items()], 5, program.imports)
     parts = {path: b"" for path in files}
     for piece in sorted((part for chunk in made for part in chunk.pieces), key=lambda part: part.start):
         parts[piece.path] += piece.read_from(files[piece.path])

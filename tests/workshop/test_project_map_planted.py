@@ -9,11 +9,11 @@ import pytest
 from roundtable.core.text.chunks import CHUNK_TOKENS, Chunk, split_into_chunks
 from roundtable.workshop.symbols.project_map import (
     ProjectMap,
-    build_project_map,
-    measure_source_file,
-    render_relevant_project_map,
+    build_project_symbol_map,
+    measure_source_symbols,
+    render_relevant_symbol_map,
 )
-from roundtable.workshop.symbols.syntax_trees import describe_syntax_error
+from roundtable.workshop.symbols.syntax_trees import find_first_syntax_error
 from tests.planted import End, Planted, planted
 
 MAP_TOKENS = 4_000
@@ -22,13 +22,13 @@ MAP_TOKENS = 4_000
 @cache
 def program() -> tuple[Planted, ProjectMap]:
     made = planted()
-    return made, build_project_map(made.files)
+    return made, build_project_symbol_map(made.files)
 
 
 def cut(limit: int = CHUNK_TOKENS) -> tuple[Chunk, ...]:
     made, known = program()
     return split_into_chunks(
-        [measure_source_file(path, text) for path, text in made.files.items()], limit, known.imports
+        [measure_source_symbols(path, text) for path, text in made.files.items()], limit, known.imports
     )
 
 
@@ -46,7 +46,7 @@ def test_the_planted_program_is_as_described() -> None:
     assert len(made.files) == 200
     assert 950_000 < sum(map(len, made.files.values())) < 1_100_000
     assert len(made.faults) == 28
-    assert [error for path, text in made.files.items() if (error := describe_syntax_error(path, text))] == []
+    assert [error for path, text in made.files.items() if (error := find_first_syntax_error(path, text))] == []
     for end in (end for fault in made.faults for end in (fault.defined, fault.used)):
         assert made.files[end.path].decode().split("\n")[end.line - 1].strip() == end.text
     assert planted() == made
@@ -56,7 +56,7 @@ def test_the_planted_program_is_as_described() -> None:
 @pytest.mark.parametrize("limit", [CHUNK_TOKENS, 12_000])
 def test_only_the_map_puts_both_ends_of_each_bug_into_one_prompt(limit: int) -> None:
     made, known = program()
-    parts = [(code(chunk), render_relevant_project_map(known, chunk.paths, MAP_TOKENS)) for chunk in cut(limit)]
+    parts = [(code(chunk), render_relevant_symbol_map(known, chunk.paths, MAP_TOKENS)) for chunk in cut(limit)]
     for fault in made.faults:
         ends = (fault.defined, fault.used)
         without = [all(says(files, end) for end in ends) for files, _ in parts]
@@ -78,6 +78,6 @@ def test_every_file_is_in_one_chunk_and_map_and_files_keep_to_their_budgets() ->
     files = sum(map(len, made.files.values())) / 4
     assert max(part.tokens for part in parts) <= CHUNK_TOKENS
     assert len(parts) <= files / CHUNK_TOKENS + 2
-    maps = [len(render_relevant_project_map(known, part.paths, MAP_TOKENS).encode()) / 4 for part in parts]
+    maps = [len(render_relevant_symbol_map(known, part.paths, MAP_TOKENS).encode()) / 4 for part in parts]
     assert max(maps) <= MAP_TOKENS
     assert sum(part.tokens for part in parts) + sum(maps) <= 1.1 * (files + MAP_TOKENS * len(parts))

@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.changeset import DraftFile
-from roundtable.workshop.edit.hunks import split_draft_into_hunks
-from roundtable.workshop.edit.rehearsal import create_rehearsal_tree, find_lost_hunks, list_other_uncommitted_files
+from roundtable.workshop.edit.hunks import split_edits_into_hunks
+from roundtable.workshop.edit.rehearsal import (
+    create_edit_rehearsal_tree,
+    find_lost_hunks,
+    list_files_left_out_of_edit_commit,
+)
 from tests.repository import git, write
 from tests.workshop.scenes import everything, plain_folder, shop
 
@@ -21,28 +25,28 @@ def work(tmp_path: Path) -> Path:
 def test_a_rehearsal_contains_the_last_commit_and_the_draft_and_no_other_work(work: Path, tmp_path: Path) -> None:
     files = everything(work)
     tree = tmp_path / "tree"
-    create_rehearsal_tree(work, tree, files)
+    create_edit_rehearsal_tree(work, tree, files)
     assert (tree / "mine.py").read_text() == "a = 1\n"
     assert (tree / "staged.py").read_text() == "b = 1\n"
     assert (tree / "src/cart.py").read_text() == "def total(items):\n    return sum(items)\n"
     assert find_lost_hunks(tree, files) == ()
-    assert set(list_other_uncommitted_files(work, files)) == {"mine.py", "staged.py"}
+    assert set(list_files_left_out_of_edit_commit(work, files)) == {"mine.py", "staged.py"}
 
 
 def test_a_rehearsal_without_git_is_the_workspace_with_the_draft(tmp_path: Path) -> None:
     work, tree = plain_folder(tmp_path / "plain"), tmp_path / "tree"
-    create_rehearsal_tree(work, tree, everything(work))
+    create_edit_rehearsal_tree(work, tree, everything(work))
     assert (tree / "README.md").read_text() == "# Shop\n"
     assert (tree / "lib/here.py").read_text() == "HERE = 2\n"
-    assert list_other_uncommitted_files(work, ()) == ()
+    assert list_files_left_out_of_edit_commit(work, ()) == ()
 
 
 def test_a_rehearsal_before_the_first_commit_is_the_draft_alone(tmp_path: Path) -> None:
     work, tree = plain_folder(tmp_path / "new"), tmp_path / "tree"
     git(work, "init", "-q")
-    create_rehearsal_tree(work, tree, (DraftFile("a.py", None, b"a\n"),))
+    create_edit_rehearsal_tree(work, tree, (DraftFile("a.py", None, b"a\n"),))
     assert [path.name for path in tree.rglob("*")] == ["a.py"]
-    assert "README.md" in list_other_uncommitted_files(work, ())
+    assert "README.md" in list_files_left_out_of_edit_commit(work, ())
 
 
 @pytest.mark.parametrize(
@@ -63,10 +67,10 @@ def test_a_hunk_missing_from_the_rehearsal_is_named(tmp_path: Path, path: str, t
         DraftFile("old.py", b"still here", None),
         DraftFile("now.py", b"same\n", b"same\n", was="was.py"),
     )
-    assert {"a.py#1", "a.py#2", "now.py#rename"} <= {hunk.id for hunk in split_draft_into_hunks(files)}
+    assert {"a.py#1", "a.py#2", "now.py#rename"} <= {hunk.id for hunk in split_edits_into_hunks(files)}
     tree = tmp_path / "tree"
     write(tree, {"README.md": "# Here\n"})
-    create_rehearsal_tree(tree, tmp_path / "merged", files)
+    create_edit_rehearsal_tree(tree, tmp_path / "merged", files)
     assert find_lost_hunks(tmp_path / "merged", files) == ()
     (tmp_path / "merged" / path).write_bytes(text)
     assert list(find_lost_hunks(tmp_path / "merged", files)) == lost

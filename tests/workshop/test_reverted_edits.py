@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roundtable.workshop.symbols.revert_edits import RevertedEdits, revert_unrelated_symbol_edits
-from roundtable.workshop.symbols.syntax_trees import describe_syntax_error
+from roundtable.workshop.symbols.syntax_trees import find_first_syntax_error
 
 STACK = b'''"""A stack."""
 
@@ -45,7 +45,7 @@ def test_a_forgotten_method_is_restored_in_its_class() -> None:
     assert made.symbols == ("Stack.__len__",)
     assert forgotten in made.source
     assert PEEK in made.source
-    assert describe_syntax_error("stack.py", made.source) is None
+    assert find_first_syntax_error("stack.py", made.source) is None
 
 
 def test_an_unrelated_change_is_reverted_and_the_requested_one_kept() -> None:
@@ -78,7 +78,7 @@ def test_a_restored_symbol_brings_its_dependencies() -> None:
     assert made.symbols == ("LIMIT", "Stack", "told")
     assert b"import sys" in made.source
     assert b"def peek(stack):" in made.source
-    assert describe_syntax_error("stack.py", made.source) is None
+    assert find_first_syntax_error("stack.py", made.source) is None
 
 
 @pytest.mark.parametrize(

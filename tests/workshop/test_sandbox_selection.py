@@ -12,12 +12,12 @@ import pytest
 
 from roundtable.app.machine.isolation import run_doctor_sandbox_check
 from roundtable.core.sandbox import Bounds, Limit
-from roundtable.workshop.identity import is_orphaned_name, process_owned_name
+from roundtable.workshop.identity import is_orphaned_workshop_name, make_workshop_temp_name
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 from roundtable.workshop.sandbox.bubblewrap import BubblewrapSandbox
 from roundtable.workshop.sandbox.cgroups import ControlGroup, remove_orphaned_cgroups
 from roundtable.workshop.sandbox.escape_attempts import EXHAUSTION_ATTEMPTS, QUICK_ESCAPE_ATTEMPTS, run_escape_attempts
-from roundtable.workshop.sandbox.visible_files import find_toolchain_paths, resolve_version_manager_shim
+from roundtable.workshop.sandbox.visible_files import find_sandbox_toolchain_paths, resolve_shim_for_sandbox
 from tests.repository import sandbox
 
 ENGINE = """#!/bin/sh
@@ -121,12 +121,12 @@ def test_without_control_groups_limits_are_enforced_by_polling(tmp_path: Path) -
 
 
 def test_leftovers_of_killed_processes_are_recognized_by_name_and_removed() -> None:
-    mine = process_owned_name()
-    assert not is_orphaned_name(mine)
-    assert not is_orphaned_name("roundtable-empty")
+    mine = make_workshop_temp_name()
+    assert not is_orphaned_workshop_name(mine)
+    assert not is_orphaned_workshop_name("roundtable-empty")
     gone = mine.replace(f"-{os.getpid()}-", "-4194305-")
-    assert is_orphaned_name(gone)
-    assert is_orphaned_name(f"{gone}-web-1")
+    assert is_orphaned_workshop_name(gone)
+    assert is_orphaned_workshop_name(f"{gone}-web-1")
     group = ControlGroup.create(Bounds())
     if group is None:
         pytest.skip("Nobody lets us make control groups here.")
@@ -148,12 +148,12 @@ def test_the_program_behind_a_version_manager_script_is_found(tmp_path: Path) ->
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(f"#!/bin/sh\n{says}\n")
         (root / name).chmod(0o755)
-    assert resolve_version_manager_shim(root / "shims" / "tool") == "/opt/versions/tool"
+    assert resolve_shim_for_sandbox(root / "shims" / "tool") == "/opt/versions/tool"
     (root / "bin/anyenv").write_text("#!/bin/sh\nexit 1\n")
-    assert resolve_version_manager_shim(root / "shims" / "tool") == str(root / "shims" / "tool"), (
+    assert resolve_shim_for_sandbox(root / "shims" / "tool") == str(root / "shims" / "tool"), (
         "it does not know it either"
     )
-    assert resolve_version_manager_shim(Path("/usr/bin/env")) == "/usr/bin/env"
+    assert resolve_shim_for_sandbox(Path("/usr/bin/env")) == "/usr/bin/env"
 
 
 @pytest.mark.parametrize("how", ["symlink_to", "hardlink_to"])
@@ -163,9 +163,9 @@ def test_the_program_behind_a_rustup_link_is_found(tmp_path: Path, how: str) -> 
     rustup.chmod(0o755)
     getattr(tmp_path / "cargo", how)(rustup)
     (tmp_path / "other").write_text("#!/bin/sh\n")
-    assert resolve_version_manager_shim(tmp_path / "cargo") == "/opt/toolchain/bin/cargo"
-    assert resolve_version_manager_shim(tmp_path / "other") == str(tmp_path / "other")
-    assert resolve_version_manager_shim(rustup) == str(rustup)
+    assert resolve_shim_for_sandbox(tmp_path / "cargo") == "/opt/toolchain/bin/cargo"
+    assert resolve_shim_for_sandbox(tmp_path / "other") == str(tmp_path / "other")
+    assert resolve_shim_for_sandbox(rustup) == str(rustup)
 
 
 def test_a_link_next_to_a_program_does_not_expose_other_folders(tmp_path: Path) -> None:
@@ -176,6 +176,6 @@ def test_a_link_next_to_a_program_does_not_expose_other_folders(tmp_path: Path) 
     (root / "bin" / "python").write_text("#!/bin/sh\n")
     (root / "lib64").mkdir()
     (root / "lib").symlink_to(secret)
-    shown = find_toolchain_paths(str(root / "bin" / "python"), tmp_path / "tree")
+    shown = find_sandbox_toolchain_paths(str(root / "bin" / "python"), tmp_path / "tree")
     assert str(root / "lib64") in shown
     assert str(root / "lib") not in shown

@@ -12,13 +12,13 @@ import pytest
 from roundtable.core.changeset import DraftFile
 from roundtable.core.faults import UsageError
 from roundtable.core.sandbox import Bounds
-from roundtable.workshop.edit.rehearsal import create_rehearsal_tree
+from roundtable.workshop.edit.rehearsal import create_edit_rehearsal_tree
 from roundtable.workshop.repo.scratch_trees import (
-    create_scratch_tree,
-    create_trees_concurrently,
-    is_link_inside_tree,
-    list_tree_files,
-    open_scratch_folder,
+    create_scratch_working_tree,
+    create_working_trees_concurrently,
+    is_symlink_inside_working_tree,
+    list_working_tree_files,
+    open_scratch_working_trees,
 )
 from tests.repository import commit, git, repository, write
 
@@ -45,7 +45,7 @@ def test_a_scratch_tree_has_the_files_and_the_draft_without_ignored_files_and_se
         DraftFile("deep/er/d.sh", None, b"d\n", executable=True),
         DraftFile("new.py", b"not added yet\n", None),
     ]
-    create_scratch_tree(work, tmp_path / "tree", draft)
+    create_scratch_working_tree(work, tmp_path / "tree", draft)
     assert _files(tmp_path / "tree") == [".gitignore", "a.py", "deep/er/d.sh", "run.sh", "src/c.py"]
     assert (tmp_path / "tree/a.py").read_text() == "changed\n"
     assert os.access(tmp_path / "tree/run.sh", os.X_OK)
@@ -65,16 +65,16 @@ def test_a_scratch_tree_has_the_files_of_checked_out_submodules(tmp_path: Path) 
     write(work, {"lib/x.o": "x", "lib/lib.py": "ll\n", "a.py": "mine\n"})
     repository(work / "beside", {"b.py": "b\n"})
     expected = [".gitmodules", "a.py", "lib/.gitignore", "lib/.gitmodules", "lib/deep/deep.py", "lib/lib.py"]
-    create_scratch_tree(work, tmp_path / "tree")
+    create_scratch_working_tree(work, tmp_path / "tree")
     assert _files(tmp_path / "tree") == expected
-    create_rehearsal_tree(work, tmp_path / "committed")
+    create_edit_rehearsal_tree(work, tmp_path / "committed")
     assert _files(tmp_path / "committed") == expected
     assert (tmp_path / "committed/a.py").read_text() == "a\n"
 
 
 def test_writing_in_a_scratch_tree_does_not_change_the_workspace(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "a\n"})
-    create_scratch_tree(work, tmp_path / "tree")
+    create_scratch_working_tree(work, tmp_path / "tree")
     with (tmp_path / "tree/a.py").open("a") as file:
         file.write("more\n")
     assert (work / "a.py").read_text() == "a\n"
@@ -96,7 +96,7 @@ def test_links_that_could_lead_out_of_a_scratch_tree_are_not_copied(tmp_path: Pa
         (work / name).symlink_to(to)
     (work / "pipe").unlink(missing_ok=True)
     os.mkfifo(work / "pipe")
-    create_scratch_tree(work, tmp_path / "tree")
+    create_scratch_working_tree(work, tmp_path / "tree")
     kept = {path.name for path in (tmp_path / "tree").rglob("*") if path.is_symlink()}
     assert kept == {"same.py", "up.py", "here", "folder"}
     assert (tmp_path / "tree/src/deep/up.py").read_text() == "a\n"
@@ -118,7 +118,7 @@ def test_links_that_could_lead_out_of_a_scratch_tree_are_not_copied(tmp_path: Pa
 def test_a_link_inside_a_tree_climbs_only_at_its_beginning_and_never_above_the_tree(
     to: str, folder: str, inside: bool
 ) -> None:
-    assert is_link_inside_tree(to, folder) is inside
+    assert is_symlink_inside_working_tree(to, folder) is inside
 
 
 def test_a_folder_replaced_by_a_link_is_not_copied(tmp_path: Path) -> None:
@@ -127,14 +127,14 @@ def test_a_folder_replaced_by_a_link_is_not_copied(tmp_path: Path) -> None:
     (work / "src/a.py").unlink()
     (work / "src").rmdir()
     (work / "src").symlink_to(tmp_path / "outside")
-    create_scratch_tree(work, tmp_path / "tree")
+    create_scratch_working_tree(work, tmp_path / "tree")
     assert _files(tmp_path / "tree") == []
 
 
 def test_a_draft_does_not_write_through_a_copied_link(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "a\n"})
     (work / "b.py").symlink_to("a.py")
-    create_scratch_tree(work, tmp_path / "tree", [DraftFile("b.py", None, b"b\n")])
+    create_scratch_working_tree(work, tmp_path / "tree", [DraftFile("b.py", None, b"b\n")])
     assert (tmp_path / "tree/a.py").read_text() == "a\n"
     assert (tmp_path / "tree/b.py").read_text() == "b\n"
 
@@ -146,7 +146,7 @@ async def test_a_failed_tree_is_reported_after_the_others_ended_and_the_folder_i
         failed.set()
         raise UsageError("There is no such commit.")
 
-    async with open_scratch_folder() as folder:
+    async with open_scratch_working_trees() as folder:
 
         def take_long() -> None:
             assert failed.wait(10), "they are made side by side"
@@ -154,7 +154,7 @@ async def test_a_failed_tree_is_reported_after_the_others_ended_and_the_folder_i
             made.append(folder)
 
         with pytest.raises(UsageError, match="no such commit"):
-            await create_trees_concurrently([take_long, fail])
+            await create_working_trees_concurrently([take_long, fail])
         assert made == [folder]
         assert folder.exists()
     assert not made[0].exists()
@@ -164,7 +164,7 @@ async def test_cancelling_the_creation_of_a_tree_leaves_nothing_behind() -> None
     begun, go_on, made = Event(), Event(), list[Path]()
 
     async def make() -> None:
-        async with open_scratch_folder() as folder:
+        async with open_scratch_working_trees() as folder:
 
             def take_long() -> None:
                 begun.set()
@@ -172,7 +172,7 @@ async def test_cancelling_the_creation_of_a_tree_leaves_nothing_behind() -> None
                 write(folder, {"src/a.py": "a\n"})
                 made.append(folder)
 
-            await create_trees_concurrently([take_long])
+            await create_working_trees_concurrently([take_long])
 
     making = asyncio.create_task(make())
     await asyncio.to_thread(begun.wait, 10)
@@ -192,6 +192,6 @@ def test_a_workspace_too_large_to_copy_is_refused_and_its_largest_file_is_named(
     with (work / "film.mov").open("wb") as film:
         film.truncate(Bounds().disk)
     with pytest.raises(UsageError, match=r"largest file is film\.mov"):
-        list_tree_files(work)
+        list_working_tree_files(work)
     (work / ".gitignore").write_text("*.mov\n")
-    assert list_tree_files(work) == (".gitignore", "a.py")
+    assert list_working_tree_files(work) == (".gitignore", "a.py")

@@ -10,10 +10,10 @@ from roundtable.core.changeset import RefusalKind
 from roundtable.workshop.symbols.languages import SymbolKind
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
 from roundtable.workshop.symbols.signatures import list_parameter_types
-from roundtable.workshop.symbols.splice import parse_splice_request, remove_symbol_from_source, splice_symbol
+from roundtable.workshop.symbols.splice import match_splice_to_symbol, remove_symbol_from_source, splice_symbol
 from roundtable.workshop.symbols.symbol_lookup import find_symbols_by_query, parse_symbol_query
-from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, describe_syntax_error
-from roundtable.workshop.symbols.synthesis import SynthesizedFiles, synthesize_candidates
+from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, find_first_syntax_error
+from roundtable.workshop.symbols.synthesis import SynthesizedFiles, merge_candidate_symbols
 from tests.workshop.corpus import FAR, FIXTURES, NEAR, files
 from tests.workshop.variants import varied
 
@@ -25,7 +25,7 @@ LOGINS = {".go": "Account.Login", ".cs": "Account.Login", ".c": "account_login"}
 
 
 def put(path: str, source: bytes, symbol: str, text: bytes) -> bytes | SpliceRefusal:
-    read = parse_splice_request(path, source, symbol, text)
+    read = match_splice_to_symbol(path, source, symbol, text)
     return read if isinstance(read, SpliceRefusal) else splice_symbol(read)
 
 
@@ -37,7 +37,7 @@ def without(path: str, source: bytes, symbol: str) -> bytes | SpliceRefusal:
 
 def taken(path: str, source: bytes, donor: bytes, said: str) -> SynthesizedFiles:
     """What comes of a file when something is taken out of another seat's whole file."""
-    return synthesize_candidates(
+    return merge_candidate_symbols(
         "claude", {"claude": {path: source}, "gpt": {path: donor}}, [f"replace `{said}` by gpt's"]
     )
 
@@ -115,12 +115,12 @@ def out_and_back(path: Path) -> int:
         ):
             continue
         seats = {"claude": {name: source}, "gpt": {name: source}}
-        out = synthesize_candidates("claude", seats, [f"remove `{symbol.name}`"])
-        back = synthesize_candidates("claude", {**seats, "claude": out.files}, [f"add gpt's `{symbol.name}`"])
+        out = merge_candidate_symbols("claude", seats, [f"remove `{symbol.name}`"])
+        back = merge_candidate_symbols("claude", {**seats, "claude": out.files}, [f"add gpt's `{symbol.name}`"])
         if out.left or back.left:
             continue
-        assert describe_syntax_error(name, out.files[name]) is None, (path, symbol.name)
-        assert describe_syntax_error(name, back.files[name]) is None, (path, symbol.name)
+        assert find_first_syntax_error(name, out.files[name]) is None, (path, symbol.name)
+        assert find_first_syntax_error(name, back.files[name]) is None, (path, symbol.name)
         after = parse_source_outline(name, back.files[name])
         assert isinstance(after, Outline)
         assert sorted(candidate.name for candidate in after.symbols) == names, (path, symbol.name)
@@ -153,7 +153,7 @@ def test_a_function_is_taken_from_another_whole_file(suffix: str) -> None:
     login = LOGINS.get(suffix, "Account.login")
     made = put(path, source, login, donor)
     assert isinstance(made, bytes)
-    assert describe_syntax_error(path, made) is None
+    assert find_first_syntax_error(path, made) is None
     before, after = parse_source_outline(path, source), parse_source_outline(path, made)
     assert isinstance(before, Outline)
     assert isinstance(after, Outline)
@@ -325,7 +325,7 @@ def test_a_method_is_added_to_an_empty_class(path: str, source: bytes, symbol: s
     file = parse_source_outline(path, made)
     assert isinstance(file, Outline)
     assert symbol in [candidate.name for candidate in file.symbols]
-    assert describe_syntax_error(path, made) is None
+    assert find_first_syntax_error(path, made) is None
 
 
 def test_a_method_of_a_missing_class_is_refused() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from roundtable.workshop.symbols.outline import Outline, parse_source_outline
-from roundtable.workshop.symbols.synthesis import SynthesizedFiles, synthesize_candidates
+from roundtable.workshop.symbols.synthesis import SynthesizedFiles, merge_candidate_symbols
 from tests.workshop.corpus import FIXTURES
 from tests.workshop.variants import varied
 
 
 def held(path: str, base: str, gpt: str, said: str) -> SynthesizedFiles:
     """What one directive comes to on Claude's file."""
-    return synthesize_candidates("claude", {"claude": {path: base.encode()}, "gpt": {path: gpt.encode()}}, [said])
+    return merge_candidate_symbols("claude", {"claude": {path: base.encode()}, "gpt": {path: gpt.encode()}}, [said])
 
 
 def text_of(made: SynthesizedFiles) -> str:
@@ -56,7 +56,7 @@ def test_a_constructor_is_taken_without_its_class(path: str, name: str) -> None:
     assert donor != source
     owner = name.rpartition(".")[0]
     for said in (f"replace `{name}` by gpt's", f"replace the constructor of `{owner}` by gpt's"):
-        made = synthesize_candidates("claude", {"claude": {path: source}, "gpt": {path: donor}}, [said])
+        made = merge_candidate_symbols("claude", {"claude": {path: source}, "gpt": {path: donor}}, [said])
         assert made.left == ()
         assert made.files[path] == donor
         assert [contribution.symbol for contribution in made.took] == [name]

@@ -9,8 +9,8 @@ import pytest
 from roundtable.core.effects import Contribution, RemovedSymbol, UnmergedDirective
 from roundtable.core.replies import read_reply
 from roundtable.core.values import Expect
-from roundtable.workshop.symbols.syntax_trees import describe_syntax_error
-from roundtable.workshop.symbols.synthesis import SynthesizedFiles, synthesize_candidates
+from roundtable.workshop.symbols.syntax_trees import find_first_syntax_error
+from roundtable.workshop.symbols.synthesis import SynthesizedFiles, merge_candidate_symbols
 from roundtable.workshop.symbols.transplant import TransplantedSymbol, transplant_symbol
 from tests.workshop.corpus import FIXTURES
 
@@ -100,7 +100,7 @@ CANDIDATES = {
 
 def held(*directives: str) -> SynthesizedFiles:
     """What the directives come to on Claude's work."""
-    return synthesize_candidates("claude", CANDIDATES, directives)
+    return merge_candidate_symbols("claude", CANDIDATES, directives)
 
 
 def function(source: bytes, name: str) -> bytes:
@@ -118,7 +118,7 @@ def test_a_ruling_changes_exactly_the_functions_it_names() -> None:
     verdict = read_reply(Expect("judge-merge", choices=("claude", "gpt", "gemini")), reply, False).verdict
     assert verdict is not None
     assert verdict.directives is not None
-    made = synthesize_candidates(verdict.directives.base, CANDIDATES, verdict.directives.incorporate)
+    made = merge_candidate_symbols(verdict.directives.base, CANDIDATES, verdict.directives.incorporate)
     source = made.files[PATH]
     assert function(source, "login") == function(GPT, "login")
     assert function(source, "rollback") == function(GEMINI, "rollback")
@@ -137,7 +137,7 @@ def test_a_ruling_changes_exactly_the_functions_it_names() -> None:
 
 def test_everything_not_named_stays_identical_byte_for_byte() -> None:
     made = held("base Claude, login from GPT, rollback from Gemini").files[PATH]
-    assert describe_syntax_error(PATH, made) is None
+    assert find_first_syntax_error(PATH, made) is None
     lost = [
         line[2:]
         for line in difflib.ndiff(CLAUDE.decode().splitlines(), made.decode().splitlines())
@@ -338,23 +338,23 @@ def test_a_directive_without_a_file_concerns_only_the_candidates_files(said: str
 
 def test_a_seat_is_recognised_by_a_unique_beginning_of_its_name() -> None:
     candidates = {"a": {PATH: CLAUDE}, "gpt-5": {PATH: GPT}, "gemini-3": {PATH: GEMINI}, "gemini-2": {PATH: GEMINI}}
-    assert synthesize_candidates("a", candidates, ["login from GPT"]).took[0].seat == "gpt-5"
+    assert merge_candidate_symbols("a", candidates, ["login from GPT"]).took[0].seat == "gpt-5"
     assert (
-        synthesize_candidates("a", candidates, ["login from Gemini"]).left[0].why
+        merge_candidate_symbols("a", candidates, ["login from Gemini"]).left[0].why
         == "`Gemini` is ambiguous: gemini-3 or gemini-2."
     )
 
 
 def test_candidates_may_be_named_by_labels() -> None:
     candidates = {"A": {PATH: CLAUDE}, "B": {PATH: GPT}, "C": {PATH: GEMINI}}
-    made = synthesize_candidates("A", candidates, ["replace A's login by B's", "add a rollback from C"])
+    made = merge_candidate_symbols("A", candidates, ["replace A's login by B's", "add a rollback from C"])
     assert made.left == ()
     assert {contribution.seat for contribution in made.took} == {"B", "C"}
 
 
 def test_an_ambiguous_name_is_skipped() -> None:
     two = {**CANDIDATES, "gpt": {PATH: GPT, "src/other.py": b"class Other:\n    def login(self): ...\n"}}
-    made = synthesize_candidates("claude", two, ["login from gpt", "Session.login from gpt"])
+    made = merge_candidate_symbols("claude", two, ["login from gpt", "Session.login from gpt"])
     assert made.left == (
         UnmergedDirective(
             "login from gpt",
@@ -367,7 +367,7 @@ def test_an_ambiguous_name_is_skipped() -> None:
 
 def test_a_helper_with_other_parameters_in_the_base_is_reported() -> None:
     base = {PATH: b"def check(one):\n    return one\n"}
-    made = synthesize_candidates("claude", {**CANDIDATES, "claude": base}, ["add gemini's purge"])
+    made = merge_candidate_symbols("claude", {**CANDIDATES, "claude": base}, ["add gemini's purge"])
     assert made.files[PATH].startswith(base[PATH])
     assert b"def purge(store)" in made.files[PATH]
     assert [directive.files for directive in made.left] == [(PATH,)]
@@ -396,14 +396,14 @@ def test_a_helper_with_other_parameters_in_the_base_is_reported() -> None:
 )
 def test_a_field_missing_from_the_bases_struct_is_reported(path: str, base: str, donor: str) -> None:
     candidates = {"claude": {path: base.encode()}, "gpt": {path: donor.encode()}}
-    made = synthesize_candidates("claude", candidates, ["replace Go by gpt's"])
+    made = merge_candidate_symbols("claude", candidates, ["replace Go by gpt's"])
     assert [directive.why for directive in made.left] == [f"It uses `mu`, but S has no such field in {path}."]
-    assert synthesize_candidates("claude", candidates, ["replace S by gpt's", "replace Go by gpt's"]).left == ()
+    assert merge_candidate_symbols("claude", candidates, ["replace S by gpt's", "replace Go by gpt's"]).left == ()
 
 
 def test_an_import_that_conflicts_with_the_base_is_reported() -> None:
     base = {PATH: b"from slow import now\n\n\nclass Session:\n    def login(self): ...\n"}
-    made = synthesize_candidates("claude", {**CANDIDATES, "claude": base}, ["login from gpt"])
+    made = merge_candidate_symbols("claude", {**CANDIDATES, "claude": base}, ["login from gpt"])
     assert made.files[PATH].count(b"import") == 3
     assert "`from time import monotonic as now`" in made.left[0].why
 
@@ -428,11 +428,15 @@ NEEDED = {
 def test_a_function_brings_its_dependencies_in_every_language(path: str) -> None:
     base, donor = ((FIXTURES / seat / path).read_bytes() for seat in ("claude", "gpt"))
     name = LOGINS.get(path, "login")
-    made = synthesize_candidates("claude", {"claude": {path: base}, "gpt": {path: donor}}, [f"replace {name} by GPT's"])
+    made = merge_candidate_symbols(
+        "claude", {"claude": {path: base}, "gpt": {path: donor}}, [f"replace {name} by GPT's"]
+    )
     assert made.left == ()
     assert [contribution.symbol for contribution in made.took][1:] == NEEDED[path].split(", ")
-    assert describe_syntax_error(path, made.files[path]) is None
-    again = synthesize_candidates("claude", {"claude": made.files, "gpt": {path: donor}}, [f"replace {name} by GPT's"])
+    assert find_first_syntax_error(path, made.files[path]) is None
+    again = merge_candidate_symbols(
+        "claude", {"claude": made.files, "gpt": {path: donor}}, [f"replace {name} by GPT's"]
+    )
     assert again.files == made.files
 
 
@@ -449,7 +453,7 @@ def test_a_function_brings_its_dependencies_in_every_language(path: str) -> None
     ],
 )
 def test_imports_of_decorators_and_attributes_come_along(path: str, base: bytes, donor: bytes, name: str) -> None:
-    made = synthesize_candidates("claude", {"claude": {path: base}, "gpt": {path: donor}}, [f"{name} from gpt"])
+    made = merge_candidate_symbols("claude", {"claude": {path: base}, "gpt": {path: donor}}, [f"{name} from gpt"])
     assert made.files[path] == donor
 
 
@@ -492,7 +496,7 @@ def settings():
     return tomllib
 """
     typed, chosen = (
-        synthesize_candidates("claude", {"claude": {"a.py": base}, "gpt": {"a.py": donor}}, [said])
+        merge_candidate_symbols("claude", {"claude": {"a.py": base}, "gpt": {"a.py": donor}}, [said])
         for said in ("replace login by gpt's", "add gpt's settings")
     )
     assert typed.files["a.py"] == TYPED
@@ -505,7 +509,7 @@ def settings():
 def test_an_import_that_must_be_first_is_inserted_first() -> None:
     donor = b"from __future__ import annotations\n\nimport re\n\n\ndef f(x: Later) -> None:\n    re.purge()\n"
     for base in (b"def f(x): ...\n", b"import os\n\n\ndef f(x): ...\n", b"#!/bin/python\nimport os\ndef f(x): ...\n"):
-        made = synthesize_candidates(
+        made = merge_candidate_symbols(
             "claude", {"claude": {"a.py": base}, "gpt": {"a.py": donor}}, ["f from gpt"]
         ).files["a.py"]
         assert b"from __future__ import annotations" in made
@@ -514,7 +518,7 @@ def test_an_import_that_must_be_first_is_inserted_first() -> None:
     plain = {"a.py": donor.replace(b"x: Later) -> None", b"x)")}
     assert (
         b"__future__"
-        not in synthesize_candidates("claude", {"claude": bare, "gpt": plain}, ["f from gpt"]).files["a.py"]
+        not in merge_candidate_symbols("claude", {"claude": bare, "gpt": plain}, ["f from gpt"]).files["a.py"]
     )
 
 
@@ -535,7 +539,7 @@ class Repo
     }
 }
 """
-    made = synthesize_candidates(
+    made = merge_candidate_symbols(
         "claude", {"claude": {"a.php": base}, "gpt": {"a.php": donor}}, ["replace Repo::find by gpt's"]
     )
     assert made.left == ()
@@ -563,7 +567,7 @@ def test_replaced_contributions_are_not_credited() -> None:
 def test_the_first_import_goes_after_a_byte_order_mark() -> None:
     base = {"a.py": b"\xef\xbb\xbfdef f():\n    return 1\n"}
     donor = {"a.py": b"import re\n\n\ndef f():\n    return re\n"}
-    made = synthesize_candidates("claude", {"claude": base, "gpt": donor}, ["f from gpt"])
+    made = merge_candidate_symbols("claude", {"claude": base, "gpt": donor}, ["f from gpt"])
     assert made.files["a.py"] == b"\xef\xbb\xbf" + donor["a.py"]
 
 
@@ -575,10 +579,10 @@ def test_an_import_brings_the_file_that_the_base_lacks() -> None:
         "app/unused.py": b"x = 1\n",
     }
     base = {"app/auth.py": b"def login(): ...\n"}
-    made = synthesize_candidates("claude", {"claude": base, "gpt": donor}, ["login from gpt"])
+    made = merge_candidate_symbols("claude", {"claude": base, "gpt": donor}, ["login from gpt"])
     assert made.files == {path: donor[path] for path in ("app/auth.py", "app/locks.py", "app/times.py")}
     half = {**base, "app/locks.py": b"def taken(): ...\n", "app/times.py": b"def now(): ...\n"}
-    less = synthesize_candidates("claude", {"claude": half, "gpt": donor}, ["login from gpt"])
+    less = merge_candidate_symbols("claude", {"claude": half, "gpt": donor}, ["login from gpt"])
     assert b"def held()" in less.files["app/locks.py"]
     assert b"def free()" not in less.files["app/locks.py"]
     assert less.files["app/locks.py"].startswith(b"from app.times import now\n")
@@ -602,10 +606,10 @@ def test_an_import_brings_the_file_that_the_base_lacks() -> None:
 )
 def test_the_first_import_of_a_file_goes_before_its_code(path: str, source: bytes, line: bytes, first: bytes) -> None:
     donor = (b"<?php\n" if path == "a.php" else b"package a\n" if path == "a.go" else b"") + line + b"\n"
-    made = synthesize_candidates(
+    made = merge_candidate_symbols(
         "claude", {"claude": {path: source}, "gpt": {path: donor}}, ["imports from gpt"]
     ).files[path]
-    assert describe_syntax_error(path, made) is None
+    assert find_first_syntax_error(path, made) is None
     assert made.replace(line, b"").split() == source.split()
     assert made.index(line) < made.index(first)
     assert made.index(line) > made.index(b"package a") if b"package a" in made else True
@@ -624,7 +628,7 @@ def test_a_function_may_be_named_like_the_start_of_a_reason() -> None:
     versions = {
         seat: {"find.js": f"function which() {{\n  return '{seat}'\n}}\n".encode()} for seat in ("claude", "gpt")
     }
-    made = synthesize_candidates("claude", versions, ["replace `which` by gpt's"])
+    made = merge_candidate_symbols("claude", versions, ["replace `which` by gpt's"])
     assert made.files == versions["gpt"]
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.changeset import DraftFile, RefusalKind
-from roundtable.workshop.edit.lost_tests import find_changed_tests
-from roundtable.workshop.edit.validation import find_destructive_changes, validate_draft
+from roundtable.workshop.edit.lost_tests import find_tests_changed_by_edits
+from roundtable.workshop.edit.validation import find_destructive_edits, validate_edited_files
 from tests.repository import repository, write
 
 K = RefusalKind
@@ -26,7 +26,7 @@ KEPT = {"kept.py": "x = 1\n", "uv.lock": "version = 1\n", ".github/workflows/ci.
 
 
 def kinds(*files: DraftFile) -> list[RefusalKind]:
-    return [refusal.kind for refusal in validate_draft(files)]
+    return [refusal.kind for refusal in validate_edited_files(files)]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_moved_renamed_and_extended_tests_are_not_lost() -> None:
 def test_a_permanent_loss_is_described_in_a_sentence(tmp_path: Path, file: DraftFile, words: str) -> None:
     root = repository(tmp_path / "shop", KEPT)
     write(root, {"notes.txt": "mine\n"})
-    (sentence,) = find_destructive_changes((file,), root)
+    (sentence,) = find_destructive_edits((file,), root)
     assert words in sentence
     assert sentence.startswith((file.path, "Most of"))
 
@@ -146,8 +146,8 @@ def test_many_deletions_are_described_in_one_sentence(tmp_path: Path) -> None:
     names = [f"{number}.py" for number in range(6)]
     root = repository(tmp_path / "shop", dict.fromkeys(names, "x\n"))
     gone = [DraftFile(name, b"x\n", None) for name in names]
-    assert find_destructive_changes(gone[:5], root) == ()
-    (sentence,) = find_destructive_changes(gone, root)
+    assert find_destructive_edits(gone[:5], root) == ()
+    (sentence,) = find_destructive_edits(gone, root)
     assert sentence.startswith("6 files are deleted")
 
 
@@ -159,7 +159,7 @@ def test_an_ordinary_change_needs_no_confirmation_phrase(tmp_path: Path) -> None
         DraftFile("clean.sh", b"rm -rf build\n", b"rm -rf build\necho done\n"),
         DraftFile("new.sql", None, b"SELECT dropped FROM t;\n"),
     )
-    assert find_destructive_changes(files, root) == ()
+    assert find_destructive_edits(files, root) == ()
 
 
 UNITTESTS = b"""import unittest
@@ -201,7 +201,7 @@ def test_large_test_files_are_compared_quickly() -> None:
     assert kinds(DraftFile("a.test.txt", b"it('a')\n", b"it('a')\n" + blank)) == []
     assert kinds(DraftFile("test_b.py", old, b"# " + b"pytestmark=" * 80_000 + b"\n" + old)) == []
     long = b"#!/bin/sh\n" + b"rm -r x" + b" find git push x" * 50_000 + b"\n"
-    assert find_destructive_changes((DraftFile("a.sh", None, long),), Path("/"))
+    assert find_destructive_edits((DraftFile("a.sh", None, long),), Path("/"))
 
 
 HELD = b"from calc import double\n\nFOUR = 4\n\n\ndef test_double():\n    assert double(2) == FOUR\n"
@@ -223,12 +223,12 @@ TRIED = b"import { double } from './calc'\n\ntest('doubles', () => {\n  expect(d
     ],
 )
 def test_changed_tests_are_named_and_new_tests_are_not(path: str, before: bytes, after: bytes, named: str) -> None:
-    assert find_changed_tests([DraftFile(path, before, after)]) == ({path: (named,)} if named else {})
+    assert find_tests_changed_by_edits([DraftFile(path, before, after)]) == ({path: (named,)} if named else {})
 
 
 def test_a_moved_test_counts_as_changed_only_if_its_content_changed() -> None:
     moved = DraftFile("tests/test_double.py", None, HELD)
-    assert find_changed_tests([DraftFile("test_calc.py", HELD, None), moved]) == {}
-    assert find_changed_tests([DraftFile("test_double.py", HELD, HELD, was="test_calc.py")]) == {}
+    assert find_tests_changed_by_edits([DraftFile("test_calc.py", HELD, None), moved]) == {}
+    assert find_tests_changed_by_edits([DraftFile("test_double.py", HELD, HELD, was="test_calc.py")]) == {}
     weaker = DraftFile("test_double.py", HELD, HELD.replace(b"== FOUR", b"!= 5"), was="test_calc.py")
-    assert find_changed_tests([weaker]) == {"test_double.py": ("test_double of test_calc.py",)}
+    assert find_tests_changed_by_edits([weaker]) == {"test_double.py": ("test_double of test_calc.py",)}

@@ -8,7 +8,7 @@ import pytest
 
 from roundtable.core.faults import UsageError
 from roundtable.core.sandbox import Job
-from roundtable.workshop.repo.scratch_trees import copy_files_to_tree, create_scratch_tree
+from roundtable.workshop.repo.scratch_trees import copy_working_tree_files, create_scratch_working_tree
 from roundtable.workshop.sandbox import run_sandbox_job
 from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_tree_dependencies
 from tests.repository import repository, sandbox, write
@@ -49,7 +49,7 @@ def test_dependencies_create_nothing_outside_the_tree(tmp_path: Path, what: str)
         (tree / "made").symlink_to(victim)
     else:
         (tree / "made").write_text("mine")
-    copy_files_to_tree(work, tree, ["made/deep/x.txt", "other/y.txt"])
+    copy_working_tree_files(work, tree, ["made/deep/x.txt", "other/y.txt"])
     assert list(victim.iterdir()) == []
     assert (tree / "other/y.txt").read_text() == "y"
 
@@ -62,7 +62,7 @@ async def test_a_program_of_the_workspace_is_visible_next_to_the_tree(tmp_path: 
     write(work, {"bin/check": "#!/bin/sh\ncat lib/x.txt\nls bin\n", "bin/.env": "K=1"})
     for name in ("bin/check", "own.sh"):
         (work / name).chmod(0o755)
-    create_scratch_tree(work, tree := tmp_path / "tree")
+    create_scratch_working_tree(work, tree := tmp_path / "tree")
     (tree / "lib/x.txt").write_text("new\n")
     (tree / "own.sh").unlink()
     here = WorkspaceMount(found, work, {})
@@ -77,7 +77,7 @@ async def test_a_workspace_behind_a_link_is_mounted_at_its_real_path(tmp_path: P
     found = await sandbox()
     work = repository(tmp_path / "work", {"a.txt": "a\n"})
     (link := tmp_path / "link").symlink_to(work)
-    create_scratch_tree(work, tree := tmp_path / "tree")
+    create_scratch_working_tree(work, tree := tmp_path / "tree")
     end = await run_sandbox_job(WorkspaceMount(found, link, {}), Job(("pwd",), str(tree), copied=True))
     assert end.output.decode() == f"{work}\n"
 
@@ -86,7 +86,7 @@ async def test_tools_may_write_into_node_modules(tmp_path: Path) -> None:
     found = await sandbox()
     work = repository(tmp_path / "work", {".gitignore": "node_modules/\n", "a.txt": "a\n"})
     write(work, {"node_modules/one/index.js": "1\n", "node_modules/two/index.js": "2\n"})
-    create_scratch_tree(work, tree := tmp_path / "tree")
+    create_scratch_working_tree(work, tree := tmp_path / "tree")
     lent = find_tree_dependencies(work, ()).lent
     script = "mkdir node_modules/.vite-temp && cat node_modules/*/*; touch node_modules/two/x"
     job = Job(("sh", "-c", script), str(tree), files={"node_modules/one/test.js": "mine\n"})

@@ -17,15 +17,15 @@ FACT = "seq, at, session, v, body, packed"
 _BLOB = "SELECT data FROM blobs WHERE digest = ?"
 
 
-def read_fact(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:
+def read_stored_fact(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:
     """A row of the table of facts, with its long texts."""
     seq, at, session, version, body, packed = row
     return Recorded(
-        seq, at, session, unpack_event(body, version, (lambda digest: read_blob(db, digest)) if packed else None)
+        seq, at, session, unpack_event(body, version, (lambda digest: read_stored_blob(db, digest)) if packed else None)
     )
 
 
-def read_blob(db: sqlite3.Connection, digest: Digest) -> bytes:
+def read_stored_blob(db: sqlite3.Connection, digest: Digest) -> bytes:
     """A stored blob, checked against its digest."""
     found = db.execute(_BLOB, (digest,)).fetchone()
     if found is None:

@@ -27,12 +27,12 @@ from roundtable.store.ledgers import InMemoryLedger
 from roundtable.store.stored_events import (
     BLOB_LIMIT,
     check_blob_size,
-    check_event_allowed,
+    check_event_may_be_stored,
     compute_digest,
-    ensure_unique_slug,
     find_blob_digests,
+    make_stored_slug_unique,
     pack_event,
-    record_timestamp,
+    store_timestamp,
     unpack_event,
 )
 
@@ -82,9 +82,9 @@ class InMemoryStore(InMemoryLedger):
         last = len(self._facts[session])
         written: list[Recorded] = []
         for seq, event in enumerate(events, last + 1):
-            check_event_allowed(session, event, seq - 1, lease is not None)
-            event = ensure_unique_slug(event, lambda slug: any(row.slug == slug for row in self._rows.values()))
-            written.append(Recorded(seq, record_timestamp(), session, self._written(event)))
+            check_event_may_be_stored(session, event, seq - 1, lease is not None)
+            event = make_stored_slug_unique(event, lambda slug: any(row.slug == slug for row in self._rows.values()))
+            written.append(Recorded(seq, store_timestamp(), session, self._written(event)))
         for recorded in written:
             self._offset += 1
             self._log[self._offset] = recorded

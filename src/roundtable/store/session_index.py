@@ -23,7 +23,7 @@ from roundtable.core.index import (
     update_session_row,
 )
 from roundtable.core.values import Gate
-from roundtable.store.fact_rows import FACT, read_fact
+from roundtable.store.fact_rows import FACT, read_stored_fact
 
 _ROW = (
     "id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, updated_at, last_seq, pos, outcome, "
@@ -95,7 +95,7 @@ def rebuild_index(db: sqlite3.Connection) -> None:
     kinds = [event.__struct_config__.tag for event in (*INDEXED_EVENTS, *INDEXED_GATES)]
     for pos, *row in db.execute(_FACTS.format(", ".join("?" * len(kinds))), kinds).fetchall():
         try:
-            recorded = read_fact(db, row)
+            recorded = read_stored_fact(db, row)
         except RoundtableError:
             continue
         index_fact(db, pos, recorded)

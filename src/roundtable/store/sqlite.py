@@ -19,7 +19,7 @@ from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
 from roundtable.store import ledgers, session_index
 from roundtable.store.database import explain_database_error, open_database
-from roundtable.store.fact_rows import FACT, read_blob, read_fact
+from roundtable.store.fact_rows import FACT, read_stored_blob, read_stored_fact
 from roundtable.store.leases import LEASE_SECONDS, is_lease_free, lease_held_error, lease_lost_error
 from roundtable.store.session_index import Scope
 from roundtable.store.stored_events import (
@@ -27,12 +27,12 @@ from roundtable.store.stored_events import (
     LONG_TEXT_BYTES,
     PackedEvent,
     check_blob_size,
-    check_event_allowed,
+    check_event_may_be_stored,
     compute_digest,
-    ensure_unique_slug,
     find_blob_digests,
+    make_stored_slug_unique,
     pack_event,
-    record_timestamp,
+    store_timestamp,
 )
 from roundtable.store.writer import WriterThread
 
@@ -128,11 +128,11 @@ class SqliteStore:
                 raise lease_lost_error(session)
             written: list[Recorded] = []
             for seq, event in enumerate(events, last + 1):
-                check_event_allowed(session, event, seq - 1, lease is not None)
+                check_event_may_be_stored(session, event, seq - 1, lease is not None)
                 body = pack_event(
-                    ensure_unique_slug(event, lambda slug: session_index.is_slug_taken(db, slug)), self._redact
+                    make_stored_slug_unique(event, lambda slug: session_index.is_slug_taken(db, slug)), self._redact
                 )
-                written.append(Recorded(seq, record_timestamp(), session, body.event))
+                written.append(Recorded(seq, store_timestamp(), session, body.event))
                 _insert(db, written[-1], body)
             return written
 
@@ -167,7 +167,7 @@ class SqliteStore:
     async def fetch(self, digest: Digest) -> bytes:
         """Return the blob with this digest, after verifying it."""
         found = self._recent.get(digest)
-        return found if found is not None else await self._read(lambda db: read_blob(db, digest))
+        return found if found is not None else await self._read(lambda db: read_stored_blob(db, digest))
 
     def _remember(self, digest: Digest, data: bytes) -> None:
         """Cache a small blob: a meeting's templates are stored at its opening and read a moment later."""
@@ -208,7 +208,7 @@ class SqliteStore:
     async def facts(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Recorded]]:
         """Return the events of all sessions after a global offset, each with its own offset."""
         return await self._read(
-            lambda db: [(pos, read_fact(db, row)) for pos, *row in db.execute(_ALL, (after, limit)).fetchall()]
+            lambda db: [(pos, read_stored_fact(db, row)) for pos, *row in db.execute(_ALL, (after, limit)).fetchall()]
         )
 
     async def rebuild(self) -> None:
@@ -310,7 +310,7 @@ def _insert(db: sqlite3.Connection, recorded: Recorded, body: PackedEvent) -> No
 
 
 def _facts(db: sqlite3.Connection, session: str, after: int = 0) -> list[Recorded]:
-    return [read_fact(db, row) for row in db.execute(_READ, (session, after)).fetchall()]
+    return [read_stored_fact(db, row) for row in db.execute(_READ, (session, after)).fetchall()]
 
 
 _LEASES = "SELECT session, holder, expires FROM leases WHERE holder <> ''"

@@ -41,7 +41,7 @@ class PackedEvent(NamedTuple):
     blobs: dict[Digest, bytes]
 
 
-def record_timestamp() -> str:
+def store_timestamp() -> str:
     """Return the current UTC time in the format of the record."""
     return datetime.now(UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
@@ -60,7 +60,7 @@ def check_blob_size(data: bytes, limit: int) -> None:
         )
 
 
-def check_event_allowed(session: str, event: Event, last: int, leased: bool) -> None:
+def check_event_may_be_stored(session: str, event: Event, last: int, leased: bool) -> None:
     """Refuse an event that is not allowed here: an opening comes first and once, and only people write without a
     lease."""
     if isinstance(event, SessionOpened):
@@ -74,7 +74,7 @@ def check_event_allowed(session: str, event: Event, last: int, leased: bool) -> 
         )
 
 
-def ensure_unique_slug(event: Event, taken: Callable[[str], bool]) -> Event:
+def make_stored_slug_unique(event: Event, taken: Callable[[str], bool]) -> Event:
     """Return an opening event with a slug that no other session has: a number is appended to a slug that is taken."""
     if not isinstance(event, SessionOpened) or not (slug := event.charter.slug) or not taken(slug):
         return event

@@ -32,15 +32,19 @@ from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.wording import join_names, pluralize
 from roundtable.core.values import Digest, compute_digest
 from roundtable.report.provenance import decode_hunk_choice, newest_plan, trace_draft_authors
-from roundtable.workshop.edit.apply_draft import apply_draft, find_applied_change
-from roundtable.workshop.edit.draft import draft_changeset
-from roundtable.workshop.edit.hunks import apply_hunk_choice, split_draft_into_hunks
-from roundtable.workshop.edit.lost_tests import find_changed_tests
-from roundtable.workshop.edit.rehearsal import create_rehearsal_tree, find_lost_hunks, list_other_uncommitted_files
+from roundtable.workshop.edit.apply_draft import apply_draft_edits, find_journaled_change
+from roundtable.workshop.edit.draft import apply_changeset_in_memory
+from roundtable.workshop.edit.hunks import apply_accepted_hunks, split_edits_into_hunks
+from roundtable.workshop.edit.lost_tests import find_tests_changed_by_edits
+from roundtable.workshop.edit.rehearsal import (
+    create_edit_rehearsal_tree,
+    find_lost_hunks,
+    list_files_left_out_of_edit_commit,
+)
 from roundtable.workshop.edit.stored_drafts import DraftStore
-from roundtable.workshop.edit.validation import find_destructive_changes, validate_draft
-from roundtable.workshop.identity import process_owned_folder
-from roundtable.workshop.repo.commits import CommitMessage, Repository, describe_unusable_repository
+from roundtable.workshop.edit.validation import find_destructive_edits, validate_edited_files
+from roundtable.workshop.identity import create_workshop_temp_folder
+from roundtable.workshop.repo.commits import CommitMessage, Repository, explain_unusable_git_repository
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent
 from roundtable.workshop.sandbox.output_lines import LineCallback
 from roundtable.workshop.trial.check_files import check_part_of_file
@@ -87,10 +91,12 @@ class ChangeApplier:
         wanted = await asyncio.to_thread(_find_requested_files, files, "" if has_stages(session.charter) else asked)
         hunks = tuple(
             hunk if hunk.path in wanted else msgspec.structs.replace(hunk, asked_by="")
-            for hunk in await asyncio.to_thread(split_draft_into_hunks, files)
+            for hunk in await asyncio.to_thread(split_edits_into_hunks, files)
         )
         changed = (
-            {} if guess_candidate_may_change_tests(session) else await asyncio.to_thread(find_changed_tests, files)
+            {}
+            if guess_candidate_may_change_tests(session)
+            else await asyncio.to_thread(find_tests_changed_by_edits, files)
         )
         check_files = await asyncio.to_thread(self._trial.find_changed_check_files, session, files)
         tests = (
@@ -98,7 +104,7 @@ class ChangeApplier:
             *(check_part_of_file(file) for file in check_files if file.path not in changed),
         )
         refused = await asyncio.to_thread(self._find_refusals, files)
-        lost = await asyncio.to_thread(find_destructive_changes, files, self._workspace)
+        lost = await asyncio.to_thread(find_destructive_edits, files, self._workspace)
         unasked = tuple(hunk.id for hunk in hunks if not hunk.asked_by)
         return ChangePlanned(hunks, refused, lost, _confirmation_phrase(files) if lost else "", unasked, tests)
 
@@ -109,8 +115,8 @@ class ChangeApplier:
 
     def _find_refusals(self, files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
         """Return refusals if a draft no longer fits, is invalid, or touches uncommitted work."""
-        drafting = draft_changeset(Changeset(()), self._workspace, self._redactor.finds, files)
-        return (*drafting.refused, *validate_draft(files), *_find_repository_refusals(files, self._workspace))
+        drafting = apply_changeset_in_memory(Changeset(()), self._workspace, self._redactor.finds, files)
+        return (*drafting.refused, *validate_edited_files(files), *_find_repository_refusals(files, self._workspace))
 
     async def rehearse(
         self, session: Session, effect: RehearseChange, sandbox: Sandbox, tell: LineCallback
@@ -127,12 +133,12 @@ class ChangeApplier:
         lost: list[str] = []
 
         def build_tree_and_compare(workspace: Path, into: Path, files: Sequence[DraftFile]) -> None:
-            create_rehearsal_tree(workspace, into, files)
+            create_edit_rehearsal_tree(workspace, into, files)
             lost.extend(find_lost_hunks(into, files))
 
         run = await self._run_checks(examples, files, sandbox, tell, build_tree_and_compare)
-        other_files = await asyncio.to_thread(list_other_uncommitted_files, self._workspace, files)
-        destructive = await asyncio.to_thread(find_destructive_changes, files, self._workspace)
+        other_files = await asyncio.to_thread(list_files_left_out_of_edit_commit, self._workspace, files)
+        destructive = await asyncio.to_thread(find_destructive_edits, files, self._workspace)
         return msgspec.structs.replace(
             run,
             draft=await self._drafts.save(files) if effect.choice else effect.draft,
@@ -208,7 +214,7 @@ class ChangeApplier:
             {check.name: "passed" if check.passed else "failed" for check in checks},
         )
         outcome = await asyncio.to_thread(
-            apply_draft, self._workspace, self._journals, files, key=key, commit=commit, branch=effect.branch
+            apply_draft_edits, self._workspace, self._journals, files, key=key, commit=commit, branch=effect.branch
         )
         if isinstance(outcome, ChangeApplied):
             return outcome
@@ -218,7 +224,7 @@ class ChangeApplier:
 
     async def recover(self, key: str) -> ChangeApplied | None:
         """Return what an interrupted step wrote, according to the journal."""
-        return await asyncio.to_thread(find_applied_change, self._workspace, self._journals, key)
+        return await asyncio.to_thread(find_journaled_change, self._workspace, self._journals, key)
 
     async def _find_approval(
         self, session: Session, planned: Digest, effect: ApplyChange, files: Sequence[DraftFile]
@@ -235,7 +241,7 @@ class ChangeApplier:
         approved_files = _apply_choice(await self._drafts.load_files(planned), choice)
         if isinstance(approved_files, Refusal) or approved_files != tuple(files):
             raise ApprovalMissing("The files to write differ from the approved ones.")
-        lost = await asyncio.to_thread(find_destructive_changes, files, self._workspace)
+        lost = await asyncio.to_thread(find_destructive_edits, files, self._workspace)
         if lost and not _is_loss_confirmed(session, effect.draft):
             raise ApprovalMissing("The change destroys something permanently, and nobody confirmed that.")
         return answer
@@ -289,18 +295,18 @@ def _apply_choice(files: Sequence[DraftFile], choice: str) -> tuple[DraftFile, .
         chosen = msgspec.json.decode(choice, type=HunkChoice)
     except msgspec.MsgspecError:
         return Refusal("", RefusalKind.CONTRADICTION, "The answer does not say which hunks are approved.")
-    return apply_hunk_choice(files, chosen)
+    return apply_accepted_hunks(files, chosen)
 
 
 def _find_repository_refusals(files: Sequence[DraftFile], workspace: Path) -> Sequence[Refusal]:
     """Return the refusals of the repository; git reads contents from files, so a temporary folder holds them."""
     repository = Repository.open(workspace)
     if repository is None:
-        problem = describe_unusable_repository(workspace)
+        problem = explain_unusable_git_repository(workspace)
         return [Refusal(file.path, RefusalKind.REPOSITORY, problem) for file in files[:1] if problem]
     modes = {file.path: 0o755 if file.executable else 0o644 for file in files}
     planned = {file.path: None if file.after is None else FileContent(file.after, modes[file.path]) for file in files}
-    with ConfinedFolder.open(workspace) as tree, process_owned_folder() as folder:
+    with ConfinedFolder.open(workspace) as tree, create_workshop_temp_folder() as folder:
         current = {path: tree.read(path) for file in files for path in (file.was, file.path) if path}
 
         def place(data: bytes) -> Path:
@@ -343,7 +349,7 @@ def _name_producers(session: Session, draft: Digest, choice: HunkChoice, person:
 
 async def validate_chosen_hunks(store: Store, draft: Digest, choice: HunkChoice) -> tuple[str, ...]:
     """Return a sentence for each reason why the chosen hunks of a draft cannot be written, such as a syntax error."""
-    left = apply_hunk_choice(await DraftStore(store).load_files(draft), choice)
+    left = apply_accepted_hunks(await DraftStore(store).load_files(draft), choice)
     if isinstance(left, Refusal):
         return (left.sentence,)
-    return tuple(refusal.sentence for refusal in await asyncio.to_thread(validate_draft, left))
+    return tuple(refusal.sentence for refusal in await asyncio.to_thread(validate_edited_files, left))

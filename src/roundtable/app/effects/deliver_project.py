@@ -26,8 +26,8 @@ from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.project.handover import (
     ProjectVersion,
     hand_over_project,
-    overlay_draft_on_project,
-    read_project_files,
+    read_deliverable_project_files,
+    update_project_files_with_draft,
 )
 from roundtable.workshop.repo.commits import CommitMessage
 
@@ -64,13 +64,15 @@ class ProjectDelivery:
         """Return the project after each stage, and before the first one if it existed already."""
         charter = session.charter
         existing = not starts_without_files(charter)
-        base = await asyncio.to_thread(read_project_files, Path(charter.workspace)) if existing else {}
+        base = await asyncio.to_thread(read_deliverable_project_files, Path(charter.workspace)) if existing else {}
         found = ProjectVersion(base, session.opened_at, CommitMessage("The project as it was found", session.id))
         versions = [found] if existing else []
         for attempt in final_stage_attempts(list_stage_attempts(records)):
             end, before = attempt.end, versions[-1] if versions else found
             files = (
-                overlay_draft_on_project(base, await self._drafts.load_files(end.draft)) if end.draft else before.files
+                update_project_files_with_draft(base, await self._drafts.load_files(end.draft))
+                if end.draft
+                else before.files
             )
             documents = {**before.documents, **_render_decision_file(end)}
             versions.append(ProjectVersion(files, attempt.at, _describe_commit(session, attempt), documents))

@@ -36,9 +36,9 @@ from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.symbols.project_map import (
     ProjectMap,
-    build_project_map,
-    measure_source_file,
-    render_relevant_project_map,
+    build_project_symbol_map,
+    measure_source_symbols,
+    render_relevant_symbol_map,
 )
 
 
@@ -77,8 +77,8 @@ class ProjectSplitter:
 
 def _split(files: Mapping[str, bytes], room: int | None, max_tokens: int, *, at_once: bool) -> list[_ChunkContent]:
     """Return the chunks; if a context window is unknown, no chunk is longer than `max_tokens`."""
-    project_map = build_project_map(files)
-    measured = [_measured_in_prompt(measure_source_file(path, data)) for path, data in files.items()]
+    project_map = build_project_symbol_map(files)
+    measured = [_measured_in_prompt(measure_source_symbols(path, data)) for path, data in files.items()]
     map_tokens, limit = split_context_between_map_and_files(measured, room, max_tokens, at_once=at_once)
     return [
         _add_map(chunk, files, project_map, map_tokens)
@@ -99,7 +99,7 @@ def _add_map(part: Chunk, files: Mapping[str, bytes], project_map: ProjectMap, m
     return _ChunkContent(
         part,
         shown,
-        b"" if is_whole_project else render_relevant_project_map(project_map, part.paths, map_tokens).encode(),
+        b"" if is_whole_project else render_relevant_symbol_map(project_map, part.paths, map_tokens).encode(),
     )
 
 
@@ -152,7 +152,9 @@ def _select(files: Mapping[str, bytes], about: str, room: int) -> _Selection:
         if sizes[path] <= room:
             selected.add(path)
             room -= sizes[path]
-    return _Selection(selected, render_relevant_project_map(build_project_map(files), selected, map_tokens).encode())
+    return _Selection(
+        selected, render_relevant_symbol_map(build_project_symbol_map(files), selected, map_tokens).encode()
+    )
 
 
 def _sort_by_relevance(files: Mapping[str, bytes], about: str) -> list[str]:

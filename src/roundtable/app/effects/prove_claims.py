@@ -21,15 +21,15 @@ from roundtable.core.session import Session
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.verdict import Claim, Verdict
-from roundtable.workshop.edit.draft import DraftResult, draft_changeset
+from roundtable.workshop.edit.draft import DraftResult, apply_changeset_in_memory
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.repo.scratch_trees import (
-    copy_files_to_tree,
-    create_scratch_tree,
-    create_trees_concurrently,
-    export_commit_files,
-    list_tree_files,
-    open_scratch_folder,
+    copy_working_tree_files,
+    create_scratch_working_tree,
+    create_working_trees_concurrently,
+    export_git_commit_files,
+    list_working_tree_files,
+    open_scratch_working_trees,
 )
 from roundtable.workshop.sandbox import RunResult
 from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
@@ -72,7 +72,7 @@ class ClaimProver:
         verdicts = _list_verdicts(session, effect.rounds)
         patch = (await self._store.fetch(effect.patch)).decode(errors="replace") if effect.patch else ""
         sandbox = await self._find_sandbox()
-        async with open_scratch_folder() as folder:
+        async with open_scratch_working_trees() as folder:
             trees = await self._trees(folder, effect, patch)
             missing = await asyncio.to_thread(_find_missing_locations, trees, [verdict for _, verdict in verdicts])
             problem = sandbox if isinstance(sandbox, str) else trees.problem
@@ -93,19 +93,19 @@ class ClaimProver:
         for each in (now, before):
             each.mkdir()
         try:
-            names = () if effect.tip else await asyncio.to_thread(list_tree_files, self._workspace)
+            names = () if effect.tip else await asyncio.to_thread(list_working_tree_files, self._workspace)
             draft = DraftResult(await DraftStore(self._store).load_files(effect.draft))
             if patch:
                 draft = await asyncio.to_thread(
-                    draft_changeset, parse_file_changes(patch), self._workspace, self._redactor.finds
+                    apply_changeset_in_memory, parse_file_changes(patch), self._workspace, self._redactor.finds
                 )
             makers = [partial(self._build_tree, now, effect.tip, draft.files, names)]
             if effect.base or patch:
                 makers.append(partial(self._build_tree, before, effect.base, (), names))
-            await create_trees_concurrently(makers)
+            await create_working_trees_concurrently(makers)
             dependencies = await asyncio.to_thread(find_tree_dependencies, self._workspace, self._copy)
-            await create_trees_concurrently(
-                [partial(copy_files_to_tree, self._workspace, tree, dependencies.copied) for tree in (now, before)]
+            await create_working_trees_concurrently(
+                [partial(copy_working_tree_files, self._workspace, tree, dependencies.copied) for tree in (now, before)]
             )
         except RoundtableError as error:
             return ProofTrees(now, problem=error.message)
@@ -114,9 +114,9 @@ class ClaimProver:
 
     def _build_tree(self, into: Path, commit: str, files: Sequence[DraftFile], names: Sequence[str]) -> None:
         if commit:
-            export_commit_files(self._workspace, commit, into)
+            export_git_commit_files(self._workspace, commit, into)
         else:
-            create_scratch_tree(self._workspace, into, files, names)
+            create_scratch_working_tree(self._workspace, into, files, names)
 
 
 class _ProofRunner:

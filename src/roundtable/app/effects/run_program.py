@@ -22,11 +22,15 @@ from roundtable.core.text.redaction import RedactedStream
 from roundtable.core.text.sanitize import sanitize_text
 from roundtable.engine.feed import Feed
 from roundtable.workshop.edit.stored_drafts import DraftStore
-from roundtable.workshop.project.image_build import ImageBuild, find_container_file, plan_image_build
+from roundtable.workshop.project.image_build import ImageBuild, find_project_container_file, plan_project_image_build
 from roundtable.workshop.project.run_container import run_project_container
 from roundtable.workshop.project.run_plan import RunPlan, choose_project_run_plan
 from roundtable.workshop.project.run_project import run_project_plan
-from roundtable.workshop.repo.scratch_trees import create_scratch_tree, list_tree_files, open_scratch_folder
+from roundtable.workshop.repo.scratch_trees import (
+    create_scratch_working_tree,
+    list_working_tree_files,
+    open_scratch_working_trees,
+)
 from roundtable.workshop.sandbox import SandboxSettings
 from roundtable.workshop.sandbox.selection import find_container_engine
 from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
@@ -73,10 +77,10 @@ class ProjectRunner:
         """Write the project to a scratch folder, run it and return the results; the folder is always deleted."""
         files = await self._drafts.load_files(effect.draft)
         session, _, step = key.partition("/")
-        async with open_scratch_folder() as folder, self._listen_for_stop(session, step) as stop:
+        async with open_scratch_working_trees() as folder, self._listen_for_stop(session, step) as stop:
             tree = folder / "project"
-            paths = await asyncio.to_thread(list_tree_files, root)
-            await asyncio.to_thread(create_scratch_tree, root, tree, files, paths)
+            paths = await asyncio.to_thread(list_working_tree_files, root)
+            await asyncio.to_thread(create_scratch_working_tree, root, tree, files, paths)
             texts = await asyncio.to_thread(_read_texts, tree)
             project = LaidOutProject(tree, texts, choose_project_run_plan(texts))
             result = await self._run_project(project, effect, StepOutput(self._feed, key), stop)
@@ -87,9 +91,9 @@ class ProjectRunner:
         self, project: LaidOutProject, effect: RunProject, tell: StepOutput, stop: asyncio.Event
     ) -> ProjectRan:
         notes = list[str]()
-        if find_container_file(project.texts):
+        if find_project_container_file(project.texts):
             engine = await find_container_engine(self._settings)
-            build = engine if isinstance(engine, str) else await plan_image_build(engine, project.texts)
+            build = engine if isinstance(engine, str) else await plan_project_image_build(engine, project.texts)
             if isinstance(build, ImageBuild):
                 return await run_project_container(build, project.plan, tell, stop)
             if not isinstance(engine, str) or isinstance(project.plan, str):

@@ -46,7 +46,7 @@ from roundtable.core.session import Session
 from roundtable.core.stages import starts_without_files
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.repo.git import run_git
-from roundtable.workshop.symbols.synthesis import synthesize_candidates
+from roundtable.workshop.symbols.synthesis import merge_candidate_symbols
 from roundtable.workshop.trial.repository_checks import CheckCommands
 from roundtable.workshop.trial.trial import CandidateTrial
 
@@ -176,7 +176,7 @@ async def _splice_drafts(drafts: DraftStore, effect: SynthesiseDrafts) -> Drafts
     touched = {path: file for files in wrote.values() for path, file in files.items()}
     existing = {path: file.before for path, file in touched.items() if file.before is not None and not file.was}
     sources = {seat: _list_versions(existing, files) for seat, files in wrote.items()}
-    made = await asyncio.to_thread(synthesize_candidates, effect.base, sources, effect.incorporate, effect.must_fix)
+    made = await asyncio.to_thread(merge_candidate_symbols, effect.base, sources, effect.incorporate, effect.must_fix)
     files = [
         msgspec.structs.replace(file, after=made.files.get(path))
         for path, file in {**touched, **wrote[effect.base]}.items()

@@ -15,7 +15,7 @@ from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.text.diffs import DIFF_CONTEXT_NAME, contains_diff, render_added_file_diff
 from roundtable.core.text.file_names import is_sensitive_path
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.workshop.repo.git import GIT_OUTPUT_LIMIT, GitDiff, GitReader, find_enclosing_repository, open_git
+from roundtable.workshop.repo.git import GIT_OUTPUT_LIMIT, GitDiff, GitReader, find_enclosing_git_repository, open_git
 
 STATUS_TITLE = "where they stand"
 PATCH_HELP = "Give a file with changes, such as the output of `git diff`."
@@ -131,7 +131,7 @@ def _cut(whole: bool) -> tuple[str, ...]:
 def _need_repository(git: GitReader, workspace: Path) -> None:
     if git.has_repository:
         return
-    above = find_enclosing_repository(workspace)
+    above = find_enclosing_git_repository(workspace)
     lacking = "There is no git repository here." if above is None else f"The repository in {above} cannot be used here."
     raise UsageError(lacking, "Bring the changes as --patch FILE.")
 

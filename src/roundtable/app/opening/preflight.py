@@ -18,9 +18,9 @@ from roundtable.core.text.wording import join_names
 from roundtable.core.values import Charter
 from roundtable.workshop.repo.commits import (
     Repository,
-    describe_pending_git_operation,
-    describe_unusable_repository,
-    ensure_branch_available,
+    ensure_git_branch_available,
+    explain_unusable_git_repository,
+    find_pending_git_operation,
 )
 from roundtable.workshop.repo.git import GitUnavailable, open_git
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, UnsafePath
@@ -32,7 +32,7 @@ async def check_writable_before_opening(
     """Raise UsageError for a meeting whose change could not be run or written, whatever the seats answer."""
     kinds = {stage.kind for stage in enabled_stages(sdlc_settings(charter))} if has_stages(charter) else {"files"}
     writes = writes_files and not starts_without_files(charter) and kinds != {"discussion"}
-    if writes and (problem := await asyncio.to_thread(describe_unusable_repository, workspace)):
+    if writes and (problem := await asyncio.to_thread(explain_unusable_git_repository, workspace)):
         raise UsageError(problem, "No seat was asked. Run `git status` for details, or use another folder.")
     if writes and not charter.settings.get("dry_run") and (folder := _find_read_only_folder(workspace)):
         raise UsageError(
@@ -42,14 +42,14 @@ async def check_writable_before_opening(
     if (
         writes
         and not charter.settings.get("dry_run")
-        and (operation := await asyncio.to_thread(describe_pending_git_operation, workspace))
+        and (operation := await asyncio.to_thread(find_pending_git_operation, workspace))
     ):
         raise UsageError(
             f"{operation} is in progress in this repository, so no seat was asked.",
             "Finish or abort it first, or add --dry-run to see a change that is not written.",
         )
     if branch := charter.settings.get("branch"):
-        await asyncio.to_thread(ensure_branch_available, workspace, str(branch))
+        await asyncio.to_thread(ensure_git_branch_available, workspace, str(branch))
     only_shown = charter.settings.get("dry_run") and charter.settings.get("draft")
     runs = writes_files and not kinds.isdisjoint(("files", "run"))
     if runs and not only_shown and isinstance(why := await find_sandbox(), str):

@@ -22,7 +22,7 @@ from roundtable.core.text.wording import complete_short_answer_text, content_wor
 from roundtable.core.values import Charter, Outcome, RecalledEntry
 from roundtable.meetings import meeting_writes_files
 from roundtable.report.memory_entries import LONGEST_ENTRY_TEXT, render_memory_entries
-from roundtable.store.stored_events import record_timestamp
+from roundtable.store.stored_events import store_timestamp
 from roundtable.workshop.identity import current_user_name
 
 NOTEBOOK = "notebook"
@@ -159,7 +159,7 @@ class WorkspaceMemory:
             why or NO_REASON,
             EntryState.STANDING,
             workspace=self._workspace,
-            at=record_timestamp(),
+            at=store_timestamp(),
         )
         return await self._write(entry)
 
@@ -187,7 +187,7 @@ class WorkspaceMemory:
             text=complete_short_answer_text(decision.question, decision.text),
             why=why,
             state=EntryState.STANDING,
-            at=record_timestamp(),
+            at=store_timestamp(),
         )
         return await self._write(failure, _changed(decision, state=EntryState.FAILED))
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _RUNNABLE = 0o111
 
 
-def apply_draft(
+def apply_draft_edits(
     workspace: Path,
     journals: Path,
     files: Sequence[DraftFile],
@@ -86,7 +86,7 @@ def apply_draft(
         return _applied_change(journal, result)
 
 
-def find_applied_change(workspace: Path, journals: Path, key: str) -> ChangeApplied | None:
+def find_journaled_change(workspace: Path, journals: Path, key: str) -> ChangeApplied | None:
     """Return what a step wrote before its process ended, after recovering open journals; None if it wrote nothing."""
     recover_open_journals(workspace, journals)
     found = (

@@ -23,12 +23,12 @@ from roundtable.core.changeset import (
 )
 from roundtable.core.values import Digest, compute_digest
 from roundtable.workshop.edit.path_rules import (
-    check_hook_path,
-    check_path_on_disk,
     check_write_path,
-    find_path_collisions,
-    find_paths_in_repositories,
-    is_in_scope,
+    check_write_path_for_git_hooks,
+    check_write_path_on_disk,
+    find_write_path_collisions,
+    find_write_paths_in_repositories,
+    is_path_in_edit_scope,
 )
 from roundtable.workshop.edit.text_match import UnmatchedBlock, apply_edit_blocks, match_file_style
 from roundtable.workshop.repo.git import open_git
@@ -55,7 +55,9 @@ class DraftResult(msgspec.Struct, frozen=True):
     refused: tuple[Refusal, ...] = ()
 
 
-def draft_changeset(changes: Changeset, root: Path, finds: SecretFinder, over: Sequence[DraftFile] = ()) -> DraftResult:
+def apply_changeset_in_memory(
+    changes: Changeset, root: Path, finds: SecretFinder, over: Sequence[DraftFile] = ()
+) -> DraftResult:
     """Compute a draft of a changeset on the files of a folder, or on an earlier draft of it."""
     named = {path for operation in changes.operations for path in _paths(operation)}
     named |= {path for file in over for path in (file.path, file.was) if path}
@@ -74,7 +76,9 @@ def _paths(operation: Operation) -> tuple[str, ...]:
 def _ask_git(root: Path, paths: set[str], scope: Sequence[str]) -> tuple[set[str], Sequence[str]]:
     """Return the paths that git ignores (except those named exactly), and the folders in which git looks for hooks."""
     asked = sorted(
-        path for path in paths if not check_write_path(path) and not check_path_on_disk(root, path, MAX_FILE_BYTES)
+        path
+        for path in paths
+        if not check_write_path(path) and not check_write_path_on_disk(root, path, MAX_FILE_BYTES)
     )
     if not asked:
         return set(), ()
@@ -128,7 +132,7 @@ class _ComputedTree:
         """Compute one operation, or note its refusal."""
         try:
             for path in _paths(operation):
-                if changes.scope and not is_in_scope(path, changes.scope):
+                if changes.scope and not is_path_in_edit_scope(path, changes.scope):
                     raise _Refused(path, RefusalKind.OUT_OF_SCOPE, f"{path} is outside the allowed scope.")
                 self._load(path)
             self._check_base(operation)
@@ -143,7 +147,7 @@ class _ComputedTree:
     def result(self, finds: SecretFinder) -> DraftResult:
         """Return the draft and the refusals."""
         there = [path for path, file in self._now.items() if file is not None]
-        self._refused += (*find_path_collisions(there), *find_paths_in_repositories(self._root, there))
+        self._refused += (*find_write_path_collisions(there), *find_write_paths_in_repositories(self._root, there))
         files: list[DraftFile] = []
         for file in self._files():
             refusal = self._content_objection(file, finds)
@@ -173,8 +177,8 @@ class _ComputedTree:
             return
         refusal = (
             check_write_path(path)
-            or check_path_on_disk(self._root, path, MAX_FILE_BYTES)
-            or check_hook_path(path, self._hooks)
+            or check_write_path_on_disk(self._root, path, MAX_FILE_BYTES)
+            or check_write_path_for_git_hooks(path, self._hooks)
         )
         if refusal is not None:
             raise _Refused(refusal.path, refusal.kind, refusal.sentence)

@@ -26,7 +26,7 @@ class ChangedLines(NamedTuple):
     new: tuple[int, int]
 
 
-def diff_lines(old: Sequence[bytes], new: Sequence[bytes]) -> list[ChangedLines]:
+def diff_edited_lines(old: Sequence[bytes], new: Sequence[bytes]) -> list[ChangedLines]:
     """Return the runs of changed lines, in order; the lines between two runs are equal in both texts."""
     found: list[ChangedLines] = []
     left = _MAX_COMPARISONS
@@ -91,14 +91,14 @@ _CONTEXT_LINES = 2
 """Lines of context on each side of a hunk."""
 
 
-def split_draft_into_hunks(files: Sequence[DraftFile]) -> tuple[Hunk, ...]:
+def split_edits_into_hunks(files: Sequence[DraftFile]) -> tuple[Hunk, ...]:
     """Return every hunk of a draft; its id depends only on the draft: `path#1`, `path#rename`, `path#mode`."""
     return tuple(hunk for file in files for hunk in _file_hunks(file))
 
 
-def apply_hunk_choice(files: Sequence[DraftFile], choice: HunkChoice) -> tuple[DraftFile, ...] | Refusal:
+def apply_accepted_hunks(files: Sequence[DraftFile], choice: HunkChoice) -> tuple[DraftFile, ...] | Refusal:
     """Return the draft that a choice of hunks leaves; files without an accepted hunk are left out."""
-    ids = {hunk.id: hunk.path for hunk in split_draft_into_hunks(files)}
+    ids = {hunk.id: hunk.path for hunk in split_edits_into_hunks(files)}
     for named in (*choice.rejected, *choice.edited):
         if named not in ids:
             return Refusal(named, RefusalKind.NOT_FOUND, f"The plan has no hunk {named}.")
@@ -188,7 +188,7 @@ def _changed_runs(file: DraftFile) -> list[ChangedLines]:
     old, new = _lines(file.before), _lines(file.after)
     if file.before is None or file.after is None:
         return [ChangedLines((0, len(old)), (0, len(new)))]
-    return diff_lines(old, new)
+    return diff_edited_lines(old, new)
 
 
 def _changes_mode(file: DraftFile) -> bool:

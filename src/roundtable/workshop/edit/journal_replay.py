@@ -22,7 +22,7 @@ from roundtable.workshop.edit.journal import (
     has_open_journal,
     journal_folder_path,
 )
-from roundtable.workshop.repo.commits import GitFailed, RefUpdate, Repository, describe_unusable_repository
+from roundtable.workshop.repo.commits import GitFailed, RefUpdate, Repository, explain_unusable_git_repository
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, UnsafePath
 
 FileStates = dict[str, FileContent | None]
@@ -118,7 +118,7 @@ def is_same_content(one: FileContent | None, other: FileContent | None) -> bool:
 
 def _open_repository(workspace: Path) -> Repository | None:
     repository = Repository.open(workspace)
-    if repository is None and (trouble := describe_unusable_repository(workspace)):
+    if repository is None and (trouble := explain_unusable_git_repository(workspace)):
         raise GitFailed(trouble, "Nothing was changed. Check the repository with `git status`.")
     return repository
 

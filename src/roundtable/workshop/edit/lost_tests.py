@@ -55,7 +55,7 @@ class FoundTest(msgspec.Struct, frozen=True):
         return most >= _SIMILARITY * both > 0 and 2 * (self.words & other.words).total() >= _SIMILARITY * both
 
 
-def find_lost_tests(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
+def find_tests_lost_by_edits(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
     """Return refusals for tests that a draft removes or disables; moved and renamed tests do not count."""
     before = {
         file: _tests_in(file.was or file.path, file.before) for file in files if _may_hold_tests(file.was or file.path)
@@ -69,7 +69,7 @@ def find_lost_tests(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
     return tuple(refusal for file, cases in before.items() if (refusal := _lost_refusal(file, cases, added)))
 
 
-def find_changed_tests(files: Sequence[DraftFile]) -> dict[str, tuple[str, ...]]:
+def find_tests_changed_by_edits(files: Sequence[DraftFile]) -> dict[str, tuple[str, ...]]:
     """Return the existing tests that a draft changes, such as `test_double of test_calc.py`, by their current file.
 
     New tests and tests moved to another file do not count.

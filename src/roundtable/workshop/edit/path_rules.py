@@ -43,20 +43,20 @@ def check_write_path(path: str) -> Refusal | None:
     return next((found for check in _CHECKS if (found := check(path))), None)
 
 
-def is_in_scope(path: str, scope: Iterable[str]) -> bool:
+def is_path_in_edit_scope(path: str, scope: Iterable[str]) -> bool:
     """Whether a scope pattern covers a path: it is equal, a folder above it, or a matching glob."""
     return any(
         path == pattern or path.startswith(f"{pattern.rstrip('/')}/") or fnmatchcase(path, pattern) for pattern in scope
     )
 
 
-def find_name_collision(name: str, others: Iterable[str]) -> str:
+def find_edit_name_collision(name: str, others: Iterable[str]) -> str:
     """Return another name that some system treats as equal; empty if there is none."""
     alike = _folded(name)
     return next((other for other in others if other != name and _folded(other) == alike), "")
 
 
-def check_path_on_disk(root: Path, path: str, max_bytes: int) -> Refusal | None:
+def check_write_path_on_disk(root: Path, path: str, max_bytes: int) -> Refusal | None:
     """Return the refusal of a path judged by the disk: a symlink, folder, inner repository, name collision or large
     file.
 
@@ -77,7 +77,7 @@ def _check_on_disk(root: Path, path: str, max_bytes: int) -> Refusal | None:
             where = "/".join(parts[: number - 1])
             return Refusal(path, RefusalKind.REPOSITORY, f"{path} lies in {where}, which is a separate repository.")
         if name not in there:
-            other = find_name_collision(name, there)
+            other = find_edit_name_collision(name, there)
             return _collision_refusal(path, other) if other else _mixed_scripts_refusal(path, parts[number - 1 :])
         at = at / name
         if found := _check_file_status(path, at.lstat(), max_bytes, last=number == len(parts)):
@@ -112,7 +112,7 @@ def _check_file_status(path: str, found: os.stat_result, max_bytes: int, *, last
     return None
 
 
-def find_path_collisions(paths: Sequence[str]) -> list[Refusal]:
+def find_write_path_collisions(paths: Sequence[str]) -> list[Refusal]:
     """Return refusals for paths that some system treats as equal, and for files where another path needs a folder."""
     found: list[Refusal] = []
     seen: dict[str, str] = {}
@@ -132,7 +132,7 @@ def find_path_collisions(paths: Sequence[str]) -> list[Refusal]:
     return found
 
 
-def find_paths_in_repositories(root: Path, paths: Sequence[str]) -> list[Refusal]:
+def find_write_paths_in_repositories(root: Path, paths: Sequence[str]) -> list[Refusal]:
     """Return refusals for paths in folders that git would treat as a repository, whose config it would obey."""
     inside: dict[str, set[str]] = {}
     for path in paths:
@@ -154,7 +154,7 @@ def find_paths_in_repositories(root: Path, paths: Sequence[str]) -> list[Refusal
     ]
 
 
-def check_hook_path(path: str, hooks: Iterable[str]) -> Refusal | None:
+def check_write_path_for_git_hooks(path: str, hooks: Iterable[str]) -> Refusal | None:
     """Return the refusal of a path in a folder where git looks for hooks, or None."""
     alike = _folded(path)
     if any(folder == "." or alike.startswith(f"{_folded(folder)}/") for folder in hooks):

@@ -10,30 +10,30 @@ import msgspec
 
 from roundtable.core.changeset import DraftFile, Hunk
 from roundtable.core.text.file_names import is_sensitive_path
-from roundtable.workshop.edit.hunks import split_draft_into_hunks
+from roundtable.workshop.edit.hunks import split_edits_into_hunks
 from roundtable.workshop.repo.git import find_head_commit, open_git
 from roundtable.workshop.repo.scratch_trees import (
-    copy_files_to_tree,
-    create_scratch_tree,
-    export_commit_files,
-    list_submodule_files,
-    overlay_draft,
+    copy_working_tree_files,
+    create_scratch_working_tree,
+    export_git_commit_files,
+    list_git_submodule_files,
+    write_draft_to_working_tree,
 )
 from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
 
 
-def create_rehearsal_tree(workspace: Path, into: Path, files: Sequence[DraftFile] = ()) -> None:
+def create_edit_rehearsal_tree(workspace: Path, into: Path, files: Sequence[DraftFile] = ()) -> None:
     """Write the last commit, the submodules as they are in the workspace, and a draft; without git, copy the
     workspace."""
     head = find_head_commit(workspace)
     if head is None:
-        create_scratch_tree(workspace, into, files)
+        create_scratch_working_tree(workspace, into, files)
         return
     into.mkdir(parents=True, exist_ok=True, mode=0o700)
     if head:
-        export_commit_files(workspace, head, into)
-        copy_files_to_tree(workspace, into, list_submodule_files(workspace))
-    overlay_draft(into, files)
+        export_git_commit_files(workspace, head, into)
+        copy_working_tree_files(workspace, into, list_git_submodule_files(workspace))
+    write_draft_to_working_tree(into, files)
 
 
 def find_lost_hunks(tree: Path, files: Sequence[DraftFile]) -> tuple[str, ...]:
@@ -44,8 +44,8 @@ def find_lost_hunks(tree: Path, files: Sequence[DraftFile]) -> tuple[str, ...]:
 
 
 def _lost(tree_folder: ConfinedFolder, file: DraftFile, kept: set[str]) -> Iterator[str]:
-    approved = {_lines(hunk): hunk.id for hunk in split_draft_into_hunks((file,))}
-    present = {_lines(hunk) for hunk in split_draft_into_hunks((_read_current(tree_folder, file, kept),))}
+    approved = {_lines(hunk): hunk.id for hunk in split_edits_into_hunks((file,))}
+    present = {_lines(hunk) for hunk in split_edits_into_hunks((_read_current(tree_folder, file, kept),))}
     if present != approved.keys():
         yield from [id for lines, id in approved.items() if lines not in present] or approved.values()
 
@@ -69,7 +69,7 @@ def _read_current(tree_folder: ConfinedFolder, file: DraftFile, kept: set[str]) 
     )
 
 
-def list_other_uncommitted_files(workspace: Path, files: Sequence[DraftFile]) -> tuple[str, ...]:
+def list_files_left_out_of_edit_commit(workspace: Path, files: Sequence[DraftFile]) -> tuple[str, ...]:
     """Return changed and untracked files of the workspace that the commit of a draft would not contain."""
     if find_head_commit(workspace) is None:
         return ()

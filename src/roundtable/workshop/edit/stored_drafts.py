@@ -70,7 +70,7 @@ class DraftStore:
         return await self._store.fetch(digest) if digest else None
 
 
-def diff_drafts(over: Sequence[DraftFile], files: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
+def compare_edit_drafts(over: Sequence[DraftFile], files: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
     """Return what a later draft changes compared to an earlier draft of the same workspace."""
     was, now = {file.path: file for file in over}, {file.path: file for file in files}
     changed = [file for path, file in now.items() if file != was.get(path)]

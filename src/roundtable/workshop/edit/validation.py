@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
-from roundtable.workshop.edit.lost_tests import find_lost_tests
+from roundtable.workshop.edit.lost_tests import find_tests_lost_by_edits
 from roundtable.workshop.repo.git import open_git
 from roundtable.workshop.symbols.languages import find_source_language
-from roundtable.workshop.symbols.syntax_trees import describe_syntax_error
+from roundtable.workshop.symbols.syntax_trees import find_first_syntax_error
 
 MAX_UNCONFIRMED_DELETIONS = 5
 """Number of files that may be deleted at once without typed confirmation."""
@@ -45,13 +45,13 @@ _LOCK = re.compile(
 )
 
 
-def validate_draft(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
+def validate_edited_files(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
     """Return refusals for broken syntax, conflict markers, leaked code fences and lost tests."""
     found = [refusal for file in files if file.after is not None for refusal in _content(file, file.after)]
-    return (*found, *find_lost_tests(files))
+    return (*found, *find_tests_lost_by_edits(files))
 
 
-def find_destructive_changes(files: Sequence[DraftFile], root: Path) -> tuple[str, ...]:
+def find_destructive_edits(files: Sequence[DraftFile], root: Path) -> tuple[str, ...]:
     """Return the permanent losses of a draft, as sentences that a person must confirm."""
     deleted = [file.path for file in files if file.after is None]
     found: list[str] = []
@@ -71,8 +71,8 @@ def _content(file: DraftFile, after: bytes) -> Iterator[Refusal]:
     if _leaks_fence(path, after) and not _leaks_fence(path, before):
         yield Refusal(path, RefusalKind.LEAKED_FENCE, f"{path} would contain a leaked code fence.")
         return
-    error = describe_syntax_error(path, after)
-    if error and (file.before is None or describe_syntax_error(file.was or path, before) is None):
+    error = find_first_syntax_error(path, after)
+    if error and (file.before is None or find_first_syntax_error(file.was or path, before) is None):
         yield Refusal(path, RefusalKind.SYNTAX, f"{path} would not parse: {error}")
 
 

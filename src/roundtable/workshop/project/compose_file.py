@@ -63,7 +63,7 @@ RISK_SENTENCES = {
 }
 
 
-def assigns_secret(text: str) -> bool:
+def assigns_secret_in_container_file(text: str) -> bool:
     """Whether the text assigns a value to a name that sounds like a secret."""
     return any(not (more and _HARMLESS_VALUE.fullmatch(value)) for more, value in _SECRET.findall(text))
 
@@ -168,17 +168,17 @@ def _names_below(key: str, paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path[1] for path in paths if path[:1] == (key,) and len(path) > 1))
 
 
-def is_compose_file(path: str) -> bool:
+def is_project_compose_file(path: str) -> bool:
     """Whether a file is a compose file by its name."""
     return bool(_NAME.match(PurePosixPath(path).name))
 
 
-def find_compose_file(paths: Iterable[str]) -> str:
+def find_project_compose_file(paths: Iterable[str]) -> str:
     """Return the compose file at the root, the first by name if there are several; empty if there is none."""
-    return next((path for path in sorted(paths) if is_compose_file(path) and "/" not in path), "")
+    return next((path for path in sorted(paths) if is_project_compose_file(path) and "/" not in path), "")
 
 
-def scan_compose_file(path: str, text: str) -> list[ContainerFinding]:
+def scan_project_compose_file(path: str, text: str) -> list[ContainerFinding]:
     """Return what forbids starting a compose file."""
     found: dict[tuple[int, ContainerRisk], None] = {}
     try:
@@ -237,7 +237,7 @@ def _is_outside(path: str) -> bool:
 
 
 def _assigns_build_secret(entry: ComposeEntry) -> bool:
-    return assigns_secret(entry.value if entry.key == "args" else f"{entry.key}={entry.value}")
+    return assigns_secret_in_container_file(entry.value if entry.key == "args" else f"{entry.key}={entry.value}")
 
 
 def _entries(text: str) -> Iterator[ComposeEntry]:

@@ -15,12 +15,12 @@ from roundtable.core.text.wording import join_names
 from roundtable.workshop.project.compose_file import (
     ContainerFinding,
     ContainerRisk,
-    assigns_secret,
-    find_compose_file,
-    is_compose_file,
+    assigns_secret_in_container_file,
+    find_project_compose_file,
+    is_project_compose_file,
     make_container_finding,
     read_compose_names,
-    scan_compose_file,
+    scan_project_compose_file,
 )
 from roundtable.workshop.project.shell_text import ShellScanner
 from roundtable.workshop.sandbox.engines import ContainerEngine
@@ -49,14 +49,14 @@ class DockerfileInstruction(msgspec.Struct, frozen=True):
     text: str
 
 
-def scan_container_files(files: Mapping[str, str]) -> tuple[ContainerFinding, ...]:
+def scan_project_container_files(files: Mapping[str, str]) -> tuple[ContainerFinding, ...]:
     """Return everything that forbids building these files; an empty result means that no known danger was found."""
     found: list[ContainerFinding] = []
     for path, text in files.items():
         if _is_dockerfile(path):
             found += _scan_dockerfile(path, text)
-        elif is_compose_file(path):
-            found += scan_compose_file(path, text)
+        elif is_project_compose_file(path):
+            found += scan_project_compose_file(path, text)
     return tuple(found)
 
 
@@ -99,7 +99,7 @@ def _risks_of_instruction(instruction: DockerfileInstruction, shell: ShellScanne
         yield ContainerRisk.UNREADABLE
     if instruction.word in ("ARG", "ENV"):
         shell.set_variables(_variables_set(instruction.text))
-        if assigns_secret(instruction.text):
+        if assigns_secret_in_container_file(instruction.text):
             yield ContainerRisk.SECRET
 
 
@@ -191,7 +191,7 @@ _SIMPLE_IMAGE_NAME = re.compile(r"[A-Za-z0-9][\w.:/@-]{0,250}")
 _FROM_OPTION = re.compile(r"(?:^--|,|=)from=[\"']?([^\s,\"']+)", re.IGNORECASE)
 
 
-async def describe_missing_images(engine: ContainerEngine, files: Mapping[str, str]) -> str:
+async def explain_missing_project_images(engine: ContainerEngine, files: Mapping[str, str]) -> str:
     """Say which images are missing and how to pull them; empty if none is missing."""
     missing = [image for image in dict.fromkeys(_needed_images(files)) if not await _is_present(engine, image)]
     if not missing:
@@ -218,7 +218,7 @@ def _is_simple_name(image: str) -> bool:
 def _needed_images(files: Mapping[str, str]) -> Iterator[str]:
     """Yield the images needed: a compose file may build any Dockerfile; without one, only the Dockerfile at the root
     counts."""
-    compose = find_compose_file(files)
+    compose = find_project_compose_file(files)
     if compose:
         yield from read_compose_names(files[compose]).images
     for path in files:

@@ -24,11 +24,11 @@ from roundtable.core.decide.stage_outcome import HandoverForm, is_nameless_path
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import compute_digest
-from roundtable.workshop.edit.path_rules import find_path_collisions
-from roundtable.workshop.identity import is_orphaned_name, process_owned_folder, process_owned_name
+from roundtable.workshop.edit.path_rules import find_write_path_collisions
+from roundtable.workshop.identity import create_workshop_temp_folder, is_orphaned_workshop_name, make_workshop_temp_name
 from roundtable.workshop.repo.commits import CommitMessage, GitFailed, RefUpdate, Repository
 from roundtable.workshop.repo.git import run_git
-from roundtable.workshop.repo.scratch_trees import list_tree_files, overlay_draft
+from roundtable.workshop.repo.scratch_trees import list_working_tree_files, write_draft_to_working_tree
 from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
 
 _STAGING_PREFIX = ".roundtable-making-"
@@ -37,12 +37,12 @@ _LOCK_TEXT = b"Roundtable is making something here, and removes this folder when
 
 
 @contextmanager
-def create_handover_staging_folder(place: Path) -> Generator[Path]:
+def _open_staging_folder(place: Path) -> Generator[Path]:
     """Create a folder next to the place that no other process uses; first remove those of killed processes."""
     for leftover in place.parent.glob(f"{_STAGING_PREFIX}*"):
         with suppress(OSError):
             _remove_if_abandoned(leftover)
-    folder = Path(mkdtemp(prefix=f"{_STAGING_PREFIX}{process_owned_name()}-", dir=place.parent))
+    folder = Path(mkdtemp(prefix=f"{_STAGING_PREFIX}{make_workshop_temp_name()}-", dir=place.parent))
     # Locked before it gets its name: another process must never take it for an abandoned one.
     lock = os.open(folder / f"{_LOCK_NAME}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
@@ -71,7 +71,7 @@ def _remove_if_abandoned(folder: Path) -> None:
     if folder.is_symlink():
         return
     if {path.name for path in folder.iterdir()} <= {f"{_LOCK_NAME}.new"}:
-        if is_orphaned_name(folder.name.removeprefix(_STAGING_PREFIX)):
+        if is_orphaned_workshop_name(folder.name.removeprefix(_STAGING_PREFIX)):
             shutil.rmtree(folder, ignore_errors=True)
         return
     lock = os.open(folder / _LOCK_NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -102,18 +102,18 @@ class ProjectVersion(msgspec.Struct, frozen=True):
     documents: dict[str, str] = {}
 
 
-def read_project_files(workspace: Path) -> dict[str, DraftFile]:
+def read_deliverable_project_files(workspace: Path) -> dict[str, DraftFile]:
     """Return the files of a workspace that are neither ignored nor secret nor links."""
     files: dict[str, DraftFile] = {}
     with ConfinedFolder.open(workspace) as tree:
-        for path in list_tree_files(workspace):
+        for path in list_working_tree_files(workspace):
             with suppress(UnsafePath):
                 if content := tree.read(path):
                     files[path] = DraftFile(path, None, content.data, executable=content.executable)
     return files
 
 
-def overlay_draft_on_project(base: ProjectFiles, draft: Sequence[DraftFile]) -> dict[str, DraftFile]:
+def update_project_files_with_draft(base: ProjectFiles, draft: Sequence[DraftFile]) -> dict[str, DraftFile]:
     """Return the files of a project after a draft is applied to it."""
     replaced = {file.was or file.path for file in draft}
     unchanged = {path: file for path, file in base.items() if path not in replaced}
@@ -131,7 +131,7 @@ def hand_over_project(destination: Path, form: HandoverForm, versions: Sequence[
         raise UsageError(f"{shown_path} has no name for the project.", "Name a new folder or zip file.")
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
-        with create_handover_staging_folder(destination) as folder:
+        with _open_staging_folder(destination) as folder:
             staged = folder / "made"
             commit = _build(staged, form, versions, destination.name, by)
             if not _move_into_place(staged, destination) and not _is_identical(destination, staged):
@@ -149,7 +149,7 @@ def _build(target: Path, form: HandoverForm, versions: Sequence[ProjectVersion],
         return ""
     target.mkdir()
     files = _with_documents(version) if form == "git" else version.files
-    overlay_draft(target, list(files.values()))
+    write_draft_to_working_tree(target, list(files.values()))
     return _commit_versions(target, versions, by) if form == "git" else ""
 
 
@@ -179,7 +179,7 @@ def _commit_versions(folder: Path, versions: Sequence[ProjectVersion], by: str) 
             f"Git could not create a repository: {init.error_output}.", "Fix that, or choose the folder form."
         )
     tip, current = "", dict[str, str]()
-    with process_owned_folder() as scratch:
+    with create_workshop_temp_folder() as scratch:
         for version in versions:
             entries = repository.store_files(_write_contents(Path(scratch), _with_documents(version)))
             changed = {path: entries.get(path) for path in {**current, **entries}}
@@ -208,7 +208,7 @@ def _with_documents(version: ProjectVersion) -> dict[str, DraftFile]:
     """Return the files with the documents; without them if one would collide with a file."""
     documents = {path: DraftFile(path, None, text.encode()) for path, text in version.documents.items()}
     together = {**documents, **version.files}
-    return dict(version.files) if find_path_collisions(list(together)) else together
+    return dict(version.files) if find_write_path_collisions(list(together)) else together
 
 
 # --- the destination -------------------------------------------------------------------------------

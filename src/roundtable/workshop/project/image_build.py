@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from roundtable.core.sandbox import Bounds, Exit, Limit, Output
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.workshop.identity import process_owned_name
-from roundtable.workshop.project.compose_file import ComposeNames, find_compose_file, read_compose_names
-from roundtable.workshop.project.container_scan import describe_missing_images, scan_container_files
+from roundtable.workshop.identity import make_workshop_temp_name
+from roundtable.workshop.project.compose_file import ComposeNames, find_project_compose_file, read_compose_names
+from roundtable.workshop.project.container_scan import explain_missing_project_images, scan_project_container_files
 from roundtable.workshop.sandbox.container import ContainerMeter, container_isolation_options, container_tmpfs_options
 from roundtable.workshop.sandbox.engines import CONTAINER_LABEL, ContainerEngine
 from roundtable.workshop.sandbox.init_script import pack_job_files
@@ -43,20 +43,20 @@ class ImageBuild(NamedTuple):
     names: ComposeNames | None
 
 
-def find_container_file(files: Mapping[str, str]) -> str:
+def find_project_container_file(files: Mapping[str, str]) -> str:
     """Return the compose file at the root, else the Dockerfile there; empty if there is neither."""
-    return find_compose_file(files) or (DOCKERFILE if DOCKERFILE in files else "")
+    return find_project_compose_file(files) or (DOCKERFILE if DOCKERFILE in files else "")
 
 
-async def plan_image_build(engine: ContainerEngine, files: Mapping[str, str]) -> ImageBuild | str:
+async def plan_project_image_build(engine: ContainerEngine, files: Mapping[str, str]) -> ImageBuild | str:
     """Return how these files are built, or why they cannot be."""
-    file = find_container_file(files)
+    file = find_project_container_file(files)
     if not file:
         return _NO_CONTAINER_FILE
-    if found := await asyncio.to_thread(scan_container_files, files):
+    if found := await asyncio.to_thread(scan_project_container_files, files):
         problems = " ".join(f"{finding.path}, line {finding.line}: {finding.sentence}" for finding in found)
         return f"The project was not built. {problems}"
-    if missing := await describe_missing_images(engine, files):
+    if missing := await explain_missing_project_images(engine, files):
         return f"The project was not built. {missing}"
     archive = await asyncio.to_thread(pack_job_files, files)
     if isinstance(archive, str):
@@ -64,14 +64,14 @@ async def plan_image_build(engine: ContainerEngine, files: Mapping[str, str]) ->
     return ImageBuild(engine, archive, file, None if file == DOCKERFILE else read_compose_names(files[file]))
 
 
-async def build_and_run_image(
+async def build_and_run_project_image(
     build: ImageBuild, bounds: Bounds = Bounds(seconds=600), name: str = ""
 ) -> AsyncGenerator[Output | Exit]:
     """Build and run a project, each step within limits and without a network; everything is removed afterwards.
 
     Closing the iterator stops the build or the containers, whose names are `name` or begin with it.
     """
-    name, engine = name or process_owned_name(), build.engine
+    name, engine = name or make_workshop_temp_name(), build.engine
     with TemporaryDirectory(prefix=f"{name}-build-") as folder:
         with tarfile.open(fileobj=io.BytesIO(build.archive)) as tar:
             await asyncio.to_thread(tar.extractall, folder, filter="data")
@@ -84,7 +84,7 @@ async def build_and_run_image(
                 return
             steps, cleanup = found
         try:
-            async with aclosing(run_engine_commands(engine, steps, bounds)) as run:
+            async with aclosing(run_project_engine_commands(engine, steps, bounds)) as run:
                 async for event in run:
                     yield event
         finally:
@@ -92,7 +92,7 @@ async def build_and_run_image(
                 await engine.run_command(argv)
 
 
-def compose_container_name(name: str, service: str) -> str:
+def project_container_name(name: str, service: str) -> str:
     """Return the container name of a service, whatever name the compose file gives it."""
     return f"{name}-{service}-1"
 
@@ -145,7 +145,7 @@ def _compose_override(name: str, names: ComposeNames, bounds: Bounds) -> dict[st
             service: {
                 **limits,
                 **(built_service if service in names.built else pulled_service),
-                "container_name": compose_container_name(name, service),
+                "container_name": project_container_name(name, service),
             }
             for service in names.services
         },
@@ -153,7 +153,7 @@ def _compose_override(name: str, names: ComposeNames, bounds: Bounds) -> dict[st
     }
 
 
-async def run_engine_commands(
+async def run_project_engine_commands(
     engine: ContainerEngine, steps: Sequence[tuple[str, ...]], bounds: Bounds
 ) -> AsyncGenerator[Output | Exit]:
     """Run engine commands one after another until one fails; the last one's end is the end of all."""

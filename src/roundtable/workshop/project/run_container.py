@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 from roundtable.core.effects import CheckOutcome, ProjectRan
 from roundtable.core.sandbox import Bounds, Exit
-from roundtable.workshop.identity import process_owned_name
+from roundtable.workshop.identity import make_workshop_temp_name
 from roundtable.workshop.project.compose_file import ComposeNames
 from roundtable.workshop.project.image_build import (
     ImageBuild,
-    build_and_run_image,
-    compose_container_name,
-    run_engine_commands,
+    build_and_run_project_image,
+    project_container_name,
+    run_project_engine_commands,
 )
 from roundtable.workshop.project.run_plan import RunPlan
 from roundtable.workshop.project.run_project import (
@@ -22,7 +22,7 @@ from roundtable.workshop.project.run_project import (
     RUN_STEP,
     SERVICE_START_SECONDS,
     InterruptedRun,
-    follow_run_until_exit,
+    follow_project_run,
     project_step_outcome,
 )
 from roundtable.workshop.sandbox.engines import ContainerEngine
@@ -44,12 +44,12 @@ async def run_project_container(
 
     The exit code decides; for a service, the check that is run inside the container.
     """
-    engine, name, output = build.engine, process_owned_name(), OutputLines(tell)
+    engine, name, output = build.engine, make_workshop_temp_name(), OutputLines(tell)
     plan = _DEFAULT_PLAN if isinstance(plan, str) else plan
     container = _container_to_check(build.names, name)
     checks = [asyncio.create_task(_check_service(engine, container, plan.check, tell))] if plan.check else []
-    run = build_and_run_image(build, Bounds(seconds=plan.seconds), name)
-    end = await follow_run_until_exit(run, output, stop.wait(), *checks)
+    run = build_and_run_project_image(build, Bounds(seconds=plan.seconds), name)
+    end = await follow_project_run(run, output, stop.wait(), *checks)
     check_outcomes = tuple(task.result() for task in checks if not task.cancelled())
     end = Exit(0, end.seconds) if check_outcomes and isinstance(end, InterruptedRun) else end
     if plan.check and not check_outcomes and end.code == 0:
@@ -64,7 +64,7 @@ def _container_to_check(compose: ComposeNames | None, name: str) -> str:
     if compose is None:
         return name
     service = next((name for name in compose.services if name in compose.built), next(iter(compose.services), ""))
-    return compose_container_name(name, service)
+    return project_container_name(name, service)
 
 
 async def _check_service(
@@ -79,8 +79,9 @@ async def _check_service(
             continue
         deadline = deadline or time.monotonic() + SERVICE_START_SECONDS
         output = OutputLines(tell)
-        end = await follow_run_until_exit(
-            run_engine_commands(engine, [("exec", container, *check)], Bounds(seconds=SERVICE_START_SECONDS)), output
+        end = await follow_project_run(
+            run_project_engine_commands(engine, [("exec", container, *check)], Bounds(seconds=SERVICE_START_SECONDS)),
+            output,
         )
         if end.code == 0 or time.monotonic() > deadline:
             return project_step_outcome(CHECK_STEP, check, end, output)

@@ -101,7 +101,7 @@ async def run_project_plan(
     return (*steps, *await _run_program(sandbox, tree, plan, tell, stop))
 
 
-async def follow_run_until_exit(
+async def follow_project_run(
     run: AsyncGenerator[Output | Exit], hear: Callable[[bytes], None], *others: Awaitable[object]
 ) -> Exit:
     """Pass on the output of a run until it ends or one of the others is done; then nothing of it runs any more."""
@@ -138,7 +138,7 @@ async def _run_install(
         job = _make_job(
             tree, plan, (_INSTALL_SCRIPT, "sh", mark, *_with_local_program_name(plan.install)), (plan.install,), bounds
         )
-        end = await follow_run_until_exit(sandbox.run(msgspec.structs.replace(job, network=True)), output, stop.wait())
+        end = await follow_project_run(sandbox.run(msgspec.structs.replace(job, network=True)), output, stop.wait())
     if end.code == 0 and output.packed:
         archive.rename(tree / _INSTALLED_ARCHIVE)
     return project_step_outcome(INSTALL_STEP, plan.install, end, output)
@@ -153,7 +153,7 @@ async def _run_program(
     bounds = msgspec.structs.replace(PROJECT_RUN_BOUNDS, seconds=plan.seconds)
     run, check = _with_local_program_name(plan.run), _with_local_program_name(plan.check)
     script = (_RUN_SCRIPT, "sh", mark, str(SERVICE_START_SECONDS * 5), str(len(run)), *run, *check)
-    end = await follow_run_until_exit(
+    end = await follow_project_run(
         sandbox.run(_make_job(tree, plan, script, (plan.run, plan.check), bounds)), output, stop.wait()
     )
     if not plan.check or not (output.begun or end.code == 0):

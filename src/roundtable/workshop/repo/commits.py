@@ -14,7 +14,7 @@ import msgspec
 from roundtable.core.changeset import Refusal, RefusalKind
 from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.workshop.repo.git import (
-    find_enclosing_repository,
+    find_enclosing_git_repository,
     find_head_commit,
     git_filter_overrides,
     run_git,
@@ -362,14 +362,14 @@ def _converted_refusal(path: str) -> Refusal:
     return Refusal(path, RefusalKind.FILTERED, sentence)
 
 
-def describe_unusable_repository(workspace: Path) -> str:
+def explain_unusable_git_repository(workspace: Path) -> str:
     """Return why git forbids writing to a workspace; empty if nothing does."""
     if find_head_commit(workspace) is not None:
         return ""
     output = run_git(workspace, ("rev-parse", "--is-bare-repository", "--show-toplevel"))
     if output.output.startswith(b"true"):
         return f"{workspace} is a bare repository, which has no files that could be changed."
-    top = find_enclosing_repository(workspace)
+    top = find_enclosing_git_repository(workspace)
     if top is None:
         return ""
     why = (
@@ -380,13 +380,13 @@ def describe_unusable_repository(workspace: Path) -> str:
     return f"Git cannot read the commits of {top}, so nothing is written there ({why.rstrip('.')})."
 
 
-def describe_pending_git_operation(workspace: Path) -> str:
+def find_pending_git_operation(workspace: Path) -> str:
     """Return the operation in progress in a workspace's repository, such as a merge; empty if there is none."""
     repository = Repository.open(workspace)
     return repository.pending_operation() if repository else ""
 
 
-def ensure_branch_available(workspace: Path, name: str) -> None:
+def ensure_git_branch_available(workspace: Path, name: str) -> None:
     """Raise UsageError early if a new branch of this name cannot be created."""
     repository = Repository.open(workspace)
     if repository is None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from roundtable.core.faults import UsageError
 from roundtable.core.text.file_names import is_sensitive_path
-from roundtable.workshop.identity import process_owned_folder
+from roundtable.workshop.identity import create_workshop_temp_folder
 
 GIT_TIMEOUT = 30.0
 GIT_OUTPUT_LIMIT = 8_000_000
@@ -211,7 +211,7 @@ def open_git(workspace: Path) -> Generator[GitReader]:
     if head is not None:
         yield GitReader(workspace, (), git_filter_overrides(workspace), head)
         return
-    with process_owned_folder() as folder:
+    with create_workshop_temp_folder() as folder:
         _run(workspace, ("init", "--quiet", "--template=", folder))
         yield GitReader(workspace, (f"--git-dir={folder}/.git", f"--work-tree={workspace}"), {}, None)
 
@@ -232,7 +232,7 @@ def find_head_commit(workspace: Path) -> str | None:
     return lines[2].removeprefix("HEAD") if own else None
 
 
-def find_enclosing_repository(workspace: Path) -> Path | None:
+def find_enclosing_git_repository(workspace: Path) -> Path | None:
     """Return the nearest folder, from the workspace upwards on the same disk, that has a repository or points to
     one."""
     here = workspace.resolve()

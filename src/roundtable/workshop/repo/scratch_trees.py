@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from roundtable.core.faults import UsageError
 from roundtable.core.sandbox import Bounds
 from roundtable.core.text.file_names import is_sensitive_path
-from roundtable.workshop.identity import is_orphaned_name, process_owned_folder
+from roundtable.workshop.identity import create_workshop_temp_folder, is_orphaned_workshop_name
 from roundtable.workshop.repo.git import git_filter_overrides, open_git, run_git, split_git_names
 from roundtable.workshop.rooted_files import CREATE_FLAGS, READ_FLAGS, ConfinedFolder, FileContent, UnsafePath
 
@@ -33,10 +33,10 @@ _MAX_TREE_BYTES = Bounds().disk
 
 
 @contextlib.asynccontextmanager
-async def open_scratch_folder() -> AsyncGenerator[Path]:
+async def open_scratch_working_trees() -> AsyncGenerator[Path]:
     """Open a temporary folder for trees; it is deleted in a thread afterwards."""
     await asyncio.to_thread(_remove_orphaned_folders)
-    folder = process_owned_folder()
+    folder = create_workshop_temp_folder()
     try:
         yield Path(folder.name)
     finally:
@@ -47,11 +47,11 @@ def _remove_orphaned_folders() -> None:
     """Delete the folders that killed Roundtable processes left behind."""
     for path in Path(gettempdir()).glob("roundtable-*"):
         with contextlib.suppress(OSError):
-            if is_orphaned_name(path.name) and path.lstat().st_uid == os.getuid():
+            if is_orphaned_workshop_name(path.name) and path.lstat().st_uid == os.getuid():
                 shutil.rmtree(path, ignore_errors=True)
 
 
-async def create_trees_concurrently(makers: Iterable[Callable[[], None]]) -> None:
+async def create_working_trees_concurrently(makers: Iterable[Callable[[], None]]) -> None:
     """Run these functions in threads at once; no thread is still running when this returns, fails or is cancelled."""
     work = asyncio.gather(*map(asyncio.to_thread, makers), return_exceptions=True)
     try:
@@ -63,12 +63,12 @@ async def create_trees_concurrently(makers: Iterable[Callable[[], None]]) -> Non
         raise failure
 
 
-def list_tree_files(workspace: Path) -> Sequence[str]:
+def list_working_tree_files(workspace: Path) -> Sequence[str]:
     """Return the files that scratch trees of a workspace contain, after checking their size."""
-    return check_tree_size(workspace, _copyable_files(workspace))
+    return check_working_tree_size(workspace, _copyable_files(workspace))
 
 
-def check_tree_size(workspace: Path, names: Sequence[str]) -> Sequence[str]:
+def check_working_tree_size(workspace: Path, names: Sequence[str]) -> Sequence[str]:
     """Return the same files; raise UsageError if they are too large to be copied."""
     sizes = {name: (workspace / name).lstat().st_size for name in names if os.path.lexists(workspace / name)}
     if sum(sizes.values()) > _MAX_TREE_BYTES:
@@ -86,7 +86,7 @@ def _copyable_files(workspace: Path) -> tuple[str, ...]:
     return tuple(name for name in (*listed, *_submodule_files(workspace, listed)) if not is_sensitive_path(name))
 
 
-def list_submodule_files(workspace: Path) -> tuple[str, ...]:
+def list_git_submodule_files(workspace: Path) -> tuple[str, ...]:
     """Return the files of checked-out submodules; git names only the folder of each."""
     with open_git(workspace) as git:
         listed = git.list_files()
@@ -100,7 +100,7 @@ def _submodule_files(workspace: Path, listed: Iterable[str]) -> Iterable[str]:
             yield from (f"{name}/{file_name}" for file_name in _copyable_files(place))
 
 
-def create_scratch_tree(
+def create_scratch_working_tree(
     workspace: Path, into: Path, files: Sequence[DraftFile] = (), names: Sequence[str] | None = None
 ) -> None:
     """Copy a workspace into a new or empty folder and apply a draft to it.
@@ -108,11 +108,11 @@ def create_scratch_tree(
     A caller that creates several trees passes the same `names` to each.
     """
     into.mkdir(parents=True, exist_ok=True, mode=0o700)
-    copy_files_to_tree(workspace, into, _copyable_files(workspace) if names is None else names)
-    overlay_draft(into, files)
+    copy_working_tree_files(workspace, into, _copyable_files(workspace) if names is None else names)
+    write_draft_to_working_tree(into, files)
 
 
-def copy_files_to_tree(workspace: Path, into: Path, names: Iterable[str]) -> None:
+def copy_working_tree_files(workspace: Path, into: Path, names: Iterable[str]) -> None:
     """Copy files; symlinks only if they cannot lead outside, and existing files are kept."""
     with ConfinedFolder.open(workspace) as here, ConfinedFolder.open(into) as there:
         for _, members in groupby(sorted(names, key=_sort_key), key=lambda name: name.rpartition("/")[0]):
@@ -129,19 +129,19 @@ def copy_files_to_tree(workspace: Path, into: Path, names: Iterable[str]) -> Non
                         _copy_entry(name, source, target)
 
 
-def match_copy_patterns(workspace: Path, patterns: Iterable[str]) -> Iterable[str]:
+def match_worktree_copy_patterns(workspace: Path, patterns: Iterable[str]) -> Iterable[str]:
     """Yield the files that patterns name: files, folders with their contents, or globs. Sensitive files must be named
     exactly."""
     for pattern in patterns:
         if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
             raise UsageError(f"Invalid pattern in worktrees.copy: {pattern}.", "Use a path inside the workspace.")
         for found in glob(pattern, root_dir=workspace, include_hidden=True):
-            for name in list_files_below(workspace, found.rstrip("/")):
+            for name in list_working_tree_files_below(workspace, found.rstrip("/")):
                 if name == pattern or not is_sensitive_path(name):
                     yield name
 
 
-def list_files_below(workspace: Path, name: str) -> Iterable[str]:
+def list_working_tree_files_below(workspace: Path, name: str) -> Iterable[str]:
     """Yield a file itself, or every file and symlink below a folder."""
     if (workspace / name).is_symlink() or not (workspace / name).is_dir():
         yield name
@@ -151,7 +151,7 @@ def list_files_below(workspace: Path, name: str) -> Iterable[str]:
         yield from (os.path.relpath(os.path.join(folder, name), workspace) for name in (*files, *links))
 
 
-def overlay_draft(tree: Path, files: Sequence[DraftFile]) -> None:
+def write_draft_to_working_tree(tree: Path, files: Sequence[DraftFile]) -> None:
     """Write the files of a draft into a scratch tree."""
     with ConfinedFolder.open(tree) as below:
         for name in dict.fromkeys(file.was or file.path for file in files):
@@ -175,13 +175,15 @@ def _copy_entry(path: str, source: int, target: int) -> None:
         found = os.stat(name, dir_fd=source, follow_symlinks=False)
         if stat.S_ISLNK(found.st_mode):
             to = os.readlink(name, dir_fd=source)
-            if is_link_inside_tree(to, folder) and not is_sensitive_path(os.path.normpath(os.path.join(folder, to))):
+            if is_symlink_inside_working_tree(to, folder) and not is_sensitive_path(
+                os.path.normpath(os.path.join(folder, to))
+            ):
                 os.symlink(to, name, dir_fd=target)
         elif stat.S_ISREG(found.st_mode):
             _copy_file(name, source, target, stat.S_IMODE(found.st_mode) & 0o777)
 
 
-def is_link_inside_tree(to: str, folder: str) -> bool:
+def is_symlink_inside_working_tree(to: str, folder: str) -> bool:
     """Whether a symlink in this folder cannot lead out of the tree: `..` only at its start, and not too often.
 
     A `..` further on could follow another symlink, whose target is unknown.
@@ -220,12 +222,12 @@ class CommitUnavailable(UsageError):
     """The files of a commit cannot be read."""
 
 
-def export_commit_files(workspace: Path, commit: str, into: Path) -> None:
+def export_git_commit_files(workspace: Path, commit: str, into: Path) -> None:
     """Write the files of a commit into an empty folder, except sensitive ones."""
     repository_info = run_git(workspace, ("rev-parse", "--absolute-git-dir", "--show-prefix")).output
     repository, _, prefix = os.fsdecode(repository_info).partition("\n")
     config = git_filter_overrides(workspace)
-    with process_owned_folder() as folder:
+    with create_workshop_temp_folder() as folder:
         variables = {"GIT_DIR": repository, "GIT_WORK_TREE": str(into), "GIT_INDEX_FILE": f"{folder}/index"}
 
         def git(*args: str, input: bytes = b"") -> bytes:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from roundtable.workshop.identity import process_owned_folder
+from roundtable.workshop.identity import create_workshop_temp_folder
 from roundtable.workshop.repo.commits import GitFailed
 from roundtable.workshop.repo.git import (
     DIFF_OPTIONS,
@@ -36,7 +36,7 @@ _MAX_LIST_BYTES = 100_000_000
 @contextmanager
 def inspect_worktree_changes(workspace: Path, folder: Path, base: str, known: Path) -> Generator[WorktreeChanges]:
     """Compare a worktree with its base commit; `known` is our index from when the worktree was created."""
-    with process_owned_folder() as place:
+    with create_workshop_temp_folder() as place:
         index = Path(place, "index")
         try:
             shutil.copy2(known, index)  # with its time: git distrusts files that were written in the same second
@@ -114,7 +114,8 @@ class WorktreeChanges:
         for name in split_git_names(self._run("ls-files", "-o", "--exclude-standard", "-z")):
             path = name.rstrip("/")
             repository = next(
-                (parent for parent in path_with_parents(path) if parent in submodules), path if name != path else ""
+                (parent for parent in list_worktree_path_parents(path) if parent in submodules),
+                path if name != path else "",
             )
             if repository:
                 inner.add(repository)
@@ -155,7 +156,7 @@ class WorktreeChanges:
         return output.output
 
 
-def path_with_parents(path: str) -> Iterable[str]:
+def list_worktree_path_parents(path: str) -> Iterable[str]:
     """Yield a path and every folder above it."""
     yield path
     while "/" in path:

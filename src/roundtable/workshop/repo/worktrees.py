@@ -23,17 +23,17 @@ from roundtable.core.faults import NotFound, UsageError
 from roundtable.workshop.repo.commits import WORKTREE_REFS, Repository
 from roundtable.workshop.repo.git import open_git
 from roundtable.workshop.repo.scratch_trees import (
-    copy_files_to_tree,
-    create_scratch_tree,
-    list_files_below,
-    match_copy_patterns,
+    copy_working_tree_files,
+    create_scratch_working_tree,
+    list_working_tree_files_below,
+    match_worktree_copy_patterns,
 )
 from roundtable.workshop.repo.worktree_changes import (
     WorktreeChanges,
     create_worktree_repository,
     forget_worktree_refs,
     inspect_worktree_changes,
-    path_with_parents,
+    list_worktree_path_parents,
     pin_worktree_commit,
 )
 from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
@@ -108,15 +108,15 @@ class Worktrees:
         with self._lock():
             if self._note_path(name).exists():
                 raise UsageError(f"Worktree {name} already exists.", f"Run: roundtable worktrees discard {name}")
-            names = list(match_copy_patterns(self._workspace, copy))
+            names = list(match_worktree_copy_patterns(self._workspace, copy))
             worktree = self._plan(name, base, branch, session)
             if worktree.base:
                 pin_worktree_commit(self._workspace, self._base_ref(worktree), worktree.base)
                 create_worktree_repository(self._workspace, worktree.path, worktree.base, worktree.branch)
                 shutil.copy2(worktree.path / ".git/index", self._index_path(worktree))
             else:
-                create_scratch_tree(self._workspace, worktree.path)
-            copy_files_to_tree(self._workspace, worktree.path, names)
+                create_scratch_working_tree(self._workspace, worktree.path)
+            copy_working_tree_files(self._workspace, worktree.path, names)
             worktree = msgspec.structs.replace(worktree, ready=True)
             if names or not worktree.base:
                 return self.record_starting_point(worktree)
@@ -283,7 +283,7 @@ def agent_branch_name(template: str, agent: str, task: str) -> str:
 def _own_files(folder: Path, place: str) -> Iterable[str]:
     """Yield the files in an ignored place that someone may have written; caches and dependencies are left out."""
     if _REGENERATED.isdisjoint(place.split("/")):
-        for name in list_files_below(folder, place.rstrip("/")):
+        for name in list_working_tree_files_below(folder, place.rstrip("/")):
             if _REGENERATED.isdisjoint(name.split("/")):
                 yield name
 
@@ -320,8 +320,8 @@ def _digest(folder: Path, name: str, mode: str) -> str:
 def _related_files(places: Iterable[str], files: Iterable[str]) -> set[str]:
     """Return the files that are one of these places, or above or below one: they belong together."""
     wanted = set(places)
-    parents = {path for place in wanted for path in path_with_parents(place)}
-    return {path for path in files if path in parents or not wanted.isdisjoint(path_with_parents(path))}
+    parents = {path for place in wanted for path in list_worktree_path_parents(place)}
+    return {path for path in files if path in parents or not wanted.isdisjoint(list_worktree_path_parents(path))}
 
 
 def _decode_names(names: Iterable[str]) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from roundtable.workshop.sandbox.visible_files import (
     SANDBOX_VARIABLES,
     USER_MOUNTS,
     SandboxView,
-    is_path_within,
+    is_inside_sandbox_mount,
     plan_sandbox_view,
 )
 
@@ -124,7 +124,9 @@ class BubblewrapSandbox:
         options = [*_NAMESPACE_OPTIONS, *(("--share-net",) if job.network else ()), *self._variant, "--dev", "/dev"]
         options += ["--size", str(_SHM_BYTES), "--tmpfs", "/dev/shm"]
         options += ["--remount-ro", "/dev", "--size", disk, "--perms", "1777", "--tmpfs", "/tmp"]
-        in_copy = [place for place in view.places if job.works_on_copy and is_path_within(place, job.visible_at)]
+        in_copy = [
+            place for place in view.places if job.works_on_copy and is_inside_sandbox_mount(place, job.visible_at)
+        ]
         for place in (place for place in view.places if place not in in_copy):
             options += ["--ro-bind", place, place]
         for place, source in {**USER_MOUNTS, **({} if job.network else LOCALHOST_MOUNTS)}.items():

@@ -15,7 +15,7 @@ import msgspec
 
 from roundtable.core.sandbox import Bounds, Exit, Job, Limit, Output
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.workshop.identity import process_owned_name
+from roundtable.workshop.identity import make_workshop_temp_name
 from roundtable.workshop.sandbox.cgroups import ControlGroup
 from roundtable.workshop.sandbox.engines import CONTAINER_LABEL, ContainerEngine
 from roundtable.workshop.sandbox.init_script import (
@@ -87,7 +87,7 @@ class ContainerSandbox:
         if isinstance(files, str):
             yield Exit(None, 0.0, files)
             return
-        name = process_owned_name()
+        name = make_workshop_temp_name()
         try:
             process = await asyncio.create_subprocess_exec(
                 *(self._engine.program, "run", "--name", name, *self._options(job, view), self._image),

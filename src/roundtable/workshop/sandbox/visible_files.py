@@ -41,7 +41,7 @@ def _is_common_tool(name: str) -> bool:
     return _COMMON_TOOLS.fullmatch(name) is not None
 
 
-def find_toolchain_paths(program: str, workspace: Path, place: str = "") -> list[str]:
+def find_sandbox_toolchain_paths(program: str, workspace: Path, place: str = "") -> list[str]:
     """Return paths outside the workspace that hold a program or its interpreter, with the libraries next to them.
 
     Only `bin` and its neighbors in the same installation: never a whole home folder, and never the `place` where a
@@ -62,7 +62,7 @@ def _stays_in_installation(place: Path, root: Path) -> bool:
     return place.resolve().is_relative_to(root.resolve())
 
 
-def resolve_version_manager_shim(program: Path) -> str:
+def resolve_shim_for_sandbox(program: Path) -> str:
     """Return the real program behind a shim of a version manager (pyenv, rbenv, asdf, rustup…).
 
     A shim needs its manager and the user's home, which a sandbox does not show.
@@ -193,7 +193,7 @@ def plan_sandbox_view(job: Job) -> SandboxView | None:
     places += [
         place
         for program_found in programs
-        for place in find_toolchain_paths(program_found.real, program_found.home, job.visible_at)
+        for place in find_sandbox_toolchain_paths(program_found.real, program_found.home, job.visible_at)
     ]
     files, folders = find_hidden_paths(Path(job.folder))
     found_in = [os.path.dirname(program_found.seen) for program_found in programs]
@@ -231,7 +231,7 @@ def plan_lent_mounts(job: Job) -> dict[str, str]:
     return {
         os.path.join(job.visible_at, path): source
         for path, source in job.lent.items()
-        if not (_is_occupied(job.folder, path) or any(is_path_within(own, path) for own in job.files))
+        if not (_is_occupied(job.folder, path) or any(is_inside_sandbox_mount(own, path) for own in job.files))
     }
 
 
@@ -246,7 +246,7 @@ def _is_occupied(folder: str, path: str) -> bool:
 
 def _copy_has_own(job: Job, place: str) -> bool:
     """Whether a path lies inside the copy and the copy has something there."""
-    mounts = job.works_on_copy and is_path_within(place, job.visible_at)
+    mounts = job.works_on_copy and is_inside_sandbox_mount(place, job.visible_at)
     return mounts and _is_occupied(job.folder, os.path.relpath(place, job.visible_at))
 
 
@@ -266,12 +266,14 @@ def _locate_program(name: str, job: Job) -> _Program | None:
     folder = Path(job.folder)
     if "/" not in name:
         found = shutil.which(name)
-        real = resolve_version_manager_shim(Path(found)) if found else ""
+        real = resolve_shim_for_sandbox(Path(found)) if found else ""
         return _Program(real, real, folder) if real else None
     seen = os.path.normpath(os.path.join(job.visible_at, name))
     mounts = {**plan_lent_mounts(job), job.visible_at: job.folder}
     candidates = [
-        (f"{source}{seen.removeprefix(at)}", source) for at, source in mounts.items() if is_path_within(seen, at)
+        (f"{source}{seen.removeprefix(at)}", source)
+        for at, source in mounts.items()
+        if is_inside_sandbox_mount(seen, at)
     ]
     for real, home in (*candidates, *([(seen, job.folder)] if os.path.isabs(name) else [])):
         if os.path.isfile(real) and os.access(real, os.X_OK):
@@ -279,6 +281,6 @@ def _locate_program(name: str, job: Job) -> _Program | None:
     return None
 
 
-def is_path_within(path: str, folder: str) -> bool:
+def is_inside_sandbox_mount(path: str, folder: str) -> bool:
     """Whether a path lies below a folder, judged by its name."""
     return path.startswith(f"{folder.rstrip('/')}/")

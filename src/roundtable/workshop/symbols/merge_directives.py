@@ -132,7 +132,9 @@ _VERB_KINDS = {_WordKind.TAKE, _WordKind.REMOVE}
 _OBJECT_KINDS = {_WordKind.SYMBOL, _WordKind.PATH, _WordKind.IMPORTS}
 
 
-def parse_merge_directive(directive: str, vocabulary: DirectiveVocabulary) -> list[MergeOrder | UnclearDirective]:
+def parse_symbol_merge_directive(
+    directive: str, vocabulary: DirectiveVocabulary
+) -> list[MergeOrder | UnclearDirective]:
     """Return the orders in one directive, and the parts of it that were not understood."""
     orders: list[MergeOrder | UnclearDirective] = []
     reasons = list(_REASON_CLAUSE.finditer(directive))

@@ -14,7 +14,7 @@ from roundtable.workshop.symbols.imports import Import, parse_file_imports
 from roundtable.workshop.symbols.languages import Language, SymbolKind, find_source_language
 from roundtable.workshop.symbols.signatures import is_overload_signature, symbol_signature_line
 from roundtable.workshop.symbols.spans import (
-    find_outermost_wrapper,
+    find_outermost_syntax_wrapper,
     line_start_offset,
     list_nodes_above_symbol,
     symbol_end_offset,
@@ -207,7 +207,7 @@ def _make_symbol(language: Language, source: bytes, node: Node, holder: Symbol |
     name, kind = name_and_kind
     if kind is SymbolKind.FUNCTION and ((holder and holder.owns_members) or len(name) > 1):
         kind = SymbolKind.METHOD
-    outer, declared_alone = find_outermost_wrapper(language, node)
+    outer, declared_alone = find_outermost_syntax_wrapper(language, node)
     start, without_comments = symbol_start_offsets(language, source, outer)
     qualified = ".".join((holder.name, *name) if holder else name)
     return Symbol(

@@ -11,7 +11,7 @@ from roundtable.workshop.symbols.languages import Language
 _TRAILING_NODES = {";", "heredoc_body"}
 
 
-def find_outermost_wrapper(language: Language, node: Node) -> tuple[Node, bool]:
+def find_outermost_syntax_wrapper(language: Language, node: Node) -> tuple[Node, bool]:
     """Return the node with its wrappers, and False if a wrapper contains other symbols too."""
     while node.parent is not None and node.parent.type in language.wrappers:
         if not _wraps_one_symbol(language, node.parent):

@@ -55,7 +55,7 @@ def remove_symbol_from_source(base: Outline, symbols: Sequence[Symbol]) -> bytes
     return verify_spliced_source(base, source[:start] + source[end:])
 
 
-def parse_splice_request(path: str, source: bytes, symbol: str, text: bytes) -> SpliceRequest | SpliceRefusal:
+def match_splice_to_symbol(path: str, source: bytes, symbol: str, text: bytes) -> SpliceRequest | SpliceRefusal:
     """Return which symbol of the file is meant, and the one variant of it in the text."""
     base = parse_source_outline(path, source)
     if isinstance(base, SpliceRefusal):

@@ -56,7 +56,7 @@ def find_syntax_errors(language: Language, source: bytes) -> Iterator[Node]:
         yield from (node for node in captures.get("it", ()) if not node.child_count)
 
 
-def describe_syntax_error(path: str, source: bytes) -> str | None:
+def find_first_syntax_error(path: str, source: bytes) -> str | None:
     """Return one sentence about the first syntax error; None if there is none or the language is unknown."""
     language = find_source_language(path)
     if language is None:

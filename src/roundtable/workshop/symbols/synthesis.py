@@ -19,7 +19,7 @@ from roundtable.workshop.symbols.merge_directives import (
     MergeAction,
     MergeOrder,
     UnclearDirective,
-    parse_merge_directive,
+    parse_symbol_merge_directive,
 )
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
 from roundtable.workshop.symbols.splice import match_symbol_to_variant, remove_symbol_from_source
@@ -55,7 +55,7 @@ class _Result(NamedTuple):
     removed: tuple[RemovedSymbol, ...] = ()
 
 
-def synthesize_candidates(
+def merge_candidate_symbols(
     base: str,
     candidates: Mapping[str, CandidateFiles],
     directives: Sequence[str],
@@ -72,7 +72,7 @@ def synthesize_candidates(
     vocabulary = _make_vocabulary(base, candidates)
     wanted = [*((directive, True) for directive in directives), *((directive, False) for directive in must_fix)]
     for directive, may_remove in wanted:
-        for order in parse_merge_directive(directive, vocabulary):
+        for order in parse_symbol_merge_directive(directive, vocabulary):
             if isinstance(order, UnclearDirective):
                 left.append(UnmergedDirective(order.text, order.reason, _files_named_in(order.text, vocabulary)))
                 continue

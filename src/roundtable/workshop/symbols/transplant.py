@@ -22,7 +22,7 @@ from roundtable.workshop.symbols.spans import line_end_offset, line_indentation,
 from roundtable.workshop.symbols.splice import (
     SpliceRequest,
     detect_source_newline,
-    parse_splice_request,
+    match_splice_to_symbol,
     splice_symbol,
     verify_spliced_source,
 )
@@ -196,7 +196,7 @@ class TransplantedSymbol(NamedTuple):
 
 def transplant_symbol(path: str, source: bytes, symbol: str, text: bytes) -> TransplantedSymbol | SpliceRefusal:
     """Insert a symbol of a text into a source, with the helpers and imports that it needs."""
-    request = parse_splice_request(path, source, symbol, text)
+    request = match_splice_to_symbol(path, source, symbol, text)
     return request if isinstance(request, SpliceRefusal) else splice_symbol_with_dependencies(request)
 
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from roundtable.workshop.repo.git import find_enclosing_repository, open_git
+from roundtable.workshop.repo.git import find_enclosing_git_repository, open_git
 
 
 def find_project_python(workspace: Path) -> Path | None:
@@ -20,7 +20,7 @@ def find_project_python(workspace: Path) -> Path | None:
     if not environments:
         return None
     with open_git(workspace) as git:
-        if not git.has_repository and find_enclosing_repository(workspace):
+        if not git.has_repository and find_enclosing_git_repository(workspace):
             return None
         return next((_python_in(workspace / name) for name in environments if not git.is_tracked(name)), None)
 

@@ -12,7 +12,7 @@ from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
 from roundtable.core.decide.trial_outcome import EVIDENCE_CHECKS
 from roundtable.core.effects import CheckKind, CheckOutcome
 from roundtable.core.text.file_names import is_collected_test_file_name, is_test_file_name
-from roundtable.workshop.edit.validation import validate_draft
+from roundtable.workshop.edit.validation import validate_edited_files
 from roundtable.workshop.symbols.languages import find_source_language
 from roundtable.workshop.symbols.outline import list_defined_symbol_names
 from roundtable.workshop.symbols.revert_edits import revert_unrelated_symbol_edits
@@ -95,7 +95,7 @@ def revert_unrelated_candidate_edits(
             symbols += [f"{symbol} in {file.path}" for symbol in restored.symbols]
     files, own_files = (_replace_contents(draft, restored_sources) for draft in (change.files, change.own_files))
     narrower = msgspec.structs.replace(
-        change, files=files, own_files=own_files, refused=validate_draft(own_files), reverted=tuple(symbols)
+        change, files=files, own_files=own_files, refused=validate_edited_files(own_files), reverted=tuple(symbols)
     )
     return narrower if symbols and narrower.is_writable and has_candidate_code_changes(own_files) else None
 
@@ -145,7 +145,7 @@ def replace_candidate_tests(change: ProposedChange, tests: Sequence[DraftFile]) 
     files, own_files = (
         (*(file for file in draft if file.path not in replaced), *tests) for draft in (change.files, change.own_files)
     )
-    refused = (*(refusal for refusal in change.refused if refusal.path not in replaced), *validate_draft(tests))
+    refused = (*(refusal for refusal in change.refused if refusal.path not in replaced), *validate_edited_files(tests))
     return msgspec.structs.replace(change, files=files, own_files=own_files, refused=refused)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from roundtable.core.text.file_names import is_collected_test_file_name
-from roundtable.workshop.repo.scratch_trees import list_tree_files
+from roundtable.workshop.repo.scratch_trees import list_working_tree_files
 from roundtable.workshop.trial.interpreter import find_project_python, find_python_with_pytest, python_has_pytest
 
 CheckCommands = Mapping[str, Sequence[str]]
@@ -66,7 +66,11 @@ def find_candidate_check_commands(tree: Path, added: Iterable[str]) -> CheckComm
 
 def find_repository_check_commands(listed: CheckCommands, workspace: Path) -> RepositoryChecks:
     """Return the checks of a workspace as it is."""
-    return RepositoryChecks(listed) if listed else _detect_checks(workspace, workspace, set(list_tree_files(workspace)))
+    return (
+        RepositoryChecks(listed)
+        if listed
+        else _detect_checks(workspace, workspace, set(list_working_tree_files(workspace)))
+    )
 
 
 def _detect_checks(workspace: Path, tree: Path, files: Collection[str]) -> RepositoryChecks:

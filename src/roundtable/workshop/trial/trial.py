@@ -29,16 +29,16 @@ from roundtable.core.text.file_names import is_test_file_name
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import sanitize_text
 from roundtable.core.values import Move
-from roundtable.workshop.edit.draft import draft_changeset
-from roundtable.workshop.edit.lost_tests import find_changed_tests
-from roundtable.workshop.edit.stored_drafts import DraftStore, diff_drafts
-from roundtable.workshop.edit.validation import validate_draft
+from roundtable.workshop.edit.draft import apply_changeset_in_memory
+from roundtable.workshop.edit.lost_tests import find_tests_changed_by_edits
+from roundtable.workshop.edit.stored_drafts import DraftStore, compare_edit_drafts
+from roundtable.workshop.edit.validation import validate_edited_files
 from roundtable.workshop.repo.scratch_trees import (
-    copy_files_to_tree,
-    create_scratch_tree,
-    create_trees_concurrently,
-    list_tree_files,
-    open_scratch_folder,
+    copy_working_tree_files,
+    create_scratch_working_tree,
+    create_working_trees_concurrently,
+    list_working_tree_files,
+    open_scratch_working_trees,
 )
 from roundtable.workshop.sandbox.output_lines import LineCallback
 from roundtable.workshop.symbols.python_code import python_module_name
@@ -131,10 +131,10 @@ class CandidateTrial:
             )
         except UnreadableReply as error:
             return ProposedChange(move.seat, (), (Refusal("", RefusalKind.NOT_FOUND, error.message),))
-        drafting = draft_changeset(changes, self._workspace, self._redactor.finds, base_draft)
-        own = diff_drafts(base_draft, drafting.files)
+        drafting = apply_changeset_in_memory(changes, self._workspace, self._redactor.finds, base_draft)
+        own = compare_edit_drafts(base_draft, drafting.files)
         return ProposedChange(
-            move.seat, drafting.files, (*drafting.refused, *validate_draft(own)), own, round=move.round
+            move.seat, drafting.files, (*drafting.refused, *validate_edited_files(own)), own, round=move.round
         )
 
     async def try_candidates(
@@ -171,9 +171,9 @@ class CandidateTrial:
         base_draft = await self._drafts.load_files(effect.over)
         tests = collect_candidate_tests(await self._read_last_changes(session, effect, base_draft))
         files = await self._drafts.load_files(effect.draft)
-        own_files = diff_drafts(base_draft, files)
+        own_files = compare_edit_drafts(base_draft, files)
         tests[effect.base] = read_candidate_test_sources(own_files) | tests.get(effect.base, {})
-        change = ProposedChange(effect.base, files, validate_draft(own_files), own_files)
+        change = ProposedChange(effect.base, files, validate_edited_files(own_files), own_files)
         (change,), trials = await self._run_and_judge(session, [change], tests, base_draft, sandbox, tell)
         return MergeTried(await self._make_candidate(change, trials, ()))
 
@@ -348,7 +348,7 @@ class CandidateTrial:
             add_original_test_outcomes(
                 change,
                 repeated.informative_checks(change.seat),
-                find_changed_tests(change.own_files) if keeps_tests else {},
+                find_tests_changed_by_edits(change.own_files) if keeps_tests else {},
                 check_files[change.seat],
             )
             if change.seat in restored
@@ -407,15 +407,18 @@ class CandidateTrial:
         The draft named BASELINE is the state before the others; without it, the workspace as it is. If that has no
         checks, the checks that a draft brings itself count.
         """
-        builder = build_tree or partial(create_scratch_tree, names=await self._tree_files())
-        async with open_scratch_folder() as folder:
+        builder = build_tree or partial(create_scratch_working_tree, names=await self._tree_files())
+        async with open_scratch_working_trees() as folder:
             trees = {name: folder / str(number) for number, name in enumerate({BASELINE: (), **drafts})}
-            await create_trees_concurrently(
+            await create_working_trees_concurrently(
                 [partial(builder, self._workspace, tree, drafts.get(name, ())) for name, tree in trees.items()]
             )
             dependencies = await asyncio.to_thread(find_tree_dependencies, self._workspace, self._copy)
-            await create_trees_concurrently(
-                [partial(copy_files_to_tree, self._workspace, tree, dependencies.copied) for tree in trees.values()]
+            await create_working_trees_concurrently(
+                [
+                    partial(copy_working_tree_files, self._workspace, tree, dependencies.copied)
+                    for tree in trees.values()
+                ]
             )
             repository_checks = await asyncio.to_thread(
                 find_check_commands_for_tree, self._listed, self._workspace, trees[BASELINE], dependencies.lent
@@ -446,7 +449,7 @@ class CandidateTrial:
             )
 
     async def _tree_files(self) -> Sequence[str]:
-        return await asyncio.to_thread(list_tree_files, self._workspace)
+        return await asyncio.to_thread(list_working_tree_files, self._workspace)
 
     def sanitize_notes(self, notes: Sequence[str]) -> tuple[str, ...]:
         """Return sentences that quote checks without secrets and control characters."""

@@ -16,7 +16,7 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Exit, Job, Output
 from roundtable.core.text.file_names import is_sensitive_path
 from roundtable.workshop.repo.git import open_git
-from roundtable.workshop.repo.scratch_trees import check_tree_size, match_copy_patterns
+from roundtable.workshop.repo.scratch_trees import check_working_tree_size, match_worktree_copy_patterns
 
 _NODE_MODULES = "node_modules"
 _TOOL_CACHES = frozenset({".cache", ".vite", ".vite-temp"})
@@ -46,13 +46,13 @@ def find_tree_dependencies(workspace: Path, rules: Sequence[str]) -> TreeDepende
     mounted = {path: str(workspace / path) for path in modules if path not in links}
     by_rule = [
         name
-        for name in match_copy_patterns(workspace, rules)
+        for name in match_worktree_copy_patterns(workspace, rules)
         if name not in tracked
         and not is_sensitive_path(name)
         and not name.startswith(_ENVIRONMENT_FOLDERS)
         and f"/{_NODE_MODULES}/" not in f"/{name}"
     ]
-    return TreeDependencies(mounted, (*links, *check_tree_size(workspace, by_rule)))
+    return TreeDependencies(mounted, (*links, *check_working_tree_size(workspace, by_rule)))
 
 
 def _list_modules(workspace: Path, folder: str) -> Iterator[str]:

@@ -113,7 +113,7 @@ def _count_shared_folders(one: str, other: str) -> int:
     return next((index for index, (mine, theirs) in enumerate(pairs) if mine != theirs), 99)
 
 
-def resolve_file_imports(project: ProjectIndex, outline: Outline) -> Iterator[ResolvedImport]:
+def resolve_source_imports(project: ProjectIndex, outline: Outline) -> Iterator[ResolvedImport]:
     """Yield what a file imports from the project's own files; imports from elsewhere are skipped."""
     resolve = _IMPORT_RESOLVERS[outline.language.name]
     for statement in (
@@ -137,7 +137,7 @@ def _dotted_module_name(text: str) -> str:
     return match[1] if match else ""
 
 
-def resolve_python_module(project: ProjectIndex, path: str, dotted: str) -> str | None:
+def resolve_python_import(project: ProjectIndex, path: str, dotted: str) -> str | None:
     """Return the file of a module, as another file names it.
 
     The folder of a package is not searched for top-level modules.
@@ -163,15 +163,15 @@ def resolve_python_module(project: ProjectIndex, path: str, dotted: str) -> str 
 
 def _resolve_python(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
     if match := re.fullmatch(r"import\s+([\w.]+)(?:\s+as\s+\w+)?", brought.text):
-        module_name = resolve_python_module(project, path, match[1])
+        module_name = resolve_python_import(project, path, match[1])
         if module_name:
             yield ImportTarget(module_name)
     elif match := re.fullmatch(r"from\s+([\w.]+)\s+import\s+(\w+|\*)(?:\s+as\s+\w+)?", brought.text):
         module_name, name = match[1], match[2]
-        submodule_file = resolve_python_module(
+        submodule_file = resolve_python_import(
             project, path, f"{module_name}{name}" if module_name.endswith(".") else f"{module_name}.{name}"
         )
-        module_file = resolve_python_module(project, path, module_name)
+        module_file = resolve_python_import(project, path, module_name)
         if submodule_file and name != "*":
             yield ImportTarget(submodule_file)
         elif module_file:
@@ -343,10 +343,10 @@ def _resolve_same_namespace(project: ProjectIndex, outline: Outline) -> Iterator
 
 def _resolve_rust(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
     path_text = re.sub(r"^.*?\buse\s+|\s+as\s+\w+|[;\s]", "", brought.text)
-    yield from resolve_rust_path(project, path, path_text.lstrip(":").split("::"))
+    yield from resolve_rust_import_path(project, path, path_text.lstrip(":").split("::"))
 
 
-def resolve_rust_path(project: ProjectIndex, path: str, parts: list[str]) -> Iterator[ImportTarget]:
+def resolve_rust_import_path(project: ProjectIndex, path: str, parts: list[str]) -> Iterator[ImportTarget]:
     """Yield the module file that a Rust path leads to, with the rest of the path."""
     base = _find_rust_base(project, path, parts)
     if base is None:
@@ -387,7 +387,7 @@ def _resolve_rust_modules(project: ProjectIndex, outline: Outline) -> Iterator[R
         name = node.child_by_field_name("name") if node.type == "mod_item" else None
         if name is not None and node.child_by_field_name("body") is None:
             module_name = node_text(name)
-            targets = tuple(resolve_rust_path(project, outline.path, ["self", module_name]))
+            targets = tuple(resolve_rust_import_path(project, outline.path, ["self", module_name]))
             if targets and not targets[0].member:
                 yield ResolvedImport(module_name, targets)
 

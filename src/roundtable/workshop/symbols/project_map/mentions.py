@@ -77,7 +77,7 @@ class SourceLines:
         return sanitize_line(joined.decode(errors="replace"), MAX_MAP_LINE_LENGTH)
 
 
-def find_name_mentions(outline: Outline, names: Container[str]) -> Iterator[NameMention]:
+def find_symbol_mentions(outline: Outline, names: Container[str]) -> Iterator[NameMention]:
     """Yield where a file mentions one of the given names outside its imports, comments and strings."""
     for node in _name_nodes(outline.root):
         name = node_text(node)
@@ -126,7 +126,7 @@ def _read_qualifier(before: bytes) -> tuple[str, ...] | None:
 _LINE_BYTES = re.compile(rb"[^\n]*\n|[^\n]+")
 
 
-def measure_source_file(path: str, source: bytes) -> SizedFile:
+def measure_source_symbols(path: str, source: bytes) -> SizedFile:
     """Return a file with its tokens, the bytes of each line, and the lines on which a symbol begins."""
     outline, lines = parse_source_outline(path, source), SourceLines(source)
     symbol_lines = (

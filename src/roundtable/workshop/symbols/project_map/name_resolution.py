@@ -13,9 +13,9 @@ from roundtable.workshop.symbols.project_map.import_resolution import (
     ImportTarget,
     ProjectIndex,
     ResolvedImport,
-    resolve_file_imports,
-    resolve_python_module,
-    resolve_rust_path,
+    resolve_python_import,
+    resolve_rust_import_path,
+    resolve_source_imports,
 )
 from roundtable.workshop.symbols.project_map.mentions import NameMention
 
@@ -99,7 +99,7 @@ class ProjectNames:
         self._project = project
         self.files = {path: FileNames(read) for path, read in project.outlines.items()}
         for path, names in self.files.items():
-            names.add_imports(resolve_file_imports(project, project.outlines[path]))
+            names.add_imports(resolve_source_imports(project, project.outlines[path]))
         self._reachable: dict[str, frozenset[str]] = {}
         self._visible: dict[str, tuple[str, ...]] = {}
 
@@ -176,7 +176,7 @@ class ProjectNames:
         if words[0] in names.defined or ".".join(words) in names.defined:
             return []
         if names.outline.language.name == "Rust" and len(words) > 1:
-            targets = list(resolve_rust_path(self._project, path, list(words)))
+            targets = list(resolve_rust_import_path(self._project, path, list(words)))
             return [
                 symbol
                 for target in targets
@@ -226,7 +226,7 @@ class ProjectNames:
             for target in names.imported_names[parts[0]]:
                 yield target.path, (tuple(target.member.split(".")) if target.member else ()) + parts[1:]
         elif len(parts) > 1 and path.endswith("__init__.py"):
-            submodule = resolve_python_module(self._project, path, f".{parts[0]}")
+            submodule = resolve_python_import(self._project, path, f".{parts[0]}")
             if submodule:
                 yield submodule, parts[1:]
         elif names.outline.language.name in _LANGUAGES_WITH_REEXPORTS:

@@ -14,7 +14,7 @@ from roundtable.workshop.symbols.project_map.mentions import (
     MAX_MAP_LINE_LENGTH,
     NameMention,
     SourceLines,
-    find_name_mentions,
+    find_symbol_mentions,
 )
 from roundtable.workshop.symbols.project_map.name_resolution import (
     ProjectNames,
@@ -35,7 +35,7 @@ _COMPOUND_NAME = re.compile(r"[a-z0-9]_[a-z0-9]|[a-z0-9][A-Z]")
 _MAX_OWNERS = 3
 
 
-def build_project_map(files: Mapping[str, bytes]) -> ProjectMap:
+def build_project_symbol_map(files: Mapping[str, bytes]) -> ProjectMap:
     """Build the map of a project from names and imports; nothing is executed."""
     outlines = {
         path: outline
@@ -58,7 +58,7 @@ class _FileLinker:
         self._outline = names.files[path].outline
         self._lines = SourceLines(self._outline.source)
         self._mentions = list(
-            find_name_mentions(self._outline, names.known_names | names.files[path].imported_names.keys() | {"new"})
+            find_symbol_mentions(self._outline, names.known_names | names.files[path].imported_names.keys() | {"new"})
         )
 
     def add_to(self, uses: dict[Symbol, list[SymbolUse]]) -> None:

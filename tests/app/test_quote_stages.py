@@ -19,7 +19,7 @@ from roundtable.core.effects import ProjectSplit
 from roundtable.core.session import Session
 from roundtable.core.stages import Stage, encode_stages
 from roundtable.core.values import Limits, Seat
-from roundtable.live.fact_words import live_decision_lines
+from roundtable.live.event_lines import live_decision_lines
 from roundtable.meetings.try_candidates import LONG_FILE_BYTES
 from roundtable.report.costs import build_cost_report
 from roundtable.report.html import render_session_page

@@ -23,7 +23,7 @@ from roundtable.core.reasons import LeadReason, Said
 from roundtable.core.replies.judge import replace_labels_in_judge_directive
 from roundtable.core.sandbox import Limit
 from roundtable.core.values import Decision, Outcome, Right, Seat
-from roundtable.report.provenance import describe_change_plan
+from roundtable.report.change_words import describe_change_plan
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.step_words import describe_step_result
 

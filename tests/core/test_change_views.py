@@ -5,12 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from roundtable.core.change_history import newest_change
 from roundtable.core.changeset import HunkChoice, Refusal, RefusalKind
 from roundtable.core.effects import Candidate, CandidatesTried, MoveDrafted
 from roundtable.core.events import ChangeUndone, EffectDone, EffectStarted, GateAnswered, SessionOpened
 from roundtable.core.text.sanitize import reveal_hidden_characters
+from roundtable.report.change_words import describe_hunk_provenance, hunk_request_phrase
 from roundtable.report.html import render_session_page
-from roundtable.report.provenance import describe_hunk_provenance, hunk_request_phrase, summarize_change
 from roundtable.report.step_words import describe_running_step, describe_step_result, render_step_result_lines
 from roundtable.report.summary import summarize_session
 from roundtable.report.transcript import render_transcript
@@ -30,9 +31,9 @@ WRITTEN = fold_session(*EVENTS_UNTIL_PLAN, *events_after_answer(GateAnswered("ap
 
 
 def test_a_hunk_names_its_request_its_writers_and_its_approver() -> None:
-    change = summarize_change(WRITTEN)
+    change = newest_change(WRITTEN)
     assert change is not None
-    assert [describe_hunk_provenance(hunk) for hunk in change.hunks] == [
+    assert [describe_hunk_provenance(WRITTEN, hunk) for hunk in change.hunks] == [
         "requested by D-12, written by ada and bob, taken (anna)",
         "requested by D-12, written by ada and bob, rewritten (anna)",
         "not requested, written by ada, left out (anna)",
@@ -69,14 +70,14 @@ def test_a_long_reason_is_shown_in_full() -> None:
 
 
 def test_before_the_approval_hunks_have_no_outcome() -> None:
-    change = summarize_change(fold_session(*EVENTS_UNTIL_PLAN))
+    change = newest_change(fold_session(*EVENTS_UNTIL_PLAN))
     assert change is not None
     assert {hunk.became for hunk in change.hunks} == {""}
     assert change.applied is None
 
 
 def test_a_no_rejects_every_hunk() -> None:
-    change = summarize_change(fold_session(*EVENTS_UNTIL_PLAN, GateAnswered("approve", "none", by="anna")))
+    change = newest_change(fold_session(*EVENTS_UNTIL_PLAN, GateAnswered("approve", "none", by="anna")))
     assert change is not None
     assert {hunk.became for hunk in change.hunks} == {"left out"}
 

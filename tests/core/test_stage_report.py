@@ -41,12 +41,12 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
+from roundtable.core.stage_history import StageFileChange
 from roundtable.core.stages import STAGES_GATE, Contribution, Stage, StageEnd
 from roundtable.core.values import Charter, Expect, Gate, Prompt, Seat, Turns
 from roundtable.core.verdict import Directives, Findings, Issue, Stance, Verdict
 from roundtable.report.document import render_blocks_as_markdown
 from roundtable.report.html import render_blocks_as_html
-from roundtable.report.project_versions import StageFileChange
 from roundtable.report.stage_report import render_stage_report_blocks
 from tests.core.test_session_views import NASTY, SEATS, made, read_page, tokens
 

@@ -32,6 +32,7 @@ from roundtable.core.events import (
 from roundtable.core.faults import Fault, FaultKind, SessionHeld
 from roundtable.core.reasons import Said
 from roundtable.core.session import Session
+from roundtable.core.text.wording import format_count, format_seconds
 from roundtable.core.values import (
     Charter,
     Decision,
@@ -50,7 +51,7 @@ from roundtable.doors.cli.output import print_error_with_help
 from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.doors.cli.panels import assign_terminal_colors, fit_panels_to_terminal
 from roundtable.live.board import Board
-from roundtable.live.fact_words import (
+from roundtable.live.event_lines import (
     ERROR,
     RESPONDING,
     TIMED_OUT,
@@ -61,7 +62,7 @@ from roundtable.live.fact_words import (
     live_lines_as_text,
 )
 from roundtable.live.gate_options import match_gate_option
-from roundtable.report.figures import format_count, format_seconds, format_sentence
+from roundtable.report.figures import format_sentence
 from roundtable.report.html import render_session_page
 from roundtable.report.transcript import render_transcript
 

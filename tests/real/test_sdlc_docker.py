@@ -13,8 +13,8 @@ import pytest
 from roundtable.app.desk import Places, Roundtable
 from roundtable.core.effects import ProjectRan
 from roundtable.core.events import Delta
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import StageEnd
-from roundtable.report.stage_words import list_stage_ends
 from tests.real.engine import docker_engine, shell_image
 from tests.repository import repository
 from tests.stories.desk_meeting import DeskMeeting

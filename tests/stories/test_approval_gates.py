@@ -15,7 +15,7 @@ from roundtable.core.faults import UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Outcome
 from roundtable.doors.mcp.session_view import build_meeting_tool_status, render_meeting_tool_text
-from roundtable.report.provenance import hunk_request_phrase
+from roundtable.report.change_words import hunk_request_phrase
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.core.test_redaction import token
 from tests.repository import git, sandbox, write

@@ -11,7 +11,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.core.faults import UsageError
 from roundtable.core.values import Outcome
-from roundtable.report.provenance import candidate_table_rows
+from roundtable.report.change_words import candidate_table_rows
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.repository import git, write
 from tests.stories.desk_meeting import DeskMeeting

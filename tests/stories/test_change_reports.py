@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Places, Roundtable
+from roundtable.core.change_history import newest_change
 from roundtable.core.effects import ChangePlanned
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome
-from roundtable.report.provenance import candidate_table_rows, list_taken_hunks, render_diffstat, summarize_change
+from roundtable.report.change_words import candidate_table_rows, render_diffstat
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.repository import commit, git, own_python, repository, sandbox, write
 from tests.stories.desk_meeting import DeskMeeting
@@ -98,9 +99,9 @@ async def test_a_rejected_rename_is_not_reported_as_written(bench: Roundtable, c
     meeting = DeskMeeting(bench, claude=[{"text": files_reply({"slug.py": SLUG}) + renamed}])
     decision = await hold_with_person(meeting, bench, approve=("some", json.dumps({"rejected": ["new.txt#rename"]})))
     assert (code / "old.txt").read_text() == "one\n2\nthree\n"
-    change = summarize_change(await bench.sessions.get(meeting.session))
+    change = newest_change(await bench.sessions.get(meeting.session))
     assert change is not None
-    assert list(render_diffstat(list_taken_hunks(change))) == ["old.txt: 1 hunk, +1 -1", "slug.py: 1 hunk, +1 -1"]
+    assert list(render_diffstat(change.approved_hunks())) == ["old.txt: 1 hunk, +1 -1", "slug.py: 1 hunk, +1 -1"]
     assert decision.position == f"{TASK}: claude changes old.txt and slug.py"
 
 

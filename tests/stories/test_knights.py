@@ -13,7 +13,7 @@ import pytest
 from roundtable.core.effects import ReadFiles
 from roundtable.core.events import GateAnswered, SessionAmended
 from roundtable.core.values import Limits, Outcome, Seat
-from roundtable.live.fact_words import live_decision_lines, live_lines_as_text
+from roundtable.live.event_lines import live_decision_lines, live_lines_as_text
 from roundtable.report.html import render_session_page
 from roundtable.report.reasons import decision_sentence
 from roundtable.report.transcript import render_transcript

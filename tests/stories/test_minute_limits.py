@@ -14,10 +14,10 @@ from roundtable.app.desk import Agenda, Places, Roundtable, hold
 from roundtable.core.events import TurnAsked, TurnDelayed
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import Stage
 from roundtable.core.values import Limits, Outcome, Seat
-from roundtable.live.fact_words import EventNarrator
-from roundtable.report.stage_words import list_stage_ends
+from roundtable.live.event_lines import EventNarrator
 from roundtable.voices.endpoints import Endpoint
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.http_client import open_endpoint_client

@@ -15,8 +15,8 @@ from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core.effects import RehearseChange, RunProject, TryCandidates, TryMerged
 from roundtable.core.events import EffectDone, EffectStarted, GateAnswered, MoveMade, Recorded, TurnAsked
 from roundtable.core.session import Session
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.values import Outcome
-from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from tests.app.test_background import pid_of
 from tests.repository import sandbox

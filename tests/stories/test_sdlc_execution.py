@@ -14,9 +14,9 @@ from roundtable.app.desk import Places, Roundtable
 from roundtable.core.effects import ChangePlanned, ProjectRan
 from roundtable.core.events import Delta
 from roundtable.core.faults import UsageError
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Outcome
-from roundtable.report.stage_words import list_stage_ends
 from tests.stories.desk_meeting import DeskMeeting, Turns
 from tests.stories.slug_project import files_reply
 from tests.stories.test_sdlc_stages import answer_gates, stage_settings

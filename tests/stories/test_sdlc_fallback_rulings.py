@@ -6,9 +6,9 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.core.events import SessionAmended
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.values import Limits, Outcome
 from roundtable.report.reasons import decision_sentence
-from roundtable.report.stage_words import list_stage_ends
 from tests.stories.account_candidates import ACCOUNTS
 from tests.stories.desk_meeting import DeskMeeting
 from tests.stories.test_sdlc_files import (

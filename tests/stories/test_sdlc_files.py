@@ -14,9 +14,9 @@ from roundtable.core.effects import (
     CandidatesTried,
     MergeTried,
 )
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import Contribution, Stage, StageEnd
 from roundtable.core.values import Decision, Outcome
-from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from tests.repository import commit, sandbox, write
 from tests.stories.account_candidates import (

@@ -6,14 +6,14 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
+from roundtable.core.change_history import newest_change
 from roundtable.core.events import SessionAmended
 from roundtable.core.ledger import EntryKind
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.values import Limits, Outcome
 from roundtable.doors.cli.output import EXIT_DEGRADED, EXIT_OK, decision_exit_code
-from roundtable.live.fact_words import live_decision_lines, live_lines_as_text
-from roundtable.report.provenance import summarize_change
+from roundtable.live.event_lines import live_decision_lines, live_lines_as_text
 from roundtable.report.reasons import decision_sentence, notice_sentences
-from roundtable.report.stage_words import list_stage_ends
 from tests.repository import git
 from tests.stories.desk_meeting import DeskMeeting
 from tests.stories.slug_project import JOINED_SLUG, files_reply
@@ -92,7 +92,7 @@ async def test_the_commit_of_an_extended_project_names_the_request_its_history_a
     assert "\n\nD1 R1 A user can log in. R2 What was done can be undone.\nrequirements was agreed on" in message
     assert "- accounts.py: login from gpt\n- accounts.py: rollback from gemini" in message
     assert [line for line in message.splitlines() if line.startswith("Produced-By: ")] == PRODUCED
-    change = summarize_change(session)
+    change = newest_change(session)
     assert change is not None
     wrote_by = {hunk.hunk.path: hunk.wrote for hunk in change.hunks}
     assert wrote_by == {

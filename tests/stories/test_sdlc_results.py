@@ -11,14 +11,14 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import Stage, latest_stage_draft
 from roundtable.core.text.quotation import quote_markdown
 from roundtable.core.values import Decision, Outcome
 from roundtable.doors.mcp.session_view import build_meeting_tool_status as as_told
 from roundtable.doors.mcp.session_view import render_meeting_tool_text
-from roundtable.live.fact_words import live_decision_lines, live_lines_as_text
+from roundtable.live.event_lines import live_decision_lines, live_lines_as_text
 from roundtable.report.reasons import decision_sentence
-from roundtable.report.stage_words import list_stage_ends
 from tests.repository import git
 from tests.stories.desk_meeting import DeskMeeting, Turns
 from tests.stories.slug_project import JOINED_SLUG, files_reply

@@ -15,10 +15,10 @@ from roundtable.app.desk import Places, Roundtable
 from roundtable.app.opening.context_window import UNKNOWN_WINDOW_TOKENS
 from roundtable.core.effects import ProjectSplit
 from roundtable.core.events import SessionAmended
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Limits
-from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from tests.planted import End, planted
 from tests.repository import commit, own_python, repository, sandbox, write

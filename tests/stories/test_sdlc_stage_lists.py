@@ -7,9 +7,9 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.core.effects import ProjectRan
 from roundtable.core.session import Session
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import encode_stages
 from roundtable.core.values import Outcome
-from roundtable.report.stage_words import list_stage_ends
 from tests.stories.account_candidates import ACCOUNTS, MERGED_ACCOUNTS
 from tests.stories.desk_meeting import DeskMeeting, Turns
 from tests.stories.slug_project import files_reply, merge_verdict

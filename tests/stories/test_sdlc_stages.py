@@ -10,10 +10,10 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.core.events import SessionAmended
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Decision, Outcome
 from roundtable.report.reasons import decision_sentence, notice_sentences
-from roundtable.report.stage_words import list_stage_ends
 from tests.stories.desk_meeting import DeskMeeting, Turns
 from tests.stories.test_memory import QUESTION, hold_council
 

@@ -17,7 +17,7 @@ from roundtable.core.decide.second_opinion import (
     second_opinion_stop_reason,
 )
 from roundtable.core.values import ContextItem, Decision, Limits, Outcome, Quorum
-from roundtable.live.fact_words import live_decision_lines, live_lines_as_text
+from roundtable.live.event_lines import live_decision_lines, live_lines_as_text
 from roundtable.meetings import find_meeting
 from roundtable.report.html import render_session_page
 from roundtable.report.reasons import decision_sentence

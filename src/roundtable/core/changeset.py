@@ -193,6 +193,16 @@ class Hunk(Value, frozen=True):
         """Its lines in order, under the signs of a diff."""
         return ((" ", self.above), ("-", self.before), ("+", self.after), (" ", self.below))
 
+    @property
+    def aspect(self) -> str:
+        """The part of the id after the path: the number of a run of lines, `rename` or `mode`."""
+        return self.id.rpartition("#")[2]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it changes lines rather than the file's name or mode."""
+        return self.aspect.isdecimal()
+
 
 class HunkChoice(Value, frozen=True):
     """A person's choice among the hunks of a draft, by their ids: which they rejected, and which they rewrote.

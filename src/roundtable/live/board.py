@@ -31,7 +31,7 @@ from roundtable.core.events import (
     TurnInterrupted,
 )
 from roundtable.core.values import Charter, Gate, Usage
-from roundtable.live.fact_words import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, live_fault_glyph, live_fault_line
+from roundtable.live.event_lines import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, live_fault_glyph, live_fault_line
 from roundtable.report.costs import NO_VALUE, format_price, has_known_price
 from roundtable.report.step_words import describe_running_step
 

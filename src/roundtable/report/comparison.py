@@ -8,12 +8,12 @@ from typing import Literal
 
 from roundtable.core.changeset import Draft
 from roundtable.core.session import Session
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import StageEnd
 from roundtable.core.text.sanitize import reveal_hidden_characters
 from roundtable.core.values import Digest, Value
 from roundtable.report.costs import build_cost_report
 from roundtable.report.phrases import describe_outcome
-from roundtable.report.stage_words import list_stage_ends
 
 DifferenceState = Literal["same", "changed", "only in the first", "only in the second"]
 LARGEST_COMPARED_FILE = 400_000

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
+from roundtable.core.change_history import newest_change, newest_tried_candidates
 from roundtable.core.events import MoveMade, NoteSaid
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.values import Decision
-from roundtable.report import phrases, provenance
+from roundtable.report import change_words, phrases
 from roundtable.report.agreement_map import render_agreement_map
 from roundtable.report.costs import CostLine, build_cost_report
 from roundtable.report.document import (
@@ -360,7 +361,7 @@ class _Page:
             result, words = "not answered", ""
             if answer is not None:
                 result = f"<b>{_escape_html_line(answer.option)}</b>, by {_escape_html_line(answer.by) or 'a person'}"
-                words = _render_html_text(provenance.describe_gate_answer_text(answer)) if answer.text else ""
+                words = _render_html_text(change_words.describe_gate_answer_text(answer)) if answer.text else ""
             yield f'<div class="card"><b>{_escape_html_line(gate.id)}</b>: {_escape_html_line(gate.question)}'
             yield f'<p class="soft">{options}</p><p>{result}</p>{words}</div>'
 
@@ -383,24 +384,24 @@ class _Page:
 
 
 def _change_html(session: Session) -> Iterator[str]:
-    if tried := provenance.newest_candidates(session):
+    if tried := newest_tried_candidates(session):
         yield "<h2>Candidates</h2>"
-        yield _render_html_table(provenance.CANDIDATE_COLUMNS, provenance.candidate_table_rows(tried))
+        yield _render_html_table(change_words.CANDIDATE_COLUMNS, change_words.candidate_table_rows(tried))
         yield f'<p class="soft">{_escape_html_line(tried.how)}</p>'
-    carried = provenance.summarize_change(session)
+    carried = newest_change(session)
     if carried is None:
         return
     yield "<h2>The change</h2>"
-    lines = (*provenance.describe_change_outcome(carried), *provenance.describe_change_plan(carried.planned))
+    lines = (*change_words.describe_change_outcome(carried), *change_words.describe_change_plan(carried.planned))
     yield f"<ul>{''.join(f'<li>{_escape_html_line(line)}</li>' for line in lines)}</ul>"
     if carried.rehearsed and carried.rehearsed.checks:
-        yield _render_html_table(provenance.CHECK_COLUMNS, provenance.check_table_rows(carried.rehearsed))
+        yield _render_html_table(change_words.CHECK_COLUMNS, change_words.check_table_rows(carried.rehearsed))
     if carried.took:
-        yield _render_html_table(provenance.TAKEN_PART_COLUMNS, provenance.taken_part_rows(carried.took))
+        yield _render_html_table(change_words.TAKEN_PART_COLUMNS, change_words.taken_part_rows(carried.took))
     for hunk in carried.hunks:
-        origin = _escape_html_line(provenance.describe_hunk_provenance(hunk))
+        origin = _escape_html_line(change_words.describe_hunk_provenance(session, hunk))
         yield f'<div class="card"><b>{_escape_html_line(hunk.hunk.id)}</b>: {origin}'
-        yield _diff_html(provenance.render_hunk_lines(hunk.hunk))
+        yield _diff_html(change_words.render_hunk_lines(hunk.hunk))
         yield f"<p>Written instead:</p>{_diff_html(hunk.rewritten)}</div>" if hunk.rewritten else "</div>"
 
 

@@ -10,13 +10,13 @@ from roundtable.core.effects import ApplyChange, ChangeApplied
 from roundtable.core.faults import Fault
 from roundtable.core.ledger import NO_REASON, Entry, EntryKind, EntryState
 from roundtable.core.session import Session
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import charter_stages, has_stages
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import complete_short_answer_text
 from roundtable.core.values import Decision, Gate, Outcome
 from roundtable.core.verdict import Verdict
 from roundtable.report.reasons import decision_sentence
-from roundtable.report.stage_words import list_stage_ends
 
 LONGEST_ENTRY_TEXT = 500
 """Largest number of characters of a text or reason; the session keeps the whole."""

@@ -17,6 +17,12 @@ from roundtable.core.decide import (
 )
 from roundtable.core.decide.positions import normalize_position
 from roundtable.core.decide.ruling import Ruling
+from roundtable.core.decide.seat_positions import (
+    STANCE_POSITIONS,
+    SeatPositions,
+    resolve_proposal_id,
+    trace_seat_positions,
+)
 from roundtable.core.reasons import (
     CondorcetWinner,
     LastRemaining,
@@ -31,7 +37,6 @@ from roundtable.core.session import Session
 from roundtable.core.text.wording import join_names
 from roundtable.core.values import Decision, Outcome, Round
 from roundtable.core.verdict import Stance, Verdict
-from roundtable.report.agreement_map import STANCE_WORDS, SeatPositions, resolve_proposal_id, trace_seat_positions
 from roundtable.report.costs import NO_VALUE, CostLine, build_cost_report
 from roundtable.report.reasons import decision_sentence, reasons_text
 
@@ -346,8 +351,8 @@ def _plurality_ruling(votes: Mapping[str, str]) -> Ruling:
     most, counted = tally[0][1], len(votes)
     if len(leaders) > 1:
         return Ruling(Outcome.TIE, why=(VotesTied(tuple(leaders), most, counted),))
-    if leaders[0] in STANCE_WORDS.values():
-        agreed = leaders[0] == STANCE_WORDS[Stance.SUPPORT]
+    if leaders[0] in STANCE_POSITIONS.values():
+        agreed = leaders[0] == STANCE_POSITIONS[Stance.SUPPORT]
         return Ruling(Outcome.REACHED if agreed else Outcome.DEADLOCK, why=(MostVotes(most, counted, leaders[0]),))
     return Ruling(Outcome.REACHED, leaders[0], why=(MostVotes(most, counted),))
 

@@ -23,6 +23,14 @@ from roundtable.core.effects import (
 )
 from roundtable.core.events import AnswerSource, GateAnswered, Recorded
 from roundtable.core.session import RoundRecord, Session, Turn
+from roundtable.core.stage_history import (
+    StageAttempt,
+    StageFileChange,
+    attempt_gates,
+    attempt_results,
+    final_stage_attempts,
+    list_stage_attempts,
+)
 from roundtable.core.stages import (
     STAGE_ENDING_WORDS,
     StageEnd,
@@ -36,6 +44,12 @@ from roundtable.core.text.wording import join_names
 from roundtable.core.values import Decision, Gate, Outcome
 from roundtable.core.verdict import Verdict
 from roundtable.report import phrases
+from roundtable.report.change_words import (
+    CANDIDATE_COLUMNS,
+    candidate_table_rows,
+    describe_applied_change,
+    describe_gate_answer_text,
+)
 from roundtable.report.costs import NO_VALUE, CostLine, build_cost_report, build_cost_report_lines
 from roundtable.report.document import (
     BulletList,
@@ -47,22 +61,8 @@ from roundtable.report.document import (
     Quote,
     ReportBlock,
 )
-from roundtable.report.project_versions import (
-    StageAttempt,
-    StageFileChange,
-    attempt_gates,
-    attempt_results,
-    final_stage_attempts,
-    list_stage_attempts,
-)
-from roundtable.report.provenance import (
-    CANDIDATE_COLUMNS,
-    candidate_table_rows,
-    describe_applied_change,
-    describe_gate_answer_text,
-)
 from roundtable.report.reasons import decision_sentence, notice_sentences
-from roundtable.report.stage_words import describe_stage_end
+from roundtable.report.stage_words import describe_file_contributions, describe_stage_end
 from roundtable.report.status import describe_session_status
 
 _OUTPUT_LENGTH = 4_000
@@ -199,7 +199,9 @@ def _step_row(step: CheckOutcome) -> tuple[str, ...]:
 def _file_blocks(changes: Sequence[StageFileChange]) -> Iterator[ReportBlock]:
     if changes:
         yield Heading(3, "Files")
-        rows = tuple((change.path, change.became, change.words or NO_VALUE) for change in changes)
+        rows = tuple(
+            (change.path, change.became, describe_file_contributions(change) or NO_VALUE) for change in changes
+        )
         yield DataTable(("File", "Change", "Contributions"), rows)
 
 
@@ -326,7 +328,10 @@ def _project_blocks(
     for change in applied_changes:
         yield BulletList(tuple(describe_applied_change(change)))
     remaining = [change for _, change in sorted(files.items()) if change.became != "deleted"]
-    yield DataTable(("File", "Last changed by"), tuple((change.path, change.words or NO_VALUE) for change in remaining))
+    yield DataTable(
+        ("File", "Last changed by"),
+        tuple((change.path, describe_file_contributions(change) or NO_VALUE) for change in remaining),
+    )
 
 
 def _contribution_blocks(session: Session, attempts: Sequence[StageAttempt]) -> Iterator[ReportBlock]:

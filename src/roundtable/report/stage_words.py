@@ -6,18 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from roundtable.core.decide.program_run import RUN_STOPPED_BY_PERSON, describe_run_method
 from roundtable.core.effects import ProjectDelivered, ProjectListed, ProjectRan, ProjectSplit, StageEnded
-from roundtable.core.session import Session
-from roundtable.core.stages import STAGE_ENDING_WORDS, StageEnd, last_stage_attempts
+from roundtable.core.stage_history import StageFileChange
+from roundtable.core.stages import STAGE_ENDING_WORDS, StageEnd
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import end_sentence, join_names, pluralize
 
 _AGREED_LENGTH = 300
 """Largest number of characters of what a stage agreed, in a summary."""
-
-
-def list_stage_ends(session: Session) -> tuple[StageEnd, ...]:
-    """The end of the last attempt at each stage, in stage order."""
-    return last_stage_attempts(result.end for result in session.results.values() if isinstance(result, StageEnded))
 
 
 def describe_stage_step(
@@ -56,6 +51,12 @@ def describe_stage_contributions(end: StageEnd) -> Iterator[str]:
         f"- {sanitize_line(part.path)}: {sanitize_line(part.symbol or 'the file')} from {part.seat}"
         for part in end.took
     )
+
+
+def describe_file_contributions(change: StageFileChange) -> str:
+    """The seats that contributed to a file in a stage, and the parts taken from them."""
+    parts = [f"{part.symbol} from {part.seat}" if part.symbol else f"from {part.seat}" for part in change.took]
+    return ", ".join(filter(None, (change.base, *parts)))
 
 
 def summarize_stage_history(ends: Sequence[StageEnd]) -> str:

@@ -51,7 +51,7 @@ from roundtable.core.effects import (
 )
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import end_sentence
-from roundtable.report.provenance import (
+from roundtable.report.change_words import (
     CANDIDATE_COLUMNS,
     CHECK_COLUMNS,
     TAKEN_PART_COLUMNS,

@@ -6,11 +6,11 @@ from typing import Any, cast
 
 import msgspec
 
+from roundtable.core.change_history import newest_change, newest_tried_candidates
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.text.sanitize import sanitize_text
 from roundtable.core.values import Decision, Seat
 from roundtable.report.costs import CostLine, build_cost_report
-from roundtable.report.provenance import newest_candidates, summarize_change
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.second_opinion_run import format_second_opinion_run_id
 from roundtable.report.status import has_degraded_decision, newest_round, seat_states, turn_state
@@ -43,7 +43,7 @@ def summarize_session(session: Session, *, texts: bool = False) -> dict[str, Any
         "round": newest.name if newest else None,
         "rounds": [summarize_round(record, texts=texts) for record in session.rounds.values()],
         "decision": None if decision is None else _summarize_decision(decision),
-        "candidates": None if (tried := newest_candidates(session)) is None else _all_fields(tried),
+        "candidates": None if (tried := newest_tried_candidates(session)) is None else _all_fields(tried),
         "change": _summarize_change(session),
         "usage": summarize_usage(session),
         "limits": _all_fields(session.limits),
@@ -101,7 +101,7 @@ def summarize_usage(session: Session) -> dict[str, Any]:
 
 def _summarize_change(session: Session) -> dict[str, Any] | None:
     """The plan with the origin of every hunk, the rehearsal and what was written; None without a plan."""
-    change = summarize_change(session)
+    change = newest_change(session)
     if change is None:
         return None
     hunks = [

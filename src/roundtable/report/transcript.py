@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from roundtable.core.change_history import newest_change, newest_tried_candidates
 from roundtable.core.events import NoteSaid
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.text.quotation import escape_markdown_line, quote_markdown, render_markdown_table
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Decision
-from roundtable.report import phrases, provenance
+from roundtable.report import change_words, phrases
 from roundtable.report.costs import CostLine, build_cost_report
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.status import describe_session_status
@@ -221,29 +222,29 @@ def _gate_parts(session: Session) -> Iterator[str]:
         question = f"**{escape_markdown_line(gate.id)}**: {escape_markdown_line(gate.question)}"
         yield f"{question} ({_join_escaped(gate.options)}): {result}"
         if answer is not None and answer.text:
-            yield quote_markdown(provenance.describe_gate_answer_text(answer))
+            yield quote_markdown(change_words.describe_gate_answer_text(answer))
 
 
 def _change_parts(session: Session) -> Iterator[str]:
     """The candidates and the change, hunk by hunk with its origin."""
-    if tried := provenance.newest_candidates(session):
+    if tried := newest_tried_candidates(session):
         yield "## Candidates"
-        yield _inline_table(provenance.CANDIDATE_COLUMNS, provenance.candidate_table_rows(tried))
+        yield _inline_table(change_words.CANDIDATE_COLUMNS, change_words.candidate_table_rows(tried))
         yield escape_markdown_line(tried.how)
-    carried = provenance.summarize_change(session)
+    carried = newest_change(session)
     if carried is None:
         return
     yield "## The change"
-    lines = (*provenance.describe_change_outcome(carried), *provenance.describe_change_plan(carried.planned))
+    lines = (*change_words.describe_change_outcome(carried), *change_words.describe_change_plan(carried.planned))
     yield "\n".join(f"- {escape_markdown_line(line)}" for line in lines)
     if carried.rehearsed and carried.rehearsed.checks:
-        yield _inline_table(provenance.CHECK_COLUMNS, provenance.check_table_rows(carried.rehearsed))
+        yield _inline_table(change_words.CHECK_COLUMNS, change_words.check_table_rows(carried.rehearsed))
     if carried.took:
-        yield _inline_table(provenance.TAKEN_PART_COLUMNS, provenance.taken_part_rows(carried.took))
+        yield _inline_table(change_words.TAKEN_PART_COLUMNS, change_words.taken_part_rows(carried.took))
     for hunk in carried.hunks:
-        origin = escape_markdown_line(provenance.describe_hunk_provenance(hunk))
+        origin = escape_markdown_line(change_words.describe_hunk_provenance(session, hunk))
         yield f"**{escape_markdown_line(hunk.hunk.id)}**: {origin}"
-        yield "\n".join(["```diff", *provenance.render_hunk_lines(hunk.hunk), "```"])
+        yield "\n".join(["```diff", *change_words.render_hunk_lines(hunk.hunk), "```"])
         if hunk.rewritten:
             yield "\n".join(["Written instead:", "", "```diff", *hunk.rewritten, "```"])
 

@@ -6,7 +6,6 @@ They contain only recorded times and no paths of this machine, so the folder can
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -14,7 +13,7 @@ import msgspec
 from roundtable.core.ledger import Entry, EntryKind
 from roundtable.core.session import Session
 from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
-from roundtable.core.text.sanitize import sanitize_text
+from roundtable.core.text.sanitize import is_folder_name_letter, sanitize_text
 from roundtable.report.second_opinion_run import render_json_document
 from roundtable.report.status import ASKED, newest_round, seat_states, turn_state
 from roundtable.report.transcript import (
@@ -70,11 +69,6 @@ def render_memory_as_markdown_files(entries: Sequence[Entry]) -> dict[str, str]:
 def session_folder_name(session: Session) -> str:
     """The slug, which begins with the date, or the id if the slug is no valid folder name."""
     return session.charter.slug if _is_folder_name(session.charter.slug) else session.id
-
-
-def is_folder_name_letter(letter: str) -> bool:
-    """Whether a character is a letter, mark or digit of any script, which every file system accepts."""
-    return unicodedata.category(letter)[0] in "LMN"
 
 
 def _is_folder_name(slug: str) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from roundtable.core.change_history import decode_hunk_choice, newest_change_plan, trace_draft_authors
 from roundtable.core.changeset import Changeset, DraftFile, HunkChoice, Refusal, RefusalKind
 from roundtable.core.effects import (
     ApplyChange,
@@ -31,7 +32,6 @@ from roundtable.core.text.file_names import is_test_file_name
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.wording import join_names, pluralize
 from roundtable.core.values import Digest, compute_digest
-from roundtable.report.provenance import decode_hunk_choice, newest_plan, trace_draft_authors
 from roundtable.workshop.edit.apply_draft import apply_draft_edits, find_journaled_change
 from roundtable.workshop.edit.draft import apply_changeset_in_memory
 from roundtable.workshop.edit.hunks import apply_accepted_hunks, split_edits_into_hunks
@@ -337,7 +337,7 @@ def _confirmation_phrase(files: Sequence[DraftFile]) -> str:
 
 def _name_producers(session: Session, draft: Digest, choice: HunkChoice, person: str) -> tuple[str, ...]:
     """Return the authors: the seats of the draft or the seat that implements it, and the person for edited hunks."""
-    plan = newest_plan(session)
+    plan = newest_change_plan(session)
     kept = {hunk.id for hunk in plan[1].hunks} - set(choice.rejected) if plan else set[str]()
     if kept and kept <= choice.edited.keys():
         return (person,)

@@ -11,9 +11,7 @@ from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.events import Recorded
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.session import Session
-from roundtable.core.stages import StageEnd, starts_without_files
-from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
-from roundtable.report.project_versions import (
+from roundtable.core.stage_history import (
     StageAttempt,
     attempt_approver,
     final_stage_attempts,
@@ -21,6 +19,8 @@ from roundtable.report.project_versions import (
     list_stage_attempts,
     stage_contributors,
 )
+from roundtable.core.stages import StageEnd, starts_without_files
+from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
 from roundtable.report.stage_words import describe_stage_contributions, describe_stage_end
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.project.handover import (

@@ -30,10 +30,10 @@ from roundtable.core.effects import ListProject, ProjectListed, ProjectSplit, Re
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import quote_stage_decisions
 from roundtable.core.text.chunks import Chunk, FilePriority, SizedFile, split_into_chunks
 from roundtable.core.usage import BYTES_PER_TOKEN
-from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.symbols.project_map import (
     ProjectMap,
     build_project_symbol_map,

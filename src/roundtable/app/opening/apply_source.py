@@ -5,16 +5,18 @@ from __future__ import annotations
 import msgspec
 
 from roundtable.app.opening.agenda import Agenda
+from roundtable.core.change_history import encode_draft_authors
 from roundtable.core.decide.lead import LeadSeat, decide_executor_seat
 from roundtable.core.effects import ApplyChange, ChangeApplied, PlanChange
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.reasons import LeadReason
 from roundtable.core.session import Session
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import latest_stage_draft, starts_without_files
 from roundtable.core.values import DECISION_CONTEXT_NAME, Decision, Digest, Outcome, Quorum, Right, Seat
-from roundtable.report.provenance import describe_draft_doubt, encode_draft_authors
+from roundtable.report.change_words import describe_draft_doubt
 from roundtable.report.reasons import LEAD_REASON_WORDS
-from roundtable.report.stage_words import list_stage_ends, summarize_stage_history
+from roundtable.report.stage_words import summarize_stage_history
 
 APPLY_MEETING = "apply"
 

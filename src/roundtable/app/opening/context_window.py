@@ -12,11 +12,11 @@ from typing import NamedTuple
 import msgspec
 
 from roundtable.core.session import Session
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import quote_stage_decisions
 from roundtable.core.text.chunks import SizedFile, choose_text_chunk_limit
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Limits, Seat
-from roundtable.report.stage_words import list_stage_ends
 from roundtable.voices.tariffs import Tariff, Tariffs
 
 UNKNOWN_WINDOW_TOKENS = 32_000

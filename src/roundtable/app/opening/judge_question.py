@@ -13,11 +13,12 @@ from roundtable.app.parts import Parts
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, UsageError
 from roundtable.core.session import Session
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import latest_stage_draft
 from roundtable.core.values import Charter, ContextItem, Quorum, Right, Seat, compute_digest
 from roundtable.meetings.chat import MEETING as CHAT
 from roundtable.report.reasons import decision_sentence
-from roundtable.report.stage_words import describe_stage_end, list_stage_ends
+from roundtable.report.stage_words import describe_stage_end
 from roundtable.report.step_words import describe_step_result
 from roundtable.workshop.edit.stored_drafts import DraftStore
 

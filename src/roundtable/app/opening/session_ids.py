@@ -7,7 +7,7 @@ import time
 import unicodedata
 from uuid import UUID
 
-from roundtable.report.workspace_folder import is_folder_name_letter
+from roundtable.core.text.sanitize import is_folder_name_letter
 
 SLUG_WORDS = 6
 SLUG_BYTES = 80

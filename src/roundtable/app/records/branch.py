@@ -23,6 +23,7 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import (
     after_stage_gate_id,
     charter_stages,
@@ -33,7 +34,6 @@ from roundtable.core.stages import (
 )
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Charter, NextStep
-from roundtable.report.stage_words import list_stage_ends
 from roundtable.store.leases import current_lease_holder
 
 _ENDING = ("stop", "complete")

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from roundtable.app.parts import Parts
 from roundtable.core.changeset import DraftFile
 from roundtable.core.session import Session
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import latest_stage_draft
 from roundtable.report.comparison import ProjectFiles, SessionComparison, summarize_session_differences
-from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.edit.stored_drafts import DraftStore
 
 

@@ -15,16 +15,16 @@ from roundtable.core.events import Recorded
 from roundtable.core.faults import NotFound
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
-from roundtable.core.stages import StageEnd
-from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.values import Digest
-from roundtable.report.project_versions import (
+from roundtable.core.stage_history import (
     StageFileChange,
     final_stage_attempts,
     list_stage_attempts,
     list_stage_candidates,
     list_stage_file_changes,
 )
+from roundtable.core.stages import StageEnd
+from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.values import Digest
 from roundtable.workshop.edit.stored_drafts import DraftStore
 
 

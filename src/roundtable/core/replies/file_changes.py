@@ -320,3 +320,8 @@ def _is_elision_line(line: str, path: str = "") -> bool:
 
 CHANGES_CODEC = Codec("changes", read_text=_read_changes, text_format=_whole_file_instructions)
 CHANGES_IN_PARTS_CODEC = Codec("changes-in-parts", read_text=_read_changes, text_format=_parts_instructions)
+
+
+def is_file_changes_codec(name: str) -> bool:
+    """Whether replies in this codec are changes of files."""
+    return name in (CHANGES_CODEC.name, CHANGES_IN_PARTS_CODEC.name)

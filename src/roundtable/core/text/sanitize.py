@@ -55,3 +55,8 @@ def _is_hidden(letter: str) -> bool:
     if letter in " \t":
         return False
     return unicodedata.category(letter) in _HIDDEN_KINDS or _INVISIBLE_LETTERS.match(letter) is not None
+
+
+def is_folder_name_letter(letter: str) -> bool:
+    """Whether a character is a letter, mark or digit of any script, which every file system accepts."""
+    return unicodedata.category(letter)[0] in "LMN"

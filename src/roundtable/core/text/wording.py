@@ -84,3 +84,18 @@ _PROPOSAL_OPENINGS = """
 """
 _COMMON_WORDS = frozenset(split_words(_FUNCTION_WORDS + _PROPOSAL_OPENINGS))
 """Words without content: function words, and words that begin proposals of any kind."""
+
+
+def format_count(number: int) -> str:
+    """A number in at most four characters, such as `812`, `1.2k` or `34k`."""
+    if number < 1000:
+        return str(number)
+    return f"{number / 1000:.1f}k" if number < 10_000 else f"{number // 1000}k"
+
+
+def format_seconds(elapsed: float) -> str:
+    """A duration such as `1.2s`, `48s` or `3m05s`."""
+    if elapsed < 10:
+        return f"{elapsed:.1f}s"
+    minutes, rest = divmod(int(elapsed), 60)
+    return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"

@@ -17,21 +17,18 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from roundtable.core.change_history import HunkHistory, newest_change_plan, trace_draft_authors
 from roundtable.core.changeset import NO_NEWLINE_MARK, Hunk, HunkChoice
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Digest, Gate
 from roundtable.live.hunk_approval import ASK, CONFIRM, NO, NONE, ApprovalAnswer, HunkApproval
-from roundtable.report.provenance import (
+from roundtable.report.change_words import (
     describe_hunk_place,
     describe_hunk_provenance,
-    is_text_hunk,
-    newest_plan,
     render_hunk_lines,
     render_hunk_provenance,
-    trace_draft_authors,
-    trace_hunk_provenance,
 )
 
 SIDE_BY_SIDE_COLUMNS = 100
@@ -138,7 +135,7 @@ class HunkPrompt:
 
     async def approve(self, session: Session, gate: Gate) -> ApprovalAnswer | None:
         """Ask about the newest plan; None if the person left without an answer."""
-        found = newest_plan(session)
+        found = newest_change_plan(session)
         if found is None:
             return ApprovalAnswer(NONE)
         draft, plan = found
@@ -158,7 +155,7 @@ class HunkPrompt:
                     self._show(parley, hunk, plan)
                 unavailable = {
                     "" if may_ask else "t",
-                    "" if is_text_hunk(hunk) else "e",
+                    "" if hunk.is_text else "e",
                     "" if parley.can_undo else "u",
                 }
                 which = sanitize_line(_describe_position(parley, hunk))
@@ -199,9 +196,8 @@ class HunkPrompt:
     def _show(self, parley: HunkApproval, hunk: Hunk, plan: ReviewedPlan) -> None:
         self._tell("")
         self._tell(_describe_position(parley, hunk), SYSTEM_STYLE)
-        told = describe_hunk_provenance(
-            trace_hunk_provenance(hunk, plan.session, trace_draft_authors(plan.session, plan.draft))
-        )
+        authors = trace_draft_authors(plan.session, plan.draft)
+        told = describe_hunk_provenance(plan.session, HunkHistory(hunk, authors.of(hunk.path)))
         self._tell(told[:1].upper() + told[1:], WARNING_STYLE if hunk.id in parley.planned.unasked else DIM_STYLE)
         self._console.print(_render_hunk(hunk, self._console))
 

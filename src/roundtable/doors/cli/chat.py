@@ -24,7 +24,7 @@ from roundtable.doors.cli.output import (
 )
 from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.doors.cli.run_session import SessionRun
-from roundtable.live.fact_words import LiveLine, live_fault_line, live_lines_as_text
+from roundtable.live.event_lines import LiveLine, live_fault_line, live_lines_as_text
 from roundtable.report.costs import build_cost_report
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from roundtable.core.events import Delta, Recorded, encode_event_envelope
 from roundtable.core.faults import UsageError
 from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.live.board import SessionView
-from roundtable.live.fact_words import EventNarrator, LiveLine, live_earlier_event_lines, live_lines_as_text
+from roundtable.live.event_lines import EventNarrator, LiveLine, live_earlier_event_lines, live_lines_as_text
 
 
 class Display(Protocol):

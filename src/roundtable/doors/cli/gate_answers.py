@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import msgspec
 
+from roundtable.core.change_history import confirmation_phrase, is_approval_gate, newest_change_plan
 from roundtable.core.changeset import Hunk, HunkChoice
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import is_after_stage_gate, is_back_to_stage_answer
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Gate
 from roundtable.doors.cli.rollback import check_rollback_option_text
-from roundtable.live.fact_words import LiveLine
+from roundtable.live.event_lines import LiveLine
 from roundtable.live.hunk_approval import ASK, CONFIRM, SOME
-from roundtable.report import provenance
-from roundtable.report.provenance import describe_change_plan, describe_hunk_place, is_approval_gate, newest_plan
-from roundtable.report.stage_words import list_stage_ends
+from roundtable.report.change_words import describe_change_plan, describe_hunk_place
 
 MAX_STAGE_LINES = 20
 """Lines of a stage result that are shown with its gate."""
@@ -27,7 +27,7 @@ def gate_context_lines(session: Session, gate: Gate) -> list[LiveLine]:
     """What an open gate asks about: the result of a stage, or the hunks of a plan and how to reject some."""
     if is_after_stage_gate(gate):
         return _stage_result_lines(session)
-    found = newest_plan(session) if is_approval_gate(gate) else None
+    found = newest_change_plan(session) if is_approval_gate(gate) else None
     if found is None:
         return []
     hunks = found[1].hunks
@@ -51,10 +51,10 @@ def check_gate_answer(session: Session, gate: Gate, option: str, text: str) -> N
     """Reject an answer that would be invalid when the session continues."""
     if is_back_to_stage_answer(gate, option):
         check_rollback_option_text(session, text)
-    found = newest_plan(session) if gate.writes else None
+    found = newest_change_plan(session) if gate.writes else None
     if found is None:
         return
-    hunks, phrase = found[1].hunks, provenance.confirmation_phrase(session)
+    hunks, phrase = found[1].hunks, confirmation_phrase(session)
     if option == CONFIRM and text.strip() != phrase:
         raise UsageError(
             f"Option `{CONFIRM}` needs --text with the exact phrase.", f'Write: --text "{sanitize_line(phrase)}"'

@@ -8,6 +8,13 @@ import os
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, cast
 
+from roundtable.core.change_history import (
+    confirmation_phrase,
+    is_approval_gate,
+    is_confirmation_gate,
+    newest_change_plan,
+    newest_tried_candidates,
+)
 from roundtable.core.events import (
     BY_HEADLESS_DEFAULT,
     AnswerSource,
@@ -22,15 +29,8 @@ from roundtable.core.session import Session
 from roundtable.core.stages import is_back_to_stage_answer, is_own_words_answer
 from roundtable.core.values import Gate
 from roundtable.doors.cli.rollback import prompt_rollback_stage
-from roundtable.live.fact_words import LiveLine, live_gate_lines
+from roundtable.live.event_lines import LiveLine, live_gate_lines
 from roundtable.live.gate_options import OPTION_REASON_QUESTIONS, gate_option_on_enter, parse_gate_answer
-from roundtable.report.provenance import (
-    confirmation_phrase,
-    is_approval_gate,
-    is_confirmation_gate,
-    newest_candidates,
-    newest_plan,
-)
 from roundtable.report.step_words import render_step_result_lines
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ class GatePrompt:
     async def _gate_subject(self, gate: Gate) -> list[LiveLine]:
         """The candidates and the plan of a gate that was left open in an earlier run."""
         state = await self._desk.sessions.get(self._session)
-        found = newest_plan(state) if is_approval_gate(gate) else None
-        told = [part for part in (newest_candidates(state), found[1]) if part] if found else []
+        found = newest_change_plan(state) if is_approval_gate(gate) else None
+        told = [part for part in (newest_tried_candidates(state), found[1]) if part] if found else []
         return [LiveLine(line, "dim") for part in told for line in render_step_result_lines(part)]
 
     async def make_way(self, event: Event) -> None:

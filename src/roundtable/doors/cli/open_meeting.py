@@ -13,6 +13,7 @@ import msgspec
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.text.wording import format_seconds
 from roundtable.core.values import Limits, Seat
 from roundtable.doors.cli.gate_prompt import read_terminal_line
 from roundtable.doors.cli.meeting_options import MeetingRequest
@@ -28,7 +29,6 @@ from roundtable.doors.cli.seat_choice import parse_name_value_option, resolve_se
 from roundtable.doors.cli.steer import parse_path_option
 from roundtable.doors.cli.tables import print_json, print_table
 from roundtable.doors.cli.watch import suggest_watch_command
-from roundtable.report.figures import format_seconds
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Agenda, CostRange, MeetingQuote, Roundtable, SeatQuote

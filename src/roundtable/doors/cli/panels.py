@@ -21,10 +21,11 @@ from rich.text import Text
 
 from roundtable.core.events import Delta, MoveMade, Recorded
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
+from roundtable.core.text.wording import format_count, format_seconds
 from roundtable.core.values import Seat
 from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.live.board import Board, SeatPanel, SessionView
-from roundtable.live.fact_words import (
+from roundtable.live.event_lines import (
     DONE,
     ERROR,
     RESPONDING,
@@ -36,7 +37,6 @@ from roundtable.live.fact_words import (
     live_round_label,
 )
 from roundtable.report.costs import format_price
-from roundtable.report.figures import format_count, format_seconds
 
 REDRAW_SECONDS = 0.1
 IDLE_REDRAW_SECONDS = 0.5

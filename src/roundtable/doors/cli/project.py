@@ -16,6 +16,7 @@ from roundtable.core.text.sanitize import sanitize_text
 from roundtable.doors.cli.options import session_argument
 from roundtable.doors.cli.output import print_note, resolve_path_argument, run_command_at_desk
 from roundtable.doors.cli.tables import print_json, print_table
+from roundtable.report.stage_words import describe_file_contributions
 
 if TYPE_CHECKING:
     from roundtable.app.desk import ProjectVersion, Roundtable
@@ -103,7 +104,11 @@ def _print_versions(found: list[ProjectVersion], as_json: bool) -> None:
     if as_json:
         print_json({"v": 1, "versions": [_version_fields(version) for version in found]})
         return
-    rows = [(version.name, change.path, change.became, change.words) for version in found for change in version.changes]
+    rows = [
+        (version.name, change.path, change.became, describe_file_contributions(change))
+        for version in found
+        for change in version.changes
+    ]
     print_table(("version", "file", "change", "contributions"), rows)
 
 

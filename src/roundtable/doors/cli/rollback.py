@@ -9,10 +9,10 @@ import click
 
 from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.session import Session
+from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.completion import complete_session_names
 from roundtable.doors.cli.output import print_note, run_command_at_desk, shortest_session_argument
-from roundtable.report.stage_words import list_stage_ends
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable

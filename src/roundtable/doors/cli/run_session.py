@@ -26,7 +26,7 @@ from roundtable.doors.cli.output import (
 )
 from roundtable.doors.cli.rollback import continue_rollback_command
 from roundtable.live.board import SessionView
-from roundtable.live.fact_words import live_decision_lines
+from roundtable.live.event_lines import live_decision_lines
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable

@@ -18,7 +18,7 @@ from roundtable.doors.cli.options import session_argument
 from roundtable.doors.cli.output import run_command_at_desk, shortest_session_argument
 from roundtable.doors.cli.stderr import wrap_for_terminal
 from roundtable.doors.cli.tables import print_json, print_table
-from roundtable.live.fact_words import LiveLine, live_gate_lines, live_lines_as_text
+from roundtable.live.event_lines import LiveLine, live_gate_lines, live_lines_as_text
 from roundtable.live.gate_options import gate_option_on_enter
 from roundtable.report.costs import NO_VALUE, build_cost_report, format_money
 from roundtable.report.phrases import last_voice_by_seat

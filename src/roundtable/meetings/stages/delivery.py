@@ -15,11 +15,11 @@ from roundtable.core.decide.stage_outcome import decide_project_finished, find_l
 from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
+from roundtable.core.stage_history import stage_contributors
 from roundtable.core.stages import StageEnd, latest_stage_draft, sdlc_settings
 from roundtable.core.values import Decision, Digest, Gate, NextStep, Outcome
 from roundtable.meetings.try_candidates import StepFailed
 from roundtable.meetings.write_change import WriteProgress, ask_approval_and_write_change
-from roundtable.report.project_versions import stage_contributors
 from roundtable.report.reasons import reason_sentence, reasons_text
 from roundtable.report.stage_words import summarize_stage_history
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from roundtable.core.change_history import ChangeHistory, is_approval_gate, is_confirmation_gate, newest_change
 from roundtable.core.effects import EndStage, StageEnded
 from roundtable.core.events import (
     CallFailed,
@@ -34,27 +35,22 @@ from roundtable.core.events import (
     UnknownEvent,
 )
 from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.replies.file_changes import is_file_changes_codec
 from roundtable.core.session import Session
 from roundtable.core.stages import charter_stages, parse_stage_attempt
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.values import Charter, Decision, Expect, Gate, MoveStatus, NextStep, Seat
 from roundtable.live.gate_options import gate_option_hint, gate_option_letters, gate_option_on_enter
 from roundtable.report import phrases
-from roundtable.report.costs import NO_VALUE, build_cost_report, format_price
-from roundtable.report.figures import format_sentence
-from roundtable.report.provenance import (
-    ChangeProgress,
-    asks_for_file_changes,
+from roundtable.report.change_words import (
     describe_gate_answer_text,
     describe_hunk_place,
     describe_proposed_files,
-    is_approval_gate,
-    is_confirmation_gate,
-    list_taken_hunks,
     render_diffstat,
     render_hunk_lines,
-    summarize_change,
 )
+from roundtable.report.costs import NO_VALUE, build_cost_report, format_price
+from roundtable.report.figures import format_sentence
 from roundtable.report.reasons import decision_sentence, describe_reached_limit, notice_sentences
 from roundtable.report.step_words import describe_running_step, render_step_result_lines
 
@@ -140,7 +136,9 @@ class EventNarrator:
     def move(self, move: MoveMade) -> list[LiveLine]:
         """A seat's words and its verdict."""
         lines = (
-            _proposed_file_lines(move) if asks_for_file_changes(self._expect) else _move_lines(move, self._proposals)
+            _proposed_file_lines(move)
+            if is_file_changes_codec(self._expect.codec)
+            else _move_lines(move, self._proposals)
         )
         if not move.verdict.counts:
             lines.append(LiveLine(sanitize_line(phrases.explain_unread_reply(move, self._expect)), "fault", move.seat))
@@ -413,7 +411,7 @@ def live_decision_lines(session: Session, address: str) -> Iterator[LiveLine]:
     yield LiveLine(sanitize_line(decision_sentence(decision)))
     if basis := sanitize_line(f"{_counted_sentence(decision)} {phrases.describe_shared_voice(session)}"):
         yield LiveLine(basis)
-    change = summarize_change(session)
+    change = newest_change(session)
     if change is not None:
         yield from _change_lines(session, change, address)
     elif phrases.is_compiled_text(decision):
@@ -469,11 +467,11 @@ def _text_lines(decision: Decision) -> Iterator[LiveLine]:
         yield LiveLine(decision.text.strip(), indent=2)
 
 
-def _change_lines(session: Session, change: ChangeProgress, address: str) -> Iterator[LiveLine]:
+def _change_lines(session: Session, change: ChangeHistory, address: str) -> Iterator[LiveLine]:
     """The files that were written, or all hunks of a dry run."""
     if change.applied:
         yield LiveLine("Written:", "system")
-        yield from (LiveLine(sanitize_line(line), indent=2) for line in render_diffstat(list_taken_hunks(change)))
+        yield from (LiveLine(sanitize_line(line), indent=2) for line in render_diffstat(change.approved_hunks()))
         if session.charter.opened_in:
             yield LiveLine(
                 f"The change is in {sanitize_line(session.charter.workspace)}; run `roundtable undo` there to undo it.",

@@ -117,12 +117,6 @@ class StageFileChange(NamedTuple):
     took: tuple[Contribution, ...] = ()
     digest: Digest = ""
 
-    @property
-    def words(self) -> str:
-        """Who contributed what."""
-        parts = [f"{part.symbol} from {part.seat}" if part.symbol else f"from {part.seat}" for part in self.took]
-        return ", ".join(filter(None, (self.base, *parts)))
-
 
 def list_stage_file_changes(before: Draft, after: Draft, end: StageEnd) -> tuple[StageFileChange, ...]:
     """The files that a stage changed, from the drafts before and after it."""
@@ -149,3 +143,8 @@ def _describe_file_change(old: FileChange | None, new: FileChange | None) -> str
     if new is None or not new.after:
         return "deleted"
     return "changed" if (old.after if old else new.before) else "new"
+
+
+def list_stage_ends(session: Session) -> tuple[StageEnd, ...]:
+    """The end of the last attempt at each stage, in stage order."""
+    return last_stage_attempts(result.end for result in session.results.values() if isinstance(result, StageEnded))

@@ -1,19 +1,22 @@
-"""The history of a change: who requested each hunk, who wrote it, who approved it, and what was written."""
+"""Sentences and tables about a change of files: its candidates, checks, hunks and their origin."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
 
-import msgspec
-
+from roundtable.core.change_history import (
+    ChangeHistory,
+    DraftAuthors,
+    HunkHistory,
+    decode_hunk_choice,
+    newest_tried_candidates,
+)
 from roundtable.core.changeset import (
     NO_NEWLINE_MARK,
     CreateFile,
     DeleteFile,
     EditFile,
     Hunk,
-    HunkChoice,
     Operation,
     PutSymbol,
     Refusal,
@@ -25,7 +28,6 @@ from roundtable.core.decide.trial_outcome import (
     unverified_candidate_warning,
 )
 from roundtable.core.effects import (
-    ApplyChange,
     Candidate,
     CandidatesTried,
     ChangeApplied,
@@ -33,105 +35,25 @@ from roundtable.core.effects import (
     ChangeRehearsed,
     CheckOutcome,
     Contribution,
-    DraftMove,
-    DraftsSynthesised,
-    MergeTried,
-    MoveDrafted,
-    PlanChange,
-    RehearseChange,
-    StageEnded,
-    SynthesiseDrafts,
-    TryMerged,
 )
 from roundtable.core.events import ChangeUndone, GateAnswered
 from roundtable.core.replies.codec import UnreadableReply
-from roundtable.core.replies.file_changes import CHANGES_CODEC, CHANGES_IN_PARTS_CODEC, parse_file_changes
+from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import reveal_hidden_characters, sanitize_line
 from roundtable.core.text.wording import pluralize
-from roundtable.core.values import Digest, Expect, Gate
-from roundtable.report.stage_words import list_stage_ends
-
-R = TypeVar("R")
+from roundtable.core.values import Digest
 
 CANDIDATE_COLUMNS = ("Candidate", "Checks", "Tests", "Equal to", "Result")
 CHECK_COLUMNS = ("Check", "Before", "After")
 TAKEN_PART_COLUMNS = ("File", "Part", "From")
-UNREQUESTED_WORDS = "not requested"
 _REQUEST_LENGTH = 60
 """Largest number of characters of the task or decision named as the reason for a hunk."""
 
 
-class HunkProvenance(NamedTuple):
-    """A hunk with its request, its writers, and the person's decision about it."""
-
-    hunk: Hunk
-    asked: str
-    wrote: tuple[str, ...]
-    became: str = ""
-    by: str = ""
-    rewritten: tuple[str, ...] = ()
-
-
-class ChangeProgress(NamedTuple):
-    """How far a change got: the plan, the origin of each hunk, the rehearsal, and what was written or undone."""
-
-    planned: ChangePlanned
-    hunks: tuple[HunkProvenance, ...]
-    took: tuple[Contribution, ...] = ()
-    rehearsed: ChangeRehearsed | None = None
-    applied: ChangeApplied | None = None
-    undone: ChangeUndone | None = None
-
-
-def is_approval_gate(gate: Gate) -> bool:
-    """Whether a gate asks for approval of the hunks of a plan."""
-    return gate.writes and "some" in gate.options
-
-
-def is_confirmation_gate(gate: Gate) -> bool:
-    """Whether a gate asks for a typed phrase because something would be lost permanently."""
-    return gate.writes and "confirm" in gate.options
-
-
-def newest_plan(session: Session) -> tuple[Digest, ChangePlanned] | None:
-    """The newest plan and the digest of its draft."""
-    for step, result in reversed(session.results.items()):
-        effect = session.effects.get(step)
-        if isinstance(result, ChangePlanned) and isinstance(effect, PlanChange):
-            return effect.draft, result
-    return None
-
-
-def confirmation_phrase(session: Session) -> str:
-    """The phrase to type if the newest rehearsal would lose something permanently; otherwise empty."""
-    return next(
-        (result.phrase for result in reversed(session.results.values()) if isinstance(result, ChangeRehearsed)), ""
-    )
-
-
-def summarize_change(session: Session) -> ChangeProgress | None:
-    """The progress of the newest plan; None if the session planned nothing."""
-    found = newest_plan(session)
-    if found is None:
-        return None
-    draft, plan = found
-    answer = _find_approval(session)
-    authors = trace_draft_authors(session, draft)
-    hunks = tuple(_decided_provenance(hunk, session, authors, answer) for hunk in plan.hunks)
-    applied = _newest_result(session, ChangeApplied)
-    undone = session.undone.get(applied.undo) if applied else None
-    return ChangeProgress(plan, hunks, authors.took, _newest_result(session, ChangeRehearsed), applied, undone)
-
-
-def newest_candidates(session: Session) -> CandidatesTried | None:
-    """The candidates with the results of their last run."""
-    return _newest_result(session, CandidatesTried)
-
-
 def describe_draft_doubt(session: Session, draft: Digest, author: str) -> str:
     """A sentence if nothing verified the draft; without a result for the draft, of its author's candidate."""
-    result = newest_candidates(session)
+    result = newest_tried_candidates(session)
     if result is None:
         return str(session.charter.settings.get("doubt", ""))
     matches = [candidate for candidate in result.candidates if candidate.draft == draft] or [
@@ -140,96 +62,11 @@ def describe_draft_doubt(session: Session, draft: Digest, author: str) -> str:
     return unverified_candidate_warning(matches[0]) if matches else ""
 
 
-def _newest_result(session: Session, kind: type[R]) -> R | None:
-    return next((result for result in reversed(session.results.values()) if isinstance(result, kind)), None)
-
-
-def _find_approval(session: Session) -> GateAnswered | None:
-    """The answer that approved the written change, or else the last answer to a plan."""
-    applying = [effect.gate for effect in session.effects.values() if isinstance(effect, ApplyChange)]
-    asked = applying[-1:] or [id for id, gate in session.gates.items() if is_approval_gate(gate)]
-    return next((session.answers[id] for id in reversed(asked) if id in session.answers), None)
-
-
-def decode_hunk_choice(answer: GateAnswered) -> HunkChoice:
-    """The hunks that an answer rejects or rewrites; none if its text is not a choice."""
-    try:
-        return msgspec.json.decode(answer.text, type=HunkChoice) if answer.option == "some" else HunkChoice()
-    except msgspec.MsgspecError:
-        return HunkChoice()
-
-
 def describe_gate_answer_text(answer: GateAnswered) -> str:
     """The person's text of an answer; a choice of hunks in words."""
     choice = decode_hunk_choice(answer)
     named = {"left out": choice.rejected, "rewritten": tuple(choice.edited)}
     return "; ".join(f"{what} {', '.join(ids)}" for what, ids in named.items() if ids) or answer.text
-
-
-class DraftAuthors(NamedTuple):
-    """The authors of a draft, and the parts taken from others."""
-
-    seats: tuple[str, ...] = ()
-    took: tuple[Contribution, ...] = ()
-
-    def of(self, path: str) -> tuple[str, ...]:
-        """The seats who wrote the content of a file."""
-        return tuple(dict.fromkeys((*self.seats, *(part.seat for part in self.took if part.path == path))))
-
-
-def trace_draft_authors(session: Session, draft: Digest) -> DraftAuthors:
-    """The authors of a draft, found by following the steps that made it."""
-    for step, result in reversed(session.results.items()):
-        effect = session.effects.get(step)
-        match effect, result:
-            case DraftMove(), MoveDrafted() if result.draft == draft:
-                before = trace_draft_authors(session, effect.over) if effect.over not in ("", draft) else DraftAuthors()
-                return DraftAuthors(tuple(dict.fromkeys((*before.seats, effect.seat))), before.took)
-            case SynthesiseDrafts(), DraftsSynthesised() if result.draft == draft:
-                return DraftAuthors((effect.base,), result.took)
-            case TryMerged(), MergeTried() if result.candidate.draft == draft and effect.draft != draft:
-                return trace_draft_authors(session, effect.draft)
-            case RehearseChange(), ChangeRehearsed() if result.draft == draft and effect.draft != draft:
-                return trace_draft_authors(session, effect.draft)
-            case _, StageEnded() if draft and result.end.draft == draft:
-                return DraftAuthors(
-                    took=tuple(dict.fromkeys(part for end in list_stage_ends(session) for part in end.took))
-                )
-            case _, CandidatesTried():
-                if wrote := [candidate.seat for candidate in result.candidates if candidate.draft == draft]:
-                    return DraftAuthors((wrote[0],))
-            case _:
-                pass
-    settings = session.charter.settings
-    if not draft or settings.get("draft") != draft:
-        return DraftAuthors()
-    wrote = str(settings.get("wrote", ""))
-    return msgspec.json.decode(wrote, type=DraftAuthors) if wrote else DraftAuthors((str(settings.get("by", "")),))
-
-
-def encode_draft_authors(session: Session, draft: Digest) -> str:
-    """The authors of a draft as JSON, for the session that carries it out; empty without authors."""
-    authors = trace_draft_authors(session, draft)
-    return msgspec.json.encode(authors).decode() if any(authors) else ""
-
-
-def trace_hunk_provenance(hunk: Hunk, session: Session, authors: DraftAuthors) -> HunkProvenance:
-    """The origin of a hunk that has not been decided yet."""
-    return HunkProvenance(hunk, hunk_request_phrase(session, hunk.asked_by), authors.of(hunk.path))
-
-
-def _decided_provenance(
-    hunk: Hunk, session: Session, authors: DraftAuthors, answer: GateAnswered | None
-) -> HunkProvenance:
-    found = trace_hunk_provenance(hunk, session, authors)
-    if answer is None or answer.option == "ask":
-        return found
-    choice = decode_hunk_choice(answer)
-    became = "rewritten" if hunk.id in choice.edited else "taken"
-    if answer.option == "none" or hunk.id in choice.rejected:
-        became = "left out"
-    rewritten = tuple(f"+{reveal_hidden_characters(line)}" for line in choice.edited.get(hunk.id, "").splitlines())
-    return found._replace(became=became, by=answer.by, rewritten=rewritten)
 
 
 def hunk_request_phrase(session: Session, asked_by: str, length: int = _REQUEST_LENGTH) -> str:
@@ -243,14 +80,12 @@ def hunk_request_phrase(session: Session, asked_by: str, length: int = _REQUEST_
     return f"the {'decision' if of and decided else 'task'} “{words}”"
 
 
-# --- sentences -----------------------------------------------------------------------------------
-
-
-def describe_hunk_provenance(origin: HunkProvenance) -> str:
+def describe_hunk_provenance(session: Session, past: HunkHistory) -> str:
     """The origin of a hunk, such as `requested by the task “Log in”, written by gpt, taken (anna)`."""
-    words = [f"requested by {origin.asked}" if origin.asked else UNREQUESTED_WORDS]
-    words += [f"written by {' and '.join(origin.wrote)}"] if origin.wrote else []
-    words += [f"{origin.became} ({origin.by})" if origin.by else origin.became] if origin.became else []
+    request = hunk_request_phrase(session, past.hunk.asked_by)
+    words = [f"requested by {request}" if request else "not requested"]
+    words += [f"written by {' and '.join(past.wrote)}"] if past.wrote else []
+    words += [f"{past.became} ({past.by})" if past.by else past.became] if past.became else []
     return ", ".join(words)
 
 
@@ -277,12 +112,7 @@ def describe_hunk_place(hunk: Hunk) -> str:
     """The part of its file that a hunk changes."""
     if hunk.whole:
         return hunk.whole
-    return f"line {hunk.first}" if is_text_hunk(hunk) else f"its {hunk.id.rpartition('#')[2]}"
-
-
-def is_text_hunk(hunk: Hunk) -> bool:
-    """Whether a hunk changes lines rather than the file's name or mode."""
-    return hunk.id.rpartition("#")[2].isdecimal()
+    return f"line {hunk.first}" if hunk.is_text else f"its {hunk.aspect}"
 
 
 def describe_applied_change(applied: ChangeApplied) -> Iterator[str]:
@@ -297,7 +127,7 @@ def describe_applied_change(applied: ChangeApplied) -> Iterator[str]:
     yield f"Undo it with: roundtable undo {applied.undo}"
 
 
-def describe_change_outcome(change: ChangeProgress) -> Iterator[str]:
+def describe_change_outcome(change: ChangeHistory) -> Iterator[str]:
     """Whether a change was written, undone or neither."""
     if change.applied is None:
         yield "Nothing was written."
@@ -330,7 +160,7 @@ def render_diffstat(hunks: Sequence[Hunk]) -> Iterator[str]:
     """One line per file: new, deleted or changed, with the number of hunks and lines."""
     for path in dict.fromkeys(hunk.path for hunk in hunks):
         file_hunks = [hunk for hunk in hunks if hunk.path == path]
-        text_hunks = [hunk for hunk in file_hunks if is_text_hunk(hunk)]
+        text_hunks = [hunk for hunk in file_hunks if hunk.is_text]
         added = sum(_count_text_lines(hunk.after) for hunk in text_hunks)
         removed = sum(_count_text_lines(hunk.before) for hunk in text_hunks)
         what = next((hunk.whole for hunk in file_hunks if hunk.whole), "") or pluralize(len(file_hunks), "hunk")
@@ -349,31 +179,6 @@ def describe_change_refusal(what: str, refusal: Refusal) -> str:
     """A refusal such as `Refused: .env (It may hold a secret).`; without a file, only the reason."""
     why = refusal.sentence.rstrip(".")
     return f"{what}: {refusal.path} ({why})." if refusal.path else f"{what}: {why}."
-
-
-def list_taken_hunks(change: ChangeProgress) -> list[Hunk]:
-    """The approved hunks, with the person's lines where they were rewritten, under the final file names."""
-    origins = [origin for origin in change.hunks if origin.became in ("taken", "rewritten")]
-    rewritten_lines = {
-        origin.hunk: tuple(line[1:] for line in origin.rewritten) for origin in origins if origin.became == "rewritten"
-    }
-    kept_paths = {
-        origin.hunk.path: origin.hunk.before[0]
-        for origin in change.hunks
-        if origin.became == "left out" and _renames(origin.hunk)
-    }
-    return [
-        msgspec.structs.replace(
-            origin.hunk,
-            path=kept_paths.get(origin.hunk.path, origin.hunk.path),
-            after=rewritten_lines.get(origin.hunk, origin.hunk.after),
-        )
-        for origin in origins
-    ]
-
-
-def _renames(hunk: Hunk) -> bool:
-    return hunk.id.endswith("#rename")
 
 
 def candidate_table_rows(tried: CandidatesTried) -> list[tuple[str, ...]]:
@@ -425,11 +230,6 @@ def _check_state(outcome: CheckOutcome | None) -> str:
 def taken_part_rows(took: Iterable[Contribution]) -> list[tuple[str, ...]]:
     """A row per part under TAKEN_PART_COLUMNS."""
     return [(part.path, part.symbol or "whole file", part.seat) for part in took]
-
-
-def asks_for_file_changes(expect: Expect) -> bool:
-    """Whether a round asks for changes of files."""
-    return expect.codec in (CHANGES_CODEC.name, CHANGES_IN_PARTS_CODEC.name)
 
 
 def describe_proposed_files(reply: str) -> list[str]:

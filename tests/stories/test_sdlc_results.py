@@ -19,6 +19,7 @@ from roundtable.doors.mcp.session_view import build_meeting_tool_status as as_to
 from roundtable.doors.mcp.session_view import render_meeting_tool_text
 from roundtable.live.event_lines import live_decision_lines, live_lines_as_text
 from roundtable.report.reasons import decision_sentence
+from roundtable.report.stage_words import describe_file_contributions
 from tests.repository import git
 from tests.stories.desk_meeting import DeskMeeting, Turns
 from tests.stories.slug_project import JOINED_SLUG, files_reply
@@ -199,11 +200,11 @@ async def test_an_extension_of_an_existing_project_is_applied_like_any_change_an
 async def test_every_version_of_every_file_is_kept_with_its_author(bench: Roundtable, tmp_path: Path) -> None:
     meeting, _ = await hold_stages(bench, tmp_path / "accounts")
     session, records = await bench.sessions.get(meeting.session), await bench.sessions.records(meeting.session)
-    found = await bench.changes.project_versions(session, records)
-    told = {
-        finding.name: [(change.path, change.became, change.words) for change in finding.changes] for finding in found
+    authors = {
+        version.name: [(change.path, change.became, describe_file_contributions(change)) for change in version.changes]
+        for version in await bench.changes.project_versions(session, records)
     }
-    assert told == {
+    assert authors == {
         "requirements": [],
         **{f"development/{seat}": [("accounts.py", "new", seat)] for seat in ("claude", "gpt", "gemini")},
         "development": [("accounts.py", "new", "claude, login from gpt, rollback from gemini")],

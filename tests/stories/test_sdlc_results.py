@@ -200,9 +200,10 @@ async def test_an_extension_of_an_existing_project_is_applied_like_any_change_an
 async def test_every_version_of_every_file_is_kept_with_its_author(bench: Roundtable, tmp_path: Path) -> None:
     meeting, _ = await hold_stages(bench, tmp_path / "accounts")
     session, records = await bench.sessions.get(meeting.session), await bench.sessions.records(meeting.session)
+    versions = await bench.changes.project_versions(session, records)
     authors = {
         version.name: [(change.path, change.became, describe_file_contributions(change)) for change in version.changes]
-        for version in await bench.changes.project_versions(session, records)
+        for version in versions
     }
     assert authors == {
         "requirements": [],
@@ -212,5 +213,5 @@ async def test_every_version_of_every_file_is_kept_with_its_author(bench: Roundt
         "qa": [("test_accounts.py", "new", "claude")],
     }
     for seat, text in ACCOUNTS.items():
-        assert (await bench.changes.read_project_file(found, "accounts.py", f"development/{seat}")).decode() == text
-    assert (await bench.changes.read_project_file(found, "accounts.py")).decode() == MERGED_ACCOUNTS
+        assert (await bench.changes.read_project_file(versions, "accounts.py", f"development/{seat}")).decode() == text
+    assert (await bench.changes.read_project_file(versions, "accounts.py")).decode() == MERGED_ACCOUNTS

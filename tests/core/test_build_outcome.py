@@ -19,12 +19,14 @@ from roundtable.core.effects import (
     DraftsSynthesised,
     RemovedSymbol,
 )
-from roundtable.core.reasons import LeadReason, Said
+from roundtable.core.reasons import ChecksBroken, FailedCheck, LeadReason, Said
 from roundtable.core.replies.judge import replace_labels_in_judge_directive
 from roundtable.core.sandbox import Limit
 from roundtable.core.values import Decision, Outcome, Right, Seat
+from roundtable.meetings.write_change import render_prompt_hunks
+from roundtable.report.change_reasons import change_approval_sentence
 from roundtable.report.change_words import describe_change_plan
-from roundtable.report.reasons import decision_sentence, notice_sentences
+from roundtable.report.reasons import decision_sentence, notice_sentences, reasons_text
 from roundtable.report.step_words import describe_step_result
 
 CLAUDE = Seat("claude", ("script:a",), capabilities=("architecture",), priority=2)
@@ -166,22 +168,18 @@ def test_a_persons_check_named_evidence_is_an_ordinary_check() -> None:
 def test_the_approval_question_is_one_sentence_and_the_plan_marks_unrequested_hunks() -> None:
     hunk = Hunk("a.py#1", "a.py", 1, ("old",), ("new",))
     plan = ChangePlanned((hunk,), unasked=("a.py#1",))
-    assert (
-        change_outcome.change_approval_question(plan, ["gpt"])
-        == "gpt wants to change 1 hunk in a.py. Write it to your workspace?"
-    )
+    assert change_approval_sentence(plan, ["gpt"]) == "gpt wants to change 1 hunk in a.py. Write it to your workspace?"
     assert "Not requested: a.py#1." in describe_change_plan(plan)
-    assert change_outcome.render_named_hunks(ChangePlanned((hunk,)), "why a.py#1?") == "a.py#1\n-old\n+new"
+    assert render_prompt_hunks([hunk]) == "a.py#1\n-old\n+new"
 
 
 def test_only_checks_that_passed_before_can_regress() -> None:
     failed, passed = CheckOutcome("tests", (), 1), CheckOutcome("tests", (), 0)
-    assert not change_outcome.describe_rehearsal_failure(
-        ChangeRehearsed("sha256:1", checks=(failed,), before=(failed,))
-    )
-    assert change_outcome.describe_rehearsal_failure(
-        ChangeRehearsed("sha256:1", checks=(failed,), before=(passed,))
-    ) == ("It breaks a check that passed before. The check tests failed with exit code 1.")
+    assert not change_outcome.find_rehearsal_problems(ChangeRehearsed("sha256:1", checks=(failed,), before=(failed,)))
+    problems = change_outcome.find_rehearsal_problems(ChangeRehearsed("sha256:1", checks=(failed,), before=(passed,)))
+    assert problems == (ChecksBroken((FailedCheck("tests", 1),)),)
+    said = "The change breaks a check that passed before. The check tests failed with exit code 1."
+    assert reasons_text(problems) == said
 
 
 @pytest.mark.parametrize(
@@ -214,7 +212,7 @@ def test_a_file_changed_during_the_write_is_reported_and_degrades_the_decision()
     cut = ChangeApplied("7", ("a.py", "b.py"), "0123456789abcdef", left=("b.py",), note="The index comes later.")
     told = change_outcome.decide_change_applied(decision, cut, ChangeRehearsed("sha256:d"))
     assert told.degraded
-    assert notice_sentences(told) == ("Not written, since somebody changed it in that very moment: b.py.",)
+    assert notice_sentences(told) == ("Not written, because somebody changed them at that moment: b.py.",)
     assert "The index comes later." in decision_sentence(told)
     assert "somebody changed them at that moment: b.py. The index comes later. Undo it" in describe_step_result(cut)
 

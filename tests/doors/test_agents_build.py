@@ -64,7 +64,7 @@ def test_an_agents_worktree_changes_are_its_candidate_and_need_approval_to_be_wr
     seats = ("--seat", "ada=cli:claude", *cli.script(bob=coder("return x")))
     before = git(cli.work, "status", "--porcelain")
     done = cli.run("build", TASK, "--headless", *seats, code=3)
-    assert "nobody said yes" in done.stdout
+    assert "nobody approved it" in done.stdout
     (started,) = starts(agent.notes)
     assert Path(started["cwd"]) != cli.work
     assert "calc.py" in started["files"], "it begins with what is committed"

@@ -109,7 +109,7 @@ def test_a_quorum_counts_the_seats_that_wrote_a_candidate(cli: Cli) -> None:
 
 def test_without_a_terminal_nothing_is_written_and_the_next_command_is_named(cli: Cli) -> None:
     done = cli.run("build", TASK, "--headless", *cli.script(ada=coder(RIGHT)), code=3)
-    assert "nobody said yes" in done.stdout
+    assert "nobody approved it" in done.stdout
     assert "roundtable apply" in done.stdout
     assert code(cli) == CALC
     cli.run("apply", "--all")
@@ -215,7 +215,7 @@ def test_resuming_without_a_terminal_does_not_reject_a_change(cli: Cli) -> None:
         terminal.type("\x04")
         terminal.end(code=3)
     done = cli.run("resume", "last", "--headless", code=3)
-    assert "nobody said yes" in done.stdout
+    assert "nobody approved it" in done.stdout
     assert code(cli) == CALC
 
 

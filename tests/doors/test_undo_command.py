@@ -166,8 +166,8 @@ def test_a_change_undone_before_its_session_recorded_it_is_not_offered_again(sho
     decision = decide_change_applied(
         Decision(Outcome.REACHED, how=(), position="Sum the cart"), receipt, ChangeRehearsed("")
     )
-    assert "It was undone since." in decision_sentence(decision)
-    assert "To take it back" not in decision_sentence(decision)
+    assert "It has been undone since." in decision_sentence(decision)
+    assert "To undo it" not in decision_sentence(decision)
 
 
 def _begun(shop: Shop) -> list[Path]:

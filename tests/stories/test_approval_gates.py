@@ -50,7 +50,7 @@ async def test_a_gate_that_took_its_default_does_not_reject_the_draft(
     await bench.gates.answer(meeting.session, "approve", "none", source=source)
     decision = await running
     assert (decision.outcome, decision.next_step) == (Outcome.DEADLOCK, "later")
-    assert "nobody said yes" in decision_sentence(decision)
+    assert "nobody approved it" in decision_sentence(decision)
     session = await bench.sessions.get(meeting.session)
     told = render_meeting_tool_text(build_meeting_tool_status(session, (), None), session)
     assert "Next step: decide later." in told
@@ -118,9 +118,9 @@ async def test_without_checks_the_tests_of_a_change_are_rehearsed_with_the_perso
             meeting.hold("build"), answer_gates(meeting, desk, approve=("some", wrong), approve_2=("some", right))
         )
         session = await desk.sessions.get(meeting.session)
-    assert "The tests that come with it fail." in session.gates["approve-2"].question
+    assert "The tests that the change adds fail." in session.gates["approve-2"].question
     assert (folder / "slug.py").read_text() == JOINED_SLUG
-    assert "The person wrote slug.py#1 anew." in decision_sentence(decision)
+    assert "The person rewrote slug.py#1." in decision_sentence(decision)
     assert "claude's candidate passed" not in decision_sentence(decision)
 
 
@@ -151,8 +151,8 @@ async def test_uncommitted_work_is_reported_at_the_start_and_the_draft_applies_o
     assert any("commit or stash them before a change can be written: slug.py." in notice for notice in notices)
     decision = await meeting.hold("build")
     assert decision.outcome is Outcome.DEADLOCK
-    said, _, way_on = decision_sentence(decision).partition(" Then: roundtable apply ")
-    assert said.endswith("It was drafted on them, so commit them.")
+    said, _, way_on = decision_sentence(decision).partition(", then run: roundtable apply ")
+    assert said.endswith("The change was drafted with these uncommitted edits. Commit them")
     git(code, "commit", "-qam", "Mine")
     unwritten = await bench.meetings.find_session_to_apply(way_on.split()[0])
     later = await bench.meetings.run(
@@ -171,8 +171,8 @@ async def test_edits_made_while_the_gate_was_open_must_be_stashed_before_the_dra
     await wait_for_gate(meeting, bench, "approve")
     write(code, {"slug.py": STUB + "\n# mine\n"})
     await bench.gates.answer(meeting.session, "approve", "all", by="anna")
-    said, _, way_on = decision_sentence(await running).partition(" Then: roundtable apply ")
-    assert said.endswith("It was drafted without them, so stash them.")
+    said, _, way_on = decision_sentence(await running).partition(", then run: roundtable apply ")
+    assert said.endswith("The change was drafted without these uncommitted edits. Stash them")
     git(code, "stash")
     unwritten = await bench.meetings.find_session_to_apply(way_on.split()[0])
     later = await bench.meetings.run(
@@ -340,9 +340,8 @@ async def test_the_decision_names_an_uncommitted_file_that_the_tests_need(bench:
     meeting = DeskMeeting(bench, claude=slug_writer(SLUG))
     decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.next_step == "applied"
-    assert "A check fails on what is committed, and passes together with what is not: samples.py." in decision_sentence(
-        decision
-    )
+    needed = "A check fails on the committed files and passes with uncommitted ones: samples.py."
+    assert needed in decision_sentence(decision)
     assert "Checks: tests=failed" in git(code, "log", "-1", "--format=%B"), "the commit says what is true of it"
 
 

@@ -51,7 +51,7 @@ async def test_without_enough_approvals_the_person_is_not_asked_to_write_the_cha
     meeting = table(bench, FINE, gemini)
     decision = await meeting.hold("build", TASK, answers=YES, settings={"approvals": needed})
     assert decision.outcome is Outcome.DEADLOCK
-    assert f"of {needed} seats that did not write it approved it" in decision_sentence(decision)
+    assert f"of the {needed} needed seats that did not write the change approved it" in decision_sentence(decision)
     assert ("tabs are not handled" in decision_sentence(decision)) == (gemini == NOT_SO)
     assert "approve" not in (await bench.sessions.get(meeting.session)).gates
     assert (code / "slug.py").read_text() == STUB

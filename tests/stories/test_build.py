@@ -144,7 +144,7 @@ async def test_a_headless_build_writes_nothing_and_its_draft_can_be_applied_late
     meeting = DeskMeeting(bench, claude=slug_writer(SLUG))
     decision = await meeting.hold("build", TASK)
     assert decision.outcome is Outcome.DEADLOCK
-    assert "nobody said yes" in decision_sentence(decision)
+    assert "nobody approved it" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == STUB
     later = DeskMeeting(bench, claude=[])
     later.session = await bench.meetings.open_apply(meeting.session, Agenda("", headless=True, answers=YES))

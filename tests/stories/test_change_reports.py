@@ -64,7 +64,7 @@ async def test_accepting_only_hunks_that_leave_checks_failing_asks_the_person_ag
     meeting = DeskMeeting(bench, claude=two_file_turns())
     decision = await hold_with_person(meeting, bench, approve=part, approve_2=part)
     asked = (await bench.sessions.get(meeting.session)).gates["approve-2"].question
-    assert "With what you took, tests still fails, as before; with all of it, it passes." in asked
+    assert "tests fails with the hunks you selected, as before the change, and passes with the whole change." in asked
     assert ((code / "slug.py").read_text(), (code / "README.md").read_text()) == (STUB, README)
     assert decision.position == f"{TASK}: claude changes README.md"
     how = decision_sentence(decision)

@@ -75,7 +75,7 @@ async def test_a_person_sees_which_existing_tests_would_change_and_may_approve(b
     meeting = DeskMeeting(bench, claude=writer_turns(slug=SHOUT, test_slug=SHOUT_TEST))
     decision = await hold_with_person(meeting, bench, approve_tests=("all", ""))
     asked = (await bench.sessions.get(meeting.session)).gates["approve-tests"].question
-    assert "It changes tests that were there: SlugTest.test_words_are_joined of test_slug.py." in asked
+    assert "It changes existing tests: SlugTest.test_words_are_joined of test_slug.py." in asked
     assert "No candidate passed with the tests as they were: claude's passes only those it has changed." in asked
     assert decision.next_step == "applied"
     assert (code / "test_slug.py").read_text() == SHOUT_TEST
@@ -146,5 +146,5 @@ async def test_apply_does_not_let_a_seat_change_existing_tests_without_approval(
     council = await hold_council(bench, claude=[DECIDES, plan, cheat])
     _, decision = await apply_decision(bench, council)
     assert decision.outcome is Outcome.DEADLOCK
-    assert "nobody said yes to what it changes of the tests that were there" in decision_sentence(decision)
+    assert "nobody approved a change that alters existing tests" in decision_sentence(decision)
     assert (code / "slug.py").read_text() == STUB

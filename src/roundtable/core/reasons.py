@@ -413,6 +413,177 @@ class StoppedAfterPlan(ReasonBase, frozen=True, tag="stopped_after_plan"):
     """The person stopped after the plan."""
 
 
+# --- a change on its way to the workspace ---------------------------------------------------------
+
+
+class RefusedFile(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file that cannot be written, and what the workshop said about it; without a path, it is the whole change."""
+
+    path: str
+    message: str
+
+
+class FailedCheck(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A check that failed: its exit code (None if it was stopped) and the line of its output that says why.
+
+    With `original_tests`, it ran with the tests as they were before the change.
+    """
+
+    name: str
+    code: int | None = None
+    message: str = ""
+    original_tests: bool = False
+
+
+class ChangeEmpty(ReasonBase, frozen=True, tag="change_empty"):
+    """The draft changes nothing."""
+
+
+class FilesRefused(ReasonBase, frozen=True, tag="files_refused"):
+    """These files cannot be written. `remedy` is what the person can do so that `session` can be applied."""
+
+    refused: tuple[RefusedFile, ...]
+    remedy: Literal["", "commit", "stash", "request_again"] = ""
+    session: str = ""
+
+
+class HunksLost(ReasonBase, frozen=True, tag="hunks_lost"):
+    """These hunks were lost in the merge."""
+
+    hunks: tuple[str, ...]
+
+
+class ChecksBroken(ReasonBase, frozen=True, tag="checks_broken"):
+    """These checks fail with the change: they passed before the change, or before its repair."""
+
+    checks: tuple[FailedCheck, ...]
+    passed_before: Literal["change", "repair"] = "change"
+
+
+class NewTestsFailed(ReasonBase, frozen=True, tag="new_tests_failed"):
+    """The tests that the change adds fail; `output` is the end of what they printed."""
+
+    output: str = ""
+
+
+class UncommittedFilesNeeded(ReasonBase, frozen=True, tag="uncommitted_files_needed"):
+    """A check fails on the committed files and passes with these uncommitted files."""
+
+    files: tuple[str, ...]
+
+
+class SelectionWeaker(ReasonBase, frozen=True, tag="selection_weaker"):
+    """These checks fail with the hunks that the person selected and pass with the whole change."""
+
+    checks: tuple[str, ...]
+
+
+class HunksNotNamed(ReasonBase, frozen=True, tag="hunks_not_named"):
+    """The person selected some hunks without saying which."""
+
+
+class ApprovalsMissing(ReasonBase, frozen=True, tag="approvals_missing"):
+    """Fewer seats than needed approved the change; `objections` are the words of those that ask for changes."""
+
+    approved: int
+    needed: int
+    objections: dict[str, str] = {}
+
+
+class WorkshopStepFailed(ReasonBase, frozen=True, tag="step_failed"):
+    """A step of the meeting failed."""
+
+    fault: Fault
+
+
+class NotYetWritten(ReasonBase, frozen=True, tag="not_yet_written"):
+    """Nothing has been written so far, and the person is asked again."""
+
+
+class ChoiceRepeated(ReasonBase, frozen=True, tag="choice_repeated"):
+    """The person has to choose again about the same draft."""
+
+
+class DraftRepaired(ReasonBase, frozen=True, tag="draft_repaired"):
+    """This seat repaired the draft."""
+
+    seat: str
+
+
+class ChangeNotWritten(ReasonBase, frozen=True, tag="change_not_written"):
+    """Nothing was written; the reasons that follow say why."""
+
+
+class ChangeDeclined(ReasonBase, frozen=True, tag="change_declined"):
+    """The person said no, so nothing was written."""
+
+
+class ChangeUnapproved(ReasonBase, frozen=True, tag="change_unapproved"):
+    """Nothing was written, because nobody approved it, or the phrase that allows a permanent loss was not given.
+
+    `tests` are existing tests that the change would alter.
+    """
+
+    missing: Literal["answer", "phrase"]
+    tests: tuple[str, ...] = ()
+
+
+class DryRunEnded(ReasonBase, frozen=True, tag="dry_run_ended"):
+    """A dry run showed so many hunks and wrote nothing."""
+
+    hunks: int
+
+
+class WriteFailed(ReasonBase, frozen=True, tag="write_failed"):
+    """The approved change could not be written."""
+
+    fault: Fault
+
+
+class ChangeWritten(ReasonBase, frozen=True, tag="change_written"):
+    """The change was written: where, after how many checks, and the id under which it can be undone.
+
+    `failing` are checks that failed before the change as well; `undone` says that it was undone since.
+    """
+
+    files: tuple[str, ...]
+    undo: str
+    commit: str = ""
+    branch: str = ""
+    checks: int = 0
+    failing: tuple[str, ...] = ()
+    undone: bool = False
+
+
+class NoChecksRun(ReasonBase, frozen=True, tag="no_checks_run"):
+    """There were no checks to run."""
+
+
+class WriteRemark(ReasonBase, frozen=True, tag="write_remark"):
+    """What the workshop said remains to be done after a change was written."""
+
+    text: str
+
+
+class CheckRemark(ReasonBase, frozen=True, tag="check_remark"):
+    """What the workshop said about a check that could not be run or proved nothing."""
+
+    text: str
+
+
+class HunksEdited(ReasonBase, frozen=True, tag="hunks_edited"):
+    """The person left out or rewrote these hunks before the change was written."""
+
+    rejected: tuple[str, ...] = ()
+    rewritten: tuple[str, ...] = ()
+
+
+class FilesSkipped(ReasonBase, frozen=True, tag="files_skipped"):
+    """These files were not written, because somebody changed them during the write."""
+
+    files: tuple[str, ...]
+
+
 # --- bounds, absences and what the engine knows ---------------------------------------------------
 
 
@@ -517,6 +688,38 @@ HandoverReason: TypeAlias = (
 )
 """How a finished project, or what was decided earlier, was carried out."""
 
+RehearsalReason: TypeAlias = (
+    ChangeEmpty
+    | FilesRefused
+    | HunksLost
+    | ChecksBroken
+    | NewTestsFailed
+    | UncommittedFilesNeeded
+    | SelectionWeaker
+    | HunksNotNamed
+    | ApprovalsMissing
+    | WorkshopStepFailed
+    | NotYetWritten
+    | ChoiceRepeated
+    | DraftRepaired
+)
+"""What prevents a change from being written, and why the person is asked about it again."""
+
+WriteReason: TypeAlias = (
+    ChangeNotWritten
+    | ChangeDeclined
+    | ChangeUnapproved
+    | DryRunEnded
+    | WriteFailed
+    | ChangeWritten
+    | NoChecksRun
+    | WriteRemark
+    | CheckRemark
+    | HunksEdited
+    | FilesSkipped
+)
+"""Whether a change was written to the workspace, and what is to be known about it."""
+
 CourseReason: TypeAlias = (
     LimitMet
     | AnswersCutOff
@@ -540,6 +743,8 @@ Reason: TypeAlias = (
     | PersonReason
     | StageReason
     | HandoverReason
+    | RehearsalReason
+    | WriteReason
     | CourseReason
 )
 """Every reason there is. Records from before this union hold text, which is read as `Said`."""

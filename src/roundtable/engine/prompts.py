@@ -13,11 +13,15 @@ from collections.abc import Mapping, Sequence
 from string import Template
 from typing import TypeVar
 
-from roundtable.core.decide.change_outcome import describe_broken_checks
 from roundtable.core.decide.claims import render_proof
 from roundtable.core.decide.decrees import find_unanswered_decree
 from roundtable.core.decide.program_run import describe_project_run
-from roundtable.core.decide.trial_outcome import describe_candidate_to_author
+from roundtable.core.decide.trial_outcome import (
+    MAX_CHECK_OUTPUT,
+    describe_candidate_to_author,
+    describe_failed_check,
+    describe_refusal,
+)
 from roundtable.core.effects import (
     CandidatesTried,
     ChangeApplied,
@@ -121,11 +125,8 @@ def _render_shared_result(result: SharedResult, seat: str) -> list[str]:
                 if candidate.seat == seat
             ]
         case ChangeRehearsed():
-            return (
-                [fence_untrusted_text("check", "the rehearsal", told)]
-                if (told := describe_broken_checks(result))
-                else []
-            )
+            broken = _render_broken_checks(result)
+            return [fence_untrusted_text("check", "the rehearsal", broken)] if broken else []
         case ProjectRan():
             return [fence_untrusted_text("check", "the program", describe_project_run(result))]
         case ChangeApplied():
@@ -145,6 +146,16 @@ def _render_shared_result(result: SharedResult, seat: str) -> list[str]:
                 fence_untrusted_text("check", outcome.name, f"{' '.join(outcome.argv)} {ended}.\n{outcome.output}")
             )
     return told
+
+
+def _render_broken_checks(rehearsed: ChangeRehearsed) -> str:
+    """The refused files and broken checks of a rehearsal, with the end of each check's output."""
+    broken = [
+        f"{describe_failed_check(check)}\n{check.output[-MAX_CHECK_OUTPUT:]}".strip()
+        for check in rehearsed.checks
+        if check.name in rehearsed.broken_checks
+    ]
+    return "\n".join((*map(describe_refusal, rehearsed.refused), *broken))
 
 
 def charter_blob_digests(session: Session) -> set[Digest]:

@@ -81,12 +81,10 @@ async def _hold_apply_meeting(table: Table) -> Decision:
     )
     try:
         if settings.draft:
-            how, progress.preface = DraftTakenUnchanged(lead), settings.doubt
-            notices = (Said(settings.doubt),) if settings.doubt else ()
-            decided = Decision(Outcome.REACHED, (how,), author=lead, notices=notices)
-            return await ask_approval_and_write_change(
-                table, progress, _with_position(decided, settings), settings.draft
-            )
+            progress.preface = (Said(settings.doubt),) if settings.doubt else ()
+            how = (DraftTakenUnchanged(lead),)
+            decided = Decision(Outcome.REACHED, how, author=lead, notices=progress.preface)
+            return await ask_approval_and_write_change(table, progress, _with_position(decided, settings), settings.draft)
         return await _plan_and_write(table, settings, progress)
     except StepFailed as stop:
         return rule.failed_step_decision(stop.fault)
@@ -112,7 +110,8 @@ async def _plan_and_write(table: Table, settings: ApplySettings, progress: Write
     rounds, result = await try_and_fix_candidates(table, STAGE, 2, written, settings.mends, anew, evidence)
     if not rule.equally_good_candidates(result) and not rule.candidates_failing_only_original_tests(result):
         return rule.decide_no_candidate_passed(result, rounds)
-    progress.preface = rule.candidate_warning(result, progress.seat)
+    warning = rule.candidate_warning(result, progress.seat)
+    progress.preface = (Said(warning),) if warning else ()
     decision = rule.decide_candidate_chosen(result, rounds, progress.seat, table.charter.question)
     return await ask_approval_and_write_change(
         table, progress, _with_position(decision, settings), result.candidates[0].draft

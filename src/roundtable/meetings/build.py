@@ -26,6 +26,7 @@ from roundtable.core.decide import change_outcome as rule
 from roundtable.core.decide.positions import decide_without_quorum
 from roundtable.core.effects import Candidate, CandidatesTried, ChangePlanned, PlanChange
 from roundtable.core.ports import Table
+from roundtable.core.reasons import ApprovalsMissing, Said
 from roundtable.core.values import Decision, Digest, Expect, Gate, Prompt, Quorum, Round, Turns
 from roundtable.core.verdict import Stance
 from roundtable.meetings.meeting import Meeting, PlannedRound, RetryCount
@@ -40,7 +41,7 @@ from roundtable.meetings.try_candidates import (
     expect_changes_reply,
     try_and_fix_candidates,
 )
-from roundtable.meetings.write_change import WRITE_GATES, WriteProgress, ask_approval_and_write_change
+from roundtable.meetings.write_change import WRITE_GATES, WriteProgress, ask_approval_and_write_change, render_prompt_hunks
 
 STAGE = "build"
 WHICH_GATE, DOUBT_GATE, NONE_OPTION = "which", "doubt", "none of them"
@@ -113,17 +114,16 @@ async def _hold_build_meeting(table: Table) -> Decision:
         merged = MergedCandidate(best[0].seat, best[0].draft, (best[0].seat,))
         if settings.judge and len(best) > 1:
             merged = await hold_judge_rounds(table, progress, rounds, result)
-        progress.seat, progress.preface = merged.base, trial_outcome.candidate_warning(result, merged.base)
+        progress.seat, warning = merged.base, trial_outcome.candidate_warning(result, merged.base)
+        progress.preface = (Said(warning),) if warning else ()
         needed = settings.approvals
         judged_by = merged.judged or needed > 0
         decision = trial_outcome.decide_candidate_chosen(
             result, rounds, merged.base, table.charter.question, merged.reason, judged=judged_by
         )
         if needed and (missing := await _ask_for_approvals(table, progress, merged.draft, merged.authors, needed)):
-            return change_outcome.decide_change_not_written(decision, missing)
-        return await ask_approval_and_write_change(
-            table, progress, trial_outcome.add_single_author_reason(decision), merged.draft
-        )
+            return change_outcome.decision_without_change(decision, missing)
+        return await ask_approval_and_write_change(table, progress, trial_outcome.add_single_author_reason(decision), merged.draft)
     except StepFailed as stop:
         return trial_outcome.failed_step_decision(stop.fault, rounds)
 
@@ -174,20 +174,20 @@ APPROVAL = PlannedRound("approval", "approval", Turns(visibility="none"))
 
 async def _ask_for_approvals(
     table: Table, progress: WriteProgress, draft: Digest, authors: Collection[str], needed: int
-) -> str:
-    """Ask the other seats to approve a change; returns what is missing, or an empty string."""
+) -> ApprovalsMissing | None:
+    """Ask the other seats to approve a change; returns what is missing, if anything."""
     others = tuple(seat.name for seat in table.seats if seat.name not in authors)
     name = progress.next_round("approval")
     if len(others) < needed or not await table.may_open(name):
-        return rule.describe_missing_approvals((), needed, {})
+        return rule.find_missing_approvals(0, needed, {})
     planned = await do_step_or_end_meeting(table, f"{name}/plan", PlanChange(draft), ChangePlanned)
-    prompt = Prompt(APPROVAL.template, quotes={"change": rule.render_named_hunks(planned, "")})
+    prompt = Prompt(APPROVAL.template, quotes={"change": render_prompt_hunks(planned.hunks)})
     said = await table.ask(name, prompt, expect=Expect(APPROVAL.codec), seats=others, turns=APPROVAL.turns)
     counted = [move for move in said.moves if move.verdict.counts]
-    approved = tuple(move.seat for move in counted if move.verdict.stance is Stance.SUPPORT)
-    against = {
+    approved = sum(move.verdict.stance is Stance.SUPPORT for move in counted)
+    objections = {
         move.seat: "; ".join(issue.text for issue in move.verdict.issues)
         for move in counted
         if move.verdict.stance is Stance.OPPOSE
     }
-    return "" if len(approved) >= needed and not against else rule.describe_missing_approvals(approved, needed, against)
+    return rule.find_missing_approvals(approved, needed, objections)

@@ -10,8 +10,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
+from roundtable.core.changeset import Hunk
 from roundtable.core.decide import change_outcome as rule
 from roundtable.core.effects import (
     ApplyChange,
@@ -27,11 +30,24 @@ from roundtable.core.effects import (
 )
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
+from roundtable.core.reasons import (
+    ChangeUnapproved,
+    ChoiceRepeated,
+    DraftRepaired,
+    HunksNotNamed,
+    NotYetWritten,
+    Reason,
+    Reasons,
+    SelectionWeaker,
+)
 from roundtable.core.values import Decision, Digest, Gate, Outcome, Prompt, Turns
 from roundtable.meetings.meeting import PlannedRound
-from roundtable.meetings.try_candidates import WHOLE_FILES_CODEC, do_step_or_end_meeting, expect_changes_reply
+from roundtable.meetings.try_candidates import WHOLE_FILES_CODEC, expect_changes_reply, do_step_or_end_meeting
+from roundtable.report.change_reasons import change_approval_sentence, format_commit_message, permanent_loss_sentence
+from roundtable.report.reasons import reason_sentence, reasons_text
 
-APPROVE_GATE, TESTS_GATE, DESTROY_GATE = "approve", "approve-tests", "destroy"
+APPROVE_GATE, TESTS_GATE = "approve", "approve-tests"
+DESTROY_GATE, DESTROY_TESTS_GATE = "destroy", "destroy-tests"
 WRITE_GATES = {
     APPROVE_GATE: ("all", "ask", "none"),
     TESTS_GATE: ("all", "ask", "none"),
@@ -73,8 +89,8 @@ class WriteProgress(msgspec.Struct):
     branch: str = ""
     rounds_held: int = 0
     gates_asked: int = 0
-    preface: str = ""
-    problem: str = ""
+    preface: Reasons = ()
+    problem: Reasons = ()
     confirmed_choice: str = ""
     required_checks: tuple[str, ...] = ()
     after_stages: bool = False
@@ -86,6 +102,14 @@ class WriteProgress(msgspec.Struct):
         self.rounds_held += 1
         return f"{self.stage}/{self.rounds_held}-{purpose}"
 
+    def gate_id(self, name: str) -> str:
+        """The id of a gate, numbered from the second question on."""
+        return name if self.gates_asked == 1 else f"{name}-{self.gates_asked}"
+
+    def ask_again(self, *problem: Reason) -> None:
+        """Ask about the same draft once more, and tell the person why."""
+        self.problem, self.preface = problem, (NotYetWritten(), *problem, ChoiceRepeated())
+
 
 async def ask_approval_and_write_change(
     table: Table, progress: WriteProgress, decision: Decision, draft: Digest
@@ -96,13 +120,11 @@ async def ask_approval_and_write_change(
         return decision
     for sitting in range(1, progress.repairs + MAX_GATE_RETURNS + 2):
         numbered = "" if sitting == 1 else f"-{sitting}"
-        planned = await do_step_or_end_meeting(
-            table, f"{progress.stage}/plan{numbered}", PlanChange(draft), ChangePlanned
-        )
-        if planned.refused or not planned.hunks:
-            return rule.decide_change_not_written(decision, rule.describe_plan_obstacles(planned, table.charter.slug))
+        planned = await do_step_or_end_meeting(table, f"{progress.stage}/plan{numbered}", PlanChange(draft), ChangePlanned)
+        if obstacle := rule.find_plan_obstacle(planned, table.charter.slug):
+            return rule.decision_without_change(decision, obstacle)
         if progress.dry_run:
-            return rule.decide_dry_run(decision, planned)
+            return rule.decision_after_dry_run(decision, planned)
         gate, answer = await _ask_for_approval(table, progress, planned)
         if answer == "none":
             return rule.decide_change_declined(
@@ -110,46 +132,37 @@ async def ask_approval_and_write_change(
             )
         choice = table.answer_text(gate) if answer == "some" else ""
         if answer == "some" and not choice:
-            _ask_again(progress, "The answer `some` does not say which hunks.")
+            progress.ask_again(HunksNotNamed())
             continue
         rehearsed = await do_step_or_end_meeting(
             table, f"{progress.stage}/rehearse{numbered}", RehearseChange(draft, choice), ChangeRehearsed
         )
-        trouble = rule.describe_rehearsal_failure(rehearsed, () if choice else progress.required_checks)
-        if not trouble:
+        problems = rule.find_rehearsal_problems(rehearsed, () if choice else progress.required_checks)
+        if not problems:
             if weaker := await _find_weakness(
                 table, progress, draft, rehearsed, choice, f"{progress.stage}/rehearse{numbered}"
             ):
                 progress.confirmed_choice = choice
-                _ask_again(progress, weaker)
+                progress.ask_again(weaker)
                 continue
             return await _write_change(table, progress, decision, planned, rehearsed, gate, choice)
-        if repaired := await _ask_for_repair(table, progress, rehearsed, trouble):
+        if repaired := await _ask_for_repair(table, progress, rehearsed, reasons_text(problems)):
+            draft, progress.problem = repaired, ()
             progress.required_checks = tuple(check.name for check in rehearsed.checks if check.passed)
-            draft, progress.problem, progress.preface = (
-                repaired,
-                "",
-                rule.describe_repaired_draft(trouble, progress.seat),
-            )
+            progress.preface = (NotYetWritten(), *problems, DraftRepaired(progress.seat))
         else:
-            _ask_again(progress, trouble)
-    return rule.decide_change_not_written(decision, progress.problem)
-
-
-def _ask_again(progress: WriteProgress, why: str) -> None:
-    """Ask about the same draft once more, and tell the person why."""
-    progress.problem, progress.preface = why, rule.describe_retried_approval(why)
+            progress.ask_again(*problems)
+    return rule.decision_without_change(decision, *progress.problem)
 
 
 async def _find_weakness(
     table: Table, progress: WriteProgress, draft: Digest, part: ChangeRehearsed, choice: str, step: str
-) -> str:
+) -> SelectionWeaker | None:
     """What fails because of the person's choice of hunks, unless they already insisted on that choice."""
     if not choice or choice == progress.confirmed_choice or all(check.passed for check in part.checks):
-        return ""
-    return rule.describe_weaker_selection(
-        part, await do_step_or_end_meeting(table, f"{step}/whole", RehearseChange(draft), ChangeRehearsed)
-    )
+        return None
+    whole = await do_step_or_end_meeting(table, f"{step}/whole", RehearseChange(draft), ChangeRehearsed)
+    return rule.find_weaker_selection(part, whole)
 
 
 async def _ask_for_approval(table: Table, progress: WriteProgress, planned: ChangePlanned) -> tuple[str, str]:
@@ -160,18 +173,19 @@ async def _ask_for_approval(table: Table, progress: WriteProgress, planned: Chan
     for left in range(MAX_QUESTIONS, -1, -1):
         progress.gates_asked += 1
         name = TESTS_GATE if planned.tests else APPROVE_GATE
-        gate = name if progress.gates_asked == 1 else f"{name}-{progress.gates_asked}"
+        gate = progress.gate_id(name)
         again_of = name if left == MAX_QUESTIONS and gate != name and not progress.problem else ""
         details = {option: meaning for option, meaning in WRITE_CHOICES.items() if left or option != "ask"}
-        question = rule.change_approval_question(
-            planned, progress.authors or (progress.seat,), progress.preface, progress.branch
+        question = change_approval_sentence(
+            planned, progress.authors or (progress.seat,), reasons_text(progress.preface), progress.branch
         )
         answer = await table.gate(Gate(gate, question, tuple(details), "none", details, writes=True, again_of=again_of))
         if answer != "ask":
             return gate, answer
         name = progress.next_round("about")
         if await table.may_open(name):
-            hunks = rule.render_named_hunks(planned, table.answer_text(gate))
+            words = table.answer_text(gate)
+            hunks = render_prompt_hunks([hunk for hunk in planned.hunks if hunk.id in words] or planned.hunks)
             turns = (
                 msgspec.structs.replace(ABOUT_ROUND.turns, stage=progress.stage)
                 if progress.after_stages
@@ -179,6 +193,13 @@ async def _ask_for_approval(table: Table, progress: WriteProgress, planned: Chan
             )
             await table.ask(name, Prompt(ABOUT_ROUND.template, quotes={"hunks": hunks}), turns=turns)
     raise AssertionError("the last question has no ask among its options")
+
+
+def render_prompt_hunks(hunks: Sequence[Hunk]) -> str:
+    """Hunks as a diff for the seats, each under its id."""
+    return "\n".join(
+        "\n".join((hunk.id, *(f"{sign}{line}" for sign, side in hunk.sides for line in side))) for hunk in hunks
+    )
 
 
 async def _ask_for_repair(table: Table, progress: WriteProgress, rehearsed: ChangeRehearsed, trouble: str) -> Digest:
@@ -220,17 +241,20 @@ async def _write_change(
 ) -> Decision:
     """Write the change; a permanent loss is confirmed first, and only the phrase itself confirms it."""
     if rehearsed.destroys:
-        id = DESTROY_GATE if gate == APPROVE_GATE else gate.replace(APPROVE_GATE, DESTROY_GATE)
-        asked = Gate(id, rule.destruction_question(rehearsed), ("confirm", "no"), "no", writes=True)
-        if await table.gate(asked) != "confirm":
+        id = progress.gate_id(DESTROY_TESTS_GATE if planned.tests else DESTROY_GATE)
+        question = Gate(id, permanent_loss_sentence(rehearsed), ("confirm", "no"), "no", writes=True)
+        if await table.gate(question) != "confirm":
             return rule.decide_change_declined(decision, planned, answered=not table.answered_by_default(id))
         if table.answer_text(id).strip() != rehearsed.phrase:
-            return rule.decide_change_unapproved(
-                decision, "what would be lost for good was not confirmed with the phrase itself"
-            )
-    message = rule.commit_message(table.charter.question, decision, progress.body)
+            return rule.decide_change_unapproved(decision, ChangeUnapproved("phrase"))
+    message = format_commit_message(table.charter.question, decision, progress.body)
     applied = await table.do(f"{progress.stage}/execute", ApplyChange(rehearsed.draft, gate, message, progress.branch))
     if isinstance(applied, Fault):
-        return rule.decide_apply_failed(decision, applied)
+        return rule.decision_after_failed_write(decision, applied)
     assert isinstance(applied, ChangeApplied)
-    return rule.decide_change_applied(decision, applied, rehearsed, table.charter.question, choice)
+    decision = rule.decide_change_applied(decision, applied, rehearsed, table.charter.question, choice)
+    edited = rule.edited_hunks_reason(choice)
+    if edited is None:
+        return decision
+    text = "\n\n".join(filter(None, (reason_sentence(edited), decision.text)))
+    return msgspec.structs.replace(decision, text=text)

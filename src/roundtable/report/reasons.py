@@ -11,6 +11,7 @@ from roundtable.core.faults import Fault
 from roundtable.core.reasons import LeadReason, Reason
 from roundtable.core.text.wording import end_sentence, join_names, pluralize
 from roundtable.core.values import Decision, Substitution
+from roundtable.report.change_reasons import rehearsal_reason_sentence, write_reason_sentence
 from roundtable.report.costs import format_money
 
 LEAD_REASON_WORDS: dict[LeadReason, str] = {
@@ -66,13 +67,24 @@ def reason_sentence(reason: Reason) -> str:
     return _outcome_sentence(reason)
 
 
-def _outcome_sentence(reason: why.RecountReason | why.StageReason | why.HandoverReason | why.CourseReason) -> str:
+def _outcome_sentence(
+    reason: why.RecountReason
+    | why.StageReason
+    | why.HandoverReason
+    | why.RehearsalReason
+    | why.WriteReason
+    | why.CourseReason,
+) -> str:
     if isinstance(reason, why.RecountReason):
         return _recount_sentence(reason)
     if isinstance(reason, why.StageReason):
         return _stage_sentence(reason)
     if isinstance(reason, why.HandoverReason):
         return _handover_sentence(reason)
+    if isinstance(reason, why.RehearsalReason):
+        return rehearsal_reason_sentence(reason)
+    if isinstance(reason, why.WriteReason):
+        return write_reason_sentence(reason)
     return _course_sentence(reason)
 
 

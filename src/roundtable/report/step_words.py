@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from roundtable.core.changeset import Refusal
-from roundtable.core.decide.change_outcome import NO_CHECKS_TO_RUN
 from roundtable.core.decide.trial_outcome import candidate_failure_reasons, check_label
 from roundtable.core.effects import (
     ApplyChange,
@@ -51,6 +50,7 @@ from roundtable.core.effects import (
 )
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import end_sentence
+from roundtable.report.change_reasons import NO_CHECKS_TO_RUN
 from roundtable.report.change_words import (
     CANDIDATE_COLUMNS,
     CHECK_COLUMNS,

@@ -1,232 +1,177 @@
-"""What becomes of a change on its way to the workspace, by its rehearsal and by what a person said."""
+"""The outcome of a change on its way to the workspace, from its rehearsal and from the person's answers."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from roundtable.core.changeset import HunkChoice, RefusalKind
-from roundtable.core.decide.trial_outcome import (
-    MAX_CHECK_OUTPUT,
-    change_position,
-    describe_check_failure,
-    describe_failed_check,
-    describe_refusal,
-)
-from roundtable.core.effects import ChangeApplied, ChangePlanned, ChangeRehearsed
+from roundtable.core.changeset import HunkChoice, Refusal, RefusalKind
+from roundtable.core.decide.trial_outcome import MAX_CHECK_OUTPUT, change_position
+from roundtable.core.effects import ChangeApplied, ChangePlanned, ChangeRehearsed, CheckOutcome
 from roundtable.core.faults import Fault
-from roundtable.core.reasons import Said, distinct_reasons
-from roundtable.core.text.wording import end_sentence, join_names, join_text_lines, pluralize
+from roundtable.core.reasons import (
+    ApprovalsMissing,
+    ChangeDeclined,
+    ChangeEmpty,
+    ChangeNotWritten,
+    ChangeUnapproved,
+    ChangeWritten,
+    CheckRemark,
+    ChecksBroken,
+    DryRunEnded,
+    FailedCheck,
+    FilesRefused,
+    FilesSkipped,
+    HunksEdited,
+    HunksLost,
+    NewTestsFailed,
+    NoChecksRun,
+    Reason,
+    Reasons,
+    RefusedFile,
+    SelectionWeaker,
+    UncommittedFilesNeeded,
+    WriteFailed,
+    WriteRemark,
+    distinct_reasons,
+)
+from roundtable.core.text.wording import join_text_lines
 from roundtable.core.values import Decision, NextStep, Outcome
 
-NO_CHECKS_TO_RUN = "There are no checks here to run."
-SHOW_CHANGE_AGAIN = "`roundtable apply` with this session shows it again."
-_SUBJECT = 72
+_MAX_FAILURE_LINE = 200
 
 
-def describe_plan_obstacles(planned: ChangePlanned, slug: str) -> str:
-    """Why the plan of a session cannot be carried out, and how it can be once the person has made room for it.
-
-    What was drafted on uncommitted work needs it committed; what was drafted without it needs it out of the way.
-    """
-    why = " ".join(map(describe_refusal, planned.refused)) or "It changes nothing."
-    kinds = {it.kind for it in planned.refused}
+def find_plan_obstacle(planned: ChangePlanned, session: str) -> FilesRefused | ChangeEmpty | None:
+    """The reason why the plan of a session cannot be written, with what the person can do about it, if any."""
+    if not planned.refused:
+        return None if planned.hunks else ChangeEmpty()
+    kinds = {refusal.kind for refusal in planned.refused}
+    remedy = ""
     if kinds == {RefusalKind.UNCOMMITTED}:
-        return f"{why} It was drafted on them, so commit them. Then: roundtable apply {slug}"
-    if kinds == {RefusalKind.UNCOMMITTED, RefusalKind.STALE}:
-        return f"{why} It was drafted without them, so stash them. Then: roundtable apply {slug}"
-    if kinds == {RefusalKind.STALE}:
-        return f"{why} To have it written for what stands there now, ask for it anew."
-    return why
+        remedy = "commit"
+    elif kinds == {RefusalKind.UNCOMMITTED, RefusalKind.STALE}:
+        remedy = "stash"
+    elif kinds == {RefusalKind.STALE}:
+        remedy = "request_again"
+    return FilesRefused(_refused_files(planned.refused), remedy, session)
 
 
-def change_approval_question(planned: ChangePlanned, seats: Sequence[str], before: str = "", branch: str = "") -> str:
-    """What the person is asked about a plan of these seats; first, what they have to know before."""
-    paths = list(dict.fromkeys(it.path for it in planned.hunks))
-    size = f"{pluralize(len(planned.hunks), 'hunk')} in {join_names([join_text_lines(path) for path in paths])}"
-    want = "wants" if len(seats) == 1 else "want"
-    wants = f"{join_names(seats)} {want} to change {size}."
-    asked = f"Commit it to the branch {join_text_lines(branch)}?" if branch else "Write it to your workspace?"
-    return " ".join(filter(None, (before, wants, _describe_changed_tests(planned), asked)))
+def find_rehearsal_problems(rehearsed: ChangeRehearsed, required: Collection[str] = ()) -> Reasons:
+    """The problems that a rehearsal found; `required` are the checks that passed before the draft was repaired."""
+    problems: list[Reason] = [FilesRefused(_refused_files(rehearsed.refused))] if rehearsed.refused else []
+    problems += [HunksLost(rehearsed.lost)] if rehearsed.lost else []
+    ran_before = {check.name for check in rehearsed.before}
+    broken = [check for check in rehearsed.checks if check.name in rehearsed.broken_checks]
+    old = [check for check in broken if check.name in ran_before]
+    problems += [ChecksBroken(_failed_checks(old))] if old else []
+    problems += [NewTestsFailed(check.output[-MAX_CHECK_OUTPUT:]) for check in broken if check.name not in ran_before]
+    lost = [check for check in rehearsed.checks if not check.passed and check.name in required and check not in broken]
+    problems += [ChecksBroken(_failed_checks(lost), "repair")] if lost else []
+    problems += [UncommittedFilesNeeded(rehearsed.leans)] if broken and rehearsed.leans else []
+    return tuple(problems)
 
 
-def _describe_changed_tests(planned: ChangePlanned) -> str:
-    """Which tests that were there would be others, without anybody having asked for that."""
-    names = join_names([join_text_lines(it) for it in planned.tests])
-    return f"It changes tests that were there: {names}." if names else ""
+def find_weaker_selection(part: ChangeRehearsed, whole: ChangeRehearsed) -> SelectionWeaker | None:
+    """The checks that fail with the selected hunks and pass with the whole change, if any."""
+    passed = {check.name for check in whole.checks if check.passed}
+    names = tuple(check.name for check in part.checks if not check.passed and check.name in passed)
+    return SelectionWeaker(names) if names else None
 
 
-def describe_retried_approval(why: str) -> str:
-    """Why the person is asked once more about the same draft."""
-    return f"Nothing is written yet. {why} Choose again."
+def find_missing_approvals(approved: int, needed: int, objections: Mapping[str, str]) -> ApprovalsMissing | None:
+    """The approvals that a change lacks, if any; every objection counts against it."""
+    return None if approved >= needed and not objections else ApprovalsMissing(approved, needed, dict(objections))
 
 
-def describe_repaired_draft(why: str, seat: str) -> str:
-    """Why the person is asked about another draft."""
-    return f"Nothing is written yet. {why} {seat} has mended it."
+def edited_hunks_reason(choice: str) -> HunksEdited | None:
+    """The hunks that the person left out or rewrote, by their answer at the gate."""
+    edits = msgspec.json.decode(choice, type=HunkChoice) if choice else HunkChoice()
+    return HunksEdited(tuple(edits.rejected), tuple(edits.edited)) if edits.rejected or edits.edited else None
 
 
-def _parse_hunk_choice(choice: str) -> HunkChoice:
-    """Which hunks a person left or wrote anew, by their answer."""
-    return msgspec.json.decode(choice, type=HunkChoice) if choice else HunkChoice()
+def _refused_files(refused: Iterable[Refusal]) -> tuple[RefusedFile, ...]:
+    return tuple(RefusedFile(refusal.path, refusal.sentence) for refusal in refused)
 
 
-def render_named_hunks(planned: ChangePlanned, words: str) -> str:
-    """The hunks the person's words name, or all of them, as a diff."""
-    named = [it for it in planned.hunks if it.id in words] or planned.hunks
-    return "\n".join("\n".join((it.id, *(f"{sign}{line}" for sign, side in it.sides for line in side))) for it in named)
-
-
-def destruction_question(rehearsed: ChangeRehearsed) -> str:
-    """What the person must type a phrase for."""
-    lost = " ".join(end_sentence(join_text_lines(it)) for it in rehearsed.destroys)
-    return f"This would be lost for good: {lost} To allow it, confirm with the words: {rehearsed.phrase}"
-
-
-def describe_rehearsal_failure(rehearsed: ChangeRehearsed, held: Collection[str] = ()) -> str:
-    """What went wrong in a rehearsal; nothing if all is well. `held` is what passed before the draft was mended."""
-    said = [describe_refusal(it) for it in rehearsed.refused]
-    said += [f"The hunk {join_text_lines(id)} did not survive the merge." for id in rehearsed.lost]
-    broke = [it for it in rehearsed.checks if it.name in rehearsed.broken_checks]
-    ran_before = {it.name for it in rehearsed.before}
-    said += [
-        f"It breaks a check that passed before. {describe_check_failure(it)}" for it in broke if it.name in ran_before
-    ]
-    said += [
-        f"The tests that come with it fail. {it.output[-MAX_CHECK_OUTPUT:]}"
-        for it in broke
-        if it.name not in ran_before
-    ]
-    lost = [it for it in rehearsed.checks if not it.passed and it.name in held and it not in broke]
-    said += [f"Since it was mended, it fails what it passed before. {describe_check_failure(it)}" for it in lost]
-    return " ".join((*said, _leaning(rehearsed) if broke else "")).strip()
-
-
-def _leaning(rehearsed: ChangeRehearsed) -> str:
-    """That the checks need what the commit does not have."""
-    names = join_names([join_text_lines(path) for path in rehearsed.leans])
-    return f"A check fails on what is committed, and passes together with what is not: {names}." if names else ""
-
-
-def describe_weaker_selection(part: ChangeRehearsed, whole: ChangeRehearsed) -> str:
-    """What fails with the part that a person took, and passes with all of it."""
-    sound = {it.name for it in whole.checks if it.passed}
-    names = [join_text_lines(it.name) for it in part.checks if not it.passed and it.name in sound]
-    if not names:
-        return ""
-    fails = f"With what you took, {join_names(names)} still {'fails' if len(names) == 1 else 'fail'}, as before"
-    return (
-        f"{fails}; with all of it, {'it passes' if len(names) == 1 else 'they pass'}. To write it so, choose the same."
+def _failed_checks(checks: Iterable[CheckOutcome]) -> tuple[FailedCheck, ...]:
+    return tuple(
+        FailedCheck(
+            check.name, check.code, join_text_lines(check.failure_line)[:_MAX_FAILURE_LINE], check.original_tests
+        )
+        for check in checks
     )
 
 
-def describe_broken_checks(rehearsed: ChangeRehearsed) -> str:
-    """The same for the seats, with what the checks said."""
-    broke = [
-        f"{describe_failed_check(it)}\n{it.output[-MAX_CHECK_OUTPUT:]}".strip()
-        for it in rehearsed.checks
-        if it.name in rehearsed.broken_checks
-    ]
-    return "\n".join((*map(describe_refusal, rehearsed.refused), *broke))
-
-
-def commit_message(question: str, decision: Decision, body: str = "") -> str:
-    """What a commit says: what was decided, or the task where that is all the decision says; then how it came to it."""
-    task = join_text_lines(question)
-    line = task if decision.task_only else join_text_lines(decision.position) or task
-    subject = (line if len(line) <= _SUBJECT else f"{line[: _SUBJECT - 1]}…").rstrip(".")
-    return "\n\n".join(filter(None, (subject, body)))
-
-
-def describe_missing_approvals(approved: Sequence[str], needed: int, against: Mapping[str, str]) -> str:
-    """What a change lacks of the approvals it needs."""
-    said = [f"{seat} asks for changes: {end_sentence(join_text_lines(why))}" for seat, why in against.items()]
-    return " ".join((f"{len(approved)} of {needed} seats that did not write it approved it.", *said))
-
-
-def decide_change_not_written(decision: Decision, why: str) -> Decision:
-    """Nothing was written, because something stands against it."""
-    return _without(decision, Outcome.DEADLOCK, f"Nothing was written. {why}")
+def decision_without_change(decision: Decision, *reasons: Reason) -> Decision:
+    """The decision when the change cannot be written for these reasons."""
+    return _stop_decision(decision, Outcome.DEADLOCK, ChangeNotWritten(), *reasons)
 
 
 def decide_change_declined(
-    decision: Decision, planned: ChangePlanned, trouble: str = "", *, answered: bool
+    decision: Decision, planned: ChangePlanned, problem: Reasons = (), *, answered: bool
 ) -> Decision:
-    """The person took none of it, or nobody was there to say yes; `trouble` is what an earlier yes came to."""
+    """The decision when the person said no, or nobody answered; `problem` is why an earlier yes had no effect."""
     if answered:
-        return _without(decision, Outcome.REJECTED, f"The person said no, so nothing was written. {SHOW_CHANGE_AGAIN}")
-    if trouble:
-        return decide_change_not_written(decision, trouble)
-    if planned.tests:
-        names = join_names([join_text_lines(it) for it in planned.tests])
-        return decide_change_unapproved(
-            decision, f"nobody said yes to what it changes of the tests that were there ({names})"
-        )
-    return decide_change_unapproved(decision, "nobody said yes")
+        return _stop_decision(decision, Outcome.REJECTED, ChangeDeclined())
+    if problem:
+        return decision_without_change(decision, *problem)
+    return decide_change_unapproved(decision, ChangeUnapproved("answer", planned.tests))
 
 
-def decide_change_unapproved(decision: Decision, why: str) -> Decision:
-    """Nothing was written, for want of a clear yes; there still can be one."""
-    how = f"Nothing was written: {why}. {SHOW_CHANGE_AGAIN}"
-    return msgspec.structs.replace(_without(decision, Outcome.DEADLOCK, how), next_step=NextStep.LATER)
+def decide_change_unapproved(decision: Decision, reason: ChangeUnapproved) -> Decision:
+    """The decision when a clear approval is missing; it can still be given later."""
+    return msgspec.structs.replace(_stop_decision(decision, Outcome.DEADLOCK, reason), next_step=NextStep.LATER)
 
 
-def decide_dry_run(decision: Decision, planned: ChangePlanned) -> Decision:
-    """A plan was all that was asked for."""
-    shown = f"This was a dry run: nothing was written of {pluralize(len(planned.hunks), 'hunk')}."
-    return msgspec.structs.replace(decision, how=(*decision.how, Said(shown)), next_step=NextStep.LATER)
+def decision_after_dry_run(decision: Decision, planned: ChangePlanned) -> Decision:
+    """The decision when only a plan was requested."""
+    how = (*decision.how, DryRunEnded(len(planned.hunks)))
+    return msgspec.structs.replace(decision, how=how, next_step=NextStep.LATER)
 
 
-def decide_apply_failed(decision: Decision, fault: Fault) -> Decision:
-    """The last step failed."""
-    return _without(
-        decision, Outcome.DEADLOCK, f"It was approved, and could not be written. {fault.message} {fault.help}"
-    )
+def decision_after_failed_write(decision: Decision, fault: Fault) -> Decision:
+    """The decision when the approved change could not be written."""
+    return _stop_decision(decision, Outcome.DEADLOCK, WriteFailed(fault))
 
 
 def decide_change_applied(
     decision: Decision, applied: ChangeApplied, rehearsed: ChangeRehearsed, question: str = "", choice: str = ""
 ) -> Decision:
-    """It stands in the workspace. What running showed of a candidate is not said of what the person made of it."""
-    where = f" on the branch {applied.branch}" if applied.branch else ""
-    commit = f" as commit {applied.commit[:12]}{where}" if applied.commit else where
-    files = join_names([join_text_lines(path) for path in applied.files])
-    back = "It was undone since" if applied.undone else f"To take it back: roundtable undo {applied.undo}"
-    how = f"Written{commit}{_checked(rehearsed)}: {files}. {back}"
-    unchecked = "" if rehearsed.checks or rehearsed.unrun else NO_CHECKS_TO_RUN
-    own = _made_of_it(_parse_hunk_choice(choice))
-    told = [Said(text) for text in (end_sentence(how), unchecked, applied.note, _leaning(rehearsed), own) if text]
-    kept = join_names([join_text_lines(path) for path in applied.left])
-    left = (Said(f"Not written, since somebody changed it in that very moment: {kept}."),) if kept else ()
-    unrun = (Said(end_sentence(sentence)) for sentence in rehearsed.unrun)
+    """The decision when the change was written.
+
+    If the person edited the change, the decision no longer repeats what running the seat's candidate showed.
+    """
+    failing = tuple(check.name for check in rehearsed.checks if not check.passed)
+    edited = edited_hunks_reason(choice)
+    written = ChangeWritten(
+        applied.files,
+        applied.undo,
+        applied.commit,
+        applied.branch,
+        len(rehearsed.checks),
+        failing,
+        undone=bool(applied.undone),
+    )
+    remarks: tuple[Reason | None, ...] = (
+        None if rehearsed.checks or rehearsed.unrun else NoChecksRun(),
+        WriteRemark(applied.note) if applied.note else None,
+        UncommittedFilesNeeded(rehearsed.leans) if rehearsed.leans else None,
+        edited,
+    )
+    notices: list[Reason] = [*decision.notices, *map(CheckRemark, rehearsed.unrun)]
+    notices += [FilesSkipped(applied.left)] if applied.left else []
+    position = decision.position
+    if edited and decision.task_only:
+        position = change_position(question, decision.author, applied.files)
     return msgspec.structs.replace(
         decision,
-        how=(*told, *(() if own else decision.how)),
-        text="\n\n".join(filter(None, (own, decision.text))),
-        position=change_position(question, decision.author, applied.files)
-        if own and decision.task_only
-        else decision.position,
-        notices=distinct_reasons((*decision.notices, *unrun, *left)),
+        how=(written, *filter(None, remarks), *(() if edited else decision.how)),
+        position=position,
+        notices=distinct_reasons(notices),
         next_step=NextStep.APPLIED,
     )
 
 
-def _checked(rehearsed: ChangeRehearsed) -> str:
-    """How the checks ended on the merged tree."""
-    if not rehearsed.checks:
-        return ""
-    failing = [join_text_lines(it.name) for it in rehearsed.checks if not it.passed]
-    failed = f", of which {join_names(failing)} failed, as before" if failing else ""
-    return f" after {pluralize(len(rehearsed.checks), 'check')} on the merged tree{failed}"
-
-
-def _made_of_it(choice: HunkChoice) -> str:
-    """What a person did to a change before they took it."""
-    left, anew = (join_names([join_text_lines(id) for id in ids]) for ids in (choice.rejected, choice.edited))
-    did = [f"left out {left}" if left else "", f"wrote {anew} anew" if anew else ""]
-    return f"The person {' and '.join(filter(None, did))}." if any(did) else ""
-
-
-def _without(decision: Decision, outcome: Outcome, why: str) -> Decision:
-    return msgspec.structs.replace(decision, outcome=outcome, how=(*decision.how, Said(why.strip())))
+def _stop_decision(decision: Decision, outcome: Outcome, *reasons: Reason) -> Decision:
+    return msgspec.structs.replace(decision, outcome=outcome, how=(*decision.how, *reasons))

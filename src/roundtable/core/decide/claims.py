@@ -20,7 +20,7 @@ def apply_proofs_to_round(round: Round, proofs: Sequence[Proof], earlier: Sequen
     If proofs contradict each other, the claim stays open.
     """
     runs = [(proof.claim, proof.held) for proof in proofs if round.move_of(proof.seat) is not None]
-    runs += [(claim.text, claim.held) for it in earlier for move in it.moves for claim in move.verdict.claims]
+    runs += [(claim.text, claim.held) for round in earlier for move in round.moves for claim in move.verdict.claims]
     held: dict[str, set[bool]] = {}
     for text, answer in runs:
         if answer is not None:
@@ -31,8 +31,10 @@ def apply_proofs_to_round(round: Round, proofs: Sequence[Proof], earlier: Sequen
 
 def _settled(move: Move, sure: dict[str, bool]) -> Move:
     said = move.verdict
-    claims = tuple(msgspec.structs.replace(it, held=sure.get(normalize_position(it.text))) for it in said.claims)
-    issues = tuple(it for it in said.issues if not _denied(it.text, sure) and not _denied(it.id, sure))
+    claims = tuple(
+        msgspec.structs.replace(claim, held=sure.get(normalize_position(claim.text))) for claim in said.claims
+    )
+    issues = tuple(issue for issue in said.issues if not _denied(issue.text, sure) and not _denied(issue.id, sure))
     key = "" if _denied(said.key, sure) or _denied(said.key.replace("-", " "), sure) else said.key
     verdict = msgspec.structs.replace(said, claims=claims, issues=issues, key=key)
     if said.issues and not issues and said.stance is Stance.OPPOSE and said.score is None:

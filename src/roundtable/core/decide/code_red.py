@@ -37,7 +37,7 @@ def is_diagnosis_over(rounds: Sequence[Round], criteria: RootCauseCriteria) -> b
     if _rule_root_cause(rounds[-1], criteria).reached or not rounds[-1].quorate:
         return True
     said = [move.verdict for move in rounds[-1].moves]
-    asked = any(it.wants.files or it.wants.checks or it.claims for it in said)
+    asked = any(verdict.wants.files or verdict.wants.checks or verdict.claims for verdict in said)
     return len(rounds) > 1 and not asked and _diagnoses(rounds[-1]) == _diagnoses(rounds[-2])
 
 

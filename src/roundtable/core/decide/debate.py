@@ -48,7 +48,7 @@ class Debate(msgspec.Struct, frozen=True):
 
     def reading(self) -> tuple[str, ...]:
         """The proposals as seats see them."""
-        return tuple(f"{join_names(it.authors)}: {it.text}" for it in self.proposals)
+        return tuple(f"{join_names(proposal.authors)}: {proposal.text}" for proposal in self.proposals)
 
     def stands(self) -> dict[str, str]:
         """Return the proposal that each seat of the latest round supports: first its own, later one it agreed with."""
@@ -68,7 +68,7 @@ class Debate(msgspec.Struct, frozen=True):
 
     def tally_line(self) -> str:
         """Return the tally as text: `2 REST, 1 GraphQL, 1 tRPC`."""
-        texts = {it.id: it.text for it in self.proposals}
+        texts = {proposal.id: proposal.text for proposal in self.proposals}
         return ", ".join(f"{count} {texts[id]}" for id, count in self.tally().items())
 
     def ruling(self, support: SupportNeeded) -> Ruling:
@@ -95,7 +95,7 @@ class Debate(msgspec.Struct, frozen=True):
 
     def _said(self, round: Round) -> dict[str, Verdict]:
         """Return the verdicts of a round, each with the proposal it names, if any."""
-        own = {author: it.id for it in self.proposals for author in it.authors}
+        own = {author: proposal.id for proposal in self.proposals for author in proposal.authors}
         verdicts: dict[str, Verdict] = {}
         for seat, said in counted_verdicts(round.moves, round.electorate, round.name).items():
             target = own.get(seat if round.name == self.seed.name else said.target, "")
@@ -120,8 +120,8 @@ def decide_debate(debate: Debate, support: SupportNeeded, chosen: str = "") -> D
         why = (PersonChose(chosen), *ruling.why)
         ruling = msgspec.structs.replace(ruling, outcome=Outcome.REACHED, winner=chosen, why=why)
     stands, named = debate.stands(), debate.named()
-    texts = {it.id: it.text for it in debate.proposals}
-    own = next((it.authors for it in debate.proposals if it.id == ruling.winner), ())
+    texts = {proposal.id: proposal.text for proposal in debate.proposals}
+    own = next((proposal.authors for proposal in debate.proposals if proposal.id == ruling.winner), ())
     holders = [seat for seat in own if stands.get(seat) == ruling.winner]
     agreeing = [seat for seat, target in named.items() if target and target == ruling.winner]
     content = [*holders, *(seat for seat in agreeing if seat not in ruling.opposed)]
@@ -143,7 +143,7 @@ def decide_debate(debate: Debate, support: SupportNeeded, chosen: str = "") -> D
         decision,
         text=_amended(decision.text, debate.points),
         tally=debate.tally(),
-        blind_vote={it.id: len(it.authors) for it in debate.proposals},
+        blind_vote={proposal.id: len(proposal.authors) for proposal in debate.proposals},
     )
 
 

@@ -57,11 +57,11 @@ SensedWord = tuple[str, bool]
 def is_same_proposal(proposal: str, earlier: str) -> bool:
     """Whether a proposal comes to an earlier one again, each in a line or so."""
     new, old = _sense(proposal), _sense(earlier)
-    shared = sum(any(_alike(word, it) for it in new) for word in old)
+    shared = sum(any(_alike(word, other) for other in new) for word in old)
     if shared == len(old):
         return bool(old)
     share = shared / (len(old) + len(new) - shared)
-    nothing_else = all(any(_alike(word, it) for it in old) for word in new)
+    nothing_else = all(any(_alike(word, other) for other in old) for word in new)
     return share >= _NEARLY_ALL or (nothing_else and share >= _LEAST_SHARED)
 
 
@@ -114,9 +114,9 @@ def find_repeated_decrees(question: str, position: str, recalled: Iterable[Recal
     """The decrees and failed approaches that an answer to a question comes to again."""
     text = complete_short_answer_text(question, position)
     return [
-        it
-        for it in recalled
-        if it.kind in BINDING_KINDS and _same_matter(question, it.question) and is_same_proposal(text, it.text)
+        entry
+        for entry in recalled
+        if entry.kind in BINDING_KINDS and _same_matter(question, entry.question) and is_same_proposal(text, entry.text)
     ]
 
 
@@ -144,7 +144,7 @@ def _id_of(entry: RecalledEntry) -> re.Pattern[str]:
 
 def find_unanswered_decree(charter: Charter, position: str, text: str) -> RecalledEntry | None:
     """What a seat's proposal repeats without a word on it."""
-    return next((it for it in _repeated(charter, position) if not is_decree_answered(it, (text,))), None)
+    return next((entry for entry in _repeated(charter, position) if not is_decree_answered(entry, (text,))), None)
 
 
 def decrees_against_decision(charter: Charter, decision: Decision) -> list[RecalledEntry]:
@@ -158,7 +158,7 @@ def _repeated(charter: Charter, position: str) -> list[RecalledEntry]:
 
 def is_decree_answered_by_decision(entry: RecalledEntry, decision: Decision, moves: Iterable[Move]) -> bool:
     """Whether a decision says what has changed, in its own words or in those of the seats that proposed it."""
-    authors = {seat for it in decision.proposals if it.id == decision.winner for seat in it.authors}
+    authors = {seat for proposal in decision.proposals if proposal.id == decision.winner for seat in proposal.authors}
     own = (move.text for move in moves if move.seat in {*authors, decision.author})
     return is_decree_answered(entry, (decision.text, decision.position, *own))
 

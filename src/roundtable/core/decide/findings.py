@@ -79,17 +79,19 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def seats(self) -> tuple[str, ...]:
         """Who found it."""
-        return tuple(dict.fromkeys(it.seat for it in self.said))
+        return tuple(dict.fromkeys(report.seat for report in self.said))
 
     @property
     def severity(self) -> str:
         """The worst that anybody made of it."""
-        return min((it.issue.severity for it in self.said), key=_rank)
+        return min((report.issue.severity for report in self.said), key=_rank)
 
     @property
     def place(self) -> CodePlace:
         """Where the first who named a place saw it."""
-        return next((found for it in self.said if (found := parse_code_place(it.issue.location)).path), CodePlace())
+        return next(
+            (found for report in self.said if (found := parse_code_place(report.issue.location)).path), CodePlace()
+        )
 
     @property
     def words(self) -> str:
@@ -100,7 +102,9 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def in_full(self) -> str:
         """The same with everybody's words."""
-        return "\n".join((self.words, *dict.fromkeys(it.issue.text for it in self.said if it.issue.text != self.text)))
+        return "\n".join(
+            (self.words, *dict.fromkeys(report.issue.text for report in self.said if report.issue.text != self.text))
+        )
 
     @property
     def line(self) -> str:
@@ -136,7 +140,7 @@ def pool_findings(*rounds: Round) -> tuple[Finding, ...]:
     groups: list[list[FindingReport]] = []
     moves = [move for round in rounds for move in round.moves if move.verdict.counts]
     for said in (FindingReport(move.seat, issue, move.round) for move in moves for issue in move.verdict.issues):
-        group = next((it for it in groups if _belongs(said, it)), None)
+        group = next((group for group in groups if _belongs(said, group)), None)
         (group.append(said) if group is not None else groups.append([said]))
     found = sorted((Finding("", tuple(group)) for group in groups), key=_order)
     return tuple(msgspec.structs.replace(it, id=f"F{number}") for number, it in enumerate(found, 1))
@@ -150,34 +154,36 @@ def weigh_findings_by_proof(findings: Sequence[Finding], results: Sequence[Claim
     """
     proofs = [proof for result in results for proof in result.proofs]
     nowhere = {place: why for result in results for place, why in result.nowhere.items()}
-    return tuple(_weighed(it, [proof for proof in proofs if _about(proof, it)], nowhere) for it in findings)
+    return tuple(
+        _weighed(finding, [proof for proof in proofs if _about(proof, finding)], nowhere) for finding in findings
+    )
 
 
 def unproven_findings(found: Sequence[WeighedFinding]) -> tuple[Finding, ...]:
     """Those that neither were shown nor refuted."""
-    return tuple(it.finding for it in found if it.standing is FindingStatus.UNPROVEN)
+    return tuple(finding.finding for finding in found if finding.standing is FindingStatus.UNPROVEN)
 
 
 def finding_as_proven(found: WeighedFinding) -> Finding:
     """A finding in those words alone that its programs were written for."""
-    by = {(it.seat, it.claim) for it in found.by}
-    said = tuple(it for it in found.finding.said if (it.seat, it.issue.text) in by)
+    by = {(proof.seat, proof.claim) for proof in found.by}
+    said = tuple(report for report in found.finding.said if (report.seat, report.issue.text) in by)
     return msgspec.structs.replace(found.finding, said=said)
 
 
 def _weighed(finding: Finding, proofs: Sequence[Proof], nowhere: Mapping[str, str]) -> WeighedFinding:
     """A finding by what its proofs showed; it goes by words that were not refuted, where there are any."""
     refuted = {proof.claim for proof in proofs if proof.held is False}
-    left = () if finding.id in refuted else tuple(it for it in finding.said if it.issue.text not in refuted)
-    led = msgspec.structs.replace(finding, said=(*left, *(it for it in finding.said if it not in left)))
+    left = () if finding.id in refuted else tuple(report for report in finding.said if report.issue.text not in refuted)
+    led = msgspec.structs.replace(finding, said=(*left, *(report for report in finding.said if report not in left)))
     return WeighedFinding(led, *_standing(proofs, left), nowhere=_nowhere(finding, nowhere))
 
 
 def _standing(proofs: Sequence[Proof], left: Sequence[FindingReport]) -> tuple[FindingStatus, str, tuple[Proof, ...]]:
-    shown = tuple(it for it in proofs if it.held)
-    new = tuple(it for it in shown if not it.held_before)
-    denied = tuple(it for it in proofs if it.held is False)
-    failed = tuple(it for it in proofs if it.held is None)
+    shown = tuple(proof for proof in proofs if proof.held)
+    new = tuple(proof for proof in shown if not proof.held_before)
+    denied = tuple(proof for proof in proofs if proof.held is False)
+    failed = tuple(proof for proof in proofs if proof.held is None)
     if new:
         return FindingStatus.REPRODUCED, f"A program of {_by(new)} shows it.", new
     if shown:
@@ -187,7 +193,7 @@ def _standing(proofs: Sequence[Proof], left: Sequence[FindingReport]) -> tuple[F
     if failed:
         return FindingStatus.UNPROVEN, f"The program of {_by(failed)} could not be run: {failed[-1].why}", failed
     if denied:
-        others = join_names(tuple(dict.fromkeys(it.seat for it in left)))
+        others = join_names(tuple(dict.fromkeys(report.seat for report in left)))
         return (
             FindingStatus.UNPROVEN,
             f"A program refutes it in the words of {_by(denied)}, not in those of {others}.",
@@ -197,19 +203,19 @@ def _standing(proofs: Sequence[Proof], left: Sequence[FindingReport]) -> tuple[F
 
 
 def _by(proofs: Sequence[Proof]) -> str:
-    return join_names(tuple(dict.fromkeys(it.seat for it in proofs)))
+    return join_names(tuple(dict.fromkeys(proof.seat for proof in proofs)))
 
 
 def _about(proof: Proof, finding: Finding) -> bool:
     """A proof names a finding by its id, or is of one who found it and in its words."""
-    own = {(it.seat, it.issue.text) for it in finding.said}
+    own = {(report.seat, report.issue.text) for report in finding.said}
     return proof.claim == finding.id or (proof.seat, proof.claim) in own
 
 
 def _nowhere(finding: Finding, nowhere: Mapping[str, str]) -> str:
     """Why its place is not there, unless somebody named another one that is."""
-    named = [it.issue.location for it in finding.said]
-    missing = [nowhere[it] for it in named if it in nowhere]
+    named = [report.issue.location for report in finding.said]
+    missing = [nowhere[location] for location in named if location in nowhere]
     return missing[0] if missing and len(missing) == len(named) else ""
 
 
@@ -227,7 +233,7 @@ def _same(one: FindingReport, other: FindingReport) -> bool:
     if _differ(one.issue.text, other.issue.text):
         return False
     here, there = parse_code_place(one.issue.location), parse_code_place(other.issue.location)
-    words, others = (distinctive_words(it.issue.text) for it in (one, other))
+    words, others = (distinctive_words(report.issue.text) for report in (one, other))
     if _at_once(one, other):
         return words == others and here == there
     alike = slug_similarity("-".join(words), "-".join(others)) >= ALIKE
@@ -243,8 +249,8 @@ def _same(one: FindingReport, other: FindingReport) -> bool:
 
 def _differ(one: str, other: str) -> bool:
     """Whether two sentences name different particulars; one that names fewer than the other may still mean the same."""
-    one, other = (_LINES.sub("", it) for it in (one, other))
-    found = [({*it.findall(one)}, {*it.findall(other)}) for it in _PARTICULARS]
+    one, other = (_LINES.sub("", text) for text in (one, other))
+    found = [({*pattern.findall(one)}, {*pattern.findall(other)}) for pattern in _PARTICULARS]
     return any(these and those and not (these <= those or those <= these) for these, those in found)
 
 
@@ -298,12 +304,12 @@ class RuledFindings(msgspec.Struct, frozen=True):
 
     def weighing(self, weight: FindingWeight, found: Sequence[WeighedFinding]) -> list[WeighedFinding]:
         """Those of one weight."""
-        return [it for it in found if self.weights[it.finding.id] is weight]
+        return [finding for finding in found if self.weights[finding.finding.id] is weight]
 
 
 def rule_findings_by_severity(found: Sequence[WeighedFinding]) -> RuledFindings:
     """As the seats see it themselves: what is critical or high must be mended, unless a program refuted it."""
-    return RuledFindings({it.finding.id: _own(it) for it in found})
+    return RuledFindings({finding.finding.id: _own(finding) for finding in found})
 
 
 def rule_findings_by_judge(found: Sequence[WeighedFinding], said: Findings) -> RuledFindings:
@@ -317,7 +323,7 @@ def rule_findings_by_judge(found: Sequence[WeighedFinding], said: Findings) -> R
         FindingWeight.CLEAN: said.clean,
     }
     named = {weight: [_named(item, found) for item in items] for weight, items in under.items()}
-    weights = {it.finding.id: _weight(it, named) for it in found}
+    weights = {finding.finding.id: _weight(finding, named) for finding in found}
     besides = {
         weight: tuple(item for item, ids in zip(items, named[weight], strict=True) if not ids and not _NONE.match(item))
         for weight, items in under.items()
@@ -332,7 +338,7 @@ def describe_ruled_findings(
     sections: list[str] = []
     for weight in FindingWeight:
         lines = [*_lines(ruled.weighing(weight, found), repairs), *ruled.besides.get(weight, ())]
-        sections += ["\n".join((f"{weight}:", *(f"- {it}" for it in lines)))] if lines else []
+        sections += ["\n".join((f"{weight}:", *(f"- {line}" for line in lines)))] if lines else []
     return "\n\n".join(sections)
 
 
@@ -344,7 +350,7 @@ def describe_unfixed_findings(
     left = {id: repairs.get(id, FindingRepair(fixed=False)) for id in critical}
     reasons = {id: repair.why.rstrip(".") for id, repair in left.items() if not repair.fixed}
     named = [f"{id} ({why})" if why else id for id, why in reasons.items()]
-    named += [join_text_lines(it)[:_SHORT].rstrip(".") for it in ruled.besides.get(FindingWeight.CRITICAL, ())]
+    named += [join_text_lines(text)[:_SHORT].rstrip(".") for text in ruled.besides.get(FindingWeight.CRITICAL, ())]
     if not named:
         return ()
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
@@ -385,10 +391,10 @@ def _weight(found: WeighedFinding, named: Mapping[FindingWeight, Sequence[Sequen
 
 def _named(item: str, found: Sequence[WeighedFinding]) -> tuple[str, ...]:
     """The findings that something a judge said is about: those it begins with, else names, else has the words of."""
-    known = {it.finding.id for it in found}
+    known = {finding.finding.id for finding in found}
     leading = _LEADING.match(item)
-    ids = tuple(it for it in _ID.findall(leading[1] if leading else item) if it in known)
-    return ids or tuple(it.finding.id for it in found if _alike(item, it.finding))
+    ids = tuple(id for id in _ID.findall(leading[1] if leading else item) if id in known)
+    return ids or tuple(finding.finding.id for finding in found if _alike(item, finding.finding))
 
 
 def _alike(item: str, finding: Finding) -> bool:

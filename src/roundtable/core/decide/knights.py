@@ -51,16 +51,18 @@ class KnightsAccord(msgspec.Struct, frozen=True):
     def blocking(self) -> tuple[str, ...]:
         """The sentence that names every open issue that blocks, in its seat's words; none where nothing does."""
         open = [
-            f"{move.seat}: {' '.join(it.text.split())}"
+            f"{move.seat}: {' '.join(issue.text.split())}"
             for move in self.rounds[-1].moves
-            for it in move.verdict.issues
-            if it.blocking and move.seat in self.ruling.counted
+            for issue in move.verdict.issues
+            if issue.blocking and move.seat in self.ruling.counted
         ]
         return (f"Open and blocking: {end_sentence('; '.join(open))}",) if open else ()
 
     def words(self) -> dict[str, Move]:
         """What each seat said last that is more than agreement, where it ever said more."""
-        said = {it.seat: it for round in self.rounds for it in round.moves if it.verdict.counts and _proposes(it)}
+        said = {
+            move.seat: move for round in self.rounds for move in round.moves if move.verdict.counts and _proposes(move)
+        }
         return {seat: said.get(seat, move) for seat, move in last_moves_by_seat(self.rounds).items()}
 
     def proposals(self) -> tuple[Proposal, ...]:
@@ -113,10 +115,14 @@ def decide_knights(accord: KnightsAccord, lead: KnightsLead | None, choice: str,
     if lead and spokesman is lead.move and not chosen:
         how = (*how, SpeaksForTable(lead.move.seat, lead.why))
     proposals = accord.proposals()
-    winner = next((it for it in proposals if spokesman and spokesman.seat in it.authors), Proposal("", ""))
+    winner = next(
+        (proposal for proposal in proposals if spokesman and spokesman.seat in proposal.authors), Proposal("", "")
+    )
     agreed = accord.ruling.reached and not chosen
     silent = [seat for seat in ruling.supporters if agreed and not newest[seat].verdict.position]
-    behind = {seat: it.id for it in proposals for seat in it.authors} | dict.fromkeys(silent, winner.id)
+    behind = {seat: proposal.id for proposal in proposals for seat in proposal.authors} | dict.fromkeys(
+        silent, winner.id
+    )
     decision = decision_from_ruling(
         msgspec.structs.replace(ruling, why=how),
         accord.rounds,

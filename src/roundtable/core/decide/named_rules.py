@@ -86,7 +86,7 @@ class RankedVoteRule(DecisionRuleBase, frozen=True, tag="ranked"):
 
     def conclude(self, hearing: RuleInput) -> Decision:
         """In the words of who pitched it, or of who ranked it highest."""
-        argued = tuple(it for it in hearing.rounds if it not in hearing.deciding)
+        argued = tuple(round for round in hearing.rounds if round not in hearing.deciding)
         return decide_vote(RankedPoll(hearing.candidates, hearing.deciding[-1], argued))
 
 
@@ -96,7 +96,7 @@ DECISION_RULE_NAMES = tuple(str(rule.__struct_config__.tag) for rule in get_args
 
 def decide_chosen_by_person(decision: Decision, id: str, hearing: RuleInput) -> Decision:
     """The decision once the person took one of the proposals, in its author's words where it has one."""
-    taken = next(it for it in decision.proposals if it.id == id)
+    taken = next(proposal for proposal in decision.proposals if proposal.id == id)
     words = last_moves_by_seat(hearing.rounds)
     spokesman = next((words[author] for author in taken.authors if author in words), None)
     return msgspec.structs.replace(
@@ -107,5 +107,5 @@ def decide_chosen_by_person(decision: Decision, id: str, hearing: RuleInput) -> 
         position=taken.text,
         text=spokesman.text if spokesman else "",
         author=spokesman.seat if spokesman else "",
-        dissent=tuple(it for it in decision.dissent if spokesman is None or it.seat != spokesman.seat),
+        dissent=tuple(dissent for dissent in decision.dissent if spokesman is None or dissent.seat != spokesman.seat),
     )

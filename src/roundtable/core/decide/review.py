@@ -24,7 +24,7 @@ def decide_review(found: Sequence[WeighedFinding], rounds: Sequence[Round], plac
     blind, *later = rounds
     counted = tuple(move.seat for move in blind.moves if move.verdict.counts)
     missing = _unheard(blind)
-    shown = [it for it in found if it.standing is FindingStatus.REPRODUCED]
+    shown = [finding for finding in found if finding.standing is FindingStatus.REPRODUCED]
     return Decision(
         Outcome.REJECTED if shown else Outcome.REACHED,
         how=(_how(found, counted, place),),
@@ -33,7 +33,9 @@ def decide_review(found: Sequence[WeighedFinding], rounds: Sequence[Round], plac
         electorate=blind.electorate,
         counted=counted,
         missing=missing,
-        proposals=tuple(Proposal(it.finding.id, it.finding.words, it.finding.seats) for it in found),
+        proposals=tuple(
+            Proposal(finding.finding.id, finding.finding.words, finding.finding.seats) for finding in found
+        ),
         basis=tuple(round.name for round in rounds),
         notices=(*_notices(found, lacking), *(_not_there(round) for round in later if _unheard(round))),
     )
@@ -63,7 +65,7 @@ def _clean(counted: Sequence[str], missing: Sequence[Absence]) -> str:
     """A clean bill is only worth what was heard."""
     if not missing:
         return "No seat found anything wrong."
-    absent = join_names(tuple(it.seat for it in missing))
+    absent = join_names(tuple(absence.seat for absence in missing))
     return f"{join_names(counted)} found nothing wrong; {absent} {'was' if len(missing) == 1 else 'were'} not heard."
 
 
@@ -73,7 +75,7 @@ def _things(count: int) -> str:
 
 def _sections(found: Sequence[WeighedFinding]) -> Iterator[str]:
     for standing in FindingStatus:
-        lines = ["\n".join(_lines(it)) for it in found if it.standing is standing]
+        lines = ["\n".join(_lines(finding)) for finding in found if finding.standing is standing]
         if lines:
             yield "\n".join((_HEADS[standing], "", *lines))
 
@@ -92,5 +94,5 @@ def _lines(it: WeighedFinding) -> Iterator[str]:
 def _notices(found: Sequence[WeighedFinding], lacking: str) -> Iterator[Reason]:
     if lacking:
         yield ProofsNotRun(lacking)
-    elif names := [it.id for it in unproven_findings(found)]:
+    elif names := [finding.id for finding in unproven_findings(found)]:
         yield FindingsUnproven(tuple(names))

@@ -29,10 +29,10 @@ def ratings_from_stances(first: Round, labels: dict[str, str]) -> PositionRating
     alternatives.
     """
     said = _said(first)
-    if not all(it.stance in (Stance.SUPPORT, Stance.OPPOSE) for it in said.values()):
+    if not all(verdict.stance in (Stance.SUPPORT, Stance.OPPOSE) for verdict in said.values()):
         return {}
-    if len({(it.stance, normalize_position(it.position)) for it in said.values()}) > len(
-        {it.stance for it in said.values()}
+    if len({(verdict.stance, normalize_position(verdict.position)) for verdict in said.values()}) > len(
+        {verdict.stance for verdict in said.values()}
     ):
         return {}
     return {
@@ -63,7 +63,7 @@ def decide_second_opinion(standing: CouncilStanding) -> Decision:
     decision = msgspec.structs.replace(decision, text=_render_opinion_synthesis(standing), author="")
     if len(set(standing.stands.values())) == 1:
         how = (OpinionsAgree(count, after),) if count > 1 else decision.how
-        first = [seat for seat, said in _said(standing.blind).items() if any(it.blocking for it in said.issues)]
+        first = [seat for seat, said in _said(standing.blind).items() if any(issue.blocking for issue in said.issues)]
         risks = (RisksOpen(tuple(first)),) if first else ()
         return msgspec.structs.replace(decision, how=(*how, *risks))
     texts = {proposal.id: proposal.text for proposal in standing.proposals}

@@ -91,9 +91,9 @@ def describe_refused_files(why: Mapping[str, str], done: str) -> tuple[str, ...]
 def describe_missing_seats(rounds: Sequence[Round]) -> tuple[str, ...]:
     """Return a sentence for each seat that failed in these rounds, with the reason."""
     return tuple(
-        f"{it.seat} did not answer in {round.name}: {end_sentence(it.fault.message)}"
+        f"{absence.seat} did not answer in {round.name}: {end_sentence(absence.fault.message)}"
         for round in rounds
-        for it in round.missing
+        for absence in round.missing
     )
 
 

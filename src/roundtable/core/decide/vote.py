@@ -151,7 +151,7 @@ def vote_candidates(options: Sequence[str], pitched: Round | None, labels: Mappi
 
 def read_out_candidates(offered: Sequence[Proposal]) -> tuple[str, ...]:
     """The candidates as they are read out."""
-    return tuple(f"{it.id}: {it.text}" for it in offered)
+    return tuple(f"{candidate.id}: {candidate.text}" for candidate in offered)
 
 
 def _place(label: str) -> tuple[int, str]:
@@ -169,20 +169,22 @@ class RankedPoll(msgspec.Struct, frozen=True):
     @property
     def ballots(self) -> dict[str, tuple[str, ...]]:
         """Each seat's ranking of the candidates, as far as it could be read and names any."""
-        offered = [it.id for it in self.offered]
-        given = {it.seat: _clean_ballot(it.verdict.ranking, offered) for it in self.ballot.moves if it.verdict.counts}
+        offered = [candidate.id for candidate in self.offered]
+        given = {
+            move.seat: _clean_ballot(move.verdict.ranking, offered) for move in self.ballot.moves if move.verdict.counts
+        }
         return {seat: ballot for seat, ballot in given.items() if ballot}
 
     @property
     def ruling(self) -> Ruling:
         """Condorcet, then elimination."""
-        return rule_ranked_vote(self.ballots, [it.id for it in self.offered])
+        return rule_ranked_vote(self.ballots, [candidate.id for candidate in self.offered])
 
     @property
     def tied(self) -> tuple[str, ...]:
         """Who shares the first place, where that is more than one."""
         tie = self.ruling.outcome is Outcome.TIE
-        return instant_runoff_winners(self.ballots, [it.id for it in self.offered]) if tie else ()
+        return instant_runoff_winners(self.ballots, [candidate.id for candidate in self.offered]) if tie else ()
 
 
 def decide_vote(poll: RankedPoll, chosen: str = "") -> Decision:
@@ -191,7 +193,7 @@ def decide_vote(poll: RankedPoll, chosen: str = "") -> Decision:
     winner = chosen or ruling.winner
     if chosen:
         ruling = msgspec.structs.replace(ruling, outcome=Outcome.REACHED, why=(PersonChose(chosen), *ruling.why))
-    texts = {it.id: it.text for it in poll.offered}
+    texts = {candidate.id: candidate.text for candidate in poll.offered}
     firsts = {seat: ballot[0] for seat, ballot in poll.ballots.items()}
     others = {seat: first for seat, first in firsts.items() if first != winner}
     decision = decision_from_ruling(
@@ -203,7 +205,7 @@ def decide_vote(poll: RankedPoll, chosen: str = "") -> Decision:
         dissent=[dissent_from_move(_plea(poll, seat, first), texts[first]) for seat, first in others.items()],
         chosen_by_person=bool(chosen),
     )
-    pitched = {it.id: len(it.authors) for it in poll.offered if it.authors}
+    pitched = {candidate.id: len(candidate.authors) for candidate in poll.offered if candidate.authors}
     tally = {id: int(count) for id, count in ruling.tally.items()}
     return msgspec.structs.replace(decision, blind_vote=pitched, tally=tally)
 
@@ -211,14 +213,14 @@ def decide_vote(poll: RankedPoll, chosen: str = "") -> Decision:
 def _spokesman(poll: RankedPoll, winner: str) -> Move | None:
     """Who ranked the winner highest speaks for it; among equals who pitched it."""
     ranking = [seat for seat, ballot in poll.ballots.items() if winner in ballot]
-    authors = next(it.authors for it in poll.offered if it.id == winner)
+    authors = next(candidate.authors for candidate in poll.offered if candidate.id == winner)
     voters = sorted(ranking, key=lambda seat: (poll.ballots[seat].index(winner), seat not in authors))
     return _plea(poll, voters[0], winner) if voters else None
 
 
 def _plea(poll: RankedPoll, seat: str, candidate: str) -> Move:
     """What a seat said for a candidate: the pitch, where it is its own, else with its ballot, else when last heard."""
-    pitch = normalize_position(next(it.text for it in poll.offered if it.id == candidate))
+    pitch = normalize_position(next(proposal.text for proposal in poll.offered if proposal.id == candidate))
     heard = (move for round in poll.open_rounds if (move := round.move_of(seat)))
     own = next((move for move in heard if normalize_position(move.verdict.position) == pitch), None)
     voted = last_moves_by_seat((poll.ballot,))[seat]

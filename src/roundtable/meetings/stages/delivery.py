@@ -10,17 +10,18 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide import stage_outcome as rule
-from roundtable.core.decide.change_outcome import decide_change_not_written
+from roundtable.core.decide.change_outcome import decision_without_change
 from roundtable.core.decide.stage_outcome import decide_project_finished, find_last_run_failure
 from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
+from roundtable.core.reasons import WorkshopStepFailed
 from roundtable.core.stage_history import stage_contributors
 from roundtable.core.stages import StageEnd, latest_stage_draft, sdlc_settings
 from roundtable.core.values import Decision, Digest, Gate, NextStep, Outcome
 from roundtable.meetings.try_candidates import StepFailed
 from roundtable.meetings.write_change import WriteProgress, ask_approval_and_write_change
-from roundtable.report.reasons import reason_sentence, reasons_text
+from roundtable.report.reasons import reason_sentence
 from roundtable.report.stage_words import summarize_stage_history
 
 DELIVER = "deliver"
@@ -53,7 +54,7 @@ async def _write_to_project(table: Table, ends: Sequence[StageEnd], decision: De
     progress = WriteProgress(
         DELIVER,
         bases[-1] if bases else table.charter.seats[0].name,
-        preface=reasons_text(filter(None, [find_last_run_failure(table.charter, ends)])),
+        preface=tuple(filter(None, [find_last_run_failure(table.charter, ends)])),
         after_stages=True,
         authors=stage_contributors(*ends),
         body=summarize_stage_history(ends),
@@ -62,4 +63,4 @@ async def _write_to_project(table: Table, ends: Sequence[StageEnd], decision: De
     try:
         return rule.decide_project_extended(await ask_approval_and_write_change(table, progress, decision, draft))
     except StepFailed as stop:
-        return decide_change_not_written(decision, f"{stop.fault.message} {stop.fault.help}".strip())
+        return decision_without_change(decision, WorkshopStepFailed(stop.fault))

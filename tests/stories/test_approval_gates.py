@@ -273,7 +273,7 @@ async def test_advance_approval_covers_the_repair_of_a_change_that_relies_on_unc
     session = await bench.sessions.get(meeting.session)
     broken, sound = (result for result in session.results.values() if isinstance(result, ChangeRehearsed))
     assert (broken.broken_checks, broken.leans) == (("tests", "its own tests"), ("helper.py",))
-    assert "passes together with what is not: helper.py" in meeting.prompt("build/3-repair", "claude")
+    assert "passes with uncommitted ones: helper.py" in meeting.prompt("build/3-repair", "claude")
     assert (sound.broken_checks, sound.leans) == ((), ())
     assert {id: answer.option for id, answer in session.answers.items()} == {"approve": "all", "approve-2": "all"}
     assert decision.next_step == "applied"
@@ -287,7 +287,7 @@ async def test_advance_approval_never_confirms_an_irreversible_deletion(bench: R
     reply = {"text": files_reply({"slug.py": SLUG}) + "\nDELETE notes.txt\n"}
     decision = await DeskMeeting(bench, claude=[reply]).hold("build", TASK, answers={**YES, "destroy": "confirm"})
     assert decision.outcome is Outcome.DEADLOCK
-    assert "was not confirmed with the phrase itself" in decision_sentence(decision)
+    assert "was not confirmed with the exact phrase" in decision_sentence(decision)
     assert (code / "notes.txt").exists()
     assert (code / "slug.py").read_text() == STUB
 

@@ -1,0 +1,176 @@
+"""Sentences about a change on its way to the workspace: what prevents it, the questions about it, and its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from roundtable.core import reasons as why
+from roundtable.core.effects import ChangePlanned, ChangeRehearsed
+from roundtable.core.text.wording import end_sentence, join_names, join_text_lines, pluralize
+from roundtable.core.values import Decision
+
+NO_CHECKS_TO_RUN = "There are no checks here to run."
+_SHOW_AGAIN = "`roundtable apply` with this session shows it again."
+_SUBJECT_LENGTH = 72
+_REMEDIES = {
+    "commit": "The change was drafted with these uncommitted edits. Commit them, then run: roundtable apply {session}",
+    "stash": "The change was drafted without these uncommitted edits. Stash them, then run: roundtable apply {session}",
+    "request_again": "These files changed after the change was drafted. Ask for the change again.",
+}
+
+
+def rehearsal_reason_sentence(reason: why.RehearsalReason) -> str:
+    """Why a change cannot be written, or why the person is asked about it again."""
+    match reason:
+        case why.ChangeEmpty():
+            return "The draft changes nothing."
+        case why.FilesRefused():
+            refused = " ".join(map(_refused_file_sentence, reason.refused))
+            remedy = _REMEDIES[reason.remedy].format(session=reason.session) if reason.remedy else ""
+            return f"{refused} {remedy}".strip()
+        case why.HunksLost():
+            lost = _join_lines(reason.hunks)
+            return f"{'These hunks were' if len(reason.hunks) > 1 else 'This hunk was'} lost in the merge: {lost}."
+        case why.ChecksBroken(passed_before="repair"):
+            return f"Since its repair, the change breaks what passed before. {_failed_checks_text(reason.checks)}"
+        case why.ChecksBroken():
+            broken = "a check" if len(reason.checks) == 1 else "checks"
+            return f"The change breaks {broken} that passed before. {_failed_checks_text(reason.checks)}"
+        case why.NewTestsFailed():
+            return f"The tests that the change adds fail. {reason.output}".strip()
+        case _:
+            return _retry_reason_sentence(reason)
+
+
+def _retry_reason_sentence(
+    reason: why.UncommittedFilesNeeded
+    | why.SelectionWeaker
+    | why.HunksNotNamed
+    | why.ApprovalsMissing
+    | why.WorkshopStepFailed
+    | why.NotYetWritten
+    | why.ChoiceRepeated
+    | why.DraftRepaired,
+) -> str:
+    match reason:
+        case why.UncommittedFilesNeeded():
+            return (
+                f"A check fails on the committed files and passes with uncommitted ones: {_join_lines(reason.files)}."
+            )
+        case why.SelectionWeaker():
+            fails, passes = ("fails", "passes") if len(reason.checks) == 1 else ("fail", "pass")
+            checks = _join_lines(reason.checks)
+            return (
+                f"{checks} {fails} with the hunks you selected, as before the change, and {passes} with the whole "
+                "change. To write your selection anyway, choose the same hunks again."
+            )
+        case why.HunksNotNamed():
+            return "The answer `some` does not say which hunks."
+        case why.ApprovalsMissing():
+            share = f"{reason.approved} of the {reason.needed} needed seats that did not write the change approved it."
+            objections = [
+                f"{seat} asks for changes: {end_sentence(join_text_lines(words))}"
+                for seat, words in reason.objections.items()
+            ]
+            return " ".join((share, *objections))
+        case why.WorkshopStepFailed():
+            return f"{end_sentence(reason.fault.message)} {reason.fault.help}".strip()
+        case why.NotYetWritten():
+            return "Nothing has been written yet."
+        case why.ChoiceRepeated():
+            return "Choose again."
+        case why.DraftRepaired():
+            return f"{reason.seat} has repaired it."
+        case _:
+            assert_never(reason)
+
+
+def write_reason_sentence(reason: why.WriteReason) -> str:
+    """Whether a change was written, and what is to be known about it."""
+    match reason:
+        case why.ChangeNotWritten():
+            return "Nothing was written."
+        case why.ChangeDeclined():
+            return f"The person said no, so nothing was written. {_SHOW_AGAIN}"
+        case why.ChangeUnapproved():
+            return f"Nothing was written: {_missing_approval(reason)}. {_SHOW_AGAIN}"
+        case why.DryRunEnded():
+            return f"This was a dry run: {pluralize(reason.hunks, 'hunk')} shown, nothing written."
+        case why.WriteFailed():
+            fault = f"{end_sentence(reason.fault.message)} {reason.fault.help}".strip()
+            return f"The change was approved and could not be written. {fault}"
+        case why.ChangeWritten():
+            return _written_sentence(reason)
+        case why.NoChecksRun():
+            return NO_CHECKS_TO_RUN
+        case why.WriteRemark() | why.CheckRemark():
+            return end_sentence(reason.text)
+        case why.HunksEdited():
+            left = f"left out {_join_lines(reason.rejected)}" if reason.rejected else ""
+            rewrote = f"rewrote {_join_lines(reason.rewritten)}" if reason.rewritten else ""
+            return f"The person {' and '.join(filter(None, (left, rewrote)))}."
+        case why.FilesSkipped():
+            return f"Not written, because somebody changed them at that moment: {_join_lines(reason.files)}."
+        case _:
+            assert_never(reason)
+
+
+def _missing_approval(reason: why.ChangeUnapproved) -> str:
+    if reason.missing == "phrase":
+        return "the permanent loss was not confirmed with the exact phrase"
+    tests = f" that alters existing tests ({_join_lines(reason.tests)})" if reason.tests else ""
+    return f"nobody approved a change{tests}" if tests else "nobody approved it"
+
+
+def _written_sentence(reason: why.ChangeWritten) -> str:
+    where = f" on the branch {reason.branch}" if reason.branch else ""
+    commit = f" as commit {reason.commit[:12]}{where}" if reason.commit else where
+    failing = f", of which {_join_lines(reason.failing)} failed, as before" if reason.failing else ""
+    checked = f" after {pluralize(reason.checks, 'check')} on the merged tree{failing}" if reason.checks else ""
+    undo = "It has been undone since." if reason.undone else f"To undo it: roundtable undo {reason.undo}."
+    return f"Written{commit}{checked}: {_join_lines(reason.files)}. {undo}"
+
+
+def failed_check_sentence(check: why.FailedCheck) -> str:
+    """How a check failed, with the line of its output that says why."""
+    label = f"{join_text_lines(check.name)}{' (with the original tests)' if check.original_tests else ''}"
+    result = "was stopped" if check.code is None else f"failed with exit code {check.code}"
+    return end_sentence(f"The check {label} {result}{f': {check.message}' if check.message else ''}")
+
+
+def _failed_checks_text(checks: Iterable[why.FailedCheck]) -> str:
+    return " ".join(map(failed_check_sentence, checks))
+
+
+def _refused_file_sentence(refused: why.RefusedFile) -> str:
+    path = f"{join_text_lines(refused.path)}: " if refused.path else ""
+    return f"{path}{end_sentence(join_text_lines(refused.message))}"
+
+
+def _join_lines(texts: Iterable[str]) -> str:
+    return join_names([join_text_lines(text) for text in texts])
+
+
+def change_approval_sentence(planned: ChangePlanned, seats: Sequence[str], preface: str = "", branch: str = "") -> str:
+    """The question whether a change of these seats may be written; first the preface."""
+    paths = list(dict.fromkeys(hunk.path for hunk in planned.hunks))
+    wants = f"{join_names(seats)} {'wants' if len(seats) == 1 else 'want'} to change"
+    change = f"{wants} {pluralize(len(planned.hunks), 'hunk')} in {_join_lines(paths)}."
+    tests = f"It changes existing tests: {_join_lines(planned.tests)}." if planned.tests else ""
+    question = f"Commit it to the branch {join_text_lines(branch)}?" if branch else "Write it to your workspace?"
+    return " ".join(filter(None, (preface, change, tests, question)))
+
+
+def permanent_loss_sentence(rehearsed: ChangeRehearsed) -> str:
+    """The question for which the person must type a phrase."""
+    losses = " ".join(end_sentence(join_text_lines(loss)) for loss in rehearsed.destroys)
+    return f"This change loses data permanently: {losses} To allow it, confirm with the words: {rehearsed.phrase}"
+
+
+def format_commit_message(question: str, decision: Decision, body: str = "") -> str:
+    """The message of a commit: the decision, or the task if the decision only repeats it; then the body."""
+    task = join_text_lines(question)
+    line = task if decision.task_only else join_text_lines(decision.position) or task
+    subject = (line if len(line) <= _SUBJECT_LENGTH else f"{line[: _SUBJECT_LENGTH - 1]}…").rstrip(".")
+    return "\n\n".join(filter(None, (subject, body)))

@@ -84,7 +84,9 @@ async def _hold_apply_meeting(table: Table) -> Decision:
             progress.preface = (Said(settings.doubt),) if settings.doubt else ()
             how = (DraftTakenUnchanged(lead),)
             decided = Decision(Outcome.REACHED, how, author=lead, notices=progress.preface)
-            return await ask_approval_and_write_change(table, progress, _with_position(decided, settings), settings.draft)
+            return await ask_approval_and_write_change(
+                table, progress, _with_position(decided, settings), settings.draft
+            )
         return await _plan_and_write(table, settings, progress)
     except StepFailed as stop:
         return rule.failed_step_decision(stop.fault)

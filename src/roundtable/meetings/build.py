@@ -41,7 +41,12 @@ from roundtable.meetings.try_candidates import (
     expect_changes_reply,
     try_and_fix_candidates,
 )
-from roundtable.meetings.write_change import WRITE_GATES, WriteProgress, ask_approval_and_write_change, render_prompt_hunks
+from roundtable.meetings.write_change import (
+    WRITE_GATES,
+    WriteProgress,
+    ask_approval_and_write_change,
+    render_prompt_hunks,
+)
 
 STAGE = "build"
 WHICH_GATE, DOUBT_GATE, NONE_OPTION = "which", "doubt", "none of them"
@@ -123,7 +128,9 @@ async def _hold_build_meeting(table: Table) -> Decision:
         )
         if needed and (missing := await _ask_for_approvals(table, progress, merged.draft, merged.authors, needed)):
             return change_outcome.decision_without_change(decision, missing)
-        return await ask_approval_and_write_change(table, progress, trial_outcome.add_single_author_reason(decision), merged.draft)
+        return await ask_approval_and_write_change(
+            table, progress, trial_outcome.add_single_author_reason(decision), merged.draft
+        )
     except StepFailed as stop:
         return trial_outcome.failed_step_decision(stop.fault, rounds)
 

@@ -42,7 +42,7 @@ from roundtable.core.reasons import (
 )
 from roundtable.core.values import Decision, Digest, Gate, Outcome, Prompt, Turns
 from roundtable.meetings.meeting import PlannedRound
-from roundtable.meetings.try_candidates import WHOLE_FILES_CODEC, expect_changes_reply, do_step_or_end_meeting
+from roundtable.meetings.try_candidates import WHOLE_FILES_CODEC, do_step_or_end_meeting, expect_changes_reply
 from roundtable.report.change_reasons import change_approval_sentence, format_commit_message, permanent_loss_sentence
 from roundtable.report.reasons import reason_sentence, reasons_text
 
@@ -120,7 +120,9 @@ async def ask_approval_and_write_change(
         return decision
     for sitting in range(1, progress.repairs + MAX_GATE_RETURNS + 2):
         numbered = "" if sitting == 1 else f"-{sitting}"
-        planned = await do_step_or_end_meeting(table, f"{progress.stage}/plan{numbered}", PlanChange(draft), ChangePlanned)
+        planned = await do_step_or_end_meeting(
+            table, f"{progress.stage}/plan{numbered}", PlanChange(draft), ChangePlanned
+        )
         if obstacle := rule.find_plan_obstacle(planned, table.charter.slug):
             return rule.decision_without_change(decision, obstacle)
         if progress.dry_run:

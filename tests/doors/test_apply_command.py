@@ -31,14 +31,14 @@ def test_a_decision_is_applied_only_on_request_and_only_as_approved(cli: Cli) ->
     with cli.terminal("apply", "--by", "ada", columns=80, lines=40) as terminal:
         terminal.expect("Your choice")
         terminal.type("continue\n")
-        terminal.expect("Approve it?")
+        terminal.expect("Approve this hunk?")
         terminal.type("t\n")
         terminal.expect("Your question about this hunk:")
         terminal.seen = ""
         terminal.type("Why this way?\n")
         terminal.expect("It was asked for.")
         terminal.expect("Gate approve-2")
-        terminal.expect("Approve it?")
+        terminal.expect("Approve this hunk?")
         terminal.type("n\n")
         terminal.expect("calc.py: hunk 1 of 1")
         assert code(cli) == CALC
@@ -59,7 +59,7 @@ def test_a_decision_is_applied_only_on_request_and_only_as_approved(cli: Cli) ->
 def test_quitting_the_approval_writes_nothing(cli: Cli) -> None:
     decided(cli)
     with cli.terminal("apply", "--answer", "plan=continue") as terminal:
-        terminal.expect("Approve it?")
+        terminal.expect("Approve this hunk?")
         terminal.type("q\n")
         terminal.end(code=0)
     assert code(cli) == CALC
@@ -69,7 +69,7 @@ def test_quitting_the_approval_writes_nothing(cli: Cli) -> None:
 def test_an_incomplete_answer_from_another_terminal_is_rejected_at_once(cli: Cli) -> None:
     decided(cli, NOTES)
     with cli.terminal("apply", "--answer", "plan=continue") as terminal:
-        terminal.expect("Approve it?")
+        terminal.expect("Approve this hunk?")
         for text in ((), ("--text", "the first"), ("--text", '{"rejected": ["calc.py#9"]}'), ("--text", "{}")):
             said = cli.run("answer", "last", "approve=some", *text, code=2).stderr
             assert "the hunks are NOTES.md#1, calc.py#1." in " ".join(said.split())
@@ -94,13 +94,13 @@ def test_edited_text_that_does_not_parse_is_reported_before_the_rehearsal(cli: C
     cli.env["VISUAL"] = str(editor)
     decided(cli)
     with cli.terminal("apply", "--answer", "plan=continue") as terminal:
-        terminal.expect("Approve it?")
+        terminal.expect("Approve this hunk?")
         terminal.type("e\n")
         terminal.expect("+     return (")
         terminal.expect("calc.py would not parse")
         terminal.expect("Press e to continue editing.")
         terminal.type("no\n")
-        terminal.expect("Write nothing?")
+        terminal.expect("No hunk is approved. Quit without writing?")
         terminal.type("q\n")
         terminal.end(code=0)
     assert code(cli) == CALC
@@ -109,7 +109,7 @@ def test_edited_text_that_does_not_parse_is_reported_before_the_rehearsal(cli: C
 def test_another_terminal_can_approve_a_change(cli: Cli) -> None:
     decided(cli, NOTES)
     with cli.terminal("apply", "--answer", "plan=continue") as terminal:
-        terminal.expect("Approve it?")
+        terminal.expect("Approve this hunk?")
         cli.run("answer", "last", "approve=some", "--text", '{"rejected": ["NOTES.md#1"]}')
         terminal.end(code=0)
     assert RIGHT in code(cli)
@@ -119,16 +119,16 @@ def test_another_terminal_can_approve_a_change(cli: Cli) -> None:
 def test_a_closed_terminal_leaves_the_gate_open_and_resume_asks_again(cli: Cli) -> None:
     decided(cli)
     with cli.terminal("apply", "--answer", "plan=continue") as terminal:
-        terminal.expect("Approve it?")
+        terminal.expect("Approve this hunk?")
         terminal.type("\x04")
         assert "Gate approve stays open" in terminal.end(code=3)
     assert code(cli) == CALC
     with cli.terminal("resume", "last") as terminal:
-        shown = terminal.expect("Approve it?")
+        shown = terminal.expect("Approve this hunk?")
         assert "calc.py: 1 hunk, +1 -1" in shown
         assert "The candidates, best first" in shown
         terminal.type("y\n")
-        terminal.expect("Write it?")
+        terminal.expect("Write the approved hunks?")
         terminal.type("y\n")
         terminal.end(code=0)
     assert RIGHT in code(cli)

@@ -34,7 +34,7 @@ def test_every_seat_writes_a_candidate_and_only_approved_hunks_are_written(cli: 
         shown = terminal.expect(f"+     {RIGHT}")
         assert code(cli) == CALC
         terminal.type("y\n")
-        terminal.expect("Write it?")
+        terminal.expect("Write the approved hunks?")
         terminal.type("y\n")
         end = terminal.end(code=0)
     assert "The candidates, best first" in shown
@@ -58,9 +58,9 @@ def test_every_seat_writes_a_candidate_and_only_approved_hunks_are_written(cli: 
 def test_a_slow_terminal_shows_a_whole_hunk_before_the_question_about_it(cli: Cli) -> None:
     long = "".join(f"    # Line {number} of what is to be known about doubling.\n" for number in range(1000))
     with cli.terminal("build", TASK, *cli.script(ada=coder(f"{RIGHT}\n{long}"))) as terminal:
-        terminal.expect("Keys: y approve it")
+        terminal.expect("Keys: y approve the hunk")
         terminal.look_away()
-        shown = terminal.expect("Approve it?")
+        shown = terminal.expect("Approve this hunk?")
         assert "+     # Line 999 of" in shown
         assert "calc.py: hunk 1 of 1" in shown.rpartition("# Line 999 of")[2], "the heading has scrolled away"
         terminal.type("q\n")
@@ -118,9 +118,9 @@ def test_without_a_terminal_nothing_is_written_and_the_next_command_is_named(cli
 
 def test_a_rejected_draft_can_be_reviewed_again_only_by_the_name_of_its_session(cli: Cli) -> None:
     with cli.terminal("build", TASK, *cli.script(ada=coder(RIGHT))) as terminal:
-        terminal.expect("Approve it?")
+        terminal.expect("Approve this hunk?")
         terminal.type("n\n")
-        terminal.expect("Write nothing?")
+        terminal.expect("No hunk is approved. Quit without writing?")
         terminal.type("q\n")
         end = terminal.end(code=0)
     assert "Decision rejected" in end
@@ -178,7 +178,7 @@ def test_a_permanent_loss_is_written_once_its_exact_phrase_is_typed(cli: Cli) ->
         terminal.type("y\n")
         terminal.expect("2 of 2 · mine.md: deleted")
         terminal.type("y\n")
-        terminal.expect("Write it?")
+        terminal.expect("Write the approved hunks?")
         terminal.type("y\n")
         terminal.expect("Type `delete 1 file` to continue")
         terminal.type("yes\n")
@@ -211,7 +211,7 @@ def test_an_undone_change_is_shown_as_undone_everywhere_and_can_be_applied_again
 def test_resuming_without_a_terminal_does_not_reject_a_change(cli: Cli) -> None:
     seats = cli.script(ada=coder(RIGHT))
     with cli.terminal("build", TASK, *seats) as terminal:
-        terminal.expect("Approve it?")
+        terminal.expect("Approve this hunk?")
         terminal.type("\x04")
         terminal.end(code=3)
     done = cli.run("resume", "last", "--headless", code=3)

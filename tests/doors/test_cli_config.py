@@ -86,7 +86,7 @@ def test_a_broken_config_is_reported_with_its_path_and_old_sessions_stay_readabl
     for args, words in {("list",): "REST?", ("status",): "REST", ("show",): "REST"}.items():
         done = cli.run(*args)
         assert words in done.stdout
-        assert done.stderr.startswith(f"The config is ignored. {wrong}")
+        assert done.stderr.startswith(f"The config is invalid and was ignored. {wrong}")
 
 
 def test_values_that_a_command_fills_in_are_not_settings(cli: Cli) -> None:

@@ -128,7 +128,7 @@ def doctor_and_discuss(cli: Cli) -> None:
     assert "requires --seat in a pipe" in shown
     assert "--seat ada=lab:alpha" in cli.run("discuss", "Why?", code=2).stderr
     with cli.terminal("discuss", "Why?") as terminal:
-        seen = terminal.expect("Which ones?")
+        seen = terminal.expect("Which seats?")
     assert "cost money" not in seen
     for number, name in enumerate(("ada", "grace", "alan"), 1):
         assert f"✓ seat {name}: lab:alpha: its server answers, not asked" in shown

@@ -43,11 +43,11 @@ def config(cli: Cli) -> Path:
 @pytest.mark.feature("S3.27")
 def test_the_wizard_finds_agents_and_keys_shows_the_file_and_offers_a_first_question(cli: Cli) -> None:
     with cli.terminal("init") as terminal:
-        found = terminal.expect("Which ones? [numbers or names, Enter for all, q to quit]:")
+        found = terminal.expect("Which seats? [numbers or names, Enter for all, q to quit]:")
         assert "1. claude (cli:claude): Claude Code," in found
         assert "2. openai (openai:gpt-4o): OpenAI, key from OPENAI_API_KEY" in found
         terminal.type("1\n")
-        shown = terminal.expect("Write it? [Y/n]:")
+        shown = terminal.expect("Write the config? [Y/n]:")
         assert '| voices = ["cli:claude"]' in shown
         assert not config(cli).exists()
         terminal.type("\n")
@@ -65,9 +65,9 @@ def test_the_wizard_finds_agents_and_keys_shows_the_file_and_offers_a_first_ques
 
 def test_answering_no_writes_nothing(cli: Cli) -> None:
     with cli.terminal("init") as terminal:
-        terminal.expect("Which ones?")
+        terminal.expect("Which seats?")
         terminal.type("\n")
-        terminal.expect("Write it?")
+        terminal.expect("Write the config?")
         terminal.type("n\n")
         assert "Nothing was written." in terminal.end(0)
     assert not config(cli).parent.exists()
@@ -75,7 +75,7 @@ def test_answering_no_writes_nothing(cli: Cli) -> None:
 
 def test_leaving_the_wizard_writes_nothing_and_exits_normally(cli: Cli) -> None:
     with cli.terminal("init") as terminal:
-        terminal.expect("Which ones?")
+        terminal.expect("Which seats?")
         terminal.type("q\n")
         assert "Nothing was written." in terminal.end(0)
     assert not config(cli).parent.exists()
@@ -85,11 +85,11 @@ def test_a_single_key_is_offered_three_personas_and_the_local_models(cli: Cli, t
     (tmp_path / "bin" / "claude").unlink()
     own_model(cli)
     with cli.terminal("init") as terminal:
-        found = terminal.expect("Which ones? [numbers or names, Enter for the first 3, q to quit]:")
+        found = terminal.expect("Which seats? [numbers or names, Enter for the first 3, q to quit]:")
         assert "openai:gpt-4o can fill 3 seats, each with its own persona." in found
         assert "4. mine (embedded:mine): installed" in found
         terminal.type("1,4\n")
-        terminal.expect("Write it?")
+        terminal.expect("Write the config?")
         terminal.type("\n")
         terminal.expect("A first question")
         terminal.type("\n")
@@ -245,7 +245,7 @@ def test_a_config_of_another_tool_is_offered_and_never_imported_without_asking(c
     with cli.terminal("init") as terminal:
         terminal.expect("Import it? [Y/n]:")
         terminal.type("\n")
-        terminal.expect("Write it?")
+        terminal.expect("Write the config?")
         terminal.type("\n")
         terminal.expect("A first question")
         terminal.type("\n")

@@ -122,10 +122,10 @@ def test_a_discussion_leaves_with_its_exit_code(
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (("discuss", " "), "The question is missing."),
-        (("discuss", "x", "--seat", "nonsense"), "No seat nonsense is configured (configured: rest, third)."),
-        (("discuss", "x", "--seat", "nonsense="), "--seat nonsense= is not valid."),
-        (("discuss", "x", "--seat", "a=b"), "b is not a valid voice."),
+        (("discuss", " "), "The argument QUESTION is missing."),
+        (("discuss", "x", "--seat", "nonsense"), "Seat nonsense is not configured. Configured seats: rest, third."),
+        (("discuss", "x", "--seat", "nonsense="), "Invalid value for --seat: nonsense=."),
+        (("discuss", "x", "--seat", "a=b"), "Invalid voice: b."),
         (("discuss", "x", "--seat", "a=script:absent.toml"), "Seat a cannot speak: There is no script"),
         (("discuss", "x", "--seat", "a=nowhere:model"), "Seat a cannot speak"),
         (("discuss", "x", "--seat", "a=script:s.json", "--quorum", "9"), "cannot be met by 1 seats"),
@@ -134,9 +134,9 @@ def test_a_discussion_leaves_with_its_exit_code(
         (("discuss", "x", "--seat", "a=script:s.json", "--file", "no.txt"), "There is no file no.txt"),
         (("discuss", "x", "--seat", "a=script:s.json", "--file", "."), ". is a folder."),
         (("discuss", "x", "--seat", "a=script:s.json", "--option", "one"), "Options must be at least two"),
-        (("discuss", "x", "--seat", "a=script:s.json", "--answer", "yes"), "--answer yes is not valid."),
+        (("discuss", "x", "--seat", "a=script:s.json", "--answer", "yes"), "Invalid value for --answer: yes."),
         (("discuss", "x", "--seat", "a=script:s.json", "--meeting", "brawl"), "brawl"),
-        (("discuss", "x", "--json", "--plain"), "exclude each other"),
+        (("discuss", "x", "--json", "--plain"), "cannot be combined"),
         (("discuss", "x", "--timeout", "-1"), "--timeout"),
         (("resume",), "There are no sessions in this workspace yet."),
         (("say", "last", "one", "two"), "3 arguments given"),
@@ -153,8 +153,8 @@ def test_a_wrong_argument_is_one_clear_sentence(cli: Cli, args: tuple[str, ...],
 
 
 def test_without_seats_it_says_how_to_give_some(cli: Cli) -> None:
-    assert "There are no seats" in cli.run("discuss", "x", code=2).stderr
-    assert "No seat ada is configured.\n" in cli.run("discuss", "x", "--seat", "ada", code=2).stderr
+    assert "No seats are configured" in cli.run("discuss", "x", code=2).stderr
+    assert "Seat ada is not configured.\n" in cli.run("discuss", "x", "--seat", "ada", code=2).stderr
 
 
 # --- pipes and programs --------------------------------------------------------------------------
@@ -296,7 +296,7 @@ def test_a_running_session_is_steered_from_elsewhere(cli: Cli) -> None:
         running.until("move.made")
         with cli.started("watch", "last", "--json") as watching:
             assert watching.until("delta", seat="b")["text"] == "I was about to"
-            assert "will read it at the next turn" in cli.run("say", "The budget is small.").stdout
+            assert "will read the note at the next turn" in cli.run("say", "The budget is small.").stdout
             assert running.until("note.said")["text"] == "The budget is small."
             cli.run("say", "last", "-", "--to", "b", input="Look again.")
             assert running.until("note.said")["to"] == ["b"]
@@ -439,7 +439,7 @@ def test_an_unanswered_gate_waits_for_the_next_run(cli: Cli) -> None:
     ) as terminal:
         terminal.expect("Your choice")
         terminal.type("\x04")
-        assert "The gate is not answered." in terminal.end(code=3)
+        assert "The gate was not answered." in terminal.end(code=3)
     assert cli.run("answer", "last", "choose", "1").stdout.startswith("Gate choose is answered: A; continue with")
     assert "Decision reached: REST" in cli.run("resume").stdout
 
@@ -474,7 +474,7 @@ def test_ctrl_c_removes_the_panels_and_does_not_stop_a_watched_session(cli: Cli)
 def test_seats_found_here_are_offered_once_and_remembered(cli: Cli) -> None:
     cli.env["OPENAI_API_KEY"] = "not-a-real-key"
     with cli.terminal("discuss", "Which?", "--timeout", "0.1") as terminal:
-        terminal.expect("Which ones?")
+        terminal.expect("Which seats?")
         terminal.type("q\n")
         assert "No seats were chosen." in terminal.end(code=2)
 

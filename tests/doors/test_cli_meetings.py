@@ -90,7 +90,10 @@ def test_a_question_given_twice_or_not_at_all_is_rejected(cli: Cli) -> None:
     assert "Give only one of them." in cli.run("discuss", "REST?", "--topic", "GraphQL?", *seats, code=2).stderr
     for command, called in (("ask", "question"), ("build", "task"), ("sdlc", "idea")):
         refused = cli.run(command, "", *seats, code=2).stderr
-        assert refused == f"Error: The {called} is missing.\nWrite it after the command, in quotes.\n"
+        assert (
+            refused
+            == f"Error: The argument {called.upper()} is missing.\nWrite the {called} in quotes after the command.\n"
+        )
         assert f"roundtable {command} [OPTIONS] [{called.upper()}]" in cli.run(command, "--help").stdout
 
 
@@ -200,7 +203,7 @@ def test_help_lists_every_option_and_every_gate_of_a_command() -> None:
         assert [option.name for option in options if option.opts[0] not in told] == [], name
         if name in meeting and any(param.name == "answers" for param in command.params):
             gates = (*MEETINGS[meeting[name]].gates, decrees.DECREE_GATE)
-            answerable = f"Answer a gate in advance: {', '.join(gates)}."
+            answerable = f"Answer a gate in advance; gates: {', '.join(gates)}."
             assert answerable.replace(" ", "") in told.replace(" ", ""), name
 
 

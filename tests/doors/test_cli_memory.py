@@ -150,8 +150,8 @@ def test_a_meeting_lists_the_memory_and_context_of_its_seats_live_and_in_every_v
 def test_a_decree_blocks_a_decision_until_it_is_lifted_or_allowed() -> None:
     assert "There are no decrees" in run("decrees").stderr
     added = run("decrees", "add", "Use GraphQL", "--why", "Nobody here can run it.").stdout
-    decree, _, told = added.partition(" ")
-    assert told == "is added; a meeting that proposes this again stops at a gate\n"
+    decree = added.split()[1]
+    assert added == f"Decree {decree} is added; a meeting that proposes this again stops at a gate\n"
     assert run("decrees").stdout.splitlines()[1].split("\t") == [
         *(decree, "rejected", "standing"),
         *("Use GraphQL", "Nobody here can run it."),
@@ -247,7 +247,8 @@ def test_forget_frees_the_name_and_keeps_exports_and_decisions() -> None:
     run("export", "api", "--layout", "runs", "-o", "out")
     exported = {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
     assert exported
-    forgotten = f"{row['slug']} is forgotten; until `roundtable gc` deletes it: roundtable show {row['slug']}\n"
+    show = f"`roundtable show {row['slug']}`"
+    forgotten = f"Session {row['slug']} is forgotten; until `roundtable gc` deletes it, {show} prints it\n"
     assert run("forget", "--session", "api").stdout == forgotten
     assert said("list")["sessions"] == []
     assert "There is no session api." in run("forget", "api", code=2).stderr

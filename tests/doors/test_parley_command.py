@@ -231,7 +231,7 @@ async def test_a_gate_that_takes_no_more_questions_offers_none() -> None:
 async def test_an_unknown_key_lists_the_keys_and_enter_alone_does_nothing() -> None:
     person = Sitting("", "x", "q")
     assert await person.hold() == ApprovalAnswer("none")
-    assert person.seen.count("y: approve it") == 2
+    assert person.seen.count("y: approve the hunk") == 2
     assert person.seen.count("Invalid key: x.") == person.seen.count("Invalid key") == 1
 
 
@@ -244,7 +244,9 @@ async def test_yes_and_no_are_understood_as_words_and_no_at_the_end_writes_nothi
 async def test_rejecting_every_hunk_is_confirmed_once_more(left: Sequence[str]) -> None:
     person = Sitting(*left, "n", "y", "", "q")
     assert await person.hold() == ApprovalAnswer("none")
-    assert [question.partition(" [")[0] for question in person.asked[len(left) :]] == ["Write nothing?"] * 4
+    assert [question.partition(" [")[0] for question in person.asked[len(left) :]] == [
+        "No hunk is approved. Quit without writing?"
+    ] * 4
     assert await Sitting(*left, "b", "r", "y").hold() == ApprovalAnswer("all")
 
 

@@ -184,7 +184,7 @@ def test_without_a_terminal_it_ends_after_the_first_stage_unless_a_budget_or_yes
         (["--stages", "all.toml"], "all.toml.", "sdlc, spec, code, no-docker"),
         (["--stages", "own.toml"], "own.toml: stage 1: there is no title.", "Correct it"),
         (["--rounds", "qa=many"], "--rounds many is not a number.", "N or STAGE=N"),
-        (["--instruct", "qa"], "--instruct qa is not valid.", "--instruct STAGE=TEXT"),
+        (["--instruct", "qa"], "Invalid value for --instruct: qa.", "--instruct STAGE=TEXT"),
         (["--judge", "cora"], "cora is to judge requirements", "ada, bob"),
         (["--from", "nowhere"], "Folder not found: nowhere.", "--from"),
         (["--from", ".", "--into", "x"], "--into creates a project", "Give only one of them."),
@@ -275,7 +275,7 @@ def test_going_back_opens_a_new_session_that_repeats_only_the_later_stages(cli: 
         runs.type("architecture\n")
         runs.expect("What should be different? [Enter for nothing]:")
         runs.type("Only the standard library.\n")
-        runs.expect("starting at architecture. To compare both:")
+        runs.expect("with stage architecture.")
         runs.expect("[ada] ada without a framework.")
         runs.expect("http.server alone.")
         runs.type("stop\n")

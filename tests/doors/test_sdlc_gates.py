@@ -92,7 +92,7 @@ def test_a_stage_result_is_shown_in_the_terminal_that_confirms_it(cli: Cli) -> N
         assert "R1 It keeps to-do 1." in shown
         assert "R20 It keeps to-do 20." in shown
         assert "R21 " not in shown, "it may be long"
-        assert "`roundtable show` prints all of it." in shown
+        assert "`roundtable show` prints the whole result." in shown
     assert "after-requirements=OPTION" in stands, "to end it is not what is suggested"
 
 

@@ -57,9 +57,9 @@ def _render_hunk(hunk: Hunk, console: Console) -> RenderableType:
     # Unchanged lines below start on the same row on both sides, however many lines changed.
     start, end = len(above), len(below)
     middle = zip_longest(before[start : len(before) - end], after[start : len(after) - end], fillvalue=Text())
-    staying = zip(before[len(before) - end :], after[len(after) - end :], strict=True)
-    for left, right in (*zip(before[:start], after[:start], strict=True), *middle, *staying):
-        table.add_row(left, right)
+    unchanged = zip(before[len(before) - end :], after[len(after) - end :], strict=True)
+    for old_row, new_row in (*zip(before[:start], after[:start], strict=True), *middle, *unchanged):
+        table.add_row(old_row, new_row)
     return table
 
 
@@ -89,18 +89,18 @@ ReadLine = Callable[[str], Awaitable[str | None]]
 """Prompts for a line of the terminal; None at its end."""
 
 HUNK_KEYS = {
-    "y": "approve it",
-    "n": "reject it",
+    "y": "approve the hunk",
+    "n": "reject the hunk",
     "a": "approve the rest of this file",
     "d": "reject the rest of this file",
-    "r": "approve everything that is left",
-    "e": "edit it",
-    "t": "ask the table about it",
+    "r": "approve all remaining hunks",
+    "e": "edit the hunk",
+    "t": "ask the table about the hunk",
     "u": "undo the last choice",
-    "p": "show who requested it and who wrote it",
+    "p": "show which seats requested and wrote the hunk",
     "q": "quit without writing",
 }
-FINAL_KEYS = {"y": "test and write it", "u": HUNK_KEYS["u"], "b": "start over", "q": HUNK_KEYS["q"]}
+FINAL_KEYS = {"y": "test and write the approved hunks", "u": HUNK_KEYS["u"], "b": "start over", "q": HUNK_KEYS["q"]}
 LEAVE_HINT = "Ctrl-C leaves the gate open and discards your choices and edits."
 KEY_WORDS = {"yes": "y", "no": "n", "quit": "q"}
 EDITOR_VARIABLES = ("VISUAL", "EDITOR")
@@ -135,12 +135,14 @@ class HunkPrompt:
 
     async def approve(self, session: Session, gate: Gate) -> ApprovalAnswer | None:
         """Ask about the newest plan; None if the person left without an answer."""
-        found = newest_change_plan(session)
-        if found is None:
+        draft_and_plan = newest_change_plan(session)
+        if draft_and_plan is None:
             return ApprovalAnswer(NONE)
-        draft, plan = found
+        draft, plan = draft_and_plan
         self._parley = HunkApproval(plan, self._parley.verdicts if self._parley else None)
-        self._tell(f"Keys: {', '.join(f'{key} {what}' for key, what in HUNK_KEYS.items())}. {LEAVE_HINT}", DIM_STYLE)
+        self._tell(
+            f"Keys: {', '.join(f'{key} {meaning}' for key, meaning in HUNK_KEYS.items())}. {LEAVE_HINT}", DIM_STYLE
+        )
         try:
             return await self._through(self._parley, ReviewedPlan(session, draft), ASK in gate.options)
         except _TerminalClosed:
@@ -158,9 +160,10 @@ class HunkPrompt:
                     "" if hunk.is_text else "e",
                     "" if parley.can_undo else "u",
                 }
-                which = sanitize_line(_describe_position(parley, hunk))
+                position = sanitize_line(_describe_position(parley, hunk))
                 match await self._key(
-                    f"{which}. Approve it?", {key: HUNK_KEYS[key] for key in HUNK_KEYS if key not in unavailable}
+                    f"{position}. Approve this hunk?",
+                    {key: HUNK_KEYS[key] for key in HUNK_KEYS if key not in unavailable},
                 ):
                     case "q":
                         return ApprovalAnswer(NONE)
@@ -197,8 +200,8 @@ class HunkPrompt:
         self._tell("")
         self._tell(_describe_position(parley, hunk), SYSTEM_STYLE)
         authors = trace_draft_authors(plan.session, plan.draft)
-        told = describe_hunk_provenance(plan.session, HunkHistory(hunk, authors.of(hunk.path)))
-        self._tell(told[:1].upper() + told[1:], WARNING_STYLE if hunk.id in parley.planned.unasked else DIM_STYLE)
+        origin = describe_hunk_provenance(plan.session, HunkHistory(hunk, authors.of(hunk.path)))
+        self._tell(origin[:1].upper() + origin[1:], WARNING_STYLE if hunk.id in parley.planned.unasked else DIM_STYLE)
         self._console.print(_render_hunk(hunk, self._console))
 
     def _show_provenance(self, hunk: Hunk, plan: ReviewedPlan) -> None:
@@ -223,8 +226,11 @@ class HunkPrompt:
 
     async def _last_key(self, parley: HunkApproval) -> str:
         if parley.taken:
-            return await self._key("Write it?", FINAL_KEYS)
-        return await self._key("Write nothing?", {key: what for key, what in FINAL_KEYS.items() if key != "y"})
+            return await self._key("Write the approved hunks?", FINAL_KEYS)
+        return await self._key(
+            "No hunk is approved. Quit without writing?",
+            {key: meaning for key, meaning in FINAL_KEYS.items() if key != "y"},
+        )
 
     async def _key(self, question: str, keys: Mapping[str, str]) -> str:
         """Ask for a key or its word; other input lists the keys. Without an `n`, a no quits."""
@@ -248,19 +254,19 @@ class HunkPrompt:
     async def _edit(self, parley: HunkApproval, hunk: Hunk, draft: Digest) -> None:
         """Let the person edit the new lines of a hunk; unchanged or invalid text decides nothing."""
         text = "\n".join((*(line.removesuffix("\r") for line in hunk.after), "")).replace(f"\n{NO_NEWLINE_MARK}\n", "")
-        written = await self._edited(self._own.get(hunk, text), PurePosixPath(hunk.path).suffix)
-        if written is None or written == text:
+        new_text = await self._edited(self._own.get(hunk, text), PurePosixPath(hunk.path).suffix)
+        if new_text is None or new_text == text:
             self._own.pop(hunk, None)
             self._tell("The hunk is unchanged.", DIM_STYLE)
             return
-        self._own[hunk] = written
+        self._own[hunk] = new_text
         self._console.print(
-            _render_hunk(msgspec.structs.replace(hunk, after=tuple(written.splitlines())), self._console)
+            _render_hunk(msgspec.structs.replace(hunk, after=tuple(new_text.splitlines())), self._console)
         )
-        if wrong := await self._check(draft, parley.choice_with(hunk, written)):
-            self._tell(f"{' '.join(wrong)} Press e to continue editing.", WARNING_STYLE)
+        if problems := await self._check(draft, parley.choice_with(hunk, new_text)):
+            self._tell(f"{' '.join(problems)} Press e to continue editing.", WARNING_STYLE)
             return
-        parley.settle(written)
+        parley.settle(new_text)
 
     async def _edited(self, text: str, suffix: str) -> str | None:
         """Edit a text in the person's editor; None if that failed."""
@@ -273,16 +279,16 @@ class HunkPrompt:
             try:
                 process = await asyncio.create_subprocess_exec(*shlex.split(command), str(file))
                 code = await process.wait()
-                written = (await asyncio.to_thread(file.read_bytes)).decode(errors="surrogateescape")
+                new_text = (await asyncio.to_thread(file.read_bytes)).decode(errors="surrogateescape")
             except (OSError, ValueError) as error:
                 self._tell(f"The editor {command} cannot be started ({error}). Set the EDITOR variable.", WARNING_STYLE)
                 return None
-        return None if code else written
+        return None if code else new_text
 
 
 def _describe_position(parley: HunkApproval, hunk: Hunk) -> str:
     """Describe the position of a hunk in the plan; printed before it and again with the question."""
     hunks = parley.planned.hunks
-    own = [candidate for candidate in hunks if candidate.path == hunk.path]
-    which = "" if hunk.whole else f"hunk {own.index(hunk) + 1} of {len(own)}, "
-    return f"{hunks.index(hunk) + 1} of {len(hunks)} · {hunk.path}: {which}{describe_hunk_place(hunk)}"
+    file_hunks = [candidate for candidate in hunks if candidate.path == hunk.path]
+    place = "" if hunk.whole else f"hunk {file_hunks.index(hunk) + 1} of {len(file_hunks)}, "
+    return f"{hunks.index(hunk) + 1} of {len(hunks)} · {hunk.path}: {place}{describe_hunk_place(hunk)}"

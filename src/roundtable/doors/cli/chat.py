@@ -56,21 +56,21 @@ def chat_command(session: str, question: str, as_json: bool) -> int:
 
 
 async def _chat(desk: Roundtable, about: Session, question: str, *, as_json: bool) -> int:
-    said: list[ChatExchange] = []
+    exchanges: list[ChatExchange] = []
     if question:
-        return await _ask_judge(desk, about, question, said, as_json=as_json)
+        return await _ask_judge(desk, about, question, exchanges, as_json=as_json)
     print_note(f"About {sanitize_line(about.charter.question, 80)}. An empty line ends the chat.")
-    while typed := await read_terminal_line("You: "):
+    while question_line := await read_terminal_line("You: "):
         about = await desk.sessions.get(about.id)
-        if (code := await _ask_judge(desk, about, typed, said, as_json=False)) == EXIT_INTERRUPTED:
+        if (code := await _ask_judge(desk, about, question_line, exchanges, as_json=False)) == EXIT_INTERRUPTED:
             return code
     return EXIT_OK
 
 
 async def _ask_judge(
-    desk: Roundtable, about: Session, question: str, said: list[ChatExchange], *, as_json: bool
+    desk: Roundtable, about: Session, question: str, exchanges: list[ChatExchange], *, as_json: bool
 ) -> int:
-    state = await desk.sessions.get(await desk.meetings.ask_judge(about, question, said))
+    state = await desk.sessions.get(await desk.meetings.ask_judge(about, question, exchanges))
     show: Display = JsonLines(OutputQueue()) if as_json else ChatDisplay(OutputQueue())
     keeper = GatePrompt(desk, state, show, asks=False, colors=False)
     if await SessionRun(desk, state.id, state.charter.slug, show, keeper).hold() is not None:
@@ -78,7 +78,7 @@ async def _ask_judge(
         return EXIT_INTERRUPTED
     ended = await desk.sessions.get(state.id)
     if ended.decision is not None and ended.decision.text:
-        said.append((question, ended.decision.text))
+        exchanges.append((question, ended.decision.text))
         price = build_cost_report(ended).total.price
         print_note(f"({sanitize_line(ended.decision.author)}, {price}; the session is unchanged.)")
     return session_exit_code(ended)

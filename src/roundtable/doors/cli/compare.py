@@ -44,19 +44,19 @@ def recount_command(session: str, as_json: bool) -> None:
     async def recount(desk: Roundtable) -> Recount:
         return await desk.sessions.recount(await desk.sessions.get(await desk.sessions.find(session)))
 
-    counted = run_command_at_desk(recount)
+    recounted = run_command_at_desk(recount)
     if as_json:
-        print_json(counted)
+        print_json(recounted)
         return
-    decided = ": ".join(filter(None, (counted.winner, sanitize_line(counted.position, 100))))
-    click.echo(sanitize_line(counted.question, 110))
-    click.echo(f"Recorded decision: {counted.outcome}{f', {decided}' if decided else ''}\n")
-    print_table(SEAT_RECOUNT_COLUMNS, seat_recount_rows(counted))
+    recorded = ": ".join(filter(None, (recounted.winner, sanitize_line(recounted.position, 100))))
+    click.echo(sanitize_line(recounted.question, 110))
+    click.echo(f"Recorded decision: {recounted.outcome}{f', {recorded}' if recorded else ''}\n")
+    print_table(SEAT_RECOUNT_COLUMNS, seat_recount_rows(recounted))
     click.echo()
-    print_table(RULE_RECOUNT_COLUMNS, rule_recount_rows(counted))
-    if counted.texts:
+    print_table(RULE_RECOUNT_COLUMNS, rule_recount_rows(recounted))
+    if recounted.texts:
         click.echo()
-    for id, text in counted.texts.items():
+    for id, text in recounted.texts.items():
         click.echo(f"{id}: {sanitize_line(text, 160)}")
 
 
@@ -84,25 +84,25 @@ def diff_sessions_command(first: str, second: str, as_json: bool) -> None:
         addresses = [await shortest_session_argument(desk, state.id, state.charter.slug) for state in states]
         return await desk.sessions.compare(*states), addresses
 
-    found, addresses = run_command_at_desk(compare, only_reads=True)
+    comparison, addresses = run_command_at_desk(compare, only_reads=True)
     if as_json:
-        print_json({"v": 1, **msgspec.to_builtins(found)})
+        print_json({"v": 1, **msgspec.to_builtins(comparison)})
         return
-    _print_comparison(found, addresses)
+    _print_comparison(comparison, addresses)
 
 
-def _print_comparison(found: SessionComparison, addresses: Sequence[str]) -> None:
+def _print_comparison(comparison: SessionComparison, addresses: Sequence[str]) -> None:
     head = ("", "session", "outcome", "rounds", "tokens", "cost")
-    sides = zip(("first", "second"), addresses, (found.first, found.second), strict=True)
-    print_table(head, [(which, address, *_side_cells(side)) for which, address, side in sides])
-    if found.shared:
-        click.echo(f"\nThe sessions diverge after event {found.shared}.")
-    for difference in (*found.stages, *([found.decision] if found.decision else ())):
+    sides = zip(("first", "second"), addresses, (comparison.first, comparison.second), strict=True)
+    print_table(head, [(label, address, *_side_cells(side)) for label, address, side in sides])
+    if comparison.shared:
+        click.echo(f"\nThe sessions diverge after event {comparison.shared}.")
+    for difference in (*comparison.stages, *([comparison.decision] if comparison.decision else ())):
         _print_difference(difference)
-    if found.files:
+    if comparison.files:
         click.echo()
         click.secho("Files that differ:", bold=True)
-    for difference in found.files:
+    for difference in comparison.files:
         _print_difference(difference)
 
 

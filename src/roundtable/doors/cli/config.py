@@ -101,12 +101,12 @@ def get_setting_command(key: str, as_json: bool) -> None:
     """
     from roundtable.app.desk import Setup
 
-    found = Setup.here().find_settings(key)
-    if len(found) == 1 and found[0].key == key and not as_json:
-        value = found[0].value
-        click.echo(sanitize_line(value if isinstance(value, str) else found[0].text))
+    settings = Setup.here().find_settings(key)
+    if len(settings) == 1 and settings[0].key == key and not as_json:
+        value = settings[0].value
+        click.echo(sanitize_line(value if isinstance(value, str) else settings[0].text))
         return
-    _print_settings(found, as_json=as_json)
+    _print_settings(settings, as_json=as_json)
 
 
 @config_group.command("set")
@@ -143,9 +143,9 @@ def config_path_command(for_person: bool) -> None:
     click.echo(Setup.here().config_path(for_person=for_person))
 
 
-def _print_settings(found: list[Setting], *, as_json: bool) -> None:
+def _print_settings(settings: list[Setting], *, as_json: bool) -> None:
     if as_json:
-        print_json({"v": 1, "settings": found})
+        print_json({"v": 1, "settings": settings})
         return
-    rows = [(setting.key, _SOURCES[setting.source], setting.text) for setting in found]
+    rows = [(setting.key, _SOURCES[setting.source], setting.text) for setting in settings]
     print_table(("setting", "from", "value"), rows)

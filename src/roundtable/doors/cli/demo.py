@@ -49,12 +49,14 @@ def demo_command(question: str) -> int:
         model = setup.default_model()
     assert model is not None
     command = setup.typed_command()
-    more = (
+    model_hint = (
         f"  {command} models get {RECOMMENDED_MODEL}        (1.1 GB, still small)\n"
         if model.name != RECOMMENDED_MODEL
         else ""
     )
-    print_note(DEMO_INTRODUCTION.format(title=model.title or model.name, about=model.about, more=more, command=command))
+    print_note(
+        DEMO_INTRODUCTION.format(title=model.title or model.name, about=model.about, more=model_hint, command=command)
+    )
     code = run_command_at_desk(lambda desk: _hold_demo(desk, model.name, question))
     if not setup.is_on_path():
         print_note(f"`roundtable` is not on your PATH. From here, use: {command} show last")

@@ -51,7 +51,7 @@ class OutputMode(msgspec.Struct, frozen=True):
     def check(self) -> None:
         """Reject contradicting options."""
         if self.json and self.plain:
-            raise UsageError("--json and --plain exclude each other.", "Give only one of them.")
+            raise UsageError("--json and --plain cannot be combined.", "Give only one of them.")
 
     @property
     def live(self) -> bool:
@@ -60,8 +60,8 @@ class OutputMode(msgspec.Struct, frozen=True):
 
     def asks(self, headless: bool = False) -> bool:
         """Whether a person can be asked at this terminal."""
-        alone = headless or self.json or os.environ.get("CI", "").lower() in ("1", "true", "yes")
-        return not alone and sys.stdin.isatty() and sys.stdout.isatty()
+        unattended = headless or self.json or os.environ.get("CI", "").lower() in ("1", "true", "yes")
+        return not unattended and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def create_terminal_display(manner: OutputMode, view: SessionView) -> Display:

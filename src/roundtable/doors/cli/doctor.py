@@ -43,7 +43,7 @@ def _run_fault_check(as_json: bool) -> int:
 
 
 async def _check(desk: Roundtable) -> FaultReport:
-    print_note("Every kind of voice is tested against every failure of a local server.")
+    print_note("Testing how every kind of voice reports the failures that a local server simulates.")
     if agents := desk.setup.list_agents_to_check():
         print_note(f"Agents take one or two minutes each: {', '.join(agents)}.")
     return await desk.setup.check_faults(_print_finding)
@@ -64,8 +64,8 @@ def _print_fault_report(report: FaultReport) -> None:
     for finding in report.findings:
         if not finding.passed:
             print_note(f"✗ {finding.voice}, {finding.fault}: {sanitize_line(finding.note)}")
-    for name, why in report.skipped.items():
-        print_note(f"  {name} was not checked: {why}.")
+    for name, reason in report.skipped.items():
+        print_note(f"  {name} was not checked: {reason}.")
     print_note("Every voice reports failures correctly." if report.ok else "Some voices report a failure wrongly.")
 
 
@@ -101,7 +101,9 @@ def doctor_command(session: str, deep: bool, faults: bool, yes: bool, as_json: b
 
     if faults:
         if session or deep:
-            raise UsageError("--faults cannot be combined with --session or --deep.", "Run it alone.")
+            raise UsageError(
+                "--faults cannot be combined with --session or --deep.", "Run `roundtable doctor --faults`."
+            )
 
         click.get_current_context().exit(_run_fault_check(as_json))
     if deep and not yes:
@@ -117,7 +119,7 @@ def doctor_command(session: str, deep: bool, faults: bool, yes: bool, as_json: b
 
 def _confirm_deep_check() -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("--deep asks before it spends anything, and there is no terminal to answer at.", "Add --yes.")
+        raise UsageError("--deep asks for confirmation, and there is no terminal to answer at.", "Add --yes.")
     print_note("Every seat is asked one tiny question; a seat with a paid key costs a fraction of a cent.")
     return click.confirm("Ask the seats?", default=False, err=True)
 
@@ -133,7 +135,7 @@ def _render_doctor_report(report: DoctorReport) -> list[str]:
     access = "readable and writable" if home.readable and home.writable else "not writable"
     record = f"{store.path}: {pluralize(store.sessions, 'session')}, schema {store.schema}, {store.integrity}"
     if store.integrity == "absent":
-        record = f"{store.path}: missing; created by the first session"
+        record = f"{store.path}: missing; the first session creates it"
     lines = [
         _report_line(_check_sign(home.readable and home.writable), "home", f"{home.path}: {access}"),
         _report_line(_check_sign(config.ok), "config", config.note or "no errors found"),
@@ -142,12 +144,12 @@ def _render_doctor_report(report: DoctorReport) -> list[str]:
     if report.session_state != "skipped":
         lines.append(_report_line(_check_sign(report.session_state == "ok"), "session", report.session_note))
     if not report.participants:
-        why = (
+        reason = (
             "no seats are available yet" if config.ok and store.ok else "not checked until the problems above are fixed"
         )
-        lines.append(_report_line("✗", "seats", why))
+        lines.append(_report_line("✗", "seats", reason))
     lines += [line for name, seat in report.participants.items() for line in _seat_lines(name, seat)]
-    extras = ", ".join(name for name, there in report.extras.items() if there) or "none"
+    extras = ", ".join(name for name, is_installed in report.extras.items() if is_installed) or "none"
     lines += [
         *_machine_lines(report),
         f"  python {report.python} on {report.platform}; extras: {extras}",
@@ -182,12 +184,12 @@ def _seat_lines(name: str, seat: Participant) -> list[str]:
 
 def _describe_voice(check: VoiceCheck) -> str:
     trouble = [] if check.status == "ok" else [check.status.replace("_", " ")]
-    found = ". ".join(filter(None, [*trouble, check.note]))
-    return f"{check.voice}: {found}" if check.voice else found
+    parts = ". ".join(filter(None, [*trouble, check.note]))
+    return f"{check.voice}: {parts}" if check.voice else parts
 
 
-def _report_line(sign: str, what: str, found: str) -> str:
-    return f"{sign} {sanitize_line(what)}: {sanitize_line(found)}"
+def _report_line(sign: str, subject: str, result: str) -> str:
+    return f"{sign} {sanitize_line(subject)}: {sanitize_line(result)}"
 
 
 def _check_sign(well: bool) -> str:
@@ -216,20 +218,20 @@ def _machine_lines(report: DoctorReport) -> list[str]:
 def _sandbox_lines(isolation: Isolation) -> list[str]:
     """Lines about the sandbox in use and the escape attempts against it."""
     if isolation.missing:
-        found = f"[sandbox] use = {isolation.chosen}, which is not available" if isolation.chosen else "none"
+        sandbox = f"[sandbox] use = {isolation.chosen}, which is not available" if isolation.chosen else "none"
         sign = " " if isolation.ok else _check_sign(False)
-        return [_report_line(sign, "sandbox", f"{found}, so checks and candidates cannot run. {isolation.missing}")]
+        return [_report_line(sign, "sandbox", f"{sandbox}, so checks and candidates cannot run. {isolation.missing}")]
     tried = len(isolation.held) + len(isolation.broken)
     lines = [
         _report_line(_check_sign(False), "sandbox", f"escape attempt {name} succeeded: {how}")
         for name, how in isolation.broken.items()
     ]
     lines += [
-        _report_line("–", "sandbox", f"escape attempt {name} could not be made: {why}")
-        for name, why in isolation.untried.items()
+        _report_line("–", "sandbox", f"escape attempt {name} could not be made: {reason}")
+        for name, reason in isolation.untried.items()
     ]
-    held = f"{isolation.sandbox}; {len(isolation.held)} of {tried} escape attempts blocked"
-    return [*lines, _report_line(_check_sign(not isolation.broken), "sandbox", held)]
+    summary = f"{isolation.sandbox}; {len(isolation.held)} of {tried} escape attempts blocked"
+    return [*lines, _report_line(_check_sign(not isolation.broken), "sandbox", summary)]
 
 
 def _join_or_none(items: list[str]) -> str:

@@ -110,14 +110,14 @@ async def _sync(desk: Roundtable, yes: bool) -> int:
             print_note("Nothing was written.")
             return EXIT_NO_DECISION
         folder.create()
-    written = await desk.sessions.sync_folder()
-    for path in written.kept:
+    synced = await desk.sessions.sync_folder()
+    for path in synced.kept:
         print_note(f"Not changed, because Roundtable did not write it: .roundtable/{path}")
-    count = len(written.changed)
-    done = f"{count} {'file' if count == 1 else 'files'} written."
-    if written.failed:
+    count = len(synced.changed)
+    summary = f"{count} {'file' if count == 1 else 'files'} written."
+    if synced.failed:
         raise UsageError(
-            written.trouble, f"The other files are up to date: {done} Fix this one and run `roundtable sync` again."
+            synced.trouble, f"The other files are up to date: {summary} Fix this one and run `roundtable sync` again."
         )
-    click.echo(f".roundtable/ is up to date: {done}")
+    click.echo(f".roundtable/ is up to date: {summary}")
     return EXIT_OK

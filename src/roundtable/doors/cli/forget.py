@@ -39,7 +39,7 @@ async def _forget(desk: Roundtable, address: str) -> str:
         raise UsageError(f"Session {address} is already forgotten.", "`roundtable gc` deletes it.")
     short = await shortest_session_argument(desk, state.id, state.charter.slug)
     await desk.sessions.forget(state.id)
-    return f"{short} is forgotten; until `roundtable gc` deletes it: roundtable show {short}"
+    return f"Session {short} is forgotten; until `roundtable gc` deletes it, `roundtable show {short}` prints it"
 
 
 @click.command()
@@ -67,13 +67,15 @@ def gc_command(max_age_days: int, dry_run: bool, as_json: bool) -> None:
 
     removed = run_command_at_desk(lambda desk: desk.sessions.remove_old(max_age_days, dry_run=dry_run))
     if as_json:
-        gone = [{"id": row.id, "slug": row.slug, "workspace": row.workspace} for row in removed.gone]
-        kept = {row.id: why for row, why in removed.kept}
-        print_json({"v": 1, "dry_run": dry_run, "sessions": gone, "kept": kept, "freed_bytes": removed.size})
+        deleted_fields = [{"id": row.id, "slug": row.slug, "workspace": row.workspace} for row in removed.gone]
+        kept_fields = {row.id: reason for row, reason in removed.kept}
+        print_json(
+            {"v": 1, "dry_run": dry_run, "sessions": deleted_fields, "kept": kept_fields, "freed_bytes": removed.size}
+        )
         return
     for row in removed.gone:
         click.echo(row.slug or row.id)
-    for row, why in removed.kept:
-        print_note(f"{row.slug or row.id} is kept: {why}.")
+    for row, reason in removed.kept:
+        print_note(f"Session {row.slug or row.id} is kept: {reason}.")
     number = f"{len(removed.gone)} session{'' if len(removed.gone) == 1 else 's'}"
     print_note(f"{number} would be deleted." if dry_run else f"Deleted {number}; freed {removed.size:,} bytes.")

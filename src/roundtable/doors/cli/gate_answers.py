@@ -23,19 +23,19 @@ MAX_STAGE_LINES = 20
 """Lines of a stage result that are shown with its gate."""
 
 
-def gate_context_lines(session: Session, gate: Gate) -> list[LiveLine]:
+def render_gate_context_for_terminal(session: Session, gate: Gate) -> list[LiveLine]:
     """What an open gate asks about: the result of a stage, or the hunks of a plan and how to reject some."""
     if is_after_stage_gate(gate):
         return _stage_result_lines(session)
-    found = newest_change_plan(session) if is_approval_gate(gate) else None
-    if found is None:
+    draft_and_plan = newest_change_plan(session) if is_approval_gate(gate) else None
+    if draft_and_plan is None:
         return []
-    hunks = found[1].hunks
-    named = [f"{hunk.id} ({describe_hunk_place(hunk)})" for hunk in hunks]
+    hunks = draft_and_plan[1].hunks
+    hunk_names = [f"{hunk.id} ({describe_hunk_place(hunk)})" for hunk in hunks]
     lines = [
-        *describe_change_plan(found[1]),
-        f"Hunks: {', '.join(named)}",
-        f"To leave out hunks: {gate.id}=some {_hunk_choice_syntax(hunks)}",
+        *describe_change_plan(draft_and_plan[1]),
+        f"Hunks: {', '.join(hunk_names)}",
+        f"To reject some hunks: {gate.id}=some {_hunk_choice_syntax(hunks)}",
     ]
     return [LiveLine(sanitize_line(line), indent=2) for line in lines]
 
@@ -43,41 +43,43 @@ def gate_context_lines(session: Session, gate: Gate) -> list[LiveLine]:
 def _stage_result_lines(session: Session) -> list[LiveLine]:
     """The first lines of the last stage's result."""
     lines = list_stage_ends(session)[-1].text.splitlines()
-    rest = ["… `roundtable show` prints all of it."] if len(lines) > MAX_STAGE_LINES else []
+    rest = ["… `roundtable show` prints the whole result."] if len(lines) > MAX_STAGE_LINES else []
     return [LiveLine(sanitize_line(line, 400), indent=4) for line in (*lines[:MAX_STAGE_LINES], *rest)]
 
 
-def check_gate_answer(session: Session, gate: Gate, option: str, text: str) -> None:
+def check_answer_command(session: Session, gate: Gate, option: str, text: str) -> None:
     """Reject an answer that would be invalid when the session continues."""
     if is_back_to_stage_answer(gate, option):
         check_rollback_option_text(session, text)
-    found = newest_change_plan(session) if gate.writes else None
-    if found is None:
+    draft_and_plan = newest_change_plan(session) if gate.writes else None
+    if draft_and_plan is None:
         return
-    hunks, phrase = found[1].hunks, confirmation_phrase(session)
+    hunks, phrase = draft_and_plan[1].hunks, confirmation_phrase(session)
     if option == CONFIRM and text.strip() != phrase:
         raise UsageError(
-            f"Option `{CONFIRM}` needs --text with the exact phrase.", f'Write: --text "{sanitize_line(phrase)}"'
+            f"Option `{CONFIRM}` needs --text with the confirmation phrase.", f'Add: --text "{sanitize_line(phrase)}"'
         )
     if option == ASK and not text.strip():
-        raise UsageError("Option `ask` needs --text with your question.", f'Try: --text "{hunks[0].id}: Why this way?"')
-    if option == SOME and (wrong := _invalid_hunk_choice(text, hunks)):
         raise UsageError(
-            wrong, f"Write {_hunk_choice_syntax(hunks)}; the hunks are {', '.join(hunk.id for hunk in hunks)}."
+            "Option `ask` needs --text with your question.", f'For example: --text "{hunks[0].id}: Why this way?"'
+        )
+    if option == SOME and (problem := _invalid_hunk_choice(text, hunks)):
+        raise UsageError(
+            problem, f"Write {_hunk_choice_syntax(hunks)}; the hunks are {', '.join(hunk.id for hunk in hunks)}."
         )
 
 
 def _invalid_hunk_choice(text: str, hunks: Sequence[Hunk]) -> str:
     if not text.strip():
-        return "Option `some` needs --text with the hunks to leave out."
+        return "Option `some` needs --text with the hunks to reject."
     try:
         choice = msgspec.json.decode(text, type=HunkChoice, strict=True)
     except msgspec.MsgspecError:
         return "The text of option `some` is not valid JSON with `rejected` or `edited` hunks."
-    named, known = [*choice.rejected, *choice.edited], {hunk.id for hunk in hunks}
-    if not named:
+    chosen, hunk_ids = [*choice.rejected, *choice.edited], {hunk.id for hunk in hunks}
+    if not chosen:
         return "The text of option `some` names no rejected or edited hunk."
-    unknown = [hunk for hunk in named if hunk not in known]
+    unknown = [hunk for hunk in chosen if hunk not in hunk_ids]
     return f"Unknown hunk: {sanitize_line(', '.join(unknown))}." if unknown else ""
 
 

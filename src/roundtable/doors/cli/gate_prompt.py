@@ -44,19 +44,19 @@ async def read_terminal_line(prompt: str, fd: int = 0) -> str | None:
     """Read a line from the terminal without blocking the event loop; None at its end."""
     os.write(2, prompt.encode(errors="replace"))
     loop = asyncio.get_running_loop()
-    typed: asyncio.Future[bytes] = loop.create_future()
+    line_read: asyncio.Future[bytes] = loop.create_future()
 
     def ready() -> None:
-        if typed.done():
+        if line_read.done():
             return
         try:
-            typed.set_result(os.read(fd, 65536))
+            line_read.set_result(os.read(fd, 65536))
         except OSError:  # the terminal is gone
-            typed.set_result(b"")
+            line_read.set_result(b"")
 
     loop.add_reader(fd, ready)
     try:
-        data = await typed
+        data = await line_read
     except asyncio.CancelledError:
         os.write(2, b"\n")  # ends the line of the prompt
         raise
@@ -99,9 +99,11 @@ class GatePrompt:
     async def _gate_subject(self, gate: Gate) -> list[LiveLine]:
         """The candidates and the plan of a gate that was left open in an earlier run."""
         state = await self._desk.sessions.get(self._session)
-        found = newest_change_plan(state) if is_approval_gate(gate) else None
-        told = [part for part in (newest_tried_candidates(state), found[1]) if part] if found else []
-        return [LiveLine(line, "dim") for part in told for line in render_step_result_lines(part)]
+        draft_and_plan = newest_change_plan(state) if is_approval_gate(gate) else None
+        results = (
+            [part for part in (newest_tried_candidates(state), draft_and_plan[1]) if part] if draft_and_plan else []
+        )
+        return [LiveLine(line, "dim") for part in results for line in render_step_result_lines(part)]
 
     async def make_way(self, event: Event) -> None:
         """Stop asking at a gate that has been answered, before the answer is displayed."""
@@ -164,35 +166,35 @@ class GatePrompt:
         return await read_terminal_line(prompt)
 
     async def _ask_for_option(self, gate: Gate) -> None:
-        usual = gate_option_on_enter(gate)
-        prompt = f"Your choice [1-{len(gate.options)}{f', Enter for {usual}' if usual else ''}]: "
+        default = gate_option_on_enter(gate)
+        prompt = f"Your choice [1-{len(gate.options)}{f', Enter for {default}' if default else ''}]: "
         while True:
-            typed = await self._read_line(prompt)
-            if typed is None:
+            line = await self._read_line(prompt)
+            if line is None:
                 return self.give_up()
-            option, reason = parse_gate_answer(gate, typed)
+            option, reason = parse_gate_answer(gate, line)
             if option is not None:
                 break
-            wrong = f"Invalid option: {typed}." if typed else "Choose an option; Ctrl-C leaves the gate open."
-            told = [] if typed == "?" else [LiveLine(wrong, "fault")]
-            self._display.tell([*told, *live_gate_lines(gate)[1:]])
-        said = await self._text_for_option(gate, option, reason)
-        if said is None:
+            problem = f"Invalid option: {line}." if line else "Choose an option; Ctrl-C leaves the gate open."
+            notes = [] if line == "?" else [LiveLine(problem, "fault")]
+            self._display.tell([*notes, *live_gate_lines(gate)[1:]])
+        text = await self._text_for_option(gate, option, reason)
+        if text is None:
             return self.give_up()
-        await self._answer(gate.id, option, said)
+        await self._answer(gate.id, option, text)
 
-    async def _text_for_option(self, gate: Gate, option: str, said: str) -> str | None:
+    async def _text_for_option(self, gate: Gate, option: str, text: str) -> str | None:
         """The text that some options need in addition; None if the person left."""
         if is_back_to_stage_answer(gate, option):
-            return await prompt_rollback_stage(await self._desk.sessions.get(self._session), said, self._read_line)
-        if said or option not in OPTION_REASON_QUESTIONS:
-            return said
+            return await prompt_rollback_stage(await self._desk.sessions.get(self._session), text, self._read_line)
+        if text or option not in OPTION_REASON_QUESTIONS:
+            return text
         if not is_own_words_answer(gate, option):
             return await self._read_line(f"{OPTION_REASON_QUESTIONS[option]} [Enter for nothing]: ")
-        typed: str | None = ""
-        while typed == "":
-            typed = await self._read_line(f"{OPTION_REASON_QUESTIONS[option]} ")
-        return typed
+        line: str | None = ""
+        while line == "":
+            line = await self._read_line(f"{OPTION_REASON_QUESTIONS[option]} ")
+        return line
 
     async def _answer(self, gate: str, option: str, reason: str = "", *, by_default: bool = False) -> None:
         by, source = (BY_HEADLESS_DEFAULT, AnswerSource.HEADLESS) if by_default else ("", AnswerSource.PERSON)

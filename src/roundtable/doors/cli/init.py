@@ -41,7 +41,9 @@ def init_command(for_person: bool, source: str | None, yes: bool) -> int:
       roundtable init --import ../old/.roundtable/config.json
     """
     if not yes and not sys.stdin.isatty():
-        raise UsageError("init asks before writing, and there is no terminal to answer at.", "Add --yes.")
+        raise UsageError(
+            "`roundtable init` asks before it writes, and there is no terminal to answer at.", "Add --yes."
+        )
     question = run_command_at_desk(lambda desk: _set_up(desk, for_person=for_person, source=source, yes=yes))
     return run_meeting_command(MeetingRequest(question)) if question else 0
 
@@ -59,18 +61,20 @@ async def _set_up(desk: Roundtable, *, for_person: bool, source: str | None, yes
     _print_draft(plan)
     if not plan.added:
         return ""
-    if not yes and not await _confirm("Write it? [Y/n]: "):
+    if not yes and not await _confirm("Write the config? [Y/n]: "):
         print_note("Nothing was written.")
         return ""
     trusted = desk.setup.write_config(plan, for_person=for_person)
     print_note(f"Written: {path}")
     if "table" in plan.kept and settings.get("seats"):
-        print_note("table.seats decides which seats take part: roundtable config set table.seats NAME,NAME")
+        print_note("The setting table.seats decides which seats take part: roundtable config set table.seats NAME,NAME")
     if not trusted:
         print_note("The config contains settings you have not trusted yet: read it, then run `roundtable trust`.")
     if yes or not settings.get("seats"):
         print_note(
-            'Ask something: roundtable discuss "…"' if settings.get("seats") else "Then run `roundtable init` again."
+            'Ask something: roundtable discuss "…"'
+            if settings.get("seats")
+            else "Run `roundtable init` again when a voice is available."
         )
         return ""
     return await read_terminal_line("A first question for the table? [Enter for none]: ") or ""
@@ -100,16 +104,20 @@ def _import_settings(desk: Roundtable, source: str) -> dict[str, Any]:
 
 async def _choose_found_seats(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
     """Settings for the voices that were found and chosen; None if the person chose none."""
-    known = {voice for seat in desk.setup.settings.config.seats.values() for voice in seat.voices}
-    found = [voice for voice in await desk.setup.discover() if voice.kind != "configured" and voice.voice not in known]
-    usable = [voice for voice in found if voice.usable]
-    if known:
+    seated_voices = {voice for seat in desk.setup.settings.config.seats.values() for voice in seat.voices}
+    discovered = [
+        voice
+        for voice in await desk.setup.discover()
+        if voice.kind != "configured" and voice.voice not in seated_voices
+    ]
+    usable = [voice for voice in discovered if voice.usable]
+    if seated_voices:
         offered = tuple(voice.to_seat() for voice in usable if voice.kind != "embedded")
     else:
-        offered = desk.setup.propose_seats(found)
+        offered = desk.setup.propose_seats(discovered)
     voices = {seat.voices[0] for seat in offered}
     others = () if yes else tuple(voice.to_seat() for voice in usable if voice.voice not in voices)
-    if known and not (offered or others):
+    if seated_voices and not (offered or others):
         print_note("No new voices were found; every voice here already has a seat.")
         print_note(f"Your seats: {', '.join(map(sanitize_line, desk.setup.settings.config.seats))}.")
         print_note('Ask them something: roundtable discuss "…"')
@@ -122,7 +130,7 @@ async def _choose_found_seats(desk: Roundtable, *, yes: bool) -> dict[str, Any] 
         )
         print_note("`roundtable demo` downloads it too and runs a meeting.")
         return desk.setup.config_for(())
-    notes = {voice.voice: voice.note for voice in found}
+    notes = {voice.voice: voice.note for voice in discovered}
     print_note("Found here:")
     for number, seat in enumerate((*offered, *others), 1):
         name, voice = sanitize_line(seat.name), sanitize_line(seat.voices[0])

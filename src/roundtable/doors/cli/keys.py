@@ -96,7 +96,7 @@ def set_key_command(name: str, piped: bool) -> None:
     if os.environ.get(stored.name):
         print_note(f"The environment also sets {stored.name} and takes precedence.")
     if not stored.endpoints:
-        print_note(f'No endpoint uses it yet: set key = "secret:{stored.name}" in the endpoint\'s config.')
+        print_note(f'No endpoint uses this key yet: set key = "secret:{stored.name}" in the endpoint\'s config.')
 
 
 @keys_group.command("list")
@@ -110,18 +110,18 @@ def list_keys_command(as_json: bool = False) -> None:
     """
     from roundtable.app.desk import Setup
 
-    found = Setup.here().list_keys()
+    keys = Setup.here().list_keys()
     if as_json:
-        print_json({"v": 1, "keys": found})
+        print_json({"v": 1, "keys": keys})
         return
-    if not found:
+    if not keys:
         print_note(
             "No keys yet. `roundtable keys set openai` stores one; `roundtable voices` shows which voices need one."
         )
         return
     rows = [
         (key.name, _describe_place(key), f"…{key.tail}" if key.tail else "…", ", ".join(key.endpoints) or "no endpoint")
-        for key in found
+        for key in keys
     ]
     print_table(("key", "where", "ends in", "used by"), rows)
 

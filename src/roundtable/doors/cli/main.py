@@ -184,8 +184,8 @@ class LazyCommandGroup(click.Group):
         if args[0] not in _TABLE and not args[0].startswith("-") and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
-            near = get_close_matches(args[0], _TABLE, 1)
-            hint = f"Did you mean `roundtable {near[0]}`?" if near else "`roundtable --help` lists the commands."
+            similar = get_close_matches(args[0], _TABLE, 1)
+            hint = f"Did you mean `roundtable {similar[0]}`?" if similar else "`roundtable --help` lists the commands."
             ctx.fail(f"Unknown command {args[0]}. {hint}")
         return super().resolve_command(ctx, args)
 
@@ -259,10 +259,10 @@ def _run(args: list[str]) -> int:
 
 def _debug_first(args: list[str]) -> list[str]:
     """Move `--debug` before the command, because people append it to the command that failed."""
-    own = args[: args.index("--")] if "--" in args else args
-    if "--debug" not in own:
+    options = args[: args.index("--")] if "--" in args else args
+    if "--debug" not in options:
         return args
-    return ["--debug", *(arg for arg in own if arg != "--debug"), *args[len(own) :]]
+    return ["--debug", *(arg for arg in options if arg != "--debug"), *args[len(options) :]]
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @meeting_options()
 @rounds_option
 @limit_option("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="Maximum tokens per answer.")
-def discuss_command(question: str, rounds: int | None, **given: Any) -> int:
+def discuss_command(question: str, rounds: int | None, **options: Any) -> int:
     """Put a question to the table and follow the discussion.
 
     Without QUESTION, or with `-`, the question is read from standard input. Ctrl-C stops the meeting
@@ -56,7 +56,7 @@ def discuss_command(question: str, rounds: int | None, **given: Any) -> int:
     3 no decision, 4 degraded decision with --strict, 5 session held by another process,
     6 too few seats answered, 130 interrupted.
     """
-    return run_meeting_command(MeetingRequest(question, settings=expand_rounds_option(rounds), **given))
+    return run_meeting_command(MeetingRequest(question, settings=expand_rounds_option(rounds), **options))
 
 
 @click.command(cls=SectionCommand)
@@ -65,7 +65,7 @@ def discuss_command(question: str, rounds: int | None, **given: Any) -> int:
     MEETING_HEADING, "--follow-up-once", "follow_up", is_flag=True, help="Hold one more round if the stances differ."
 )
 @meeting_options("decree")
-def ask_command(question: str, follow_up: bool, **given: Any) -> int:
+def ask_command(question: str, follow_up: bool, **options: Any) -> int:
     """Get a second opinion in one round, with an optional follow-up round.
 
     Two or more seats answer in parallel; the synthesis quotes them word for word. With
@@ -77,7 +77,7 @@ def ask_command(question: str, follow_up: bool, **given: Any) -> int:
       roundtable ask "Is this plan sound?" -f docs/rollout.md --follow-up-once
     """
     return run_meeting_command(
-        MeetingRequest(question, meeting="second-opinion", settings={"follow_up": follow_up}, **given)
+        MeetingRequest(question, meeting="second-opinion", settings={"follow_up": follow_up}, **options)
     )
 
 
@@ -85,7 +85,7 @@ def ask_command(question: str, follow_up: bool, **given: Any) -> int:
 @question_argument()
 @meeting_options("interjection-2", "choose", "execute", "decree")
 @rounds_option
-def debate_command(question: str, rounds: int | None, **given: Any) -> int:
+def debate_command(question: str, rounds: int | None, **options: Any) -> int:
     """Have the seats agree, object and add points until nobody objects.
 
     All seats answer in parallel, then reply with AGREE, OBJECT or ADD in rounds. If they cannot agree,
@@ -98,7 +98,7 @@ def debate_command(question: str, rounds: int | None, **given: Any) -> int:
       roundtable debate "How do we shard the users?" --context src/db --rounds 3
     """
     return run_meeting_command(
-        MeetingRequest(question, meeting="debate", settings=expand_rounds_option(rounds), **given)
+        MeetingRequest(question, meeting="debate", settings=expand_rounds_option(rounds), **options)
     )
 
 
@@ -106,7 +106,7 @@ def debate_command(question: str, rounds: int | None, **given: Any) -> int:
 @question_argument()
 @meeting_options("outcome", "decree")
 @rounds_option
-def code_red_command(question: str, rounds: int | None, **given: Any) -> int:
+def code_red_command(question: str, rounds: int | None, **options: Any) -> int:
     """Diagnose a fault: triage, blind diagnosis, then a shared root cause.
 
     Describe the symptom. Each seat first diagnoses alone, so that nobody follows the first guess. Then
@@ -119,7 +119,7 @@ def code_red_command(question: str, rounds: int | None, **given: Any) -> int:
       roundtable code-red "p99 doubled" -f logs/api.txt --answer outcome=log
     """
     return run_meeting_command(
-        MeetingRequest(question, meeting="code-red", settings=expand_rounds_option(rounds), **given)
+        MeetingRequest(question, meeting="code-red", settings=expand_rounds_option(rounds), **options)
     )
 
 
@@ -127,7 +127,7 @@ def code_red_command(question: str, rounds: int | None, **given: Any) -> int:
 @question_argument()
 @answer_choices_option
 @meeting_options("choose", "decree")
-def vote_command(question: str, **given: Any) -> int:
+def vote_command(question: str, **options: Any) -> int:
     """Have ideas pitched, discussed and ranked by ballot.
 
     Every seat pitches an idea or picks one of your options. All ideas are discussed and then ranked.
@@ -138,7 +138,7 @@ def vote_command(question: str, **given: Any) -> int:
       roundtable vote "Which feature do we build next?"
       roundtable vote "Its name?" --option Round --option Oval --option Square
     """
-    return run_meeting_command(MeetingRequest(question, meeting="vote", **given))
+    return run_meeting_command(MeetingRequest(question, meeting="vote", **options))
 
 
 @click.command(cls=SectionCommand)
@@ -146,7 +146,7 @@ def vote_command(question: str, **given: Any) -> int:
 @write_options
 @meeting_options("which", "approve", "approve-tests", "destroy", "doubt", "decree")
 def build_command(
-    question: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **given: Any
+    question: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **options: Any
 ) -> int:
     """Have every seat write code for a task, then test, judge and merge it.
 
@@ -161,8 +161,10 @@ def build_command(
       roundtable build "A small unit converter with tests" --dry-run
     """
     settings = {"dry_run": dry_run, "branch": branch}
-    ahead = expand_all_option(answers, everything, dry_run)
-    return run_meeting_command(MeetingRequest(question, "task", "build", settings=settings, answers=ahead, **given))
+    all_answers = expand_all_option(answers, everything, dry_run)
+    return run_meeting_command(
+        MeetingRequest(question, "task", "build", settings=settings, answers=all_answers, **options)
+    )
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -196,16 +198,16 @@ def _collect_code_changes(branch: str, patch: IO[bytes] | None) -> CodeChanges:
     if branch and patch is not None:
         raise click.UsageError("Give either --branch or --patch.")
     source = CodeSource.here()
-    found = (
+    changes = (
         source.read_patch(patch.read())
         if patch is not None
         else source.read_branch(branch)
         if branch
         else source.read_uncommitted()
     )
-    for line in found.notices:
+    for line in changes.notices:
         print_note(line)
-    return found
+    return changes
 
 
 @click.command(cls=SectionCommand)
@@ -213,7 +215,7 @@ def _collect_code_changes(branch: str, patch: IO[bytes] | None) -> CodeChanges:
 @_change_source_options
 @meeting_name_option
 @meeting_options()
-def summon_command(question: str, branch: str, patch: IO[bytes] | None, **given: Any) -> int:
+def summon_command(question: str, branch: str, patch: IO[bytes] | None, **options: Any) -> int:
     """Discuss your code changes: uncommitted, on a branch or in a patch.
 
     By default these are your uncommitted changes, staged or not, and new files. Sensitive files and
@@ -226,7 +228,7 @@ def summon_command(question: str, branch: str, patch: IO[bytes] | None, **given:
       roundtable summon "Is the new locking safe?" --branch feature/locks
       curl -s https://example.com/7.diff | roundtable summon --patch -
     """
-    return run_meeting_command(MeetingRequest(question, texts=_collect_code_changes(branch, patch).texts, **given))
+    return run_meeting_command(MeetingRequest(question, texts=_collect_code_changes(branch, patch).texts, **options))
 
 
 REVIEW_QUESTION = "What is wrong with these changes?"
@@ -236,7 +238,7 @@ REVIEW_QUESTION = "What is wrong with these changes?"
 @click.argument("question", default=REVIEW_QUESTION)
 @_change_source_options
 @meeting_options("decree")
-def review_command(question: str, branch: str, patch: IO[bytes] | None, **given: Any) -> int:
+def review_command(question: str, branch: str, patch: IO[bytes] | None, **options: Any) -> int:
     """Review your code changes; a program reproduces or refutes each finding.
 
     Every seat reviews alone and adds to each finding a small program that shows it. The programs run
@@ -253,9 +255,11 @@ def review_command(question: str, branch: str, patch: IO[bytes] | None, **given:
       roundtable review "Is the locking safe?" --branch feature/locks
       roundtable review --patch pull.diff --json
     """
-    found = _collect_code_changes(branch, patch)
-    where = {"base": found.base, "tip": found.tip, "patch": patch is not None}
-    return run_meeting_command(MeetingRequest(question, meeting="review", settings=where, texts=found.texts, **given))
+    changes = _collect_code_changes(branch, patch)
+    source = {"base": changes.base, "tip": changes.tip, "patch": patch is not None}
+    return run_meeting_command(
+        MeetingRequest(question, meeting="review", settings=source, texts=changes.texts, **options)
+    )
 
 
 @click.command(cls=SectionCommand)
@@ -270,7 +274,7 @@ def review_command(question: str, branch: str, patch: IO[bytes] | None, **given:
 @write_options
 @apply_options("plan", "approve", "approve-tests", "destroy", "decree")
 def apply_command(
-    session: str, by: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **given: Any
+    session: str, by: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **options: Any
 ) -> int:
     """Apply what a session decided; you approve each change.
 
@@ -286,12 +290,12 @@ def apply_command(
       roundtable apply last --dry-run
     """
     settings = {"dry_run": dry_run, "branch": branch, "by": by}
-    told = MeetingRequest(
-        "", meeting="apply", settings=settings, answers=expand_all_option(answers, everything, dry_run), **given
+    request = MeetingRequest(
+        "", meeting="apply", settings=settings, answers=expand_all_option(answers, everything, dry_run), **options
     )
-    told.manner.check()
+    request.manner.check()
     return run_command_at_session_desk(
-        lambda desk: _meant(desk, session), lambda desk, meant: _apply(desk, meant, told)
+        lambda desk: _meant(desk, session), lambda desk, chosen: _apply(desk, chosen, request)
     )
 
 
@@ -299,9 +303,9 @@ async def _meant(desk: Roundtable, address: str) -> str:
     return await desk.sessions.find(address) if address else (await desk.meetings.find_session_to_apply("")).id
 
 
-async def _apply(desk: Roundtable, meant: Session, given: MeetingRequest) -> int:
-    decided = await desk.meetings.find_session_to_apply(meant.id)
-    seats = await resolve_seat_options(desk, given) if given.seats else ()
+async def _apply(desk: Roundtable, chosen: Session, request: MeetingRequest) -> int:
+    decided = await desk.meetings.find_session_to_apply(chosen.id)
+    seats = await resolve_seat_options(desk, request) if request.seats else ()
     return await open_and_show_session(
-        desk, desk.meetings.plan_apply(decided, build_agenda_from_options(desk, given, seats)), given
+        desk, desk.meetings.plan_apply(decided, build_agenda_from_options(desk, request, seats)), request
     )

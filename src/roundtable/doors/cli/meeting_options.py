@@ -76,17 +76,17 @@ class MeetingRequest(msgspec.Struct, frozen=True):
 
 def question_argument(called: str = "question") -> Callable[[F], F]:
     """Add the question, under the name this meeting gives it: an argument, `--topic` or standard input."""
-    shown = called.upper()
+    metavar = called.upper()
     topic = section_option(
         MEETING_HEADING,
         "--topic",
         metavar="TEXT",
-        help=f"Give {shown} as an option.",
+        help=f"Give {metavar} as an option.",
         is_eager=True,
         expose_value=False,
         callback=_remember_topic,
     )
-    argument = click.argument("question", default="", metavar=f"[{shown}]", callback=_resolve_question)
+    argument = click.argument("question", default="", metavar=f"[{metavar}]", callback=_resolve_question)
     return lambda command: argument(topic(command))
 
 
@@ -134,7 +134,7 @@ def _add_in_order(*declared: OptionDecorator) -> Callable[[F], F]:
 
 def _gate_options(*gates: str) -> tuple[OptionDecorator, ...]:
     """Options that answer gates; without names, for a command that holds any meeting."""
-    which = f": {', '.join(gates)}" if gates else " (GATE=OPTION). An invalid gate lists the valid ones"
+    valid = f"; gates: {', '.join(gates)}" if gates else " (GATE=OPTION). An invalid gate lists the valid ones"
     return (
         section_option(
             "Gates", "--headless", is_flag=True, help="Never prompt: gates take their default, as without a terminal."
@@ -145,7 +145,7 @@ def _gate_options(*gates: str) -> tuple[OptionDecorator, ...]:
             "answers",
             multiple=True,
             metavar="GATE=OPTION",
-            help=f"Answer a gate in advance{which}.",
+            help=f"Answer a gate in advance{valid}.",
         ),
     )
 

@@ -27,8 +27,8 @@ class DefaultListGroup(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert `list` if no command is named, so that `chronicle graphql` is `chronicle list graphql`."""
         place = 2 if args[:1] in (["-C"], ["--workspace"]) else 0
-        named = args[place : place + 1]
-        if not named or named[0] not in (*self.commands, *ctx.help_option_names):
+        command = args[place : place + 1]
+        if not command or command[0] not in (*self.commands, *ctx.help_option_names):
             args = [*args[:place], "list", *args[place:]]
         return super().parse_args(ctx, args)
 
@@ -70,10 +70,10 @@ def list_decisions_command(words: tuple[str, ...], limit: int, as_json: bool) ->
     Example:
       roundtable chronicle list graphql --json
     """
-    found = _list_entries((EntryKind.DECISION,), " ".join(words), limit)
-    rows = [(entry.id, entry.state, entry.at[:10], entry.text, entry.question) for entry in found]
+    entries = _list_entries((EntryKind.DECISION,), " ".join(words), limit)
+    rows = [(entry.id, entry.state, entry.at[:10], entry.text, entry.question) for entry in entries]
     none = "No decision matches these words." if words else "No decisions have been made in this workspace yet."
-    _print_entries(found, ("decision", "state", "date", "decided", "question"), rows, none, as_json)
+    _print_entries(entries, ("decision", "state", "date", "decided", "question"), rows, none, as_json)
 
 
 @chronicle_group.command("show")
@@ -95,7 +95,7 @@ def show_ledger_entry_command(id: str, as_json: bool) -> None:
         ]
         return entry, related, bool(entry.session and await desk.sessions.records(entry.session))
 
-    entry, related, there = run_command_at_desk(read_entry)
+    entry, related, has_transcript = run_command_at_desk(read_entry)
     if as_json:
         print_json({"v": 1, "entry": _entry_fields(entry), "related": [_entry_fields(other) for other in related]})
         return
@@ -104,8 +104,10 @@ def show_ledger_entry_command(id: str, as_json: bool) -> None:
     for name, text in {**labels, "due": entry.due}.items():
         click.echo(f"  {name:<10} {text}") if text else None
     if entry.session:
-        gone = "its transcript was deleted"
-        click.echo(f"  {'session':<10} {f'roundtable show {entry.slug or entry.session}' if there else gone}")
+        deleted = "its transcript was deleted"
+        click.echo(
+            f"  {'session':<10} {f'roundtable show {entry.slug or entry.session}' if has_transcript else deleted}"
+        )
     for other in related:
         click.echo(f"  {other.id}  {other.state}: {other.text}")
 
@@ -123,7 +125,7 @@ def fail_decision_command(id: str, why: str) -> None:
       roundtable chronicle fail D-1a2b3c "The cache went stale under load."
     """
     entry = run_command_at_desk(lambda desk: desk.memory.fail(id, why))
-    click.echo(f"{entry.id} is marked as failed; a meeting that decides the same again stops at a gate")
+    click.echo(f"Decision {entry.id} is marked as failed; a meeting that decides the same again stops at a gate")
 
 
 # --- decrees -------------------------------------------------------------------------------------
@@ -154,13 +156,13 @@ def list_decrees_command(everything: bool, as_json: bool) -> None:
     Example:
       roundtable decrees list --all
     """
-    found = [entry for entry in _list_entries(BINDING_KINDS) if everything or entry.state != EntryState.LIFTED]
+    entries = [entry for entry in _list_entries(BINDING_KINDS) if everything or entry.state != EntryState.LIFTED]
     rows = [
         (entry.id, "failed" if entry.kind is EntryKind.FAILURE else "rejected", entry.state, entry.text, entry.why)
-        for entry in found
+        for entry in entries
     ]
     none = 'There are no decrees in this workspace yet. Add one with: roundtable decrees add "…"'
-    _print_entries(found, ("decree", "kind", "state", "proposal", "why"), rows, none, as_json)
+    _print_entries(entries, ("decree", "kind", "state", "proposal", "why"), rows, none, as_json)
 
 
 @decrees_group.command("add")
@@ -174,7 +176,7 @@ def add_decree_command(proposal: str, why: str) -> None:
       roundtable decrees add "Use GraphQL" --why "Nobody here can run it."
     """
     entry = run_command_at_desk(lambda desk: desk.memory.reject(proposal, why))
-    click.echo(f"{entry.id} is added; a meeting that proposes this again stops at a gate")
+    click.echo(f"Decree {entry.id} is added; a meeting that proposes this again stops at a gate")
 
 
 @decrees_group.command("lift")
@@ -186,7 +188,7 @@ def lift_decree_command(id: str) -> None:
     Example:
       roundtable decrees lift R-1a2b3c
     """
-    click.echo(f"{run_command_at_desk(lambda desk: desk.memory.lift(id)).id} is lifted")
+    click.echo(f"Decree {run_command_at_desk(lambda desk: desk.memory.lift(id)).id} is lifted")
 
 
 # --- errors --------------------------------------------------------------------------------------
@@ -214,10 +216,10 @@ def list_errors_command(as_json: bool) -> None:
     Example:
       roundtable errors list --json
     """
-    found = _list_entries((EntryKind.ERROR,))
-    rows = [(entry.id, entry.state, entry.at[:10], entry.text, entry.question) for entry in found]
+    entries = _list_entries((EntryKind.ERROR,))
+    rows = [(entry.id, entry.state, entry.at[:10], entry.text, entry.question) for entry in entries]
     none = 'No errors have been diagnosed in this workspace yet. Diagnose one with: roundtable code-red "…"'
-    _print_entries(found, ("error", "state", "date", "cause", "symptom"), rows, none, as_json)
+    _print_entries(entries, ("error", "state", "date", "cause", "symptom"), rows, none, as_json)
 
 
 @errors_group.command("close")
@@ -230,7 +232,7 @@ def close_error_command(id: str, how: str) -> None:
     Example:
       roundtable errors close CR-001 "The token is refreshed now."
     """
-    click.echo(f"{run_command_at_desk(lambda desk: desk.memory.close(id, how)).id} is closed")
+    click.echo(f"Error {run_command_at_desk(lambda desk: desk.memory.close(id, how)).id} is closed")
 
 
 @errors_group.command("reopen")
@@ -243,7 +245,7 @@ def reopen_error_command(id: str, why: str) -> None:
     Example:
       roundtable errors reopen CR-001 "Seen again on Monday."
     """
-    click.echo(f"{run_command_at_desk(lambda desk: desk.memory.reopen(id, why)).id} is open again")
+    click.echo(f"Error {run_command_at_desk(lambda desk: desk.memory.reopen(id, why)).id} is open again")
 
 
 # --- predictions ---------------------------------------------------------------------------------
@@ -275,15 +277,15 @@ def list_predictions_command(as_json: bool) -> None:
     """
     from roundtable.app.desk import is_prediction_overdue
 
-    found = sorted(
+    entries = sorted(
         _list_entries((EntryKind.PREDICTION,)), key=lambda entry: (entry.state != EntryState.OPEN, entry.due)
     )
     rows = [
         (entry.id, "due" if is_prediction_overdue(entry) else entry.state, entry.due, entry.seat, entry.text, entry.why)
-        for entry in found
+        for entry in entries
     ]
     none = NO_PREDICTIONS
-    _print_entries(found, ("prediction", "state", "due", "seat", "predicted", "about"), rows, none, as_json)
+    _print_entries(entries, ("prediction", "state", "due", "seat", "predicted", "about"), rows, none, as_json)
 
 
 @predictions_group.command("settle")
@@ -298,7 +300,7 @@ def settle_prediction_command(id: str, verdict: str, seen: str) -> None:
       roundtable predictions settle P-1a2b3c wrong "p99 stayed under 300 ms."
     """
     entry = run_command_at_desk(lambda desk: desk.memory.settle(id, verdict == EntryState.RIGHT, seen))
-    click.echo(f"{entry.id}: {entry.seat} was {entry.state}")
+    click.echo(f"Prediction {entry.id} is settled: {entry.seat} was {entry.state}")
 
 
 @predictions_group.command("record")
@@ -310,11 +312,11 @@ def prediction_record_command(as_json: bool) -> None:
     Example:
       roundtable predictions record
     """
-    found = score_predictions(_list_entries((EntryKind.PREDICTION,)))
+    records = score_predictions(_list_entries((EntryKind.PREDICTION,)))
     if as_json:
-        print_json({"v": 1, "seats": [msgspec.structs.asdict(entry) for entry in found]})
+        print_json({"v": 1, "seats": [msgspec.structs.asdict(entry) for entry in records]})
         return
-    rows = [(entry.seat, f"{entry.right} of {entry.settled}", str(entry.open)) for entry in found]
+    rows = [(entry.seat, f"{entry.right} of {entry.settled}", str(entry.open)) for entry in records]
     _print_entries((), ("seat", "right", "open"), rows, NO_PREDICTIONS, as_json=False)
 
 

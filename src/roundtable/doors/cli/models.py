@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from roundtable.doors.cli.output import EXIT_INTERRUPTED, print_note
-from roundtable.doors.cli.tables import format_megabytes, print_json, print_table
+from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
     from roundtable.app.desk import ModelState
@@ -55,7 +55,7 @@ def list_models_command(as_json: bool = False) -> None:
         (
             state.name,
             _describe_state(state),
-            format_megabytes(state.size),
+            _format_megabytes(state.size),
             _describe_memory(state),
             state.licence or "?",
             state.about,
@@ -72,7 +72,12 @@ def _describe_state(model: ModelState) -> str:
 
 
 def _describe_memory(model: ModelState) -> str:
-    return format_megabytes(model.memory) if model.memory else "?"
+    return _format_megabytes(model.memory) if model.memory else "?"
+
+
+def _format_megabytes(size: int) -> str:
+    """Format a size, such as `105 MB` or `1.9 GB`."""
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
 
 
 @models_group.command("get")
@@ -144,9 +149,9 @@ def print_download_tenths(model: str) -> ProgressCallback:
     """A callback that prints each tenth of a download once."""
     printed = -1
 
-    def report(done: int, total: int) -> None:
+    def report(received: int, total: int) -> None:
         nonlocal printed
-        tenth = 10 * done // total if total else 0
+        tenth = 10 * received // total if total else 0
         if tenth > printed:
             printed = tenth
             print_note(f"{model}: {tenth * 10}%")

@@ -43,7 +43,7 @@ def _print_quote(quote: MeetingQuote, *, as_json: bool) -> None:
         print_json({**msgspec.to_builtins(quote), "sentence": render_quote_for_terminal(quote)})
         return
     print_table(QUOTE_HEADER, [_quote_row(seat) for seat in quote.seats])
-    time = f" It takes about {format_seconds(quote.seconds)}." if quote.seconds is not None else ""
+    time = f" The meeting takes about {format_seconds(quote.seconds)}." if quote.seconds is not None else ""
     click.echo(f"{render_quote_for_terminal(quote)}{time} No model was asked and nothing was spent.")
     silent = [f"Seat {seat.seat} is unavailable: {seat.cannot_speak}" for seat in quote.seats if seat.cannot_speak]
     for line in (*silent, *quote.notices):
@@ -60,9 +60,11 @@ def render_quote_for_terminal(quote: MeetingQuote) -> str:
         first = f"{calls} at an unknown price".capitalize()
     else:
         first = f"No cost per token, for {calls}"
-    more = [f"{', '.join(quote.plans)} {'uses' if len(quote.plans) == 1 else 'use'} your plan"] if quote.plans else []
-    more += [f"the price of {', '.join(quote.unpriced)} is unknown"] if quote.unpriced and quote.usd.most else []
-    return sanitize_line("; ".join([first, *more]) + ".")
+    remarks = (
+        [f"{', '.join(quote.plans)} {'uses' if len(quote.plans) == 1 else 'use'} your plan"] if quote.plans else []
+    )
+    remarks += [f"the price of {', '.join(quote.unpriced)} is unknown"] if quote.unpriced and quote.usd.most else []
+    return sanitize_line("; ".join([first, *remarks]) + ".")
 
 
 def _format_rough_price(amount: float) -> str:
@@ -101,73 +103,73 @@ def _overhead_cell(seat: SeatQuote) -> str:
     return "; ".join(remarks)
 
 
-def run_meeting_command(given: MeetingRequest) -> int:
+def run_meeting_command(request: MeetingRequest) -> int:
     """Hold a meeting and display it to its end; returns the exit code."""
-    return run_prepared_meeting_command(given, lambda _: given)
+    return run_prepared_meeting_command(request, lambda _: request)
 
 
 def run_prepared_meeting_command(
-    given: MeetingRequest, told: Callable[[Roundtable], MeetingRequest], workspace: Path | None = None
+    request: MeetingRequest, prepare: Callable[[Roundtable], MeetingRequest], workspace: Path | None = None
 ) -> int:
     """Hold a meeting whose request is completed at the desk, in another workspace if one is given."""
-    given.manner.check()
-    return run_command_at_desk(lambda desk: _hold(desk, told(desk)), workspace=workspace)
+    request.manner.check()
+    return run_command_at_desk(lambda desk: _hold(desk, prepare(desk)), workspace=workspace)
 
 
-async def _hold(desk: Roundtable, given: MeetingRequest) -> int:
-    if given.quote:
-        return await _quote(desk, given)
-    state = await _find_unfinished_session(desk, given) if given.name else None
+async def _hold(desk: Roundtable, request: MeetingRequest) -> int:
+    if request.quote:
+        return await _quote(desk, request)
+    state = await _find_unfinished_session(desk, request) if request.name else None
     if state is None:
-        return await open_and_show_session(desk, await _agenda(desk, given), given)
-    return await run_and_show_session(desk, state, given.manner, headless=given.headless, strict=given.strict)
+        return await open_and_show_session(desk, await _agenda(desk, request), request)
+    return await run_and_show_session(desk, state, request.manner, headless=request.headless, strict=request.strict)
 
 
-async def open_and_show_session(desk: Roundtable, agenda: Agenda, given: MeetingRequest) -> int:
+async def open_and_show_session(desk: Roundtable, agenda: Agenda, request: MeetingRequest) -> int:
     """Open and run a session if the person accepts its cost; returns the exit code."""
-    for name, why in desk.meetings.check_quorum(agenda).items():
-        print_note(f"Seat {name} is unavailable: {why}")
-    if not await _confirm_cost(desk, agenda, given):
+    for name, reason in desk.meetings.check_quorum(agenda).items():
+        print_note(f"Seat {name} is unavailable: {reason}")
+    if not await _confirm_cost(desk, agenda, request):
         print_note("No model was asked and nothing was spent.")
         return EXIT_NO_DECISION
     state = await desk.sessions.get(await desk.meetings.open(agenda))
     for line in state.charter.notices:
         print_note(line)
-    return await run_and_show_session(desk, state, given.manner, headless=given.headless, strict=given.strict)
+    return await run_and_show_session(desk, state, request.manner, headless=request.headless, strict=request.strict)
 
 
-async def _quote(desk: Roundtable, given: MeetingRequest) -> int:
-    _print_quote(await desk.meetings.quote(await _agenda(desk, given)), as_json=given.as_json)
+async def _quote(desk: Roundtable, request: MeetingRequest) -> int:
+    _print_quote(await desk.meetings.quote(await _agenda(desk, request)), as_json=request.as_json)
     return EXIT_OK
 
 
-async def _confirm_cost(desk: Roundtable, agenda: Agenda, given: MeetingRequest) -> bool:
+async def _confirm_cost(desk: Roundtable, agenda: Agenda, request: MeetingRequest) -> bool:
     """Print the estimated cost and ask before spending, unless a budget was given or nobody can be asked."""
     limits, paid = agenda.limits or Limits(), bool(desk.meetings.paid_voices(agenda.seats))
     budget = limits.budget_usd is not None
-    watched = paid and sys.stdout.isatty() and not given.as_json
+    watched = paid and sys.stdout.isatty() and not request.as_json
     if not (watched or (paid and budget) or limits.budget_tokens is not None):
         return True
 
     quoted = await desk.meetings.quote(agenda)
     for line in ([render_quote_for_terminal(quoted)] if watched else []) + list(quoted.notices):
         print_note(line)
-    if not watched or budget or given.alone:
+    if not watched or budget or request.alone:
         return True
-    typed = await read_terminal_line("Continue? [y/N] (--budget-usd USD skips this question): ")
-    return (typed or "").casefold() in ("y", "yes")
+    answer = await read_terminal_line("Continue? [y/N] (--budget-usd USD skips this question): ")
+    return (answer or "").casefold() in ("y", "yes")
 
 
-async def _find_unfinished_session(desk: Roundtable, given: MeetingRequest) -> Session | None:
+async def _find_unfinished_session(desk: Roundtable, request: MeetingRequest) -> Session | None:
     """The newest unfinished session of this name, ready to continue."""
-    rows = [row for row in await desk.sessions.list(limit=None) if row.name == given.name and not row.outcome]
+    rows = [row for row in await desk.sessions.list(limit=None) if row.name == request.name and not row.outcome]
     if not rows:
         return None
     state = await desk.sessions.get(rows[0].id)
     address = await shortest_session_argument(desk, state.id, state.charter.slug)
-    if given.question and given.question != state.charter.question.strip():
+    if request.question and request.question != state.charter.question.strip():
         raise UsageError(
-            f"Session {given.name} is unfinished and has another question: {sanitize_line(state.charter.question, 80)}",
+            f"The unfinished session {request.name} has another question: {sanitize_line(state.charter.question, 80)}",
             f"Continue it with `roundtable resume {address}`, or use another name for the new question.",
         )
     if holder := await desk.sessions.holder(state.id):
@@ -179,36 +181,39 @@ async def _find_unfinished_session(desk: Roundtable, given: MeetingRequest) -> S
     return state
 
 
-async def _agenda(desk: Roundtable, given: MeetingRequest) -> Agenda:
-    if not given.question:
-        raise UsageError(f"The {given.called} is missing.", "Write it after the command, in quotes.")
-    return build_agenda_from_options(desk, given, await resolve_seat_options(desk, given))
+async def _agenda(desk: Roundtable, request: MeetingRequest) -> Agenda:
+    if not request.question:
+        raise UsageError(
+            f"The argument {request.called.upper()} is missing.",
+            f"Write the {request.called} in quotes after the command.",
+        )
+    return build_agenda_from_options(desk, request, await resolve_seat_options(desk, request))
 
 
-def build_agenda_from_options(desk: Roundtable, given: MeetingRequest, seats: tuple[Seat, ...]) -> Agenda:
+def build_agenda_from_options(desk: Roundtable, request: MeetingRequest, seats: tuple[Seat, ...]) -> Agenda:
     """Build the agenda for a request."""
     from roundtable.app.desk import Agenda
 
     return Agenda(
-        question=given.question,
+        question=request.question,
         seats=seats,
-        meeting=given.meeting,
-        options=given.options,
-        settings=given.settings,
-        limits=_limits(desk.meetings.default_limits(given.meeting), given),
-        files=tuple(parse_path_option(path, desk.workspace) for path in given.files),
-        folders=tuple(parse_path_option(path, desk.workspace) for path in given.folders),
-        texts=given.texts,
-        name=given.name,
-        fresh=given.fresh,
-        headless=given.alone,
-        answers=dict(parse_name_value_option(answer, "--answer", "GATE=OPTION") for answer in given.answers),
+        meeting=request.meeting,
+        options=request.options,
+        settings=request.settings,
+        limits=_limits(desk.meetings.default_limits(request.meeting), request),
+        files=tuple(parse_path_option(path, desk.workspace) for path in request.files),
+        folders=tuple(parse_path_option(path, desk.workspace) for path in request.folders),
+        texts=request.texts,
+        name=request.name,
+        fresh=request.fresh,
+        headless=request.alone,
+        answers=dict(parse_name_value_option(answer, "--answer", "GATE=OPTION") for answer in request.answers),
     )
 
 
-def _limits(limits: Limits, given: MeetingRequest) -> Limits:
+def _limits(limits: Limits, request: MeetingRequest) -> Limits:
     names = ("seat_timeout", "round_deadline", "budget_usd", "budget_tokens", "max_tokens")
-    changes: dict[str, Any] = {name: value for name in names if (value := getattr(given, name)) is not None}
-    if given.quorum is not None:
-        changes["quorum"] = msgspec.structs.replace(limits.quorum, seats=given.quorum)
-    return msgspec.structs.replace(limits, sequential=given.sequential or limits.sequential, **changes)
+    changes: dict[str, Any] = {name: value for name in names if (value := getattr(request, name)) is not None}
+    if request.quorum is not None:
+        changes["quorum"] = msgspec.structs.replace(limits.quorum, seats=request.quorum)
+    return msgspec.structs.replace(limits, sequential=request.sequential or limits.sequential, **changes)

@@ -50,18 +50,17 @@ def run_command_at_session_desk(
     """Find a session from here, and run some work on it at the desk of the workspace it belongs to."""
 
     async def open_and_work() -> T:
-        async with _open_desk() as here:
-            session = await here.sessions.get(await find(here))
-            home = here.sessions.workspace_of(session)
-            if home == here.workspace:
+        async with _open_desk() as current_desk:
+            session = await current_desk.sessions.get(await find(current_desk))
+            home = current_desk.sessions.workspace_of(session)
+            if home == current_desk.workspace:
                 if Path(session.charter.workspace) != home:
-                    print_note(
-                        f"The session's folder {session.charter.workspace} no longer exists; it continues in this one."
-                    )
-                return await work(here, session)
-        print_note(f"This session belongs to {home}; it reads, runs and writes there.")
-        async with _open_desk(home) as there:
-            return await work(there, session)
+                    print_note(f"The session's folder {session.charter.workspace} no longer exists.")
+                    print_note("The session continues in this folder.")
+                return await work(current_desk, session)
+        print_note(f"This session belongs to the workspace {home} and continues there.")
+        async with _open_desk(home) as home_desk:
+            return await work(home_desk, session)
 
     return asyncio.run(open_and_work())
 
@@ -76,7 +75,7 @@ async def _open_desk(workspace: Path | None = None, *, only_reads: bool = False)
         if not only_reads:
             raise
         with redact_command_stderr():
-            print_note(f"The config is ignored. {format_sentence(error.message)} {error.help}")
+            print_note(f"The config is invalid and was ignored. {format_sentence(error.message)} {error.help}")
         opened = await Roundtable.open(workspace, settings=Settings(Config()), opened_in=Path.cwd())
     async with opened as desk:
         redact_command_stderr_until_exit(desk.redactor)
@@ -133,7 +132,7 @@ def print_error_with_help(error: Exception, *, debug: bool = False) -> int:
             return error.exit_code
         _print_error(
             f"Internal error: {type(error).__name__}: {error}".rstrip(". "),
-            "Please report it." if debug else "Please report it with the output of the same command and --debug.",
+            f"Please report this error{'' if debug else ', with the output of the same command and --debug'}.",
         )
         return 1
 

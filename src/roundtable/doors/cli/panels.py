@@ -239,14 +239,14 @@ class LivePanels:
     def _words(self, seat: SeatPanel, width: int, lines: int) -> Text:
         """The last lines of the reply, with a remark below them."""
         remark = Text(sanitize_text(seat.remark), "red" if seat.glyph == ERROR else "yellow") if seat.remark else None
-        kept = list(remark.wrap(self._console, max(1, width)))[:lines] if remark else []
+        remark_lines = list(remark.wrap(self._console, max(1, width)))[:lines] if remark else []
         style = "" if seat.glyph == RESPONDING else "dim"
         spoken = Text(sanitize_text(seat.tail(width * lines * 2 + 200)).strip("\n"), style)
-        if not spoken.plain and not kept:
+        if not spoken.plain and not remark_lines:
             spoken = Text("thinking…" if seat.glyph == RESPONDING else "", "dim italic")
-        room = max(0, lines - len(kept))
-        said = list(spoken.wrap(self._console, max(1, width)))[-room:] if room and spoken.plain else []
-        return Text("\n").join([*said, *kept])
+        room = max(0, lines - len(remark_lines))
+        reply_lines = list(spoken.wrap(self._console, max(1, width)))[-room:] if room and spoken.plain else []
+        return Text("\n").join([*reply_lines, *remark_lines])
 
     def _head(self, width: int, now: float) -> Iterator[Text]:
         board = self._board
@@ -277,12 +277,12 @@ class LivePanels:
         return lines
 
     def _foot(self, width: int) -> Text:
-        stops = "Ctrl-C stops; continue with resume"
+        stops = "Ctrl-C stops; `roundtable resume` continues"
         keys = stops if self._view.own else "Ctrl-C stops watching; the session continues"
         address, gate = self._view.address, next(iter(self._board.gates), "")
         words = f"roundtable answer {address} {gate}=OPTION" if gate else f"{address} · {keys}"
-        more = f" · {keys}" if gate else " · elsewhere: roundtable say | pause | cancel"
-        words += more if len(words + more) < width else ""
+        hint = f" · {keys}" if gate else " · in another terminal: roundtable say | pause | cancel"
+        words += hint if len(words + hint) < width else ""
         return Text(sanitize_line(words, width - 1), "dim", no_wrap=True)
 
     def _color(self, seat: str) -> str:

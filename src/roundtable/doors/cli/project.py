@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "--stage",
     "version",
     metavar="STAGE",
-    help="With --file: the version after STAGE, or as SEAT wrote it in STAGE/SEAT.",
+    help="With --file: print the version that STAGE or STAGE/SEAT wrote.",
 )
 @click.option("--to", "into", metavar="PATH", help="Export the project to this new path.")
 @click.option("--git", "form", flag_value="git", help="With --to: a repository with one commit per stage.")
@@ -59,7 +59,7 @@ def project_command(
       roundtable project last --to todo.zip --zip
     """
     if sum((listing, path is not None, into is not None)) > 1:
-        raise UsageError("--list, --file and --to exclude each other.", "Give only one of them.")
+        raise UsageError("--list, --file and --to cannot be combined.", "Give only one of them.")
     if form and into is None:
         raise UsageError(f"--{form} needs a destination.", f"Add --to PATH --{form}.")
     if version and path is None:
@@ -67,10 +67,10 @@ def project_command(
     if path is not None:
         _print_file(run_command_at_desk(lambda desk: _read_file(desk, session, path, version or ""), only_reads=True))
     elif into is not None:
-        wanted = form or "folder"
-        place = Path(path_for_handover_form(str(resolve_path_argument(into)), wanted))
+        chosen_form = form or "folder"
+        place = Path(path_for_handover_form(str(resolve_path_argument(into)), chosen_form))
         _print_delivery(
-            run_command_at_desk(lambda desk: _export_project(desk, session, wanted, place)), wanted, as_json
+            run_command_at_desk(lambda desk: _export_project(desk, session, chosen_form, place)), chosen_form, as_json
         )
     else:
         _print_versions(run_command_at_desk(lambda desk: _versions(desk, session), only_reads=True), as_json)
@@ -100,13 +100,13 @@ def _print_file(data: bytes) -> None:
         sys.stdout.buffer.write(data)
 
 
-def _print_versions(found: list[ProjectVersion], as_json: bool) -> None:
+def _print_versions(versions: list[ProjectVersion], as_json: bool) -> None:
     if as_json:
-        print_json({"v": 1, "versions": [_version_fields(version) for version in found]})
+        print_json({"v": 1, "versions": [_version_fields(version) for version in versions]})
         return
     rows = [
         (version.name, change.path, change.became, describe_file_contributions(change))
-        for version in found
+        for version in versions
         for change in version.changes
     ]
     print_table(("version", "file", "change", "contributions"), rows)
@@ -126,12 +126,12 @@ def _version_fields(version: ProjectVersion) -> dict[str, object]:
     }
 
 
-def _print_delivery(done: ProjectDelivered, form: HandoverForm, as_json: bool) -> None:
+def _print_delivery(delivered: ProjectDelivered, form: HandoverForm, as_json: bool) -> None:
     if as_json:
-        print_json({"v": 1, "path": done.path, "form": form, "files": done.files, "commit": done.commit})
+        print_json({"v": 1, "path": delivered.path, "form": form, "files": delivered.files, "commit": delivered.commit})
         return
-    click.echo(done.path)
+    click.echo(delivered.path)
     if form == "git":
         print_note("To push it to an empty repository:")
-        print_note(f"  git -C {quote(done.path)} remote add origin URL")
-        print_note(f"  git -C {quote(done.path)} push -u origin HEAD")
+        print_note(f"  git -C {quote(delivered.path)} remote add origin URL")
+        print_note(f"  git -C {quote(delivered.path)} push -u origin HEAD")

@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 
 async def prompt_rollback_stage(
-    session: Session, said: str, read_line: Callable[[str], Awaitable[str | None]]
+    session: Session, answer: str, read_line: Callable[[str], Awaitable[str | None]]
 ) -> str | None:
     """Ask for the stage and what should be different, as one answer; None if the person left."""
-    held = [end.stage for end in list_stage_ends(session)]
-    stage, _, different = (part.strip() for part in said.partition(":"))
-    while stage not in held:
+    stages = [end.stage for end in list_stage_ends(session)]
+    stage, _, different = (part.strip() for part in answer.partition(":"))
+    while stage not in stages:
         if stage:
             print_note(f"There is no stage {sanitize_line(stage, 60)} to go back to.")
-        typed = await read_line(f"Go back to which stage? [{', '.join(held)}]: ")
-        if typed is None:
+        line = await read_line(f"Go back to which stage? [{', '.join(stages)}]: ")
+        if line is None:
             return None
-        stage = typed
+        stage = line
     if not different:
-        typed = await read_line("What should be different? [Enter for nothing]: ")
-        if typed is None:
+        line = await read_line("What should be different? [Enter for nothing]: ")
+        if line is None:
             return None
-        different = typed
+        different = line
     return f"{stage}: {different}"
 
 
@@ -44,10 +44,10 @@ def check_rollback_option_text(session: Session, text: str) -> None:
     from roundtable.app.desk.sessions import Sessions
 
     if not text.strip():
-        held = ", ".join(end.stage for end in list_stage_ends(session))
+        stages = ", ".join(end.stage for end in list_stage_ends(session))
         raise UsageError(
             "Option `back` needs --text with the stage and what should be different.",
-            f'Write --text "STAGE: WHAT SHOULD BE DIFFERENT"; the stages are {held}.',
+            f'Write --text "STAGE: WHAT SHOULD BE DIFFERENT"; the stages are {stages}.',
         )
     Sessions.check_rollback(session, text)
 
@@ -57,17 +57,18 @@ async def continue_rollback_command(desk: Roundtable, ended: Session) -> Session
     from roundtable.app.desk.sessions import Sessions
 
     try:
-        where = Sessions.requested_rollback(ended)
-        if where is None:
+        target = Sessions.requested_rollback(ended)
+        if target is None:
             return None
-        line = await desk.sessions.get(await desk.sessions.rollback(ended.id, *where))
+        new_session = await desk.sessions.get(await desk.sessions.rollback(ended.id, *target))
     except RoundtableError as error:
         print_note(f"{error.message} {error.help}")
         return None
     old = await shortest_session_argument(desk, ended.id, ended.charter.slug)
-    new = await shortest_session_argument(desk, line.id, line.charter.slug)
-    print_note(f"Continuing with {new}, starting at {where[0]}. To compare both: roundtable diff-sessions {old} {new}")
-    return line
+    new = await shortest_session_argument(desk, new_session.id, new_session.charter.slug)
+    print_note(f"Continuing in session {new} with stage {target[0]}.")
+    print_note(f"To compare it with the earlier session: roundtable diff-sessions {old} {new}")
+    return new_session
 
 
 @click.command()
@@ -90,12 +91,12 @@ def rollback_command(session: str, stage: str, instruct: str) -> None:
 
 async def _rollback(desk: Roundtable, address: str, stage: str, instructions: str) -> str:
     state = await desk.sessions.get(await desk.sessions.find(address))
-    line = await desk.sessions.rollback(state.id, stage, instructions)
-    new = await shortest_session_argument(desk, line, (await desk.sessions.get(line)).charter.slug)
+    new_id = await desk.sessions.rollback(state.id, stage, instructions)
+    new = await shortest_session_argument(desk, new_id, (await desk.sessions.get(new_id)).charter.slug)
     old = await shortest_session_argument(desk, state.id, state.charter.slug)
-    runs = (
-        f"; the old session is still running, end it with: roundtable cancel {old}"
+    still_running = (
+        f"; the old session is still running, stop it with: roundtable cancel {old}"
         if await desk.sessions.holder(state.id)
         else ""
     )
-    return f"New session {new}, starting at {stage}; run it with: roundtable resume {new}{runs}"
+    return f"New session {new}, starting at stage {stage}; run it with: roundtable resume {new}{still_running}"

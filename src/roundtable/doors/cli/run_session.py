@@ -45,21 +45,27 @@ async def run_and_show_session(
 ) -> int:
     """Run or continue a session, display it and print its decision; returns the exit code."""
     address = await shortest_session_argument(desk, state.id, state.charter.slug)
-    known = state.seq if state.runs else 0
-    show = create_terminal_display(manner, SessionView(state.charter, address, brief_until=known, live_from=known))
+    last_seq = state.seq if state.runs else 0
+    show = create_terminal_display(
+        manner, SessionView(state.charter, address, brief_until=last_seq, live_from=last_seq)
+    )
     keeper = GatePrompt(desk, state, show, asks=manner.asks(headless), colors=manner.live)
-    stopped = await SessionRun(desk, state.id, address, show, keeper).hold()
+    stop_reason = await SessionRun(desk, state.id, address, show, keeper).hold()
     if desk.sessions.folder.trouble:
         print_note(desk.sessions.folder.trouble)
-    if stopped is not None:
-        code = _print_stop_reason(stopped, address)
+    if stop_reason is not None:
+        code = _print_stop_reason(stop_reason, address)
         _print_open_gate((await desk.sessions.get(state.id)).open_gates, address)
         return code
     code = await print_decision(desk, state.id, show, address, strict=strict)
     for trouble in await desk.meetings.hook_problems():
         print_note(trouble)
-    line = await continue_rollback_command(desk, await desk.sessions.get(state.id))
-    return code if line is None else await run_and_show_session(desk, line, manner, headless=headless, strict=strict)
+    rolled_back = await continue_rollback_command(desk, await desk.sessions.get(state.id))
+    return (
+        code
+        if rolled_back is None
+        else await run_and_show_session(desk, rolled_back, manner, headless=headless, strict=strict)
+    )
 
 
 async def print_decision(desk: Roundtable, session: str, show: Display, address: str, *, strict: bool) -> int:
@@ -73,15 +79,15 @@ async def print_decision(desk: Roundtable, session: str, show: Display, address:
     return session_exit_code(ended, strict=strict)
 
 
-def _print_stop_reason(why: str, address: str) -> int:
+def _print_stop_reason(reason: str, address: str) -> int:
     words = {
         "interrupted": f"Stopped. Resume with: roundtable resume {address}",
-        "unanswered": f"The gate is not answered. Continue with: roundtable resume {address}",
+        "unanswered": f"The gate was not answered. Continue with: roundtable resume {address}",
         "unread": f"Stopped because the output was closed. Resume with: roundtable resume {address}",
     }
     with contextlib.suppress(OSError):  # the terminal itself may be gone
-        print_note(words[why])
-    return EXIT_NO_DECISION if why == "unanswered" else EXIT_INTERRUPTED
+        print_note(words[reason])
+    return EXIT_NO_DECISION if reason == "unanswered" else EXIT_INTERRUPTED
 
 
 def _print_open_gate(gates: Sequence[Gate], address: str) -> None:
@@ -116,8 +122,8 @@ class SessionRun:
             await asyncio.wait({self._follow})
         return self._result()
 
-    def _stop(self, why: str) -> None:
-        self._why = self._why or why
+    def _stop(self, reason: str) -> None:
+        self._why = self._why or reason
         (self._follow if self._run.done() else self._run).cancel()
 
     def _abandon(self) -> None:
@@ -138,8 +144,8 @@ class SessionRun:
                 raise error
             discard_closed_stdout()
             if not isinstance(error, BrokenPipeError):
-                why = f"The output cannot be written: {error.strerror or error}."
-                raise UsageError(why, f"Continue with `roundtable resume {self._address}`.") from None
+                problem = f"The output cannot be written: {error.strerror or error}."
+                raise UsageError(problem, f"Continue with `roundtable resume {self._address}`.") from None
         return self._why
 
 
@@ -171,22 +177,22 @@ async def display_session(
 def handle_terminal_signals(stop: Callable[[], object], abandon: Callable[[], None]) -> Generator[None]:
     """Stop at the first signal, and exit at once at the second."""
     loop = asyncio.get_running_loop()
-    asked = False
+    stopping = False
 
     def on_signal() -> None:
-        nonlocal asked
-        if asked:
+        nonlocal stopping
+        if stopping:
             with contextlib.suppress(Exception):
                 abandon()
             os._exit(EXIT_INTERRUPTED)
-        asked = True
+        stopping = True
         stop()
 
-    wanted = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]  # nohup stays nohup
-    for number in wanted:
+    handled = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]  # nohup stays nohup
+    for number in handled:
         loop.add_signal_handler(number, on_signal)
     try:
         yield
     finally:
-        for number in wanted:
+        for number in handled:
             loop.remove_signal_handler(number)

@@ -58,7 +58,7 @@ CONTINUE_STAGES = "stages=continue"
     STAGES_HEADING,
     "--speaking",
     type=click.Choice(["blind", "sequential"]),
-    help="All seats in parallel, or one after the other (not for reviews).",
+    help="Ask all seats in parallel (blind) or one after the other (not for reviews).",
 )
 @section_option(
     STAGES_HEADING, "--yes", is_flag=True, help="Continue after each stage without asking; does not approve writing."
@@ -70,7 +70,7 @@ CONTINUE_STAGES = "stages=continue"
     PROJECT_HEADING, "--into", metavar="DIR", help="Folder for a new project; by default here, named after the idea."
 )
 @meeting_options("stages", "rerun", "deliver", "approve", "approve-tests", "destroy", "decree")
-def sdlc_command(question: str, existing: str | None, into: str | None, yes: bool, **given: Any) -> int:
+def sdlc_command(question: str, existing: str | None, into: str | None, yes: bool, **options: Any) -> int:
     """Take an idea through seven stages to a running program.
 
     The stages are requirements, architecture, development, code review, QA, DevOps, and execution and
@@ -80,7 +80,7 @@ def sdlc_command(question: str, existing: str | None, into: str | None, yes: boo
     everything up to QA.
 
     A TOML file of your own lists stages as [[stages]] with name, title, role, kind (discussion,
-    files, review, run), task and tokens. A stage named like one above needs only what differs. A
+    files, review, run), task and tokens. A stage with the name of a built-in one needs only the fields to change. A
     file in `stages/` of your config folder or of .roundtable/ can be given by its name.
 
     \b
@@ -92,27 +92,29 @@ def sdlc_command(question: str, existing: str | None, into: str | None, yes: boo
 
     From another terminal: roundtable gates, answer, say, rollback, chat, diff-sessions.
     """
-    wanted = _stage_options({name: given.pop(name) for name in ("only", "skip", "instruct", "rounds", "judge")})
-    wanted = msgspec.structs.replace(
-        wanted, way=_absolute_stage_file(given.pop("way")), speaking=given.pop("speaking") or ""
+    stage_options = _stage_options(
+        {name: options.pop(name) for name in ("only", "skip", "instruct", "rounds", "judge")}
+    )
+    stage_options = msgspec.structs.replace(
+        stage_options, way=_absolute_stage_file(options.pop("way")), speaking=options.pop("speaking") or ""
     )
     settings = _project_settings(question, existing, into)
-    answers = given.pop("answers")
-    told = MeetingRequest(question, "idea", "sdlc", settings=settings, answers=answers, **given)
+    answers = options.pop("answers")
+    request = MeetingRequest(question, "idea", "sdlc", settings=settings, answers=answers, **options)
     # A stated budget is the yes to spending within it, so with nobody there it goes on by itself.
-    if yes or (told.alone and (told.budget_usd is not None or told.budget_tokens is not None)):
-        told = msgspec.structs.replace(told, answers=(*answers, CONTINUE_STAGES))
+    if yes or (request.alone and (request.budget_usd is not None or request.budget_tokens is not None)):
+        request = msgspec.structs.replace(request, answers=(*answers, CONTINUE_STAGES))
     project = Path(existing).expanduser().resolve() if existing is not None else None
-    return run_prepared_meeting_command(told, lambda desk: _with_stages(desk, told, wanted), project)
+    return run_prepared_meeting_command(request, lambda desk: _with_stages(desk, request, stage_options), project)
 
 
-def _with_stages(desk: Roundtable, given: MeetingRequest, wanted: StageOptions) -> MeetingRequest:
+def _with_stages(desk: Roundtable, request: MeetingRequest, stage_options: StageOptions) -> MeetingRequest:
     from roundtable.core.stages import encode_stages
 
-    stages = desk.meetings.find_stages(wanted.way, wanted)
-    if given.settings["existing"]:
+    stages = desk.meetings.find_stages(stage_options.way, stage_options)
+    if request.settings["existing"]:
         print_note(f"Project folder: {sanitize_line(str(desk.workspace))}.")
-    return msgspec.structs.replace(given, settings={**given.settings, "stages": encode_stages(stages)})
+    return msgspec.structs.replace(request, settings={**request.settings, "stages": encode_stages(stages)})
 
 
 def _stage_options(typed: dict[str, tuple[str, ...]]) -> StageOptions:
@@ -125,8 +127,10 @@ def _stage_options(typed: dict[str, tuple[str, ...]]) -> StageOptions:
         )
 
     rounds = by_stage("rounds", "STAGE=N")
-    if wrong := next((number for number in rounds.values() if not number.isdecimal()), ""):
-        raise UsageError(f"--rounds {sanitize_line(wrong, 60)} is not a number.", "Write it as N or STAGE=N.")
+    if invalid := next((number for number in rounds.values() if not number.isdecimal()), ""):
+        raise UsageError(
+            f"--rounds {sanitize_line(invalid, 60)} is not a number.", "Write --rounds N or --rounds STAGE=N."
+        )
     return StageOptions(
         only=_split_names(typed["only"]),
         skip=_split_names(typed["skip"]),

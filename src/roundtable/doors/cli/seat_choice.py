@@ -26,17 +26,17 @@ def parse_name_value_option(text: str, option: str, form: str) -> tuple[str, str
     """Split the NAME=VALUE of an option."""
     name, equals, value = (part.strip() for part in text.partition("="))
     if not (name and equals and value):
-        raise UsageError(f"{option} {sanitize_line(text, 60)} is not valid.", f"Write it as {option} {form}.")
+        raise UsageError(f"Invalid value for {option}: {sanitize_line(text, 60)}.", f"Write {option} {form}.")
     return name, value
 
 
-async def resolve_seat_options(desk: Roundtable, given: MeetingRequest) -> tuple[Seat, ...]:
+async def resolve_seat_options(desk: Roundtable, request: MeetingRequest) -> tuple[Seat, ...]:
     """The seats of the request, of the config or preset, of the last choice, or of a choice made now."""
-    if given.seats:
-        return tuple(_parse_seat(desk, text) for text in given.seats)
-    if usual := desk.meetings.default_seats(given.meeting):
-        return usual
-    return desk.setup.remembered_seats() or await _choose_found_seats(desk, given)
+    if request.seats:
+        return tuple(_parse_seat(desk, text) for text in request.seats)
+    if default_seats := desk.meetings.default_seats(request.meeting):
+        return default_seats
+    return desk.setup.remembered_seats() or await _choose_found_seats(desk, request)
 
 
 def _parse_seat(desk: Roundtable, text: str) -> Seat:
@@ -44,15 +44,15 @@ def _parse_seat(desk: Roundtable, text: str) -> Seat:
         return _configured_seat(desk, text)
     name, chain = parse_name_value_option(text, "--seat", SEAT_SYNTAX)
     voices = tuple(voice.strip() for voice in chain.split(",") if voice.strip())
-    wrong = [voice for voice in voices if ":" not in voice]
-    if wrong or not voices:
+    invalid = [voice for voice in voices if ":" not in voice]
+    if invalid or not voices:
         raise UsageError(
-            f"{sanitize_line(wrong[0] if wrong else chain, 60)} is not a valid voice.",
+            f"Invalid voice: {sanitize_line(invalid[0] if invalid else chain, 60)}.",
             "Use a voice such as openai:gpt-4o, embedded:smollm2-135m or script:path.toml; see `roundtable voices`.",
         )
     if not SEAT_NAME_PATTERN.fullmatch(name):
         raise UsageError(
-            f"{sanitize_line(name, 60)} is not a valid seat name.", "Use letters, digits, dots and dashes."
+            f"Invalid seat name: {sanitize_line(name, 60)}.", "Use letters, digits, dots, dashes and underscores."
         )
     return Seat(name, voices)
 
@@ -60,29 +60,30 @@ def _parse_seat(desk: Roundtable, text: str) -> Seat:
 def _configured_seat(desk: Roundtable, name: str) -> Seat:
     seats = {seat.name: seat for seat in desk.meetings.configured_seats()}
     if name not in seats:
-        known = f" (configured: {', '.join(seats)})" if seats else ""
+        configured = f" Configured seats: {', '.join(seats)}." if seats else ""
         raise UsageError(
-            f"No seat {sanitize_line(name, 60)} is configured{known}.", f"Write a new one as --seat {SEAT_SYNTAX}."
+            f"Seat {sanitize_line(name, 60)} is not configured.{configured}",
+            f"To add a new seat: --seat {SEAT_SYNTAX}.",
         )
     return seats[name]
 
 
-async def _choose_found_seats(desk: Roundtable, given: MeetingRequest) -> tuple[Seat, ...]:
+async def _choose_found_seats(desk: Roundtable, request: MeetingRequest) -> tuple[Seat, ...]:
     """Ask which of the voices found here get a seat, and remember the answer."""
     offered = desk.setup.propose_seats(await desk.setup.discover())
     if not offered:
-        raise UsageError("There are no seats: none is configured and no usable voice was found.", NO_SEATS_HELP)
-    if given.alone:
+        raise UsageError("No seats are configured, and no usable voice was found.", NO_SEATS_HELP)
+    if request.alone:
         example = f"--seat {offered[0].name}={offered[0].voices[0]}"
         raise UsageError(
-            "There are no seats: none is given, none is configured, and there is no terminal to choose at.",
-            f"Choose seats once at a terminal, or pass them, such as {example}; `roundtable voices` lists all.",
+            "No seats are given or configured, and there is no terminal to choose them at.",
+            f"Choose seats once at a terminal, or pass them, such as {example}; `roundtable voices` lists the voices.",
         )
     print_note("No seats are configured. These voices were found:")
     for number, seat in enumerate(offered, 1):
         print_note(f"  {number}. {sanitize_line(seat.name)} ({sanitize_line(seat.voices[0])})")
     if desk.meetings.paid_voices(offered):
-        print_note("Seats with a key may cost money.")
+        print_note("Seats that use an API key may cost money.")
     print_note("Your choice is remembered; [seats] in the config overrides it.")
     seats = await prompt_seat_selection(offered)
     if not seats:
@@ -93,16 +94,16 @@ async def _choose_found_seats(desk: Roundtable, given: MeetingRequest) -> tuple[
 
 async def prompt_seat_selection(offered: tuple[Seat, ...], others: tuple[Seat, ...] = ()) -> tuple[Seat, ...]:
     """Ask for numbers or names of the listed seats; Enter takes those offered, q none."""
-    usual = "all" if not others else f"the first {len(offered)}" if offered else "none"
+    default = "all" if not others else f"the first {len(offered)}" if offered else "none"
     by_word = {word: seat for n, seat in enumerate((*offered, *others), 1) for word in (str(n), seat.name)}
     while True:
-        typed = await read_terminal_line(f"Which ones? [numbers or names, Enter for {usual}, q to quit]: ")
-        if typed is None or typed.lower() == "q":
+        line = await read_terminal_line(f"Which seats? [numbers or names, Enter for {default}, q to quit]: ")
+        if line is None or line.lower() == "q":
             return ()
-        words = typed.replace(",", " ").split()
+        words = line.replace(",", " ").split()
         if not words:
             return offered
         unknown = [word for word in words if word not in by_word]
         if not unknown:
             return tuple({by_word[word].name: by_word[word] for word in words}.values())
-        print_note(f"{unknown[0]} is not in this list.")
+        print_note(f"Not in the list of seats: {unknown[0]}.")

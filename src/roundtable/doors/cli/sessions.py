@@ -13,7 +13,7 @@ import msgspec
 from roundtable.core.index import SessionRow
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
-from roundtable.doors.cli.gate_answers import gate_context_lines
+from roundtable.doors.cli.gate_answers import render_gate_context_for_terminal
 from roundtable.doors.cli.options import session_argument
 from roundtable.doors.cli.output import run_command_at_desk, shortest_session_argument
 from roundtable.doors.cli.stderr import wrap_for_terminal
@@ -47,21 +47,21 @@ def list_sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
       roundtable list --all --json
     """
 
-    async def look(desk: Roundtable) -> list[dict[str, Any]]:
+    async def collect(desk: Roundtable) -> list[dict[str, Any]]:
         rows = await desk.sessions.list(everywhere=everywhere, limit=limit)
         return [await _listed(desk, row) for row in rows if not row.is_child]
 
-    found = run_command_at_desk(look, only_reads=True)
+    listed = run_command_at_desk(collect, only_reads=True)
     if as_json:
-        print_json({"v": 1, "sessions": found})
-    elif found:
+        print_json({"v": 1, "sessions": listed})
+    elif listed:
         head = ("session", "status", "outcome", "seats", "age", "question")
         if everywhere:
             head = (*head[:-1], "workspace", head[-1])
-        print_table(head, [_session_cells(session, everywhere) for session in found], cut=True)
+        print_table(head, [_session_cells(session, everywhere) for session in listed], cut=True)
     else:
-        where = "" if everywhere else " in this workspace"
-        click.echo(f'There are no sessions{where} yet. Start one with: roundtable discuss "…"', err=True)
+        place = "" if everywhere else " in this workspace"
+        click.echo(f'There are no sessions{place} yet. Start one with: roundtable discuss "…"', err=True)
 
 
 async def _listed(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
@@ -128,33 +128,33 @@ def status_command(session: str, as_json: bool) -> None:
       roundtable status --session architecture --json
     """
 
-    async def look(desk: Roundtable) -> tuple[Session, str | None, str]:
-        found = await desk.sessions.get(await desk.sessions.find(session))
+    async def load(desk: Roundtable) -> tuple[Session, str | None, str]:
+        state = await desk.sessions.get(await desk.sessions.find(session))
         return (
-            found,
-            await desk.sessions.holder(found.id),
-            await shortest_session_argument(desk, found.id, found.charter.slug),
+            state,
+            await desk.sessions.holder(state.id),
+            await shortest_session_argument(desk, state.id, state.charter.slug),
         )
 
-    found, holder, address = run_command_at_desk(look, only_reads=True)
+    state, holder, address = run_command_at_desk(load, only_reads=True)
     if as_json:
         running = {"running": holder is not None, "holder": holder, "pid": _holder_pid(holder)}
-        print_json({**summarize_session(found), **running})
+        print_json({**summarize_session(state), **running})
         return
-    for line in _render_session_status(found, holder, address):
+    for line in _render_session_status(state, holder, address):
         click.echo(line)
 
 
 def _render_session_status(session: Session, holder: str | None, address: str) -> list[str]:
     """Render the state of a session as lines."""
     charter = session.charter
-    runs = f"running in process {_holder_pid(holder) or holder}" if holder else describe_session_status(session)
-    runs += "" if holder or session.ended else "; no process runs it"
+    process = f"running in process {_holder_pid(holder) or holder}" if holder else describe_session_status(session)
+    process += "" if holder or session.ended else "; no process runs it"
     round = next(reversed(session.rounds), "none yet")
     lines = [
         sanitize_line(charter.question, 110),
         f"  session  {address}{f' ({sanitize_line(session.name)})' if session.name else ''}",
-        f"  status   {session.status}: {runs}",
+        f"  status   {session.status}: {process}",
         f"  round    {round}, {len(session.rounds)} opened",
         f"  spent    {_spent(session)}",
         f"  record   {session.seq} facts, the last {_format_age(session.updated_at)} ago".replace(
@@ -163,20 +163,20 @@ def _render_session_status(session: Session, holder: str | None, address: str) -
         "  seats",
     ]
     width = max(len(seat.name) for seat in charter.seats)
-    spoke = last_voice_by_seat(session)
+    last_voices = last_voice_by_seat(session)
     for seat in charter.seats:
         state = seat_states(session)[seat.name]
         if state == "asked" and not holder:
             state = "interrupted"
         first = seat.voices[0] if seat.voices else ""
-        voice = spoke.get(seat.name, first)
+        voice = last_voices.get(seat.name, first)
         voice += "" if voice == first else f" instead of {first}"
         lines.append(
             f"    {_GLYPHS.get(state, '○')} {sanitize_line(seat.name):<{width}}  {state:<11}  {sanitize_line(voice)}"
         )
     for gate in session.open_gates:
         lines += [f"  waits at gate {gate.id}: {sanitize_line(gate.question)}", f"    {', '.join(gate.options)}"]
-        lines += [f"  {line.plain()}" for line in gate_context_lines(session, gate)]
+        lines += [f"  {line.plain()}" for line in render_gate_context_for_terminal(session, gate)]
         answer = "OPTION" if gate.writes else gate_option_on_enter(gate) or "OPTION"
         lines.append(f"    answer it: roundtable answer {address} {gate.id}={answer}")
     if not (holder or session.ended):
@@ -207,23 +207,23 @@ def gates_command(everywhere: bool, as_json: bool) -> None:
     """
 
     async def collect(desk: Roundtable) -> list[tuple[OpenGate, str, list[LiveLine]]]:
-        found = await desk.gates.list_open(everywhere=everywhere)
+        open_gates = await desk.gates.list_open(everywhere=everywhere)
         return [
             (
                 waiting,
                 await shortest_session_argument(desk, waiting.session, waiting.slug),
-                gate_context_lines(await desk.sessions.get(waiting.session), waiting.gate),
+                render_gate_context_for_terminal(await desk.sessions.get(waiting.session), waiting.gate),
             )
-            for waiting in found
+            for waiting in open_gates
         ]
 
-    found = run_command_at_desk(collect)
+    open_gates = run_command_at_desk(collect)
     if as_json:
-        print_json({"v": 1, "gates": [_gate_fields(waiting, address) for waiting, address, _ in found]})
+        print_json({"v": 1, "gates": [_gate_fields(waiting, address) for waiting, address, _ in open_gates]})
         return
-    if not found:
+    if not open_gates:
         click.echo(f"No gate is waiting{'' if everywhere else ' in this workspace'}.", err=True)
-    for waiting, address, hunks in found:
+    for waiting, address, hunks in open_gates:
         click.echo(wrap_for_terminal(_gate_block(waiting, address, hunks), sys.stdout))
 
 
@@ -239,15 +239,15 @@ def _gate_fields(waiting: OpenGate, address: str) -> dict[str, Any]:
 
 
 def _gate_block(waiting: OpenGate, address: str, hunks: Sequence[LiveLine]) -> str:
-    runs = (
+    process = (
         f"process {_holder_pid(waiting.holder) or waiting.holder} continues at once"
         if waiting.holder
         else "no process runs the session"
     )
-    then = "" if waiting.holder else f", then: roundtable resume {address}"
+    follow_up = "" if waiting.holder else f", then: roundtable resume {address}"
     return (
         f"{address}: {sanitize_line(waiting.asks, 80)}\n"
-        f"Waiting since {waiting.since[:16].replace('T', ' ')} UTC ({_format_age(waiting.since)}); {runs}.\n"
+        f"Waiting since {waiting.since[:16].replace('T', ' ')} UTC ({_format_age(waiting.since)}); {process}.\n"
         f"{live_lines_as_text([*live_gate_lines(waiting.gate), *hunks])}"
-        f"Answer: roundtable answer {address} {waiting.gate.id}=OPTION{then}\n"
+        f"Answer: roundtable answer {address} {waiting.gate.id}=OPTION{follow_up}\n"
     )

@@ -27,10 +27,8 @@ ROUTE_EXPLANATIONS = {
 def _target_options(command: F) -> F:
     """Options for the agents and the folder that a skill command applies to."""
     agent = click.option("--agent", "agents", multiple=True, metavar="NAME", help="Only for this agent; repeatable.")
-    project = click.option("--project", is_flag=True, help="Install in this workspace instead of your home.")
-    force = click.option(
-        "--force", is_flag=True, help="Replace or remove the file even if it was edited or is not ours."
-    )
+    project = click.option("--project", is_flag=True, help="Use this workspace instead of your home folder.")
+    force = click.option("--force", is_flag=True, help="Replace or remove the file even if you edited or created it.")
     return agent(project(force(command)))
 
 
@@ -95,9 +93,9 @@ def remove_skill_command(agents: tuple[str, ...], project: bool, force: bool) ->
 
 
 @skill_group.command("show")
-@click.option("--phrase", metavar="TEXT", help="Say what this phrase would call instead.")
+@click.option("--phrase", metavar="TEXT", help="Print what this phrase would call, instead of the skill.")
 def show_skill_command(phrase: str | None) -> None:
-    """Print the skill, or say what a phrase would call.
+    """Print the skill, or what a phrase would call.
 
     A phrase calls the `table`, the table with a follow-up round (`table+follow_up`), a `single` model,
     or `none` of them.

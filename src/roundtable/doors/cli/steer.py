@@ -14,7 +14,7 @@ from roundtable.core.events import SessionAmended
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.doors.cli.gate_answers import check_gate_answer
+from roundtable.doors.cli.gate_answers import check_answer_command
 from roundtable.doors.cli.options import NEWEST_SESSION, SectionCommand, limit_option, section_option, session_argument
 from roundtable.doors.cli.output import run_command_at_desk, shortest_session_argument
 from roundtable.live.gate_options import match_gate_option
@@ -66,7 +66,7 @@ async def _stop(desk: Roundtable, address: str) -> str:
         raise UsageError("This session is not running a program.", f"To end the session: roundtable cancel {address}")
     await desk.sessions.stop_program(state.id)
     if await desk.sessions.holder(state.id) is None:
-        return f"No process runs {address}; continue it without the program: roundtable resume {address}"
+        return f"No process runs {address}; continue without the program: roundtable resume {address}"
     return f"Stopping the program of {address}; the session continues"
 
 
@@ -105,25 +105,27 @@ def say_command(words: tuple[str, ...], seats: tuple[str, ...]) -> None:
       roundtable say last --to claude "Look at the second file again."
       git diff | roundtable say last -
     """
-    *where, text = words
-    if len(where) > 1:
+    *session, text = words
+    if len(session) > 1:
         raise UsageError(
             f"{len(words)} arguments given, at most 2 expected.", 'Put the text in quotes: roundtable say last "…"'
         )
     text = sys.stdin.read() if text == "-" else text
-    click.echo(run_command_at_desk(lambda desk: _say(desk, where[0] if where else NEWEST_SESSION, text.strip(), seats)))
+    click.echo(
+        run_command_at_desk(lambda desk: _say(desk, session[0] if session else NEWEST_SESSION, text.strip(), seats))
+    )
 
 
 async def _say(desk: Roundtable, address: str, text: str, seats: tuple[str, ...]) -> str:
     state, address = await _find_active_session(desk, address)
     if not text:
-        raise UsageError("The note is empty.", 'Give a text: roundtable say last "…"')
+        raise UsageError("The note is empty.", 'Write the note in quotes: roundtable say last "…"')
     _check_seats(state, seats)
     await desk.sessions.say(state.id, text, seats)
-    who = ", ".join(seats) if seats else "The seats"
-    runs = await desk.sessions.holder(state.id) is not None
-    when = "at the next turn" if runs else f"when the session continues: roundtable resume {address}"
-    return f"{who} will read it {when}"
+    readers = ", ".join(seats) if seats else "The seats"
+    is_running = await desk.sessions.holder(state.id) is not None
+    moment = "at the next turn" if is_running else f"when the session continues: roundtable resume {address}"
+    return f"{readers} will read the note {moment}"
 
 
 @click.command()
@@ -149,32 +151,32 @@ def answer_command(words: tuple[str, ...], text: str) -> None:
 
 async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
     state, address = await _find_active_session(desk, words[0] if len(words) > 1 else await _find_waiting_session(desk))
-    said = "=".join(words[1:] or words)
-    name, equals, section_option = said.rpartition("=")
+    choice = "=".join(words[1:] or words)
+    name, equals, option = choice.rpartition("=")
     if not name and len(state.open_gates) > 1:
         waiting = ", ".join(gate.id for gate in state.open_gates)
         raise UsageError(
             f"This session waits at several gates: {waiting}.",
-            f"Name one: roundtable answer {address} {state.open_gates[0].id}=OPTION",
+            f"Name the gate: roundtable answer {address} {state.open_gates[0].id}=OPTION",
         )
     gate = state.gates.get(name) if equals and name else next(iter(state.open_gates), None)
     if gate is None:
-        known = ", ".join(state.gates) or "none"
+        gate_names = ", ".join(state.gates) or "none"
         raise NotFound(
             f"This session has no gate {name}." if name else "This session is not waiting at a gate.",
-            f"Gates so far: {known}.",
+            f"Gates so far: {gate_names}.",
         )
-    section_option = (match_gate_option(gate, section_option) if section_option else None) or section_option
-    if gate.id in state.answers and (waits := next(iter(state.open_gates), None)):
-        fitting = section_option if section_option in waits.options else "OPTION"
+    option = (match_gate_option(gate, option) if option else None) or option
+    if gate.id in state.answers and (open_gate := next(iter(state.open_gates), None)):
+        suggested = option if option in open_gate.options else "OPTION"
         raise UsageError(
-            f"Gate {gate.id} is already answered; the session waits at {waits.id}.",
-            f"Try: roundtable answer {address} {waits.id}={fitting}",
+            f"Gate {gate.id} is already answered; the session waits at {open_gate.id}.",
+            f"Try: roundtable answer {address} {open_gate.id}={suggested}",
         )
-    check_gate_answer(state, gate, section_option, text)
-    await desk.gates.answer(state.id, gate.id, section_option, text)
-    more = "" if await desk.sessions.holder(state.id) else f"; continue with: roundtable resume {address}"
-    return f"Gate {gate.id} is answered: {section_option}{more}"
+    check_answer_command(state, gate, option, text)
+    await desk.gates.answer(state.id, gate.id, option, text)
+    next_step = "" if await desk.sessions.holder(state.id) else f"; continue with: roundtable resume {address}"
+    return f"Gate {gate.id} is answered: {option}{next_step}"
 
 
 async def _find_waiting_session(desk: Roundtable) -> str:
@@ -197,7 +199,7 @@ async def _find_waiting_session(desk: Roundtable) -> str:
 @limit_option("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Maximum seconds per turn.")
 @limit_option("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Maximum seconds per round.")
 @limit_option("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="Maximum tokens per answer.")
-def amend_command(session: str, **given: Any) -> None:
+def amend_command(session: str, **changes: Any) -> None:
     """Change a session's name, seats, files or limits.
 
     The changes are recorded and take effect with the next round.
@@ -207,36 +209,37 @@ def amend_command(session: str, **given: Any) -> None:
       roundtable amend last --seat-off gpt --timeout 300
       roundtable amend last --add-file src/api.py:1-80 --budget-usd 2
     """
-    if not any(value is not None and value != () for value in given.values()):
+    if not any(value is not None and value != () for value in changes.values()):
         raise UsageError("No change was given.", "`roundtable amend --help` lists what can be changed.")
-    click.echo(run_command_at_desk(lambda desk: _amend(desk, session, given)))
+    click.echo(run_command_at_desk(lambda desk: _amend(desk, session, changes)))
 
 
 AMENDABLE_LIMITS = ("budget_usd", "budget_tokens", "seat_timeout", "round_deadline", "max_tokens")
 
 
-async def _amend(desk: Roundtable, address: str, given: dict[str, Any]) -> str:
+async def _amend(desk: Roundtable, address: str, changes: dict[str, Any]) -> str:
     state, address = await _find_active_session(desk, address)
-    _check_seats(state, (*given["seat_on"], *given["seat_off"]))
-    known = {item.name for _, item in state.context()}
-    for name in given["remove_file"]:
-        if name not in known:
+    _check_seats(state, (*changes["seat_on"], *changes["seat_off"]))
+    context_files = {item.name for _, item in state.context()}
+    for name in changes["remove_file"]:
+        if name not in context_files:
             raise NotFound(
-                f"File {name} is not in the context.", f"Files in the context: {', '.join(known) or 'none'}."
+                f"The session's context has no file {name}.",
+                f"Files in the context: {', '.join(context_files) or 'none'}.",
             )
-    limits = {name: given[name] for name in AMENDABLE_LIMITS if given[name] is not None}
+    limits = {name: changes[name] for name in AMENDABLE_LIMITS if changes[name] is not None}
     amendment = SessionAmended(
-        name=given["rename"],
-        seats_on=given["seat_on"],
-        seats_off=given["seat_off"],
-        context_removed=given["remove_file"],
+        name=changes["rename"],
+        seats_on=changes["seat_on"],
+        seats_off=changes["seat_off"],
+        context_removed=changes["remove_file"],
         limits=msgspec.structs.replace(state.limits, **limits) if limits else None,
     )
-    for path in given["add_file"]:
+    for path in changes["add_file"]:
         await desk.sessions.add_context(state.id, parse_path_option(path, desk.workspace))
     if amendment != SessionAmended(by=amendment.by):
         await desk.sessions.amend(state.id, amendment)
-    return f"{address} is amended, starting with the next round"
+    return f"The changes to {address} take effect with the next round"
 
 
 @click.command()
@@ -257,8 +260,8 @@ def branch_command(session: str, round: str) -> None:
 async def _branch(desk: Roundtable, address: str, round: str) -> str:
     state = await desk.sessions.get(await desk.sessions.find(address))
     child = await desk.sessions.branch(state.id, find_round_by_address(state, round).name)
-    own = await shortest_session_argument(desk, child, (await desk.sessions.get(child)).charter.slug)
-    return f"New session {own}; run it with: roundtable resume {own}"
+    new_address = await shortest_session_argument(desk, child, (await desk.sessions.get(child)).charter.slug)
+    return f"New session {new_address}; run it with: roundtable resume {new_address}"
 
 
 # --- shared --------------------------------------------------------------------------------------
@@ -274,18 +277,18 @@ async def _find_active_session(desk: Roundtable, address: str) -> tuple[Session,
 
 
 def _check_seats(state: Session, seats: tuple[str, ...]) -> None:
-    known = [seat.name for seat in state.charter.seats]
+    seat_names = [seat.name for seat in state.charter.seats]
     for name in seats:
-        if name not in known:
-            raise NotFound(f"There is no seat {sanitize_line(name)} at this table.", f"Seats: {', '.join(known)}.")
+        if name not in seat_names:
+            raise NotFound(f"There is no seat {sanitize_line(name)} at this table.", f"Seats: {', '.join(seat_names)}.")
 
 
-def parse_path_option(given: str, workspace: Path) -> str:
+def parse_path_option(typed: str, workspace: Path) -> str:
     """Convert a typed path, with optional lines, to a path relative to the workspace."""
-    path, colon, lines = given.rpartition(":")
+    path, colon, lines = typed.rpartition(":")
     if not (colon and path and lines.replace("-", "").isdigit()):
-        path, colon, lines = given, "", ""
-    here = Path.cwd() / Path(path).expanduser()
-    if not here.exists():
-        return given
-    return os.path.relpath(here.resolve(), workspace.resolve()) + colon + lines
+        path, colon, lines = typed, "", ""
+    absolute = Path.cwd() / Path(path).expanduser()
+    if not absolute.exists():
+        return typed
+    return os.path.relpath(absolute.resolve(), workspace.resolve()) + colon + lines

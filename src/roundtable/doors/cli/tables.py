@@ -62,8 +62,3 @@ def _stacked(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
 def print_json(data: Any) -> None:
     """Print a JSON document."""
     click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2))
-
-
-def format_megabytes(size: int) -> str:
-    """Format a size, such as `105 MB` or `1.9 GB`."""
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"

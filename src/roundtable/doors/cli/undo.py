@@ -56,15 +56,15 @@ def undo_command(change: str, only_list: bool, as_json: bool) -> None:
 
 
 def _list_changes(as_json: bool) -> None:
-    found = run_command_at_desk(lambda desk: desk.changes.list_undoable(), only_reads=True)
+    changes = run_command_at_desk(lambda desk: desk.changes.list_undoable(), only_reads=True)
     if as_json:
-        print_json({"v": 1, "changes": [_change_fields(change) for change in found]})
+        print_json({"v": 1, "changes": [_change_fields(change) for change in changes]})
         return
-    if not found:
+    if not changes:
         print_note("There is nothing to undo in this workspace.")
         return
     print_table(
-        ("change", "when", "commit", "session", "files", "task"), [_change_row(change) for change in found], cut=True
+        ("change", "when", "commit", "session", "files", "task"), [_change_row(change) for change in changes], cut=True
     )
 
 
@@ -76,6 +76,6 @@ def _change_fields(undoable: UndoableChange) -> dict[str, object]:
 
 def _change_row(undoable: UndoableChange) -> tuple[str, ...]:
     change, session = undoable
-    where = change.branch or change.commit[:12] or "-"
+    destination = change.branch or change.commit[:12] or "-"
     address, task = (session.slug, session.question) if session else (change.session[:SHORT_ID_LENGTH] or "-", "")
-    return change.id, change.at, where, address, ", ".join(change.files), task
+    return change.id, change.at, destination, address, ", ".join(change.files), task

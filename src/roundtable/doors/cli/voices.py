@@ -43,17 +43,17 @@ def voices_command(as_json: bool) -> None:
             "embedded_runtime": desk.setup.has_model_runtime(),
         }
 
-    found = run_command_at_desk(collect)
+    voices = run_command_at_desk(collect)
     if as_json:
-        print_json(found)
+        print_json(voices)
         return
     rows = [
         (endpoint.voice, "yes" if endpoint.usable else "no", _endpoint_note(endpoint) + _judge_note(endpoint))
-        for endpoint in found["endpoints"]
+        for endpoint in voices["endpoints"]
     ]
-    rows += [(f"cli:{name}", "yes", path) for name, path in found["agents"].items()]
-    for model in found["embedded"]:
-        usable = "yes" if model.installed and found["embedded_runtime"] else "no"
+    rows += [(f"cli:{name}", "yes", path) for name, path in voices["agents"].items()]
+    for model in voices["embedded"]:
+        usable = "yes" if model.installed and voices["embedded_runtime"] else "no"
         note = model.title if model.installed else f"{model.title}; `roundtable models get {model.name}` downloads it"
         rows.append((f"embedded:{model.name}", usable, note))
     print_table(("voice", "usable", "note"), rows)

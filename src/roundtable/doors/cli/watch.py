@@ -106,12 +106,12 @@ async def _report_missing_holder(desk: Roundtable, session: str, address: str, s
     """Print a note each time the process that runs the session has gone; a killed one cannot report it."""
     reported = False
     while True:
-        alone = await desk.sessions.holder(session) is None
-        if alone and not reported and not (await desk.sessions.get(session)).ended:
+        unheld = await desk.sessions.holder(session) is None
+        if unheld and not reported and not (await desk.sessions.get(session)).ended:
             show.suspend()
-            print_note(f"No process runs this session; waiting for: roundtable resume {address}")
+            print_note(f"No process runs this session; continue it in another terminal: roundtable resume {address}")
             show.resume()
-        reported = alone
+        reported = unheld
         await asyncio.sleep(HOLDER_CHECK_SECONDS)
 
 
@@ -168,8 +168,8 @@ async def _display_ended_session(
 ) -> int:
     by_round = f"roundtable branch {address} --at ROUND"
     by_stage = f"roundtable rollback {address} STAGE"
-    way = by_stage if has_stages(state.charter) else by_round
-    print_note(f"This session has ended. To repeat a part of it: {way}")
+    command = by_stage if has_stages(state.charter) else by_round
+    print_note(f"This session has ended. To repeat a part of it: {command}")
     show = create_terminal_display(manner, SessionView(state.charter, address, live_from=NEVER_LIVE))
     if manner.json:
         await display_session(_recorded_events(desk, state.id, 0), show)

@@ -58,17 +58,17 @@ def discard_worktree_command(name: str, yes: bool) -> None:
     """
 
     listed = run_command_at_desk(lambda desk: desk.changes.list_worktrees())
-    found = next((entry for entry in listed if entry.worktree.name == name), None)
-    if found is None:
-        known = ", ".join(entry.worktree.name for entry in listed) or "none"
-        raise NotFound(f"Worktree not found: {name}.", f"Existing worktrees: {known}.")
-    if found.needed:
-        print_note(f"{name}: {found.needed}")
+    listed_worktree = next((entry for entry in listed if entry.worktree.name == name), None)
+    if listed_worktree is None:
+        names = ", ".join(entry.worktree.name for entry in listed) or "none"
+        raise NotFound(f"Worktree not found: {name}.", f"Existing worktrees: {names}.")
+    if listed_worktree.needed:
+        print_note(f"Worktree {name} is kept: {listed_worktree.needed}.")
         if not yes and not click.confirm("Discard it anyway?", default=False, err=True):
             print_note("The worktree was kept.")
             click.get_current_context().exit(EXIT_NO_DECISION)
     run_command_at_desk(lambda desk: desk.changes.discard_worktree(name))
-    print_note(f"Removed {name}.")
+    print_note(f"Removed worktree {name}.")
 
 
 @worktrees_group.command("clean")
@@ -83,25 +83,25 @@ def clean_worktrees_command(as_json: bool) -> None:
       roundtable worktrees clean
     """
 
-    gone, kept = run_command_at_desk(lambda desk: desk.changes.discard_unneeded_worktrees())
+    removed, kept = run_command_at_desk(lambda desk: desk.changes.discard_unneeded_worktrees())
     if as_json:
         reasons = {entry.worktree.name: entry.needed for entry in kept}
-        print_json({"v": 1, "gone": [entry.worktree.name for entry in gone], "kept": reasons})
+        print_json({"v": 1, "gone": [entry.worktree.name for entry in removed], "kept": reasons})
         return
-    for entry in gone:
-        print_note(f"{entry.worktree.name} was removed: it held no unsaved work.")
+    for entry in removed:
+        print_note(f"Worktree {entry.worktree.name} was removed; it held no unsaved work.")
     for entry in kept:
-        print_note(f"{entry.worktree.name} is kept: {entry.needed}.")
-    if not gone and not kept:
+        print_note(f"Worktree {entry.worktree.name} is kept: {entry.needed}.")
+    if not removed and not kept:
         print_note("This workspace has no worktrees.")
 
 
 def _list_worktrees(as_json: bool) -> None:
-    found = run_command_at_desk(lambda desk: desk.changes.list_worktrees(), only_reads=True)
+    worktrees = run_command_at_desk(lambda desk: desk.changes.list_worktrees(), only_reads=True)
     if as_json:
-        print_json({"v": 1, "worktrees": [_worktree_fields(entry) for entry in found]})
+        print_json({"v": 1, "worktrees": [_worktree_fields(entry) for entry in worktrees]})
         return
-    if not found:
+    if not worktrees:
         print_note("This workspace has no worktrees.")
         return
     rows = [
@@ -109,9 +109,9 @@ def _list_worktrees(as_json: bool) -> None:
             entry.worktree.name,
             entry.worktree.branch or ("-" if entry.worktree.base else "copy"),
             str(entry.worktree.port),
-            entry.needed or "nothing: it can be removed",
+            entry.needed or "not needed any more",
         )
-        for entry in found
+        for entry in worktrees
     ]
     print_table(("name", "branch", "port", "kept because"), rows)
 

@@ -36,13 +36,13 @@ class _Server(MCPServer[Any]):
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
-            if isinstance(wrong := error.__cause__, ValidationError):
-                raise ToolError(f"Invalid arguments for {name}. {_describe_invalid_arguments(wrong)}") from None
+            if isinstance(invalid := error.__cause__, ValidationError):
+                raise ToolError(f"Invalid arguments for {name}. {_describe_invalid_arguments(invalid)}") from None
             raise
 
 
-def _describe_invalid_arguments(wrong: ValidationError) -> str:
-    details = ((".".join(map(str, error["loc"])), error) for error in wrong.errors(include_url=False))
+def _describe_invalid_arguments(invalid: ValidationError) -> str:
+    details = ((".".join(map(str, error["loc"])), error) for error in invalid.errors(include_url=False))
     return " ".join(
         f"{name} is missing." if detail["type"] == "missing" else f"{name}: {detail['msg']}."
         for name, detail in details
@@ -81,7 +81,7 @@ async def serve_mcp_over_http(listening: socket.socket) -> None:
     import uvicorn
 
     port = listening.getsockname()[1]
-    ours = TransportSecuritySettings(allowed_hosts=[f"{MCP_HOST}:{port}", f"localhost:{port}"], allowed_origins=[])
-    app = _build_mcp_server().streamable_http_app(host=MCP_HOST, transport_security=ours)
+    security = TransportSecuritySettings(allowed_hosts=[f"{MCP_HOST}:{port}", f"localhost:{port}"], allowed_origins=[])
+    app = _build_mcp_server().streamable_http_app(host=MCP_HOST, transport_security=security)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_SHUTDOWN_SECONDS)
     await uvicorn.Server(config).serve(sockets=[listening])

@@ -64,24 +64,24 @@ def build_meeting_tool_status(
 ) -> MeetingStatus:
     """The state of a session; `records` are the events the reader does not know yet."""
     gate = next(iter(session.open_gates), None)
-    stands = meeting_tool_status_word(session, holder)
+    status = meeting_tool_status_word(session, holder)
     facts = [
-        MeetingFact(record.seq, event_kind(record.event), said)
+        MeetingFact(record.seq, event_kind(record.event), sentence)
         for record in records
-        if (said := render_fact_tool_line(record.event))
+        if (sentence := render_fact_tool_line(record.event))
     ]
     return MeetingStatus(
         session=session.id,
         address=session.charter.slug,
         question=sanitize_line(session.charter.question, LONGEST_LINE),
         meeting=session.charter.meeting,
-        status=stands,
+        status=status,
         seq=session.seq,
         facts=facts[-MOST_FACTS:],
         gate=None if gate is None else _open_gate(gate),
         result=_meeting_result(session),
-        trouble=_stop_reason(session, trouble) if stands == "stopped" else "",
-        next=_next_action(session, stands),
+        trouble=_stop_reason(session, trouble) if status == "stopped" else "",
+        next=_next_action(session, status),
     )
 
 
@@ -107,9 +107,9 @@ def _next_action(session: Session, word: str) -> str:
         case "waiting":
             return "Ask the person what they choose, then call answer_gate."
         case "stopped":
-            return "No process runs it. Call resume_meeting to continue it."
+            return "No process runs this meeting. Call resume_meeting to continue it."
         case "paused":
-            return "A person paused it. Call resume_meeting to continue it."
+            return "A person paused this meeting. Call resume_meeting to continue it."
         case _:
             return f"Call watch_meeting with after={session.seq} for later events."
 
@@ -164,40 +164,40 @@ def _meeting_result(session: Session) -> MeetingResult | None:
 
 def build_memory_tool_entry(entry: Entry) -> MemoryEntry:
     """An entry of the ledger."""
-    text, why, state = (sanitize_text(part) for part in (entry.text, entry.why, entry.state))
-    asked = sanitize_line(entry.question, LONGEST_LINE)
-    return MemoryEntry(entry.id, str(entry.kind), text, why, state, asked, entry.slug or entry.session, entry.at)
+    text, reason, state = (sanitize_text(part) for part in (entry.text, entry.why, entry.state))
+    question = sanitize_line(entry.question, LONGEST_LINE)
+    return MemoryEntry(entry.id, str(entry.kind), text, reason, state, question, entry.slug or entry.session, entry.at)
 
 
 # --- for models ----------------------------------------------------------------------------------
 
 
-def render_meeting_tool_text(shown: MeetingStatus, session: Session) -> str:
+def render_meeting_tool_text(status: MeetingStatus, session: Session) -> str:
     """The state of a meeting as text: warnings first, then new events, then what to do next."""
-    return "\n".join(_meeting_lines(shown, session))
+    return "\n".join(_meeting_lines(status, session))
 
 
-def _meeting_lines(shown: MeetingStatus, session: Session) -> Iterator[str]:
-    if shown.result is not None:
-        yield from _result_lines(shown.result, session)
-        yield f"Session {shown.address} ({shown.session})."
+def _meeting_lines(status: MeetingStatus, session: Session) -> Iterator[str]:
+    if status.result is not None:
+        yield from _result_lines(status.result, session)
+        yield f"Session {status.address} ({status.session})."
         return
-    yield f"Session {shown.address} ({shown.session}) is {shown.status}."
-    if shown.trouble:
-        yield f"Reason: {shown.trouble}"
-    for fact in shown.facts:
+    yield f"Session {status.address} ({status.session}) is {status.status}."
+    if status.trouble:
+        yield f"Reason: {status.trouble}"
+    for fact in status.facts:
         yield f"{fact.seq}. {fact.words}"
-    if shown.gate is not None:
-        yield from _gate_lines(shown.gate)
-    if shown.next:
-        yield shown.next
+    if status.gate is not None:
+        yield from _gate_lines(status.gate)
+    if status.next:
+        yield status.next
 
 
 def render_memory_tool_line(entry: MemoryEntry) -> str:
     """One entry of the memory in a line."""
-    asked = f" to: {sanitize_line(entry.question, LONGEST_LINE)}" if entry.question else ""
-    why = f" Why: {sanitize_line(entry.why, LONGEST_LINE)}" if entry.why else ""
-    return f"{entry.id} ({entry.kind}, {entry.state}){asked}: {sanitize_line(entry.text, LONGEST_LINE)}{why}"
+    question = f" to: {sanitize_line(entry.question, LONGEST_LINE)}" if entry.question else ""
+    reason = f" Why: {sanitize_line(entry.why, LONGEST_LINE)}" if entry.why else ""
+    return f"{entry.id} ({entry.kind}, {entry.state}){question}: {sanitize_line(entry.text, LONGEST_LINE)}{reason}"
 
 
 def _result_lines(result: MeetingResult, session: Session) -> Iterator[str]:
@@ -207,8 +207,8 @@ def _result_lines(result: MeetingResult, session: Session) -> Iterator[str]:
     for missing in result.missing:
         yield f"No answer: {missing.seat}, {missing.why}"
     yield from result.notices
-    decided = f"Decision {result.outcome}" if result.settled else f"No decision ({result.outcome})"
-    yield f"{decided}: {sanitize_line(result.position)}" if result.position else decided
+    heading = f"Decision {result.outcome}" if result.settled else f"No decision ({result.outcome})"
+    yield f"{heading}: {sanitize_line(result.position)}" if result.position else heading
     yield f"{result.how} ({describe_counted_seats(session.decision)}: {', '.join(result.counted) or 'nobody'})"
     if result.text:
         yield decision_text_heading(result.author)
@@ -256,9 +256,9 @@ def _fact_sentence(event: Event) -> str:
         case GateOpened():
             return f"Gate {event.gate.id} opened: {sanitize_line(event.gate.question, LONGEST_LINE)}"
         case EffectDone():
-            return f"Done: {event.step}."
+            return f"Step {event.step} is done."
         case EffectFailed():
-            return f"{event.step} failed: {sanitize_line(event.fault.message, LONGEST_LINE)}"
+            return f"Step {event.step} failed: {sanitize_line(event.fault.message, LONGEST_LINE)}"
         case RunStopped():
             return f"The run stopped: {sanitize_line(event.reason, LONGEST_LINE)}."
         case SessionEnded():
@@ -273,13 +273,13 @@ def _turn_sentence(event: MoveMade | SeatMissed | CallFailed | TurnDelayed) -> s
             return f"{event.seat} {event.words}."
         case MoveMade():
             ballot = f"ballot: {describe_ratings(event.verdict)}" if event.verdict.ratings else ""
-            said = ballot or describe_position(event.verdict) or event.text
-            return f"{event.seat} in {event.round}: {sanitize_line(said, LONGEST_LINE)}"
+            answer = ballot or describe_position(event.verdict) or event.text
+            return f"{event.seat} in {event.round}: {sanitize_line(answer, LONGEST_LINE)}"
         case SeatMissed():
-            why = sanitize_line(describe_fault(event.fault), LONGEST_LINE)
-            return f"{event.seat} did not answer in {event.round}: {why}"
+            reason = sanitize_line(describe_fault(event.fault), LONGEST_LINE)
+            return f"{event.seat} did not answer in {event.round}: {reason}"
         case CallFailed():
-            return f"{event.seat}, through {event.voice}: {sanitize_line(event.fault.message, LONGEST_LINE)}"
+            return f"A call of {event.seat} to {event.voice} failed: {sanitize_line(event.fault.message, LONGEST_LINE)}"
 
 
 def _person_sentence(event: Event) -> str:

@@ -68,7 +68,7 @@ async def ask_second_opinion_tool(
     Returns the result, or, if it takes longer than `wait_seconds`, the session to watch with `watch_meeting`.
     """
     async with open_desk_for_tool_call() as desk:
-        asked = Agenda(
+        agenda = Agenda(
             question,
             _choose_seats(desk, seats, "second-opinion"),
             "second-opinion",
@@ -76,7 +76,7 @@ async def ask_second_opinion_tool(
             files=tuple(files or ()),
             headless=True,
         )
-        return await _start_and_follow(desk, asked, budget_usd, wait_seconds, ctx)
+        return await _start_and_follow(desk, agenda, budget_usd, wait_seconds, ctx)
 
 
 async def start_meeting_tool(
@@ -95,7 +95,7 @@ async def start_meeting_tool(
     when it waits at a gate, ask the person and call `answer_gate`.
     """
     async with open_desk_for_tool_call() as desk:
-        asked = Agenda(
+        agenda = Agenda(
             question,
             _choose_seats(desk, seats, meeting),
             meeting,
@@ -103,7 +103,7 @@ async def start_meeting_tool(
             files=tuple(files or ()),
             headless=headless,
         )
-        return await _start_and_follow(desk, asked, budget_usd, wait_seconds)
+        return await _start_and_follow(desk, agenda, budget_usd, wait_seconds)
 
 
 async def watch_meeting_tool(
@@ -127,11 +127,11 @@ async def answer_gate_tool(
 ) -> MeetingToolResult:
     """Answer the gate at which a meeting waits, with the person's choice; the meeting then continues."""
     async with open_desk_for_tool_call() as desk:
-        found = await desk.sessions.find(session)
-        before = await _load_running_session(desk, found)
-        await desk.gates.answer(found, gate, option, text, by=_author_over_mcp(), by_program=True)
-        await desk.meetings.run_in_background(found)
-        return await _meeting_result(desk, found, before.seq)
+        session_id = await desk.sessions.find(session)
+        before = await _load_running_session(desk, session_id)
+        await desk.gates.answer(session_id, gate, option, text, by=_author_over_mcp(), by_program=True)
+        await desk.meetings.run_in_background(session_id)
+        return await _meeting_result(desk, session_id, before.seq)
 
 
 async def say_tool(
@@ -140,30 +140,30 @@ async def say_tool(
 ) -> MeetingToolResult:
     """Send a note to the table; the seats see it at their next turn."""
     async with open_desk_for_tool_call() as desk:
-        found = await desk.sessions.find(session)
-        before = await _load_running_session(desk, found)
+        session_id = await desk.sessions.find(session)
+        before = await _load_running_session(desk, session_id)
         if not text.strip():
             raise UsageError("The note is empty.", "Pass a text.")
-        await desk.sessions.say(found, text, by=_author_over_mcp())
-        return await _meeting_result(desk, found, before.seq)
+        await desk.sessions.say(session_id, text, by=_author_over_mcp())
+        return await _meeting_result(desk, session_id, before.seq)
 
 
 async def resume_meeting_tool(session: SessionName) -> MeetingToolResult:
     """Continue a meeting that was paused or that no process runs any more; no seat is asked twice."""
     async with open_desk_for_tool_call() as desk:
-        found = await desk.sessions.find(session)
-        before = await _load_running_session(desk, found)
+        session_id = await desk.sessions.find(session)
+        before = await _load_running_session(desk, session_id)
         if before.paused:
-            await desk.sessions.resume(found)
-        await desk.meetings.run_in_background(found)
-        return await _meeting_result(desk, found, before.seq)
+            await desk.sessions.resume(session_id)
+        await desk.meetings.run_in_background(session_id)
+        return await _meeting_result(desk, session_id, before.seq)
 
 
 async def read_decision_tool(session: SessionName) -> MeetingToolResult:
     """Read the decision of a meeting: warnings first, then the result, the dissent and the cost."""
     async with open_desk_for_tool_call() as desk:
-        found = await desk.sessions.find(session)
-        return await _meeting_result(desk, found, (await desk.sessions.get(found)).seq)
+        session_id = await desk.sessions.find(session)
+        return await _meeting_result(desk, session_id, (await desk.sessions.get(session_id)).seq)
 
 
 async def list_meetings_tool(
@@ -188,7 +188,7 @@ async def list_meetings_tool(
         f"{meeting.address}: {meeting.outcome or meeting.status}. {sanitize_line(meeting.question, 120)}"
         for meeting in listed
     ]
-    return _tool_result(MeetingList(listed), "\n".join(lines) or "There are no meetings in this workspace so far.")
+    return _tool_result(MeetingList(listed), "\n".join(lines) or "There are no meetings in this workspace yet.")
 
 
 async def search_decisions_tool(
@@ -198,10 +198,11 @@ async def search_decisions_tool(
     """Search the decisions, rejections and failures of earlier meetings of this workspace, with their reasons."""
     async with open_desk_for_tool_call() as desk:
         entries = await desk.memory.entries(_SEARCHED_KINDS, words.strip(), limit)
-    found = [session_view.build_memory_tool_entry(entry) for entry in entries]
+    memories = [session_view.build_memory_tool_entry(entry) for entry in entries]
     return _tool_result(
-        MemoryList(found),
-        "\n".join(map(session_view.render_memory_tool_line, found)) or "No matching entries in this workspace.",
+        MemoryList(memories),
+        "\n".join(map(session_view.render_memory_tool_line, memories))
+        or "No decision, decree or failure of this workspace matches these words.",
     )
 
 
@@ -238,28 +239,28 @@ async def open_desk_for_tool_call() -> AsyncGenerator[Roundtable]:
 
 def _choose_seats(desk: Roundtable, names: list[str] | None, meeting: str) -> tuple[Seat, ...]:
     """The configured seats or those of a preset; a caller can choose among them but add none."""
-    known = {seat.name: seat for seat in desk.meetings.default_seats(meeting) or desk.setup.remembered_seats()}
-    if not known:
+    seats = {seat.name: seat for seat in desk.meetings.default_seats(meeting) or desk.setup.remembered_seats()}
+    if not seats:
         raise UsageError("No seats are configured.", "Ask the person to run `roundtable init`.")
-    if unknown := [name for name in names or () if name not in known]:
-        raise UsageError(f"Unknown seat {sanitize_line(unknown[0], 60)}.", f"Choose from: {', '.join(known)}.")
-    return tuple(known[name] for name in dict.fromkeys(names)) if names else tuple(known.values())
+    if unknown := [name for name in names or () if name not in seats]:
+        raise UsageError(f"Unknown seat {sanitize_line(unknown[0], 60)}.", f"Choose from: {', '.join(seats)}.")
+    return tuple(seats[name] for name in dict.fromkeys(names)) if names else tuple(seats.values())
 
 
 async def _start_and_follow(
-    desk: Roundtable, asked: Agenda, budget: float | None, wait: float, ctx: Context[Any, Any] | None = None
+    desk: Roundtable, agenda: Agenda, budget: float | None, wait_seconds: float, ctx: Context[Any, Any] | None = None
 ) -> MeetingToolResult:
-    limits = _cap_budget(desk.meetings.default_limits(asked.meeting), budget)
-    if limits.budget_usd is None and (paid := desk.meetings.paid_voices(asked.seats)):
+    limits = _cap_budget(desk.meetings.default_limits(agenda.meeting), budget)
+    if limits.budget_usd is None and (paid := desk.meetings.paid_voices(agenda.seats)):
         raise UsageError(
-            f"{paid[0]} is paid by the token, and no budget is set.",
+            f"Voice {paid[0]} is paid by the token, and no budget is set.",
             "Ask the person for a budget and pass it as budget_usd, or let them set it under [limits] in the config.",
         )
     session = ""
     with anyio.CancelScope(shield=True):  # a caller that disconnects now still finds a running meeting
-        session = await desk.meetings.open(msgspec.structs.replace(asked, limits=limits))
+        session = await desk.meetings.open(msgspec.structs.replace(agenda, limits=limits))
         await desk.meetings.run_in_background(session)
-    return await _follow_meeting(desk, session, 0, wait, ctx)
+    return await _follow_meeting(desk, session, 0, wait_seconds, ctx)
 
 
 def _author_over_mcp() -> str:
@@ -281,20 +282,20 @@ async def _load_running_session(desk: Roundtable, session: str) -> Session:
 
 
 async def _follow_meeting(
-    desk: Roundtable, session: str, after: int, wait: float, ctx: Context[Any, Any] | None
+    desk: Roundtable, session: str, after: int, wait_seconds: float, ctx: Context[Any, Any] | None
 ) -> MeetingToolResult:
     """Wait until the caller can act or the time is over; events are reported as progress."""
     loop = asyncio.get_running_loop()
-    give_up, seen = loop.time() + wait, after
+    give_up, last_seq = loop.time() + wait_seconds, after
     while True:
-        for recorded in await desk.sessions.records(session, seen):
-            seen = recorded.seq
-            if ctx is not None and (said := session_view.render_fact_tool_line(recorded.event)):
-                await ctx.report_progress(seen, message=said)
-        left = give_up - loop.time()
-        if left <= 0 or await _load_status(desk, session) != "running":
+        for recorded in await desk.sessions.records(session, last_seq):
+            last_seq = recorded.seq
+            if ctx is not None and (sentence := session_view.render_fact_tool_line(recorded.event)):
+                await ctx.report_progress(last_seq, message=sentence)
+        remaining = give_up - loop.time()
+        if remaining <= 0 or await _load_status(desk, session) != "running":
             return await _meeting_result(desk, session, after)
-        await desk.sessions.wait_for_facts(session, seen, min(left, _POLL_SECONDS))
+        await desk.sessions.wait_for_facts(session, last_seq, min(remaining, _POLL_SECONDS))
 
 
 async def _load_status(desk: Roundtable, session: str) -> str:
@@ -303,13 +304,13 @@ async def _load_status(desk: Roundtable, session: str) -> str:
 
 
 async def _meeting_result(desk: Roundtable, session: str, after: int) -> MeetingToolResult:
-    holder, why = await desk.sessions.holder(session), desk.meetings.background_failure(session)
+    holder, failure = await desk.sessions.holder(session), desk.meetings.background_failure(session)
     records = await desk.sessions.records(session)
     state = Session.fold(session, records)
-    told = session_view.build_meeting_tool_status(
-        state, [record for record in records if record.seq > after], holder, why
+    status = session_view.build_meeting_tool_status(
+        state, [record for record in records if record.seq > after], holder, failure
     )
-    return _tool_result(told, session_view.render_meeting_tool_text(told, state))
+    return _tool_result(status, session_view.render_meeting_tool_text(status, state))
 
 
 def _tool_result(shape: MeetingStatus | MeetingList | MemoryList, text: str) -> CallToolResult:

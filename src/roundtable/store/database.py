@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from roundtable.core.faults import RecordError, RecordTooNew
-from roundtable.store.session_index import rebuild_index
+from roundtable.store.session_index import SessionIndex
 
 APPLICATION_ID = 0x52544231  # "RTB1"
 
@@ -130,7 +130,7 @@ def migrate_database(connection: sqlite3.Connection, steps: Migrations = MIGRATI
             for statement in step:
                 connection.execute(statement)
         if 0 < before < INDEXED_SINCE <= len(steps):
-            rebuild_index(connection)
+            SessionIndex(connection).rebuild()
         connection.execute(f"PRAGMA user_version = {len(steps)}")
         connection.execute("COMMIT")
     except BaseException:

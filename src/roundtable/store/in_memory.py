@@ -89,7 +89,7 @@ class InMemoryStore(InMemoryLedger):
             self._offset += 1
             self._log[self._offset] = recorded
             self._facts[session].append(recorded)
-            self.want_filing(recorded)
+            self.request_filing(recorded)
             self._index(self._offset, recorded)
         for wake in self._waiting[session]:
             wake.set()
@@ -147,12 +147,12 @@ class InMemoryStore(InMemoryLedger):
         return match_session_address(address, self._rows.values(), workspace, owner)
 
     async def children(self, session: str) -> list[SessionRow]:
-        """The meetings held under a session, in the order in which they were opened."""
+        """Return the meetings held under a session, in the order in which they were opened."""
         rows = [row for row in self._rows.values() if row.is_child and row.parent == session]
         return sorted(rows, key=lambda row: (row.opened_at, row.id))
 
     async def open_gates(self, workspace: str | None = None, owner: str | None = None) -> list[WaitingGate]:
-        """Every gate that waits for an answer, the session with the newest fact first."""
+        """Return every gate that waits for an answer, the session with the newest fact first."""
         rows = [row for row in await self.sessions(workspace, None, owner=owner) if not row.outcome]
         return [
             WaitingGate(row, known.gate, known.since)

@@ -38,7 +38,7 @@ class LedgerTable(Protocol):
     def put(self, filed: FiledEntry) -> None: ...
 
 
-def _file_ledger_entry(table: LedgerTable, session: str, entry: Entry) -> Entry:
+def _file_entry(table: LedgerTable, session: str, entry: Entry) -> Entry:
     """File one entry of a session. An entry written by hand is never replaced by the session's own result."""
     if entry.session != session:
         known = table.find_entry(entry.workspace, entry.id)
@@ -66,106 +66,105 @@ def _free_id(table: LedgerTable, entry: Entry) -> str:
     return id
 
 
-_WANT = """
+_REQUEST = """
     INSERT INTO filing (session, wanted, filed) VALUES (?, ?, 0)
     ON CONFLICT (session) DO UPDATE SET wanted = excluded.wanted
 """
 _UNFILED = "SELECT session FROM filing WHERE wanted > filed ORDER BY session DESC"
 _FILED = "SELECT filed FROM filing WHERE session = ?"
-_FILE = """
+_MARK_FILED = """
     INSERT INTO filing (session, wanted, filed) VALUES (:session, :seq, :seq)
     ON CONFLICT (session) DO UPDATE SET filed = excluded.filed
 """
 _SELECT_FILED = "SELECT body, origin, by_hand FROM ledger"
-_ERRORS = "SELECT count(*) FROM ledger WHERE workspace = ? AND kind = 'error'"
+_COUNT_ERRORS = "SELECT count(*) FROM ledger WHERE workspace = ? AND kind = 'error'"
 _PUT = """
     INSERT INTO ledger (workspace, id, kind, at, origin, by_hand, body) VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (workspace, id) DO UPDATE
         SET kind = excluded.kind, at = excluded.at, by_hand = excluded.by_hand, body = excluded.body
     RETURNING place
 """
-_UNWORD = "DELETE FROM ledger_words WHERE rowid = ?"
-_WORD = "INSERT INTO ledger_words (rowid, words) VALUES (?, ?)"
+_DELETE_WORDS = "DELETE FROM ledger_words WHERE rowid = ?"
+_INSERT_WORDS = "INSERT INTO ledger_words (rowid, words) VALUES (?, ?)"
 
 _decode = msgspec.json.Decoder(Entry).decode
 
 
-class _SqlTable:
-    """The table `ledger` and its full-text index."""
+class SqliteLedger:
+    """The ledger in SQLite: the tables `ledger` and `filing`, and the full-text index `ledger_words`."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
+    def request_filing(self, recorded: Recorded) -> None:
+        """Note that a session has entries to file, if this event is one after which it has."""
+        if isinstance(recorded.event, FILED_EVENTS):
+            self._db.execute(_REQUEST, (recorded.session, recorded.seq))
+
+    def unfiled(self) -> list[str]:
+        """Return the sessions with entries to file, newest first: their ids begin with the time."""
+        return [session for (session,) in self._db.execute(_UNFILED)]
+
+    def file(self, session: str, seq: int, entries: Sequence[Entry]) -> list[Entry]:
+        """File the entries of a session, unless a later state of it has been filed; return the filed entries."""
+        filed = self._db.execute(_FILED, (session,)).fetchone()
+        if filed and filed[0] > seq:
+            return [filed.entry for entry in entries if (filed := self.find_entry(entry.workspace, entry.id))]
+        self._db.execute(_MARK_FILED, {"session": session, "seq": seq})
+        return [_file_entry(self, session, entry) for entry in entries]
+
+    def entries(self, workspace: str, kinds: Sequence[EntryKind], limit: int | None) -> list[Entry]:
+        """Return the entries of a workspace, newest first."""
+        query = f"SELECT body FROM ledger WHERE workspace = ? AND {_of(kinds)} ORDER BY at DESC, place DESC LIMIT ?"
+        return self._select_entries(query, workspace, *kinds, _row_limit(limit))
+
+    def search(self, text: str, workspace: str, kinds: Sequence[EntryKind], limit: int | None) -> list[Entry]:
+        """Return the entries that share words with a text, the most relevant first.
+
+        The text is never read as a query expression.
+        """
+        words = " OR ".join(f'"{word}"' for word in content_words(text))
+        if not words:
+            return []
+        query = f"""
+            SELECT body FROM ledger_words JOIN ledger ON place = ledger_words.rowid
+            WHERE ledger_words MATCH ? AND workspace = ? AND {_of(kinds)} ORDER BY rank, at DESC, place DESC LIMIT ?
+        """
+        return self._select_entries(query, words, workspace, *kinds, _row_limit(limit))
+
+    def _select_entries(self, query: str, *values: str | int) -> list[Entry]:
+        return [_decode(body) for (body,) in self._db.execute(query, values)]
+
+    # --- as a ledger table -----------------------------------------------------------------------
+
     def find_entry(self, workspace: str, id: str) -> FiledEntry | None:
+        """Return the entry filed under an id."""
         return self._find_filed("WHERE workspace = ? AND id = ?", workspace, id)
 
     def find_by_origin(self, origin: str) -> FiledEntry | None:
+        """Return the entry filed from an origin."""
         return self._find_filed("WHERE origin = ?", origin)
 
-    def _find_filed(self, where: str, *given: str) -> FiledEntry | None:
-        row = self._db.execute(f"{_SELECT_FILED} {where}", given).fetchone()
+    def _find_filed(self, where: str, *values: str) -> FiledEntry | None:
+        row = self._db.execute(f"{_SELECT_FILED} {where}", values).fetchone()
         return FiledEntry(_decode(row[0]), row[1], bool(row[2])) if row else None
 
     def count_errors(self, workspace: str) -> int:
-        (count,) = self._db.execute(_ERRORS, (workspace,)).fetchone()
+        """Return how many errors were ever filed in a workspace."""
+        (count,) = self._db.execute(_COUNT_ERRORS, (workspace,)).fetchone()
         return count
 
     def put(self, filed: FiledEntry) -> None:
+        """Store an entry under its id."""
         entry = filed.entry
         body = msgspec.json.encode(entry).decode()
         row = (entry.workspace, entry.id, str(entry.kind), entry.at, filed.origin, filed.by_hand, body)
         ((place,),) = self._db.execute(_PUT, row).fetchall()
-        self._db.execute(_UNWORD, (place,))
-        self._db.execute(_WORD, (place, " ".join(split_words(entry.searchable))))
+        self._db.execute(_DELETE_WORDS, (place,))
+        self._db.execute(_INSERT_WORDS, (place, " ".join(split_words(entry.searchable))))
 
 
-def request_ledger_filing(db: sqlite3.Connection, recorded: Recorded) -> None:
-    """Note that a session has entries to file."""
-    if isinstance(recorded.event, FILED_EVENTS):
-        db.execute(_WANT, (recorded.session, recorded.seq))
-
-
-def list_unfiled_sessions(db: sqlite3.Connection) -> list[str]:
-    """Return the sessions with entries to file, newest first: their ids begin with the time."""
-    return [session for (session,) in db.execute(_UNFILED)]
-
-
-def file_session_entries(db: sqlite3.Connection, session: str, seq: int, entries: Sequence[Entry]) -> list[Entry]:
-    """File the entries of a session, unless a later state of it has been filed meanwhile; return the filed entries."""
-    table = _SqlTable(db)
-    filed = db.execute(_FILED, (session,)).fetchone()
-    if filed and filed[0] > seq:
-        return [filed.entry for entry in entries if (filed := table.find_entry(entry.workspace, entry.id))]
-    db.execute(_FILE, {"session": session, "seq": seq})
-    return [_file_ledger_entry(table, session, entry) for entry in entries]
-
-
-def list_ledger_entries(
-    db: sqlite3.Connection, workspace: str, kinds: Sequence[EntryKind], limit: int | None
-) -> list[Entry]:
-    """Return the entries of a workspace, newest first."""
-    query = f"SELECT body FROM ledger WHERE workspace = ? AND {_of(kinds)} ORDER BY at DESC, place DESC LIMIT ?"
-    return [_decode(body) for (body,) in db.execute(query, (workspace, *map(str, kinds), _sql_row_limit(limit)))]
-
-
-def search_ledger(
-    db: sqlite3.Connection, asked: str, workspace: str, kinds: Sequence[EntryKind], limit: int | None
-) -> list[Entry]:
-    """Return the entries that share words with a text, the most relevant first; the text is never a query
-    expression."""
-    wanted = " OR ".join(f'"{word}"' for word in content_words(asked))
-    if not wanted:
-        return []
-    query = f"""
-        SELECT body FROM ledger_words JOIN ledger ON place = ledger_words.rowid
-        WHERE ledger_words MATCH ? AND workspace = ? AND {_of(kinds)} ORDER BY rank, at DESC, place DESC LIMIT ?
-    """
-    return [
-        _decode(body) for (body,) in db.execute(query, (wanted, workspace, *map(str, kinds), _sql_row_limit(limit)))
-    ]
-
-
-def _sql_row_limit(limit: int | None) -> int:
+def _row_limit(limit: int | None) -> int:
     """Return a row limit for SQLite, where a negative number means no limit."""
     return -1 if limit is None else limit
 
@@ -179,21 +178,21 @@ class InMemoryLedger:
 
     def __init__(self) -> None:
         self._filed_entries: dict[tuple[str, str], FiledEntry] = {}
-        self._wanted: dict[str, int] = {}
+        self._requested: dict[str, int] = {}
         self._filed: dict[str, int] = {}
 
-    def want_filing(self, recorded: Recorded) -> None:
-        """Note that a session has entries to file."""
+    def request_filing(self, recorded: Recorded) -> None:
+        """Note that a session has entries to file, if this event is one after which it has."""
         if isinstance(recorded.event, FILED_EVENTS):
-            self._wanted[recorded.session] = recorded.seq
+            self._requested[recorded.session] = recorded.seq
 
     def drop_filing(self, session: str) -> None:
         """Forget that a session has entries to file."""
-        self._wanted.pop(session, None)
+        self._requested.pop(session, None)
 
     async def unfiled(self) -> list[str]:
         """Return the sessions with entries to file, newest first."""
-        waiting = (session for session, seq in self._wanted.items() if seq > self._filed.get(session, 0))
+        waiting = (session for session, seq in self._requested.items() if seq > self._filed.get(session, 0))
         return sorted(waiting, reverse=True)
 
     async def file(self, session: str, seq: int, entries: Sequence[Entry]) -> list[Entry]:
@@ -201,7 +200,7 @@ class InMemoryLedger:
         if self._filed.get(session, 0) > seq:
             return [filed.entry for entry in entries if (filed := self.find_entry(entry.workspace, entry.id))]
         self._filed[session] = seq
-        return [_file_ledger_entry(self, session, entry) for entry in entries]
+        return [_file_entry(self, session, entry) for entry in entries]
 
     async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 100) -> list[Entry]:
         """Return the entries of a workspace, newest first."""

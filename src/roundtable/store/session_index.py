@@ -54,7 +54,7 @@ _decode_gate = msgspec.json.Decoder(Gate).decode
 
 
 class Scope(NamedTuple):
-    """Which sessions a lookup is about; None means all."""
+    """The sessions that a lookup is about; None means all."""
 
     workspace: str | None
     owner: str | None
@@ -63,7 +63,7 @@ class Scope(NamedTuple):
 
     @property
     def condition(self) -> str:
-        """The scope in SQL; only what is asked for is in it, so that the database can use its indexes."""
+        """The scope in SQL. It has only the conditions that are asked for, so that the database can use its indexes."""
         parts = {
             "(workspace = :workspace OR opened_in = :workspace)": self.workspace is not None,
             "owner = :owner": self.owner is not None,
@@ -73,73 +73,69 @@ class Scope(NamedTuple):
         return " AND ".join(condition for condition, wanted in parts.items() if wanted) or "TRUE"
 
 
-def index_fact(db: sqlite3.Connection, pos: int, recorded: Recorded) -> None:
-    """Bring the index up to date with one fact that was written at this offset."""
-    event = recorded.event
-    if isinstance(event, INDEXED_EVENTS):
-        row = update_session_row(_row(db, recorded.session), pos, recorded)
-        if row is not None:
-            db.execute(_PUT_ROW, tuple(getattr(row, column) for column in ROW_FIELDS))
-    elif isinstance(event, INDEXED_GATES):
-        id = gate_id(event)
-        known = _gate(db, recorded.session, id)
-        gate = index_gate(known, recorded)
-        if gate is not None and gate != known:
-            body = msgspec.json.encode(gate.gate).decode()
-            db.execute(_PUT_GATE, (recorded.session, id, pos, gate.since, gate.answered, body))
+class SessionIndex:
+    """The tables `sessions` and `gates`."""
 
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
 
-def rebuild_index(db: sqlite3.Connection) -> None:
-    """Build the index again from the facts; a fact that cannot be read is left out."""
-    db.execute("DELETE FROM gates")
-    kinds = [event.__struct_config__.tag for event in (*INDEXED_EVENTS, *INDEXED_GATES)]
-    for pos, *row in db.execute(_FACTS.format(", ".join("?" * len(kinds))), kinds).fetchall():
-        try:
-            recorded = read_stored_fact(db, row)
-        except RoundtableError:
-            continue
-        index_fact(db, pos, recorded)
+    def update(self, pos: int, recorded: Recorded) -> None:
+        """Bring the index up to date with one fact that was written at this offset."""
+        event = recorded.event
+        if isinstance(event, INDEXED_EVENTS):
+            row = update_session_row(self._row(recorded.session), pos, recorded)
+            if row is not None:
+                self._db.execute(_PUT_ROW, tuple(getattr(row, column) for column in ROW_FIELDS))
+        elif isinstance(event, INDEXED_GATES):
+            id = gate_id(event)
+            known = self._gate(recorded.session, id)
+            gate = index_gate(known, recorded)
+            if gate is not None and gate != known:
+                body = msgspec.json.encode(gate.gate).decode()
+                self._db.execute(_PUT_GATE, (recorded.session, id, pos, gate.since, gate.answered, body))
 
+    def rebuild(self) -> None:
+        """Build the index again from the facts; a fact that cannot be read is left out."""
+        self._db.execute("DELETE FROM gates")
+        kinds = [event.__struct_config__.tag for event in (*INDEXED_EVENTS, *INDEXED_GATES)]
+        for pos, *row in self._db.execute(_FACTS.format(", ".join("?" * len(kinds))), kinds).fetchall():
+            try:
+                recorded = read_stored_fact(self._db, row)
+            except RoundtableError:
+                continue
+            self.update(pos, recorded)
 
-def is_slug_taken(db: sqlite3.Connection, slug: str) -> bool:
-    """Whether a session has this slug."""
-    return db.execute(_SLUG, (slug,)).fetchone() is not None
+    def has_slug(self, slug: str) -> bool:
+        """Whether a session has this slug."""
+        return self._db.execute(_SLUG, (slug,)).fetchone() is not None
 
+    def list_rows(self, scope: Scope, limit: int | None, condition: str = "TRUE") -> list[SessionRow]:
+        """Return the rows of the sessions in a scope, those with the newest fact first."""
+        query = _LIST.format(f"{scope.condition} AND {condition}")
+        return self._rows(query, {**scope._asdict(), "limit": -1 if limit is None else limit})
 
-def list_rows(db: sqlite3.Connection, scope: Scope, limit: int | None, more: str = "TRUE") -> list[SessionRow]:
-    """The sessions of a list, those with the newest fact first."""
-    query = _LIST.format(f"{scope.condition} AND {more}")
-    return _rows(db, query, {**scope._asdict(), "limit": -1 if limit is None else limit})
+    def candidate_rows(self, address: str, scope: Scope) -> list[SessionRow]:
+        """Return the rows of every session that an address could mean."""
+        if address == LAST_SESSION:
+            return self.list_rows(scope, 1, "(parent = '' OR branched_at > 0)")
+        upto = f"{address}\U0010ffff" if len(address) >= MIN_PREFIX_LENGTH else address
+        return self._rows(_NAMED, {"address": address, "upto": upto})
 
+    def child_rows(self, session: str) -> list[SessionRow]:
+        """Return the rows of the meetings held under a session."""
+        return self._rows(_CHILDREN, (session,))
 
-def candidate_rows(db: sqlite3.Connection, address: str, scope: Scope) -> list[SessionRow]:
-    """Every session that an address could mean."""
-    if address == LAST_SESSION:
-        return list_rows(db, scope, 1, "(parent = '' OR branched_at > 0)")
-    upto = f"{address}\U0010ffff" if len(address) >= MIN_PREFIX_LENGTH else address
-    return _rows(db, _NAMED, {"address": address, "upto": upto})
+    def waiting_gates(self, scope: Scope) -> list[WaitingGate]:
+        """Return the gates without an answer in sessions without an outcome."""
+        rows = self._db.execute(_WAITING.format(scope.condition), scope._asdict())
+        return [WaitingGate(SessionRow(*row), _decode_gate(body), since) for *row, body, since in rows]
 
+    def _rows(self, query: str, values: Any) -> list[SessionRow]:
+        return [SessionRow(*row) for row in self._db.execute(query, values)]
 
-def child_rows(db: sqlite3.Connection, session: str) -> list[SessionRow]:
-    """The meetings held under a session."""
-    return _rows(db, _CHILDREN, (session,))
+    def _row(self, session: str) -> SessionRow | None:
+        return next(iter(self._rows(_ONE, (session,))), None)
 
-
-def waiting_gates(db: sqlite3.Connection, scope: Scope) -> list[WaitingGate]:
-    """The gates without an answer in sessions without an outcome."""
-    found = db.execute(_WAITING.format(scope.condition), scope._asdict())
-    return [WaitingGate(SessionRow(*row), _decode_gate(body), since) for *row, body, since in found]
-
-
-def _rows(db: sqlite3.Connection, query: str, given: Any) -> list[SessionRow]:
-    return [SessionRow(*row) for row in db.execute(query, given)]
-
-
-def _row(db: sqlite3.Connection, session: str) -> SessionRow | None:
-    found = db.execute(_ONE, (session,)).fetchone()
-    return SessionRow(*found) if found else None
-
-
-def _gate(db: sqlite3.Connection, session: str, gate: str) -> IndexedGate | None:
-    found = db.execute(_GATE, (session, gate)).fetchone()
-    return IndexedGate(_decode_gate(found[0]), found[1], bool(found[2])) if found else None
+    def _gate(self, session: str, gate: str) -> IndexedGate | None:
+        row = self._db.execute(_GATE, (session, gate)).fetchone()
+        return IndexedGate(_decode_gate(row[0]), row[1], bool(row[2])) if row else None

@@ -17,11 +17,11 @@ from roundtable.core.ledger import Entry, EntryKind
 from roundtable.core.ports import Lease, RemovedSessions
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
-from roundtable.store import ledgers, session_index
 from roundtable.store.database import explain_database_error, open_database
 from roundtable.store.fact_rows import FACT, read_stored_blob, read_stored_fact
 from roundtable.store.leases import LEASE_SECONDS, is_lease_free, lease_held_error, lease_lost_error
-from roundtable.store.session_index import Scope
+from roundtable.store.ledgers import SqliteLedger
+from roundtable.store.session_index import Scope, SessionIndex
 from roundtable.store.stored_events import (
     BLOB_LIMIT,
     LONG_TEXT_BYTES,
@@ -93,7 +93,7 @@ class SqliteStore:
         lease_seconds: float = LEASE_SECONDS,
         busy_seconds: float = 20.0,
     ) -> SqliteStore:
-        """Open the record, made and brought up to date as needed."""
+        """Open the record; create or migrate it if necessary."""
         path = Path(path)
         reader = ThreadPoolExecutor(1, "roundtable-reader")
         connections = await asyncio.get_running_loop().run_in_executor(reader, open_database, path, busy_seconds)
@@ -129,9 +129,7 @@ class SqliteStore:
             written: list[Recorded] = []
             for seq, event in enumerate(events, last + 1):
                 check_event_may_be_stored(session, event, seq - 1, lease is not None)
-                body = pack_event(
-                    make_stored_slug_unique(event, lambda slug: session_index.is_slug_taken(db, slug)), self._redact
-                )
+                body = pack_event(make_stored_slug_unique(event, SessionIndex(db).has_slug), self._redact)
                 written.append(Recorded(seq, store_timestamp(), session, body.event))
                 _insert(db, written[-1], body)
             return written
@@ -189,21 +187,21 @@ class SqliteStore:
     ) -> list[SessionRow]:
         """Return the sessions of a workspace, or of all workspaces, the one with the newest event first."""
         scope = Scope(workspace, owner, after, forgotten)
-        return await self._read(lambda db: session_index.list_rows(db, scope, limit))
+        return await self._read(lambda db: SessionIndex(db).list_rows(scope, limit))
 
     async def find(self, address: str, workspace: str | None = None, owner: str | None = None) -> list[str]:
         """Return the ids that an address may mean: an id, a slug, the beginning of either, a name in the workspace, or
         `last`."""
-        rows = await self._read(lambda db: session_index.candidate_rows(db, address, Scope(workspace, owner)))
+        rows = await self._read(lambda db: SessionIndex(db).candidate_rows(address, Scope(workspace, owner)))
         return match_session_address(address, rows, workspace, owner)
 
     async def children(self, session: str) -> list[SessionRow]:
-        """The meetings held under a session, in the order in which they were opened."""
-        return await self._read(lambda db: session_index.child_rows(db, session))
+        """Return the meetings held under a session, in the order in which they were opened."""
+        return await self._read(lambda db: SessionIndex(db).child_rows(session))
 
     async def open_gates(self, workspace: str | None = None, owner: str | None = None) -> list[WaitingGate]:
-        """Every gate that waits for an answer, the session with the newest fact first."""
-        return await self._read(lambda db: session_index.waiting_gates(db, Scope(workspace, owner)))
+        """Return every gate that waits for an answer, the session with the newest fact first."""
+        return await self._read(lambda db: SessionIndex(db).waiting_gates(Scope(workspace, owner)))
 
     async def facts(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Recorded]]:
         """Return the events of all sessions after a global offset, each with its own offset."""
@@ -213,7 +211,7 @@ class SqliteStore:
 
     async def rebuild(self) -> None:
         """Build the index of sessions and gates again from the record."""
-        await self._writer.submit(session_index.rebuild_index)
+        await self._writer.submit(lambda db: SessionIndex(db).rebuild())
 
     async def remove(self, sessions: Sequence[str]) -> RemovedSessions:
         """Delete sessions, and the blobs that no event refers to any more; a running session is not deleted."""
@@ -225,21 +223,21 @@ class SqliteStore:
 
     async def unfiled(self) -> list[str]:
         """Return the sessions that ended or got an entry since they were last filed, newest first."""
-        return await self._read(ledgers.list_unfiled_sessions)
+        return await self._read(lambda db: SqliteLedger(db).unfiled())
 
     async def file(self, session: str, seq: int, entries: Sequence[Entry]) -> list[Entry]:
         """File the entries of a session and return them as filed."""
-        return await self._writer.submit(lambda db: ledgers.file_session_entries(db, session, seq, entries))
+        return await self._writer.submit(lambda db: SqliteLedger(db).file(session, seq, entries))
 
     async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 100) -> list[Entry]:
         """Return the entries of a workspace, newest first."""
-        return await self._read(lambda db: ledgers.list_ledger_entries(db, workspace, kinds, limit))
+        return await self._read(lambda db: SqliteLedger(db).entries(workspace, kinds, limit))
 
     async def search(
         self, words: str, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 20
     ) -> list[Entry]:
         """Return the entries that share words with a text, the most relevant first."""
-        return await self._read(lambda db: ledgers.search_ledger(db, words, workspace, kinds, limit))
+        return await self._read(lambda db: SqliteLedger(db).search(words, workspace, kinds, limit))
 
     # --- leases --------------------------------------------------------------------------------
 
@@ -305,8 +303,8 @@ def _insert(db: sqlite3.Connection, recorded: Recorded, body: PackedEvent) -> No
         db.execute(_KEEP, blob)
     fact = (recorded.session, recorded.seq, recorded.at, SCHEMA_VERSION, body.kind, body.data.decode())
     pos = db.execute(_ADD, (*fact, bool(body.blobs))).lastrowid or 0
-    session_index.index_fact(db, pos, recorded)
-    ledgers.request_ledger_filing(db, recorded)
+    SessionIndex(db).update(pos, recorded)
+    SqliteLedger(db).request_filing(recorded)
 
 
 def _facts(db: sqlite3.Connection, session: str, after: int = 0) -> list[Recorded]:

@@ -27,7 +27,7 @@ from roundtable.app.parts import Parts
 from roundtable.app.settings.config import is_workspace_trusted
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound, RecordError, RoundtableError, UsageError
-from roundtable.store.record_file import RecordFile, check_record_file
+from roundtable.store.record_file import RecordFile
 from roundtable.workshop.trial.repository_checks import find_repository_check_commands
 
 SessionState = Literal["ok", "missing", "skipped", "error"]
@@ -102,7 +102,7 @@ async def run_doctor(
 ) -> DoctorReport:
     """Check everything, even if parts of it are broken; with `told`, every seat is asked one short question."""
     home = _check_home(places)
-    store = await asyncio.to_thread(check_record_file, places.database)
+    store = await asyncio.to_thread(RecordFile.check, places.database)
     config = ConfigCheck(
         True,
         str(places.user_config),

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 from roundtable.app.settings.places import Places, find_workspace
-from roundtable.store.record_file import list_recent_addresses
+from roundtable.store.record_file import RecordFile
 
 MAX_SUGGESTIONS = 50
 _SHELL_SAFE = re.compile(r"[\w.-]+")
@@ -16,7 +16,9 @@ _SHELL_SAFE = re.compile(r"[\w.-]+")
 
 def suggest_sessions() -> list[str]:
     """Return the addresses of this workspace's sessions, the newest first."""
-    rows = list_recent_addresses(Places.of_this_person().database, str(find_workspace(Path.cwd())), MAX_SUGGESTIONS)
+    rows = RecordFile.recent_addresses(
+        Places.of_this_person().database, str(find_workspace(Path.cwd())), MAX_SUGGESTIONS
+    )
     return _keep_shell_safe(["last", *(word for slug, name in rows for word in (name, slug))]) if rows else []
 
 

@@ -27,9 +27,9 @@ def read_stored_fact(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:
 
 def read_stored_blob(db: sqlite3.Connection, digest: Digest) -> bytes:
     """A stored blob, checked against its digest."""
-    found = db.execute(_BLOB, (digest,)).fetchone()
-    if found is None:
+    row = db.execute(_BLOB, (digest,)).fetchone()
+    if row is None:
         raise NotFound(f"Blob {digest} is not in the record.", "It may belong to the record of another machine.")
-    if compute_digest(found[0]) != digest:
+    if compute_digest(row[0]) != digest:
         raise RecordError(f"Blob {digest} is damaged.", "Restore the record from a copy.")
-    return found[0]
+    return row[0]

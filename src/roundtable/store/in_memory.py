@@ -183,20 +183,22 @@ class InMemoryStore(InMemoryLedger):
     async def remove(self, sessions: Sequence[str]) -> RemovedSessions:
         """Delete sessions, and the blobs that no event refers to any more; a running session is not deleted."""
         running = {session for session in self._leases if await self.holder(session)}
-        gone = [session for session in dict.fromkeys(sessions) if self._facts.get(session) and session not in running]
+        removed = [
+            session for session in dict.fromkeys(sessions) if self._facts.get(session) and session not in running
+        ]
         size = 0
-        for session in gone:
+        for session in removed:
             size += sum(len(_body(recorded).encode()) for recorded in self._facts.pop(session))
             self._rows.pop(session, None)
             self._gates = {place: gate for place, gate in self._gates.items() if place[0] != session}
             self._leases.pop(session, None)
             self.drop_filing(session)
-        self._log = {offset: recorded for offset, recorded in self._log.items() if recorded.session not in gone}
-        named = {digest for recorded in self._log.values() for digest in find_blob_digests(_body(recorded))}
-        for digest in named & set(self._blobs):
-            named |= find_blob_digests(self._blobs[digest].decode(errors="replace"))
-        unnamed = set[Digest]() if running else set(self._blobs) - named
-        return RemovedSessions(tuple(gone), size + sum(len(self._blobs.pop(digest)) for digest in unnamed))
+        self._log = {offset: recorded for offset, recorded in self._log.items() if recorded.session not in removed}
+        referenced = {digest for recorded in self._log.values() for digest in find_blob_digests(_body(recorded))}
+        for digest in referenced & set(self._blobs):
+            referenced |= find_blob_digests(self._blobs[digest].decode(errors="replace"))
+        unreferenced = set[Digest]() if running else set(self._blobs) - referenced
+        return RemovedSessions(tuple(removed), size + sum(len(self._blobs.pop(digest)) for digest in unreferenced))
 
     async def acquire(self, session: str, holder: str) -> tuple[Lease, list[Recorded]]:
         """Take the lease of a session and return it with the session's events; raise SessionHeld if a live process

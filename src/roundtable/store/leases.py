@@ -39,9 +39,9 @@ def is_lease_free(holder: str, expires: float, now: float) -> bool:
 def lease_held_error(session: str, holder: str) -> SessionHeld:
     """Return the error that names the process that runs the session."""
     parts = holder.split(":")
-    who = f"process {parts[1]} on {parts[0]}" if len(parts) == 4 else holder
+    holder_name = f"process {parts[1]} on {parts[0]}" if len(parts) == 4 else holder
     return SessionHeld(
-        f"Session {session} is run by {who}.", "Watch it from here, or end it with `roundtable cancel` first."
+        f"Session {session} is run by {holder_name}.", "Watch it from here, or end it with `roundtable cancel` first."
     )
 
 

@@ -204,17 +204,17 @@ class InMemoryLedger:
 
     async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 100) -> list[Entry]:
         """Return the entries of a workspace, newest first."""
-        found = [filed.entry for filed in self._filed_entries.values() if filed.entry.workspace == workspace]
-        kept = [entry for entry in reversed(found) if not kinds or entry.kind in kinds]
-        return sorted(kept, key=lambda entry: entry.at, reverse=True)[:limit]
+        entries = [filed.entry for filed in self._filed_entries.values() if filed.entry.workspace == workspace]
+        matching = [entry for entry in reversed(entries) if not kinds or entry.kind in kinds]
+        return sorted(matching, key=lambda entry: entry.at, reverse=True)[:limit]
 
     async def search(
         self, words: str, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 20
     ) -> list[Entry]:
         """Return the entries that share words with a text, the most relevant first."""
-        asked = set(content_words(words))
-        found = [(_shared(asked, entry), entry) for entry in await self.entries(workspace, kinds, None)]
-        return [entry for shared, entry in sorted(found, key=lambda match: -match[0]) if shared][:limit]
+        query_words = set(content_words(words))
+        matches = [(_shared(query_words, entry), entry) for entry in await self.entries(workspace, kinds, None)]
+        return [entry for shared, entry in sorted(matches, key=lambda match: -match[0]) if shared][:limit]
 
     # --- as a ledger table -----------------------------------------------------------------------
 
@@ -239,5 +239,5 @@ class InMemoryLedger:
         self._filed_entries[filed.entry.workspace, filed.entry.id] = filed
 
 
-def _shared(asked: set[str], entry: Entry) -> int:
-    return len(asked & set(split_words(entry.searchable)))
+def _shared(query_words: set[str], entry: Entry) -> int:
+    return len(query_words & set(split_words(entry.searchable)))

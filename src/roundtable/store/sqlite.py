@@ -164,8 +164,8 @@ class SqliteStore:
 
     async def fetch(self, digest: Digest) -> bytes:
         """Return the blob with this digest, after verifying it."""
-        found = self._recent.get(digest)
-        return found if found is not None else await self._read(lambda db: read_stored_blob(db, digest))
+        data = self._recent.get(digest)
+        return data if data is not None else await self._read(lambda db: read_stored_blob(db, digest))
 
     def _remember(self, digest: Digest, data: bytes) -> None:
         """Cache a small blob: a meeting's templates are stored at its opening and read a moment later."""
@@ -323,7 +323,7 @@ def _remove_sessions(db: sqlite3.Connection, sessions: Sequence[str]) -> Removed
     """Delete all rows of these sessions, except of those that are running; then delete unreferenced blobs."""
     now = time.time()
     running = {session for session, holder, expires in db.execute(_LEASES) if not is_lease_free(holder, expires, now)}
-    gone: list[str] = []
+    removed: list[str] = []
     size = 0
     for session in dict.fromkeys(sessions):
         bodies = [body for (body,) in db.execute(_BODIES, (session,))]
@@ -332,18 +332,18 @@ def _remove_sessions(db: sqlite3.Connection, sessions: Sequence[str]) -> Removed
         size += sum(len(body.encode()) for body in bodies)
         for table, column in _TABLES.items():
             db.execute(f"DELETE FROM {table} WHERE {column} = ?", (session,))
-        gone.append(session)
-    return RemovedSessions(tuple(gone), size + (0 if running else _clear_unnamed(db)))
+        removed.append(session)
+    return RemovedSessions(tuple(removed), size + (0 if running else _clear_unnamed(db)))
 
 
 def _clear_unnamed(db: sqlite3.Connection) -> int:
     """Delete the blobs that neither an event nor a referenced blob refers to; return their size in bytes."""
-    unnamed: dict[Digest, int] = dict(db.execute("SELECT digest, length(data) FROM blobs").fetchall())
-    named = {digest for (body,) in db.execute(_NAMING) for digest in find_blob_digests(body)}
+    unreferenced: dict[Digest, int] = dict(db.execute("SELECT digest, length(data) FROM blobs").fetchall())
+    referenced = {digest for (body,) in db.execute(_NAMING) for digest in find_blob_digests(body)}
     for digest, data in db.execute(_NAMING_BLOBS):
-        if digest in named:
-            named |= find_blob_digests(data.decode(errors="replace"))
-    for digest in named:
-        unnamed.pop(digest, None)
-    db.executemany("DELETE FROM blobs WHERE digest = ?", [(digest,) for digest in unnamed])
-    return sum(unnamed.values())
+        if digest in referenced:
+            referenced |= find_blob_digests(data.decode(errors="replace"))
+    for digest in referenced:
+        unreferenced.pop(digest, None)
+    db.executemany("DELETE FROM blobs WHERE digest = ?", [(digest,) for digest in unreferenced])
+    return sum(unreferenced.values())

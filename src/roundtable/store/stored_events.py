@@ -74,11 +74,11 @@ def check_event_may_be_stored(session: str, event: Event, last: int, leased: boo
         )
 
 
-def make_stored_slug_unique(event: Event, taken: Callable[[str], bool]) -> Event:
+def make_stored_slug_unique(event: Event, is_taken: Callable[[str], bool]) -> Event:
     """Return an opening event with a slug that no other session has: a number is appended to a slug that is taken."""
-    if not isinstance(event, SessionOpened) or not (slug := event.charter.slug) or not taken(slug):
+    if not isinstance(event, SessionOpened) or not (slug := event.charter.slug) or not is_taken(slug):
         return event
-    free = next(name for number in count(2) if not taken(name := f"{slug}-{number}"))
+    free = next(name for number in count(2) if not is_taken(name := f"{slug}-{number}"))
     return SessionOpened(msgspec.structs.replace(event.charter, slug=free))
 
 

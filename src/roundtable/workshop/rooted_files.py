@@ -64,44 +64,44 @@ class ConfinedFolder:
     def read(self, path: str) -> FileContent | None:
         """Return the file at a path, or None if nothing is there."""
         try:
-            with self.open_parent(path) as (name, at):
-                found = os.stat(name, dir_fd=at, follow_symlinks=False)
-                if stat.S_ISLNK(found.st_mode):
+            with self.open_parent(path) as (name, parent):
+                status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+                if stat.S_ISLNK(status.st_mode):
                     raise UnsafePath(path, RefusalKind.LINK, f"{path} is a symlink.")
-                if not stat.S_ISREG(found.st_mode):
+                if not stat.S_ISREG(status.st_mode):
                     raise UnsafePath(path, RefusalKind.NOT_A_FILE, f"{path} is not a regular file.")
-                with os.fdopen(os.open(name, READ_FLAGS, dir_fd=at), "rb") as file:
-                    found = os.fstat(file.fileno())
-                    return FileContent(file.read(), stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
+                with os.fdopen(os.open(name, READ_FLAGS, dir_fd=parent), "rb") as file:
+                    status = os.fstat(file.fileno())
+                    return FileContent(file.read(), stat.S_IMODE(status.st_mode), (status.st_uid, status.st_gid))
         except FileNotFoundError:
             return None
 
-    def write(self, path: str, content: FileContent, draft: str) -> None:
+    def write(self, path: str, content: FileContent, temporary_name: str) -> None:
         """Replace a file atomically: write a temporary file `draft` next to it, then rename. The folder must exist."""
-        with self.open_parent(path) as (name, at):
+        with self.open_parent(path) as (name, parent):
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(draft, dir_fd=at)
+                os.unlink(temporary_name, dir_fd=parent)
             try:
-                with os.fdopen(os.open(draft, CREATE_FLAGS, 0o600, dir_fd=at), "wb") as file:
+                with os.fdopen(os.open(temporary_name, CREATE_FLAGS, 0o600, dir_fd=parent), "wb") as file:
                     _write_content(file, content)
-                os.replace(draft, name, src_dir_fd=at, dst_dir_fd=at)
+                os.replace(temporary_name, name, src_dir_fd=parent, dst_dir_fd=parent)
             except OSError:
                 with contextlib.suppress(OSError):
-                    os.unlink(draft, dir_fd=at)
+                    os.unlink(temporary_name, dir_fd=parent)
                 raise
-            os.fsync(at)
+            os.fsync(parent)
 
     def remove(self, path: str) -> None:
         """Delete a file if it exists."""
-        with contextlib.suppress(FileNotFoundError), self.open_parent(path) as (name, at):
-            os.unlink(name, dir_fd=at)
-            os.fsync(at)
+        with contextlib.suppress(FileNotFoundError), self.open_parent(path) as (name, parent):
+            os.unlink(name, dir_fd=parent)
+            os.fsync(parent)
 
     def missing_folders(self, path: str) -> tuple[str, ...]:
         """Return the folders above a file that do not exist yet, outermost first."""
         parts = path.split("/")[:-1]
         folders_above = ["/".join(parts[:number]) for number in range(1, len(parts) + 1)]
-        return tuple(way for way in folders_above if not self.exists(way))
+        return tuple(folder for folder in folders_above if not self.exists(folder))
 
     def missing_folders_for(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Return the missing folders above several files, each folder once."""
@@ -109,20 +109,20 @@ class ConfinedFolder:
 
     def make_folder(self, path: str) -> None:
         """Create a folder inside one that exists."""
-        with contextlib.suppress(FileExistsError), self.open_parent(path) as (name, at):
-            os.mkdir(name, dir_fd=at)
-            os.fsync(at)
+        with contextlib.suppress(FileExistsError), self.open_parent(path) as (name, parent):
+            os.mkdir(name, dir_fd=parent)
+            os.fsync(parent)
 
     def remove_folder(self, path: str) -> None:
         """Delete a folder if it is empty."""
-        with contextlib.suppress(OSError), self.open_parent(path) as (name, at):
-            os.rmdir(name, dir_fd=at)
+        with contextlib.suppress(OSError), self.open_parent(path) as (name, parent):
+            os.rmdir(name, dir_fd=parent)
 
     def exists(self, path: str) -> bool:
         """Whether anything exists at a path."""
         try:
-            with self.open_parent(path) as (name, at):
-                os.stat(name, dir_fd=at, follow_symlinks=False)
+            with self.open_parent(path) as (name, parent):
+                os.stat(name, dir_fd=parent, follow_symlinks=False)
         except FileNotFoundError:
             return False
         return True
@@ -133,11 +133,11 @@ class ConfinedFolder:
         descriptor."""
         *folders, name = path.split("/")
         with contextlib.ExitStack() as stack:
-            at = self._root
+            parent = self._root
             for folder in folders:
-                at = _open_component(path, folder, at)
-                stack.callback(os.close, at)
-            yield name, at
+                parent = _open_component(path, folder, parent)
+                stack.callback(os.close, parent)
+            yield name, parent
 
 
 def _write_content(file: BinaryIO, content: FileContent) -> None:
@@ -150,15 +150,15 @@ def _write_content(file: BinaryIO, content: FileContent) -> None:
     os.fsync(file.fileno())
 
 
-def _open_component(path: str, folder: str, at: int) -> int:
+def _open_component(path: str, folder: str, parent: int) -> int:
     if folder in ("", ".", ".."):
         raise UnsafePath(path, RefusalKind.TRAVERSAL, f"{path} contains an empty, `.` or `..` component.")
     try:
-        inner = os.open(folder, _FOLDER_FLAGS, dir_fd=at)
+        inner = os.open(folder, _FOLDER_FLAGS, dir_fd=parent)
     except FileNotFoundError:
         raise
     except OSError:
-        if stat.S_ISLNK(os.stat(folder, dir_fd=at, follow_symlinks=False).st_mode):
+        if stat.S_ISLNK(os.stat(folder, dir_fd=parent, follow_symlinks=False).st_mode):
             raise UnsafePath(path, RefusalKind.LINK, f"{folder} in {path} is a symlink.") from None
         raise UnsafePath(path, RefusalKind.NOT_A_FILE, f"{folder} in {path} is not a folder.") from None
     return inner

@@ -54,32 +54,32 @@ def apply_draft_edits(
     With `commit`, and if there is a repository, the draft is also committed. With `branch`, it is only committed to a
     new branch, and the files in the workspace stay unchanged.
     """
-    with open_edit_target(workspace, journals) as place:
-        if branch and place.repository is None:
+    with open_edit_target(workspace, journals) as target:
+        if branch and target.repository is None:
             raise UsageError("The workspace is not a git repository, so no branch can be created.", "Remove --branch.")
-        refused, before = _read_current(place, files)
+        refused, before = _read_current(target, files)
         if refused:
             return refused
-        draft = place.journals.begin(content for content in before.values() if content is not None)
+        draft = target.journals.begin(content for content in before.values() if content is not None)
         after = _wanted_files(files, before, draft)
         changed = [path for path in before if not is_same_content(before[path], after[path])]
         if not changed:
             raise UsageError("There is nothing to write: the files already have this content.")
         before, after = {path: before[path] for path in changed}, {path: after[path] for path in changed}
-        if place.repository:
-            place.repository.ensure_index_unlocked()
-            if refused := tuple(place.repository.find_refusals(before, after, draft.store_bytes)):
+        if target.repository:
+            target.repository.ensure_index_unlocked()
+            if refused := tuple(target.repository.find_refusals(before, after, draft.store_bytes)):
                 return refused
         plan = Journal(
             draft.id,
             journal_timestamp(),
             entries=make_journal_entries(before, after),
-            made=place.tree.missing_folders_for(_created_paths(after)),
+            made=target.tree.missing_folders_for(_created_paths(after)),
         )
-        journal = _plan_commit(place, plan, draft, files, after, commit, branch)
+        journal = _plan_commit(target, plan, draft, files, after, commit, branch)
         changed_files = tuple(dict.fromkeys(file.path for file in files if file.path in after))
         journal = draft.save(msgspec.structs.replace(journal, key=key, files=changed_files))
-        result = execute_journal(place, journal)
+        result = execute_journal(target, journal)
         if result is None:
             sentence = "The branch moved while the change was being written; nothing was changed."
             return (Refusal(changed[0], RefusalKind.STALE, sentence),)
@@ -89,41 +89,43 @@ def apply_draft_edits(
 def find_journaled_change(workspace: Path, journals: Path, key: str) -> ChangeApplied | None:
     """Return what a step wrote before its process ended, after recovering open journals; None if it wrote nothing."""
     recover_open_journals(workspace, journals)
-    found = (
-        (journal, part)
-        for part in (DONE, UNDONE)
-        for journal in list_journals(journal_folder_path(journals, workspace), part)
+    journals_by_state = (
+        (journal, state)
+        for state in (DONE, UNDONE)
+        for journal in list_journals(journal_folder_path(journals, workspace), state)
     )
-    written = next(((entry, part) for entry, part in found if entry.key == key and not entry.undoes), None)
+    written = next(
+        ((entry, state) for entry, state in journals_by_state if entry.key == key and not entry.undoes), None
+    )
     if written is None:
         return None
-    journal, part = written
-    return msgspec.structs.replace(_applied_change(journal, JournalResult()), undone=part == UNDONE)
+    journal, state = written
+    return msgspec.structs.replace(_applied_change(journal, JournalResult()), undone=state == UNDONE)
 
 
 # --- what is to be done ----------------------------------------------------------------------------
 
 
-def _read_current(place: EditTarget, files: Sequence[DraftFile]) -> tuple[tuple[Refusal, ...], FileStates]:
+def _read_current(target: EditTarget, files: Sequence[DraftFile]) -> tuple[tuple[Refusal, ...], FileStates]:
     """Return the current files at every path of a draft, and a refusal for each that differs from the draft's base."""
-    known: dict[str, tuple[bytes, bool]] = {
+    base: dict[str, tuple[bytes, bool]] = {
         file.was or file.path: (file.before, file.was_executable) for file in files if file.before is not None
     }
     refused: list[Refusal] = []
-    found: FileStates = {}
+    current: FileStates = {}
     for path in dict.fromkeys(name for file in files for name in (file.was, file.path) if name):
         try:
-            found[path] = content = place.tree.read(path)
-            if inner := _inner_repository(place.tree, path):
+            current[path] = content = target.tree.read(path)
+            if inner := _inner_repository(target.tree, path):
                 refused.append(Refusal(path, RefusalKind.REPOSITORY, f"{inner} is a separate repository."))
         except UnsafePath as astray:
             refused.append(astray.refusal)
             continue
-        standing = None if content is None else (content.data, content.executable)
-        if standing != known.get(path):
+        content_now = None if content is None else (content.data, content.executable)
+        if content_now != base.get(path):
             sentence = f"{path} has changed since it was drafted; draft the change again."
             refused.append(Refusal(path, RefusalKind.STALE, sentence))
-    return tuple(refused), found
+    return tuple(refused), current
 
 
 def _inner_repository(tree: ConfinedFolder, path: str) -> str:
@@ -150,7 +152,7 @@ def _created_paths(after: FileStates) -> Iterable[str]:
 
 
 def _plan_commit(
-    place: EditTarget,
+    target: EditTarget,
     plan: Journal,
     draft: JournalDraft,
     files: Sequence[DraftFile],
@@ -159,7 +161,7 @@ def _plan_commit(
     branch: str,
 ) -> Journal:
     """Return the journal with the commit to make, if any; the commit exists already, but no ref points to it."""
-    repository = place.repository
+    repository = target.repository
     new_files = {
         path: (draft.store_bytes(content.data), content.executable)
         for path, content in after.items()
@@ -168,14 +170,14 @@ def _plan_commit(
     if repository is None or (commit is None and not branch):
         return plan
     name = repository.new_branch_ref(branch) if branch else repository.current_ref()
-    alike = {file.path: file.was or file.path for file in files if file.executable == file.was_executable}
-    entries = {**dict.fromkeys(after), **repository.store_files(repository.with_tracked_modes(new_files, alike))}
+    mode_sources = {file.path: file.was or file.path for file in files if file.executable == file.was_executable}
+    entries = {**dict.fromkeys(after), **repository.store_files(repository.with_tracked_modes(new_files, mode_sources))}
     text = (commit or CommitMessage("")).text
-    made = repository.create_commit(repository.head, entries, text, current_user_name(), draft.index)
+    new_commit = repository.create_commit(repository.head, entries, text, current_user_name(), draft.index)
     if branch:
-        plan, move = Journal(plan.id, plan.at, branch=branch), RefUpdate(name, "", made)
+        plan, move = Journal(plan.id, plan.at, branch=branch), RefUpdate(name, "", new_commit)
     else:
-        move = RefUpdate(name, repository.head, made)
+        move = RefUpdate(name, repository.head, new_commit)
     return msgspec.structs.replace(plan, ref=move, passed_over=repository.describe_skipped_steps())
 
 

@@ -56,14 +56,14 @@ class DraftResult(msgspec.Struct, frozen=True):
 
 
 def apply_changeset_in_memory(
-    changes: Changeset, root: Path, finds: SecretFinder, over: Sequence[DraftFile] = ()
+    changes: Changeset, root: Path, finds: SecretFinder, earlier_draft: Sequence[DraftFile] = ()
 ) -> DraftResult:
     """Compute a draft of a changeset on the files of a folder, or on an earlier draft of it."""
-    named = {path for operation in changes.operations for path in _paths(operation)}
-    named |= {path for file in over for path in (file.path, file.was) if path}
-    with ConfinedFolder.open(root) as beneath:
-        tree = _ComputedTree(root, beneath, *_ask_git(root, named, changes.scope))
-        tree.start_from(over)
+    paths = {path for operation in changes.operations for path in _paths(operation)}
+    paths |= {path for file in earlier_draft for path in (file.path, file.was) if path}
+    with ConfinedFolder.open(root) as folder:
+        tree = _ComputedTree(root, folder, *_ask_git(root, paths, changes.scope))
+        tree.start_from(earlier_draft)
         for operation in changes.operations:
             tree.apply(operation, changes)
         return tree.result(finds)
@@ -75,15 +75,15 @@ def _paths(operation: Operation) -> tuple[str, ...]:
 
 def _ask_git(root: Path, paths: set[str], scope: Sequence[str]) -> tuple[set[str], Sequence[str]]:
     """Return the paths that git ignores (except those named exactly), and the folders in which git looks for hooks."""
-    asked = sorted(
+    valid_paths = sorted(
         path
         for path in paths
         if not check_write_path(path) and not check_write_path_on_disk(root, path, MAX_FILE_BYTES)
     )
-    if not asked:
+    if not valid_paths:
         return set(), ()
     with open_git(root) as git:
-        return git.filter_ignored(path for path in asked if path not in scope), git.hook_folders()
+        return git.filter_ignored(path for path in valid_paths if path not in scope), git.hook_folders()
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -119,9 +119,9 @@ class _ComputedTree:
         self._deleted: set[str] = set()
         self._refused: list[Refusal] = []
 
-    def start_from(self, over: Sequence[DraftFile]) -> None:
+    def start_from(self, earlier_draft: Sequence[DraftFile]) -> None:
         """Start from an earlier draft; its base files must be unchanged."""
-        for file in over:
+        for file in earlier_draft:
             try:
                 self._add_draft_file(file)
             except _Refused as refused:
@@ -146,8 +146,11 @@ class _ComputedTree:
 
     def result(self, finds: SecretFinder) -> DraftResult:
         """Return the draft and the refusals."""
-        there = [path for path, file in self._now.items() if file is not None]
-        self._refused += (*find_write_path_collisions(there), *find_write_paths_in_repositories(self._root, there))
+        existing = [path for path, file in self._now.items() if file is not None]
+        self._refused += (
+            *find_write_path_collisions(existing),
+            *find_write_paths_in_repositories(self._root, existing),
+        )
         files: list[DraftFile] = []
         for file in self._files():
             refusal = self._content_objection(file, finds)
@@ -156,8 +159,10 @@ class _ComputedTree:
             else:
                 self._refused.append(refusal)
         refused_paths = {refusal.path for refusal in self._refused if refusal.kind in _WHOLE_FILE_REFUSALS}
-        kept = tuple(sorted((file for file in files if file.path not in refused_paths), key=lambda file: file.path))
-        return DraftResult(kept, tuple(dict.fromkeys(self._refused)))
+        kept_files = tuple(
+            sorted((file for file in files if file.path not in refused_paths), key=lambda file: file.path)
+        )
+        return DraftResult(kept_files, tuple(dict.fromkeys(self._refused)))
 
     def _add_draft_file(self, file: DraftFile) -> None:
         for path in filter(None, (file.was, file.path)):
@@ -194,10 +199,10 @@ class _ComputedTree:
         return self._now[path] if path in self._now else self._disk[path]
 
     def _existing(self, path: str) -> _File:
-        found = self._current(path)
-        if found is None:
+        file = self._current(path)
+        if file is None:
             raise _Refused(path, RefusalKind.MISSING, f"{path} does not exist.")
-        return found
+        return file
 
     def _check_base(self, operation: Operation) -> None:
         """Check the base digest: the author knew the file as it was before any of their own operations."""
@@ -296,31 +301,31 @@ class _ComputedTree:
 
     def _files(self) -> list[DraftFile]:
         """Return the differences from the tree on disk; a file that was only renamed counts as one."""
-        moved = {
+        renames = {
             new: old
             for new, old in self._renamed_from.items()
             if self._now.get(new) and self._now.get(old) is None and self._disk[old] and self._disk[new] is None
         }
-        gone = set(moved.values())
-        found: list[DraftFile] = []
+        old_paths = set(renames.values())
+        draft_files: list[DraftFile] = []
         for path, now in self._now.items():
-            if path in gone:
+            if path in old_paths:
                 continue
-            was = moved.get(path, "")
-            before = self._disk[was or path]
-            if was or before != now:
-                found.append(
+            old_path = renames.get(path, "")
+            before = self._disk[old_path or path]
+            if old_path or before != now:
+                draft_files.append(
                     DraftFile(
                         path,
                         before.data if before else None,
                         now.data if now else None,
-                        was,
+                        old_path,
                         bool(now and now.executable),
                         bool(before and before.executable),
                         self._requested_by.get(path, ""),
                     )
                 )
-        return found
+        return draft_files
 
     def _content_objection(self, file: DraftFile, finds: SecretFinder) -> Refusal | None:
         if file.after is None:
@@ -331,12 +336,14 @@ class _ComputedTree:
             return Refusal(path, RefusalKind.TOO_LARGE, sentence)
         if b"\0" in file.after:
             return Refusal(path, RefusalKind.BINARY, f"{path} would not be a text file.")
-        known = set((file.before or b"").split(b"\n"))
-        fresh = b"\n".join(line for line in file.after.split(b"\n") if line not in known)
-        if _REDACTION_MARK.search(fresh):
+        old_lines = set((file.before or b"").split(b"\n"))
+        added_text = b"\n".join(line for line in file.after.split(b"\n") if line not in old_lines)
+        if _REDACTION_MARK.search(added_text):
             return Refusal(path, RefusalKind.SECRET, f"{path} would contain a redaction mark in place of a secret.")
-        if found := finds(fresh.decode(errors="replace")):
-            return Refusal(path, RefusalKind.SECRET, f"{path} would contain what looks like a secret ({found[0]}).")
+        if secret_kinds := finds(added_text.decode(errors="replace")):
+            return Refusal(
+                path, RefusalKind.SECRET, f"{path} would contain what looks like a secret ({secret_kinds[0]})."
+            )
         return None
 
 

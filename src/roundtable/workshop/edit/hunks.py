@@ -28,56 +28,56 @@ class ChangedLines(NamedTuple):
 
 def diff_edited_lines(old: Sequence[bytes], new: Sequence[bytes]) -> list[ChangedLines]:
     """Return the runs of changed lines, in order; the lines between two runs are equal in both texts."""
-    found: list[ChangedLines] = []
-    left = _MAX_COMPARISONS
+    changes: list[ChangedLines] = []
+    budget = _MAX_COMPARISONS
     for gap in _unmatched_gaps(old, new):
         one, other = old[slice(*gap.old)], new[slice(*gap.new)]
         steps = _comparison_bound(one, other)
-        found += _compare_gap(gap, one, other) if steps <= left else [gap]
-        left -= steps if steps <= left else 0
-    return found
+        changes += _compare_gap(gap, one, other) if steps <= budget else [gap]
+        budget -= steps if steps <= budget else 0
+    return changes
 
 
 def _unmatched_gaps(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[ChangedLines]:
     """Yield the gaps between unique common lines, without the equal lines at their edges."""
     start = ChangedLines((0, 0), (0, 0))
-    for at, to in (*_unique_common_lines(old, new), (len(old), len(new))):
-        (first, second), (last, end) = (start.old[1], start.new[1]), (at, to)
+    for old_index, new_index in (*_unique_common_lines(old, new), (len(old), len(new))):
+        (first, second), (last, end) = (start.old[1], start.new[1]), (old_index, new_index)
         while first < last and second < end and old[first] == new[second]:
             first, second = first + 1, second + 1
         while first < last and second < end and old[last - 1] == new[end - 1]:
             last, end = last - 1, end - 1
         if first < last or second < end:
             yield ChangedLines((first, last), (second, end))
-        start = ChangedLines((at, at + 1), (to, to + 1))
+        start = ChangedLines((old_index, old_index + 1), (new_index, new_index + 1))
 
 
 def _unique_common_lines(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
     """Return the longest sequence of lines that are unique in both texts and in the same order."""
-    once, there = Counter(old), Counter(new)
-    places = {line: at for at, line in enumerate(new) if there[line] == 1}
-    pairs = [(at, places[line]) for at, line in enumerate(old) if once[line] == 1 and line in places]
+    old_counts, new_counts = Counter(old), Counter(new)
+    places = {line: index for index, line in enumerate(new) if new_counts[line] == 1}
+    pairs = [(index, places[line]) for index, line in enumerate(old) if old_counts[line] == 1 and line in places]
     ends: list[int] = []
     rows: list[int] = []
     before: list[int] = []
-    for number, (_, to) in enumerate(pairs):
-        length = bisect_left(ends, to)
+    for number, (_, new_index) in enumerate(pairs):
+        length = bisect_left(ends, new_index)
         before.append(rows[length - 1] if length else -1)
-        ends[length : length + 1] = [to]
+        ends[length : length + 1] = [new_index]
         rows[length : length + 1] = [number]
-    found: list[tuple[int, int]] = []
-    at = rows[-1] if rows else -1
-    while at >= 0:
-        found.append(pairs[at])
-        at = before[at]
-    return found[::-1]
+    pairs_in_order: list[tuple[int, int]] = []
+    index = rows[-1] if rows else -1
+    while index >= 0:
+        pairs_in_order.append(pairs[index])
+        index = before[index]
+    return pairs_in_order[::-1]
 
 
 def _comparison_bound(one: Sequence[bytes], other: Sequence[bytes]) -> int:
     """Return an upper bound for the comparisons that the detailed search needs."""
-    there = Counter(other)
-    alike = sum(count * there[line] for line, count in Counter(one).items())
-    return (len(one) + alike) * min(len(one), len(other))
+    other_counts = Counter(other)
+    equal_pairs = sum(count * other_counts[line] for line, count in Counter(one).items())
+    return (len(one) + equal_pairs) * min(len(one), len(other))
 
 
 def _compare_gap(gap: ChangedLines, one: Sequence[bytes], other: Sequence[bytes]) -> Iterator[ChangedLines]:
@@ -106,7 +106,7 @@ def apply_accepted_hunks(files: Sequence[DraftFile], choice: HunkChoice) -> tupl
         if named in choice.rejected or not named.rpartition("#")[2].isdigit():
             sentence = f"{named} cannot be edited: it was rejected, or it has no text."
             return Refusal(ids[named], RefusalKind.CONTRADICTION, sentence)
-    return tuple(left for file in files if (left := _apply_choice_to_file(file, choice)) is not None)
+    return tuple(accepted for file in files if (accepted := _apply_choice_to_file(file, choice)) is not None)
 
 
 def _file_hunks(file: DraftFile) -> Iterable[Hunk]:
@@ -121,13 +121,13 @@ def _file_hunks(file: DraftFile) -> Iterable[Hunk]:
     old, new = _lines(file.before), _lines(file.after)
     runs = _changed_runs(file)
     ends, starts = [0, *(run.old[1] for run in runs)], [*(run.old[0] for run in runs[1:]), len(old)]
-    for number, (run, least, most) in enumerate(zip(runs, ends, starts, strict=False), 1):
+    for number, (run, lowest, highest) in enumerate(zip(runs, ends, starts, strict=False), 1):
         (start, end), id = run.old, _hunk_id(file, str(number))
         before, after = _display_lines(old[start:end]), _display_lines(new[slice(*run.new)])
-        above, below = old[max(least, start - _CONTEXT_LINES) : start], old[end : min(most, end + _CONTEXT_LINES)]
-        around = _display_lines(above), _display_lines(below)
+        above, below = old[max(lowest, start - _CONTEXT_LINES) : start], old[end : min(highest, end + _CONTEXT_LINES)]
+        context = _display_lines(above), _display_lines(below)
         whole = "new file" if file.before is None else "deleted" if file.after is None else ""
-        yield Hunk(id, file.path, start + 1, before, after, file.asked_by, *around, whole)
+        yield Hunk(id, file.path, start + 1, before, after, file.asked_by, *context, whole)
 
 
 def _apply_choice_to_file(file: DraftFile, choice: HunkChoice) -> DraftFile | None:
@@ -151,17 +151,17 @@ def _chosen_content(file: DraftFile, choice: HunkChoice) -> bytes | None:
     if file.before is None or file.after is None:
         return _chosen_whole_file(file, choice)
     pieces: list[bytes] = []
-    at = 0
+    position = 0
     for number, run in enumerate(_changed_runs(file), 1):
         hunk = _hunk_id(file, str(number))
         one, other = old[slice(*run.old)], new[slice(*run.new)]
-        pieces += old[at : run.old[0]]
-        at = run.old[1]
+        pieces += old[position : run.old[0]]
+        position = run.old[1]
         if hunk in choice.edited:
             pieces.append(_edited_text(choice.edited[hunk], other or one))
         else:
             pieces += one if hunk in choice.rejected else other
-    return b"".join((*pieces, *old[at:]))
+    return b"".join((*pieces, *old[position:]))
 
 
 def _chosen_whole_file(file: DraftFile, choice: HunkChoice) -> bytes | None:

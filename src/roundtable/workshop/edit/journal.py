@@ -115,21 +115,21 @@ class JournalFolder:
         _rename_durably(self._folder / OPEN / journal.id, self._folder / _DRAFT_FOLDER)
         shutil.rmtree(self._folder / _DRAFT_FOLDER, ignore_errors=True)
 
-    def read_file(self, journal: Journal, kept: JournaledFile) -> FileContent:
+    def read_file(self, journal: Journal, stored: JournaledFile) -> FileContent:
         """Return a file that the journal stores."""
-        for part in (OPEN, DONE, UNDONE):
-            path = self._folder / part / journal.id / kept.digest
+        for state in (OPEN, DONE, UNDONE):
+            path = self._folder / state / journal.id / stored.digest
             if path.exists():
                 data = path.read_bytes()
-                if _digest(data) == kept.digest:
-                    return FileContent(data, kept.mode, kept.owner)
+                if _digest(data) == stored.digest:
+                    return FileContent(data, stored.mode, stored.owner)
         raise RoundtableError(
             f"The journal of change {journal.id} is missing one of its files.", f"Check the folder {self._folder}."
         )
 
-    def read_journals(self, part: str) -> list[Journal]:
+    def read_journals(self, state: str) -> list[Journal]:
         """Return the journals in a state, oldest first."""
-        return list_journals(self._folder, part)
+        return list_journals(self._folder, state)
 
     def _next_number(self) -> int:
         numbers = [int(path.name) for part in (OPEN, DONE, UNDONE) for path in (self._folder / part).iterdir()]
@@ -139,10 +139,10 @@ class JournalFolder:
 class JournalDraft:
     """A journal that is being prepared."""
 
-    def __init__(self, folder: Path, into: Path, id: str) -> None:
+    def __init__(self, folder: Path, target: Path, id: str) -> None:
         self.id = id
         self._folder = folder
-        self._target = into
+        self._target = target
         mask = os.open(folder / "mask", os.O_WRONLY | os.O_CREAT, 0o777)
         self._default_mode = os.fstat(mask).st_mode
         os.close(mask)
@@ -189,12 +189,12 @@ def journal_folder_path(journals: Path, workspace: Path) -> Path:
     return journals / sha256(os.fsencode(workspace.resolve())).hexdigest()[:16]
 
 
-def list_journals(folder: Path, part: str) -> list[Journal]:
+def list_journals(folder: Path, state: str) -> list[Journal]:
     """Return the journals of a workspace in a state, oldest first."""
-    if not (folder / part).is_dir():
+    if not (folder / state).is_dir():
         return []
-    found = sorted((folder / part).iterdir(), key=lambda path: int(path.name))
-    return [msgspec.json.decode((path / _PLAN_FILE).read_bytes(), type=Journal) for path in found]
+    paths = sorted((folder / state).iterdir(), key=lambda path: int(path.name))
+    return [msgspec.json.decode((path / _PLAN_FILE).read_bytes(), type=Journal) for path in paths]
 
 
 def has_open_journal(folder: Path) -> bool:

@@ -64,9 +64,9 @@ def open_edit_target(workspace: Path, journals: Path) -> Generator[EditTarget]:
     try:
         with JournalFolder.lock(journals, workspace) as journals_folder, ConfinedFolder.open(workspace) as tree:
             assert journals_folder is not None
-            place = EditTarget(journals_folder, tree, _open_repository(workspace))
-            _recover_open(place)
-            yield place
+            target = EditTarget(journals_folder, tree, _open_repository(workspace))
+            _recover_open(target)
+            yield target
     except OSError as error:
         raise _write_failed(
             error, "Fix that and run the command again; the next command finishes or rolls back what was begun."
@@ -91,24 +91,24 @@ def recover_open_journals(workspace: Path, journals: Path) -> tuple[RecoveredCha
         return (RecoveredChange(f"An interrupted change cannot be recovered yet: {str(error).rstrip('.')}."),)
 
 
-def execute_journal(place: EditTarget, journal: Journal) -> JournalResult | None:
+def execute_journal(target: EditTarget, journal: Journal) -> JournalResult | None:
     """Execute a journal; None if the ref has moved in the meantime.
 
     If the disk refuses a write, the change is rolled back at once; if that fails too, it counts and is finished later.
     """
-    if journal.ref and not _pass_commit_point(place, journal, journal.ref):
+    if journal.ref and not _pass_commit_point(target, journal, journal.ref):
         return None
     try:
-        left = _write_files(place, journal)
+        skipped = _write_files(target, journal)
     except OSError as error:
-        if not _roll_back_all(place, journal):
+        if not _roll_back_all(target, journal):
             return JournalResult(note=FILES_PENDING.format(why=_reason(error)))
         raise _write_failed(error, "Nothing was changed. Fix that and run the command again.") from None
     try:
-        _close_journal(place, journal)
+        _close_journal(target, journal)
     except (OSError, GitFailed):
-        return JournalResult(left, CLEANUP_PENDING)
-    return JournalResult(left)
+        return JournalResult(skipped, CLEANUP_PENDING)
+    return JournalResult(skipped)
 
 
 def is_same_content(one: FileContent | None, other: FileContent | None) -> bool:
@@ -131,27 +131,27 @@ def _reason(error: OSError) -> str:
     return f"{error.filename or 'A file'} cannot be written: {error.strerror}"
 
 
-def _pass_commit_point(place: EditTarget, journal: Journal, ref: RefUpdate) -> bool:
+def _pass_commit_point(target: EditTarget, journal: Journal, ref: RefUpdate) -> bool:
     """Pass the commit point; the journal is deleted if that fails."""
     try:
-        moved = _move_ref(place, ref)
+        moved = _move_ref(target, ref)
     except GitFailed:
-        place.journals.drop(journal)
+        target.journals.drop(journal)
         raise
     if not moved:
-        place.journals.drop(journal)
+        target.journals.drop(journal)
     return moved
 
 
-def _roll_back_all(place: EditTarget, journal: Journal) -> bool:
+def _roll_back_all(target: EditTarget, journal: Journal) -> bool:
     """Roll back behind the commit point; False if that is impossible."""
     try:
-        if journal.ref and not _move_ref(place, RefUpdate(journal.ref.name, journal.ref.new, journal.ref.old)):
+        if journal.ref and not _move_ref(target, RefUpdate(journal.ref.name, journal.ref.new, journal.ref.old)):
             return False
     except (OSError, RoundtableError):
         return False
     try:
-        _roll_back_files(place, journal)
+        _roll_back_files(target, journal)
     except OSError:
         if journal.ref:
             raise
@@ -159,89 +159,93 @@ def _roll_back_all(place: EditTarget, journal: Journal) -> bool:
     return True
 
 
-def _move_ref(place: EditTarget, ref: RefUpdate) -> bool:
-    assert place.repository is not None
-    return place.repository.update_ref(ref, "apply")
+def _move_ref(target: EditTarget, ref: RefUpdate) -> bool:
+    assert target.repository is not None
+    return target.repository.update_ref(ref, "apply")
 
 
-def _recover_open(place: EditTarget) -> list[RecoveredChange]:
-    found: list[RecoveredChange] = []
-    for journal in place.journals.read_journals(OPEN):
+def _recover_open(target: EditTarget) -> list[RecoveredChange]:
+    recovered: list[RecoveredChange] = []
+    for journal in target.journals.read_journals(OPEN):
         change = f"The undo of change {journal.undoes}" if journal.undoes else f"Change {journal.id}"
         description = f"{change} ({', '.join(journal.files)}) was interrupted"
-        if _is_committed(place, journal):
-            left = _write_files(place, journal)
-            _close_journal(place, journal)
-            told = f"{description} and is now finished.{_left_unchanged(left)}"
-            found.append(RecoveredChange(told, journal if journal.undoes else None))
+        if _is_committed(target, journal):
+            skipped = _write_files(target, journal)
+            _close_journal(target, journal)
+            summary = f"{description} and is now finished.{_left_unchanged(skipped)}"
+            recovered.append(RecoveredChange(summary, journal if journal.undoes else None))
         else:
-            left = _roll_back_files(place, journal)
+            skipped = _roll_back_files(target, journal)
             as_before = "run it again" if journal.undoes else "the files are unchanged"
-            found.append(RecoveredChange(f"{description} before it took effect: {as_before}.{_left_unchanged(left)}"))
-    return found
+            recovered.append(
+                RecoveredChange(f"{description} before it took effect: {as_before}.{_left_unchanged(skipped)}")
+            )
+    return recovered
 
 
-def _left_unchanged(left: Sequence[str]) -> str:
-    return f" Left alone, because they changed meanwhile: {', '.join(left)}." if left else ""
+def _left_unchanged(skipped: Sequence[str]) -> str:
+    return f" Left alone, because they changed meanwhile: {', '.join(skipped)}." if skipped else ""
 
 
-def _is_committed(place: EditTarget, journal: Journal) -> bool:
+def _is_committed(target: EditTarget, journal: Journal) -> bool:
     """Whether the commit point was passed: the ref reached its new commit, wherever it moved afterwards."""
     if journal.ref is None:
         return True
-    if place.repository is None:
+    if target.repository is None:
         return False
-    has, ref = place.repository.contains, journal.ref
-    tip = place.repository.resolve(ref.name)
-    forward = has(ref.new, ref.old)
-    return has(tip, ref.new) if forward else not has(tip, ref.old)
+    contains, ref = target.repository.contains, journal.ref
+    tip = target.repository.resolve(ref.name)
+    forward = contains(ref.new, ref.old)
+    return contains(tip, ref.new) if forward else not contains(tip, ref.old)
 
 
-def _write_files(place: EditTarget, journal: Journal) -> tuple[str, ...]:
+def _write_files(target: EditTarget, journal: Journal) -> tuple[str, ...]:
     return _change_files(
-        place, journal, [(entry, entry.before, entry.after) for entry in journal.entries], journal.unmade
+        target, journal, [(entry, entry.before, entry.after) for entry in journal.entries], journal.unmade
     )
 
 
-def _close_journal(place: EditTarget, journal: Journal) -> None:
+def _close_journal(target: EditTarget, journal: Journal) -> None:
     """Update the index for the commit, and mark the journal as done."""
-    if journal.ref and place.repository and not journal.branch:
-        place.repository.update_index(journal.ref.old, journal.ref.new, [entry.path for entry in journal.entries])
-    place.journals.finish(journal)
+    if journal.ref and target.repository and not journal.branch:
+        target.repository.update_index(journal.ref.old, journal.ref.new, [entry.path for entry in journal.entries])
+    target.journals.finish(journal)
 
 
-def _roll_back_files(place: EditTarget, journal: Journal) -> tuple[str, ...]:
-    left = _change_files(
-        place, journal, [(entry, entry.after, entry.before) for entry in journal.entries], journal.made
+def _roll_back_files(target: EditTarget, journal: Journal) -> tuple[str, ...]:
+    skipped = _change_files(
+        target, journal, [(entry, entry.after, entry.before) for entry in journal.entries], journal.made
     )
-    place.journals.drop(journal)
-    return left
+    target.journals.drop(journal)
+    return skipped
 
 
 def _change_files(
-    place: EditTarget,
+    target: EditTarget,
     journal: Journal,
     wanted: Sequence[tuple[JournalEntry, JournaledFile | None, JournaledFile | None]],
     unmade: Sequence[str],
 ) -> tuple[str, ...]:
     """Bring every file from one state to the other, removals first; files in neither state are left alone."""
-    left: list[str] = []
+    skipped: list[str] = []
     for entry, old, new in sorted(wanted, key=lambda change: change[2] is not None):
         try:
-            place.tree.remove(f"{entry.path.rpartition('/')[0]}/{journal.draft}".removeprefix("/"))
-            standing = place.tree.read(entry.path)
-            source, target = (place.journals.read_file(journal, stored) if stored else None for stored in (old, new))
-            if is_same_content(standing, target):
+            target.tree.remove(f"{entry.path.rpartition('/')[0]}/{journal.draft}".removeprefix("/"))
+            current = target.tree.read(entry.path)
+            old_content, new_content = (
+                target.journals.read_file(journal, stored) if stored else None for stored in (old, new)
+            )
+            if is_same_content(current, new_content):
                 continue
-            if not is_same_content(standing, source):
-                left.append(entry.path)
+            if not is_same_content(current, old_content):
+                skipped.append(entry.path)
             else:
-                _put_file(place.tree, entry.path, target, journal.draft)
+                _put_file(target.tree, entry.path, new_content, journal.draft)
         except UnsafePath:
-            left.append(entry.path)
+            skipped.append(entry.path)
     for folder in reversed(unmade):
-        place.tree.remove_folder(folder)
-    return tuple(left)
+        target.tree.remove_folder(folder)
+    return tuple(skipped)
 
 
 def _put_file(tree: ConfinedFolder, path: str, target: FileContent | None, draft: str) -> None:

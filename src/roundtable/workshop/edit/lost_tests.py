@@ -50,9 +50,12 @@ class FoundTest(msgspec.Struct, frozen=True):
 
     def is_similar(self, other: FoundTest) -> bool:
         """Whether two tests have nearly the same words, in any order."""
-        both = self.words.total() + other.words.total()
-        most = 2 * min(self.words.total(), other.words.total())
-        return most >= _SIMILARITY * both > 0 and 2 * (self.words & other.words).total() >= _SIMILARITY * both
+        total = self.words.total() + other.words.total()
+        most_common_words = 2 * min(self.words.total(), other.words.total())
+        return (
+            most_common_words >= _SIMILARITY * total > 0
+            and 2 * (self.words & other.words).total() >= _SIMILARITY * total
+        )
 
 
 def find_tests_lost_by_edits(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
@@ -60,12 +63,14 @@ def find_tests_lost_by_edits(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
     before = {
         file: _tests_in(file.was or file.path, file.before) for file in files if _may_hold_tests(file.was or file.path)
     }
-    fresh: dict[str, FoundTest] = {}
+    added_tests: dict[str, FoundTest] = {}
     for file in files:
         if _may_hold_tests(file.path):
-            known = before.get(file, {})
-            fresh |= {name: case for name, case in _tests_in(file.path, file.after).items() if name not in known}
-    added = _AddedTests(fresh)
+            earlier = before.get(file, {})
+            added_tests |= {
+                name: case for name, case in _tests_in(file.path, file.after).items() if name not in earlier
+            }
+    added = _AddedTests(added_tests)
     return tuple(refusal for file, cases in before.items() if (refusal := _lost_refusal(file, cases, added)))
 
 
@@ -74,34 +79,34 @@ def find_tests_changed_by_edits(files: Sequence[DraftFile]) -> dict[str, tuple[s
 
     New tests and tests moved to another file do not count.
     """
-    kept = {case.distinct_words for file in files for case in _tests_in(file.path, file.after).values()}
-    found: dict[str, tuple[str, ...]] = {}
+    words_after = {case.distinct_words for file in files for case in _tests_in(file.path, file.after).values()}
+    changed_tests: dict[str, tuple[str, ...]] = {}
     for file in files:
         place = file.was or file.path
         if file.before is None or file.before == file.after or not is_test_file_name(place):
             continue
-        others = [
+        names = [
             name
             for name, case in _tests_in(place, file.before).items()
-            if case.distinct_words and case.distinct_words not in kept
+            if case.distinct_words and case.distinct_words not in words_after
         ]
-        if others:
-            found[file.path] = tuple(f"{name} of {place}" for name in others)
+        if names:
+            changed_tests[file.path] = tuple(f"{name} of {place}" for name in names)
         elif file.after is not None and _words_outside_tests(place, file.before) - _words_outside_tests(
             file.path, file.after
         ):
-            found[file.path] = (f"the code around the tests of {place}",)
-    return found
+            changed_tests[file.path] = (f"the code around the tests of {place}",)
+    return changed_tests
 
 
 def _words_outside_tests(path: str, data: bytes) -> Counter[bytes]:
     """Return the words of a file that are in none of its tests."""
-    seen = parse_source_outline(path, data)
+    outline = parse_source_outline(path, data)
     inside = Counter[bytes]()
-    if isinstance(seen, Outline):
-        for symbol in seen.symbols:
-            if _is_test(seen, symbol):
-                inside += _words(seen.symbol_text(symbol))
+    if isinstance(outline, Outline):
+        for symbol in outline.symbols:
+            if _is_test(outline, symbol):
+                inside += _words(outline.symbol_text(symbol))
     return _words(data) - inside
 
 
@@ -122,11 +127,11 @@ def _is_still_collected(file: DraftFile) -> bool:
 
 def _lost_refusal(file: DraftFile, before: Mapping[str, FoundTest], added: _AddedTests) -> Refusal | None:
     after = _tests_in(file.path, file.after) if _is_still_collected(file) else {}
-    gone = [name for name, case in before.items() if name not in after and not added.contains(name, case)]
-    if file.after is None and is_test_file_name(file.path) and (gone or not before):
+    removed = [name for name, case in before.items() if name not in after and not added.contains(name, case)]
+    if file.after is None and is_test_file_name(file.path) and (removed or not before):
         return Refusal(file.path, RefusalKind.TESTS_DELETED, f"{file.path} is a test file and would be deleted.")
-    if gone:
-        return _refusal(file, gone, "would be removed")
+    if removed:
+        return _refusal(file, removed, "would be removed")
     emptied = [
         name
         for name, case in after.items()
@@ -143,9 +148,9 @@ def _lost_refusal(file: DraftFile, before: Mapping[str, FoundTest], added: _Adde
 
 
 def _refusal(file: DraftFile, names: Sequence[str], consequence: str) -> Refusal:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
     tests = "The test" if len(names) == 1 else "The tests"
-    sentence = f"{tests} {', '.join(names[:3])}{more} of {file.path} {consequence}."
+    sentence = f"{tests} {', '.join(names[:3])}{rest} of {file.path} {consequence}."
     return Refusal(file.path, RefusalKind.TESTS_DELETED, sentence)
 
 
@@ -177,29 +182,33 @@ def _tests_in(path: str, data: bytes | None) -> dict[str, FoundTest]:
     """Return the tests of a file by name."""
     if data is None:
         return {}
-    found = {
+    tests = {
         match[4].decode(errors="replace"): FoundTest(skipped=match[1].startswith(b"x") or b"skip" in match[2])
         for match in _TEST_CALL.finditer(data)
     }
-    seen = parse_source_outline(path, data)
-    if isinstance(seen, Outline):
+    outline = parse_source_outline(path, data)
+    if isinstance(outline, Outline):
         classes = {
             symbol.name
-            for symbol in seen.symbols
+            for symbol in outline.symbols
             if symbol.kind is SymbolKind.CLASS and _TEST_CLASS.search(symbol.signature)
         }
-        found |= {symbol.name: _test_facts(seen, symbol, classes) for symbol in seen.symbols if _is_test(seen, symbol)}
-    return found
+        tests |= {
+            symbol.name: _test_facts(outline, symbol, classes)
+            for symbol in outline.symbols
+            if _is_test(outline, symbol)
+        }
+    return tests
 
 
-def _is_test(seen: Outline, symbol: Symbol) -> bool:
+def _is_test(outline: Outline, symbol: Symbol) -> bool:
     if symbol.kind not in (SymbolKind.FUNCTION, SymbolKind.METHOD):
         return False
-    return symbol.base_name.lower().startswith("test") or _TEST_MARK.search(seen.symbol_text(symbol)) is not None
+    return symbol.base_name.lower().startswith("test") or _TEST_MARK.search(outline.symbol_text(symbol)) is not None
 
 
-def _test_facts(seen: Outline, symbol: Symbol, classes: set[str]) -> FoundTest:
-    text = seen.symbol_text(symbol)
+def _test_facts(outline: Outline, symbol: Symbol, classes: set[str]) -> FoundTest:
+    text = outline.symbol_text(symbol)
     head, _, body = text.partition(symbol.signature.encode())
     distinct_words = set(re.findall(rb"\w+", body)) - _EMPTY_WORDS
     return FoundTest(

@@ -40,7 +40,7 @@ _REPOSITORIES = (frozenset({"head", "objects", "refs"}), frozenset({"head", "com
 
 def check_write_path(path: str) -> Refusal | None:
     """Return the refusal of a path judged by its text alone, or None."""
-    return next((found for check in _CHECKS if (found := check(path))), None)
+    return next((refusal for check in _CHECKS if (refusal := check(path))), None)
 
 
 def is_path_in_edit_scope(path: str, scope: Iterable[str]) -> bool:
@@ -52,8 +52,8 @@ def is_path_in_edit_scope(path: str, scope: Iterable[str]) -> bool:
 
 def find_edit_name_collision(name: str, others: Iterable[str]) -> str:
     """Return another name that some system treats as equal; empty if there is none."""
-    alike = _folded(name)
-    return next((other for other in others if other != name and _folded(other) == alike), "")
+    folded_name = _folded(name)
+    return next((other for other in others if other != name and _folded(other) == folded_name), "")
 
 
 def check_write_path_on_disk(root: Path, path: str, max_bytes: int) -> Refusal | None:
@@ -69,19 +69,19 @@ def check_write_path_on_disk(root: Path, path: str, max_bytes: int) -> Refusal |
 
 
 def _check_on_disk(root: Path, path: str, max_bytes: int) -> Refusal | None:
-    at = root
+    place = root
     parts = path.split("/")
     for number, name in enumerate(parts, 1):
-        there = sorted(os.listdir(at))
-        if at != root and ".git" in there:
+        names = sorted(os.listdir(place))
+        if place != root and ".git" in names:
             where = "/".join(parts[: number - 1])
             return Refusal(path, RefusalKind.REPOSITORY, f"{path} lies in {where}, which is a separate repository.")
-        if name not in there:
-            other = find_edit_name_collision(name, there)
+        if name not in names:
+            other = find_edit_name_collision(name, names)
             return _collision_refusal(path, other) if other else _mixed_scripts_refusal(path, parts[number - 1 :])
-        at = at / name
-        if found := _check_file_status(path, at.lstat(), max_bytes, last=number == len(parts)):
-            return found
+        place = place / name
+        if refusal := _check_file_status(path, place.lstat(), max_bytes, last=number == len(parts)):
+            return refusal
     return None
 
 
@@ -98,50 +98,50 @@ def _is_mixed(name: str) -> bool:
     return len(scripts) > 1 and not scripts <= _COMPATIBLE_SCRIPTS
 
 
-def _check_file_status(path: str, found: os.stat_result, max_bytes: int, *, last: bool) -> Refusal | None:
-    if stat.S_ISLNK(found.st_mode):
+def _check_file_status(path: str, status: os.stat_result, max_bytes: int, *, last: bool) -> Refusal | None:
+    if stat.S_ISLNK(status.st_mode):
         return Refusal(path, RefusalKind.LINK, f"{path} is a symlink or leads through one.")
     if not last:
         return (
-            None if stat.S_ISDIR(found.st_mode) else _not_a_file(path, "leads through something that is not a folder")
+            None if stat.S_ISDIR(status.st_mode) else _not_a_file(path, "leads through something that is not a folder")
         )
-    if not stat.S_ISREG(found.st_mode):
-        return _not_a_file(path, "is a folder" if stat.S_ISDIR(found.st_mode) else "is not a regular file")
-    if found.st_size > max_bytes:
-        return Refusal(path, RefusalKind.TOO_LARGE, f"{path} has {found.st_size:,} bytes; the limit is {max_bytes:,}.")
+    if not stat.S_ISREG(status.st_mode):
+        return _not_a_file(path, "is a folder" if stat.S_ISDIR(status.st_mode) else "is not a regular file")
+    if status.st_size > max_bytes:
+        return Refusal(path, RefusalKind.TOO_LARGE, f"{path} has {status.st_size:,} bytes; the limit is {max_bytes:,}.")
     return None
 
 
 def find_write_path_collisions(paths: Sequence[str]) -> list[Refusal]:
     """Return refusals for paths that some system treats as equal, and for files where another path needs a folder."""
-    found: list[Refusal] = []
-    seen: dict[str, str] = {}
+    refusals: list[Refusal] = []
+    places: dict[str, str] = {}
     for path in paths:
         names = path.split("/")
         for place in ("/".join(names[:count]) for count in range(1, len(names) + 1)):
-            if (other := seen.setdefault(_folded(place), place)) != place:
-                found.append(_collision_refusal(path, other))
+            if (other := places.setdefault(_folded(place), place)) != place:
+                refusals.append(_collision_refusal(path, other))
                 break
     for path in paths:
-        above = path.split("/")[:-1]
-        for count in range(1, len(above) + 1):
-            folder = "/".join(above[:count])
+        parents = path.split("/")[:-1]
+        for count in range(1, len(parents) + 1):
+            folder = "/".join(parents[:count])
             if folder in paths:
                 sentence = f"{folder} would be both a file and the folder of {path}."
-                found.append(Refusal(path, RefusalKind.CONTRADICTION, sentence))
-    return found
+                refusals.append(Refusal(path, RefusalKind.CONTRADICTION, sentence))
+    return refusals
 
 
 def find_write_paths_in_repositories(root: Path, paths: Sequence[str]) -> list[Refusal]:
     """Return refusals for paths in folders that git would treat as a repository, whose config it would obey."""
-    inside: dict[str, set[str]] = {}
+    names_by_folder: dict[str, set[str]] = {}
     for path in paths:
         parts = path.split("/")
         for depth, name in enumerate(parts):
-            inside.setdefault("/".join(parts[:depth]), set()).add(_folded(name))
-    barred = {
+            names_by_folder.setdefault("/".join(parts[:depth]), set()).add(_folded(name))
+    repositories = {
         folder
-        for folder, names in inside.items()
+        for folder, names in names_by_folder.items()
         if any(
             names_needed <= names | {_folded(name) for name in _names_in(root / folder)}
             for names_needed in _REPOSITORIES
@@ -150,14 +150,14 @@ def find_write_paths_in_repositories(root: Path, paths: Sequence[str]) -> list[R
     return [
         Refusal(path, RefusalKind.REPOSITORY, f"{path} is in a folder that git would treat as a repository.")
         for path in paths
-        if any(not folder or path.startswith(f"{folder}/") for folder in barred)
+        if any(not folder or path.startswith(f"{folder}/") for folder in repositories)
     ]
 
 
 def check_write_path_for_git_hooks(path: str, hooks: Iterable[str]) -> Refusal | None:
     """Return the refusal of a path in a folder where git looks for hooks, or None."""
-    alike = _folded(path)
-    if any(folder == "." or alike.startswith(f"{_folded(folder)}/") for folder in hooks):
+    folded_path = _folded(path)
+    if any(folder == "." or folded_path.startswith(f"{_folded(folder)}/") for folder in hooks):
         return Refusal(path, RefusalKind.REPOSITORY, f"{path} is in a folder where git looks for hooks to run.")
     return None
 
@@ -179,8 +179,8 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
-def _not_a_file(path: str, what: str) -> Refusal:
-    return Refusal(path, RefusalKind.NOT_A_FILE, f"{path or 'An empty path'} {what}.")
+def _not_a_file(path: str, problem: str) -> Refusal:
+    return Refusal(path, RefusalKind.NOT_A_FILE, f"{path or 'An empty path'} {problem}.")
 
 
 def _check_length(path: str) -> Refusal | None:
@@ -195,14 +195,14 @@ def _check_length(path: str) -> Refusal | None:
 
 def _check_encoding(path: str) -> Refusal | None:
     """Refuse invisible letters, encoded letters, and letters that Unicode normalization changes."""
-    what = ""
+    problem = ""
     if "\t" in path or reveal_hidden_characters(path) != path:
-        what = "contains invisible characters"
+        problem = "contains invisible characters"
     elif _PERCENT.search(path):
-        what = "contains percent-encoded characters"
+        problem = "contains percent-encoded characters"
     elif unicodedata.normalize("NFKC", path) != path or _LIKE_SLASHES.intersection(path):
-        what = "contains characters that only look like others"
-    return Refusal(path, RefusalKind.ENCODED, f"{_printable(path)} {what}.") if what else None
+        problem = "contains characters that only look like others"
+    return Refusal(path, RefusalKind.ENCODED, f"{_printable(path)} {problem}.") if problem else None
 
 
 def _check_relative(path: str) -> Refusal | None:

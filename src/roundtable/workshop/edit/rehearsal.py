@@ -22,30 +22,30 @@ from roundtable.workshop.repo.scratch_trees import (
 from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
 
 
-def create_edit_rehearsal_tree(workspace: Path, into: Path, files: Sequence[DraftFile] = ()) -> None:
+def create_edit_rehearsal_tree(workspace: Path, tree: Path, files: Sequence[DraftFile] = ()) -> None:
     """Write the last commit, the submodules as they are in the workspace, and a draft; without git, copy the
     workspace."""
     head = find_head_commit(workspace)
     if head is None:
-        create_scratch_working_tree(workspace, into, files)
+        create_scratch_working_tree(workspace, tree, files)
         return
-    into.mkdir(parents=True, exist_ok=True, mode=0o700)
+    tree.mkdir(parents=True, exist_ok=True, mode=0o700)
     if head:
-        export_git_commit_files(workspace, head, into)
-        copy_working_tree_files(workspace, into, list_git_submodule_files(workspace))
-    write_draft_to_working_tree(into, files)
+        export_git_commit_files(workspace, head, tree)
+        copy_working_tree_files(workspace, tree, list_git_submodule_files(workspace))
+    write_draft_to_working_tree(tree, files)
 
 
 def find_lost_hunks(tree: Path, files: Sequence[DraftFile]) -> tuple[str, ...]:
     """Return the hunks of a draft that are missing from a tree; all hunks of a file if it has other changes."""
-    kept = {file.path for file in files if file.after is not None}
+    kept_paths = {file.path for file in files if file.after is not None}
     with ConfinedFolder.open(tree) as tree_folder:
-        return tuple(id for file in files for id in _lost(tree_folder, file, kept))
+        return tuple(id for file in files for id in _lost(tree_folder, file, kept_paths))
 
 
-def _lost(tree_folder: ConfinedFolder, file: DraftFile, kept: set[str]) -> Iterator[str]:
+def _lost(tree_folder: ConfinedFolder, file: DraftFile, kept_paths: set[str]) -> Iterator[str]:
     approved = {_lines(hunk): hunk.id for hunk in split_edits_into_hunks((file,))}
-    present = {_lines(hunk) for hunk in split_edits_into_hunks((_read_current(tree_folder, file, kept),))}
+    present = {_lines(hunk) for hunk in split_edits_into_hunks((_read_current(tree_folder, file, kept_paths),))}
     if present != approved.keys():
         yield from [id for lines, id in approved.items() if lines not in present] or approved.values()
 
@@ -55,17 +55,17 @@ def _lines(hunk: Hunk) -> tuple[object, ...]:
     return hunk.first, hunk.before, hunk.after
 
 
-def _read_current(tree_folder: ConfinedFolder, file: DraftFile, kept: set[str]) -> DraftFile:
+def _read_current(tree_folder: ConfinedFolder, file: DraftFile, kept_paths: set[str]) -> DraftFile:
     try:
-        found = tree_folder.read(file.path)
+        content = tree_folder.read(file.path)
     except UnsafePath:
-        found = None
-    left_behind = file.was not in kept and tree_folder.exists(file.was) if file.was else False
+        content = None
+    old_path_exists = file.was not in kept_paths and tree_folder.exists(file.was) if file.was else False
     return msgspec.structs.replace(
         file,
-        after=None if found is None else found.data,
-        executable=found is not None and found.executable,
-        was="" if left_behind else file.was,
+        after=None if content is None else content.data,
+        executable=content is not None and content.executable,
+        was="" if old_path_exists else file.was,
     )
 
 
@@ -73,6 +73,6 @@ def list_files_left_out_of_edit_commit(workspace: Path, files: Sequence[DraftFil
     """Return changed and untracked files of the workspace that the commit of a draft would not contain."""
     if find_head_commit(workspace) is None:
         return ()
-    own = {name for file in files for name in (file.path, file.was)}
+    draft_paths = {name for file in files for name in (file.path, file.was)}
     with open_git(workspace) as git:
-        return tuple(name for name in git.changed_files() if name not in own and not is_sensitive_path(name))
+        return tuple(name for name in git.changed_files() if name not in draft_paths and not is_sensitive_path(name))

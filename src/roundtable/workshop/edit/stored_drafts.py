@@ -70,19 +70,21 @@ class DraftStore:
         return await self._store.fetch(digest) if digest else None
 
 
-def compare_edit_drafts(over: Sequence[DraftFile], files: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
+def compare_edit_drafts(earlier: Sequence[DraftFile], later: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
     """Return what a later draft changes compared to an earlier draft of the same workspace."""
-    was, now = {file.path: file for file in over}, {file.path: file for file in files}
-    changed = [file for path, file in now.items() if file != was.get(path)]
-    then = [
-        msgspec.structs.replace(file, before=was[file.path].after, was="", was_executable=was[file.path].executable)
-        if file.path in was
+    files_before, files_after = {file.path: file for file in earlier}, {file.path: file for file in later}
+    changed = [file for path, file in files_after.items() if file != files_before.get(path)]
+    rebased = [
+        msgspec.structs.replace(
+            file, before=files_before[file.path].after, was="", was_executable=files_before[file.path].executable
+        )
+        if file.path in files_before
         else file
         for file in changed
     ]
-    undone = [
+    reverted = [
         DraftFile(file.path, file.after, file.before, executable=file.was_executable, was_executable=file.executable)
-        for path, file in was.items()
-        if path not in now
+        for path, file in files_before.items()
+        if path not in files_after
     ]
-    return (*then, *undone)
+    return (*rebased, *reverted)

@@ -39,11 +39,11 @@ def apply_edit_blocks(text: str, blocks: Sequence[EditBlock]) -> str:
         if other.start < one.end or one.start == other.start:
             raise UnmatchedBlock(RefusalKind.CONTRADICTION, "Two of its edits change the same lines.")
     pieces = [bom]
-    at = 0
+    position = 0
     for place in places:
-        pieces += (text[at : place.start], place.text)
-        at = place.end
-    return "".join((*pieces, text[at:]))
+        pieces += (text[position : place.start], place.text)
+        position = place.end
+    return "".join((*pieces, text[position:]))
 
 
 def match_file_style(text: str, model: str) -> str:
@@ -75,35 +75,35 @@ def _place(text: str, block: EditBlock) -> _Place:
         inline = "\n" not in block.search and _uses_crlf(text) and "\r" not in block.replace
         replace = block.replace.replace("\n", "\r\n") if inline else block.replace
         return _Place(start, start + len(block.search), replace)
-    for same in (_match_trailing, _match_indented):
-        if place := _match_lines(text, block, same):
+    for matcher in (_match_trailing, _match_indented):
+        if place := _match_lines(text, block, matcher):
             return place
-    head = next(iter(block.search.strip().split("\n")), "").strip()
-    raise UnmatchedBlock(RefusalKind.NOT_FOUND, f"The lines to replace were not found: {head[:80]!r}….")
+    first_line = next(iter(block.search.strip().split("\n")), "").strip()
+    raise UnmatchedBlock(RefusalKind.NOT_FOUND, f"The lines to replace were not found: {first_line[:80]!r}….")
 
 
 def _exact_matches(text: str, block: EditBlock) -> list[int]:
     """Return every exact match; a search text with a final newline or a line number must start at a line's
     beginning."""
     whole = block.search.endswith("\n") or block.line > 0
-    found: list[int] = []
+    matches: list[int] = []
     start = text.find(block.search)
     while start >= 0:
         end = start + len(block.search)
         begins = start == 0 or text[start - 1] == "\n"
         ends = block.search.endswith("\n") or end == len(text)
         if not whole or (begins and ends):
-            found.append(start)
+            matches.append(start)
         start = text.find(block.search, start + 1)
-    return found
+    return matches
 
 
 def _single_match(starts: Sequence[int], text: str, block: EditBlock) -> int:
     if len(starts) == 1:
         return starts[0]
-    told = [start for start in starts if text.count("\n", 0, start) + 1 == block.line]
-    if len(told) == 1:
-        return told[0]
+    at_line = [start for start in starts if text.count("\n", 0, start) + 1 == block.line]
+    if len(at_line) == 1:
+        return at_line[0]
     head = block.search.strip().split("\n")[0].strip()
     sentence = f"The lines to replace occur {len(starts)} times: {head[:80]!r}…."
     raise UnmatchedBlock(RefusalKind.AMBIGUOUS, sentence)
@@ -122,30 +122,30 @@ def _match_indented(old: Sequence[str], wanted: Sequence[str]) -> str | None:
     """Match lines up to trailing whitespace and one additional indentation of all lines."""
     pairs = [(one.rstrip(), other.rstrip()) for one, other in zip(old, wanted, strict=True)]
     filled = [(one, other) for one, other in pairs if one or other]
-    more = {one.removesuffix(other) for one, other in filled if other and one.endswith(other)}
-    if len(more) != 1 or any(not (one and other) for one, other in filled):
+    indents = {one.removesuffix(other) for one, other in filled if other and one.endswith(other)}
+    if len(indents) != 1 or any(not (one and other) for one, other in filled):
         return None
-    indent = more.pop()
+    indent = indents.pop()
     fits = all(one == indent + other for one, other in filled)
     return indent if fits and not indent.strip() else None
 
 
-def _match_lines(text: str, block: EditBlock, same: _LineMatcher) -> _Place | None:
+def _match_lines(text: str, block: EditBlock, matcher: _LineMatcher) -> _Place | None:
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     wanted = block.search.removesuffix("\n").split("\n")
-    found: list[tuple[int, str]] = []
-    for at in range(len(lines) - len(wanted) + 1):
-        if wanted[0].strip() != lines[at].strip():
+    matches: list[tuple[int, str]] = []
+    for index in range(len(lines) - len(wanted) + 1):
+        if wanted[0].strip() != lines[index].strip():
             continue
-        indent = same([line.removesuffix("\n") for line in lines[at : at + len(wanted)]], wanted)
+        indent = matcher([line.removesuffix("\n") for line in lines[index : index + len(wanted)]], wanted)
         if indent is not None:
-            found.append((at, indent))
-    if not found:
+            matches.append((index, indent))
+    if not matches:
         return None
-    starts = {sum(map(len, lines[:at])): (at, indent) for at, indent in found}
+    starts = {sum(map(len, lines[:index])): (index, indent) for index, indent in matches}
     start = _single_match(list(starts), text, block)
-    at, indent = starts[start]
-    old = lines[at : at + len(wanted)]
+    index, indent = starts[start]
+    old = lines[index : index + len(wanted)]
     return _Place(start, start + len("".join(old)), _style_lines(block.replace, old, indent))
 
 

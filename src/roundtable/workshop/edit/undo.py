@@ -64,15 +64,15 @@ def list_undoable_journals(workspace: Path, journals: Path) -> list[Journal]:
 
 def undo_journaled_change(workspace: Path, journals: Path, id: str = "") -> UndoResult:
     """Undo a change, by default the newest: restore every file, and the ref if there was a commit."""
-    with open_edit_target(workspace, journals) as place:
-        change = _find_change(place, id)
+    with open_edit_target(workspace, journals) as target:
+        change = _find_change(target, id)
         before, after = (
-            _journaled_states(place.journals, change, "after"),
-            _journaled_states(place.journals, change, "before"),
+            _journaled_states(target.journals, change, "after"),
+            _journaled_states(target.journals, change, "before"),
         )
-        _require_unchanged(place.tree, change, before)
-        draft = place.journals.begin(content for content in (*before.values(), *after.values()) if content is not None)
-        ref, how = _plan_ref_update(place.repository, change, draft, before, after)
+        _require_unchanged(target.tree, change, before)
+        draft = target.journals.begin(content for content in (*before.values(), *after.values()) if content is not None)
+        ref, summary = _plan_ref_update(target.repository, change, draft, before, after)
         created = (path for path, content in after.items() if content is not None)
         journal = Journal(
             id=draft.id,
@@ -80,16 +80,16 @@ def undo_journaled_change(workspace: Path, journals: Path, id: str = "") -> Undo
             key=change.key,
             entries=make_journal_entries(before, after),
             files=change.files,
-            made=place.tree.missing_folders_for(created),
+            made=target.tree.missing_folders_for(created),
             unmade=change.made,
             ref=ref,
             branch=change.branch,
             undoes=change.id,
         )
-        result = execute_journal(place, draft.save(journal))
+        result = execute_journal(target, draft.save(journal))
         if result is None:
             raise UsageError("The branch moved during the undo; nothing was changed.", "Run the command again.")
-        return UndoResult(change, f"{how} {result.note}".strip(), result.left)
+        return UndoResult(change, f"{summary} {result.note}".strip(), result.left)
 
 
 def _is_still_present(repository: Repository | None, change: Journal) -> bool:
@@ -99,27 +99,27 @@ def _is_still_present(repository: Repository | None, change: Journal) -> bool:
     return repository.contains(repository.resolve(change.ref.name), change.ref.new)
 
 
-def _find_change(place: EditTarget, id: str) -> Journal:
-    done = [journal for journal in place.journals.read_journals(DONE) if not journal.undoes]
+def _find_change(target: EditTarget, id: str) -> Journal:
+    done = [journal for journal in target.journals.read_journals(DONE) if not journal.undoes]
     if not id:
-        newest = next((journal for journal in reversed(done) if _is_still_present(place.repository, journal)), None)
+        newest = next((journal for journal in reversed(done) if _is_still_present(target.repository, journal)), None)
         if newest is None:
             raise NotFound(
                 "There is nothing to undo in this workspace.", "Changes written by `apply` and `build` can be undone."
             )
         return newest
-    if already_undone := next((journal for journal in place.journals.read_journals(UNDONE) if journal.id == id), None):
+    if already_undone := next((journal for journal in target.journals.read_journals(UNDONE) if journal.id == id), None):
         raise AlreadyUndone(already_undone)
-    found = next((journal for journal in done if journal.id == id), None)
-    if found is None:
+    change = next((journal for journal in done if journal.id == id), None)
+    if change is None:
         raise NotFound(f"Change not found: {id}.", "List the changes with: roundtable undo --list")
-    if found.ref and not _is_still_present(place.repository, found):
-        short = found.ref.name.removeprefix("refs/heads/")
+    if change.ref and not _is_still_present(target.repository, change):
+        short = change.ref.name.removeprefix("refs/heads/")
         raise UsageError(
-            f"{short} no longer has the commit {found.ref.new[:12]} of change {id}.",
+            f"{short} no longer has the commit {change.ref.new[:12]} of change {id}.",
             "The branch was reset or rewritten since. Undo the rest with git.",
         )
-    return found
+    return change
 
 
 def _journaled_states(journals_folder: JournalFolder, change: Journal, which: str) -> FileStates:
@@ -169,5 +169,7 @@ def _plan_ref_update(
     old = repository.tree_entries(ref.old, list(before))
     entries = {path: old.get(path) for path in before}
     text = f"Undo change {change.id}: {repository.commit_subject(ref.new)}\n\nThis reverts commit {ref.new}.\n"
-    made = repository.create_commit(tip, entries, text, current_user_name(), draft.index)
-    return RefUpdate(name, tip, made), f"The files were restored; commit {made[:12]} on {short} reverts the change."
+    new_commit = repository.create_commit(tip, entries, text, current_user_name(), draft.index)
+    return RefUpdate(
+        name, tip, new_commit
+    ), f"The files were restored; commit {new_commit[:12]} on {short} reverts the change."

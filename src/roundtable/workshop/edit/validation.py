@@ -47,20 +47,20 @@ _LOCK = re.compile(
 
 def validate_edited_files(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
     """Return refusals for broken syntax, conflict markers, leaked code fences and lost tests."""
-    found = [refusal for file in files if file.after is not None for refusal in _content(file, file.after)]
-    return (*found, *find_tests_lost_by_edits(files))
+    refusals = [refusal for file in files if file.after is not None for refusal in _content(file, file.after)]
+    return (*refusals, *find_tests_lost_by_edits(files))
 
 
 def find_destructive_edits(files: Sequence[DraftFile], root: Path) -> tuple[str, ...]:
     """Return the permanent losses of a draft, as sentences that a person must confirm."""
     deleted = [file.path for file in files if file.after is None]
-    found: list[str] = []
+    losses: list[str] = []
     if len(deleted) > MAX_UNCONFIRMED_DELETIONS:
-        found.append(f"{len(deleted)} files are deleted: {', '.join(deleted)}.")
+        losses.append(f"{len(deleted)} files are deleted: {', '.join(deleted)}.")
     unknown = _untracked_losses(files, root)
     for file in files:
-        found += _losses(file, untracked=(file.was or file.path) in unknown)
-    return tuple(found)
+        losses += _losses(file, untracked=(file.was or file.path) in unknown)
+    return tuple(losses)
 
 
 def _content(file: DraftFile, after: bytes) -> Iterator[Refusal]:
@@ -93,8 +93,8 @@ def _untracked_losses(files: Sequence[DraftFile], root: Path) -> set[str]:
     if not losing:
         return set()
     with open_git(root) as git:
-        known = set(git.list_files()) - set(git.untracked_files()) if git.has_repository else set[str]()
-    return losing - known
+        tracked = set(git.list_files()) - set(git.untracked_files()) if git.has_repository else set[str]()
+    return losing - tracked
 
 
 def _losses(file: DraftFile, *, untracked: bool) -> Iterator[str]:
@@ -111,14 +111,14 @@ def _losses(file: DraftFile, *, untracked: bool) -> Iterator[str]:
         yield f"{path} is emptied."
     elif untracked and _kept_share(file.before or b"", file.after) < 0.5:
         yield f"Most of {path} is replaced, and git does not know it."
-    fresh = _added_lines(file)
-    if _SCHEMA.fullmatch(path) and (match := _DROPS.search(fresh)):
-        yield f"{path} drops data where it is run: {_matched_line(fresh, match)}."
-    if _SCRIPT.fullmatch(path) or fresh.startswith(b"#!"):
-        if match := _WIPES.search(fresh):
-            yield f"{path} deletes whole folders where it is run: {_matched_line(fresh, match)}."
-        if match := _REWRITES.search(fresh):
-            yield f"{path} rewrites history where it is run: {_matched_line(fresh, match)}."
+    added = _added_lines(file)
+    if _SCHEMA.fullmatch(path) and (match := _DROPS.search(added)):
+        yield f"{path} drops data where it is run: {_matched_line(added, match)}."
+    if _SCRIPT.fullmatch(path) or added.startswith(b"#!"):
+        if match := _WIPES.search(added):
+            yield f"{path} deletes whole folders where it is run: {_matched_line(added, match)}."
+        if match := _REWRITES.search(added):
+            yield f"{path} rewrites history where it is run: {_matched_line(added, match)}."
 
 
 def _added_lines(file: DraftFile) -> bytes:
@@ -130,8 +130,8 @@ def _added_lines(file: DraftFile) -> bytes:
 def _kept_share(before: bytes, after: bytes) -> float:
     """Return the share of the old lines that remain."""
     lines = [line for line in before.split(b"\n") if line.strip()]
-    left = set(after.split(b"\n"))
-    return sum(line in left for line in lines) / len(lines) if lines else 1.0
+    new_lines = set(after.split(b"\n"))
+    return sum(line in new_lines for line in lines) / len(lines) if lines else 1.0
 
 
 def _matched_line(data: bytes, match: re.Match[bytes]) -> str:

@@ -65,7 +65,7 @@ RISK_SENTENCES = {
 
 def assigns_secret_in_container_file(text: str) -> bool:
     """Whether the text assigns a value to a name that sounds like a secret."""
-    return any(not (more and _HARMLESS_VALUE.fullmatch(value)) for more, value in _SECRET.findall(text))
+    return any(not (indirection and _HARMLESS_VALUE.fullmatch(value)) for indirection, value in _SECRET.findall(text))
 
 
 def make_container_finding(path: str, line: int, kind: ContainerRisk) -> ContainerFinding:
@@ -180,24 +180,24 @@ def find_project_compose_file(paths: Iterable[str]) -> str:
 
 def scan_project_compose_file(path: str, text: str) -> list[ContainerFinding]:
     """Return what forbids starting a compose file."""
-    found: dict[tuple[int, ContainerRisk], None] = {}
+    risks: dict[tuple[int, ContainerRisk], None] = {}
     try:
         for entry in _entries(text):
-            found |= {(entry.line, kind): None for kind in _risks_of_entry(entry)}
+            risks |= {(entry.line, kind): None for kind in _risks_of_entry(entry)}
     except _Unreadable as unreadable:
-        found[unreadable.line, ContainerRisk.UNREADABLE] = None
-    return [make_container_finding(path, line, kind) for line, kind in found]
+        risks[unreadable.line, ContainerRisk.UNREADABLE] = None
+    return [make_container_finding(path, line, kind) for line, kind in risks]
 
 
 def _risks_of_entry(entry: ComposeEntry) -> Iterator[ContainerRisk]:
     key, value = entry.key, entry.value
-    off = value.lower() in _OFF_VALUES
+    is_off = value.lower() in _OFF_VALUES
     named = len(entry.keys) > 1 and entry.keys[-2] in _FREELY_NAMED
     if re.search(r"(?:docker|podman|containerd)\.sock", value):
         yield ContainerRisk.ENGINE_SOCKET
-    if key == "privileged" and not off:
+    if key == "privileged" and not is_off:
         yield ContainerRisk.PRIVILEGED
-    elif key in _DANGEROUS_KEYS and not named and (not off or value == ""):
+    elif key in _DANGEROUS_KEYS and not named and (not is_off or value == ""):
         yield _DANGEROUS_KEYS[key]
     elif key in _HOST_KEYS and not named and value.lower() not in _SAFE_NAMESPACES:
         yield _HOST_KEYS[key]

@@ -51,13 +51,13 @@ class DockerfileInstruction(msgspec.Struct, frozen=True):
 
 def scan_project_container_files(files: Mapping[str, str]) -> tuple[ContainerFinding, ...]:
     """Return everything that forbids building these files; an empty result means that no known danger was found."""
-    found: list[ContainerFinding] = []
+    findings: list[ContainerFinding] = []
     for path, text in files.items():
         if _is_dockerfile(path):
-            found += _scan_dockerfile(path, text)
+            findings += _scan_dockerfile(path, text)
         elif is_project_compose_file(path):
-            found += scan_project_compose_file(path, text)
-    return tuple(found)
+            findings += scan_project_compose_file(path, text)
+    return tuple(findings)
 
 
 def _is_dockerfile(path: str) -> bool:
@@ -69,11 +69,11 @@ def _is_dockerfile(path: str) -> bool:
 def _scan_dockerfile(path: str, text: str) -> list[ContainerFinding]:
     """Return what forbids building a Dockerfile."""
     shell = ShellScanner()
-    found = [make_container_finding(path, line, kind) for line, kind in _directive_risks(text)]
+    findings = [make_container_finding(path, line, kind) for line, kind in _directive_risks(text)]
     for instruction in _parse_dockerfile_instructions(text):
         kinds = dict.fromkeys(_risks_of_instruction(instruction, shell))
-        found += [make_container_finding(path, instruction.line, kind) for kind in kinds]
-    return found
+        findings += [make_container_finding(path, instruction.line, kind) for kind in kinds]
+    return findings
 
 
 def _risks_of_instruction(instruction: DockerfileInstruction, shell: ShellScanner) -> Iterator[ContainerRisk]:

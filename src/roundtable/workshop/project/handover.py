@@ -238,8 +238,10 @@ def _is_identical(one: Path, other: Path, inner_path: str = "") -> bool:
         names = os.listdir(other)
         pairs = ((one / name, other / name, f"{inner_path}/{name}") for name in names)
         return set(os.listdir(one)) == set(names) and all(_is_identical(*pair) for pair in pairs)
-    alike = found_stat.st_size == made_stat.st_size and (found_stat.st_mode ^ made_stat.st_mode) & stat.S_IXUSR == 0
-    return alike and _has_same_bytes(one, other)
+    looks_equal = (
+        found_stat.st_size == made_stat.st_size and (found_stat.st_mode ^ made_stat.st_mode) & stat.S_IXUSR == 0
+    )
+    return looks_equal and _has_same_bytes(one, other)
 
 
 def _has_same_bytes(one: Path, other: Path) -> bool:

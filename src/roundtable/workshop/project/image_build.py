@@ -53,8 +53,8 @@ async def plan_project_image_build(engine: ContainerEngine, files: Mapping[str, 
     file = find_project_container_file(files)
     if not file:
         return _NO_CONTAINER_FILE
-    if found := await asyncio.to_thread(scan_project_container_files, files):
-        problems = " ".join(f"{finding.path}, line {finding.line}: {finding.sentence}" for finding in found)
+    if findings := await asyncio.to_thread(scan_project_container_files, files):
+        problems = " ".join(f"{finding.path}, line {finding.line}: {finding.sentence}" for finding in findings)
         return f"The project was not built. {problems}"
     if missing := await explain_missing_project_images(engine, files):
         return f"The project was not built. {missing}"
@@ -78,11 +78,11 @@ async def build_and_run_project_image(
         if build.names is None:
             steps, cleanup = _dockerfile_steps(engine, name, folder, bounds)
         else:
-            found = await _compose_steps(engine, name, Path(folder, build.file), build.names, bounds)
-            if isinstance(found, str):
-                yield Exit(None, 0.0, found)
+            compose_steps = await _compose_steps(engine, name, Path(folder, build.file), build.names, bounds)
+            if isinstance(compose_steps, str):
+                yield Exit(None, 0.0, compose_steps)
                 return
-            steps, cleanup = found
+            steps, cleanup = compose_steps
         try:
             async with aclosing(run_project_engine_commands(engine, steps, bounds)) as run:
                 async for event in run:

@@ -232,8 +232,8 @@ def _guess_program(files: Mapping[str, str]) -> tuple[str, ...]:
         (_JAVASCRIPT_MAIN_FILES, "node"),
         (("run.sh", "start.sh"), "sh"),
     ):
-        if found := next((path for path in main_files if path in files), ""):
-            return (program, found)
+        if main_file := next((path for path in main_files if path in files), ""):
+            return (program, main_file)
     if "main.go" in files:
         return ("go", "run", ".")
     single_files = [path for path in files if path.endswith(".py") and "/" not in path and not is_test_file_name(path)]

@@ -180,8 +180,8 @@ def _with_local_program_name(argv: Sequence[str]) -> tuple[str, ...]:
     other = _OTHER_PROGRAM_NAMES[argv[0]]
     if shutil.which(other):
         return (other, *argv[1:])
-    ours = (sys.executable, "-m", "pip") if argv[0].startswith("pip") else (sys.executable,)
-    return (*ours, *argv[1:])
+    command = (sys.executable, "-m", "pip") if argv[0].startswith("pip") else (sys.executable,)
+    return (*command, *argv[1:])
 
 
 def project_step_outcome(name: str, argv: Sequence[str], end: Exit, output: OutputLines) -> CheckOutcome:

@@ -73,13 +73,13 @@ class ShellScanner:
     def _expand_variables(self, text: str) -> str:
         """Return a text with the variables expanded that the file itself sets, in order."""
 
-        def expand(found: re.Match[str]) -> str:
-            name, value, *used = found.groups()
+        def expand(match: re.Match[str]) -> str:
+            name, value, *used = match.groups()
             if name is None:
-                return self._value(found[0], *used)
+                return self._value(match[0], *used)
             value = _VARIABLE_USE.sub(lambda used: self._value(used[0], *used.groups()), value).strip("\"'")
             self._values[name] = value if len(value) <= _MAX_VALUE else f"${name}"
-            return found[0]
+            return match[0]
 
         return _VARIABLE_SET_OR_USE.sub(expand, text)
 

@@ -56,15 +56,15 @@ class CommitMessage(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The message followed by its trailers, one per line."""
-        output = [
+        trailers = [
             ("Roundtable-Session", self.session),
             ("Roundtable-Stage", self.stage),
             ("Roundtable-Decision", self.decision),
             *(("Produced-By", seat) for seat in self.producers),
             ("Approved-By", self.approved_by),
-            *(("Checks", f"{name}={how}") for name, how in self.checks.items()),
+            *(("Checks", f"{name}={result}") for name, result in self.checks.items()),
         ]
-        lines = [f"{name}: {' '.join(value.split())}" for name, value in output if value.strip()]
+        lines = [f"{name}: {' '.join(value.split())}" for name, value in trailers if value.strip()]
         body = self.message.strip() or "Change by Roundtable"
         return "\n\n".join(part for part in (body, "\n".join(lines)) if part) + "\n"
 
@@ -140,12 +140,12 @@ class Repository:
         """Return the tree entries of a commit under these paths, as `mode digest`."""
         if not commit or not paths:
             return {}
-        found: dict[str, str] = {}
+        entries: dict[str, str] = {}
         for line in split_git_names(self._run_or_fail("ls-tree", "-z", commit, "--", *paths)):
-            output, _, path = line.partition("\t")
-            mode, _, digest = output.split(" ")
-            found[path] = f"{mode} {digest}"
-        return found
+            entry, _, path = line.partition("\t")
+            mode, _, digest = entry.split(" ")
+            entries[path] = f"{mode} {digest}"
+        return entries
 
     def new_branch_ref(self, name: str) -> str:
         """Return the ref of a new branch; raise UsageError if the name is invalid or taken."""
@@ -156,34 +156,34 @@ class Repository:
         if self.resolve(ref):
             raise UsageError(f"Branch {name} already exists.", "Choose another name with --branch.")
         parts = name.split("/")
-        above = ("/".join(parts[:number]) for number in range(1, len(parts)))
-        taken = self._line("for-each-ref", "--count=1", "--format=%(refname:short)", f"{ref}/")
-        if taken := next((parent for parent in above if self.resolve(f"refs/heads/{parent}")), taken):
+        parents = ("/".join(parts[:number]) for number in range(1, len(parts)))
+        conflict = self._line("for-each-ref", "--count=1", "--format=%(refname:short)", f"{ref}/")
+        if conflict := next((parent for parent in parents if self.resolve(f"refs/heads/{parent}")), conflict):
             raise UsageError(
-                f"Branch {name} conflicts with the existing branch {taken}.", "Choose another name with --branch."
+                f"Branch {name} conflicts with the existing branch {conflict}.", "Choose another name with --branch."
             )
         return ref
 
     # --- what a change may not touch -------------------------------------------------------------
 
     def find_refusals(
-        self, now: Mapping[str, FileContent | None], then: Mapping[str, FileContent | None], place: FilePlacer
+        self, before: Mapping[str, FileContent | None], after: Mapping[str, FileContent | None], place: FilePlacer
     ) -> list[Refusal]:
         """Return a refusal for each path with uncommitted changes, or whose bytes git would convert.
 
         During a merge, rebase or the like every change is refused. `place` stores bytes as a file that git can read.
         """
-        if what := self.pending_operation():
-            sentence = f"{what} is in progress in this repository; finish or abort it first."
-            return [Refusal(path, RefusalKind.REPOSITORY, sentence) for path in list(now)[:1]]
-        converted = self.find_converted_paths(now, then)
-        unconverted = {path: content for path, content in now.items() if path not in converted}
+        if operation := self.pending_operation():
+            sentence = f"{operation} is in progress in this repository; finish or abort it first."
+            return [Refusal(path, RefusalKind.REPOSITORY, sentence) for path in list(before)[:1]]
+        converted = self.find_converted_paths(before, after)
+        unconverted = {path: content for path, content in before.items() if path not in converted}
         return [*map(_converted_refusal, converted), *self._uncommitted(unconverted, place)]
 
     def pending_operation(self) -> str:
         """Return the operation in progress, such as `A merge`; empty if there is none."""
-        found = (what for name, what in _OPERATIONS.items() if os.path.lexists(self._folder / name))
-        return next(found, "").capitalize()
+        operations = (operation for name, operation in _OPERATIONS.items() if os.path.lexists(self._folder / name))
+        return next(operations, "").capitalize()
 
     def ensure_index_unlocked(self) -> None:
         """Raise GitFailed while another git process (or one that crashed) holds the lock of the index."""
@@ -194,16 +194,16 @@ class Repository:
                 "Wait for it to finish, or delete that file if no git process is running. Nothing was changed.",
             )
 
-    def _uncommitted(self, now: Mapping[str, FileContent | None], place: FilePlacer) -> Iterable[Refusal]:
-        paths = list(now)
+    def _uncommitted(self, before: Mapping[str, FileContent | None], place: FilePlacer) -> Iterable[Refusal]:
+        paths = list(before)
         committed = self.tree_entries(self.head, paths)
         staged = self._staged(paths)
         files = {
-            path: (place(content.data), content.executable) for path, content in now.items() if content is not None
+            path: (place(content.data), content.executable) for path, content in before.items() if content is not None
         }
         files = self.with_tracked_modes(files, {path: path for path in paths})
         entries = self.store_files(files, write=False)
-        for path in now:
+        for path in before:
             if path not in committed and path not in staged:
                 continue
             if committed.get(path) != staged.get(path) or committed.get(path) != entries.get(path):
@@ -211,41 +211,47 @@ class Repository:
 
     def _staged(self, paths: Sequence[str]) -> dict[str, str]:
         """Return the index entries under these paths, as `mode digest`."""
-        found: dict[str, str] = {}
+        entries: dict[str, str] = {}
         for line in split_git_names(self._run_or_fail("ls-files", "-s", "-z", "--", *paths)) if paths else ():
-            output, _, path = line.partition("\t")
-            mode, digest, stage = output.split(" ")
-            found[path] = f"{mode} {digest}" if stage == "0" else "in conflict"
-        return found
+            entry, _, path = line.partition("\t")
+            mode, digest, stage = entry.split(" ")
+            entries[path] = f"{mode} {digest}" if stage == "0" else "in conflict"
+        return entries
 
-    def with_tracked_modes(self, files: Mapping[str, StoredFile], alike: Mapping[str, str]) -> dict[str, StoredFile]:
+    def with_tracked_modes(
+        self, files: Mapping[str, StoredFile], mode_sources: Mapping[str, str]
+    ) -> dict[str, StoredFile]:
         """Return the files with the executable bits of the index, if git is configured to ignore those on disk.
 
         `alike` names for a path the tracked path whose permissions it takes; other paths keep the given ones.
         """
         if self._line("config", "--type=bool", "--get", "core.fileMode") != "false":
             return dict(files)
-        tracked = self._staged(list(alike.values()))
-        runs = {path: tracked[of].startswith(_EXECUTABLE) for path, of in alike.items() if of in tracked}
-        return {path: (place, runs.get(path, given)) for path, (place, given) in files.items()}
+        tracked = self._staged(list(mode_sources.values()))
+        tracked_modes = {
+            path: tracked[source].startswith(_EXECUTABLE) for path, source in mode_sources.items() if source in tracked
+        }
+        return {path: (place, tracked_modes.get(path, executable)) for path, (place, executable) in files.items()}
 
     def find_converted_paths(
-        self, now: Mapping[str, FileContent | None], then: Mapping[str, FileContent | None] = {}
+        self, before: Mapping[str, FileContent | None], after: Mapping[str, FileContent | None] = {}
     ) -> list[str]:
         """Return the paths whose bytes git converts on commit: by a filter, an encoding, or line endings."""
-        fields = split_git_names(self._run_or_fail("check-attr", "-z", *_ATTRIBUTES, "--", *now)) if now else []
+        fields = split_git_names(self._run_or_fail("check-attr", "-z", *_ATTRIBUTES, "--", *before)) if before else []
         converts = self._line("config", "--get", "core.autocrlf") in ("true", "input")
-        output: dict[str, dict[str, str]] = {}
+        attributes: dict[str, dict[str, str]] = {}
         for path, attribute, value in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
-            output.setdefault(path, {})[attribute] = value
-        found: list[str] = []
-        for path, values in output.items():
-            on = {name for name, value in values.items() if value not in ("unspecified", "unset")}
-            endings = values["text"] != "unset" and (converts or bool(on & {"text", "eol"}))
-            crlf = any(b"\r\n" in content.data for content in (now.get(path), then.get(path)) if content is not None)
-            if on & {"filter", "working-tree-encoding", "ident"} or (endings and crlf):
-                found.append(path)
-        return found
+            attributes.setdefault(path, {})[attribute] = value
+        paths: list[str] = []
+        for path, values in attributes.items():
+            set_attributes = {name for name, value in values.items() if value not in ("unspecified", "unset")}
+            endings = values["text"] != "unset" and (converts or bool(set_attributes & {"text", "eol"}))
+            crlf = any(
+                b"\r\n" in content.data for content in (before.get(path), after.get(path)) if content is not None
+            )
+            if set_attributes & {"filter", "working-tree-encoding", "ident"} or (endings and crlf):
+                paths.append(path)
+        return paths
 
     # --- writing ---------------------------------------------------------------------------------
 
@@ -254,13 +260,13 @@ class Repository:
         if not files:
             return {}
         places = "".join(f"{place}\n" for place, _ in files.values())
-        how = ("-w",) if write else ()
+        options = ("-w",) if write else ()
         command_output = self._run_or_fail(
-            "hash-object", *how, "--no-filters", "--stdin-paths", input=os.fsencode(places)
+            "hash-object", *options, "--no-filters", "--stdin-paths", input=os.fsencode(places)
         )
         output = command_output.decode().split()
-        found = zip(files.items(), output, strict=True)
-        return {path: f"{_EXECUTABLE if runs else _PLAIN} {digest}" for (path, (_, runs)), digest in found}
+        stored = zip(files.items(), output, strict=True)
+        return {path: f"{_EXECUTABLE if runs else _PLAIN} {digest}" for (path, (_, runs)), digest in stored}
 
     def create_commit(
         self, parent: str, entries: Mapping[str, str | None], text: str, by: str, index: Path, at: str = ""
@@ -278,8 +284,10 @@ class Repository:
         parents = ("-p", parent) if parent else ()
         dated = {name: at for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE") if at}
         command_output = ("commit-tree", tree, *parents, "-F", "-")
-        made = self._run_or_fail(*command_output, input=text.encode(), config=self._missing_author(by), variables=dated)
-        return made.decode().strip()
+        commit = self._run_or_fail(
+            *command_output, input=text.encode(), config=self._missing_author(by), variables=dated
+        )
+        return commit.decode().strip()
 
     def describe_skipped_steps(self) -> str:
         """Return a sentence that says what `git commit` would have done in addition (hooks, signing); empty if
@@ -298,11 +306,11 @@ class Repository:
         )
         return f"This was not made with `git commit`: {' and '.join(filter(None, skipped))}." if any(skipped) else ""
 
-    def update_ref(self, move: RefUpdate, why: str) -> bool:
+    def update_ref(self, move: RefUpdate, reason: str) -> bool:
         """Update a ref atomically; False if it has moved in the meantime."""
-        how = (move.name, move.new, move.old or self._null_commit) if move.new else ("-d", move.name, move.old)
+        arguments = (move.name, move.new, move.old or self._null_commit) if move.new else ("-d", move.name, move.old)
         try:
-            self._run_or_fail("update-ref", "-m", f"roundtable: {why}", "--no-deref", *how)
+            self._run_or_fail("update-ref", "-m", f"roundtable: {reason}", "--no-deref", *arguments)
         except GitFailed:
             if self.resolve(move.name) == move.old:
                 raise
@@ -322,12 +330,12 @@ class Repository:
 
     def _write_index_entries(self, entries: Mapping[str, str | None], variables: Mapping[str, str]) -> None:
         """Change index entries; removals come first, because a file may replace a folder."""
-        gone = "".join(
+        removals = "".join(
             f"0 {self._null_commit}\t{self._prefix}{path}\0" for path, entry in entries.items() if entry is None
         )
-        put = "".join(f"{entry}\t{self._prefix}{path}\0" for path, entry in entries.items() if entry is not None)
+        additions = "".join(f"{entry}\t{self._prefix}{path}\0" for path, entry in entries.items() if entry is not None)
         self._run_or_fail(
-            "update-index", "-z", "--add", "--index-info", input=os.fsencode(gone + put), variables=variables
+            "update-index", "-z", "--add", "--index-info", input=os.fsencode(removals + additions), variables=variables
         )
 
     def _missing_author(self, by: str) -> dict[str, str]:
@@ -372,12 +380,12 @@ def explain_unusable_git_repository(workspace: Path) -> str:
     top = find_enclosing_git_repository(workspace)
     if top is None:
         return ""
-    why = (
+    reason = (
         output.error_output.splitlines()[0].removeprefix("fatal: ")
         if output.error_output
         else "its .git folder is elsewhere"
     )
-    return f"Git cannot read the commits of {top}, so nothing is written there ({why.rstrip('.')})."
+    return f"Git cannot read the commits of {top}, so nothing is written there ({reason.rstrip('.')})."
 
 
 def find_pending_git_operation(workspace: Path) -> str:

@@ -117,8 +117,8 @@ class GitReader:
         output = self._names("config", "--type=path", "--get-all", "core.hooksPath")
         top = self._workspace / self._line("rev-parse", "--show-cdup")
         here = self._workspace.resolve()
-        found = [(top / folder).resolve() for folder in output]
-        return [folder.relative_to(here).as_posix() for folder in found if folder.is_relative_to(here)]
+        hook_folders = [(top / folder).resolve() for folder in output]
+        return [folder.relative_to(here).as_posix() for folder in hook_folders if folder.is_relative_to(here)]
 
     def current_branch(self) -> str:
         """Return the branch that is checked out; empty if there is none."""
@@ -132,11 +132,11 @@ class GitReader:
     def recent_commits(self) -> list[LoggedCommit]:
         """Return the newest commits with the files each of them touched."""
         output = self._ask("log", "-20", *_LOG_OPTIONS, "-z", "--name-only", "--format=%x01%h %cs %s")
-        found: list[LoggedCommit] = []
+        commits: list[LoggedCommit] = []
         for record in output.decode(errors="replace").split("\x01")[1:]:
             line, _, files = record.partition("\0")
-            found.append(LoggedCommit(line.strip(), tuple(name for name in files.lstrip("\n").split("\0") if name)))
-        return found
+            commits.append(LoggedCommit(line.strip(), tuple(name for name in files.lstrip("\n").split("\0") if name)))
+        return commits
 
     def modified_files(self) -> tuple[str, ...]:
         """Return the tracked files that are staged or modified, except sensitive ones.
@@ -144,10 +144,10 @@ class GitReader:
         Git compares the contents of touched files, so a file with unchanged contents is not included.
         """
         sensitive = (f":(exclude,literal){path}" for path in self._names("ls-files") if is_sensitive_path(path))
-        how = ("--porcelain=v1", "--no-renames", "--ignore-submodules=all", "-uno")
-        output = self._names("status", *how, "--", ".", *sensitive)
-        beneath = self._line("rev-parse", "--show-prefix")
-        return tuple(line[3:].removeprefix(beneath) for line in output)
+        options = ("--porcelain=v1", "--no-renames", "--ignore-submodules=all", "-uno")
+        output = self._names("status", *options, "--", ".", *sensitive)
+        prefix = self._line("rev-parse", "--show-prefix")
+        return tuple(line[3:].removeprefix(prefix) for line in output)
 
     def changed_files(self) -> tuple[str, ...]:
         """Return the modified files and the untracked files that are not ignored."""
@@ -288,7 +288,7 @@ def run_git(
     config: Mapping[str, str] = {},
     input: bytes = b"",
     variables: Mapping[str, str] = {},
-    longest: int = GIT_OUTPUT_LIMIT,
+    max_bytes: int = GIT_OUTPUT_LIMIT,
 ) -> GitResult:
     """Run git with few environment variables, without hooks, and with a timeout."""
     program = shutil.which("git")
@@ -313,18 +313,18 @@ def run_git(
                     process.stdin.write(input)
                     process.stdin.close()
             assert process.stdout is not None
-            output = process.stdout.read(longest)
+            output = process.stdout.read(max_bytes)
             process.stdout.close()
             process.wait()
         finally:
             timer.cancel()
         error_file.seek(0)
-        complaint = error_file.read(_MAX_ERROR_BYTES).decode(errors="replace").strip()
+        error_text = error_file.read(_MAX_ERROR_BYTES).decode(errors="replace").strip()
     if process.returncode == -SIGKILL:
         raise GitUnavailable(
             f"Git did not answer within {GIT_TIMEOUT:g} seconds.", "Try `git status` here; it may be stuck."
         )
-    return GitResult(output, process.returncode, complaint)
+    return GitResult(output, process.returncode, error_text)
 
 
 def _environment(config: Mapping[str, str]) -> dict[str, str]:

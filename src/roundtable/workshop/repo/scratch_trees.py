@@ -101,30 +101,30 @@ def _submodule_files(workspace: Path, listed: Iterable[str]) -> Iterable[str]:
 
 
 def create_scratch_working_tree(
-    workspace: Path, into: Path, files: Sequence[DraftFile] = (), names: Sequence[str] | None = None
+    workspace: Path, tree: Path, files: Sequence[DraftFile] = (), names: Sequence[str] | None = None
 ) -> None:
     """Copy a workspace into a new or empty folder and apply a draft to it.
 
     A caller that creates several trees passes the same `names` to each.
     """
-    into.mkdir(parents=True, exist_ok=True, mode=0o700)
-    copy_working_tree_files(workspace, into, _copyable_files(workspace) if names is None else names)
-    write_draft_to_working_tree(into, files)
+    tree.mkdir(parents=True, exist_ok=True, mode=0o700)
+    copy_working_tree_files(workspace, tree, _copyable_files(workspace) if names is None else names)
+    write_draft_to_working_tree(tree, files)
 
 
-def copy_working_tree_files(workspace: Path, into: Path, names: Iterable[str]) -> None:
+def copy_working_tree_files(workspace: Path, tree: Path, names: Iterable[str]) -> None:
     """Copy files; symlinks only if they cannot lead outside, and existing files are kept."""
-    with ConfinedFolder.open(workspace) as here, ConfinedFolder.open(into) as there:
+    with ConfinedFolder.open(workspace) as source_folder, ConfinedFolder.open(tree) as tree_folder:
         for _, members in groupby(sorted(names, key=_sort_key), key=lambda name: name.rpartition("/")[0]):
             first, *others = members
             with (
                 contextlib.suppress(FileNotFoundError, NotADirectoryError, UnsafePath),
-                here.open_parent(first) as (_, source),
+                source_folder.open_parent(first) as (_, source),
             ):
-                for folder in there.missing_folders(first):
-                    with there.open_parent(folder) as (name, at):
-                        os.mkdir(name, dir_fd=at)
-                with there.open_parent(first) as (_, target):
+                for folder in tree_folder.missing_folders(first):
+                    with tree_folder.open_parent(folder) as (name, parent):
+                        os.mkdir(name, dir_fd=parent)
+                with tree_folder.open_parent(first) as (_, target):
                     for name in (first, *others):
                         _copy_entry(name, source, target)
 
@@ -135,8 +135,8 @@ def match_worktree_copy_patterns(workspace: Path, patterns: Iterable[str]) -> It
     for pattern in patterns:
         if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
             raise UsageError(f"Invalid pattern in worktrees.copy: {pattern}.", "Use a path inside the workspace.")
-        for found in glob(pattern, root_dir=workspace, include_hidden=True):
-            for name in list_working_tree_files_below(workspace, found.rstrip("/")):
+        for match in glob(pattern, root_dir=workspace, include_hidden=True):
+            for name in list_working_tree_files_below(workspace, match.rstrip("/")):
                 if name == pattern or not is_sensitive_path(name):
                     yield name
 
@@ -172,26 +172,26 @@ def _sort_key(name: str) -> tuple[str, str]:
 def _copy_entry(path: str, source: int, target: int) -> None:
     folder, _, name = path.rpartition("/")
     with contextlib.suppress(FileNotFoundError, FileExistsError, PermissionError):
-        found = os.stat(name, dir_fd=source, follow_symlinks=False)
-        if stat.S_ISLNK(found.st_mode):
-            to = os.readlink(name, dir_fd=source)
-            if is_symlink_inside_working_tree(to, folder) and not is_sensitive_path(
-                os.path.normpath(os.path.join(folder, to))
+        status = os.stat(name, dir_fd=source, follow_symlinks=False)
+        if stat.S_ISLNK(status.st_mode):
+            link_target = os.readlink(name, dir_fd=source)
+            if is_symlink_inside_working_tree(link_target, folder) and not is_sensitive_path(
+                os.path.normpath(os.path.join(folder, link_target))
             ):
-                os.symlink(to, name, dir_fd=target)
-        elif stat.S_ISREG(found.st_mode):
-            _copy_file(name, source, target, stat.S_IMODE(found.st_mode) & 0o777)
+                os.symlink(link_target, name, dir_fd=target)
+        elif stat.S_ISREG(status.st_mode):
+            _copy_file(name, source, target, stat.S_IMODE(status.st_mode) & 0o777)
 
 
-def is_symlink_inside_working_tree(to: str, folder: str) -> bool:
+def is_symlink_inside_working_tree(link_target: str, folder: str) -> bool:
     """Whether a symlink in this folder cannot lead out of the tree: `..` only at its start, and not too often.
 
     A `..` further on could follow another symlink, whose target is unknown.
     """
-    parts = to.split("/")
+    parts = link_target.split("/")
     climbs = next((number for number, part in enumerate(parts) if part != ".."), len(parts))
     depth = len(folder.split("/")) if folder else 0
-    return not to.startswith("/") and climbs <= depth and ".." not in parts[climbs:]
+    return not link_target.startswith("/") and climbs <= depth and ".." not in parts[climbs:]
 
 
 def _copy_file(name: str, source: int, target: int, mode: int) -> None:
@@ -222,16 +222,16 @@ class CommitUnavailable(UsageError):
     """The files of a commit cannot be read."""
 
 
-def export_git_commit_files(workspace: Path, commit: str, into: Path) -> None:
+def export_git_commit_files(workspace: Path, commit: str, tree: Path) -> None:
     """Write the files of a commit into an empty folder, except sensitive ones."""
     repository_info = run_git(workspace, ("rev-parse", "--absolute-git-dir", "--show-prefix")).output
     repository, _, prefix = os.fsdecode(repository_info).partition("\n")
     config = git_filter_overrides(workspace)
     with create_workshop_temp_folder() as folder:
-        variables = {"GIT_DIR": repository, "GIT_WORK_TREE": str(into), "GIT_INDEX_FILE": f"{folder}/index"}
+        variables = {"GIT_DIR": repository, "GIT_WORK_TREE": str(tree), "GIT_INDEX_FILE": f"{folder}/index"}
 
         def git(*args: str, input: bytes = b"") -> bytes:
-            done = run_git(into, args, config, input, variables)
+            done = run_git(tree, args, config, input, variables)
             if done.code:
                 raise CommitUnavailable(
                     f"The files of commit {commit[:12]} cannot be read: {done.error_output}",

@@ -34,12 +34,12 @@ _MAX_LIST_BYTES = 100_000_000
 
 
 @contextmanager
-def inspect_worktree_changes(workspace: Path, folder: Path, base: str, known: Path) -> Generator[WorktreeChanges]:
+def inspect_worktree_changes(workspace: Path, folder: Path, base: str, saved_index: Path) -> Generator[WorktreeChanges]:
     """Compare a worktree with its base commit; `known` is our index from when the worktree was created."""
     with create_workshop_temp_folder() as place:
         index = Path(place, "index")
         try:
-            shutil.copy2(known, index)  # with its time: git distrusts files that were written in the same second
+            shutil.copy2(saved_index, index)  # with its time: git distrusts files that were written in the same second
         except FileNotFoundError:
             raise GitFailed(f"The index of worktree {folder.name} is missing.") from None
         yield WorktreeChanges(workspace, folder, base, index)
@@ -81,12 +81,12 @@ class WorktreeChanges:
 
     def diff(self, without: Collection[str] = ()) -> bytes:
         """Return the diff of the changed files; for those in `without`, git sees the earlier contents."""
-        before = [(path, it) for path in without if (it := self.files[path]).was != _NOTHING]
+        before = [(path, change) for path in without if (change := self.files[path]).was != _NOTHING]
         self._run_with_input((path for path in without if self.files[path].was == _NOTHING), *_REMOVE_FROM_INDEX)
         entries = (f"{difference.was} {difference.digest}\t{path}" for path, difference in before)
         self._run_with_input(entries, "update-index", "--add", "-z", "--index-info")
         self._run_with_input((path for path, _ in before), "update-index", "--skip-worktree", "-z", "--stdin")
-        return self._run("diff", *DIFF_OPTIONS, self._base, "--", longest=GIT_OUTPUT_LIMIT)
+        return self._run("diff", *DIFF_OPTIONS, self._base, "--", max_bytes=GIT_OUTPUT_LIMIT)
 
     def ignored(self) -> list[str]:
         """Return the ignored files, and the folders that are ignored as a whole."""
@@ -96,18 +96,18 @@ class WorktreeChanges:
         output = split_git_names(
             self._run("diff", "--raw", "--no-abbrev", "-z", *DIFF_OPTIONS, "--no-renames", self._base, "--")
         )
-        found: dict[str, FileDifference] = {}
-        for how, path in zip(output[::2], output[1::2], strict=True):
-            was, now, digest, *_ = how.removeprefix(":").split(" ")
-            found[path] = FileDifference(was, digest, now)
-        return found
+        differences: dict[str, FileDifference] = {}
+        for fields, path in zip(output[::2], output[1::2], strict=True):
+            old_mode, new_mode, digest, *_ = fields.removeprefix(":").split(" ")
+            differences[path] = FileDifference(old_mode, digest, new_mode)
+        return differences
 
     def _index_all_files(self) -> tuple[str, ...]:
         """Add every file to the index but no repository, so that git never looks into one; return the repositories."""
         skipped, submodules = self._sparse_and_submodules()
         self._run_with_input(submodules, *_REMOVE_FROM_INDEX)
-        there = (path for path in skipped if os.path.lexists(self._folder / path))
-        self._run_with_input(there, "update-index", "--no-skip-worktree", "-z", "--stdin")
+        present = (path for path in skipped if os.path.lexists(self._folder / path))
+        self._run_with_input(present, "update-index", "--no-skip-worktree", "-z", "--stdin")
         self._run_with_input(self._files_replaced_by_repositories(), *_REMOVE_FROM_INDEX)
         inner: set[str] = set()
         files: list[str] = []
@@ -140,16 +140,18 @@ class WorktreeChanges:
     def _files_replaced_by_repositories(self) -> list[str]:
         """Return the tracked files that a repository has replaced."""
         output = split_git_names(self._run("diff-files", "-z", "--diff-filter=T", "--ignore-submodules=all"))
-        return [path for how, path in zip(output[::2], output[1::2], strict=True) if how.split(" ")[1] == _REPOSITORY]
+        return [
+            path for fields, path in zip(output[::2], output[1::2], strict=True) if fields.split(" ")[1] == _REPOSITORY
+        ]
 
     def _run_with_input(self, paths: Iterable[str], *args: str) -> None:
         """Run a git command that takes paths or index entries on its input, if there are any."""
         if output := "".join(f"{path}\0" for path in paths):
             self._run(*args, input=os.fsencode(output))
 
-    def _run(self, *args: str, input: bytes = b"", longest: int = _MAX_LIST_BYTES) -> bytes:
-        output = run_git(self._folder, (*self._place, *args), self._config, input, self._variables, longest)
-        if len(output.output) >= longest:
+    def _run(self, *args: str, input: bytes = b"", max_bytes: int = _MAX_LIST_BYTES) -> bytes:
+        output = run_git(self._folder, (*self._place, *args), self._config, input, self._variables, max_bytes)
+        if len(output.output) >= max_bytes:
             raise GitFailed(f"Worktree {self._folder.name} has too many changes.")
         if output.code:
             raise GitFailed(f"Git cannot read the changes in worktree {self._folder.name}: {output.error_output}.")
@@ -172,8 +174,8 @@ _COPIED_FILES = ("shallow", "info/exclude", "info/sparse-checkout")
 
 def create_worktree_repository(workspace: Path, folder: Path, commit: str, branch: str) -> None:
     """Create a folder with its own repository and the files of a commit, on a new branch or on none."""
-    asked = [part for name in ("objects", *_COPIED_FILES) for part in ("--git-path", name)]
-    output = _git(workspace, workspace, "rev-parse", "--path-format=absolute", "--show-object-format", *asked)
+    git_paths = [part for name in ("objects", *_COPIED_FILES) for part in ("--git-path", name)]
+    output = _git(workspace, workspace, "rev-parse", "--path-format=absolute", "--show-object-format", *git_paths)
     format, objects, *others = output.splitlines()
     folder.mkdir(parents=True)
     _git(workspace, folder, "init", "--quiet", "--template=", f"--object-format={format}")

@@ -143,23 +143,28 @@ class Worktrees:
 
     def find(self, name: str) -> Worktree:
         """Return the worktree of that name."""
-        found = next((worktree for worktree in self.list() if worktree.name == name), None)
-        if found is None:
-            known = ", ".join(worktree.name for worktree in self.list()) or "none"
-            raise NotFound(f"Worktree not found: {name}.", f"Existing worktrees: {known}.")
-        return found
+        match = next((worktree for worktree in self.list() if worktree.name == name), None)
+        if match is None:
+            names = ", ".join(worktree.name for worktree in self.list()) or "none"
+            raise NotFound(f"Worktree not found: {name}.", f"Existing worktrees: {names}.")
+        return match
 
     def status(self, worktree: Worktree) -> WorktreeStatus:
         """Return what was changed in a worktree, and what of it would be lost if it were discarded."""
         if not worktree.ready or not worktree.path.is_dir():
             return WorktreeStatus()
         changed, ignored = self._find_changes(worktree)
-        with ConfinedFolder.open(worktree.path) as there, ConfinedFolder.open(self._workspace) as here:
-            unmerged = [path for path in changed if not _is_same_file(there, here, path)]
+        with (
+            ConfinedFolder.open(worktree.path) as worktree_folder,
+            ConfinedFolder.open(self._workspace) as workspace_folder,
+        ):
+            unmerged = [path for path in changed if not _is_same_file(worktree_folder, workspace_folder, path)]
             lost_ignored = [
                 place
                 for place in ignored
-                if not all(_is_same_file(there, here, path) for path in _own_files(worktree.path, place))
+                if not all(
+                    _is_same_file(worktree_folder, workspace_folder, path) for path in _own_files(worktree.path, place)
+                )
             ]
         return WorktreeStatus(tuple(changed), tuple(unmerged), tuple(lost_ignored))
 
@@ -237,12 +242,12 @@ class Worktrees:
         """Return a free block of ports: no other worktree of any workspace has it, and nothing listens on its first
         port."""
         notes = self._root.glob(f"*/{_NOTES_FOLDER}/*.json")
-        taken = {msgspec.json.decode(note.read_bytes(), type=Worktree).port for note in notes}
-        free = (port for port in range(FIRST_PORT, LAST_PORT, PORTS_PER_WORKTREE) if port not in taken)
-        found = next((port for port in free if _is_port_free(port)), 0)
-        if not found:
+        taken_ports = {msgspec.json.decode(note.read_bytes(), type=Worktree).port for note in notes}
+        free = (port for port in range(FIRST_PORT, LAST_PORT, PORTS_PER_WORKTREE) if port not in taken_ports)
+        first_port = next((port for port in free if _is_port_free(port)), 0)
+        if not first_port:
             raise UsageError("No free ports are left for another worktree.", "Run: roundtable worktrees clean")
-        return found
+        return first_port
 
     def _write_note(self, worktree: Worktree) -> None:
         path = self._note_path(worktree.name)
@@ -295,11 +300,11 @@ def _copy_digests(folder: Path) -> dict[str, str]:
     ignore rules are not trusted.
     """
     with open_git(folder) as git:
-        found = [
+        names = [
             file for name in git.list_files() for file in (_own_files(folder, name) if name.endswith("/") else (name,))
         ]
-    names = [name for name in found if _is_readable(folder / name)]
-    return {name: sha256(_content_bytes(folder / name)).hexdigest() for name in names}
+    readable = [name for name in names if _is_readable(folder / name)]
+    return {name: sha256(_content_bytes(folder / name)).hexdigest() for name in readable}
 
 
 def _changed_files(worktree: Worktree, changes: WorktreeChanges) -> list[str]:
@@ -344,18 +349,18 @@ def _decode_diff(diff: bytes) -> str:
 def _diffed_file(diff: bytes) -> str:
     """Return the file that a diff is of, as git writes it; its new name if it was renamed."""
     line = diff.partition(b"\n")[0].decode(errors="replace")
-    found = re.fullmatch(r"diff --git a/(.*) b/\1", line)
-    return found[1] if found else line.rpartition("b/")[2].rstrip('"')
+    match = re.fullmatch(r"diff --git a/(.*) b/\1", line)
+    return match[1] if match else line.rpartition("b/")[2].rstrip('"')
 
 
 def _content_bytes(path: Path) -> bytes:
     return os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes()
 
 
-def _is_same_file(there: ConfinedFolder, here: ConfinedFolder, path: str) -> bool:
+def _is_same_file(worktree_folder: ConfinedFolder, workspace_folder: ConfinedFolder, path: str) -> bool:
     """Whether a file is equal in both folders, or missing in both; anything that is not a file is unequal."""
     try:
-        one, other = there.read(path), here.read(path)
+        one, other = worktree_folder.read(path), workspace_folder.read(path)
     except UnsafePath:
         return False
     return one is other if one is None or other is None else one.is_same_for_git(other)

@@ -62,8 +62,8 @@ class BubblewrapSandbox:
         await asyncio.to_thread(remove_orphaned_cgroups)
         reason = ""
         for variant in _OPTION_VARIANTS:
-            found = cls(program, variant)
-            result = await run_sandbox_job(found, Job(("true",), str(EMPTY_FILE.parent), bounds=Bounds(seconds=10)))
+            sandbox = cls(program, variant)
+            result = await run_sandbox_job(sandbox, Job(("true",), str(EMPTY_FILE.parent), bounds=Bounds(seconds=10)))
             if result.code == 0:
                 return cls(program, variant, await asyncio.to_thread(_display_name))
             reason = sanitize_line(result.output.decode(errors="replace"), 200) or result.stopped

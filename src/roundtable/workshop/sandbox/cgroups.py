@@ -140,15 +140,15 @@ def _ancestors(groups: Mapping[str, Path]) -> Iterator[Path]:
 def _group_folders(pid: int, kind: str = "") -> dict[str, Path]:
     """Return the folders of a process's groups by controller; in version 2 all controllers share one folder."""
     mounts = {mounted: (root, point) for mounted, root, point in _cgroup_mounts(kind)}
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
             _, controllers, path = line.split(":", 2)
             for controller in controllers.split(",") if controllers else _CONTROLLERS:
                 root, point = mounts.get(controller if controllers else "", ("", ""))
-                if controller in _CONTROLLERS and point and (controllers or controller not in found):
-                    found[controller] = Path(point) / os.path.relpath(path, root)
-    return found
+                if controller in _CONTROLLERS and point and (controllers or controller not in folders):
+                    folders[controller] = Path(point) / os.path.relpath(path, root)
+    return folders
 
 
 def _cgroup_mounts(kind: str) -> Iterator[tuple[str, str, str]]:

@@ -63,16 +63,16 @@ class ContainerSandbox:
         if isinstance(engine, str):
             return engine
         await engine.remove_orphans()
-        found = cls(engine, image or await engine.empty_image(), bool(image))
+        sandbox = cls(engine, image or await engine.empty_image(), bool(image))
         result = await run_sandbox_job(
-            found, Job(("sh", "-c", _READ_PIDS_LIMIT), str(EMPTY_FILE.parent), bounds=Bounds(seconds=30))
+            sandbox, Job(("sh", "-c", _READ_PIDS_LIMIT), str(EMPTY_FILE.parent), bounds=Bounds(seconds=30))
         )
         output = sanitize_line(result.output.decode(errors="replace"), 200)
         if result.code != 0:
             return f"{name.capitalize()} cannot run programs on this machine ({output or result.stopped})."
         if not output.isdigit():
             return f"{name.capitalize()} does not enforce limits on this machine ({output})."
-        return found
+        return sandbox
 
     async def run(self, job: Job) -> AsyncGenerator[Output | Exit]:
         """Run a job; its container is removed in every case."""

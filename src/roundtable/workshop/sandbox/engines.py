@@ -106,6 +106,6 @@ class ContainerEngine:
         """Delete the containers and images that killed Roundtable processes left behind."""
         own_filter = ("--all", "--filter", f"label={CONTAINER_LABEL}", "--format")
         for list_command, name, remove in (("ps", "{{.Names}}", "rm"), ("images", "{{.Repository}}", "rmi")):
-            found = await self.run_command((list_command, *own_filter, name))
-            if orphans := [name for name in found.text.split() if is_orphaned_workshop_name(name)]:
+            reply = await self.run_command((list_command, *own_filter, name))
+            if orphans := [name for name in reply.text.split() if is_orphaned_workshop_name(name)]:
                 await self.run_command((remove, "--force", *orphans))

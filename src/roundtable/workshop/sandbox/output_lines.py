@@ -80,10 +80,10 @@ class ServiceOutputLines(OutputLines):
 class InstallOutputLines(OutputLines):
     """The output of an install step, and after our script's marker the archive of the installed files."""
 
-    def __init__(self, on_line: LineCallback, marker: str, into: BinaryIO) -> None:
+    def __init__(self, on_line: LineCallback, marker: str, archive: BinaryIO) -> None:
         super().__init__(on_line)
         self._marker = f"\n{marker}\n".encode()
-        self._into = into
+        self._into = archive
         self._held = b""
         self.packed = False
 
@@ -91,12 +91,12 @@ class InstallOutputLines(OutputLines):
         if self.packed:
             self._into.write(data)
             return
-        text_part, found, archive = (self._held + data).partition(self._marker)
-        self.packed = bool(found)
-        keep = 0 if found else min(len(text_part), len(self._marker) - 1)
+        text_part, marker, archive_part = (self._held + data).partition(self._marker)
+        self.packed = bool(marker)
+        keep = 0 if marker else min(len(text_part), len(self._marker) - 1)
         self._held = text_part[len(text_part) - keep :]
         super().__call__(text_part[: len(text_part) - keep])
-        self._into.write(archive)
+        self._into.write(archive_part)
 
     def text(self, last: str = "") -> str:
         super().__call__(self._held)

@@ -45,7 +45,7 @@ def _usage_below(root: int) -> tuple[int, int, int]:
             parents.setdefault(int(fields[1]), []).append(int(entry))
             pages[int(entry)] = int(fields[21])
             ticks[int(entry)] = sum(map(int, fields[11:15]))
-    found = list(parents.get(root, ()))
-    for pid in found:
-        found += parents.get(pid, ())
-    return len(found), sum(pages[pid] for pid in found), sum(ticks[pid] for pid in found)
+    pids = list(parents.get(root, ()))
+    for pid in pids:
+        pids += parents.get(pid, ())
+    return len(pids), sum(pages[pid] for pid in pids), sum(ticks[pid] for pid in pids)

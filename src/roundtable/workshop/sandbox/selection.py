@@ -40,13 +40,13 @@ async def find_sandbox(settings: SandboxSettings = SandboxSettings()) -> Sandbox
         return _found[key]
     reasons: list[str] = []
     for name in (*_ENGINES, "bubblewrap") if settings.use == "auto" else (settings.use,):
-        found = await (
+        sandbox = await (
             BubblewrapSandbox.find() if name == "bubblewrap" else ContainerSandbox.find(name, settings.image)
         )
-        if not isinstance(found, str):
-            _found[key] = found
-            return found
-        reasons.append(found)
+        if not isinstance(sandbox, str):
+            _found[key] = sandbox
+            return sandbox
+        reasons.append(sandbox)
     help = _INSTALL_HELP if settings.use == "auto" else _CHOICE_HELP
     return f"{' '.join(reasons)} {help}; {_NO_SANDBOX}"
 

@@ -47,14 +47,14 @@ def find_sandbox_toolchain_paths(program: str, workspace: Path, place: str = "")
     Only `bin` and its neighbors in the same installation: never a whole home folder, and never the `place` where a
     workspace is mounted.
     """
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for path in (path for start in _program_and_interpreter(program, workspace) for path in _follow_symlinks(start)):
         if not path.is_relative_to(workspace):
             root = path.parent.parent
             installed = path.parent.name == "bin" and str(root) not in (os.path.expanduser("~"), place)
             parts = [root / name for name in _INSTALLATION_PARTS] if installed else [path]
-            found |= {str(place): None for place in parts if place.exists() and _stays_in_installation(place, root)}
-    return list(found)
+            paths |= {str(place): None for place in parts if place.exists() and _stays_in_installation(place, root)}
+    return list(paths)
 
 
 def _stays_in_installation(place: Path, root: Path) -> bool:
@@ -206,22 +206,22 @@ def plan_sandbox_view(job: Job) -> SandboxView | None:
 def find_hidden_paths(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the sensitive files and the sensitive folders below a folder, including git configs, which name
     remotes."""
-    found: list[str] = []
+    sensitive: list[str] = []
     for place, folders, files in os.walk(folder):
         mounts = os.path.relpath(place, folder)
         for name in (*folders, *files):
             path = os.path.join(place, name)
             if name != ".git" and is_sensitive_path(os.path.join(mounts, name)) and not os.path.islink(path):
-                found.append(os.path.relpath(path, folder))
+                sensitive.append(os.path.relpath(path, folder))
         if ".git" in folders and os.path.isfile(config := os.path.join(place, ".git", "config")):
-            found.append(os.path.relpath(config, folder))
+            sensitive.append(os.path.relpath(config, folder))
         folders[:] = [
             name
             for name in folders
             if name not in _PUBLISHED_PACKAGES and name != ".git" and not is_sensitive_path(name)
         ]
-    whole = tuple(path for path in found if (folder / path).is_dir())
-    return tuple(path for path in found if path not in whole), whole
+    hidden_folders = tuple(path for path in sensitive if (folder / path).is_dir())
+    return tuple(path for path in sensitive if path not in hidden_folders), hidden_folders
 
 
 def plan_lent_mounts(job: Job) -> dict[str, str]:
@@ -255,29 +255,29 @@ def _allowed_program(name: str, job: Job) -> _Program | None:
 
     Showing a program also shows the folders next to it, and a project could name anything.
     """
-    found = _locate_program(name, job)
-    if found is None or _is_common_tool(name) or name == sys.executable:
-        return found
-    return found if os.path.realpath(found.real).startswith(tuple(f"{folder}/" for folder in _SYSTEM)) else None
+    program = _locate_program(name, job)
+    if program is None or _is_common_tool(name) or name == sys.executable:
+        return program
+    return program if os.path.realpath(program.real).startswith(tuple(f"{folder}/" for folder in _SYSTEM)) else None
 
 
 def _locate_program(name: str, job: Job) -> _Program | None:
     """Find a program on the user's PATH, or at a path as the job sees it."""
     folder = Path(job.folder)
     if "/" not in name:
-        found = shutil.which(name)
-        real = resolve_shim_for_sandbox(Path(found)) if found else ""
+        program = shutil.which(name)
+        real = resolve_shim_for_sandbox(Path(program)) if program else ""
         return _Program(real, real, folder) if real else None
-    seen = os.path.normpath(os.path.join(job.visible_at, name))
+    visible_path = os.path.normpath(os.path.join(job.visible_at, name))
     mounts = {**plan_lent_mounts(job), job.visible_at: job.folder}
     candidates = [
-        (f"{source}{seen.removeprefix(at)}", source)
+        (f"{source}{visible_path.removeprefix(at)}", source)
         for at, source in mounts.items()
-        if is_inside_sandbox_mount(seen, at)
+        if is_inside_sandbox_mount(visible_path, at)
     ]
-    for real, home in (*candidates, *([(seen, job.folder)] if os.path.isabs(name) else [])):
+    for real, home in (*candidates, *([(visible_path, job.folder)] if os.path.isabs(name) else [])):
         if os.path.isfile(real) and os.access(real, os.X_OK):
-            return _Program(real, seen, Path(home))
+            return _Program(real, visible_path, Path(home))
     return None
 
 

@@ -154,8 +154,8 @@ def _siblings_under_heading(
     if container is None or first_heading is None:
         return siblings
     for visibility in visibilities:
-        if found := [sibling for sibling in siblings if headings.heading_above(sibling) == visibility]:
-            return found
+        if matching := [sibling for sibling in siblings if headings.heading_above(sibling) == visibility]:
+            return matching
     indent = line_indentation(base.source, container.start) + _indentation_step(base.source, base.language)
     last_heading = next(
         (heading for visibility in visibilities if (heading := headings.last_heading(visibility))), None

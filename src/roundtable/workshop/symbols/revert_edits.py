@@ -29,7 +29,7 @@ class RevertedEdits(NamedTuple):
 
 
 def revert_unrelated_symbol_edits(
-    path: str, before: bytes, after: bytes, asked: Set[str], new: Set[str] = frozenset(), *, changed: bool
+    path: str, before: bytes, after: bytes, requested: Set[str], new: Set[str] = frozenset(), *, changed: bool
 ) -> RevertedEdits:
     """Restore removed symbols and, with `changed`, changed ones, unless their names were asked for.
 
@@ -41,7 +41,7 @@ def revert_unrelated_symbol_edits(
     if isinstance(old, SpliceRefusal) or isinstance(current, SpliceRefusal):
         return RevertedEdits(after, ())
     ambiguous = _repeated_names(old) | _repeated_names(current)
-    old_names, kept_names = {new_symbol.name for new_symbol in old.symbols}, asked | new
+    old_names, kept_names = {new_symbol.name for new_symbol in old.symbols}, requested | new
     renamed = {
         _symbol_text_without_name(current, new_symbol)
         for new_symbol in current.symbols

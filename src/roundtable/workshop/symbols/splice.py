@@ -109,7 +109,7 @@ def match_symbol_to_variant(
 
 def _can_replace(symbol: Symbol, target: Symbol) -> bool:
     """Tell whether a symbol can replace another: interchangeable kinds, and the same class if both have one."""
-    owners = {either.owner.rpartition(".")[2] for either in (symbol, target)} - {"", FRAME_CLASS_NAME}
+    owners = {member.owner.rpartition(".")[2] for member in (symbol, target)} - {"", FRAME_CLASS_NAME}
     return interchangeable_symbol_kind(symbol) is interchangeable_symbol_kind(target) and len(owners) < 2
 
 

@@ -99,9 +99,9 @@ def find_symbols_by_query(file: Outline, query: SymbolQuery) -> list[Symbol]:
     if file.language.has_overloads and query.parts[-2:-1] == query.parts[-1:]:
         without_file_name = ()  # `Door.Door` is a constructor, even if the file is called Door too.
     for parts in (query.parts, without_file_name):
-        if found := _with_name(file.symbols, parts):
+        if matches := _with_name(file.symbols, parts):
             return keep_best_symbol_matches(
-                query.filter_by_parameters(found, file.language), query._replace(parts=parts)
+                query.filter_by_parameters(matches, file.language), query._replace(parts=parts)
             )
     return []
 
@@ -163,7 +163,7 @@ def _is_of_kind(kind: RequestedKind, symbol: Symbol) -> bool:
 
 def find_counterpart_symbols(file: Outline, other_file: Outline, other: Symbol) -> list[Symbol]:
     """Return the symbols of a file that correspond to one of another file, ignoring a namespace around them."""
-    same = [symbol for symbol in file.symbols if symbol.name == other.name]
+    namesakes = [symbol for symbol in file.symbols if symbol.name == other.name]
     other_names = {symbol.name for symbol in other_file.symbols}
     similar = [
         symbol
@@ -171,7 +171,7 @@ def find_counterpart_symbols(file: Outline, other_file: Outline, other: Symbol) 
         if symbol.name not in other_names and _differ_by_namespace(file, symbol, other_file, other)
     ]
     return _narrow(
-        same or similar,
+        namesakes or similar,
         lambda symbol: interchangeable_symbol_kind(symbol) is interchangeable_symbol_kind(other),
         lambda symbol: list_parameter_types(symbol.node) == list_parameter_types(other.node),
         lambda symbol: symbol.kind not in {SymbolKind.SCOPE, SymbolKind.PROTOTYPE},

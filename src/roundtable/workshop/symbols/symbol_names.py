@@ -133,14 +133,14 @@ def split_symbol_name(text: str) -> tuple[str, ...]:
 
 
 def _split_plain_name(text: str) -> tuple[str, ...]:
-    kept: list[str] = []
+    parts: list[str] = []
     depth = 0
     for character in text:
         depth += character in "<["
         if not depth:
-            kept.append(character)
+            parts.append(character)
         depth -= character in ">]" and depth > 0
-    return tuple(part for part in _NAME_SEPARATOR.split("".join(kept)) if part)
+    return tuple(part for part in _NAME_SEPARATOR.split("".join(parts)) if part)
 
 
 def split_at_top_level_commas(text: str) -> list[str]:

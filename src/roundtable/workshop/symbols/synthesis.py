@@ -67,14 +67,14 @@ def merge_candidate_symbols(
     """
     files = dict(candidates[base])
     took: list[Contribution] = []
-    left: list[UnmergedDirective] = []
+    unmerged: list[UnmergedDirective] = []
     removed: list[RemovedSymbol] = []
     vocabulary = _make_vocabulary(base, candidates)
     wanted = [*((directive, True) for directive in directives), *((directive, False) for directive in must_fix)]
     for directive, may_remove in wanted:
         for order in parse_symbol_merge_directive(directive, vocabulary):
             if isinstance(order, UnclearDirective):
-                left.append(UnmergedDirective(order.text, order.reason, _files_named_in(order.text, vocabulary)))
+                unmerged.append(UnmergedDirective(order.text, order.reason, _files_named_in(order.text, vocabulary)))
                 continue
             result = (
                 _carry_out(order, files, candidates)
@@ -83,7 +83,7 @@ def merge_candidate_symbols(
             )
             if isinstance(result, SpliceRefusal):
                 paths = _files_of_order(order, files, candidates) or _files_named_in(directive, vocabulary)
-                left.append(UnmergedDirective(directive, result.sentence, paths))
+                unmerged.append(UnmergedDirective(directive, result.sentence, paths))
                 continue
             files.update(result.files)
             later = (*result.took, *result.removed)
@@ -92,10 +92,10 @@ def merge_candidate_symbols(
             )
             removed = [removal for removal in removed if not _is_superseded(removal, later)] + list(result.removed)
             if result.conflicts:
-                left.append(
+                unmerged.append(
                     UnmergedDirective(directive, " ".join(dict.fromkeys(result.conflicts)), tuple(result.files))
                 )
-    return SynthesizedFiles(files, tuple(took), tuple(left), tuple(removed))
+    return SynthesizedFiles(files, tuple(took), tuple(unmerged), tuple(removed))
 
 
 def _is_superseded(contribution: Contribution | RemovedSymbol, later: Sequence[Contribution | RemovedSymbol]) -> bool:
@@ -133,8 +133,8 @@ def _files_of_order(
         return (order.path,)
     both_trees = (files, candidates.get(order.seat, {}))
     names = [parse_symbol_query(symbol_name, order.kind) for symbol_name in order.names]
-    found = (match.file.path for files in both_trees for name in names for match in _find_all(files, name))
-    return tuple(dict.fromkeys(found))
+    matches = (match.file.path for files in both_trees for name in names for match in _find_all(files, name))
+    return tuple(dict.fromkeys(matches))
 
 
 def _carry_out(
@@ -188,11 +188,11 @@ def _take_imports(order: MergeOrder, files: CandidateFiles, donor_files: Candida
 
 
 def _remove_symbol(order: MergeOrder, name: str, files: CandidateFiles) -> _Result | SpliceRefusal:
-    found = _find_only(order, name, files, "The base")
-    if isinstance(found, SpliceRefusal):
-        return found
-    source = remove_symbol_from_source(found.file, found.symbols)
-    path, name_in_file = found.file.path, found.symbols[0].name
+    symbol = _find_only(order, name, files, "The base")
+    if isinstance(symbol, SpliceRefusal):
+        return symbol
+    source = remove_symbol_from_source(symbol.file, symbol.symbols)
+    path, name_in_file = symbol.file.path, symbol.symbols[0].name
     return (
         source
         if isinstance(source, SpliceRefusal)
@@ -203,19 +203,19 @@ def _remove_symbol(order: MergeOrder, name: str, files: CandidateFiles) -> _Resu
 def _take_symbol(
     order: MergeOrder, name: str, files: CandidateFiles, donor_files: CandidateFiles
 ) -> _Result | SpliceRefusal:
-    found = _find_only(order, name, donor_files, order.seat)
-    if isinstance(found, SpliceRefusal):
-        return found
-    path = found.file.path
+    match = _find_only(order, name, donor_files, order.seat)
+    if isinstance(match, SpliceRefusal):
+        return match
+    path = match.file.path
     base = parse_source_outline(path, files[path]) if path in files else None
     if not isinstance(base, Outline):
         return SpliceRefusal(RefusalKind.MISSING, f"The base has no {path}. Take {order.seat}'s file as a whole.")
     query = parse_symbol_query(name, order.kind)
-    targets = [] if order.is_new else find_symbols_with_same_reading(base, query, found.symbols[0])
-    if targets and not {symbol.name for symbol in targets} & {symbol.name for symbol in found.there(base)}:
-        sentence = f"{name} is {targets[0].name} in the base, but {found.symbols[0].name} in {order.seat}'s {path}."
+    targets = [] if order.is_new else find_symbols_with_same_reading(base, query, match.symbols[0])
+    if targets and not {symbol.name for symbol in targets} & {symbol.name for symbol in match.there(base)}:
+        sentence = f"{name} is {targets[0].name} in the base, but {match.symbols[0].name} in {order.seat}'s {path}."
         return SpliceRefusal(RefusalKind.AMBIGUOUS, sentence)
-    return _splice_taken(order.seat, base, query, found, files, donor_files)
+    return _splice_taken(order.seat, base, query, match, files, donor_files)
 
 
 def _splice_taken(
@@ -304,25 +304,25 @@ class _FoundSymbols(NamedTuple):
 
 def _find_only(order: MergeOrder, name: str, files: CandidateFiles, owner: str) -> _FoundSymbols | SpliceRefusal:
     """Return the only place that a name means in these files, or a refusal."""
-    found = [
+    matches = [
         match for match in _find_all(files, parse_symbol_query(name, order.kind)) if order.path in {"", match.file.path}
     ]
-    places = list(dict.fromkeys((symbol.name, match.file.path) for match in found for symbol in match.symbols))
+    places = list(dict.fromkeys((symbol.name, match.file.path) for match in matches for symbol in match.symbols))
     if not places:
         where = order.path or "any file"
         return SpliceRefusal(RefusalKind.NOT_FOUND, f"{owner} has no {name} in {where}.")
     if len(places) > 1:
         alternatives = ", ".join(f"{symbol} in {path}" for symbol, path in places[:4])
         return SpliceRefusal(RefusalKind.AMBIGUOUS, f"{name} is ambiguous. It may be: {alternatives}.")
-    return found[0]
+    return matches[0]
 
 
 def _find_all(files: CandidateFiles, query: SymbolQuery) -> list[_FoundSymbols]:
     """Return all symbols that a name may mean, by file. A definition is preferred to its prototype in another file."""
-    found = [
+    matches = [
         _FoundSymbols(outline, symbols)
         for outline in _outlines(files)
         if (symbols := find_symbols_by_query(outline, query))
     ]
-    defined = [match for match in found if any(symbol.kind is not SymbolKind.PROTOTYPE for symbol in match.symbols)]
-    return defined or found
+    defined = [match for match in matches if any(symbol.kind is not SymbolKind.PROTOTYPE for symbol in match.symbols)]
+    return defined or matches

@@ -258,7 +258,7 @@ def _add_to_export_lists(path: str, source: bytes, donor: Outline, new: Sequence
 
 def _needed_helpers(donor: Outline, taken: Sequence[Symbol]) -> Iterator[Symbol]:
     """Yield the donor's other symbols that the taken ones use. `taken` grows while this is read."""
-    seen = set(taken)
+    visited = set(taken)
     index = 0
     while index < len(taken):
         current = taken[index]
@@ -267,7 +267,7 @@ def _needed_helpers(donor: Outline, taken: Sequence[Symbol]) -> Iterator[Symbol]
         for helper in donor.symbols:
             is_reachable = not helper.owner or helper.scope == current.scope
             if (
-                helper in seen
+                helper in visited
                 or helper.kind in {SymbolKind.SCOPE, SymbolKind.PROTOTYPE}
                 or not is_reachable
                 or _overlap(helper, current)
@@ -277,7 +277,7 @@ def _needed_helpers(donor: Outline, taken: Sequence[Symbol]) -> Iterator[Symbol]
             plain_names = usage.used if donor.language.implicit_self or not is_same_class else frozenset[str]()
             names = plain_names | usage.members if is_same_class else plain_names
             if helper.base_name in (usage.called if helper.name == current.name else names):
-                seen.add(helper)
+                visited.add(helper)
                 yield helper
 
 

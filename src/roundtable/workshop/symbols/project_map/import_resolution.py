@@ -110,7 +110,7 @@ class ProjectIndex:
 
 def _count_shared_folders(one: str, other: str) -> int:
     pairs = zip(one.split("/"), other.split("/"), strict=False)
-    return next((index for index, (mine, theirs) in enumerate(pairs) if mine != theirs), 99)
+    return next((index for index, (own_part, other_part) in enumerate(pairs) if own_part != other_part), 99)
 
 
 def resolve_source_imports(project: ProjectIndex, outline: Outline) -> Iterator[ResolvedImport]:

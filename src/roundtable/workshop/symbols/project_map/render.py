@@ -51,12 +51,12 @@ def render_project_symbol_map(program: ProjectMap, budget_tokens: int) -> str:
         (symbol for file in program.files for symbol in file.symbols if symbol.uses),
         key=lambda symbol: -len(symbol.uses),
     )
-    least, most = 0, len(used)
-    while least < most:
-        middle = (least + most + 1) // 2
+    low, high = 0, len(used)
+    while low < high:
+        middle = (low + high + 1) // 2
         fits = _fits(_render(program, _keep_only(used[:middle])), budget_tokens)
-        least, most = (middle, most) if fits else (least, middle - 1)
-    text = _render(program, _keep_only(used[:least]))
+        low, high = (middle, high) if fits else (low, middle - 1)
+    text = _render(program, _keep_only(used[:low]))
     return text if _fits(text, budget_tokens) else ""
 
 
@@ -173,8 +173,8 @@ def _render_uses(program: ProjectMap, here: Collection[str], limit: int | None) 
 
 def _files_with_names_only(uses: Sequence[SymbolUse], limit: int | None) -> str:
     names_only = [use for use in uses if not use.text]
-    more = f" and {len(names_only) - limit:,} more files" if limit is not None and len(names_only) > limit else ""
-    return f" <- {_join_places(names_only[:limit])}{more}" if names_only else ""
+    rest = f" and {len(names_only) - limit:,} more files" if limit is not None and len(names_only) > limit else ""
+    return f" <- {_join_places(names_only[:limit])}{rest}" if names_only else ""
 
 
 def _use_lines(uses: Sequence[SymbolUse], limit: int | None) -> Iterator[str]:
@@ -199,8 +199,8 @@ def _alternate_files(uses: Sequence[SymbolUse]) -> list[SymbolUse]:
 def _cut_lines(text: str, budget_tokens: int) -> str:
     """Return as many lines as fit the budget, and the number of omitted lines."""
     lines = text.split("\n")
-    for kept in range(len(lines), -1, -1):
-        shown = "\n".join((*lines[:kept], f"Left out for lack of space: {len(lines) - kept:,} more lines."))
-        if _fits(shown, budget_tokens):
-            return shown
+    for count in range(len(lines), -1, -1):
+        cut_text = "\n".join((*lines[:count], f"Left out for lack of space: {len(lines) - count:,} more lines."))
+        if _fits(cut_text, budget_tokens):
+            return cut_text
     return ""

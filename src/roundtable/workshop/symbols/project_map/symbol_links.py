@@ -68,22 +68,22 @@ class _FileLinker:
         """
         resolved = [(mention, self._names.resolve_mention(self._path, mention)) for mention in self._mentions]
         known_classes = self._known_classes(symbol for _, symbols in resolved for symbol in symbols)
-        seen: set[tuple[Symbol, int]] = set()
+        linked: set[tuple[Symbol, int]] = set()
         imports = self._names.files[self._path].imports
         for mention, symbols in resolved:
-            for meant in symbols or self._names.prefer_definitions(self._find_methods(mention, known_classes)):
-                if meant.path == self._path:
+            for target in symbols or self._names.prefer_definitions(self._find_methods(mention, known_classes)):
+                if target.path == self._path:
                     continue
-                symbol, line = self._constructor_of(mention, meant).symbol, self._lines.number_at(mention.offset)
+                symbol, line = self._constructor_of(mention, target).symbol, self._lines.number_at(mention.offset)
                 is_only_named = symbol.kind is SymbolKind.CLASS and not mention.is_called
                 key = (symbol, 0 if is_only_named else line)
-                if key not in seen:
+                if key not in linked:
                     text = "" if is_only_named else self._lines.text_of(line)
                     uses.setdefault(symbol, []).append(
                         SymbolUse(self._path, line, text, self._enclosing_symbol(mention.offset))
                     )
-                    imports.add(meant.path)
-                seen.add(key)
+                    imports.add(target.path)
+                linked.add(key)
 
     def _enclosing_symbol(self, offset: int) -> str:
         enclosing = [

@@ -6,12 +6,12 @@ import sqlite3
 import time
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from bench.contestants.agenda import QUESTION
 from bench.contestants.ours import READING, convene, hold, open_desk
 from bench.server import ANSWER_PIECES
 from roundtable.app.desk import Roundtable
-from roundtable.app.opening.session_ids import new_session_id
 from roundtable.core.events import Event, MoveMade, RoundClosed, RoundOpened, SessionOpened, TurnAsked, decode_event
 from roundtable.core.ports import Table
 from roundtable.core.reasons import Said
@@ -57,7 +57,7 @@ def _read_rows(path: Path, session: str) -> int:
 
 
 async def _write_long(desk: Roundtable) -> str:
-    session = new_session_id()
+    session = str(uuid4())
     names = tuple(f"seat{number}" for number in range(SEATS_OF_LONG))
     seats = tuple(Seat(name, ("bench:session",)) for name in names)
     events: list[Event] = [SessionOpened(Charter(QUESTION, seats, "bench", 1, headless=True))]

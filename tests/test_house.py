@@ -34,10 +34,11 @@ def test_a_meeting_is_about_a_hundred_lines() -> None:
         assert len(path.read_text().splitlines()) <= 200, f"{name} is more than its minutes"
 
 
-def test_door_tests_use_nothing_of_the_app_but_the_desk() -> None:
-    for path in sorted((ROOT / "tests" / "doors").rglob("*.py")):
-        for line in path.read_text().splitlines():
-            assert "roundtable.app" not in line or "roundtable.app.desk" in line, f"{path.name}: {line}"
+def test_doors_stories_and_benchmarks_use_nothing_of_the_app_but_the_desk() -> None:
+    for folder in ("tests/doors", "tests/stories", "bench"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for line in path.read_text().splitlines():
+                assert "roundtable.app" not in line or "roundtable.app.desk" in line, f"{path.name}: {line}"
 
 
 def test_the_desk_offers_every_name_that_it_lists() -> None:

@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from bench.contestants.agenda import AGAIN, BLIND, JUDGE, KEY, QUESTION, SEATS, SYSTEM, sink
 from bench.contestants.told import or_raised, told
 from roundtable.app.desk import Agenda, Places, Roundtable
-from roundtable.app.opening.session_ids import new_session_id
 from roundtable.core.events import Delta, SessionOpened
 from roundtable.core.ports import Table
 from roundtable.core.reasons import Said
@@ -118,7 +118,7 @@ async def hold(desk: Roundtable, rules: Rules, seats: tuple[Seat, ...], session:
 
 async def convene(desk: Roundtable, seats: tuple[Seat, ...]) -> str:
     """Put a charter on the record."""
-    session = new_session_id()
+    session = str(uuid4())
     charter = Charter(
         QUESTION,
         seats,

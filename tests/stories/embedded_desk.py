@@ -6,9 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.machine.embedded_models import list_model_files_on_disk
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places, Roundtable
 
 
 @asynccontextmanager
@@ -18,8 +16,8 @@ async def open_desk_with_model(model: str, folder: Path) -> AsyncGenerator[Round
     places = Places(folder / "home", folder / "home")
     places.data.mkdir()
     places.models.symlink_to(models)
-    assert any(entry.name == model and entry.installed for entry in list_model_files_on_disk(places)), (
-        f"roundtable models get {model}"
-    )
     async with await Roundtable.open(folder, places) as desk:
+        assert any(entry.name == model and entry.installed for entry in desk.setup.list_models()), (
+            f"roundtable models get {model}"
+        )
         yield desk

@@ -11,7 +11,6 @@ from typing import Any
 from typing import Protocol as Port
 
 from roundtable.app.desk import Config, Places, Roundtable, Settings
-from roundtable.app.wiring import Wiring
 from roundtable.core.effects import Effect, EffectResult, FilesRead
 from roundtable.core.events import Event, Recorded, SessionOpened
 from roundtable.core.faults import Fault
@@ -186,12 +185,17 @@ class SessionHarness:
                 Settings(self.config),
                 store=self.store,
                 voices=self._other_voices or self.voices,
-                performer=self.performer,
+                performer=None if isinstance(self.performer, RecordingPerformer) else self.performer,
             ) as desk:
                 self.feed = desk.parts.feed
                 if isinstance(self.performer, RecordingPerformer):
-                    self.performer.target = Wiring(desk.parts, self.store).performer
-                return await desk.meetings.run(SESSION, lambda _: self.meeting)
+                    self.performer.target = desk.wiring.performer
+                    desk.wiring.performer = self.performer
+                return await self.hold(desk)
+
+    async def hold(self, desk: Roundtable) -> Decision:
+        """Run the session at an open desk."""
+        return await desk.meetings.run(SESSION, lambda _: self.meeting)
 
     async def records(self) -> list[Recorded]:
         """Return all recorded events."""

@@ -24,7 +24,7 @@ from tests.doors.scripted_seats import blind_answer
 from tests.repository import repository, sandbox
 from tests.stories.desk_meeting import DeskMeeting, knight_turn
 from tests.stories.kill_and_resume import kill_after_every_fact
-from tests.stories.proof_harness import ProofHarness
+from tests.stories.session_harness import SessionHarness
 
 NAMED: dict[str, Any] = {"files": ("cache.py",)}
 CACHE = "def get(key, store={}):\n    return store.setdefault(key, key.upper())\n"
@@ -234,7 +234,7 @@ async def test_a_meeting_with_proofs_killed_after_any_fact_runs_no_proof_twice(w
         }
     }
     decision = await kill_after_every_fact(
-        lambda store: ProofHarness(script, store, work, "knights"), seats=("claude", "gpt")
+        lambda store: SessionHarness(script, store, meeting="knights", workspace=work), seats=("claude", "gpt")
     )
     assert decision.outcome is Outcome.REACHED
 

@@ -9,14 +9,11 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Places, Roundtable, hold
-from roundtable.app.machine.judge_voices import assign_judge_voices
-from roundtable.app.machine.seat_check import run_doctor_seat_check
 from roundtable.core.faults import FaultKind, UsageError
 from roundtable.core.session import Session
 from roundtable.core.stages import Stage
 from roundtable.core.values import Limits, Outcome, Seat
 from roundtable.report import phrases
-from roundtable.voices.endpoints import load_shipped_endpoints
 from roundtable.voices.fault_server import FaultServer
 from tests.stories.session_harness import position_reply
 
@@ -111,38 +108,6 @@ async def test_a_meeting_without_a_judge_has_no_judge_voices(town: TwoServers) -
     assert {request.model for request in (*town.near.seen, *town.far.seen)} == {"large"}
 
 
-@pytest.mark.feature("S0.127", "S0.128")
-@pytest.mark.parametrize(
-    ("endpoint", "model", "judge"),
-    [
-        ("anthropic", "claude-sonnet-4-6", "claude-haiku-4-5-20251001"),
-        ("openai", "gpt-4o", "gpt-4o-mini"),
-        ("google", "gemini-3.8-flash", "gemini-3.5-flash-lite"),
-    ],
-)
-def test_a_seat_of_a_shipped_endpoint_judges_through_its_cheaper_model(endpoint: str, model: str, judge: str) -> None:
-    """The models of the source document, except for Gemini, whose 1.5 models are shut down."""
-    shipped = load_shipped_endpoints()
-    assert shipped[endpoint].default_model == model
-    (seat,) = assign_judge_voices([Seat("one", (f"{endpoint}:{model}",))], shipped)
-    assert seat.voice_chain(judging=True) == (f"{endpoint}:{judge}", f"{endpoint}:{model}")
-    assert seat.voice_chain() == (f"{endpoint}:{model}",)
-
-
-@pytest.mark.parametrize(
-    "voices",
-    [("cli:claude", "anthropic:claude-sonnet-4-6"), ("embedded:smollm2-135m",), ("script:s.toml",), ("ollama:x",), ()],
-)
-def test_agents_and_local_models_judge_through_their_own_voice(voices: tuple[str, ...]) -> None:
-    (seat,) = assign_judge_voices([Seat("one", voices)], load_shipped_endpoints())
-    assert seat.voice_chain(judging=True) == voices
-
-
-def test_a_seat_that_already_uses_the_cheaper_model_judges_through_it() -> None:
-    (seat,) = assign_judge_voices([Seat("one", ("openai:gpt-4o-mini",))], load_shipped_endpoints())
-    assert seat.judge == ""
-
-
 async def test_a_budget_of_zero_excludes_a_paid_judge_voice(town: TwoServers) -> None:
     free = [Seat("claude", ("near:large",), judge="far:exact"), Seat("gpt", ("near:large",))]
     broke = msgspec.structs.replace(LIMITS, budget_usd=0.0)
@@ -175,7 +140,7 @@ async def test_a_quote_prices_judging_by_the_judge_voice(town: TwoServers) -> No
 async def test_the_doctor_command_checks_the_judge_voice_and_tolerates_a_missing_one(town: TwoServers) -> None:
     seats = '[seats.claude]\nvoices = ["near:large"]\n[seats.gpt]\nvoices = ["far:large"]\njudge = "nowhere:x"'
     async with await town.desk('judge_model = "small"', more=seats) as desk:
-        found = (await run_doctor_seat_check(desk.parts)).participants
+        found = (await desk.setup.examine(told=lambda seat, check: None)).participants
     claude, gpt = found["claude"], found["gpt"]
     assert claude.judge is not None
     assert (claude.judge.voice, claude.judge.status) == ("near:small", "ok")

@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Places, Roundtable
-from roundtable.app.records.memory import MOST_BYTES, MOST_RECALLED
 from roundtable.core.events import AnswerSource, GateAnswered
 from roundtable.core.faults import NotFound, RoundtableError, UsageError
 from roundtable.core.ledger import EntryKind
@@ -24,6 +23,7 @@ from tests.stories.kill_and_resume import kill_meeting_after_every_fact, run_wit
 from tests.stories.session_harness import SessionHarness, council_turns, position_reply, ratings_reply, reconsider_reply
 
 QUESTION = "REST or GraphQL for the public API?"
+MOST_RECALLED, MOST_RECALLED_BYTES = 12, 6000
 DECREE = RecalledEntry("R-1a2b3c", "decree", "Use GraphQL", "Nobody here can run it.")
 FAILURE = RecalledEntry("F-1a2b3c", "failure", "Use GraphQL", "The resolvers were too slow.")
 
@@ -102,7 +102,7 @@ async def test_recalled_entries_are_limited_and_an_equal_question_comes_first(de
     told = await recalled_entries(desk, QUESTION.lower())
     assert told[0].id == f"D-{session[-6:]}"
     assert 1 < len(told) <= MOST_RECALLED
-    assert sum(len(line.text.encode()) + len(line.why.encode()) for line in told) <= MOST_BYTES
+    assert sum(len(line.text.encode()) + len(line.why.encode()) for line in told) <= MOST_RECALLED_BYTES
 
 
 async def test_a_decree_applies_behind_any_number_of_lifted_decrees_and_similar_decisions(desk: Roundtable) -> None:

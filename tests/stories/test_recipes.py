@@ -11,9 +11,8 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Places, Roundtable
-from roundtable.app.opening.meeting_catalog import MeetingCatalog, find_charter_rules
 from roundtable.core.events import SessionOpened
-from roundtable.core.values import Charter, Decision, Limits, Outcome, Seat
+from roundtable.core.values import Decision, Limits, Outcome, Seat
 from roundtable.report.reasons import decision_sentence
 from tests.stories.kill_and_resume import kill_after_every_fact
 from tests.stories.session_harness import SESSION, CrashingStore, SessionHarness, position_reply
@@ -31,37 +30,29 @@ def recipe_text(*told: tuple[str, str], rule: str) -> str:
 
 
 class RecipeHarness(SessionHarness):
-    """A harness for custom meeting files; the rules are read from the charter, as the desk does."""
+    """A harness for custom meeting files; the desk reads the rules from the charter."""
 
     def __init__(self, home: Path, recipe: str, script: dict[str, Any], store: CrashingStore | None = None) -> None:
         super().__init__(script, store)
-        places = Places(home, home)
+        self._home = home
         (home / "meetings").mkdir(parents=True, exist_ok=True)
         (home / "meetings" / "board.toml").write_text(recipe)
-        meetings = MeetingCatalog(places, home, lambda: False)
-        self.chosen = meetings.find("board")
-        self.prompts = meetings.prompts(self.chosen, "en")
 
     async def open(self, **more: Any) -> None:
-        """Record the charter."""
-        charter = Charter(
-            "REST or GraphQL?",
-            tuple(Seat(name, ("script:test",)) for name in NAMES),
-            "board",
-            1,
-            settings=self.chosen.settings,
-            limits=Limits(retries=0, seat_timeout=5, round_deadline=5),
-            templates={name: await self.store.keep(text) for name, text in self.prompts.items()},
-            seed=7,
-            headless=True,
-            **more,
-        )
-        await self.store.append(SESSION, SessionOpened(charter))
+        """Record the charter that the desk drafts for the custom meeting."""
+        seats = tuple(Seat(name, ("script:test",)) for name in NAMES)
+        limits = Limits(retries=0, seat_timeout=5, round_deadline=5)
+        agenda = Agenda("REST or GraphQL?", seats, "board", limits=limits, headless=True, **more)
+        places = Places(self._home, self._home)
+        async with await Roundtable.open(self._home, places, store=self.store, voices=self.voices) as desk:
+            charter, texts = await desk.meetings.draft(agenda)
+        for text in texts:
+            await self.store.keep(text)
+        await self.store.append(SESSION, SessionOpened(msgspec.structs.replace(charter, seed=7)))
 
-    async def run(self) -> Decision:
+    async def hold(self, desk: Roundtable) -> Decision:
         """Run the meeting that the recorded charter describes."""
-        self.meeting = find_charter_rules((await self.session()).charter)
-        return await super().run()
+        return await desk.meetings.run(SESSION)
 
 
 def reply_with_json(block: dict[str, Any], text: str = "Because.") -> str:

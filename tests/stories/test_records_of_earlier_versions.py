@@ -19,8 +19,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from roundtable.app.desk import Roundtable
-from roundtable.app.settings.places import Places
+from roundtable.app.desk import Places, Roundtable
 from roundtable.doors.cli.main import cli
 from tests.repository import own_python, sandbox, write
 

@@ -7,17 +7,11 @@ import re
 import shutil
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from roundtable.app.desk import Places, Roundtable
-from roundtable.app.opening.code_changes import (
-    CodeChanges,
-    read_branch_changes,
-    read_patch_changes,
-    read_uncommitted_changes,
-)
 from roundtable.core.effects import ClaimsProven
 from roundtable.core.values import Decision, Outcome
 from roundtable.report.reasons import notice_sentences
@@ -25,7 +19,10 @@ from roundtable.report.transcript import render_transcript
 from tests.repository import commit, git, repository, sandbox, write
 from tests.stories.desk_meeting import DeskMeeting, Turns
 from tests.stories.kill_and_resume import full_prompt, kill_after_every_fact
-from tests.stories.proof_harness import ProofHarness
+from tests.stories.session_harness import SessionHarness
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import CodeChanges
 
 BEFORE = """\
 def average(prices):
@@ -112,7 +109,7 @@ async def test_a_proof_may_use_packages_installed_in_the_repository(desk: Roundt
     proof = "process.exit(require('close-to')(require('./sum.js').sum(1, 2), 3) ? 1 : 0)"
     wrong = finding_block("sum() adds one", "sum.js:1", proof=proof) | {"language": "javascript"}
     meeting, decision = await hold_review(
-        desk, read_uncommitted_changes(desk.workspace), claude=reviewer_turns(wrong), gpt=reviewer_turns()
+        desk, desk.changes.read_uncommitted(), claude=reviewer_turns(wrong), gpt=reviewer_turns()
     )
     assert decision.position == "Not as it is: one fault was reproduced."
     (proven,) = (await blind_round_proofs(desk, meeting)).proofs
@@ -123,7 +120,7 @@ async def test_findings_are_reproduced_or_refuted_or_marked_as_older_than_the_ch
     write(desk.workspace, {"shop.py": AFTER})
     meeting, decision = await hold_review(
         desk,
-        read_uncommitted_changes(desk.workspace),
+        desk.changes.read_uncommitted(),
         claude=reviewer_turns(
             finding_block("average() divides by zero for no prices", severity="critical", proof=CRASH),
             finding_block("cheapest() raises for no prices", "shop.py:6", proof=OLD),
@@ -154,7 +151,7 @@ async def test_an_unproven_finding_is_shown_to_all_and_another_seat_may_prove_it
     vague = finding_block("The style is poor", "README.md:1", "low")
     meeting, decision = await hold_review(
         desk,
-        read_uncommitted_changes(desk.workspace),
+        desk.changes.read_uncommitted(),
         claude=reviewer_turns(broken, vague),
         gpt=reviewer_turns(F1=CRASH),
     )
@@ -177,7 +174,7 @@ async def test_a_finding_refuted_for_one_seat_is_still_examined_in_another_seats
     crash = "average() divides by zero for no prices of a shop"
     meeting, decision = await hold_review(
         desk,
-        read_uncommitted_changes(desk.workspace),
+        desk.changes.read_uncommitted(),
         claude=reviewer_turns(
             finding_block(mean, proof=WRONG), finding_block("average() is wrong for 2 prices", proof=WRONG)
         ),
@@ -199,7 +196,7 @@ async def test_a_finding_with_an_unknown_location_is_marked_as_such(desk: Roundt
     write(desk.workspace, {"shop.py": AFTER})
     _, decision = await hold_review(
         desk,
-        read_uncommitted_changes(desk.workspace),
+        desk.changes.read_uncommitted(),
         claude=reviewer_turns(
             finding_block("Wrong rounding", "shop.py:99"), finding_block("Wrong tax", "../home/config.toml:1")
         ),
@@ -219,7 +216,7 @@ async def test_a_review_runs_the_branch_regardless_of_the_checkout(desk: Roundta
     write(desk.workspace, {"shop.py": "not even Python("})
     crash = finding_block("average() divides by zero for no prices", proof=CRASH)
     meeting, decision = await hold_review(
-        desk, read_branch_changes(desk.workspace, "faster"), claude=reviewer_turns(crash), gpt=reviewer_turns()
+        desk, desk.changes.read_branch("faster"), claude=reviewer_turns(crash), gpt=reviewer_turns()
     )
     assert decision.outcome is Outcome.REJECTED
     assert [(proof.held, proof.held_before) for proof in (await blind_round_proofs(desk, meeting)).proofs] == [
@@ -236,7 +233,7 @@ async def test_a_patch_is_applied_to_a_copy_of_the_workspace(desk: Roundtable) -
     crash = finding_block("average() divides by zero for no prices", proof=CRASH)
     raw = f"{patch}\n".encode()
     meeting, decision = await hold_review(
-        desk, read_patch_changes(raw), patch=True, claude=reviewer_turns(crash), gpt=reviewer_turns()
+        desk, desk.changes.read_patch(raw), patch=True, claude=reviewer_turns(crash), gpt=reviewer_turns()
     )
     assert decision.outcome is Outcome.REJECTED
     assert [(proof.held, proof.held_before) for proof in (await blind_round_proofs(desk, meeting)).proofs] == [
@@ -251,7 +248,11 @@ async def test_a_patch_that_does_not_apply_is_reviewed_without_running_it(desk: 
     write(desk.workspace, {"shop.py": "something = 'else entirely'\n"})
     crash = finding_block("average() divides by zero for no prices", proof=CRASH)
     _, decision = await hold_review(
-        desk, read_patch_changes(f"{patch}\n".encode()), patch=True, claude=reviewer_turns(crash), gpt=reviewer_turns()
+        desk,
+        desk.changes.read_patch(f"{patch}\n".encode()),
+        patch=True,
+        claude=reviewer_turns(crash),
+        gpt=reviewer_turns(),
     )
     assert decision.outcome is Outcome.REACHED
     assert "No program could be run" in notice_sentences(decision)[0]
@@ -262,7 +263,7 @@ async def test_without_a_sandbox_a_review_runs_nothing_and_says_so(
     desk: Roundtable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(desk.workspace, {"shop.py": AFTER})
-    found = read_uncommitted_changes(desk.workspace)
+    found = desk.changes.read_uncommitted()
     (tmp_path / "programs").mkdir()
     (tmp_path / "programs" / "git").symlink_to("/usr/bin/git")
     monkeypatch.setenv("PATH", str(tmp_path / "programs"))
@@ -287,7 +288,7 @@ async def test_a_hostile_proof_reaches_no_network_and_no_files_outside(desk: Rou
     program = HOSTILE[how](desk.workspace)
     meeting, decision = await hold_review(
         desk,
-        read_uncommitted_changes(desk.workspace),
+        desk.changes.read_uncommitted(),
         claude=reviewer_turns(finding_block("It crashes", proof=program)),
         gpt=reviewer_turns(),
     )
@@ -305,7 +306,7 @@ async def test_a_review_runs_at_most_the_allowed_number_of_programs_each_once(de
         for number in range(1, 19)
     ]
     meeting, _ = await hold_review(
-        desk, read_uncommitted_changes(desk.workspace), claude=reviewer_turns(*many), gpt=reviewer_turns(*many[:1])
+        desk, desk.changes.read_uncommitted(), claude=reviewer_turns(*many), gpt=reviewer_turns(*many[:1])
     )
     ran = (await blind_round_proofs(desk, meeting)).proofs
     assert sum(result.held is False for result in ran) == 17
@@ -324,9 +325,11 @@ async def test_a_review_killed_after_any_fact_runs_and_asks_nothing_twice(desk: 
             "gpt": {"turns": reviewer_turns(finding_block("It is wrong", "shop.py:5"), F1=WRONG, F2=WRONG)},
         }
     }
-    settings = {"base": read_uncommitted_changes(desk.workspace).base}
+    settings = {"base": desk.changes.read_uncommitted().base}
     decision = await kill_after_every_fact(
-        lambda store: ProofHarness(script, store, desk.workspace), seats=("claude", "gpt"), settings=settings
+        lambda store: SessionHarness(script, store, meeting="review", workspace=desk.workspace),
+        seats=("claude", "gpt"),
+        settings=settings,
     )
     assert decision.outcome is Outcome.REJECTED
     assert "A program of gpt looked for it and did not find it." in decision.text
@@ -335,9 +338,7 @@ async def test_a_review_killed_after_any_fact_runs_and_asks_nothing_twice(desk: 
 async def test_a_review_is_not_recalled_by_the_next_review(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
     crash = finding_block("average() divides by zero for no prices", proof=CRASH)
-    await hold_review(
-        desk, read_uncommitted_changes(desk.workspace), claude=reviewer_turns(crash), gpt=reviewer_turns()
-    )
+    await hold_review(desk, desk.changes.read_uncommitted(), claude=reviewer_turns(crash), gpt=reviewer_turns())
     assert await desk.memory.entries(limit=None) == []
 
 
@@ -345,7 +346,7 @@ async def test_no_reviewer_sees_the_findings_of_others_in_the_first_round(desk: 
     script = {
         "seats": {name: {"turns": reviewer_turns(finding_block(f"Seen by {name}"))} for name in ("claude", "gpt")}
     }
-    harness = ProofHarness(script, None, desk.workspace)
+    harness = SessionHarness(script, meeting="review", workspace=desk.workspace)
     await harness.open(seats=("claude", "gpt"))
     await harness.run()
     for seat in ("claude", "gpt"):

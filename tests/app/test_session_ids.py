@@ -10,7 +10,7 @@ from roundtable.app.opening.session_ids import make_session_slug
 from roundtable.core.events import Recorded, SessionOpened
 from roundtable.core.session import Session
 from roundtable.core.values import Charter
-from roundtable.report.workspace_folder import session_folder_name
+from roundtable.report.workspace_folder import render_session_files
 
 DAY = "2026-11-16"
 
@@ -34,6 +34,12 @@ def test_a_slug_keeps_the_words_of_the_question_in_any_script(question: str, slu
     assert make_session_slug(question, DAY) == f"{DAY}-{slug}"
 
 
+def folder_name(opened: SessionOpened) -> str:
+    """The folder of a session in the workspace folder."""
+    session = Session.fold("s1", [Recorded(1, f"{DAY}T00:00:00.000000Z", "s1", opened)])
+    return next(iter(render_session_files(session))).split("/")[1]
+
+
 @given(st.text(max_size=300))
 @example("数据库" * 100)
 @example("a" * 66 + "é" + "数" * 9)
@@ -42,10 +48,10 @@ def test_a_slug_is_short_and_valid_as_a_folder_name(question: str) -> None:
     assert len(slug.encode()) <= 80
     assert not slug.endswith("-")
     opened = SessionOpened(Charter(question, (), "council", 1, slug=slug))
-    assert session_folder_name(Session.fold("s1", [Recorded(1, f"{DAY}T00:00:00.000000Z", "s1", opened)])) == slug
+    assert folder_name(opened) == slug
 
 
 @pytest.mark.parametrize("slug", ["", "-a", "..", "a/b", "a b", "数\u202e", "a" * 101, "数" * 40, "README"])
 def test_a_text_that_is_no_folder_name_is_not_a_slug(slug: str) -> None:
     opened = SessionOpened(Charter("Which?", (), "council", 1, slug=slug))
-    assert session_folder_name(Session.fold("s1", [Recorded(1, f"{DAY}T00:00:00.000000Z", "s1", opened)])) == "s1"
+    assert folder_name(opened) == "s1"

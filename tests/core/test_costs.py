@@ -13,7 +13,6 @@ from roundtable.core.session import Session
 from roundtable.core.values import Timing, Usage
 from roundtable.report.costs import build_cost_report, format_money, format_price
 from roundtable.report.html import render_session_page
-from roundtable.report.status import seat_states
 from roundtable.report.summary import summarize_session, summarize_usage
 from roundtable.report.transcript import render_cost_table, render_transcript
 from tests.core.test_session_views import AGAIN, BALLOT, BLIND, SLOW, made, opened, round_opened, session_of, whole
@@ -167,13 +166,13 @@ def test_an_interrupted_call_was_sent(voice: str, shown: str) -> None:
     session = session_of(opened(), round_opened(BLIND), asked, TurnInterrupted(BLIND, "claude", call))
     line = build_cost_report(session).total
     assert (line.calls, line.failed, line.price) == (1, 1, shown)
-    assert seat_states(session)["claude"] == "interrupted"
+    assert session.seat_states["claude"] == "interrupted"
 
 
 def test_a_turn_that_was_asked_again_is_no_longer_interrupted() -> None:
     cut = TurnInterrupted(BLIND, "claude", f"{BLIND}/claude#1", "Half a")
     session = session_of(opened(), round_opened(BLIND), asked("claude"), cut, asked("claude", 2, purpose="again"))
-    assert seat_states(session)["claude"] == "asked"
+    assert session.seat_states["claude"] == "asked"
     assert build_cost_report(session).total.calls == 1
 
 

@@ -61,7 +61,7 @@ from roundtable.core.values import (
 )
 from roundtable.core.verdict import Evidence, ParseStatus, Verdict
 from roundtable.report.html import render_round_page, render_session_page
-from roundtable.report.status import describe_session_status, find_round_by_address, seat_states
+from roundtable.report.phrases import describe_session_status
 from roundtable.report.summary import summarize_round, summarize_session
 from roundtable.report.transcript import render_round_as_markdown, render_transcript
 
@@ -369,12 +369,12 @@ def test_a_long_question_is_quoted_in_full() -> None:
 
 def test_one_round_alone() -> None:
     session = whole()
-    text = render_round_as_markdown(find_round_by_address(session, "1"))
+    text = render_round_as_markdown(session.find_round("1"))
     assert text.startswith("### council/1-blind\n")
     assert "council/2" not in text
-    assert find_round_by_address(session, "2-ballot").name == find_round_by_address(session, BALLOT).name == BALLOT
+    assert session.find_round("2-ballot").name == session.find_round(BALLOT).name == BALLOT
     with pytest.raises(NotFound) as caught:
-        find_round_by_address(session, "9")
+        session.find_round("9")
     assert caught.value.message == "This session has no round 9."
     assert BLIND in caught.value.help
 
@@ -393,7 +393,7 @@ def test_an_unfinished_session() -> None:
     assert "*still open*" in text
     assert "Interrupted after:\n\n> Half a" in text
     assert "- Cancelled by maria: wrong question" in text
-    assert seat_states(session) == {"claude": "asked", "gpt": "interrupted", "gemini": "waiting"}
+    assert session.seat_states == {"claude": "asked", "gpt": "interrupted", "gemini": "waiting"}
     assert "| gpt | 1 | 1 | 0 | – | 0 | unknown |" in text
 
 
@@ -485,7 +485,7 @@ def test_model_text_cannot_forge_a_page() -> None:
 
 def test_one_round_of_a_page() -> None:
     session = whole()
-    text = read_page(render_round_page(session, find_round_by_address(session, AGAIN))).text
+    text = read_page(render_round_page(session, session.find_round(AGAIN))).text
     assert AGAIN in text
     assert BLIND not in text
 
@@ -521,7 +521,7 @@ def test_a_summary_is_plain_data_with_a_version() -> None:
 def test_a_summary_without_texts_is_short() -> None:
     turns = [turn for record in summarize_session(whole())["rounds"] for turn in record["turns"]]
     assert not any("text" in turn for turn in turns)
-    assert summarize_round(find_round_by_address(whole(), BLIND), texts=True)["turns"][1]["text"].startswith("GraphQL")
+    assert summarize_round(whole().find_round(BLIND), texts=True)["turns"][1]["text"].startswith("GraphQL")
 
 
 def test_a_summary_of_a_session_that_waits() -> None:
@@ -534,5 +534,5 @@ def test_a_summary_of_a_session_that_waits() -> None:
 
 def test_seats_that_are_off_say_so() -> None:
     session = session_of(opened(), SessionAmended(seats_off=("gpt",), limits=Limits(rounds=1)))
-    assert seat_states(session)["gpt"] == "off"
+    assert session.seat_states["gpt"] == "off"
     assert "- Seat switched off: gpt\n- Limits changed" in render_transcript(session)

@@ -32,7 +32,7 @@ from roundtable.core.events import (
 from roundtable.core.faults import Fault, FaultKind, SessionHeld
 from roundtable.core.reasons import Said
 from roundtable.core.session import Session
-from roundtable.core.text.wording import format_count, format_seconds
+from roundtable.core.text.wording import add_full_stop, format_count, format_seconds
 from roundtable.core.values import (
     Charter,
     Decision,
@@ -62,7 +62,6 @@ from roundtable.live.event_lines import (
     live_lines_as_text,
 )
 from roundtable.live.gate_options import match_gate_option
-from roundtable.report.figures import format_sentence
 from roundtable.report.html import render_session_page
 from roundtable.report.transcript import render_transcript
 
@@ -299,7 +298,7 @@ def test_errors_are_two_sentences_and_an_exit_code(capsys: pytest.CaptureFixture
 def test_figures() -> None:
     assert [format_count(number) for number in (999, 1234, 12_345)] == ["999", "1.2k", "12k"]
     assert [format_seconds(elapsed) for elapsed in (1.23, 48.7, 185)] == ["1.2s", "48s", "3m05s"]
-    assert [format_sentence(text) for text in ("a", "a.", "`b`", "c?")] == ["a.", "a.", "`b`", "c?"]
+    assert [add_full_stop(text) for text in ("a", "a.", "`b`", "c?")] == ["a.", "a.", "`b`", "c?"]
 
 
 async def test_the_outlet_waits_for_its_reader_and_for_nobody_else() -> None:

@@ -6,6 +6,7 @@ stored.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -448,8 +449,13 @@ _decode_delta = msgspec.json.Decoder(Delta).decode
 _ENVELOPE = ("v", "seq", "at", "session")
 
 
+def encode_events_as_jsonl(records: Iterable[Recorded]) -> str:
+    """Events with their envelopes, one JSON object per line."""
+    return "".join(f"{encode_event_envelope(record).decode()}\n" for record in records)
+
+
 def decode_event_envelope(line: bytes | str) -> Recorded | Delta:
-    """The inverse of `encode_event_line`."""
+    """The inverse of `encode_event_envelope`."""
     try:
         envelope = _decode_envelope(line)
     except msgspec.ValidationError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import StrEnum
 
 import msgspec
 
@@ -40,7 +41,7 @@ from roundtable.core.events import (
     TurnInterrupted,
     UnknownEvent,
 )
-from roundtable.core.faults import Fault, FaultKind, RecordError
+from roundtable.core.faults import Fault, FaultKind, NotFound, RecordError
 from roundtable.core.ledger import Entry
 from roundtable.core.values import (
     Absence,
@@ -56,6 +57,18 @@ from roundtable.core.values import (
     Substitution,
     Usage,
 )
+
+
+class SeatState(StrEnum):
+    """The state of a seat in a round."""
+
+    WAITING = "waiting"
+    ASKED = "asked"
+    ANSWERED = "answered"
+    LATE = "late"
+    MISSING = "missing"
+    INTERRUPTED = "interrupted"
+    OFF = "off"
 
 
 class Turn(msgspec.Struct):
@@ -75,6 +88,17 @@ class Turn(msgspec.Struct):
     def is_settled(self) -> bool:
         """Whether this turn is settled and must not be asked again."""
         return self.move is not None or self.missed is not None
+
+    @property
+    def state(self) -> SeatState:
+        """The state of the seat in this round."""
+        if self.move is not None:
+            return SeatState.LATE if self.move.status is MoveStatus.LATE else SeatState.ANSWERED
+        if self.missed is not None:
+            return SeatState.MISSING
+        if self.interrupted and (not self.asked or self.asked[-1][1].call in self.interrupted):
+            return SeatState.INTERRUPTED
+        return SeatState.ASKED if self.asked else SeatState.WAITING
 
     def as_move(self) -> Move | None:
         """The answer as a decision rule sees it."""
@@ -214,6 +238,34 @@ class Session:
         if self.open_gates:
             return "waiting"
         return "paused" if self.paused else "open"
+
+    @property
+    def newest_round(self) -> RoundRecord | None:
+        """The round that was opened last."""
+        return next(reversed(self.rounds.values()), None)
+
+    @property
+    def seat_states(self) -> dict[str, SeatState]:
+        """The state of each seat in its newest turn."""
+        states = {seat.name: SeatState.WAITING for seat in self.charter.seats}
+        for record in self.rounds.values():
+            states |= {name: turn.state for name, turn in record.turns.items()}
+        return states | dict.fromkeys(self.seats_off, SeatState.OFF)
+
+    @property
+    def last_voices(self) -> dict[str, str]:
+        """The voice that gave the last answer of each seat."""
+        turns = [turn for record in self.rounds.values() for turn in record.turns.values()]
+        return {turn.seat: turn.move.voice for turn in turns if turn.move is not None}
+
+    def find_round(self, address: str) -> RoundRecord:
+        """The round with this name (`council/1-blind`), last part (`1-blind`) or unique number."""
+        matches = [record for name, record in self.rounds.items() if _matches_address(name, address)]
+        if len(matches) == 1:
+            return matches[0]
+        known = ", ".join(self.rounds) or "none so far"
+        message = f"{len(matches)} rounds match {address}." if matches else f"This session has no round {address}."
+        raise NotFound(message, f"Name one of its rounds: {known}.")
 
     def seat(self, name: str) -> Seat:
         """A seat of the charter by its name."""
@@ -396,3 +448,8 @@ class Session:
         self.context_added += [(seq, item) for item in event.context_added]
         if event.limits is not None:
             self.limits = event.limits
+
+
+def _matches_address(round: str, address: str) -> bool:
+    last = round.rpartition("/")[2]
+    return address in (round, last, last.partition("-")[0])

@@ -29,6 +29,11 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
         """Input and output tokens together, as budgets count them."""
         return self.input_tokens + self.output_tokens
 
+    @property
+    def has_known_price(self) -> bool:
+        """Whether a price was reported or a subscription paid."""
+        return self.cost_usd is not None or bool(self.plan_tokens)
+
     def plus(self, other: Usage) -> Usage:
         """The sum of two usages; the sum of prices is unknown only if both are unknown."""
         return Usage(

@@ -15,6 +15,7 @@ import msgspec
 
 from roundtable.core.faults import Fault
 from roundtable.core.reasons import Reasons
+from roundtable.core.text.wording import split_names
 from roundtable.core.usage import Usage
 from roundtable.core.verdict import Verdict
 
@@ -195,6 +196,11 @@ class Prompt(Value, frozen=True):
     agreed: tuple[str, ...] = ()
     files: tuple[ContextItem, ...] = ()
 
+    def items_by_name(self, name: str) -> dict[str, str]:
+        """The items of a list by every name in front of their colon."""
+        items = (item.partition(": ") for item in self.lists.get(name, ()))
+        return {each: text for names, _, text in items for each in split_names(names)}
+
 
 class Expect(Value, frozen=True):
     """The form an answer must have: its codec, the allowed choices, and its maximum length.
@@ -365,6 +371,11 @@ class Decision(Value, frozen=True):
     def is_decided(self) -> bool:
         """Whether something was decided, for or against."""
         return self.outcome in (Outcome.REACHED, Outcome.REJECTED)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the text quotes all seats instead of being written by one, so votes and dissent would repeat it."""
+        return bool(self.text and not self.author)
 
 
 class Gate(Value, frozen=True):

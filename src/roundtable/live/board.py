@@ -32,7 +32,7 @@ from roundtable.core.events import (
 )
 from roundtable.core.values import Charter, Gate, Usage
 from roundtable.live.event_lines import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, live_fault_glyph, live_fault_line
-from roundtable.report.costs import NO_VALUE, format_price, has_known_price
+from roundtable.report.costs import NO_VALUE, format_price
 from roundtable.report.step_words import describe_running_step
 
 GLYPH_WORDS = {RESPONDING: "responding", WAITING: "waiting", DONE: "done", TIMED_OUT: "timed out", ERROR: "error"}
@@ -134,7 +134,7 @@ class SeatPanel(msgspec.Struct):
         """Add the usage of a call."""
         self.spent = self.spent.plus(usage)
         self.calls += 1
-        self.priced = self.priced and has_known_price(usage)
+        self.priced = self.priced and usage.has_known_price
 
 
 class RunningStep(msgspec.Struct):

@@ -39,6 +39,7 @@ from roundtable.core.replies.file_changes import is_file_changes_codec
 from roundtable.core.session import Session
 from roundtable.core.stages import charter_stages, parse_stage_attempt
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
+from roundtable.core.text.wording import add_full_stop
 from roundtable.core.values import Charter, Decision, Expect, Gate, MoveStatus, NextStep, Seat
 from roundtable.live.gate_options import gate_option_hint, gate_option_letters, gate_option_on_enter
 from roundtable.report import phrases
@@ -50,7 +51,6 @@ from roundtable.report.change_words import (
     render_hunk_lines,
 )
 from roundtable.report.costs import NO_VALUE, build_cost_report, format_price
-from roundtable.report.figures import format_sentence
 from roundtable.report.reasons import decision_sentence, describe_reached_limit, notice_sentences
 from roundtable.report.step_words import describe_running_step, render_step_result_lines
 
@@ -126,7 +126,7 @@ class EventNarrator:
                 return [_fallback_line(event, self._failed.pop(event.seat, {}))]
             case RoundOpened():
                 self._failed.clear()
-                self._proposals, self._expect = phrases.parse_offered_proposals(event), event.expect
+                self._proposals, self._expect = event.prompt.items_by_name("proposals"), event.expect
                 return _fact_lines(event)
             case MoveMade():
                 return [*self.move(event), LiveLine(_describe_move_figures(event), "dim", event.seat)]
@@ -242,7 +242,7 @@ def _describe_move_figures(move: MoveMade) -> str:
 def live_fault_line(fault: Fault) -> str:
     """What failed and what to do about it, in one line."""
     kind = "timed out" if fault.kind is FaultKind.TIMEOUT else fault.kind.replace("_", " ")
-    return sanitize_line(f"{kind}: {format_sentence(fault.message)} {fault.help}")
+    return sanitize_line(f"{kind}: {add_full_stop(fault.message)} {fault.help}")
 
 
 def live_fault_glyph(fault: Fault) -> str:
@@ -256,7 +256,7 @@ def _call_lines(event: CallFailed | TurnAsked | TurnDelayed | TurnInterrupted) -
             return [LiveLine(sanitize_line(event.words), "dim", event.seat)]
         case CallFailed():
             retry = f"Retrying in {event.delay:.1f} s." if event.delay is not None else ""
-            words = f"{event.fault.kind.replace('_', ' ')}: {format_sentence(event.fault.message)}"
+            words = f"{event.fault.kind.replace('_', ' ')}: {add_full_stop(event.fault.message)}"
             return [LiveLine(sanitize_line(f"{words} {retry}"), "fault", event.seat)]
         case TurnInterrupted():
             recorded = f", {len(event.partial.split())} words recorded" if event.partial else ""
@@ -270,7 +270,7 @@ def _fallback_line(asked: TurnAsked, failed: dict[str, Fault]) -> LiveLine:
     """Why the previous voices failed, and which voice is asked next."""
     if not failed:
         return LiveLine(sanitize_line(f"asking {asked.voice} again"), "dim", asked.seat)
-    why = " ".join(f"{voice}: {format_sentence(fault.message)}" for voice, fault in failed.items())
+    why = " ".join(f"{voice}: {add_full_stop(fault.message)}" for voice, fault in failed.items())
     return LiveLine(sanitize_line(f"{why} Asking the next voice, {asked.voice}."), "fault", asked.seat)
 
 
@@ -414,7 +414,7 @@ def live_decision_lines(session: Session, address: str) -> Iterator[LiveLine]:
     change = newest_change(session)
     if change is not None:
         yield from _change_lines(session, change, address)
-    elif phrases.is_compiled_text(decision):
+    elif decision.is_compiled:
         yield from _text_lines(decision)
     else:
         yield from _vote_lines(decision)

@@ -123,18 +123,13 @@ def format_price(usage: Usage, *, priced: bool = True) -> str:
     `priced` is False where some calls have no known price.
     """
     spent = usage.cost_usd or 0.0
-    if not (priced and has_known_price(usage)):
+    if not (priced and usage.has_known_price):
         words = f"{format_money(spent)} or more" if spent else "unknown"
     elif spent or not usage.plan_tokens:
         words = format_money(spent) if spent else "free"
     else:
         return "plan"
     return f"{words} and plan" if usage.plan_tokens else words
-
-
-def has_known_price(usage: Usage) -> bool:
-    """Whether a price was reported or a subscription paid."""
-    return usage.cost_usd is not None or bool(usage.plan_tokens)
 
 
 def _billed_calls(session: Session) -> list[tuple[str, str, _Call]]:
@@ -154,7 +149,7 @@ def _total_line(name: str, calls: Iterable[_Call]) -> CostLine:
     for call in calls:
         total = total.plus(call.usage)
     failed = sum(call.failed for call in calls)
-    return CostLine(name, len(calls), failed, total, all(has_known_price(call.usage) for call in calls))
+    return CostLine(name, len(calls), failed, total, all(call.usage.has_known_price for call in calls))
 
 
 def _finished_calls(turn: Turn, free: set[str]) -> Iterator[_Call]:
@@ -189,13 +184,13 @@ def _was_served(failure: CallFailed) -> bool:
 
 def _priced_usage(usage: Usage, is_free: bool) -> Usage:
     """The usage of a failed call; a missing price counts as zero only if the call was surely free."""
-    return msgspec.structs.replace(usage, cost_usd=0.0) if is_free and not has_known_price(usage) else usage
+    return msgspec.structs.replace(usage, cost_usd=0.0) if is_free and not usage.has_known_price else usage
 
 
 def _free_voices(session: Session) -> set[str]:
     """The voices that cost no money: local ones, and those whose answers were all free."""
     turns = [turn for record in session.rounds.values() for turn in record.turns.values()]
     answers = [turn.move for turn in turns if turn.move]
-    paid = {answer.voice for answer in answers if answer.usage.cost_usd or not has_known_price(answer.usage)}
+    paid = {answer.voice for answer in answers if answer.usage.cost_usd or not answer.usage.has_known_price}
     local = {asked.voice for turn in turns for _, asked in turn.asked if asked.voice.startswith(LOCAL_VOICE_PREFIXES)}
     return ({answer.voice for answer in answers} | local) - paid

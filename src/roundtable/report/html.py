@@ -23,6 +23,7 @@ from roundtable.report.document import (
     Quote,
     ReportBlock,
 )
+from roundtable.report.phrases import describe_session_status
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.recount import (
     RULE_RECOUNT_COLUMNS,
@@ -31,7 +32,6 @@ from roundtable.report.recount import (
     rule_recount_rows,
     seat_recount_rows,
 )
-from roundtable.report.status import describe_session_status
 
 PAGE_STYLE = """
 :root {
@@ -242,7 +242,7 @@ class _Page:
         heard = f'<span class="soft">{_escape_html_line(phrases.describe_round_result(record))}</span>'
         yield f"<details open><summary>{_escape_html_line(record.name)} {heard}</summary>"
         for seat in record.opened.order:
-            yield from self._turn(record.turns[seat], phrases.parse_offered_proposals(record.opened))
+            yield from self._turn(record.turns[seat], record.opened.prompt.items_by_name("proposals"))
         yield "</details>"
 
     def _class(self, seat: str) -> str:
@@ -298,7 +298,7 @@ class _Page:
             who = self._who(decision.author) if decision.author else ""
             yield f"<p>{phrases.decision_text_heading(who)}</p>{_render_html_text(decision.text)}"
         yield "</div>"
-        if not phrases.is_compiled_text(decision):
+        if not decision.is_compiled:
             yield from self._votes(decision)
             yield from self._dissent(decision)
         if decision.conformity:

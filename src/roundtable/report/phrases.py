@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
-from roundtable.core.events import MoveMade, NoteSaid, RoundOpened
+from roundtable.core.events import MoveMade, NoteSaid
 from roundtable.core.faults import Fault
 from roundtable.core.replies import read_reply
-from roundtable.core.session import RoundRecord, Session, Turn
+from roundtable.core.session import RoundRecord, SeatState, Session, Turn
 from roundtable.core.values import Charter, Decision, Dissent, Expect, NextStep, Outcome
 from roundtable.core.verdict import SEVERITIES, Issue, Stance, Verdict
 from roundtable.report.reasons import describe_reached_limit, substitution_sentence
-from roundtable.report.status import INTERRUPTED, LATE, turn_state
 
 COST_COLUMNS = ("Calls", "Failed", "Tokens in", "Cached", "Tokens out", "Cost")
 EXCERPT_LENGTH = 2000
@@ -58,14 +56,9 @@ def degraded_heading(decision: Decision) -> str:
     return f"DEGRADED: {describe_counted_seats(decision)}{'' if decision.missing else ', see the notices'}."
 
 
-def is_compiled_text(decision: Decision) -> bool:
-    """Whether the text quotes all seats instead of being written by one, so votes and dissent would only repeat it."""
-    return bool(decision.text and not decision.author)
-
-
 def describe_outcome(decision: Decision) -> str:
     """The outcome in words; collected opinions that differ are not called a deadlock."""
-    differ = is_compiled_text(decision) and len(decision.proposals) > 1 and not decision.is_decided
+    differ = decision.is_compiled and len(decision.proposals) > 1 and not decision.is_decided
     return "opinions differ" if differ else decision.outcome
 
 
@@ -79,6 +72,22 @@ def describe_next_step(decision: Decision) -> str:
 def describe_fault(fault: Fault) -> str:
     """What failed and what a person can do about it."""
     return f"{fault.kind.replace('_', ' ')}: {fault.message} {fault.help}".rstrip()
+
+
+def describe_session_status(session: Session) -> str:
+    """A short phrase that explains the one-word status."""
+    if session.decision is not None:
+        undone = ", its change was undone" if session.undone else ""
+        return f"ended{undone}" if session.ended else "decided, not closed yet"
+    if session.open_gates:
+        return f"waiting for an answer to gate {', '.join(gate.id for gate in session.open_gates)}"
+    if session.cancel is not None:
+        return "being cancelled"
+    if session.paused:
+        return "paused on request"
+    if session.stopped is not None:
+        return f"stopped ({session.stopped.reason}), can be resumed"
+    return "not finished" if session.runs else "not started"
 
 
 def format_opening_time(session: Session) -> str:
@@ -109,11 +118,11 @@ def describe_round_result(record: RoundRecord) -> str:
 
 def describe_turn(turn: Turn) -> str:
     """The label next to a seat's name: voice, time and confidence, or the reason for a missing answer."""
-    move, state = turn.move, turn_state(turn)
+    move, state = turn.move, turn.state
     if move is None:
         return state
     verdict = move.verdict
-    words = ["late, not counted"] if state == LATE else []
+    words = ["late, not counted"] if state is SeatState.LATE else []
     words += [f"via {move.voice}", f"{move.timing.total:.1f} s"]
     words += [f"{verdict.confidence:.0%} sure"] if verdict.confidence is not None else []
     words += [] if verdict.counts else ["unreadable"]
@@ -125,12 +134,6 @@ def explain_unread_reply(move: MoveMade, expect: Expect) -> str:
     item = _READ_ITEMS.get(expect.codec, "answer")
     why = read_reply(expect, move.raw or move.text, structured=False).why
     return f"This reply does not count because no {item} could be read from it{f': {why}' if why else '.'}"
-
-
-def parse_offered_proposals(round: RoundOpened) -> dict[str, str]:
-    """The proposals shown in a round, by every name under which they can be chosen."""
-    offers = (line.partition(": ") for line in round.prompt.lists.get("proposals", ()))
-    return {name: text for names, _, text in offers for name in re.split(r", | and ", names)}
 
 
 def describe_position(verdict: Verdict, proposals: Mapping[str, str] = {}) -> str:
@@ -206,7 +209,7 @@ def render_reply_text(move: MoveMade) -> str:
 
 def partial_answer_heading(turn: Turn) -> str:
     """The heading above the text of an unfinished answer."""
-    return "Interrupted after:" if turn_state(turn) == INTERRUPTED else "Text before the failure:"
+    return "Interrupted after:" if turn.state is SeatState.INTERRUPTED else "Text before the failure:"
 
 
 def render_partial_answer_excerpt(text: str, most: int = EXCERPT_LENGTH) -> str:
@@ -214,18 +217,12 @@ def render_partial_answer_excerpt(text: str, most: int = EXCERPT_LENGTH) -> str:
     return text if len(text) <= most else f"{text[:most].rstrip()}… ({len(text):,} characters)"
 
 
-def last_voice_by_seat(session: Session) -> dict[str, str]:
-    """The voice that gave the last answer of each seat."""
-    turns = [turn for record in session.rounds.values() for turn in record.turns.values()]
-    return {turn.seat: turn.move.voice for turn in turns if turn.move is not None}
-
-
 def describe_substitutions(session: Session) -> list[str]:
     """The seats that answered through another than their first voice, and seats that share a model because of it."""
     decision = session.decision
     if decision is None:
         return []
-    voices = {seat: voice for seat, voice in last_voice_by_seat(session).items() if seat in decision.counted}
+    voices = {seat: voice for seat, voice in session.last_voices.items() if seat in decision.counted}
     substitutes = dict.fromkeys(
         substitution.voice
         for substitution in decision.substitutions
@@ -243,7 +240,7 @@ def describe_shared_voice(session: Session) -> str:
     """A sentence if all counted seats used the same voice, which easily agrees with itself; otherwise empty."""
     decision = session.decision
     seats = decision.counted if decision and not decision.substitutions else ()
-    voices = {voice for seat, voice in last_voice_by_seat(session).items() if seat in seats}
+    voices = {voice for seat, voice in session.last_voices.items() if seat in seats}
     return f"All {len(seats)} seats used the same voice, {voices.pop()}." if len(seats) > 1 and len(voices) == 1 else ""
 
 

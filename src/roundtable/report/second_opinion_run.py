@@ -14,18 +14,16 @@ from roundtable.core.decide.second_opinion import (
     second_opinion_prompt_role,
     second_opinion_stop_reason,
 )
-from roundtable.core.events import Recorded, encode_event_envelope
-from roundtable.core.session import RoundRecord, Session, Turn
+from roundtable.core.events import Recorded, encode_events_as_jsonl
+from roundtable.core.session import RoundRecord, SeatState, Session, Turn
 from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.verdict import Stance
 from roundtable.report.phrases import describe_fault, describe_position
 from roundtable.report.reasons import decision_sentence
-from roundtable.report.status import ANSWERED, turn_state
 
 RUN_FORMAT_VERSION = "2.1"
 UNREAD_ANSWER = "unread"
-_RUN_ID = re.compile(r"run-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{6})Z")
 
 
 class RunAnswer(msgspec.Struct, frozen=True):
@@ -91,16 +89,7 @@ def format_second_opinion_run_id(session: Session) -> str:
     return f"run-{re.sub('[-:.]', '', session.started_at)}" if session.started_at else ""
 
 
-def parse_run_id_time(run_id: str) -> str:
-    """The time in a run id as the record writes it; empty if it is no run id."""
-    match = _RUN_ID.fullmatch(run_id)
-    if match is None:
-        return ""
-    year, month, day, hour, minute, second, fraction = match.groups()
-    return f"{year}-{month}-{day}T{hour}:{minute}:{second}.{fraction}Z"
-
-
-def second_opinion_session_key(session: Session) -> str:
+def _session_key(session: Session) -> str:
     """A key for a workspace and session name; without a name, the slug."""
     name = _session_name(session)
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60]
@@ -117,7 +106,7 @@ def summarize_second_opinion_run(session: Session) -> SecondOpinionRun:
     decision = session.decision
     return SecondOpinionRun(
         run_id=format_second_opinion_run_id(session),
-        session_key=second_opinion_session_key(session),
+        session_key=_session_key(session),
         session=sanitize_text(_session_name(session)),
         topic=sanitize_text(session.charter.question),
         meeting=session.charter.meeting,
@@ -171,7 +160,7 @@ def render_run_files(sessions: Sequence[tuple[Session, Sequence[Recorded]]], hol
     The lock file exists only while a process holds one of the sessions.
     """
     newest = sessions[-1][0]
-    key = second_opinion_session_key(newest)
+    key = _session_key(newest)
     runs = tuple(format_second_opinion_run_id(session) for session, _ in sessions if session.started_at)
     state = SessionKeyState(
         session_key=key,
@@ -188,18 +177,13 @@ def render_run_files(sessions: Sequence[tuple[Session, Sequence[Recorded]]], hol
         if id := format_second_opinion_run_id(session):
             files[f"runs/{key}/{id}.json"] = render_run_json(session)
             files[f"runs/{key}/{id}.md"] = render_run_markdown(session)
-            files[f"logs/runs/{key}/{id}.jsonl"] = render_facts_jsonl(records)
-    return files | {f"logs/sessions/{key}.jsonl": "".join(render_facts_jsonl(records) for _, records in sessions)}
+            files[f"logs/runs/{key}/{id}.jsonl"] = encode_events_as_jsonl(records)
+    return files | {f"logs/sessions/{key}.jsonl": "".join(encode_events_as_jsonl(records) for _, records in sessions)}
 
 
 def render_json_document(data: object) -> str:
     """An indented JSON document."""
     return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
-
-
-def render_facts_jsonl(records: Sequence[Recorded]) -> str:
-    """Events, one JSON object per line."""
-    return "".join(f"{encode_event_envelope(record).decode()}\n" for record in records)
 
 
 def _summarize_round(number: int, record: RoundRecord) -> RunRound:
@@ -208,7 +192,7 @@ def _summarize_round(number: int, record: RoundRecord) -> RunRound:
 
 
 def _summarize_answer(turn: Turn) -> RunAnswer:
-    state = turn_state(turn)
+    state = turn.state
     if turn.move is None:
         return RunAnswer(
             turn.seat, state, error=sanitize_text(describe_fault(turn.missed.fault)) if turn.missed else ""
@@ -216,7 +200,7 @@ def _summarize_answer(turn: Turn) -> RunAnswer:
     move, verdict = turn.move, turn.move.verdict
     return RunAnswer(
         turn.seat,
-        state if state != ANSWERED else "ok" if verdict.counts else UNREAD_ANSWER,
+        state if state != SeatState.ANSWERED else "ok" if verdict.counts else UNREAD_ANSWER,
         sanitize_line(describe_position(verdict)) if verdict.counts else "",
         str(verdict.stance) if verdict.counts and verdict.stance is not Stance.UNKNOWN else "",
         sanitize_text(move.text),

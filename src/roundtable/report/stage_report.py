@@ -61,9 +61,9 @@ from roundtable.report.document import (
     Quote,
     ReportBlock,
 )
+from roundtable.report.phrases import describe_session_status
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.stage_words import describe_file_contributions, describe_stage_end
-from roundtable.report.status import describe_session_status
 
 _OUTPUT_LENGTH = 4_000
 """Largest number of characters shown of the output of a program, from its end."""

@@ -13,7 +13,6 @@ from roundtable.core.values import Decision, Seat
 from roundtable.report.costs import CostLine, build_cost_report
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.second_opinion_run import format_second_opinion_run_id
-from roundtable.report.status import has_degraded_decision, newest_round, seat_states, turn_state
 
 SUMMARY_VERSION = 1
 
@@ -21,8 +20,8 @@ SUMMARY_VERSION = 1
 def summarize_session(session: Session, *, texts: bool = False) -> dict[str, Any]:
     """The state of a session; with `texts`, also the seats' words."""
     charter = session.charter
-    states = seat_states(session)
-    newest = newest_round(session)
+    states = session.seat_states
+    newest = session.newest_round
     decision = session.decision
     data = {
         "v": SUMMARY_VERSION,
@@ -31,7 +30,7 @@ def summarize_session(session: Session, *, texts: bool = False) -> dict[str, Any
         "run_id": format_second_opinion_run_id(session),
         "name": session.name,
         "status": session.status,
-        "degraded": has_degraded_decision(session),
+        "degraded": decision is not None and decision.degraded,
         "question": charter.question,
         "options": list(charter.options),
         "meeting": charter.meeting,
@@ -122,7 +121,7 @@ def _summarize_seat(seat: Seat, state: str) -> dict[str, Any]:
 
 
 def _summarize_turn(turn: Turn, texts: bool) -> dict[str, Any]:
-    data: dict[str, Any] = {"seat": turn.seat, "state": turn_state(turn)}
+    data: dict[str, Any] = {"seat": turn.seat, "state": turn.state}
     if turn.move is not None:
         move = turn.move
         data |= {"voice": move.voice, "model": move.model, "seconds": move.timing.total}

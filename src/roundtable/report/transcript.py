@@ -12,8 +12,8 @@ from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Decision
 from roundtable.report import change_words, phrases
 from roundtable.report.costs import CostLine, build_cost_report
+from roundtable.report.phrases import describe_session_status
 from roundtable.report.reasons import decision_sentence, notice_sentences
-from roundtable.report.status import describe_session_status
 
 LONGEST_TITLE = 100
 
@@ -136,7 +136,7 @@ def _decision_parts(decision: Decision) -> Iterator[str]:
     if decision.text:
         yield phrases.decision_text_heading(f"**{escape_markdown_line(decision.author)}**" if decision.author else "")
         yield quote_markdown(decision.text)
-    if not phrases.is_compiled_text(decision):
+    if not decision.is_compiled:
         yield from _position_parts(decision)
     if decision.conformity:
         seats = _join_escaped(decision.conformity)
@@ -184,7 +184,7 @@ def _round_parts(record: RoundRecord) -> Iterator[str]:
     yield f"### {escape_markdown_line(record.name)}"
     yield f"*{phrases.describe_round_result(record)}*"
     for seat in record.opened.order:
-        yield from _turn_parts(record.turns[seat], phrases.parse_offered_proposals(record.opened))
+        yield from _turn_parts(record.turns[seat], record.opened.prompt.items_by_name("proposals"))
 
 
 def _turn_parts(turn: Turn, proposals: Mapping[str, str]) -> Iterator[str]:

@@ -6,16 +6,15 @@ They contain only recorded times and no paths of this machine, so the folder can
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from roundtable.core.ledger import Entry, EntryKind
-from roundtable.core.session import Session
+from roundtable.core.session import SeatState, Session
 from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
 from roundtable.core.text.sanitize import is_folder_name_letter, sanitize_text
 from roundtable.report.second_opinion_run import render_json_document
-from roundtable.report.status import ASKED, newest_round, seat_states, turn_state
 from roundtable.report.transcript import (
     render_decision_as_markdown,
     render_discussion_as_markdown,
@@ -38,7 +37,7 @@ class StatusFile(msgspec.Struct, frozen=True):
     rounds: int
     current_seat: str | None
     scores: dict[str, float]
-    seats: dict[str, str]
+    seats: Mapping[str, str]
     outcome: str | None
     consensus: bool
 
@@ -52,7 +51,7 @@ def render_session_files(session: Session) -> dict[str, str]:
     }
     files = {name: _with_mark(_without_local_paths(session, text)) for name, text in texts.items()}
     files["status.json"] = render_json_document(_build_status_file(session))
-    return {f"sessions/{session_folder_name(session)}/{name}": text for name, text in files.items()}
+    return {f"sessions/{_session_folder_name(session)}/{name}": text for name, text in files.items()}
 
 
 def render_memory_as_markdown_files(entries: Sequence[Entry]) -> dict[str, str]:
@@ -66,7 +65,7 @@ def render_memory_as_markdown_files(entries: Sequence[Entry]) -> dict[str, str]:
     }
 
 
-def session_folder_name(session: Session) -> str:
+def _session_folder_name(session: Session) -> str:
     """The slug, which begins with the date, or the id if the slug is no valid folder name."""
     return session.charter.slug if _is_folder_name(session.charter.slug) else session.id
 
@@ -78,10 +77,10 @@ def _is_folder_name(slug: str) -> bool:
 
 def _build_status_file(session: Session) -> StatusFile:
     """The state of a session. Scores are the last of each seat, out of ten."""
-    newest = newest_round(session)
+    newest = session.newest_round
     moves = [turn.move for record in session.rounds.values() for turn in record.turns.values() if turn.move]
     scores = {move.seat: move.verdict.score for move in moves if move.verdict.counts and move.verdict.score is not None}
-    speaking = [turn.seat for turn in newest.turns.values() if turn_state(turn) == ASKED] if newest else []
+    speaking = [turn.seat for turn in newest.turns.values() if turn.state is SeatState.ASKED] if newest else []
     decision = session.decision
     return StatusFile(
         GENERATED_FILE_MARK,
@@ -90,7 +89,7 @@ def _build_status_file(session: Session) -> StatusFile:
         len(session.rounds),
         speaking[0] if speaking and decision is None else None,
         {seat: float(f"{score * 10:.3f}") for seat, score in scores.items()},
-        seat_states(session),
+        session.seat_states,
         str(decision.outcome) if decision else None,
         decision is not None and decision.is_decided,
     )

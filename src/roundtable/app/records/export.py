@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from roundtable.app.parts import Parts
 from roundtable.app.records.recount_session import recount_stored_session
 from roundtable.app.records.session_project import list_project_versions
 from roundtable.app.records.workspace_files import NO_FILE, RootedFolder
-from roundtable.core.events import Recorded
+from roundtable.core.events import Recorded, encode_events_as_jsonl
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.ports import Store
 from roundtable.core.session import RoundRecord, Session
@@ -18,10 +19,12 @@ from roundtable.report.document import render_blocks_as_markdown
 from roundtable.report.html import render_blocks_as_html, render_round_page, render_session_page
 from roundtable.report.layouts import EXPORT_LAYOUTS
 from roundtable.report.recount import Recount
-from roundtable.report.second_opinion_run import parse_run_id_time, render_facts_jsonl, render_json_document
+from roundtable.report.second_opinion_run import render_json_document
 from roundtable.report.stage_report import render_stage_report_blocks
 from roundtable.report.summary import summarize_round, summarize_session
 from roundtable.report.transcript import render_round_as_markdown, render_transcript
+
+_RUN_ID = re.compile(r"run-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{6})Z")
 
 PRINT_INSTEAD_HELP = (
     "Give another place with -o; `roundtable show --format html` prints the same instead of writing it."
@@ -46,7 +49,7 @@ async def export_session_text(
         case "html":
             return render_session_page(session, await _counted_again(session) if session.decision else None)
         case "jsonl":
-            return render_facts_jsonl(
+            return encode_events_as_jsonl(
                 [fact for fact in records if record is None or getattr(fact.event, "round", None) == record.name]
             )
         case _:
@@ -75,7 +78,7 @@ async def _counted_again(session: Session) -> Recount | None:
 
 async def find_stored_session_of_run(parts: Parts, run: str) -> Session:
     """The session that was first run at the time in this run id, wherever its workspace is."""
-    at = parse_run_id_time(run)
+    at = _run_start_time(run)
     for row in await parts.index.sessions(None, None) if at else ():
         if row.opened_at <= at <= row.updated_at:
             session = Session.fold(row.id, await parts.record.read(row.id))
@@ -85,6 +88,15 @@ async def find_stored_session_of_run(parts: Parts, run: str) -> Session:
         f"Run artifact not found: {run}.",
         "Check --run-id: `roundtable status SESSION --json` shows a session's, such as run-20260328T120000000000Z.",
     )
+
+
+def _run_start_time(run: str) -> str:
+    """The time in a run id as the record writes it; empty if it is no run id."""
+    match = _RUN_ID.fullmatch(run)
+    if match is None:
+        return ""
+    year, month, day, hour, minute, second, fraction = match.groups()
+    return f"{year}-{month}-{day}T{hour}:{minute}:{second}.{fraction}Z"
 
 
 async def export_session_layout(

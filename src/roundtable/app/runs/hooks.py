@@ -10,22 +10,27 @@ import tempfile
 import threading
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
-from roundtable.core.events import Event, Recorded
+from roundtable.core.effects import ChangeApplied
+from roundtable.core.events import DecisionMade, EffectDone, Event, Recorded, SessionOpened
 from roundtable.core.faults import RoundtableError
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.values import Decision, Outcome
 from roundtable.engine.feed import Feed, Subscription
-from roundtable.report.hook_events import hook_name_for_event
 from roundtable.voices.agents.workdirs import filter_agent_environment
 
 HOOK_PATIENCE_SECONDS = 1.0
 """Seconds after a meeting in which a program may still fail and be told of; one that runs longer is left alone."""
 
 _SCREEN = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
+
+
+HookName = Literal["", "debate_started", "consensus_reached", "execution_complete"]
 
 
 class HookRunner:
@@ -40,7 +45,7 @@ class HookRunner:
 
     async def tell(self, session: str, event: Event) -> None:
         """Start the program that waits for this fact, if one does; the meetings within a meeting tell nobody."""
-        name = hook_name_for_event(event)
+        name = run_hook_for_event(event)
         if name not in self._commands:
             return
         try:
@@ -120,3 +125,21 @@ def _line(name: str, session: Session) -> bytes:
         "position": decision.position if decision else "",
     }
     return msgspec.json.encode(told) + b"\n"
+
+
+def run_hook_for_event(event: Event) -> HookName:
+    """The hook that an event triggers, or an empty name. A person's choice is not a consensus of the seats."""
+    match event:
+        case SessionOpened():
+            return "debate_started"
+        case DecisionMade() if _is_consensus(event.decision):
+            return "consensus_reached"
+        case EffectDone(result=ChangeApplied()):
+            return "execution_complete"
+        case _:
+            return ""
+
+
+def _is_consensus(decision: Decision) -> bool:
+    backing = decision.tally.get(decision.winner, 0)
+    return decision.outcome is Outcome.REACHED and backing * 2 > len(decision.counted)

@@ -57,6 +57,11 @@ def join_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
+def split_names(text: str) -> list[str]:
+    """The names that `join_names` joined; a name contains no comma and no ` and `."""
+    return re.split(r", | and ", text)
+
+
 def fence_code(code: str, language: str = "") -> str:
     """A program in a Markdown fence that its own text cannot close."""
     fence = "`" * max([3, *(len(run) + 1 for run in _TICKS.findall(code))])
@@ -99,3 +104,9 @@ def format_seconds(elapsed: float) -> str:
         return f"{elapsed:.1f}s"
     minutes, rest = divmod(int(elapsed), 60)
     return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"
+
+
+def add_full_stop(text: str) -> str:
+    """The text with a full stop if it ends in a letter or digit."""
+    text = text.strip()
+    return f"{text}." if text[-1:].isalnum() else text

@@ -21,8 +21,7 @@ from roundtable.doors.cli.tables import print_json, print_table
 from roundtable.live.event_lines import LiveLine, live_gate_lines, live_lines_as_text
 from roundtable.live.gate_options import gate_option_on_enter
 from roundtable.report.costs import NO_VALUE, build_cost_report, format_money
-from roundtable.report.phrases import last_voice_by_seat
-from roundtable.report.status import describe_session_status, seat_states
+from roundtable.report.phrases import describe_session_status
 from roundtable.report.summary import summarize_session
 
 if TYPE_CHECKING:
@@ -163,9 +162,9 @@ def _render_session_status(session: Session, holder: str | None, address: str) -
         "  seats",
     ]
     width = max(len(seat.name) for seat in charter.seats)
-    last_voices = last_voice_by_seat(session)
+    last_voices = session.last_voices
     for seat in charter.seats:
-        state = seat_states(session)[seat.name]
+        state = session.seat_states[seat.name]
         if state == "asked" and not holder:
             state = "interrupted"
         first = seat.voices[0] if seat.voices else ""

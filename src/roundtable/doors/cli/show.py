@@ -22,7 +22,6 @@ from roundtable.doors.cli.output import run_command_at_desk
 from roundtable.doors.cli.tables import print_table
 from roundtable.report.costs import build_cost_report
 from roundtable.report.phrases import COST_COLUMNS
-from roundtable.report.status import find_round_by_address
 from roundtable.report.summary import summarize_usage
 from roundtable.report.transcript import render_cost_table
 
@@ -113,9 +112,7 @@ async def _read(desk: Roundtable, address: str) -> tuple[Session, list[Recorded]
 async def _text(desk: Roundtable, address: str, form: str, round: str | None) -> str:
 
     session, records = await _read(desk, address)
-    return await desk.sessions.render(
-        session, records, form, find_round_by_address(session, round) if round is not None else None
-    )
+    return await desk.sessions.render(session, records, form, session.find_round(round) if round is not None else None)
 
 
 async def _artifact(desk: Roundtable, run: str, form: str) -> str:

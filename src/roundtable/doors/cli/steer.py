@@ -18,7 +18,6 @@ from roundtable.doors.cli.gate_answers import check_answer_command
 from roundtable.doors.cli.options import NEWEST_SESSION, SectionCommand, limit_option, section_option, session_argument
 from roundtable.doors.cli.output import run_command_at_desk, shortest_session_argument
 from roundtable.live.gate_options import match_gate_option
-from roundtable.report.status import find_round_by_address
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -259,7 +258,7 @@ def branch_command(session: str, round: str) -> None:
 
 async def _branch(desk: Roundtable, address: str, round: str) -> str:
     state = await desk.sessions.get(await desk.sessions.find(address))
-    child = await desk.sessions.branch(state.id, find_round_by_address(state, round).name)
+    child = await desk.sessions.branch(state.id, state.find_round(round).name)
     new_address = await shortest_session_argument(desk, child, (await desk.sessions.get(child)).charter.slug)
     return f"New session {new_address}; run it with: roundtable resume {new_address}"
 

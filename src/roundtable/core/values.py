@@ -6,6 +6,7 @@ here once, for config files and command-line options alike.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from hashlib import sha256
@@ -15,9 +16,11 @@ import msgspec
 
 from roundtable.core.faults import Fault
 from roundtable.core.reasons import Reasons
-from roundtable.core.text.wording import split_names
 from roundtable.core.usage import Usage
 from roundtable.core.verdict import Verdict
+
+_NAME_SEPARATORS = re.compile(r", | and ")
+"""Separators of the names in front of a list item, as `join_names` writes them."""
 
 Digest = str
 """`sha256:` and 64 hex digits: the name of a blob in the store."""
@@ -199,7 +202,7 @@ class Prompt(Value, frozen=True):
     def items_by_name(self, name: str) -> dict[str, str]:
         """The items of a list by every name in front of their colon."""
         items = (item.partition(": ") for item in self.lists.get(name, ()))
-        return {each: text for names, _, text in items for each in split_names(names)}
+        return {each: text for names, _, text in items for each in _NAME_SEPARATORS.split(names)}
 
 
 class Expect(Value, frozen=True):

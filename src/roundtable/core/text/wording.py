@@ -57,11 +57,6 @@ def join_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def split_names(text: str) -> list[str]:
-    """The names that `join_names` joined; a name contains no comma and no ` and `."""
-    return re.split(r", | and ", text)
-
-
 def fence_code(code: str, language: str = "") -> str:
     """A program in a Markdown fence that its own text cannot close."""
     fence = "`" * max([3, *(len(run) + 1 for run in _TICKS.findall(code))])

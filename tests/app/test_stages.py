@@ -12,7 +12,7 @@ from roundtable.app.opening.stage_lists import StageOptions, apply_stage_options
 from roundtable.app.settings.config import trust_workspace
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
-from roundtable.core.stages import Stage, charter_stages, encode_stages
+from roundtable.core.stages import Stage, encode_stages
 from roundtable.core.values import Charter, Limits, Seat
 
 SEATS = (Seat("ada", ("script:s.json",)), Seat("bob", ("script:s.json",)))
@@ -207,7 +207,7 @@ def test_the_stage_list_in_the_docs_can_be_read() -> None:
 
 
 async def test_a_meeting_in_stages_without_a_list_has_all_seven(desk: Roundtable) -> None:
-    assert names(charter_stages(await opened(desk, seats=SEATS))) == list(SEVEN)
+    assert names(Stage.list_of(await opened(desk, seats=SEATS))) == list(SEVEN)
 
 
 async def test_the_judge_of_a_stage_must_be_a_seat_of_the_meeting(desk: Roundtable) -> None:
@@ -238,11 +238,11 @@ async def test_answer_lengths_respect_the_smallest_context_window_and_the_person
     desk: Roundtable,
 ) -> None:
     small = Seat("eve", ("embedded:qwen2.5-coder-1.5b",))
-    fitting = charter_stages(await opened(desk, seats=(*SEATS, small)))
+    fitting = Stage.list_of(await opened(desk, seats=(*SEATS, small)))
     assert {stage.name: stage.tokens for stage in fitting} == {
         name: min(values[3], 8192 // 3) for name, values in SEVEN.items()
     }
-    limited = charter_stages(await opened(desk, seats=SEATS, limits=Limits(max_tokens=700)))
+    limited = Stage.list_of(await opened(desk, seats=SEATS, limits=Limits(max_tokens=700)))
     assert {stage.tokens for stage in limited} == {700}
-    usual = charter_stages(await opened(desk, seats=SEATS))
+    usual = Stage.list_of(await opened(desk, seats=SEATS))
     assert [stage.tokens for stage in usual] == [tokens for _, _, _, tokens in SEVEN.values()]

@@ -28,7 +28,7 @@ from roundtable.core.events import (
     RoundOpened,
     SessionOpened,
 )
-from roundtable.core.ledger import Entry, EntryKind, EntryState, PredictionRecord, score_predictions
+from roundtable.core.ledger import Entry, EntryKind, EntryState, PredictionRecord
 from roundtable.core.reasons import Said
 from roundtable.core.session import Session
 from roundtable.core.text.wording import content_words
@@ -213,7 +213,7 @@ def test_a_seats_prediction_record_counts_only_settled_predictions() -> None:
         for seat, all in states.items()
         for number, state in enumerate(all)
     ]
-    assert score_predictions([*told, Entry("D-1", EntryKind.DECISION, "x")]) == [
+    assert PredictionRecord.of_seats([*told, Entry("D-1", EntryKind.DECISION, "x")]) == [
         PredictionRecord("grok", 2, 2, 0),
         PredictionRecord("gpt", 1, 2, 1),
         PredictionRecord("claude", 0, 1, 0),

@@ -42,8 +42,8 @@ from roundtable.core.events import (
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
 from roundtable.core.stage_history import StageFileChange
-from roundtable.core.stages import STAGES_GATE, Contribution, Stage, StageEnd
-from roundtable.core.values import Charter, Expect, Gate, Prompt, Seat, Turns
+from roundtable.core.stages import Contribution, Stage, StageEnd
+from roundtable.core.values import STAGES_GATE, Charter, Expect, Gate, Prompt, Seat, Turns
 from roundtable.core.verdict import Directives, Findings, Issue, Stance, Verdict
 from roundtable.report.document import render_blocks_as_markdown
 from roundtable.report.html import render_blocks_as_html

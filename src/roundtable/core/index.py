@@ -69,6 +69,88 @@ class SessionRow(msgspec.Struct, frozen=True):
         """Whether the meeting was held under another one; a branch was not."""
         return bool(self.parent) and not self.branched_at
 
+    @staticmethod
+    def after(row: SessionRow | None, offset: int, recorded: Recorded) -> SessionRow | None:
+        """The row of a session after one more fact; None before the session is opened."""
+        event = recorded.event
+        if isinstance(event, SessionOpened):
+            return SessionRow._opened(event, offset, recorded)
+        if row is None:
+            return None
+        name, outcome, forgotten_at = row.name, row.outcome, row.forgotten_at
+        if isinstance(event, SessionAmended) and event.name is not None:
+            name = event.name
+        elif isinstance(event, DecisionMade):
+            outcome = str(event.decision.outcome)
+        elif isinstance(event, SessionEnded):
+            outcome = event.outcome
+        elif isinstance(event, SessionForgotten):
+            name, forgotten_at = "", recorded.at
+        return msgspec.structs.replace(
+            row,
+            name=name,
+            outcome=outcome,
+            forgotten_at=forgotten_at,
+            updated_at=recorded.at,
+            last_seq=recorded.seq,
+            offset=offset,
+        )
+
+    @staticmethod
+    def _opened(event: SessionOpened, offset: int, recorded: Recorded) -> SessionRow:
+        charter = event.charter
+        return SessionRow(
+            id=recorded.session,
+            slug=charter.slug,
+            name=charter.name,
+            workspace=charter.workspace,
+            question=charter.question[:200],
+            meeting=charter.meeting,
+            parent=charter.parent,
+            branched_at=charter.branched_at,
+            opened_at=recorded.at,
+            updated_at=recorded.at,
+            last_seq=recorded.seq,
+            offset=offset,
+            opened_in=charter.opened_in,
+            owner=charter.owner,
+        )
+
+    @staticmethod
+    def match_address(
+        address: str, rows: Iterable[SessionRow], workspace: str | None = None, owner: str | None = None
+    ) -> list[str]:
+        """The ids that an address may mean: none, one, or several if it is ambiguous.
+
+        An id has precedence over a name in the workspace, a name over a slug, a slug over a prefix of an id, and that
+        over a prefix of a slug. A name can be reused; it then means the session opened last under it.
+        """
+        rows = [row for row in rows if row.is_owned_by(owner)]
+        in_workspace = [row for row in rows if row.is_found_in(workspace)]
+        if address == LAST_SESSION:
+            newest = max(
+                (row for row in in_workspace if not row.is_child and not row.forgotten_at),
+                key=lambda row: row.offset,
+                default=None,
+            )
+            return [newest.id] if newest else []
+        by_name = sorted((row for row in in_workspace if row.name == address), key=lambda row: (row.opened_at, row.id))
+        long = len(address) >= MIN_PREFIX_LENGTH
+        by_slug_prefix = [row for row in rows if long and row.slug.startswith(address) and not row.forgotten_at]
+        meanings = (
+            (row.id for row in rows if row.id == address),
+            (row.id for row in by_name[-1:]),
+            (row.id for row in in_workspace if row.slug == address),
+            (row.id for row in rows if row.slug == address),
+            (row.id for row in rows if long and row.id.startswith(address)),
+            (row.id for row in by_slug_prefix if row in in_workspace),
+            (row.id for row in by_slug_prefix),
+        )
+        for meaning in meanings:
+            if address and (found := sorted(meaning)):
+                return found
+        return []
+
 
 class IndexedGate(msgspec.Struct, frozen=True):
     """A gate of a session: when it was opened, and whether it was answered."""
@@ -77,6 +159,21 @@ class IndexedGate(msgspec.Struct, frozen=True):
     since: str
     answered: bool = False
 
+    @staticmethod
+    def id_of(event: GateOpened | GateAnswered) -> str:
+        """The id of the gate that a fact is about."""
+        return event.gate.id if isinstance(event, GateOpened) else event.gate
+
+    @staticmethod
+    def after(known: IndexedGate | None, recorded: Recorded) -> IndexedGate | None:
+        """The gate that a fact is about, after this fact. A gate is opened once, and its first valid answer counts."""
+        event = recorded.event
+        if isinstance(event, GateOpened) and known is None:
+            return IndexedGate(event.gate, recorded.at)
+        if isinstance(event, GateAnswered) and known is not None and event.option in known.gate.options:
+            return IndexedGate(known.gate, known.since, answered=True)
+        return known
+
 
 class WaitingGate(msgspec.Struct, frozen=True):
     """A gate without an answer, and the session that waits at it since then."""
@@ -84,100 +181,3 @@ class WaitingGate(msgspec.Struct, frozen=True):
     session: SessionRow
     gate: Gate
     since: str
-
-
-def index_gate(known: IndexedGate | None, recorded: Recorded) -> IndexedGate | None:
-    """The gate that a fact is about, after this fact. A gate is opened once, and its first valid answer counts."""
-    event = recorded.event
-    if isinstance(event, GateOpened) and known is None:
-        return IndexedGate(event.gate, recorded.at)
-    if isinstance(event, GateAnswered) and known is not None and event.option in known.gate.options:
-        return IndexedGate(known.gate, known.since, answered=True)
-    return known
-
-
-def gate_id(event: GateOpened | GateAnswered) -> str:
-    """The gate that a fact is about."""
-    return event.gate.id if isinstance(event, GateOpened) else event.gate
-
-
-def update_session_row(row: SessionRow | None, offset: int, recorded: Recorded) -> SessionRow | None:
-    """The row of a session after one more fact; None before the session is opened."""
-    event = recorded.event
-    if isinstance(event, SessionOpened):
-        return _new_row(event, offset, recorded)
-    if row is None:
-        return None
-    name, outcome, forgotten_at = row.name, row.outcome, row.forgotten_at
-    if isinstance(event, SessionAmended) and event.name is not None:
-        name = event.name
-    elif isinstance(event, DecisionMade):
-        outcome = str(event.decision.outcome)
-    elif isinstance(event, SessionEnded):
-        outcome = event.outcome
-    elif isinstance(event, SessionForgotten):
-        name, forgotten_at = "", recorded.at
-    return msgspec.structs.replace(
-        row,
-        name=name,
-        outcome=outcome,
-        forgotten_at=forgotten_at,
-        updated_at=recorded.at,
-        last_seq=recorded.seq,
-        offset=offset,
-    )
-
-
-def _new_row(event: SessionOpened, offset: int, recorded: Recorded) -> SessionRow:
-    charter = event.charter
-    return SessionRow(
-        id=recorded.session,
-        slug=charter.slug,
-        name=charter.name,
-        workspace=charter.workspace,
-        question=charter.question[:200],
-        meeting=charter.meeting,
-        parent=charter.parent,
-        branched_at=charter.branched_at,
-        opened_at=recorded.at,
-        updated_at=recorded.at,
-        last_seq=recorded.seq,
-        offset=offset,
-        opened_in=charter.opened_in,
-        owner=charter.owner,
-    )
-
-
-def match_session_address(
-    address: str, rows: Iterable[SessionRow], workspace: str | None = None, owner: str | None = None
-) -> list[str]:
-    """The ids an address may mean: none, one, or several if it is ambiguous.
-
-    An id has precedence over a name in the workspace, a name over a slug, a slug over a prefix of an id, and that over
-    a prefix of a slug. A name can be reused; it then means the session opened last under it.
-    """
-    rows = [row for row in rows if row.is_owned_by(owner)]
-    in_workspace = [row for row in rows if row.is_found_in(workspace)]
-    if address == LAST_SESSION:
-        newest = max(
-            (row for row in in_workspace if not row.is_child and not row.forgotten_at),
-            key=lambda row: row.offset,
-            default=None,
-        )
-        return [newest.id] if newest else []
-    by_name = sorted((row for row in in_workspace if row.name == address), key=lambda row: (row.opened_at, row.id))
-    long = len(address) >= MIN_PREFIX_LENGTH
-    by_slug_prefix = [row for row in rows if long and row.slug.startswith(address) and not row.forgotten_at]
-    meanings = (
-        (row.id for row in rows if row.id == address),
-        (row.id for row in by_name[-1:]),
-        (row.id for row in in_workspace if row.slug == address),
-        (row.id for row in rows if row.slug == address),
-        (row.id for row in rows if long and row.id.startswith(address)),
-        (row.id for row in by_slug_prefix if row in in_workspace),
-        (row.id for row in by_slug_prefix),
-    )
-    for meaning in meanings:
-        if address and (found := sorted(meaning)):
-            return found
-    return []

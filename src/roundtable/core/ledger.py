@@ -88,20 +88,20 @@ class PredictionRecord(Value, frozen=True):
     settled: int = 0
     open: int = 0
 
-
-def score_predictions(entries: Iterable[Entry]) -> list[PredictionRecord]:
-    """The prediction record of every seat that ever dissented, most often right first."""
-    states_by_seat: dict[str, list[str]] = {}
-    for entry in entries:
-        if entry.kind is EntryKind.PREDICTION:
-            states_by_seat.setdefault(entry.seat, []).append(entry.state)
-    records = [
-        PredictionRecord(
-            seat,
-            states.count(EntryState.RIGHT),
-            len(states) - states.count(EntryState.OPEN),
-            states.count(EntryState.OPEN),
-        )
-        for seat, states in states_by_seat.items()
-    ]
-    return sorted(records, key=lambda record: (-record.right, record.settled, record.seat))
+    @classmethod
+    def of_seats(cls, entries: Iterable[Entry]) -> list[PredictionRecord]:
+        """The prediction record of every seat that ever dissented, most often right first."""
+        states_by_seat: dict[str, list[str]] = {}
+        for entry in entries:
+            if entry.kind is EntryKind.PREDICTION:
+                states_by_seat.setdefault(entry.seat, []).append(entry.state)
+        records = [
+            cls(
+                seat,
+                states.count(EntryState.RIGHT),
+                len(states) - states.count(EntryState.OPEN),
+                states.count(EntryState.OPEN),
+            )
+            for seat, states in states_by_seat.items()
+        ]
+        return sorted(records, key=lambda record: (-record.right, record.settled, record.seat))

@@ -17,7 +17,8 @@ from roundtable.core.effects import (
 )
 from roundtable.core.events import AnswerSource, EffectDone, Recorded
 from roundtable.core.session import Session
-from roundtable.core.stages import Contribution, StageEnd, after_stage_gate_id, is_after_stage_gate, last_stage_attempts
+from roundtable.core.stage_address import StageAddress
+from roundtable.core.stages import Contribution, StageEnd
 from roundtable.core.values import Digest, Gate
 
 R = TypeVar("R", bound=EffectResult)
@@ -42,7 +43,7 @@ class StageCandidate(NamedTuple):
 def list_stage_attempts(records: Iterable[Recorded]) -> tuple[StageAttempt, ...]:
     """Every attempt at every stage, in order."""
     return tuple(
-        StageAttempt(record.event.step.rpartition("/")[0], record.event.result.end, record.at)
+        StageAttempt(StageAddress.of_step(record.event.step).name, record.event.result.end, record.at)
         for record in records
         if isinstance(record.event, EffectDone) and isinstance(record.event.result, StageEnded)
     )
@@ -50,13 +51,14 @@ def list_stage_attempts(records: Iterable[Recorded]) -> tuple[StageAttempt, ...]
 
 def final_stage_attempts(attempts: Sequence[StageAttempt]) -> tuple[StageAttempt, ...]:
     """The last attempt at each stage, in stage order."""
-    last = last_stage_attempts(attempt.end for attempt in attempts)
+    last = StageEnd.last_attempts(attempt.end for attempt in attempts)
     return tuple(attempt for attempt in attempts if attempt.end in last)
 
 
 def attempt_results(session: Session, attempt: str, kind: type[R]) -> tuple[R, ...]:
     """The results of one type in an attempt, in order."""
-    results = [result for step, result in session.results.items() if step.startswith(f"{attempt}/")]
+    address = StageAddress.parse(attempt)
+    results = [result for step, result in session.results.items() if address.includes(step)]
     return tuple(result for result in results if isinstance(result, kind))
 
 
@@ -65,9 +67,9 @@ def attempt_gates(session: Session, attempt: str) -> list[Gate]:
     found: list[Gate] = []
     for id, gate in session.gates.items():
         found.append(gate)
-        if id == after_stage_gate_id(attempt):
+        if id == StageAddress.parse(attempt).gate_after:
             break
-        if is_after_stage_gate(gate):
+        if gate.is_after_stage:
             found.clear()
     return found
 
@@ -96,7 +98,7 @@ def last_attempt_checks(session: Session, attempt: StageAttempt) -> tuple[CheckO
 
 def attempt_approver(session: Session, attempt: str) -> str:
     """Who approved an attempt; empty if nobody did."""
-    answer = session.answers.get(after_stage_gate_id(attempt))
+    answer = session.answers.get(StageAddress.parse(attempt).gate_after)
     if answer is None or answer.by_default:
         return ""
     return f"{session.charter.owner} (in advance)" if answer.source is AnswerSource.ADVANCE else answer.by
@@ -147,4 +149,4 @@ def _describe_file_change(old: FileChange | None, new: FileChange | None) -> str
 
 def list_stage_ends(session: Session) -> tuple[StageEnd, ...]:
     """The end of the last attempt at each stage, in stage order."""
-    return last_stage_attempts(result.end for result in session.results.values() if isinstance(result, StageEnded))
+    return StageEnd.last_attempts(result.end for result in session.results.values() if isinstance(result, StageEnded))

@@ -16,6 +16,7 @@ import msgspec
 
 from roundtable.core.faults import Fault
 from roundtable.core.reasons import Reasons
+from roundtable.core.stage_address import StageAddress
 from roundtable.core.usage import Usage
 from roundtable.core.verdict import Verdict
 
@@ -99,6 +100,11 @@ class Limits(Value, frozen=True):
     retry_delay: float = 0.5
     sequential: bool = False
 
+    @staticmethod
+    def is_in_range(name: str, value: float) -> bool:
+        """Whether a limit may have this value; NaN is never in range."""
+        return LIMIT_MINIMUMS[name] <= value <= LIMIT_MAXIMUM
+
 
 class ContextItem(Value, frozen=True):
     """A file or text as it was when the session opened; the blob holds its content."""
@@ -119,6 +125,10 @@ class RecalledEntry(Value, frozen=True):
     text: str
     why: str = ""
     question: str = ""
+
+
+SDLC_MEETING = "sdlc"
+"""The meeting that has stages."""
 
 
 class Charter(Value, frozen=True):
@@ -153,6 +163,16 @@ class Charter(Value, frozen=True):
     parent: str = ""
     branched_at: int = 0
 
+    @property
+    def has_stages(self) -> bool:
+        """Whether the meeting has stages."""
+        return self.meeting == SDLC_MEETING
+
+    @property
+    def starts_without_files(self) -> bool:
+        """Whether the meeting creates a project from nothing, so that it does not read the person's folder."""
+        return self.has_stages and not self.settings.get("existing", False)
+
 
 RoundPurpose = Literal["", "tests"]
 
@@ -179,7 +199,7 @@ class Turns(Value, frozen=True):
 
     def includes_round(self, name: str) -> bool:
         """Whether seats of this round see a round or step of that name, which must belong to the same stage."""
-        return not self.stage or name.startswith(f"{self.stage}/")
+        return not self.stage or StageAddress.parse(self.stage).includes(name)
 
 
 class Prompt(Value, frozen=True):
@@ -381,6 +401,16 @@ class Decision(Value, frozen=True):
         return bool(self.text and not self.author)
 
 
+STAGES_GATE = "stages"
+"""The gate id under which the gates after all stages can be answered in advance."""
+
+DISPUTE = "dispute"
+"""The kind of the gates at which the person settles what a stage could not agree on."""
+
+OWN_WORDS_OPTION = "own"
+"""The option of a dispute by which the person rejects all proposals and gives a text of their own."""
+
+
 class Gate(Value, frozen=True):
     """A question that only a person, or a policy stated in advance, may answer.
 
@@ -399,8 +429,21 @@ class Gate(Value, frozen=True):
     kind: str = ""
 
     def advance_answer(self, answers: Mapping[str, str]) -> str:
-        """What was answered ahead; nothing if nobody did."""
+        """The answer given in advance; empty if there is none."""
         return answers.get(self.id) or answers.get(self.again_of, "")
+
+    @property
+    def is_after_stage(self) -> bool:
+        """Whether this gate asks how to continue after a stage."""
+        return self.again_of == STAGES_GATE
+
+    def is_back_answer(self, option: str) -> bool:
+        """Whether this answer goes back to an earlier stage."""
+        return option == NextStep.BACK and self.is_after_stage
+
+    def is_own_words_answer(self, option: str) -> bool:
+        """Whether this answer means nothing but the text that comes with it."""
+        return option == OWN_WORDS_OPTION and self.kind == DISPUTE
 
 
 class Message(Value, frozen=True):
@@ -466,8 +509,3 @@ LIMIT_MINIMUMS: dict[str, float] = {
 
 LIMIT_MAXIMUM = 1e12
 """A larger limit is a typing error, or infinity."""
-
-
-def is_limit_in_range(name: str, value: float) -> bool:
-    """Whether a limit may have this value; NaN is never in range."""
-    return LIMIT_MINIMUMS[name] <= value <= LIMIT_MAXIMUM

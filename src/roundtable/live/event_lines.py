@@ -37,7 +37,8 @@ from roundtable.core.events import (
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.replies.file_changes import is_file_changes_codec
 from roundtable.core.session import Session
-from roundtable.core.stages import charter_stages, parse_stage_attempt
+from roundtable.core.stage_address import StageAddress
+from roundtable.core.stages import Stage
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.text.wording import add_full_stop
 from roundtable.core.values import Charter, Decision, Expect, Gate, MoveStatus, NextStep, Seat
@@ -59,25 +60,26 @@ class StageHeadings:
     """Decides which events begin another stage or another attempt at one."""
 
     def __init__(self, charter: Charter | None) -> None:
-        self._stages = [stage for stage in charter_stages(charter) if stage.enabled] if charter else []
-        self._now = ""
+        self._stages = [stage for stage in Stage.list_of(charter) if stage.enabled] if charter else []
+        self._now: StageAddress | None = None
 
     def head(self, event: Event) -> str:
         """The heading to print before an event; empty if none is needed."""
         match event:
             case RoundOpened():
-                name = event.round.partition("/")[0]
+                address = StageAddress.of_step(event.round)
             case EffectStarted():
-                name = event.step.partition("/")[0]
+                address = StageAddress.of_step(event.step)
             case _:
                 return ""
-        of, attempt = parse_stage_attempt(name)
-        found = next(((number, stage) for number, stage in enumerate(self._stages, 1) if stage.name == of), None)
-        if found is None or name == self._now:
+        found = next(
+            ((number, stage) for number, stage in enumerate(self._stages, 1) if stage.name == address.stage), None
+        )
+        if found is None or address == self._now:
             return ""
-        self._now = name
+        self._now = address
         number, stage = found
-        again = f", attempt {attempt}" if attempt > 1 else ""
+        again = f", attempt {address.attempt}" if address.attempt > 1 else ""
         return sanitize_line(f"━━ Stage {number} of {len(self._stages)}: {stage.title}{again} · {stage.role}")
 
 

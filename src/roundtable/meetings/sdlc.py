@@ -15,18 +15,9 @@ from roundtable.core.decide import stage_outcome as rule
 from roundtable.core.decide.stage_outcome import HANDOVER_FORMS
 from roundtable.core.effects import EndStage, StageEnded
 from roundtable.core.ports import Table
-from roundtable.core.stages import (
-    SDLC_MEETING,
-    STAGES_GATE,
-    SdlcSettings,
-    Stage,
-    StageEnd,
-    after_stage_gate_id,
-    enabled_stages,
-    sdlc_settings,
-    stage_attempt_name,
-)
-from roundtable.core.values import Decision, Gate, NextStep
+from roundtable.core.stage_address import StageAddress
+from roundtable.core.stages import SdlcSettings, Stage, StageEnd
+from roundtable.core.values import SDLC_MEETING, STAGES_GATE, Decision, Gate, NextStep
 from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.delivery import DELIVER, hold_project_delivery
@@ -59,12 +50,12 @@ AFTER_STAGE_CHOICES = {
 
 def _plan_sdlc_rounds(settings: SdlcSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """All rounds that the stages may hold."""
-    return plan_stage_rounds(enabled_stages(settings), settings.runs, existing=settings.existing)
+    return plan_stage_rounds(settings.enabled_stages, settings.runs, existing=settings.existing)
 
 
 async def _hold_sdlc_meeting(table: Table) -> Decision:
     """Hold the stages one after the other."""
-    stages, ends = enabled_stages(sdlc_settings(table.charter)), list[StageEnd]()
+    stages, ends = SdlcSettings.of(table.charter).enabled_stages, list[StageEnd]()
     skipped = False
     for index, stage in enumerate(stages):
         if skipped:
@@ -78,7 +69,7 @@ async def _hold_sdlc_meeting(table: Table) -> Decision:
         end, answer = await _hold_stage(table, stage, index, tuple(ends), last=index == len(stages) - 1)
         ends.append(end)
         if answer in ("stop", "back"):
-            gate = after_stage_gate_id(stage_attempt_name(end.stage, end.attempt))
+            gate = StageAddress(end.stage, end.attempt).gate_after
             return rule.decide_stages_stopped(ends, answer, answered=not table.answered_by_default(gate))
         if answer == "complete":
             break
@@ -98,7 +89,7 @@ async def _hold_stage(
         except StepFailed as stop:
             end = context.end(how="failed", notices=(f"{stop.fault.message} {stop.fault.help}".strip(),))
         end = await _record_stage_end(table, context.name, end)
-        gate = after_stage_gate_id(context.name)
+        gate = context.address.gate_after
         unavailable = {"retry"} if attempt == MAX_STAGE_ATTEMPTS else set[str]()
         unavailable |= {"skip"} if last else set[str]()
         details = {option: meaning for option, meaning in AFTER_STAGE_CHOICES.items() if option not in unavailable}

@@ -11,7 +11,7 @@ from roundtable.core.faults import Fault
 from roundtable.core.ledger import NO_REASON, Entry, EntryKind, EntryState
 from roundtable.core.session import Session
 from roundtable.core.stage_history import list_stage_ends
-from roundtable.core.stages import charter_stages, has_stages
+from roundtable.core.stages import Stage
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import complete_short_answer_text
 from roundtable.core.values import Decision, Gate, Outcome
@@ -38,7 +38,7 @@ def render_memory_entries(session: Session, *, writes_files: bool = False) -> tu
     A meeting that `writes_files`, and has no stages that agree on words, decides something only if it wrote a change:
     not in a dry run, after a no, or with failed candidates.
     """
-    found = {entry.id: entry for entry in _derive_entries(session, writes_files and not has_stages(session.charter))}
+    found = {entry.id: entry for entry in _derive_entries(session, writes_files and not session.charter.has_stages)}
     return tuple({**found, **session.entries}.values())
 
 
@@ -107,7 +107,7 @@ def _decided_texts(session: Session, decision: Decision) -> Sequence[str]:
 def _agreed_stage_texts(session: Session) -> Sequence[str]:
     """The texts that discussion stages agreed on; without any, the texts of all stages."""
     ends = [end for end in list_stage_ends(session) if end.text and end.how != "failed"]
-    discussion_stages = {stage.name for stage in charter_stages(session.charter) if stage.kind == "discussion"}
+    discussion_stages = {stage.name for stage in Stage.list_of(session.charter) if stage.kind == "discussion"}
     chosen = [end for end in ends if end.stage in discussion_stages] or ends
     return [f"{end.stage}: {end.text}" for end in chosen]
 

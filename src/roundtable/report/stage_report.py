@@ -23,6 +23,7 @@ from roundtable.core.effects import (
 )
 from roundtable.core.events import AnswerSource, GateAnswered, Recorded
 from roundtable.core.session import RoundRecord, Session, Turn
+from roundtable.core.stage_address import StageAddress
 from roundtable.core.stage_history import (
     StageAttempt,
     StageFileChange,
@@ -31,14 +32,7 @@ from roundtable.core.stage_history import (
     final_stage_attempts,
     list_stage_attempts,
 )
-from roundtable.core.stages import (
-    STAGE_ENDING_WORDS,
-    StageEnd,
-    StageEnding,
-    charter_stages,
-    is_after_stage_gate,
-    parse_stage_attempt,
-)
+from roundtable.core.stages import STAGE_ENDING_WORDS, Stage, StageEnd, StageEnding
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import join_names
 from roundtable.core.values import Decision, Gate, Outcome
@@ -92,7 +86,7 @@ def _build_stage_blocks(
     yield Paragraph(" ".join(describe_stage_end(end)))
     if end.text:
         yield Quote(end.text)
-    rounds = [record for key, record in session.rounds.items() if key.startswith(f"{name}/")]
+    rounds = [record for key, record in session.rounds.items() if StageAddress.parse(name).includes(key)]
     yield from _finding_blocks(session, name, rounds)
     yield from _run_blocks(session, name)
     yield from _candidate_blocks(session, name)
@@ -142,11 +136,7 @@ def _finding_blocks(session: Session, name: str, rounds: Sequence[RoundRecord]) 
     rounds_read = [
         record.result(record.closed) for record in rounds if record.opened.expect.codec == "findings" and record.closed
     ]
-    proven = [
-        result
-        for step, result in session.results.items()
-        if step.startswith(f"{name}/") and isinstance(result, ClaimsProven)
-    ]
+    proven = attempt_results(session, name, ClaimsProven)
     rows = [
         (
             finding.finding.id,
@@ -164,11 +154,7 @@ def _finding_blocks(session: Session, name: str, rounds: Sequence[RoundRecord]) 
 
 
 def _candidate_blocks(session: Session, name: str) -> Iterator[ReportBlock]:
-    tried = [
-        result
-        for step, result in session.results.items()
-        if step.startswith(f"{name}/") and isinstance(result, CandidatesTried)
-    ]
+    tried = attempt_results(session, name, CandidatesTried)
     if tried:
         yield Heading(3, "Candidates")
         yield DataTable(CANDIDATE_COLUMNS, tuple(candidate_table_rows(tried[-1])))
@@ -209,7 +195,7 @@ def _build_gate_answer_blocks(session: Session, gates: Sequence[Gate]) -> Iterat
     """The gates a person answered, with the answers."""
     for gate in gates:
         if answer := session.answers.get(gate.id):
-            question = "After the stage:" if is_after_stage_gate(gate) else gate.question
+            question = "After the stage:" if gate.is_after_stage else gate.question
             meaning = gate.details.get(answer.option, "")
             words = f"{answer.option} ({meaning})" if meaning else answer.option
             yield BulletList((f"{question} {words}, {_answered_by(answer)}.",))
@@ -250,7 +236,7 @@ def render_stage_report_blocks(
 
 def _stage_titles(session: Session) -> dict[str, str]:
     """The title of each stage."""
-    return {stage.name: stage.title for stage in charter_stages(session.charter)}
+    return {stage.name: stage.title for stage in Stage.list_of(session.charter)}
 
 
 def _heading_blocks(session: Session) -> Iterator[ReportBlock]:
@@ -302,7 +288,7 @@ def _overview_blocks(
 
 def _stage_of_round(round: str) -> str:
     """The stage of a round; rounds of the delivery have their own name."""
-    return parse_stage_attempt(round)[0]
+    return StageAddress.of_step(round).stage
 
 
 def _note_blocks(session: Session) -> Iterator[ReportBlock]:

@@ -14,10 +14,6 @@ from roundtable.core.index import (
     IndexedGate,
     SessionRow,
     WaitingGate,
-    gate_id,
-    index_gate,
-    match_session_address,
-    update_session_row,
 )
 from roundtable.core.ports import Lease, RemovedSessions
 from roundtable.core.text.redaction import Redactor
@@ -144,7 +140,7 @@ class InMemoryStore(InMemoryLedger):
     async def find(self, address: str, workspace: str | None = None, owner: str | None = None) -> list[str]:
         """Return the ids that an address may mean: an id, a slug, the beginning of either, a name in the workspace, or
         `last`."""
-        return match_session_address(address, self._rows.values(), workspace, owner)
+        return SessionRow.match_address(address, self._rows.values(), workspace, owner)
 
     async def children(self, session: str) -> list[SessionRow]:
         """Return the meetings held under a session, in the order in which they were opened."""
@@ -173,11 +169,11 @@ class InMemoryStore(InMemoryLedger):
             self._index(offset, recorded)
 
     def _index(self, offset: int, recorded: Recorded) -> None:
-        if row := update_session_row(self._rows.get(recorded.session), offset, recorded):
+        if row := SessionRow.after(self._rows.get(recorded.session), offset, recorded):
             self._rows[recorded.session] = row
         if isinstance(recorded.event, INDEXED_GATES):
-            place = (recorded.session, gate_id(recorded.event))
-            if gate := index_gate(self._gates.get(place), recorded):
+            place = (recorded.session, IndexedGate.id_of(recorded.event))
+            if gate := IndexedGate.after(self._gates.get(place), recorded):
                 self._gates[place] = gate
 
     async def remove(self, sessions: Sequence[str]) -> RemovedSessions:

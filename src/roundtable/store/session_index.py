@@ -18,9 +18,6 @@ from roundtable.core.index import (
     IndexedGate,
     SessionRow,
     WaitingGate,
-    gate_id,
-    index_gate,
-    update_session_row,
 )
 from roundtable.core.values import Gate
 from roundtable.store.fact_rows import FACT, read_stored_fact
@@ -83,13 +80,13 @@ class SessionIndex:
         """Bring the index up to date with one fact that was written at this offset."""
         event = recorded.event
         if isinstance(event, INDEXED_EVENTS):
-            row = update_session_row(self._row(recorded.session), pos, recorded)
+            row = SessionRow.after(self._row(recorded.session), pos, recorded)
             if row is not None:
                 self._db.execute(_PUT_ROW, tuple(getattr(row, column) for column in ROW_FIELDS))
         elif isinstance(event, INDEXED_GATES):
-            id = gate_id(event)
+            id = IndexedGate.id_of(event)
             known = self._gate(recorded.session, id)
-            gate = index_gate(known, recorded)
+            gate = IndexedGate.after(known, recorded)
             if gate is not None and gate != known:
                 body = msgspec.json.encode(gate.gate).decode()
                 self._db.execute(_PUT_GATE, (recorded.session, id, pos, gate.since, gate.answered, body))

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from roundtable.core.events import SCHEMA_VERSION, Event, Recorded
 from roundtable.core.faults import RecordError
-from roundtable.core.index import SessionRow, WaitingGate, match_session_address
+from roundtable.core.index import SessionRow, WaitingGate
 from roundtable.core.ledger import Entry, EntryKind
 from roundtable.core.ports import Lease, RemovedSessions
 from roundtable.core.text.redaction import Redactor
@@ -193,7 +193,7 @@ class SqliteStore:
         """Return the ids that an address may mean: an id, a slug, the beginning of either, a name in the workspace, or
         `last`."""
         rows = await self._read(lambda db: SessionIndex(db).candidate_rows(address, Scope(workspace, owner)))
-        return match_session_address(address, rows, workspace, owner)
+        return SessionRow.match_address(address, rows, workspace, owner)
 
     async def children(self, session: str) -> list[SessionRow]:
         """Return the meetings held under a session, in the order in which they were opened."""

@@ -23,7 +23,6 @@ from roundtable.app.opening.opener import Opener
 from roundtable.app.parts import Parts
 from roundtable.core.faults import RecordError
 from roundtable.core.session import Session
-from roundtable.core.stages import has_stages, starts_without_files
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Seat, Usage
 from roundtable.voices.prices import compute_provider_price
@@ -182,7 +181,7 @@ async def _measure_project(parts: Parts, charter: Charter) -> ProjectSize:
         limits = msgspec.structs.replace(charter.limits, max_tokens=answer)
         return compute_context_room(parts.tariffs, charter.seats, limits, config.tokens)
 
-    if not has_stages(charter) or starts_without_files(charter):
+    if not charter.has_stages or charter.starts_without_files:
         return ProjectSize(room)
     listing = ProjectReader(DraftStore(parts.record), parts.workspace, parts.redactor, config.ignore)
     files = (await listing.read_files("")).files
@@ -273,7 +272,7 @@ async def _compute_dollars(tariff: Tariff, calls: Sequence[CallTokens], *, cache
 
 def _find_notices(charter: Charter, tokens: CostRange, usd: MoneyRange, unpriced: Sequence[str]) -> tuple[str, ...]:
     limits = charter.limits
-    notices = [STAGES_NOTICE] if has_stages(charter) else []
+    notices = [STAGES_NOTICE] if charter.has_stages else []
     stops = "the meeting then stops at the end of a round with its current result."
     if (money := limits.budget_usd) is not None and (usd.most or 0.0) > money:
         when = "It is likely to cost" if (usd.likely or 0.0) > money else "At most it costs"

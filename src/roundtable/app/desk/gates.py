@@ -9,7 +9,6 @@ from roundtable.app.wiring import Wiring
 from roundtable.core.changeset import HunkChoice
 from roundtable.core.events import AnswerSource, GateAnswered, Recorded
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.core.stages import is_own_words_answer
 from roundtable.core.values import Digest
 from roundtable.voices.agents.workdirs import SEAT_VARIABLE
 from roundtable.workshop.identity import current_user_name
@@ -48,7 +47,7 @@ class Gates:
             )
         if option not in known.options:
             raise UsageError(f"{option} is not an answer to {gate}.", f"Choose one of: {', '.join(known.options)}.")
-        if is_own_words_answer(known, option) and not text.strip():
+        if known.is_own_words_answer(option) and not text.strip():
             raise UsageError(f"`{option}` says nothing without your words.", "Add them as the answer's text (--text).")
         if gate in state.answers:
             raise UsageError(f"Gate {gate} was already answered with {state.answers[gate].option}.")

@@ -27,7 +27,6 @@ from roundtable.core.events import AnswerSource, EffectStarted, GateAnswered, Ga
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Sandbox, Store
 from roundtable.core.session import Session
-from roundtable.core.stages import has_stages
 from roundtable.core.text.file_names import is_test_file_name
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.wording import join_names, pluralize
@@ -88,7 +87,7 @@ class ChangeApplier:
         """Return the hunks of a draft, with refusals, permanent losses and changed tests at present."""
         files = await self._drafts.load_files(effect.draft)
         asked = await self._request_words(session)
-        wanted = await asyncio.to_thread(_find_requested_files, files, "" if has_stages(session.charter) else asked)
+        wanted = await asyncio.to_thread(_find_requested_files, files, "" if session.charter.has_stages else asked)
         hunks = tuple(
             hunk if hunk.path in wanted else msgspec.structs.replace(hunk, asked_by="")
             for hunk in await asyncio.to_thread(split_edits_into_hunks, files)

@@ -19,7 +19,7 @@ from roundtable.core.stage_history import (
     list_stage_attempts,
     stage_contributors,
 )
-from roundtable.core.stages import StageEnd, starts_without_files
+from roundtable.core.stages import StageEnd
 from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
 from roundtable.report.stage_words import describe_stage_contributions, describe_stage_end
 from roundtable.workshop.edit.stored_drafts import DraftStore
@@ -63,7 +63,7 @@ class ProjectDelivery:
     async def _versions(self, session: Session, records: Sequence[Recorded]) -> list[ProjectVersion]:
         """Return the project after each stage, and before the first one if it existed already."""
         charter = session.charter
-        existing = not starts_without_files(charter)
+        existing = not charter.starts_without_files
         base = await asyncio.to_thread(read_deliverable_project_files, Path(charter.workspace)) if existing else {}
         found = ProjectVersion(base, session.opened_at, CommitMessage("The project as it was found", session.id))
         versions = [found] if existing else []

@@ -31,7 +31,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
 from roundtable.core.stage_history import list_stage_ends
-from roundtable.core.stages import quote_stage_decisions
+from roundtable.core.stages import StageEnd
 from roundtable.core.text.chunks import Chunk, FilePriority, SizedFile, split_into_chunks
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.workshop.symbols.project_map import (
@@ -122,7 +122,7 @@ class ProjectExcerpts:
 
     async def select(self, session: Session, effect: ListProject, project: ProjectFiles) -> ProjectListed:
         """Store and return the files that are shown; for a larger project also its map and the other names."""
-        about = "\n".join((effect.about, session.charter.question, *quote_stage_decisions(list_stage_ends(session))))
+        about = "\n".join((effect.about, session.charter.question, *StageEnd.quote_all(list_stage_ends(session))))
         chosen = await asyncio.to_thread(_select, project.files, about, self._room(session, effect))
         items = [
             await store_context_data(self._store, path, data)

@@ -43,7 +43,6 @@ from roundtable.core.effects import (
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.ports import Sandbox
 from roundtable.core.session import Session
-from roundtable.core.stages import starts_without_files
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.repo.git import run_git
 from roundtable.workshop.symbols.synthesis import merge_candidate_symbols
@@ -93,7 +92,7 @@ class WorkshopPerformer:
 
     def _tools(self, session: Session) -> WorkshopTools:
         """Return the tools for the folder of a session."""
-        return self._empty_tools if starts_without_files(session.charter) else self._workspace_tools
+        return self._empty_tools if session.charter.starts_without_files else self._workspace_tools
 
     async def perform(self, key: str, effect: WorkshopEffect) -> EffectResult | Fault:
         """Perform an effect and return its result, or a fault. The key begins with the session id."""

@@ -12,7 +12,7 @@ from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.reasons import LeadReason
 from roundtable.core.session import Session
 from roundtable.core.stage_history import list_stage_ends
-from roundtable.core.stages import latest_stage_draft, starts_without_files
+from roundtable.core.stages import StageEnd
 from roundtable.core.values import DECISION_CONTEXT_NAME, Decision, Digest, Outcome, Quorum, Right, Seat
 from roundtable.report.change_words import describe_draft_doubt
 from roundtable.report.reasons import LEAD_REASON_WORDS
@@ -75,7 +75,7 @@ def find_standing_change(session: Session) -> ChangeApplied | None:
 
 def is_new_project_session(session: Session) -> bool:
     """Whether a session made a project from nothing: that is handed over whole, and changes no workspace."""
-    return starts_without_files(session.charter) and bool(latest_stage_draft(list_stage_ends(session)))
+    return session.charter.starts_without_files and bool(StageEnd.latest_draft(list_stage_ends(session)))
 
 
 def new_project_error(session: Session) -> UsageError:

@@ -13,7 +13,7 @@ import msgspec
 
 from roundtable.core.session import Session
 from roundtable.core.stage_history import list_stage_ends
-from roundtable.core.stages import quote_stage_decisions
+from roundtable.core.stages import StageEnd
 from roundtable.core.text.chunks import SizedFile, choose_text_chunk_limit
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Limits, Seat
@@ -110,7 +110,7 @@ def compute_context_file_tokens(session: Session, named: int) -> int:
     charter = session.charter
     said = (
         charter.question,
-        *quote_stage_decisions(list_stage_ends(session)),
+        *StageEnd.quote_all(list_stage_ends(session)),
         *(entry.text + entry.why for entry in charter.recalled),
     )
     told = sum(len(text.encode()) for text in said) + sum(item.size for item in charter.context)

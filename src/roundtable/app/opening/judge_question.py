@@ -14,7 +14,7 @@ from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, UsageError
 from roundtable.core.session import Session
 from roundtable.core.stage_history import list_stage_ends
-from roundtable.core.stages import latest_stage_draft
+from roundtable.core.stages import StageEnd
 from roundtable.core.values import Charter, ContextItem, Quorum, Right, Seat, compute_digest
 from roundtable.meetings.chat import MEETING as CHAT
 from roundtable.report.reasons import decision_sentence
@@ -103,6 +103,6 @@ def _last_findings(session: Session) -> str:
 
 
 async def _files(parts: Parts, session: Session) -> list[str]:
-    files = await DraftStore(parts.record).load_files(latest_stage_draft(list_stage_ends(session)))
+    files = await DraftStore(parts.record).load_files(StageEnd.latest_draft(list_stage_ends(session)))
     listed = [f"{file.path} ({len(file.after):,} bytes)" for file in files if file.after is not None]
     return ["Files of the project that were written so far:\n" + "\n".join(listed)] if listed else []

@@ -25,8 +25,16 @@ from roundtable.app.settings.configured_seats import list_configured_seats
 from roundtable.core.decide import decrees
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, UsageError
-from roundtable.core.stages import SDLC_MEETING
-from roundtable.core.values import Charter, ContextItem, Limits, Quorum, RecalledEntry, Seat, compute_digest
+from roundtable.core.values import (
+    SDLC_MEETING,
+    Charter,
+    ContextItem,
+    Limits,
+    Quorum,
+    RecalledEntry,
+    Seat,
+    compute_digest,
+)
 from roundtable.meetings import Meeting
 from roundtable.voices.tariffs import Tariffs
 from roundtable.workshop.identity import current_user_name

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from roundtable.app.parts import FindSandbox
 from roundtable.core.faults import UsageError
-from roundtable.core.stages import enabled_stages, has_stages, sdlc_settings, starts_without_files
+from roundtable.core.stages import SdlcSettings
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import join_names
 from roundtable.core.values import Charter
@@ -30,8 +30,8 @@ async def check_writable_before_opening(
     workspace: Path, charter: Charter, find_sandbox: FindSandbox, *, writes_files: bool
 ) -> None:
     """Raise UsageError for a meeting whose change could not be run or written, whatever the seats answer."""
-    kinds = {stage.kind for stage in enabled_stages(sdlc_settings(charter))} if has_stages(charter) else {"files"}
-    writes = writes_files and not starts_without_files(charter) and kinds != {"discussion"}
+    kinds = {stage.kind for stage in SdlcSettings.of(charter).enabled_stages} if charter.has_stages else {"files"}
+    writes = writes_files and not charter.starts_without_files and kinds != {"discussion"}
     if writes and (problem := await asyncio.to_thread(explain_unusable_git_repository, workspace)):
         raise UsageError(problem, "No seat was asked. Run `git status` for details, or use another folder.")
     if writes and not charter.settings.get("dry_run") and (folder := _find_read_only_folder(workspace)):
@@ -73,7 +73,7 @@ def describe_unwritable_files_before_opening(
 
     Only files that are shown are considered, except in a meeting with stages, which may change any file.
     """
-    if starts_without_files(charter):
+    if charter.starts_without_files:
         return ()
     try:
         repository = Repository.open(workspace)
@@ -81,7 +81,7 @@ def describe_unwritable_files_before_opening(
             return ()
         with open_git(workspace) as git:
             modified = set(git.modified_files())
-            concerned = sorted(modified) if has_stages(charter) else shown
+            concerned = sorted(modified) if charter.has_stages else shown
             paths = {name.partition(":")[0]: name for name in concerned}
             converted = repository.find_converted_paths(_read_existing(workspace, paths.keys() & git.list_files()))
             modified -= set(converted)

@@ -22,7 +22,8 @@ from roundtable.app.settings.template_files import (
     read_template,
 )
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
-from roundtable.core.stages import STAGE_NAME, Stage, decode_stages, encode_stages, is_reserved_stage_name
+from roundtable.core.stage_address import StageAddress
+from roundtable.core.stages import STAGE_NAME, Stage, decode_stages, encode_stages
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Limits, NextStep, Seat
 from roundtable.meetings.sdlc import MAX_STAGE_ATTEMPTS
@@ -133,7 +134,7 @@ def parse_stage_list(text: str, where: str) -> tuple[Stage, ...]:
     names = [stage.name for stage in stages]
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise ConfigError(f"{where}: there are two stages called {twice}.", "Give each a name of its own.")
-    if taken := next((name for name in names if name == DELIVER or is_reserved_stage_name(name)), ""):
+    if taken := next((name for name in names if name == DELIVER or StageAddress(name).is_reserved), ""):
         raise ConfigError(
             f"{where}: a stage cannot be called {taken}, since that is what its questions to you are called.",
             f"Do not begin with `after`, nor end in -dispute, -install or -rerun, and leave `{DELIVER}` alone.",

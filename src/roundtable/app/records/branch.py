@@ -23,15 +23,9 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
+from roundtable.core.stage_address import StageAddress
 from roundtable.core.stage_history import list_stage_ends
-from roundtable.core.stages import (
-    after_stage_gate_id,
-    charter_stages,
-    encode_stages,
-    has_stages,
-    is_after_stage_gate,
-    is_back_to_stage_answer,
-)
+from roundtable.core.stages import Stage, encode_stages
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Charter, NextStep
 from roundtable.store.leases import current_lease_holder
@@ -56,7 +50,7 @@ async def branch_stored_session_before_stage(
     """A line on which a stage and all after it are held anew; what is to be different is added to its instructions."""
     records = await parts.record.read(session)
     opened = next((fact.event for fact in records if isinstance(fact.event, SessionOpened)), None)
-    stages = charter_stages(opened.charter) if opened else ()
+    stages = Stage.list_of(opened.charter) if opened else ()
     cuts = {stage.name: cut for stage in stages if (cut := _beginning(records, stage.name)) is not None}
     ended = _ended_before(records, [stage.name for stage in stages if stage.enabled and stage.name not in cuts])
     _check_held(stage, [*cuts, *ended])
@@ -96,9 +90,7 @@ class _Answered(NamedTuple):
 def _ended_before(records: Sequence[Recorded], waiting: Sequence[str]) -> dict[str, _Answered]:
     """The stage that would have come next, with the answer that ended the session before it."""
     between = {
-        fact.event.gate.id
-        for fact in records
-        if isinstance(fact.event, GateOpened) and is_after_stage_gate(fact.event.gate)
+        fact.event.gate.id for fact in records if isinstance(fact.event, GateOpened) and fact.event.gate.is_after_stage
     }
     answers = [_Answered(fact.seq, fact.event) for fact in records if isinstance(fact.event, GateAnswered)]
     last = next((answer for answer in reversed(answers) if answer.event.gate in between), None)
@@ -110,13 +102,14 @@ def _skipped(event: Event) -> bool:
 
 
 def _belongs(event: Event, stage: str) -> bool:
+    address = StageAddress(stage)
     match event:
         case RoundOpened() | LimitReached():
-            return event.round.startswith(f"{stage}/")
+            return address.includes(event.round)
         case EffectStarted():
-            return event.step.startswith(f"{stage}/")
+            return address.includes(event.step)
         case GateOpened():
-            return event.gate.id == after_stage_gate_id(stage)
+            return event.gate.id == address.gate_after
         case _:
             return False
 
@@ -154,12 +147,10 @@ def _parse_rollback_words(words: str) -> tuple[str, str]:
 
 def find_stored_session_rollback(session: Session) -> tuple[str, str] | None:
     """Where a session that ended with `back` goes on, and what is to be different there."""
-    if session.decision is None or session.decision.next_step != NextStep.BACK or not has_stages(session.charter):
+    if session.decision is None or session.decision.next_step != NextStep.BACK or not session.charter.has_stages:
         return None
     said = [
-        answer.text
-        for answer in session.answers.values()
-        if is_back_to_stage_answer(session.gates[answer.gate], answer.option)
+        answer.text for answer in session.answers.values() if session.gates[answer.gate].is_back_answer(answer.option)
     ]
     return _parse_rollback_words(said[-1]) if said else None
 

@@ -8,7 +8,7 @@ from roundtable.app.parts import Parts
 from roundtable.core.changeset import DraftFile
 from roundtable.core.session import Session
 from roundtable.core.stage_history import list_stage_ends
-from roundtable.core.stages import latest_stage_draft
+from roundtable.core.stages import StageEnd
 from roundtable.report.comparison import ProjectFiles, SessionComparison, summarize_session_differences
 from roundtable.workshop.edit.stored_drafts import DraftStore
 
@@ -22,7 +22,7 @@ async def compare_stored_sessions(parts: Parts, first: Session, second: Session)
 
 
 async def _drafted(parts: Parts, session: Session) -> dict[str, DraftFile]:
-    files = await DraftStore(parts.record).load_files(latest_stage_draft(list_stage_ends(session)))
+    files = await DraftStore(parts.record).load_files(StageEnd.latest_draft(list_stage_ends(session)))
     return {file.path: file for file in files}
 
 

@@ -14,7 +14,6 @@ from roundtable.core.events import Recorded, encode_events_as_jsonl
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.ports import Store
 from roundtable.core.session import RoundRecord, Session
-from roundtable.core.stages import has_stages
 from roundtable.report.document import render_blocks_as_markdown
 from roundtable.report.html import render_blocks_as_html, render_round_page, render_session_page
 from roundtable.report.layouts import EXPORT_LAYOUTS
@@ -58,7 +57,7 @@ async def export_session_text(
 
 async def export_stage_report(store: Store, session: Session, records: Sequence[Recorded], form: str) -> str:
     """The report on a meeting in stages, in one of its formats."""
-    if not has_stages(session.charter):
+    if not session.charter.has_stages:
         raise UsageError(
             "This session was not held in stages, and only such have a report.",
             "`roundtable export` with markdown or html writes any session.",

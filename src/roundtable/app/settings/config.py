@@ -26,7 +26,7 @@ from roundtable.app.settings.template_files import (
 )
 from roundtable.core.faults import ConfigError, UsageError
 from roundtable.core.text.redaction import Redactor, is_secret_name, looks_like_random_secret
-from roundtable.core.values import LIMIT_MINIMUMS, Limits, Quorum, Right, is_limit_in_range
+from roundtable.core.values import LIMIT_MINIMUMS, Limits, Quorum, Right
 from roundtable.meetings import Meeting, find_meeting
 from roundtable.voices.agents.catalog import merge_agent_cli_catalog
 from roundtable.voices.data_file import convert_data, decode_utf8_file
@@ -326,7 +326,7 @@ def _check_limits(limits: LimitSettings, where: object) -> None:
     """Raise an error for limits that the command line would reject too."""
     values = {**msgspec.structs.asdict(limits), "quorum": limits.quorum.seats}
     for name, least in LIMIT_MINIMUMS.items():
-        if values[name] is not None and not is_limit_in_range(name, values[name]):
+        if values[name] is not None and not Limits.is_in_range(name, values[name]):
             setting = "limits.quorum.seats" if name == "quorum" else f"limits.{name}"
             raise ConfigError(f"{where}: {setting} cannot be {values[name]}.", f"Give a number, {least:g} or more.")
 
@@ -348,7 +348,7 @@ def resolve_configured_meeting_settings(
             raise UsageError(message, "Remove it, and use the option of the command instead.")
     told = msgspec.structs.asdict(convert_data(rules.settings, values | filled, f"[meetings.{rules.name}]"))
     for name, value in told.items():
-        if name in LIMIT_MINIMUMS and not is_limit_in_range(name, value):
+        if name in LIMIT_MINIMUMS and not Limits.is_in_range(name, value):
             message = f"[meetings.{rules.name}]: {name} cannot be {value}."
             raise UsageError(message, f"Give a number, {LIMIT_MINIMUMS[name]:g} or more.")
     return told

@@ -21,14 +21,7 @@ from roundtable.core.reasons import (
     StagesHeld,
     StagesStopped,
 )
-from roundtable.core.stages import (
-    STAGE_ENDING_WORDS,
-    Stage,
-    StageEnd,
-    charter_stages,
-    latest_stage_draft,
-    sdlc_settings,
-)
+from roundtable.core.stages import STAGE_ENDING_WORDS, SdlcSettings, Stage, StageEnd
 from roundtable.core.text.wording import end_sentence, pluralize
 from roundtable.core.values import Charter, Decision, NextStep, Outcome, Round
 
@@ -108,9 +101,9 @@ def decide_stages_stopped(ends: Sequence[StageEnd], answer: str, *, answered: bo
 
 def find_last_run_failure(charter: Charter, ends: Sequence[StageEnd]) -> LastRunFailed | None:
     """Return that the last run of a finished project failed; None if it succeeded or was not planned."""
-    runs = {stage.name for stage in charter_stages(charter) if stage.kind == "run"}
+    runs = {stage.name for stage in Stage.list_of(charter) if stage.kind == "run"}
     last = next((end for end in reversed(ends) if end.stage in runs and end.how != "skipped"), None)
-    if last is None or last.how != "failed" or not latest_stage_draft(ends):
+    if last is None or last.how != "failed" or not StageEnd.latest_draft(ends):
         return None
     return LastRunFailed(ran=bool(last.text))
 
@@ -133,7 +126,7 @@ def decide_project_finished(charter: Charter, ends: Sequence[StageEnd], where: R
     )
     outcome = Outcome.DEADLOCK if len(failed) == len(begun) else Outcome.REACHED
     text = "\n\n".join(f"{end.id} {end.stage}\n{end.text}" for end in ends if end.text)
-    later = NextStep.LATER if outcome is Outcome.REACHED and latest_stage_draft(ends) else ""
+    later = NextStep.LATER if outcome is Outcome.REACHED and StageEnd.latest_draft(ends) else ""
     return Decision(outcome, how, text=text, notices=notices, next_step=later)
 
 
@@ -154,7 +147,7 @@ def is_nameless_path(name: str) -> bool:
 
 def handover_path(charter: Charter, form: HandoverForm) -> str:
     """Return the target of delivery: `--into`, or a folder in the workspace named after the session."""
-    into = sdlc_settings(charter).into or charter.slug
+    into = SdlcSettings.of(charter).into or charter.slug
     path = into if into.startswith("/") else f"{charter.workspace.rstrip('/')}/{into}"
     return path_for_handover_form(path, form)
 

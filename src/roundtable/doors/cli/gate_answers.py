@@ -11,7 +11,6 @@ from roundtable.core.changeset import Hunk, HunkChoice
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.stage_history import list_stage_ends
-from roundtable.core.stages import is_after_stage_gate, is_back_to_stage_answer
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Gate
 from roundtable.doors.cli.rollback import check_rollback_option_text
@@ -25,7 +24,7 @@ MAX_STAGE_LINES = 20
 
 def render_gate_context_for_terminal(session: Session, gate: Gate) -> list[LiveLine]:
     """What an open gate asks about: the result of a stage, or the hunks of a plan and how to reject some."""
-    if is_after_stage_gate(gate):
+    if gate.is_after_stage:
         return _stage_result_lines(session)
     draft_and_plan = newest_change_plan(session) if is_approval_gate(gate) else None
     if draft_and_plan is None:
@@ -49,7 +48,7 @@ def _stage_result_lines(session: Session) -> list[LiveLine]:
 
 def check_answer_command(session: Session, gate: Gate, option: str, text: str) -> None:
     """Reject an answer that would be invalid when the session continues."""
-    if is_back_to_stage_answer(gate, option):
+    if gate.is_back_answer(option):
         check_rollback_option_text(session, text)
     draft_and_plan = newest_change_plan(session) if gate.writes else None
     if draft_and_plan is None:

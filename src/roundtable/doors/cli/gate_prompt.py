@@ -26,7 +26,6 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
-from roundtable.core.stages import is_back_to_stage_answer, is_own_words_answer
 from roundtable.core.values import Gate
 from roundtable.doors.cli.rollback import prompt_rollback_stage
 from roundtable.live.event_lines import LiveLine, live_gate_lines
@@ -185,11 +184,11 @@ class GatePrompt:
 
     async def _text_for_option(self, gate: Gate, option: str, text: str) -> str | None:
         """The text that some options need in addition; None if the person left."""
-        if is_back_to_stage_answer(gate, option):
+        if gate.is_back_answer(option):
             return await prompt_rollback_stage(await self._desk.sessions.get(self._session), text, self._read_line)
         if text or option not in OPTION_REASON_QUESTIONS:
             return text
-        if not is_own_words_answer(gate, option):
+        if not gate.is_own_words_answer(option):
             return await self._read_line(f"{OPTION_REASON_QUESTIONS[option]} [Enter for nothing]: ")
         line: str | None = ""
         while line == "":

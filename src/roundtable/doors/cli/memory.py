@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from roundtable.core.ledger import BINDING_KINDS, Entry, EntryKind, EntryState, score_predictions
+from roundtable.core.ledger import BINDING_KINDS, Entry, EntryKind, EntryState, PredictionRecord
 from roundtable.doors.cli.output import print_note, run_command_at_desk
 from roundtable.doors.cli.tables import print_json, print_table
 
@@ -312,7 +312,7 @@ def prediction_record_command(as_json: bool) -> None:
     Example:
       roundtable predictions record
     """
-    records = score_predictions(_list_entries((EntryKind.PREDICTION,)))
+    records = PredictionRecord.of_seats(_list_entries((EntryKind.PREDICTION,)))
     if as_json:
         print_json({"v": 1, "seats": [msgspec.structs.asdict(entry) for entry in records]})
         return

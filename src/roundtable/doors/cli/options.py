@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from roundtable.core.values import LIMIT_MINIMUMS, is_limit_in_range
+from roundtable.core.values import LIMIT_MINIMUMS, Limits
 from roundtable.doors.cli.completion import complete_session_names
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -52,7 +52,7 @@ def limit_option(name: str, flag: str, kind: Callable[[Any], click.ParamType[Any
 
 def _check_limit(_: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """Reject infinity and NaN, which a click range accepts."""
-    if value is not None and not is_limit_in_range(str(param.name), value):
+    if value is not None and not Limits.is_in_range(str(param.name), value):
         raise click.BadParameter(f"{value} is not a number in the valid range.")
     return value
 

@@ -12,7 +12,6 @@ import click
 from roundtable.core.events import Delta, Recorded
 from roundtable.core.faults import SessionHeld
 from roundtable.core.session import Session
-from roundtable.core.stages import has_stages
 from roundtable.doors.cli.displays import Display, OutputMode, create_terminal_display
 from roundtable.doors.cli.options import (
     SectionCommand,
@@ -168,7 +167,7 @@ async def _display_ended_session(
 ) -> int:
     by_round = f"roundtable branch {address} --at ROUND"
     by_stage = f"roundtable rollback {address} STAGE"
-    command = by_stage if has_stages(state.charter) else by_round
+    command = by_stage if state.charter.has_stages else by_round
     print_note(f"This session has ended. To repeat a part of it: {command}")
     show = create_terminal_display(manner, SessionView(state.charter, address, live_from=NEVER_LIVE))
     if manner.json:

@@ -7,17 +7,8 @@ import msgspec
 from roundtable.core.decide import stage_outcome as rule
 from roundtable.core.effects import ListProject, ProjectListed
 from roundtable.core.ports import Table
-from roundtable.core.stages import (
-    Contribution,
-    SdlcSettings,
-    Stage,
-    StageEnd,
-    StageEnding,
-    latest_stage_draft,
-    quote_stage_decisions,
-    sdlc_settings,
-    stage_attempt_name,
-)
+from roundtable.core.stage_address import StageAddress
+from roundtable.core.stages import Contribution, SdlcSettings, Stage, StageEnd, StageEnding
 from roundtable.core.values import Digest, Expect, Prompt, Turns
 from roundtable.meetings.try_candidates import do_step_or_end_meeting, expect_changes_reply
 
@@ -25,9 +16,10 @@ EMPTY_LISTING = ProjectListed()
 
 
 class StageContext(msgspec.Struct, frozen=True):
-    """One attempt at one stage. `index` counts all stages of the meeting, so that seats judge in turn.
+    """One attempt at one stage, or one lap of an execution stage.
 
-    `instructions` are the person's, from the opening and from every gate at which they repeated the stage.
+    `index` counts all stages of the meeting, so that seats judge in turn. `instructions` are the person's, from
+    the opening and from every gate at which they repeated the stage.
     """
 
     table: Table
@@ -36,16 +28,22 @@ class StageContext(msgspec.Struct, frozen=True):
     attempt: int
     before: tuple[StageEnd, ...]
     instructions: str = ""
+    lap: int = 0
+
+    @property
+    def address(self) -> StageAddress:
+        """The address of its rounds, steps and gates."""
+        return StageAddress(self.stage.name, self.attempt, self.lap)
 
     @property
     def name(self) -> str:
         """The prefix of its rounds and steps."""
-        return stage_attempt_name(self.stage.name, self.attempt)
+        return self.address.name
 
     @property
     def settings(self) -> SdlcSettings:
         """The settings of all stages."""
-        return sdlc_settings(self.table.charter)
+        return SdlcSettings.of(self.table.charter)
 
     @property
     def id(self) -> str:
@@ -55,7 +53,7 @@ class StageContext(msgspec.Struct, frozen=True):
     @property
     def draft(self) -> Digest:
         """The project as the earlier stages left it."""
-        return latest_stage_draft(self.before)
+        return StageEnd.latest_draft(self.before)
 
     @property
     def seats(self) -> tuple[str, ...]:
@@ -76,7 +74,7 @@ class StageContext(msgspec.Struct, frozen=True):
         values = {"role": self.stage.role, "title": self.stage.title, "task": self.stage.task}
         asked = f"Instructions of the person: {self.instructions}" if self.instructions else ""
         values |= {"instructions": asked, "rest": rule.UNSHOWN_FILES_INTRO if shown.left else ""}
-        told = quote_stage_decisions(self.before) or "Nothing yet: this is the first stage."
+        told = StageEnd.quote_all(self.before) or "Nothing yet: this is the first stage."
         beside = (shown.map,) if shown.map else ()
         quoted = {"decisions": told, "unshown": rule.list_unshown_files(shown), **(quotes or {})}
         return Prompt(template, values, quotes=quoted, files=(*shown.items, *beside))
@@ -91,7 +89,7 @@ class StageContext(msgspec.Struct, frozen=True):
         answers = len(self.seats) if self.stage.speaking == "sequential" else 1
         about = "\n".join(filter(None, (about, self.instructions)))
         effect = ListProject(draft, self.stage.tokens * answers, self.stage.seats, about)
-        return await do_step_or_end_meeting(self.table, f"{self.name}/{step}", effect, ProjectListed)
+        return await do_step_or_end_meeting(self.table, self.address.step(step), effect, ProjectListed)
 
     def expect_changes(self, shown: ProjectListed) -> Expect:
         """The reply format for files, for seats that see these files."""

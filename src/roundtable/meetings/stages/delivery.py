@@ -17,7 +17,7 @@ from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
 from roundtable.core.reasons import WorkshopStepFailed
 from roundtable.core.stage_history import stage_contributors
-from roundtable.core.stages import StageEnd, latest_stage_draft, sdlc_settings
+from roundtable.core.stages import SdlcSettings, StageEnd
 from roundtable.core.values import Decision, Digest, Gate, NextStep, Outcome
 from roundtable.meetings.try_candidates import StepFailed
 from roundtable.meetings.write_change import WriteProgress, ask_approval_and_write_change
@@ -29,11 +29,11 @@ DELIVER = "deliver"
 
 async def hold_project_delivery(table: Table, ends: Sequence[StageEnd]) -> Decision:
     """Ask how to deliver the project, and deliver it; a result without files needs no delivery."""
-    charter, draft = table.charter, latest_stage_draft(ends)
+    charter, draft = table.charter, StageEnd.latest_draft(ends)
     decision = decide_project_finished(charter, ends)
     if not draft or decision.outcome is not Outcome.REACHED:
         return decision
-    if sdlc_settings(charter).existing:
+    if SdlcSettings.of(charter).existing:
         return await _write_to_project(table, ends, decision, draft)
     details = dict(rule.handover_choices(charter))
     trouble = find_last_run_failure(charter, ends)

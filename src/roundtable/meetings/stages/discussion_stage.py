@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide.stage_outcome import describe_missing_seats
-from roundtable.core.stages import DISPUTE, OWN_WORDS_OPTION, StageEnd, stage_question_gate_id
+from roundtable.core.stages import StageEnd
 from roundtable.core.text.wording import pluralize
-from roundtable.core.values import Decision, Expect, Gate, Outcome, Round
+from roundtable.core.values import DISPUTE, OWN_WORDS_OPTION, Decision, Expect, Gate, Outcome, Round
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.judge import NONE_OPTION, JudgeResult, ask_stage_judge, render_unsigned_answers
 from roundtable.report.reasons import decision_sentence, notice_sentences
@@ -26,7 +26,7 @@ async def hold_discussion_stage(context: StageContext) -> StageEnd:
 async def _hold_rounds(context: StageContext) -> StageEnd:
     verdict, rounds = JudgeResult(), tuple[Round, ...]()
     for number in range(1, context.stage.rounds + 1):
-        round = f"{context.name}/{number}"
+        round = context.address.step(number)
         if not await context.table.may_open(_round_name(round, number)):
             break
         held = await _ask_round(context, round, number, verdict)
@@ -92,7 +92,7 @@ async def _ask_person(context: StageContext, verdict: JudgeResult, rounds: Seque
         OWN_WORDS_OPTION: "say it in your own words",
         NONE_OPTION: "leave it open and end the stage",
     }
-    gate = stage_question_gate_id(context.name, DISPUTE)
+    gate = context.address.question_gate(DISPUTE)
     after = pluralize(len(rounds), "round")
     heard = " ".join(filter(None, (f"{verdict.verdict_clause}.", verdict.hidden_options_notice)))
     question = f"{context.stage.title}: after {after} there is no agreement. {heard} Which way?"

@@ -14,7 +14,8 @@ import msgspec
 
 from roundtable.core.decide import program_run as rule
 from roundtable.core.effects import ChangePlanned, PlanChange, ProjectRan, RunProject
-from roundtable.core.stages import Contribution, StageEnd, StageEnding, StageQuestion, stage_question_gate_id
+from roundtable.core.stage_address import StageAddress, StageQuestion
+from roundtable.core.stages import Contribution, StageEnd, StageEnding
 from roundtable.core.values import Digest, Gate
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.files_stage import hold_files_stage
@@ -31,7 +32,7 @@ RERUN_CHOICES = {YES: "run it with the fix", NO: "do not run it again", SHOW: "s
 class ExecutionProgress(msgspec.Struct):
     """The project during the stage, and which install steps the person has allowed or refused."""
 
-    stage: str
+    address: StageAddress
     draft: Digest
     run: int = 1
     allowed: tuple[str, ...] = ()
@@ -50,12 +51,12 @@ class ExecutionProgress(msgspec.Struct):
 
     def gate(self, what: StageQuestion) -> str:
         """The id of a gate, numbered from the second run on."""
-        return stage_question_gate_id(self.stage, what, self.run)
+        return self.address.question_gate(what, self.run)
 
 
 async def hold_execution_stage(context: StageContext) -> StageEnd:
     """Hold an execution stage."""
-    progress = ExecutionProgress(context.name, context.draft)
+    progress = ExecutionProgress(context.address, context.draft)
     while True:
         lap = _lap_context(context, progress)
         result = await _run_program(lap, progress)
@@ -90,16 +91,15 @@ async def _fix_program(lap: StageContext, progress: ExecutionProgress, result: P
 
 def _lap_context(context: StageContext, progress: ExecutionProgress) -> StageContext:
     """The stage context of this run: the project as fixed, with steps and rounds of its own."""
-    stage = msgspec.structs.replace(context.stage, name=f"{context.name}/{progress.run}")
     now = context.end(how="failed", draft=progress.draft)
-    return msgspec.structs.replace(context, stage=stage, attempt=1, before=(*context.before, now))
+    return msgspec.structs.replace(context, lap=progress.run, before=(*context.before, now))
 
 
 async def _run_program(lap: StageContext, progress: ExecutionProgress) -> ProjectRan:
     """Run the project, with its install step if the person allows that."""
     table = lap.table
     result = await do_step_or_end_meeting(
-        table, f"{lap.name}/run", RunProject(progress.draft, progress.allowed), ProjectRan
+        table, lap.address.step("run"), RunProject(progress.draft, progress.allowed), ProjectRan
     )
     wants = result.wants_install
     if result.passed or result.stopped or not wants or wants in progress.refused:
@@ -112,7 +112,7 @@ async def _run_program(lap: StageContext, progress: ExecutionProgress) -> Projec
         return result
     progress.allowed = wants
     return await do_step_or_end_meeting(
-        table, f"{lap.name}/run-installed", RunProject(progress.draft, wants), ProjectRan
+        table, lap.address.step("run-installed"), RunProject(progress.draft, wants), ProjectRan
     )
 
 
@@ -122,7 +122,7 @@ async def _ask_to_rerun(lap: StageContext, progress: ExecutionProgress, result: 
     gate = Gate(progress.gate("rerun"), question, tuple(RERUN_CHOICES), NO, RERUN_CHOICES, again_of=RERUN_GATE)
     answer = await lap.table.gate(gate)
     if answer == SHOW:
-        await do_step_or_end_meeting(lap.table, f"{lap.name}/shown", PlanChange(progress.draft), ChangePlanned)
+        await do_step_or_end_meeting(lap.table, lap.address.step("shown"), PlanChange(progress.draft), ChangePlanned)
         sure = {option: RERUN_CHOICES[option] for option in (YES, NO)}
         answer = await lap.table.gate(Gate(progress.gate("rerun-shown"), question, tuple(sure), NO, sure))
     return answer == YES

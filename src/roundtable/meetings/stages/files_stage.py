@@ -15,8 +15,8 @@ from roundtable.core.decide.merge_ruling import JudgeDirectives
 from roundtable.core.decide.stage_outcome import describe_missing_seats
 from roundtable.core.effects import Candidate, CandidatesTried, DraftsSynthesised, ProjectListed
 from roundtable.core.replies.judge import replace_labels_in_judge_directive
-from roundtable.core.stages import DISPUTE, Contribution, StageEnd, StageEnding, stage_question_gate_id
-from roundtable.core.values import Expect, Gate, Prompt, Round, Turns
+from roundtable.core.stages import Contribution, StageEnd, StageEnding
+from roundtable.core.values import DISPUTE, Expect, Gate, Prompt, Round, Turns
 from roundtable.meetings.merge_candidates import (
     RefineRequest,
     SpliceOutcome,
@@ -77,7 +77,7 @@ async def _refine_request(context: StageContext, number: int) -> RefineRequest:
 
     expect = context.expect_changes(await context.list_project_files())
     turns = Turns(visibility="own", stage=context.name)
-    return RefineRequest(f"{context.name}/{number}-refine", prompt, expect, turns)
+    return RefineRequest(context.address.step(f"{number}-refine"), prompt, expect, turns)
 
 
 async def _finish_undecided_files(context: StageContext, work: FilesStageWork) -> StageEnd:
@@ -112,9 +112,7 @@ def _dispute_gate(context: StageContext, work: FilesStageWork) -> Gate:
         tuple(filter(None, (*verdict.options_for_person, verdict.hidden_options_notice))),
         verdict.verdict_clause,
     )
-    return Gate(
-        stage_question_gate_id(context.name, DISPUTE), question, tuple(details), NONE_OPTION, details, kind=DISPUTE
-    )
+    return Gate(context.address.question_gate(DISPUTE), question, tuple(details), NONE_OPTION, details, kind=DISPUTE)
 
 
 def _unspliced(base: Candidate) -> SpliceOutcome:
@@ -166,7 +164,7 @@ async def hold_files_stage(context: StageContext, template: str = "write") -> St
 async def _hold_rounds(context: StageContext, template: str) -> StageEnd:
     rounds, result, verdict = tuple[Round, ...](), CandidatesTried(()), JudgeResult()
     for number in range(1, context.stage.rounds + 1):
-        name = f"{context.name}/{number}-{template}"
+        name = context.address.step(f"{number}-{template}")
         if not await context.table.may_open(name):
             verdict = (
                 verdict if verdict.move else JudgeResult(notices=(f"{NO_JUDGE_LIMITS_REACHED}.",), limits_reached=True)
@@ -221,7 +219,7 @@ def _is_workspace_state(context: StageContext) -> bool:
 
 async def _try_candidates(context: StageContext, number: int, rounds: Sequence[Round]) -> CandidatesTried:
     effect = build_trial_effect(rounds, context.draft)
-    return await do_step_or_end_meeting(context.table, f"{context.name}/{number}-try", effect, CandidatesTried)
+    return await do_step_or_end_meeting(context.table, context.address.step(f"{number}-try"), effect, CandidatesTried)
 
 
 async def _ask_judge(context: StageContext, rounds: Sequence[Round], result: CandidatesTried) -> JudgeResult:
@@ -235,7 +233,7 @@ async def _ask_judge(context: StageContext, rounds: Sequence[Round], result: Can
     prompt = msgspec.structs.replace(prompt, lists={"candidates": tuple(texts)})
     expect = Expect("judge-merge", tuple(blind_candidate_names(found, labels)), context.stage.tokens)
     return await ask_stage_judge(
-        context, f"{context.name}/{len(rounds)}", prompt, expect, [candidate.seat for candidate in found]
+        context, context.address.step(len(rounds)), prompt, expect, [candidate.seat for candidate in found]
     )
 
 

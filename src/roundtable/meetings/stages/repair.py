@@ -45,7 +45,7 @@ async def ask_for_repair_of_findings(
         chunk_findings = [finding for finding in critical if locations[finding.id] == number]
         if not chunk_findings:
             continue
-        name = f"{context.name}/{number}-fix"
+        name = context.address.step(f"{number}-fix")
         if await context.table.may_open(name):
             state = await _fix_chunk(context, name, chunk, chunk_findings, state)
         else:
@@ -118,7 +118,7 @@ async def _rehearse_fix(
 ) -> tuple[RepairResult, tuple[str, ...]]:
     """The project with a fix, if nothing that passed before fails with it; otherwise unchanged, with what fails."""
     if state.failing is None and state.draft:
-        before = await context.table.do(f"{context.name}/before", RehearseChange(state.draft))
+        before = await context.table.do(context.address.step("before"), RehearseChange(state.draft))
         state = msgspec.structs.replace(
             state, failing=_failing_checks(before.checks) if _is_rehearsal(before) else None
         )

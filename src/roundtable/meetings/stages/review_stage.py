@@ -31,9 +31,9 @@ from roundtable.core.decide.findings import (
 )
 from roundtable.core.decide.stage_outcome import describe_refused_files
 from roundtable.core.effects import ClaimsProven, ProjectSplit, ProveClaims, ReviewChunk, SplitForReview
-from roundtable.core.stages import DISPUTE, StageEnd, StageEnding, stage_question_gate_id
+from roundtable.core.stages import StageEnd, StageEnding
 from roundtable.core.text.wording import join_names, pluralize
-from roundtable.core.values import Digest, Expect, Gate, Move, Round
+from roundtable.core.values import DISPUTE, Digest, Expect, Gate, Move, Round
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.judge import JudgeResult, ask_stage_judge, render_unsigned_answers
 from roundtable.meetings.stages.repair import RepairResult, ask_for_repair_of_findings
@@ -56,8 +56,8 @@ async def _weigh_findings(
     """Let a judge weigh all findings; once more after the seats discussed what is open."""
     authors = list(dict.fromkeys(move.seat for round in rounds for move in round.moves))
     lines = tuple(describe_finding_for_seats(finding, len(authors)) for finding in found)
-    verdict = await _ask_judge(context, f"{context.name}/{last + 1}", lines, (), authors)
-    looked = f"{context.name}/{last + 2}-look"
+    verdict = await _ask_judge(context, context.address.step(last + 1), lines, (), authors)
+    looked = context.address.step(f"{last + 2}-look")
     if verdict.consensus or not verdict.judge or not await context.table.may_open(looked):
         return await _finish_weighing(context, verdict, found)
     prompt = context.prompt("look", {"open": verdict.option_list})
@@ -65,7 +65,7 @@ async def _weigh_findings(
     expect = Expect(tokens=context.stage.tokens)
     again = await context.table.ask(looked, prompt, expect=expect, seats=context.seats, turns=context.turns(blind=True))
     verdict = await _ask_judge(
-        context, f"{context.name}/{last + 2}", lines, render_unsigned_answers(context, again.moves), authors
+        context, context.address.step(last + 2), lines, render_unsigned_answers(context, again.moves), authors
     )
     return await _finish_weighing(context, verdict, found)
 
@@ -85,7 +85,7 @@ async def _finish_weighing(
     said = verdict.move.verdict.findings if verdict.move else None
     if verdict.consensus and said is not None:
         return FindingsRuling(rule_findings_by_judge(found, said), "agreed", verdict)
-    gate = stage_question_gate_id(context.name, DISPUTE)
+    gate = context.address.question_gate(DISPUTE)
     findings = pluralize(len(found), "finding")
     question = f"{context.stage.title}: {findings}. {verdict.verdict_clause}. What should be done about them?"
     details = {
@@ -101,7 +101,7 @@ async def _finish_weighing(
 async def hold_review_stage(context: StageContext) -> StageEnd:
     """Hold a review stage."""
     cut = SplitForReview(context.draft, context.settings.chunk, context.stage.tokens, context.stage.seats)
-    parts = await do_step_or_end_meeting(context.table, f"{context.name}/cut", cut, ProjectSplit)
+    parts = await do_step_or_end_meeting(context.table, context.address.step("cut"), cut, ProjectSplit)
     if not parts.chunks:
         return context.end(how="failed", notices=("There is no code to review.",))
     rounds = await _review_chunks(context, parts.chunks)
@@ -143,7 +143,7 @@ async def _review_chunks(context: StageContext, chunks: Sequence[ReviewChunk]) -
     expect, turns = Expect("findings", tokens=context.stage.tokens), context.turns(blind=True)
     rounds: list[Round] = []
     for number, chunk in enumerate(chunks, 1):
-        name = f"{context.name}/{number}-chunk"
+        name = context.address.step(f"{number}-chunk")
         if not await context.table.may_open(name):
             break
         part = "all of the project" if len(chunks) == 1 else f"part {number} of {len(chunks)} of the project"
@@ -158,7 +158,7 @@ async def _run_proofs(
 ) -> tuple[ClaimsProven, ...]:
     """Run the seats' programs, once every part was reviewed."""
     claimed = tuple(round.name for round in rounds if any(move.verdict.claims for move in _readable_moves(round)))
-    ran = await context.table.do(f"{context.name}/{step}", ProveClaims(claimed, draft=draft)) if claimed else None
+    ran = await context.table.do(context.address.step(step), ProveClaims(claimed, draft=draft)) if claimed else None
     return (ran,) if isinstance(ran, ClaimsProven) else ()
 
 

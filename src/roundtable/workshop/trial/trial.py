@@ -24,7 +24,6 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.replies.codec import UnreadableReply
 from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.session import Session
-from roundtable.core.stages import has_stages, starts_without_files
 from roundtable.core.text.file_names import is_test_file_name
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import sanitize_text
@@ -144,7 +143,7 @@ class CandidateTrial:
         base_draft = await self._drafts.load_files(effect.over)
         written = await self._read_last_changes(session, effect, base_draft)
         tried = await self._run_and_judge(session, written, collect_candidate_tests(written), base_draft, sandbox, tell)
-        if not has_stages(session.charter):
+        if not session.charter.has_stages:
             tried = await self._revert_unrelated_edits(session, written, tried, base_draft, sandbox, tell)
             tried = fail_uncorroborated_trial_candidates(session.charter.question, *tried), tried[1]
         changes, trials = tried
@@ -189,7 +188,7 @@ class CandidateTrial:
             if seat_moves
         ]
         return (
-            list(map(exclude_forbidden_candidate_files, changes)) if starts_without_files(session.charter) else changes
+            list(map(exclude_forbidden_candidate_files, changes)) if session.charter.starts_without_files else changes
         )
 
     def _read_last_change(
@@ -282,7 +281,7 @@ class CandidateTrial:
         trials = await self.run_drafts(
             {BASELINE: base_draft, **code}, sandbox, tell, tests, examples, session.charter.question
         )
-        is_staged = has_stages(session.charter)
+        is_staged = session.charter.has_stages
         changes = [
             add_trial_check_outcomes(change, trials, needs_evidence=bool(trials.baseline) and not is_staged)
             for change in changes
@@ -361,7 +360,7 @@ class CandidateTrial:
 
         In stages there are none: the checks of a project are written with it.
         """
-        if has_stages(session.charter):
+        if session.charter.has_stages:
             return ()
         tests_too = guess_candidate_may_change_tests(session)
         changed = find_changed_check_files(

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.core.values import Gate
-from roundtable.live.gate_options import gate_option_letters, match_gate_option, parse_gate_answer
 from tests.doors.command_line import Cli
 from tests.doors.scripted_seats import debater, doctor, knight, voter
-
-KINGS = ("apply", "myself", "later", "back", "choose", "reject")
+from tests.live.test_gate_options import FINAL_OPTIONS
 
 
 def knights(cli: Cli, *scores: int) -> list[str]:
@@ -113,7 +110,7 @@ def test_ctrl_c_leaves_the_gate_open_and_prints_how_to_answer_it_later(cli: Cli)
     assert "Gate decide stays open (apply, myself, later, back, choose, reject). Answer it from any terminal:" in left
     assert "decide=OPTION" in left
     (waiting,) = json.loads(cli.run("gates", "--json").stdout)["gates"]
-    assert (waiting["gate"], tuple(waiting["options"]), waiting["default"]) == ("decide", KINGS, "later")
+    assert (waiting["gate"], tuple(waiting["options"]), waiting["default"]) == ("decide", FINAL_OPTIONS, "later")
     assert waiting["asks"] == "Redis?"
     assert waiting["since"].endswith("Z")
     assert waiting["pid"] is None
@@ -167,23 +164,3 @@ def test_a_repeated_gate_can_be_answered_in_advance_by_its_number(cli: Cli) -> N
     for unknown in ("interjection=end", "chose-2=a"):
         refused = cli.run("debate", "REST?", *seats, "--answer", unknown, code=2).stderr
         assert f"has no gate called {unknown.partition('=')[0]}." in refused
-
-
-# --- naming an option ----------------------------------------------------------------------------
-
-
-def test_a_letter_is_accepted_if_it_means_only_one_option() -> None:
-    gate = Gate("decide", "What next?", KINGS, default="later")
-    assert gate_option_letters(gate) == {name: name[0] for name in KINGS}
-    shared = Gate("g", "?", ("stop", "start", "none", "A"), default="none")
-    assert gate_option_letters(shared) == {"none": "n"}
-    assert match_gate_option(shared, "s") is None
-    assert match_gate_option(shared, "a") == "A"
-
-
-def test_a_reason_can_follow_the_option() -> None:
-    gate = Gate("decide", "What next?", KINGS, default="later")
-    assert parse_gate_answer(gate, "b: think of the cache") == ("back", "think of the cache")
-    assert parse_gate_answer(gate, "apply") == ("apply", "")
-    assert parse_gate_answer(gate, "a look at the cache")[0] is None
-    assert parse_gate_answer(gate, ": nothing")[0] is None

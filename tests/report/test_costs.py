@@ -15,7 +15,7 @@ from roundtable.report.costs import build_cost_report, format_money, format_pric
 from roundtable.report.html import render_session_page
 from roundtable.report.summary import summarize_session, summarize_usage
 from roundtable.report.transcript import render_cost_table, render_transcript
-from tests.core.test_session_views import AGAIN, BALLOT, BLIND, SLOW, made, opened, round_opened, session_of, whole
+from tests.report.test_session_views import AGAIN, BALLOT, BLIND, SLOW, made, opened, round_opened, session_of, whole
 
 ON_A_PLAN = Usage(9000, 500, 6000, 0.0, plan_tokens=9500, plan_usd=0.31)
 

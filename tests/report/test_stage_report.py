@@ -48,7 +48,7 @@ from roundtable.core.verdict import Directives, Findings, Issue, Stance, Verdict
 from roundtable.report.document import render_blocks_as_markdown
 from roundtable.report.html import render_blocks_as_html
 from roundtable.report.stage_report import render_stage_report_blocks
-from tests.core.test_session_views import NASTY, SEATS, made, read_page, tokens
+from tests.report.test_session_views import NASTY, SEATS, made, read_page, tokens
 
 JUDGING = Turns(secret=True, judging=True)
 GO_ON = {"continue": "go on to the next stage", "retry": "hold this stage again", "stop": "stop here"}
